@@ -11,12 +11,14 @@ use crate::USAGE;
 use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, is_standard, print};
 use crate::plot::refuse;
+use crate::progress::Progress;
 
 /// Compare two results: how the means over their seeds differ, with intervals of 95 %.
 ///
 /// A result is a folder of `redpoll run --result DIR`, a folder that has several of them (a
 /// seed each), a JSON file of --json, or the file of a sweep or a study. Of sweeps the points
-/// that both have are compared.
+/// that both have are compared; where two of them vary the same keys with other settings beside
+/// these, the points with the same values of those keys.
 ///
 /// The intervals, of B - A and of B / A, are bootstrap intervals, widened for few seeds. What
 /// excludes "no difference" is marked with a star; of twenty figures that do not differ, one
@@ -49,11 +51,18 @@ pub fn run(args: &CompareArgs) -> ExitCode {
 }
 
 fn try_run(args: &CompareArgs) -> Result<(), Failure> {
-    let (a, b) = (
-        load(&args.a).map_err(refuse)?,
-        load(&args.b).map_err(refuse)?,
-    );
-    let (both, alone) = compare(&a, &b);
+    let progress = Progress::of_steps(0, "");
+    let stepped = |what: &'static str| {
+        let progress = progress.clone();
+        move |done: usize, of: usize| progress.step(done as u64, of as u64, what)
+    };
+    let read = |path: &PathBuf| {
+        let side = load(path, &stepped("runs read"));
+        side.inspect_err(|_| progress.finish()).map_err(refuse)
+    };
+    let (a, b) = (read(&args.a)?, read(&args.b)?);
+    let (both, alone) = compare(&a, &b, &stepped("compared"));
+    progress.finish();
     if both.is_empty() {
         let (a, b) = (args.a.display(), args.b.display());
         return Err((USAGE, format!("{a} and {b} have no scenario in common")));

@@ -19,6 +19,7 @@ mod modules;
 mod output;
 mod places;
 mod plot;
+mod progress;
 mod readings;
 mod report;
 mod run;

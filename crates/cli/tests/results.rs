@@ -10,7 +10,7 @@ use std::process::Command;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 use parquet::record::RowAccessor as _;
 use serde_json::Value;
-use support::{Folder, PROGRAM, code, complaint, redpoll, stdout};
+use support::{Folder, PROGRAM, code, complaint, on_terminal, redpoll, stderr, stdout};
 
 /// Columns of a CSV by name, without quoting: none of these runs needs it.
 fn rows(csv: &str) -> Vec<std::collections::HashMap<&str, &str>> {
@@ -237,10 +237,15 @@ fn a_result_is_plotted_told_and_compared() {
 #[test]
 fn sweeps_are_compared_point_by_point() {
     let folder = Folder::new("compare-sweeps");
-    for (name, delay) in [("a", "0 ms"), ("b", "40 ms")] {
+    let sizes = "tcp.mss = [\"2 frames\", \"5 frames\"]";
+    for (name, delay, grid) in [
+        ("a", "0 ms", sizes),
+        ("b", "40 ms", sizes),
+        ("c", "0 ms", "mac.min_be = [2, 3]"),
+    ] {
         let plan = format!(
             "scenario = \"line-2\"\nseeds = 2\n[set]\nduration = \"1 s\"\n\
-             mac.link_retry_delay = \"{delay}\"\n[grid]\ntcp.mss = [\"2 frames\", \"5 frames\"]\n"
+             mac.link_retry_delay = \"{delay}\"\n[grid]\n{grid}\n"
         );
         folder.write(&format!("{name}.toml"), &plan);
         let mut command = Command::new(PROGRAM);
@@ -256,13 +261,52 @@ fn sweeps_are_compared_point_by_point() {
     ]);
     assert_eq!(code(&same), 0, "{same:?}");
     assert_eq!(stdout(&same).matches("A of 2 seeds, B of 2").count(), 2);
+    // The same keys are swept; what is set beside them differs.
     let other = redpoll(&[
         "compare",
         &folder.file("a.sqlite"),
         &folder.file("b.sqlite"),
     ]);
+    assert_eq!(code(&other), 0, "{other:?}");
+    let text = stdout(&other);
+    assert_eq!(text.matches("A of 2 seeds, B of 2").count(), 2, "{text}");
+    for size in ["2 frames", "5 frames"] {
+        let of = |delay: &str| format!("line-2 duration=1 s mac.link_retry_delay={delay} ms");
+        let head = format!("tcp.mss={size}: {} and {}: A of", of("0"), of("40"));
+        assert!(text.contains(&head), "{text}");
+    }
+    let other = redpoll(&[
+        "compare",
+        &folder.file("a.sqlite"),
+        &folder.file("c.sqlite"),
+    ]);
     assert_eq!(code(&other), 2);
     assert!(complaint(&other).ends_with("have no scenario in common"));
+}
+
+/// Whoever waits sees how far it is; logs and pipes have nothing of it.
+#[test]
+fn bars_are_there_on_a_terminal_alone() {
+    let folder = Folder::new("bars");
+    let kept = folder.file("kept");
+    let run = ["run", "line-2", "--duration", "20 s", "--result", &kept];
+    assert_eq!(code(&redpoll(&run)), 0);
+    for command in [
+        &["why", &kept][..],
+        &["dissect", &kept],
+        &["diff", &kept, &kept],
+        &["compare", &kept, &kept],
+    ] {
+        let (code_there, shown) = on_terminal(command);
+        assert_eq!(code_there, 0, "{command:?}: {shown}");
+        assert!(
+            shown.contains(" %  ") && shown.contains("left "),
+            "{command:?}: {shown:?}"
+        );
+        let piped = redpoll(command);
+        assert_eq!(code(&piped), 0);
+        assert_eq!(stderr(&piped), "", "{command:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,9 @@
 //! `redpoll why`: faults that were planted are named, and nothing else.
 
+#[path = "why/large.rs"]
+mod large;
+#[path = "why/other.rs"]
+mod other;
 mod support;
 
 use std::process::Command;
@@ -250,23 +254,34 @@ fn what_is_no_capture_or_breaks_off_is_said() {
     );
 }
 
-/// Frames of any content, of which many begin as true ones do, end no program.
-#[test]
-fn any_bytes_are_read() {
-    let folder = Folder::new("why-any");
-    let capture = folder.file("line.pcapng");
-    let settings = ["run", "line-2", "--duration", "5 s", "--pcap", &capture];
-    assert_eq!(code(&redpoll(&settings)), 0);
-    let mut reader =
-        pcap_file::pcapng::PcapNgReader::new(std::fs::File::open(&capture).unwrap()).unwrap();
-    let mut real = Vec::new();
+/// A capture of five seconds of a scenario.
+fn short_run(folder: &Folder, scenario: &str) -> String {
+    let capture = folder.file("short.pcapng");
+    let run = ["run", scenario, "--duration", "5 s", "--pcap", &capture];
+    assert_eq!(code(&redpoll(&run)), 0);
+    capture
+}
+
+/// The frames of a capture of ours, without their check sequences.
+fn frames_of(capture: &str) -> Vec<Vec<u8>> {
+    let file = std::fs::File::open(capture).unwrap();
+    let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
+    let mut frames = Vec::new();
     while let Some(Ok(block)) = reader.next_block() {
         if let pcap_file::pcapng::Block::EnhancedPacket(packet) = block {
             // Behind the TAP header, whose length it says.
             let at = usize::from(u16::from_le_bytes([packet.data[2], packet.data[3]]));
-            real.push(packet.data[at..packet.data.len() - 2].to_vec());
+            frames.push(packet.data[at..packet.data.len() - 2].to_vec());
         }
     }
+    frames
+}
+
+/// Frames of any content, of which many begin as true ones do, end no program.
+#[test]
+fn any_bytes_are_read() {
+    let folder = Folder::new("why-any");
+    let real = frames_of(&short_run(&folder, "line-2"));
     let mut rng = Rng::new(7);
     let mut frames = Vec::new();
     for _ in 0..20_000 {
@@ -308,14 +323,20 @@ fn a_reader_that_has_had_enough_is_no_error() {
 }
 
 fn write(path: &str, link: DataLink, frames: impl IntoIterator<Item = Vec<u8>>) {
+    let timed = (0..).map(|number| 2_000 * number).zip(frames);
+    write_at(path, link, timed);
+}
+
+/// Frames at their times, in microseconds.
+fn write_at(path: &str, link: DataLink, frames: impl IntoIterator<Item = (u64, Vec<u8>)>) {
     let header = PcapHeader {
         datalink: link,
         ..PcapHeader::default()
     };
     let file = std::fs::File::create(path).unwrap();
     let mut writer = PcapWriter::with_header(file, header).unwrap();
-    for (at, frame) in frames.into_iter().enumerate() {
-        let time = std::time::Duration::from_micros(2_000 * at as u64);
+    for (at_us, frame) in frames {
+        let time = std::time::Duration::from_micros(at_us);
         let len = frame.len() as u32;
         writer
             .write_packet(&PcapPacket::new(time, len, &frame))

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
+use redpoll_sim::scenario::Scenario;
 use serde_json::json;
 
 use crate::args::{Prefix, key_and_value};
@@ -15,6 +16,7 @@ use crate::dissect::Reading;
 use crate::dissect::capture::Record;
 use crate::failure::cannot_write;
 use crate::output::{fail, is_standard, print};
+use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
 use source::Source;
@@ -86,8 +88,15 @@ pub fn run(args: &DiffArgs) -> ExitCode {
 
 /// Whether all frames are the same.
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
-    let (mut a, mut b) = source::both(args)?;
-    let found = first(&mut a, &mut b)?;
+    let progress = progress(args);
+    let (mut a, mut b) = source::both(args, &progress)?;
+    let found = first(&mut a, &mut b, |us| {
+        if args.program.is_some() {
+            progress.set(us / 1_000_000);
+        }
+    });
+    progress.finish();
+    let found = found?;
     let reading = Reading::of(args.mesh.prefix);
     let finding = found.map(|found| Finding::of(&found, &reading));
     let same = a.frames().min(b.frames());
@@ -113,6 +122,20 @@ fn try_run(args: &DiffArgs) -> Result<bool, String> {
     Ok(finding.is_none())
 }
 
+/// A bar for the bytes of captures, or for the time that programs simulate.
+fn progress(args: &DiffArgs) -> Progress {
+    if args.program.is_none() {
+        return Progress::of_bytes();
+    }
+    let mut overrides = args.set.clone();
+    overrides.extend(args.duration.clone().map(|it| ("duration".to_owned(), it)));
+    // What cannot be used is for the programs to say.
+    match Scenario::load(&args.a, &overrides) {
+        Ok(scenario) => Progress::of_simulated(scenario.duration.as_millis() / 1_000),
+        Err(_) => Progress::hidden(),
+    }
+}
+
 /// Where two runs part.
 pub(super) struct Found {
     /// Frames that are the same.
@@ -123,10 +146,16 @@ pub(super) struct Found {
     pub rest: [VecDeque<Record>; 2],
 }
 
-fn first(a: &mut Source, b: &mut Source) -> Result<Option<Found>, String> {
-    let mut common = None;
+/// How often a bar hears how far it is, in frames.
+const TOLD: u64 = 500;
+
+fn first(a: &mut Source, b: &mut Source, at: impl Fn(u64)) -> Result<Option<Found>, String> {
+    let mut common: Option<Record> = None;
     let mut same = 0;
     loop {
+        if same % TOLD == 0 {
+            at(common.as_ref().and_then(|it| it.at_us).unwrap_or(0));
+        }
         let (one, other) = (a.next()?, b.next()?);
         match (one, other) {
             (None, None) => return Ok(None),

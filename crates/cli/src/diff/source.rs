@@ -11,6 +11,7 @@ use redpoll_results::folder;
 
 use super::{AHEAD, DiffArgs};
 use crate::dissect::capture::{Capture, Ended, NotOpen, Record};
+use crate::progress::Progress;
 
 /// See the [module](self).
 pub(super) struct Source {
@@ -30,25 +31,28 @@ impl Drop for Program {
     }
 }
 
-/// Both sides that `args` name.
-pub(super) fn both(args: &DiffArgs) -> Result<(Source, Source), String> {
+/// Both sides that `args` name; `progress` counts what is read of files.
+pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Source), String> {
     match (&args.program, &args.b) {
         (Some(old), _) => {
             let own = std::env::current_exe();
             let own = own.map_err(|error| format!("cannot find this program itself: {error}"))?;
             Ok((Source::run(old, args)?, Source::run(&own, args)?))
         }
-        (None, Some(b)) => Ok((Source::file(Path::new(&args.a))?, Source::file(b)?)),
+        (None, Some(b)) => Ok((
+            Source::file(Path::new(&args.a), progress)?,
+            Source::file(b, progress)?,
+        )),
         (None, None) => Err("two captures are needed".to_owned()),
     }
 }
 
 impl Source {
-    fn file(path: &Path) -> Result<Source, String> {
+    fn file(path: &Path, progress: &Progress) -> Result<Source, String> {
         let path = folder::file(path, folder::FRAMES);
         let name = path.display().to_string();
         let file = File::open(&path).map_err(|error| format!("cannot read {name}: {error}"))?;
-        Source::of(name, Box::new(file), None)
+        Source::of(name, progress.of_file(file), None)
     }
 
     /// A run of the scenario by `program`.

@@ -17,7 +17,7 @@ pub struct Capture {
 type Input = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
 enum Reader {
-    Pcapng(Box<PcapNgReader<Input>>),
+    Pcapng(Box<PcapNgReader<Input>>, Described),
     Pcap(Box<PcapReader<Input>>, DataLink),
 }
 
@@ -97,7 +97,8 @@ impl Capture {
             _ => NotOpen::NoCapture,
         };
         let reader = if is_pcapng {
-            Reader::Pcapng(Box::new(PcapNgReader::new(input).map_err(not_one)?))
+            let reader = PcapNgReader::new(input).map_err(not_one)?;
+            Reader::Pcapng(Box::new(reader), Described::default())
         } else {
             let reader = PcapReader::new(input).map_err(not_one)?;
             let link = reader.header().datalink;
@@ -118,7 +119,7 @@ impl Capture {
     /// Why nothing more can be read.
     pub fn next(&mut self) -> Result<Option<Record>, Ended> {
         let record = match &mut self.reader {
-            Reader::Pcapng(reader) => next_of_pcapng(reader)?,
+            Reader::Pcapng(reader, described) => next_of_pcapng(reader, described)?,
             Reader::Pcap(reader, link) => match reader.next_packet() {
                 None => None,
                 Some(Err(error)) => return Err(ended(error)),
@@ -135,12 +136,81 @@ impl Capture {
     }
 }
 
-fn next_of_pcapng(reader: &mut PcapNgReader<Input>) -> Result<Option<Record>, Ended> {
+/// What the interfaces of a section take of memory, all of which the library keeps.
+#[derive(Debug, Default)]
+struct Described {
+    interfaces: usize,
+    /// About.
+    bytes: usize,
+}
+
+impl Described {
+    /// More than any capture of a mesh has; a file of nothing else is not one.
+    const INTERFACES: usize = 4_096;
+    const BYTES: usize = 4 << 20;
+
+    fn add(&mut self, options: &[InterfaceDescriptionOption<'_>]) -> Result<(), Ended> {
+        self.interfaces += 1;
+        let each = size_of::<InterfaceDescriptionOption<'_>>();
+        let bytes = options.iter().map(|option| each + behind(option));
+        self.bytes += bytes.sum::<usize>();
+        match self.interfaces <= Self::INTERFACES && self.bytes <= Self::BYTES {
+            true => Ok(()),
+            false => Err(Ended::Broken(format!(
+                "the descriptions of its interfaces are too many or too long; allowed: {} in a \
+                 section, and {} MiB",
+                Self::INTERFACES,
+                Self::BYTES >> 20
+            ))),
+        }
+    }
+}
+
+/// Bytes that an option has elsewhere.
+fn behind(option: &InterfaceDescriptionOption<'_>) -> usize {
+    use InterfaceDescriptionOption as It;
+    match option {
+        It::Comment(text)
+        | It::IfName(text)
+        | It::IfDescription(text)
+        | It::IfOs(text)
+        | It::IfHardware(text) => text.len(),
+        It::IfIpv4Addr(bytes)
+        | It::IfIpv6Addr(bytes)
+        | It::IfMacAddr(bytes)
+        | It::IfFilter(bytes) => bytes.len(),
+        It::CustomBinary(custom) => custom.value.len(),
+        It::CustomUtf8(custom) => custom.value.len(),
+        It::Unknown(unknown) => unknown.value.len(),
+        It::IfEuIAddr(_)
+        | It::IfSpeed(_)
+        | It::IfTsResol(_)
+        | It::IfTzone(_)
+        | It::IfFcsLen(_)
+        | It::IfTsOffset(_) => 0,
+    }
+}
+
+fn next_of_pcapng(
+    reader: &mut PcapNgReader<Input>,
+    described: &mut Described,
+) -> Result<Option<Record>, Ended> {
     loop {
         let packet = match reader.next_block() {
             None => return Ok(None),
             Some(Err(error)) => return Err(ended(error)),
-            Some(Ok(Block::EnhancedPacket(packet))) => packet.into_owned(),
+            Some(Ok(Block::EnhancedPacket(mut packet))) => {
+                packet.options.clear();
+                packet.into_owned()
+            }
+            Some(Ok(Block::InterfaceDescription(interface))) => {
+                described.add(&interface.options)?;
+                continue;
+            }
+            Some(Ok(Block::SectionHeader(_))) => {
+                *described = Described::default();
+                continue;
+            }
             Some(Ok(_)) => continue,
         };
         let Some(interface) = reader.packet_interface(&packet) else {

@@ -17,6 +17,7 @@ use redpoll_wire::ieee802154::fcs;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::output::{fail, is_closed_pipe, is_standard};
+use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
 pub use args::DissectArgs;
@@ -44,7 +45,8 @@ impl Reading {
 /// Runs the command.
 pub fn run(args: &DissectArgs) -> ExitCode {
     let name = args.file.display();
-    let mut capture = match opened(&args.file) {
+    let progress = Progress::beside_output();
+    let mut capture = match opened(&args.file, &progress) {
         Ok(capture) => capture,
         Err(code) => return code,
     };
@@ -59,12 +61,14 @@ pub fn run(args: &DissectArgs) -> ExitCode {
             Ok(Some(record)) => record,
             Ok(None) => break,
             Err(ended) => {
+                progress.finish();
                 let _ = out.flush();
                 fit.hint();
                 return end(&name, ended, capture.frames());
             }
         };
         if let Some(link) = record.foreign_link() {
+            progress.finish();
             let _ = out.flush();
             let problem = format!(
                 "{name}: frames of link type {link}; allowed: IEEE 802.15.4 with or without \
@@ -75,9 +79,11 @@ pub fn run(args: &DissectArgs) -> ExitCode {
         let line = line(&record, &reading);
         fit.look_at(&line);
         if let Err(error) = writeln!(out, "{line}") {
+            progress.finish();
             return unwritable(&error);
         }
     }
+    progress.finish();
     match out.flush() {
         Ok(()) => {
             fit.hint();
@@ -87,19 +93,19 @@ pub fn run(args: &DissectArgs) -> ExitCode {
     }
 }
 
-/// The capture at `path`; - is standard input.
+/// The capture at `path`, whose bytes `progress` counts; - is standard input.
 ///
 /// # Errors
 ///
 /// The program's end, once the user has been told.
-pub fn opened(path: &Path) -> Result<Capture, ExitCode> {
+pub fn opened(path: &Path, progress: &Progress) -> Result<Capture, ExitCode> {
     let path = folder::file(path, folder::FRAMES);
     let name = path.display();
     let input: Box<dyn Read> = if is_standard(&path) {
-        Box::new(io::stdin())
+        progress.of_stream(io::stdin())
     } else {
         match File::open(&path) {
-            Ok(file) => Box::new(file),
+            Ok(file) => progress.of_file(file),
             Err(error) => return Err(unreadable(&name, &error)),
         }
     };

@@ -14,12 +14,12 @@ mod tell;
 
 use std::process::ExitCode;
 
-use indicatif::ProgressBar;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::dissect::capture::Ended;
 use crate::dissect::{Keys, opened, whole};
 use crate::output::fail;
+use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
 use air::{Air, Transfer};
@@ -118,25 +118,30 @@ pub struct Told {
 fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
     let count: usize = found.iter().map(Vec::len).sum();
-    // It hides itself where there is no terminal, and from short work.
-    let bar = ProgressBar::new(if simulate { count as u64 } else { 0 });
-    let told = |flow: &Flow, finding: Finding| {
+    let progress = match simulate {
+        true => Progress::of_steps(count as u64, "causes simulated"),
+        false => Progress::hidden(),
+    };
+    let mut done = 0;
+    let mut told = |flow: &Flow, finding: Finding| {
         let simulated = simulate.then(|| simulate::compare(flow, &finding));
-        bar.inc(u64::from(simulate));
+        done += 1;
+        progress.set(done);
         Told { finding, simulated }
     };
     let flows = seen.flows.iter().zip(found);
     let all = flows
         .map(|(flow, found)| found.into_iter().map(|it| told(flow, it)).collect())
         .collect();
-    bar.finish_and_clear();
+    progress.finish();
     all
 }
 
 /// Runs the command.
 pub fn run(args: &WhyArgs) -> ExitCode {
     let name = args.file.display();
-    let mut capture = match opened(&args.file) {
+    let progress = Progress::of_bytes();
+    let mut capture = match opened(&args.file, &progress) {
         Ok(capture) => capture,
         Err(code) => return code,
     };
@@ -152,16 +157,19 @@ pub fn run(args: &WhyArgs) -> ExitCode {
             }
         };
         if let Some(link) = record.foreign_link() {
+            progress.finish();
             let problem = format!("{name}: frames of link type {link}, not of IEEE 802.15.4");
             return fail(USAGE, problem);
         }
         let Some(at_us) = record.at_us else {
+            progress.finish();
             let problem = format!("{name}: frame {} has no time", capture.frames());
             return fail(USAGE, problem);
         };
         let frame = record.frame().ok();
         reader.input(at_us, frame.as_ref().and_then(whole));
     }
+    progress.finish();
     let seen = reader.finish();
     let told = findings(&seen, args.simulate);
     if let Err(code) = tell::tell(args, &seen, &told) {

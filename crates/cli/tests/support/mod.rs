@@ -4,8 +4,12 @@
     reason = "each test binary uses its own part of this module"
 )]
 
+use std::fs::File;
+use std::io::Read as _;
 use std::path::PathBuf;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+
+use nix::pty::{OpenptyResult, Winsize, openpty};
 
 /// A folder of a test's own, gone when the test is.
 pub struct Folder(pub PathBuf);
@@ -57,4 +61,34 @@ pub fn complaint(output: &Output) -> String {
     let text = stderr(output);
     assert_eq!(text.lines().count(), 1, "{text}");
     text.trim_end().to_owned()
+}
+
+/// Runs it with a terminal as standard error, and standard output elsewhere. Its exit code, and
+/// all that the terminal got.
+pub fn on_terminal(args: &[&str]) -> (i32, String) {
+    let size = Winsize {
+        ws_row: 40,
+        ws_col: 120,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    let OpenptyResult { master, slave } = openpty(&size, None).unwrap();
+    let mut child = Command::new(PROGRAM)
+        .args(args)
+        .env("TERM", "xterm")
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::from(slave))
+        .spawn()
+        .unwrap();
+    let mut shown = Vec::new();
+    // A terminal whose last user has gone is at its end by an error.
+    let mut master = File::from(master);
+    let mut buffer = [0; 4096];
+    while let Ok(len @ 1..) = master.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..len]);
+    }
+    let status = child.wait().unwrap();
+    let shown = String::from_utf8_lossy(&shown).into_owned();
+    (status.code().expect("an exit code"), shown)
 }

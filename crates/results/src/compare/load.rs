@@ -24,17 +24,20 @@ impl Side {
 }
 
 /// The runs of a result: a folder of one, a folder of such folders, a JSON file of one or of a
-/// list of several, or the file of a sweep or a study.
+/// list of several, or the file of a sweep or a study. Of a folder of many `step` hears how many
+/// of them are read, of how many.
 ///
 /// # Errors
 ///
 /// If it cannot be read, or is none.
-pub fn load(path: &Path) -> Result<Side, Problem> {
+pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     let mut side = Side::default();
     let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
     if meta.is_dir() {
-        for file in reports(path)? {
-            let report = Report::read(&file)?;
+        let files = reports(path)?;
+        for (done, file) in files.iter().enumerate() {
+            step(done, files.len());
+            let report = Report::read(file)?;
             side.add(report.scenario().to_owned(), report);
         }
     } else if is_sqlite(path)? {

@@ -2,6 +2,7 @@
 
 mod bootstrap;
 mod load;
+mod swept;
 
 pub use bootstrap::{Difference, Interval, difference, mean_of};
 pub use load::{Side, load};
@@ -38,34 +39,62 @@ pub struct Comparison {
 }
 
 /// What `a` and `b` have in common: the one scenario that each has run, or those of the same
-/// name. With it, what only one of them has.
-pub fn compare(a: &Side, b: &Side) -> (Vec<Comparison>, [Vec<String>; 2]) {
-    let of = |case: &str, a: &[Report], b: &[Report]| {
-        let seeds = |side: &[Report]| side.iter().map(Report::seed).collect();
-        Comparison {
-            case: case.to_owned(),
-            seeds: [seeds(a), seeds(b)],
-            lines: lines(a, b),
-        }
-    };
-    if let ([(name, a)], [(other, b)]) = (a.cases.as_slice(), b.cases.as_slice()) {
+/// name; of two sweeps over the same keys whose other settings differ, the points with the
+/// same values of those keys. With it, what only one of them has. `step` hears how many
+/// comparisons are done, of how many.
+pub fn compare(
+    a: &Side,
+    b: &Side,
+    step: &dyn Fn(usize, usize),
+) -> (Vec<Comparison>, [Vec<String>; 2]) {
+    let pairs = pairs(a, b);
+    let both = pairs
+        .iter()
+        .enumerate()
+        .map(|(done, (case, [at_a, at_b]))| {
+            step(done, pairs.len());
+            let reports = [&a.cases[*at_a].1, &b.cases[*at_b].1];
+            Comparison {
+                case: case.clone(),
+                seeds: reports.map(|it| it.iter().map(Report::seed).collect()),
+                lines: lines(reports[0], reports[1]),
+            }
+        });
+    let both = both.collect();
+    let alone = [a, b].into_iter().enumerate().map(|(side, of)| {
+        let names = of.cases.iter().enumerate().filter(|(at, _)| {
+            let mut of_both = pairs.iter().map(|(_, places)| places[side]);
+            of_both.all(|place| place != *at)
+        });
+        names.map(|(_, (name, _))| name.clone()).collect()
+    });
+    let alone: Vec<Vec<String>> = alone.collect();
+    (both, alone.try_into().unwrap_or_default())
+}
+
+/// What belongs together: its name, and its place on each side.
+fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
+    if let ([(name, _)], [(other, _)]) = (a.cases.as_slice(), b.cases.as_slice()) {
         let case = match name == other {
             true => name.clone(),
             false => format!("{name} and {other}"),
         };
-        return (vec![of(&case, a, b)], [Vec::new(), Vec::new()]);
+        return vec![(case, [0, 0])];
     }
-    let find = |side: &Side, name: &str| side.cases.iter().position(|(it, _)| it == name);
-    let both = a.cases.iter().filter_map(|(name, reports)| {
-        let at = find(b, name)?;
-        Some(of(name, reports, &b.cases[at].1))
-    });
-    let alone = |of: &Side, other: &Side| {
-        let names = of.cases.iter().map(|(name, _)| name);
-        let alone = names.filter(|name| find(other, name).is_none());
-        alone.cloned().collect()
+    let names = |side: &Side| -> Vec<String> {
+        let names = side.cases.iter().map(|(name, _)| name.clone());
+        names.collect()
     };
-    (both.collect(), [alone(a, b), alone(b, a)])
+    let (of_a, of_b) = (names(a), names(b));
+    let found = of_a.iter().enumerate().filter_map(|(at, name)| {
+        let place = of_b.iter().position(|other| other == name)?;
+        Some((name.clone(), [at, place]))
+    });
+    let found: Vec<_> = found.collect();
+    match found.is_empty() {
+        true => swept::pairs(&of_a, &of_b),
+        false => found,
+    }
 }
 
 /// The figures that all runs of both sides have.

@@ -1,0 +1,104 @@
+//! Progress bars of what reads files: on standard error, and only if that is a terminal that
+//! can move its cursor.
+
+use std::fs::File;
+use std::io::{IsTerminal as _, Read};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How bytes are counted, and other things.
+const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
+const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
+/// Where nobody knows how much it will be.
+const ENDLESS: &str = "{spinner} {bytes} read";
+
+/// See the [module](self). What it shows is gone when it is dropped.
+#[derive(Clone)]
+pub struct Progress(ProgressBar);
+
+impl Progress {
+    /// A bar for nothing yet, which [`of_file`](Self::of_file) adds to.
+    pub fn of_bytes() -> Progress {
+        let progress = Progress::with(BYTES);
+        progress.0.set_length(0);
+        progress
+    }
+
+    /// A bar for so many of what `what` says.
+    pub fn of_steps(count: u64, what: &'static str) -> Progress {
+        let progress = Progress::with(STEPS);
+        progress.0.set_length(count);
+        progress.0.set_message(what);
+        progress
+    }
+
+    /// A bar for so many seconds of simulated time.
+    pub fn of_simulated(seconds: u64) -> Progress {
+        Progress::of_steps(seconds, "s simulated")
+    }
+
+    /// None: what is read appears on the terminal itself, line by line.
+    pub fn hidden() -> Progress {
+        Progress(ProgressBar::hidden())
+    }
+
+    /// A bar for bytes, unless standard output shows what becomes of them.
+    pub fn beside_output() -> Progress {
+        match std::io::stdout().is_terminal() {
+            true => Progress::hidden(),
+            false => Progress::of_bytes(),
+        }
+    }
+
+    fn with(template: &str) -> Progress {
+        let target = match std::env::var_os("TERM") {
+            Some(term) if term == "dumb" => ProgressDrawTarget::hidden(),
+            // Hides itself where there is no terminal.
+            _ => ProgressDrawTarget::stderr_with_hz(10),
+        };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    /// Counts what is read of a file, all of which is to be read.
+    pub fn of_file(&self, file: File) -> Box<dyn Read> {
+        let len = file.metadata().map_or(0, |meta| meta.len());
+        match file.metadata().is_ok_and(|meta| meta.is_file()) {
+            true => self.0.inc_length(len),
+            false => self.is_endless(),
+        }
+        Box::new(self.0.wrap_read(file))
+    }
+
+    /// Counts what is read of something that nobody knows the length of.
+    pub fn of_stream(&self, input: impl Read + 'static) -> Box<dyn Read> {
+        self.is_endless();
+        Box::new(self.0.wrap_read(input))
+    }
+
+    fn is_endless(&self) {
+        if let Ok(style) = ProgressStyle::with_template(ENDLESS) {
+            self.0.set_style(style);
+        }
+    }
+
+    /// So many are done, of so many of what `what` says.
+    pub fn step(&self, done: u64, of: u64, what: &'static str) {
+        self.0.set_length(of);
+        self.0.set_message(what);
+        self.0.set_position(done);
+    }
+
+    /// So many of all are done.
+    pub fn set(&self, done: u64) {
+        self.0.set_position(done);
+    }
+
+    /// Leaves nothing of it on the screen.
+    pub fn finish(&self) {
+        self.0.finish_and_clear();
+    }
+}

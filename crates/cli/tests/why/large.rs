@@ -1,0 +1,127 @@
+//! Captures of any length take no more memory than short ones: they come through a pipe, and
+//! what the program that reads them has is asked for meanwhile.
+
+use std::io::Write;
+use std::process::{Child, Command, Stdio};
+
+use redpoll_base::Rng;
+
+use crate::support::{Folder, PROGRAM};
+use crate::{frames_of, short_run};
+
+/// A quarter of a gigabyte. What grows with the capture would have grown by then.
+const BYTES: usize = 256 << 20;
+/// The buffer of the library that reads captures has 8 MB of it.
+const MOST_KIB: u64 = 48 << 10;
+
+/// A section header, and an interface without check sequences.
+fn header() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let magic = 0x1a2b_3c4d_u32;
+    block(
+        &mut bytes,
+        0x0a0d_0d0a,
+        &[&magic.to_le_bytes()[..], &[1, 0, 0, 0], &[0xff; 8]],
+    );
+    interface(&mut bytes);
+    bytes
+}
+
+fn interface(bytes: &mut Vec<u8>) {
+    block(bytes, 1, &[&[230, 0, 0, 0], &[0; 4]]);
+}
+
+fn packet(bytes: &mut Vec<u8>, at_us: u64, frame: &[u8]) {
+    let half = |half: u64| (half as u32).to_le_bytes();
+    let len = (frame.len() as u32).to_le_bytes();
+    let head = [[0; 4], half(at_us >> 32), half(at_us), len, len].concat();
+    block(bytes, 6, &[&head, frame]);
+}
+
+/// A block of pcapng with this content.
+fn block(bytes: &mut Vec<u8>, kind: u32, parts: &[&[u8]]) {
+    let content = parts.concat();
+    let padded = content.len().next_multiple_of(4);
+    let total = (padded as u32 + 12).to_le_bytes();
+    bytes.extend([kind.to_le_bytes(), total].concat());
+    bytes.extend(&content);
+    bytes.resize(bytes.len() + padded - content.len(), 0);
+    bytes.extend(total);
+}
+
+/// The most memory that it has had, in KiB; `None` when it has ended.
+fn memory(child: &Child) -> Option<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
+    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Has `command` read what `next` gives, until that is enough or it has ended. Its exit code,
+/// the most memory that it has had, in KiB, and what it complained of.
+fn read(command: &str, mut next: impl FnMut(&mut Vec<u8>)) -> (Option<i32>, u64, String) {
+    let mut child = Command::new(PROGRAM)
+        .args([command, "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let (mut written, mut most) = (0, 0);
+    let mut chunk = header();
+    while written < BYTES && input.write_all(&chunk).is_ok() {
+        written += chunk.len();
+        most = memory(&child).unwrap_or(most);
+        chunk.clear();
+        while chunk.len() < 1 << 18 {
+            next(&mut chunk);
+        }
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    let errors = String::from_utf8(output.stderr).unwrap();
+    (output.status.code(), most, errors)
+}
+
+#[test]
+fn a_long_capture_takes_no_more_memory_than_a_short_one() {
+    let folder = Folder::new("why-large");
+    let real = frames_of(&short_run(&folder, "line-2"));
+    for command in ["why", "dissect"] {
+        let mut rng = Rng::new(3);
+        let mut at_us = 0;
+        let (code, most, errors) = read(command, |chunk| {
+            at_us += 4_000;
+            let mut frame = real[rng.below(real.len() as u32) as usize].clone();
+            // Nodes, ports and tags that are new all the time.
+            if rng.below(4) == 0 {
+                let at = rng.below(frame.len() as u32) as usize;
+                frame[at] = rng.below(256) as u8;
+            }
+            packet(chunk, at_us, &frame);
+        });
+        println!("{command}: {most} KiB");
+        assert_eq!(code, Some(0), "{command}: {errors}");
+        assert!((1..MOST_KIB).contains(&most), "{command}: {most} KiB");
+    }
+}
+
+/// pcapng lets a file describe interfaces without end.
+#[test]
+fn a_capture_of_nothing_but_interfaces_is_refused() {
+    for command in ["why", "dissect"] {
+        let (code, most, errors) = read(command, interface);
+        println!("{command}: {most} KiB");
+        assert_eq!(code, Some(1), "{command}: {errors}");
+        assert!(errors.contains("interfaces"), "{command}: {errors}");
+        assert!((1..MOST_KIB).contains(&most), "{command}: {most} KiB");
+        // A few long ones are as many.
+        let (code, most, errors) = read(command, |chunk| {
+            let comment = vec![b'x'; 0xfffc];
+            let option = [&[1, 0, 0xfc, 0xff][..], &comment].concat();
+            block(chunk, 1, &[&[230, 0, 0, 0], &[0; 4], &option, &[0; 4]]);
+        });
+        assert_eq!(code, Some(1), "{command}: {errors}");
+        assert!((1..MOST_KIB).contains(&most), "{command}: {most} KiB");
+    }
+}

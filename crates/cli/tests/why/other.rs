@@ -1,0 +1,199 @@
+//! A capture of another stack, as one might look: extended addresses, headers compressed in other
+//! ways in either direction, fragments, check sequences and no metadata of the radio. It is
+//! written here byte by byte from the standards, by nothing of Redpoll.
+
+use pcap_file::DataLink;
+use serde_json::Value;
+
+use crate::support::{Folder, code, redpoll, stdout};
+use crate::write_at;
+
+/// Interface identifiers, in the order of IPv6; what is on the air is their other way round, with
+/// the universal bit turned (RFC 4291).
+const CLIENT: [u8; 8] = [0x02, 0x12, 0x4b, 0x00, 0x14, 0xb5, 0xd9, 0x01];
+const SERVER: [u8; 8] = [0x02, 0x12, 0x4b, 0x00, 0x14, 0xb5, 0xda, 0x7f];
+const PREFIX: [u8; 8] = [0xfd, 0, 0, 0, 0, 0, 0, 0];
+
+const SYN: u8 = 0x02;
+const ACK: u8 = 0x10;
+const PUSH: u8 = 0x08;
+
+/// Time on the air of a byte, and what lies before a frame and its acknowledgment.
+const BYTE_US: u64 = 32;
+const GAP_US: u64 = 1_500;
+const TURN_US: u64 = 192;
+
+/// The air, with what was sent on it.
+struct Air {
+    at_us: u64,
+    sequence: u8,
+    tag: u16,
+    frames: Vec<(u64, Vec<u8>)>,
+}
+
+/// An end of the connection.
+#[derive(Clone, Copy)]
+struct End {
+    address: [u8; 8],
+    port: u16,
+    next: u32,
+}
+
+fn sum(bytes: &[u8]) -> u32 {
+    let words = bytes.chunks(2).map(|pair| match pair {
+        [high, low] => u32::from(u16::from_be_bytes([*high, *low])),
+        [high] => u32::from(*high) << 8,
+        _ => 0,
+    });
+    words.sum()
+}
+
+/// A segment with its checksum (RFC 9293 §3.1).
+fn segment(from: &End, to: &End, flags: u8, options: &[u8], data: &[u8]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend([from.port.to_be_bytes(), to.port.to_be_bytes()].concat());
+    bytes.extend(from.next.to_be_bytes());
+    let acked = if flags & ACK == 0 { 0 } else { to.next };
+    bytes.extend(acked.to_be_bytes());
+    let words = 5 + options.len() as u8 / 4;
+    bytes.extend([words << 4, flags, 0x04, 0x00, 0, 0, 0, 0]);
+    bytes.extend(options);
+    bytes.extend(data);
+    let ends = [PREFIX, from.address, PREFIX, to.address].concat();
+    let mut total = sum(&ends) + bytes.len() as u32 + 6 + sum(&bytes);
+    while total >> 16 != 0 {
+        total = (total & 0xffff) + (total >> 16);
+    }
+    let checksum = !(total as u16);
+    bytes[16..18].copy_from_slice(&checksum.to_be_bytes());
+    bytes
+}
+
+/// The header as the client has it: traffic class and flow label in full, hop limit 64, the
+/// prefix by context 0 and the rest of the addresses by the link's (RFC 6282 §3.1).
+fn short_header() -> Vec<u8> {
+    vec![0x62, 0x77, 0x00, 0x00, 0x00, 0x00, 6]
+}
+
+/// As the server has it: everything in full, but for the flow label.
+fn long_header(from: &End, to: &End) -> Vec<u8> {
+    let mut bytes = vec![0x70, 0x00, 0x00, 6, 63];
+    bytes.extend([PREFIX, from.address, PREFIX, to.address].concat());
+    bytes
+}
+
+/// The check sequence of IEEE 802.15.4, the least bit first.
+fn fcs(bytes: &[u8]) -> [u8; 2] {
+    let crc = bytes.iter().fold(0_u16, |crc, byte| {
+        (0..8).fold(crc ^ u16::from(*byte), |crc, _| match crc & 1 {
+            1 => crc >> 1 ^ 0x8408,
+            _ => crc >> 1,
+        })
+    });
+    crc.to_le_bytes()
+}
+
+impl Air {
+    fn put(&mut self, mut frame: Vec<u8>) {
+        frame.extend(fcs(&frame));
+        let len = frame.len() as u64;
+        self.frames.push((self.at_us, frame));
+        self.at_us += BYTE_US * (len + 6);
+    }
+
+    /// A frame that is acknowledged.
+    fn frame(&mut self, from: &End, to: &End, payload: &[u8]) {
+        let on_air = |end: &End| {
+            let mut address = end.address;
+            address[0] ^= 0x02;
+            address.reverse();
+            address
+        };
+        self.sequence = self.sequence.wrapping_add(1);
+        let mut frame = vec![0x61, 0xdc, self.sequence, 0xcd, 0xab];
+        frame.extend([on_air(to), on_air(from)].concat());
+        frame.extend(payload);
+        self.at_us += GAP_US;
+        self.put(frame);
+        self.at_us += TURN_US;
+        self.put(vec![0x02, 0x00, self.sequence]);
+    }
+
+    /// A datagram, in fragments if it is long (RFC 4944 §5.3).
+    fn datagram(&mut self, from: &End, to: &End, header: Vec<u8>, segment: &[u8]) {
+        let size = 40 + segment.len() as u16;
+        if header.len() + segment.len() <= 100 {
+            self.frame(from, to, &[&header[..], segment].concat());
+            return;
+        }
+        self.tag += 1;
+        let tag = self.tag.to_be_bytes();
+        let first = (96 - header.len()) / 8 * 8;
+        let head = (0xc000 | size).to_be_bytes();
+        let payload = [&head[..], &tag, &header, &segment[..first]].concat();
+        self.frame(from, to, &payload);
+        for (at, rest) in segment[first..].chunks(88).enumerate() {
+            let offset = (40 + first + 88 * at) / 8;
+            let head = (0xe000 | size).to_be_bytes();
+            let payload = [&head[..], &tag, &[offset as u8], rest].concat();
+            self.frame(from, to, &payload);
+        }
+    }
+}
+
+/// The client sends so many segments, one after the other, whose acknowledgments wait for so long.
+fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
+    let mut air = Air {
+        at_us: 1_000,
+        sequence: 17,
+        tag: 900,
+        frames: Vec::new(),
+    };
+    let end = |address, port, next| End {
+        address,
+        port,
+        next,
+    };
+    let (mut client, mut server) = (end(CLIENT, 49_312, 7_000), end(SERVER, 8_883, 90_000));
+    let mss = [2, 4, 0x01, 0x90];
+    let opens = segment(&client, &server, SYN, &mss, &[]);
+    air.datagram(&client, &server, short_header(), &opens);
+    client.next += 1;
+    let answer = segment(&server, &client, SYN | ACK, &mss, &[]);
+    air.datagram(&server, &client, long_header(&server, &client), &answer);
+    server.next += 1;
+    let acks = segment(&client, &server, ACK, &[], &[]);
+    air.datagram(&client, &server, short_header(), &acks);
+    for number in 0..segments {
+        let data = [number as u8; 400];
+        let bytes = segment(&client, &server, ACK | PUSH, &[], &data);
+        air.datagram(&client, &server, short_header(), &bytes);
+        client.next += 400;
+        air.at_us += wait_us;
+        let acks = segment(&server, &client, ACK, &[], &[]);
+        air.datagram(&server, &client, long_header(&server, &client), &acks);
+    }
+    air.frames
+}
+
+#[test]
+fn a_capture_of_another_stack_is_read() {
+    let folder = Folder::new("why-other");
+    let capture = folder.file("other.pcap");
+    // A server that acknowledges single segments after 200 ms, as many do.
+    let frames = transfer(40, 200_000);
+    let count = frames.len();
+    write_at(&capture, DataLink::IEEE802_15_4, frames);
+    let lines = stdout(&redpoll(&["dissect", &capture, "--prefix", "fd00::/64"]));
+    assert_eq!(lines.lines().count(), count);
+    for wrong in ["malformed", "wrong checksum", "wrong FCS"] {
+        assert!(!lines.contains(wrong), "{wrong}: {lines}");
+    }
+    let why = redpoll(&["why", &capture, "--prefix", "fd00::/64", "--json", "-"]);
+    assert_eq!(code(&why), 0);
+    let found: Value = serde_json::from_str(&stdout(&why)).unwrap();
+    assert_eq!(found["malformed"], 0, "{found}");
+    assert_eq!(found["flows"].as_array().unwrap().len(), 1, "{found}");
+    let named = crate::causes(&found);
+    assert_eq!(named, ["delayed-ack"], "{found}");
+}
