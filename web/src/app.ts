@@ -116,9 +116,9 @@ export class App {
       { keys: ["+", "="], word: "zoom in", act: () => this.map.zoom(1.3) },
       { keys: ["-"], word: "zoom out", act: () => this.map.zoom(1 / 1.3) },
       { keys: ["0"], word: "show all nodes", act: () => this.map.fit() },
-      { keys: ["n", "N"], word: "choose the next node; on the map arrow keys do", act: () => this.nextNode() },
+      { keys: ["n", "N"], word: "choose the next node; on the map arrow keys do, with Shift they move it", act: () => this.nextNode() },
       { keys: ["k", "K"], word: "switch the chosen node off or on", act: () => this.kill() },
-      { keys: ["i", "I"], word: "put an interferer where the map is clicked", act: () => this.place() },
+      { keys: ["i", "I"], word: "put an interferer where the map is clicked, or by Enter at the chosen node", act: () => this.place() },
       { keys: ["c", "C"], word: "connections", act: () => this.panels.open("flows") },
       { keys: ["t", "T"], word: "light or dark", act: () => this.theme.toggle() },
       { keys: ["Escape"], word: "choose nothing", act: () => this.clear() },
@@ -199,7 +199,9 @@ export class App {
   private place(): void {
     if (this.interfere.hidden) return;
     this.map.placing = !this.map.placing;
-    if (this.map.placing) this.say("Click the place on the map.");
+    if (!this.map.placing) return;
+    this.map.focus();
+    this.say(this.selection.node === null ? "Click the place on the map; Enter takes its middle." : "Click the place on the map; Enter takes that of the chosen node.");
   }
 
   private kill(): void {

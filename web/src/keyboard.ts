@@ -32,8 +32,11 @@ export function help(keys: Key[]): HTMLDialogElement {
   const legend: [string, string][] = [
     ["▪ ● ○", "border router, router, leaf; dashed with z: asleep; dashed and crossed out: switched off"],
     ["→", "the neighbour that packets to the root go to"],
-    ["━", "a frame for one node: blue TCP, purple UDP, amber routing and the rest; thin: a link acknowledgement"],
-    ["┅", "sent again by the link"],
+    ["━●", "a frame for one node: TCP, blue"],
+    ["╍■", "UDP: in dashes, purple"],
+    ["┈▲", "routing and the rest: in dots, amber"],
+    ["─○", "a link acknowledgement: thin, grey"],
+    ["┅", "a dashed way behind it: sent again by the link"],
     ["◯", "a frame for everyone in range"],
     ["✕", "destroyed by other transmissions at this node; a dashed ring: lost for another reason"],
     ["▂", "the fill of a node: how full its queue is"],

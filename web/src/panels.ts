@@ -57,7 +57,7 @@ export class Panels {
     this.element = h(
       "aside",
       { class: "side", "aria-label": "Details" },
-      h("div", { class: "tabs", role: "tablist" }, this.tabs.flows, this.tabs.nodes),
+      h("div", { class: "tabs", role: "tablist", onkeydown: (event: KeyboardEvent) => this.onTabKey(event) }, this.tabs.flows, this.tabs.nodes),
       this.bodies.flows,
       this.bodies.nodes,
     );
@@ -73,6 +73,18 @@ export class Panels {
       this.tabs[name].tabIndex = name === tab ? 0 : -1;
       this.bodies[name].hidden = name !== tab;
     }
+  }
+
+  /** Arrow keys go from tab to tab, as in any list of tabs. */
+  private onTabKey(event: KeyboardEvent): void {
+    const names = Object.keys(this.tabs) as Tab[];
+    const at = names.indexOf(this.tab);
+    const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const tab = names[(to + names.length) % names.length]!;
+    this.open(tab);
+    this.tabs[tab].focus();
   }
 
   reset(): void {

@@ -1,5 +1,6 @@
 // Light and dark, and the colours that canvases need. They are told apart by people who do
-// not see red and green alike (after Okabe and Ito), and never mean anything alone.
+// not see red and green alike (after Okabe and Ito), and never mean anything alone: shapes,
+// dashes and words say the same.
 
 export interface Palette {
   ground: string;

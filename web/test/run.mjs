@@ -6,8 +6,8 @@
 // what the continuous integration runs. Ends with 77, and a line that says why, where the
 // browser is missing.
 
-import { spawn } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus, loadavg, tmpdir } from "node:os";
 import path from "node:path";
 
@@ -61,7 +61,7 @@ function start(...args) {
     const hear = (chunk) => {
       text += chunk;
       const url = text.match(/http:\/\/\S+/)?.[0];
-      if (url) resolve({ url, stop });
+      if (url) resolve({ url, stop, child });
     };
     child.stdout.on("data", hear);
     child.stderr.on("data", hear);
@@ -156,6 +156,31 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.mouse.up();
   await until(page, "leaf-15 has moved", (before) => redpoll.store.now.x[14] > before + 0.5, before);
 
+  // Another by keys; what is to be placed stands where it does.
+  const leaf = 12;
+  const start0 = await state(page, () => redpoll.store.now.x[12]);
+  await page.evaluate(() => redpoll.selection.set({ node: 12 }));
+  await page.locator(".map-top").focus();
+  for (let step = 0; step < 3; step++) await page.keyboard.press("Shift+ArrowLeft");
+  await until(page, "leaf-13 has moved", (before) => redpoll.store.now.x[12] < before - 0.5, start0);
+  check((await state(page, () => redpoll.selection.node)) === leaf, "it is still chosen");
+  await page.keyboard.press("i");
+  await page.keyboard.press("Enter");
+  await until(page, "an interferer at leaf-13", () => {
+    const { interferers, now } = redpoll.store;
+    return interferers.length === 1 && Math.hypot(interferers[0].x - now.x[12], interferers[0].y - now.y[12]) < 0.5;
+  });
+  await page.locator(".chip").click();
+  await until(page, "silence", () => redpoll.store.interferers[0].busy === 0);
+
+  // From tab to tab.
+  await page.locator("#tab-nodes").focus();
+  const opened = () => page.evaluate(() => [document.querySelector(".tab[aria-selected=true]").id, document.activeElement.id].join());
+  for (const [key, tab] of [["ArrowRight", "flows"], ["ArrowLeft", "nodes"], ["Home", "flows"], ["End", "nodes"]]) {
+    await page.keyboard.press(key);
+    check((await opened()) === `tab-${tab},tab-${tab}`, `${key} opens ${tab}: ${await opened()}`);
+  }
+
   // A transfer, loss, an interferer.
   await page.evaluate(() => redpoll.selection.set({ node: 13 }));
   await page.getByRole("button", { name: "Start" }).click();
@@ -164,9 +189,9 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await until(page, "loss", () => redpoll.store.losses.length === 2);
   await page.keyboard.press("i");
   await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
-  await until(page, "an interferer", () => redpoll.store.interferers.length === 1);
+  await until(page, "an interferer", () => redpoll.store.interferers.length === 2);
   await page.locator(".chip").click();
-  await until(page, "silence", () => redpoll.store.interferers[0].busy === 0);
+  await until(page, "silence", () => redpoll.store.interferers[1].busy === 0);
   await shot(page, "run-node");
 
   // Time: pause, another speed, again from the beginning.
@@ -290,6 +315,118 @@ if (!short) {
     check(each < 16, `${each.toFixed(1)} ms of script for each picture`);
     judge(rate >= 30, `${rate.toFixed(1)} pictures a second`);
     await stop();
+  });
+}
+
+if (!short) {
+  // A grid of 100 nodes with readings from all of them, and a page of the one farthest away.
+  const HUNDRED = `
+[topology]
+kind = "grid"
+columns = 10
+rows = 10
+spacing = "20 m"
+[medium]
+model = "unit-disk"
+transmission_range = "30 m"
+interference_range = "30 m"
+carrier_sense_range = "50 m"
+[nodes.node-1]
+role = "border"
+[apps.readings]
+type = "sensor"
+on = "every other node"
+to = "node-1:5000"
+transport = "udp"
+reading = "50 B"
+interval = "10 s"
+[apps.web]
+type = "http-server"
+on = "node-100"
+port = 80
+file = "50 KiB"
+`;
+
+  /** Seconds that a process has had a processor, by the name of its threads. */
+  function processor(pid) {
+    const used = {};
+    for (const task of readdirSync(`/proc/${pid}/task`)) {
+      const of = (file) => readFileSync(`/proc/${pid}/task/${task}/${file}`, "utf8").trim();
+      const name = of("comm");
+      used[name] = (used[name] ?? 0) + Number(of("schedstat").split(" ")[0]) / 1e9;
+    }
+    return used;
+  }
+
+  await test("100 nodes in real time: the server takes less than a tenth of a processor", async () => {
+    const file = path.join(mkdtempSync(path.join(tmpdir(), "redpoll-")), "hundred.toml");
+    writeFileSync(file, HUNDRED);
+    const forward = ["--join", "forward", "--forward", "18098:node-100:80"];
+    const { url, stop, child } = await start("up", file, ...forward, "--web", "127.0.0.1:0", "--prefix", "fd00:0:0:98::/64");
+    const all = (used) => Object.values(used).reduce((sum, it) => sum + it, 0);
+    const during = async (seconds) => {
+      const before = processor(child.pid);
+      await new Promise((resolve) => setTimeout(resolve, seconds * 1_000));
+      const after = processor(child.pid);
+      const share = (a, b) => ((a ?? 0) - (b ?? 0)) / seconds;
+      return [share(after["live view"], before["live view"]), share(all(after), all(before))];
+    };
+    const get = () => fetch("http://127.0.0.1:18098/file").then((response) => response.arrayBuffer()).catch(() => null);
+    const fetched = get();
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+    const [, alone] = await during(10);
+    const page = await open(url);
+    await until(page, "100 nodes", () => window.redpoll?.store.nodes.length === 100);
+    await until(page, "frames", () => redpoll.store.frames.length > 50);
+    const [server, watched] = await during(10);
+    const percent = (share) => `${(share * 100).toFixed(1)} %`;
+    console.log(`        the server's thread ${percent(server)} of a processor; all of the program ${percent(watched)}, ${percent(alone)} before anybody looked`);
+    await shot(page, "hundred");
+    check(server < 0.1, `the server takes ${percent(server)}`);
+    check(page.errors.length === 0, page.errors.join("; "));
+    await stop();
+    await fetched;
+  });
+
+  /** Instructions of a run, or seconds of a processor where nothing counts them. */
+  const counts = spawnSync("valgrind", ["--version"]).status === 0;
+  async function price(more) {
+    const args = ["run", "office", "--duration", counts ? "60 s" : "600 s", ...more];
+    const count = ["--tool=callgrind", "--callgrind-out-file=/dev/null", program];
+    const child = counts ? spawn("valgrind", [...count, ...args]) : spawn(program, args);
+    children.add(child);
+    let [text, used] = ["", 0];
+    const look = () => {
+      if (child.exitCode !== null) return;
+      try {
+        used = Object.values(processor(child.pid)).reduce((sum, it) => sum + it, 0);
+      } catch {}
+    };
+    const hear = (chunk) => {
+      text += chunk;
+      if (!text.includes("The page stays") || child.killed) return;
+      look();
+      child.kill("SIGINT");
+    };
+    child.stdout.on("data", hear);
+    child.stderr.on("data", hear);
+    const timer = setInterval(() => child.killed || look(), 5);
+    await new Promise((resolve) => child.once("exit", resolve));
+    clearInterval(timer);
+    children.delete(child);
+    return counts ? Number(text.match(/Collected : (\d+)/)[1]) : used;
+  }
+
+  await test("a run with a page that nobody looks at takes at most 2 % more", async () => {
+    // Of several the least: what others do to a processor's memory only makes it more.
+    const [without, withPage] = [[], []];
+    for (let turn = 0; turn < (counts ? 1 : 5); turn++) {
+      without.push(await price([]));
+      withPage.push(await price(["--web", "127.0.0.1:0"]));
+    }
+    const more = Math.min(...withPage) / Math.min(...without) - 1;
+    console.log(`        ${(more * 100).toFixed(2)} % more ${counts ? "instructions (callgrind)" : "time of a processor, the least of five runs each (with valgrind: instructions)"}`);
+    judge(more < 0.02, `${(more * 100).toFixed(2)} % more`);
   });
 }
 

@@ -47,7 +47,7 @@ export class FlowCharts {
         lines: [
           { label: "cwnd", color: 0, steps: true },
           { label: "ssthresh", color: 1, steps: true, dash: [5, 4] },
-          { label: "in flight", color: 2, steps: true },
+          { label: "in flight", color: 2, steps: true, dash: [1.5, 2.5] },
         ],
       },
       theme,

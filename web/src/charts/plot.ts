@@ -77,7 +77,7 @@ export class Plot {
     const { palette } = this.theme;
     this.keys.replaceChildren(
       ...this.spec.lines.map((line) =>
-        key(line.points ? "●" : line.dash ? "┄" : "━", line.label, palette.series[line.color]),
+        key(line.points ? "●" : line.dash ? (line.dash[0]! < 3 ? "┈" : "┄") : "━", line.label, palette.series[line.color]),
       ),
       ...(this.spec.legend ?? []).map(({ word, mark, color }) => key(mark, word, color(this.theme))),
     );

@@ -24,16 +24,49 @@ export interface Moment extends Scenery {
 }
 
 export function frameColor(frame: Frame, palette: Palette): string {
-  if (frame.kind === ACK) return palette.ack;
+  return palette[shapeOf(frame)];
+}
+
+/** What a frame is, told by the shape of its head and the dashes of its line, as by its colour. */
+type Shape = "data" | "datagram" | "control" | "ack";
+
+function shapeOf(frame: Frame): Shape {
+  if (frame.kind === ACK) return "ack";
   switch (frame.protocol) {
     case "TCP":
     case "6LoWPAN":
-      return palette.data;
+      return "data";
     case "UDP":
-      return palette.datagram;
+      return "datagram";
     default:
-      return palette.control;
+      return "control";
   }
+}
+
+/** Whole lines, dashes, dots. */
+const DASHES: Record<Shape, number[]> = { data: [], datagram: [9, 8], control: [0.5, 7], ack: [] };
+
+/** A disc, a square, a triangle; a small ring for acknowledgements of the link. */
+function drawHead(context: CanvasRenderingContext2D, shape: Shape, x: number, y: number): void {
+  context.beginPath();
+  switch (shape) {
+    case "data":
+      context.arc(x, y, 4.5, 0, 7);
+      break;
+    case "datagram":
+      context.rect(x - 5, y - 5, 10, 10);
+      break;
+    case "control":
+      context.moveTo(x, y - 6.5);
+      context.lineTo(x + 6, y + 4.5);
+      context.lineTo(x - 6, y + 4.5);
+      break;
+    case "ack":
+      context.arc(x, y, 2.5, 0, 7);
+      context.stroke();
+      return;
+  }
+  context.fill();
 }
 
 /** Whether it has arrived everywhere where it was for; `null` while nobody knows. */
@@ -87,6 +120,7 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   if (shown <= 0) return;
   const [ax, ay] = view.toScreen(x(frame.from), y(frame.from));
   const color = frameColor(frame, palette);
+  const shape = shapeOf(frame);
   context.strokeStyle = color;
   context.fillStyle = color;
   if (frame.kind === BROADCAST || frame.to < 0) {
@@ -96,7 +130,9 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
     context.lineWidth = 1.5;
     context.beginPath();
     context.arc(ax, ay, Math.max(4, reach * ease(crossed)), 0, 7);
+    context.setLineDash(DASHES[shape]);
     context.stroke();
+    context.setLineDash([]);
     context.globalAlpha = 0.05 * shown;
     context.fill();
     context.globalAlpha = 1;
@@ -120,22 +156,20 @@ function drawFrame(context: CanvasRenderingContext2D, moment: Moment, frame: Fra
   // The comet.
   context.globalAlpha = (isAck ? 0.8 : 1) * shown;
   context.lineWidth = isAck ? 1.5 : 4;
+  context.setLineDash(DASHES[shape]);
   context.beginPath();
   context.moveTo(ax + (bx - ax) * tail, ay + (by - ay) * tail);
   context.lineTo(hx, hy);
   context.stroke();
-  if (crossed < 1) {
-    context.beginPath();
-    context.arc(hx, hy, isAck ? 2.5 : 4.5, 0, 7);
-    context.fill();
-  }
+  context.setLineDash([]);
+  if (crossed < 1) drawHead(context, shape, hx, hy);
   context.globalAlpha = 1;
 }
 
-/** Many frames, those of one colour and shade with one stroke. */
+/** Many frames, those of one kind and shade with one stroke. */
 function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: Frame[]): void {
   const { view, palette, x, y } = moment;
-  const bundles = new Map<string, { color: string; alpha: number; path: Path2D }>();
+  const bundles = new Map<string, { shape: Shape; alpha: number; path: Path2D }>();
   for (const frame of frames) {
     if (frame.kind === ACK) continue;
     if (frame.to < 0) {
@@ -145,10 +179,10 @@ function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: 
     const [crossed, shown] = progress(moment, frame);
     const shade = Math.ceil(shown * SHADES);
     if (shade === 0) continue;
-    const color = frameColor(frame, palette);
-    const key = color + shade;
+    const shape = shapeOf(frame);
+    const key = shape + shade;
     let bundle = bundles.get(key);
-    if (!bundle) bundles.set(key, (bundle = { color, alpha: shade / SHADES, path: new Path2D() }));
+    if (!bundle) bundles.set(key, (bundle = { shape, alpha: shade / SHADES, path: new Path2D() }));
     const [ax, ay] = view.toScreen(x(frame.from), y(frame.from));
     const [bx, by] = view.toScreen(x(frame.to), y(frame.to));
     const head = ease(crossed);
@@ -157,11 +191,13 @@ function drawBundles(context: CanvasRenderingContext2D, moment: Moment, frames: 
     bundle.path.lineTo(ax + (bx - ax) * head, ay + (by - ay) * head);
   }
   context.lineWidth = 3;
-  for (const { color, alpha, path } of bundles.values()) {
+  for (const { shape, alpha, path } of bundles.values()) {
     context.globalAlpha = alpha;
-    context.strokeStyle = color;
+    context.strokeStyle = palette[shape];
+    context.setLineDash(DASHES[shape]);
     context.stroke(path);
   }
+  context.setLineDash([]);
   context.globalAlpha = 1;
 }
 

@@ -10,11 +10,15 @@ import { drawBase, radius } from "./base";
 import { View } from "./view";
 
 export interface MapEvents {
-  /** A node was dragged to a place, in metres. */
+  /** A node was dragged to a place, or moved by keys, in metres. */
   onMove: (node: number, x: number, y: number) => void;
   /** Somebody has pointed to a place for what `placing` names. */
   onPlace: (x: number, y: number) => void;
 }
+
+/** How far a key moves a node, in pixels, and how long nothing follows until it stands there. */
+const STEP_PX = 12;
+const SETTLES_MS = 350;
 
 export class MeshMap {
   readonly element: HTMLElement;
@@ -32,7 +36,7 @@ export class MeshMap {
     class: "map-top",
     tabindex: 0,
     role: "application",
-    "aria-label": "Map of the mesh. Arrow keys choose a node, plus and minus zoom.",
+    "aria-label": "Map of the mesh. Arrow keys choose a node, with Shift they move it, plus and minus zoom.",
   });
   private tip = h("div", { class: "map-tip", hidden: true });
   private hovered: number | null = null;
@@ -40,6 +44,7 @@ export class MeshMap {
   private scene = -1;
   private fitted = false;
   private moved = new Map<number, [number, number]>();
+  private settles: ReturnType<typeof setTimeout> | undefined;
   private drag: { node: number | null; x: number; y: number; far: boolean } | null = null;
 
   constructor(
@@ -86,6 +91,11 @@ export class MeshMap {
   forget(node: number): void {
     this.moved.delete(node);
     this.dirty = true;
+  }
+
+  /** Keys are for the map. */
+  focus(): void {
+    this.top.focus();
   }
 
   fit(): void {
@@ -211,10 +221,35 @@ export class MeshMap {
         ArrowDown: [0, -1],
       };
       const way = ways[event.key];
-      if (!way) return;
-      event.preventDefault();
-      this.walk(...way);
+      if (way) {
+        event.preventDefault();
+        if (event.shiftKey) this.shift(...way);
+        else this.walk(...way);
+      } else if (event.key === "Enter" && this.placing) {
+        event.preventDefault();
+        this.placeHere();
+      }
     });
+  }
+
+  /** What is to be placed stands where the chosen node does; without one in the middle. */
+  private placeHere(): void {
+    const node = this.selection.node;
+    this.placing = false;
+    this.top.classList.remove("placing");
+    if (node === null) this.events.onPlace(this.view.x, this.view.y);
+    else this.events.onPlace(this.x(node), this.y(node));
+  }
+
+  /** The chosen node goes a step in a direction; where keys leave it, it stays. */
+  private shift(dx: number, dy: number): void {
+    const node = this.selection.node;
+    if (node === null) return;
+    const step = STEP_PX / this.view.scale;
+    this.moved.set(node, [this.x(node) + dx * step, this.y(node) + dy * step]);
+    this.dirty = true;
+    clearTimeout(this.settles);
+    this.settles = setTimeout(() => this.events.onMove(node, this.x(node), this.y(node)), SETTLES_MS);
   }
 
   /** The nearest node in a direction is the selected one. */
