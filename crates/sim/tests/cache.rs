@@ -104,7 +104,7 @@ fn random_network(rng: &mut Rng) -> String {
         "duration = \"60 s\"\n[topology]\nkind = \"links\"\nlinks = [{}]\n\
          [mac]\naccess = \"{access}\"\n\
          [tcp]\ntransport = \"{transport}\"\nmss = \"{} frames\"\n\
-         timestamps = {}\nsend_buffer = \"2400 B\"\nreceive_buffer = \"2400 B\"\n\
+         timestamps = {}\nfast_open = {}\nsend_buffer = \"2400 B\"\nreceive_buffer = \"2400 B\"\n\
          [lowpan]\nslots = {}\nred = {}\nfragment_forwarding = {forwards}\n\
          fragment_recovery = {recovers}\n\
          [rivals]\nuip_forwarding = {}\nsegment_mss = \"200 B\"\nlinux_buffer = \"2400 B\"\n\
@@ -114,6 +114,7 @@ fn random_network(rng: &mut Rng) -> String {
          [faults.twice]\ntype = \"duplicate-frames\"\nshare = \"{} %\"\n",
         links.join(", "),
         1 + rng.below(5),
+        rng.below(2) == 0,
         rng.below(2) == 0,
         2 + rng.below(8),
         rng.below(2) == 0,
@@ -134,14 +135,22 @@ fn random_network(rng: &mut Rng) -> String {
     }
     text += "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 5001\n";
     let last = format!("node-{nodes}");
-    for (name, from) in [("one", &*last), ("two", &*last), ("three", "node-2")] {
-        let total = if rng.below(2) == 0 {
+    let apps = [
+        ("one", &*last, 0),
+        ("two", &*last, 0),
+        ("three", "node-2", 0),
+        // By then their node has a cookie, if it asks for one.
+        ("four", &*last, 8),
+        ("five", "node-2", 12),
+    ];
+    for (name, from, start) in apps {
+        let total = if start > 0 || rng.below(2) == 0 {
             "total = \"3000 B\"\n"
         } else {
             ""
         };
         text += &format!(
-            "[apps.{name}]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"node-1:5001\"\n{total}"
+            "[apps.{name}]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"node-1:5001\"\nstart = \"{start} s\"\n{total}"
         );
     }
     text
@@ -153,6 +162,7 @@ fn random_network(rng: &mut Rng) -> String {
 fn the_oracle_finds_nothing_in_random_networks() {
     let mut rng = Rng::new(13);
     let (mut delivered, mut repeated, mut dropped) = (0, 0, 0);
+    let mut opened_fast = 0;
     let (mut reached, mut waited, mut duplicates, mut again) = (0, 0, 0, 0);
     for round in 0..90 {
         let text = random_network(&mut rng);
@@ -160,6 +170,8 @@ fn the_oracle_finds_nothing_in_random_networks() {
         let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
         let mut world = World::new(&scenario, round).unwrap();
         world.run_until(Instant::from_millis(60_000));
+        let sink = world.node(0).expect("it is there");
+        opened_fast += sink.counters().fast_opens;
         let report = world.report();
         assert_eq!(report.oracle.violations, [""; 0], "round {round}\n{text}");
         delivered += report
@@ -176,6 +188,7 @@ fn the_oracle_finds_nothing_in_random_networks() {
     }
     assert!(delivered > 500_000, "{delivered}");
     assert!(repeated > 500 && dropped > 100, "{repeated}, {dropped}");
+    assert!(opened_fast > 10, "{opened_fast} began with data");
     assert!(
         reached > 500 && waited > 100 && duplicates > 50 && again > 50,
         "{reached}, {waited}, {duplicates}, {again}"

@@ -199,6 +199,9 @@ impl Flow {
         if let Some(ack) = acked {
             let side = self.side_mut(from);
             (side.acked, side.expects) = (Some(ack), Some(ack));
+            if it.flags.syn() {
+                self.side_mut(to).on_answer(ack);
+            }
             self.side_mut(to).sample(now, ack, params.rtt_weight);
             // Who is closed would answer with a RST (RFC 9293 §3.10.7.1).
             if params.acknowledges_again && it.flags.is_plain() && !self.is_closing {
@@ -310,6 +313,14 @@ impl Side {
         } else if it.len > 0 {
             // Karn's algorithm (RFC 6298 §3).
             self.timed = None;
+        }
+    }
+
+    /// Its SYN is answered: data that came with it and are not acknowledged with it come once
+    /// more, as the first (RFC 7413 §4.2.2).
+    fn on_answer(&mut self, ack: u32) {
+        if self.end != Some(ack) {
+            (self.end, self.timed) = (Some(ack), None);
         }
     }
 

@@ -1,8 +1,9 @@
 //! When copies are sent, and when acknowledgments are made (Hurni et al. 2012, §3.2 and
 //! §3.3).
 
-use crate::packets::{ACK, CLIENT, FIN, SERVER, SYN, ack, cache, data, due, open, pass, sent};
-use redpoll_assist::cache::{Params, Verdict};
+use crate::packets::{ACK, CLIENT, FIN, Heap, SERVER, SYN};
+use crate::packets::{ack, cache, data, due, open, pass, sent};
+use redpoll_assist::cache::{Cache, Params, Verdict};
 use redpoll_base::Instant;
 
 #[test]
@@ -182,6 +183,72 @@ fn syns_and_fins_are_neither_kept_nor_answered() {
         assert_eq!(pass(&mut cache, ms, &it.packet()), Verdict::Pass);
     }
     assert_eq!(due(&cache), None);
+}
+
+/// TCP Fast Open (RFC 7413): sixteen bytes with the SYN, of which the server acknowledges
+/// some.
+fn open_fast(cache: &mut Cache<Heap>, number: u32) {
+    let mut syn = data(99, 0, 16);
+    syn.flags = SYN;
+    let mut answer = ack(0, number);
+    answer.flags = SYN | ACK;
+    for (ms, it) in [(0, &syn), (80, &answer), (90, &data(number, 1, 0))] {
+        assert_eq!(pass(cache, ms, &it.packet()), Verdict::Pass);
+    }
+    assert_eq!(due(cache), None, "no SYN is kept");
+}
+
+#[test]
+fn data_with_a_syn_that_the_server_took_are_not_asked_for_again() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open_fast(&mut cache, 116);
+    // As the sender has not heard of it.
+    assert_eq!(
+        pass(&mut cache, 200, &data(100, 1, 16).packet()),
+        Verdict::Keep
+    );
+    let mut made = ack(1, 116).packet();
+    made[7] = 64;
+    assert_eq!(sent(&mut cache, 200), [made]);
+    let next = data(116, 1, 16).packet();
+    assert_eq!(pass(&mut cache, 300, &next), Verdict::Pass);
+    assert!(due(&cache).is_some());
+}
+
+#[test]
+fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
+    let mut cache = cache(Params::default(), 4, 4, 128);
+    open_fast(&mut cache, 100);
+    let again = data(100, 1, 16).packet();
+    assert_eq!(pass(&mut cache, 200, &again), Verdict::Pass);
+    let at = due(&cache).expect("it is kept");
+    assert_eq!(sent(&mut cache, at), [again.clone()]);
+    pass(&mut cache, at + 80, &ack(1, 116).packet());
+    assert_eq!(pass(&mut cache, at + 90, &again), Verdict::Keep);
+}
+
+/// Sent again, a SYN has no data (RFC 7413 §4.2.1), or has: it passes, whatever was answered,
+/// and what the server has taken of the first one counts as what it is.
+#[test]
+fn a_syn_with_data_that_is_sent_again_passes() {
+    for len in [0, 16] {
+        let mut cache = cache(Params::default(), 4, 4, 128);
+        let mut again = data(99, 0, 16);
+        again.flags = SYN;
+        let mut answer = ack(0, 116);
+        answer.flags = SYN | ACK;
+        pass(&mut cache, 0, &again.packet());
+        pass(&mut cache, 80, &answer.packet());
+        again.data.truncate(len);
+        assert_eq!(pass(&mut cache, 1_000, &again.packet()), Verdict::Pass);
+        assert_eq!(pass(&mut cache, 1_080, &answer.packet()), Verdict::Pass);
+        pass(&mut cache, 1_090, &data(116, 1, 0).packet());
+        let next = data(116, 1, 16).packet();
+        pass(&mut cache, 1_100, &next);
+        assert!(due(&cache).is_some(), "{len}");
+        pass(&mut cache, 1_180, &ack(1, 132).packet());
+        assert_eq!(pass(&mut cache, 3_000, &next), Verdict::Keep);
+    }
 }
 
 #[test]

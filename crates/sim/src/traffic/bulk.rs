@@ -13,6 +13,8 @@ use crate::oracle::End;
 
 /// Bytes moved between an app and its connection at once.
 const CHUNK: usize = 512;
+/// Connections that may bring data before their handshake is complete.
+const FAST: u8 = 8;
 
 /// Connects, sends so many bytes or without end, closes.
 ///
@@ -41,6 +43,14 @@ impl Sender {
         }
     }
 
+    /// Its connections begin with data where they can.
+    pub(super) fn opens_fast(mut self, fast: bool) -> Sender {
+        if fast {
+            self.out.open_fast(self.total);
+        }
+        self
+    }
+
     /// Another connection begins.
     fn begin(&mut self) {
         if self.resumes {
@@ -48,7 +58,7 @@ impl Sender {
             let left = |total: u64| total.saturating_sub(self.acked).max(1);
             self.total = self.total.map(left);
         }
-        (self.offset, self.acked) = (0, 0);
+        (self.offset, self.acked) = (self.out.early(), 0);
     }
 
     /// Remembers what has been acknowledged, for the connection may be lost.
@@ -150,6 +160,12 @@ impl Sink {
             peers,
             sessions: Sessions::new(port, connections),
         }
+    }
+
+    /// Takes data with a SYN.
+    pub(super) fn opens_fast(mut self, fast: bool) -> Sink {
+        self.sessions.open_fast(if fast { FAST } else { 0 });
+        self
     }
 }
 

@@ -28,7 +28,8 @@ use crate::kernel::Secrets;
 use crate::node::{SimNode, datagram_ports};
 use crate::oracle::Oracle;
 use crate::scenario::{
-    AppKind, AppSpec, ClientProtocol, ImageProtocol, Scenario, Target, TargetHost, When,
+    AppKind, AppSpec, ClientProtocol, ImageProtocol, Scenario, Target, TargetHost, TransportSpec,
+    When,
 };
 
 pub use content::counting_lines;
@@ -146,7 +147,10 @@ impl Maker<'_> {
     fn app(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Box<dyn App> {
         let peers = self.peers.clone();
         let name = name_of(scenario, index);
-        let connections = scenario.place(index).map_or(0, |place| place.connections);
+        let place = scenario.place(index);
+        let connections = place.map_or(0, |place| place.connections);
+        let is_ours = place.is_some_and(|place| place.transport == TransportSpec::Redpoll);
+        let opens_fast = scenario.tcp.fast_open && is_ours;
         let route = |to: &Target| Route::new(scenario, index, spec, to, peers.clone());
         match &spec.kind {
             AppKind::HttpServer { port, file_bytes } => {
@@ -169,8 +173,14 @@ impl Maker<'_> {
                 bytes,
                 retry,
                 resumes,
-            } => Box::new(bulk::Sender::new(route(to), *bytes, *retry, *resumes)),
-            AppKind::BulkSink { port } => Box::new(bulk::Sink::new(*port, peers, connections)),
+            } => {
+                let sender = bulk::Sender::new(route(to), *bytes, *retry, *resumes);
+                Box::new(sender.opens_fast(opens_fast && !resumes))
+            }
+            AppKind::BulkSink { port } => {
+                let sink = bulk::Sink::new(*port, peers, connections);
+                Box::new(sink.opens_fast(opens_fast))
+            }
             AppKind::Echo { port } => Box::new(echo::Echo::new(*port, connections)),
             AppKind::Sensor(sensor) => {
                 let period = sensor.interval.times(sensor.batch.into());

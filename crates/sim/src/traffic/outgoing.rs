@@ -4,12 +4,16 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 use redpoll_tcp::Event;
 
+use super::content::pattern;
 use super::peers::Pair;
 use super::{Context, Route};
 use crate::oracle::{End, FlowId};
 
 /// The longest pause between two attempts, unless the scenario has a longer one.
 const PAUSE_CEILING: Duration = Duration::from_secs(1_800);
+
+/// Bytes that a connection may begin with.
+const EARLY: usize = 512;
 
 /// See the [module](self).
 #[derive(Debug)]
@@ -25,6 +29,10 @@ pub(super) struct Outgoing {
     /// simulation, has acknowledged.
     acked: u32,
     flow: Option<FlowId>,
+    /// Connections begin with the first bytes of this many.
+    offered: u64,
+    /// How many the present one began with.
+    early: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,6 +68,8 @@ impl Outgoing {
             state: State::Waiting(Instant::FAR_FUTURE),
             acked: 0,
             flow: None,
+            offered: 0,
+            early: 0,
         }
     }
 
@@ -88,6 +98,16 @@ impl Outgoing {
         }
     }
 
+    /// Connections begin with the first bytes of `total`, or of no end of them.
+    pub(super) fn open_fast(&mut self, total: Option<u64>) {
+        self.offered = total.unwrap_or(u64::MAX);
+    }
+
+    /// Bytes that the present connection began with.
+    pub(super) fn early(&self) -> u64 {
+        self.early
+    }
+
     /// Begins to connect.
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         let Route {
@@ -102,11 +122,24 @@ impl Outgoing {
         self.flow = Some(flow);
         self.acked = 0;
         cx.oracle.restart(flow);
-        let Ok(conn) = cx.node.connect(cx.now, *remote) else {
+        let mut first = [0; EARLY];
+        let first = &mut first[..self.offered.min(EARLY as u64) as usize];
+        let opened = match *is_inside && !first.is_empty() {
+            true => {
+                pattern(flow, 0, first);
+                cx.node.tcp_connect_with_data(cx.now, 0, *remote, first)
+            }
+            false => cx.node.connect(cx.now, *remote).map(|conn| (conn, 0)),
+        };
+        let Ok((conn, early)) = opened else {
             self.pause(cx);
             return;
         };
+        self.early = early as u64;
         cx.oracle.watch(flow, End::Sender, conn);
+        if early > 0 {
+            cx.oracle.sent(flow, cx.world_time, &first[..early]);
+        }
         if *is_inside && let Some(stream) = cx.node.stream(conn) {
             peers.set(Pair::new(stream.local, *remote), flow);
         }

@@ -2,7 +2,7 @@
 //! connection that it has accepted.
 
 use redpoll_base::Instant;
-use redpoll_stack::{ConnId, ListenerId, NodeEvent, Streams};
+use redpoll_stack::{ConnId, Listen, ListenerId, NodeEvent, Streams};
 use redpoll_tcp::State;
 
 use super::Context;
@@ -16,6 +16,8 @@ pub(super) trait Session {
 /// See the [module](self).
 pub(super) struct Sessions<S> {
     port: u16,
+    /// Requests that may bring data before their handshake is complete.
+    fast_open: u8,
     /// Connections that the node has memory for.
     connections: usize,
     listener: Option<ListenerId>,
@@ -26,15 +28,28 @@ impl<S: Session> Sessions<S> {
     pub(super) fn new(port: u16, connections: u16) -> Sessions<S> {
         Sessions {
             port,
+            fast_open: 0,
             connections: connections.into(),
             listener: None,
             open: Vec::new(),
         }
     }
 
+    /// Takes data with a SYN, of so many connections at once.
+    pub(super) fn open_fast(&mut self, pending: u8) {
+        self.fast_open = pending;
+    }
+
     /// Begins to listen.
     pub(super) fn start(&mut self, cx: &mut Context<'_>) {
-        self.listener = cx.node.listen(self.port).ok();
+        let how = Listen {
+            fast_open: self.fast_open,
+            ..Listen::default()
+        };
+        self.listener = match self.fast_open {
+            0 => cx.node.listen(self.port).ok(),
+            _ => cx.node.tcp_listen_with(self.port, how).ok(),
+        };
     }
 
     /// Accepts what `event` says has come, and has the session that it is

@@ -16,6 +16,9 @@ const FRAME_PAYLOAD: u16 = 116;
 /// a compressed IPv6 header that carries both.
 const EXTENDED_MORE: u16 = 12;
 
+/// Servers from which a node keeps a cookie.
+const FAST_OPEN_SERVERS: u8 = 4;
+
 pub(super) fn tcp(
     values: &Values<'_>,
     nodes: &[NodeSpec],
@@ -55,7 +58,11 @@ pub(super) fn tcp(
         syn_retries: values.small("tcp.syn_retries"),
         keepalive,
         time_wait: values.duration("tcp.time_wait"),
-        fast_open_servers: 0,
+        fast_open: values.flag("tcp.fast_open"),
+        fast_open_servers: match values.flag("tcp.fast_open") {
+            true => FAST_OPEN_SERVERS,
+            false => 0,
+        },
         sack: values.flag("tcp.sack"),
         ecn: match values.text("tcp.ecn").as_str() {
             "off" => EcnUse::Off,

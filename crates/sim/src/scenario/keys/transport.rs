@@ -43,6 +43,8 @@ pub(super) const KEYS: &[Key] = &[
         "Unanswered keepalive probes before the connection fails."),
     key("tcp.time_wait", time(0.0, 240.0 * US_PER_S), Default("10 s"), None,
         "How long TIME-WAIT lasts (twice the maximum segment lifetime)."),
+    key("tcp.fast_open", Bool, Default("false"), None,
+        "TCP Fast Open (RFC 7413): a `bulk-sender` without `resume`, whose node has a cookie of the node that it connects to, sends its first bytes with the SYN, and `bulk-sink` takes them. Between nodes with Redpoll's TCP."),
 
     key("tcp.recovery", Choice(&["rack", "duplicates"]), Default("rack"), None,
         "How losses are found: by time, with tail loss probes, proportional rate reduction and F-RTO (RFC 8985, 9937, 5682); or by three duplicate ACKs and the retransmission timer alone (RFC 6582, 6675), as in FreeBSD 10."),

@@ -51,8 +51,9 @@ pub struct TcpParams {
     pub keepalive: Option<Keepalive>,
     /// How long TIME-WAIT lasts (twice the MSL).
     pub time_wait: Duration,
-    /// Servers whose Fast Open a node remembers (RFC 7413 §4.1.3). No key: no app of a
-    /// scenario opens with data.
+    /// Bulk transfers begin with the SYN where they can (RFC 7413).
+    pub fast_open: bool,
+    /// Servers whose Fast Open a node remembers (RFC 7413 §4.1.3).
     pub fast_open_servers: u8,
     /// Offer selective acknowledgments (RFC 2018).
     pub sack: bool,
