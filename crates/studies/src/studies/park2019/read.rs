@@ -151,15 +151,25 @@ pub fn worst_has(run: &Run) -> Reading {
     }
 }
 
-/// Jain's index of what nodes got in the minute that ends so many minutes after all
-/// began, while none is done.
+/// Jain's index of what nodes got in so many minutes since all began, while none is done.
 pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
+    jain_of(&until_minute(progress, minute)?)
+}
+
+/// The max-min ratio of what nodes got in so many minutes since all began, while none is
+/// done.
+pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
+    max_min_of(&until_minute(progress, minute)?)
+}
+
+/// Jain's index of what nodes got in the one minute that ends so many minutes after all
+/// began, while none is done.
+pub fn jain_of_minute(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
 
-/// The max-min ratio of what nodes got in the minute that ends so many minutes after all
-/// began, while none is done.
-pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
+/// The max-min ratio of what nodes got in that one minute; nothing if one got nothing.
+pub fn max_min_of_minute(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&in_minute(progress, minute)?)
 }
 
@@ -177,7 +187,7 @@ fn nobody_is_done(bytes: &[u64]) -> bool {
 /// What each node has got since all began, a second, up to the end of that minute. The
 /// paper's minutes are TAiM's own, whose throughputs are smoothed: here they are means since
 /// the beginning, for a node sends few segments a minute.
-fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
+fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let at = BEGIN_S as usize / 60 + minute as usize;
     // The first look is at the end of the first minute.
     let bytes = at.checked_sub(1).and_then(|at| progress.bytes.get(at));
@@ -185,6 +195,20 @@ fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let seconds = f64::from(minute) * 60.0;
     let rates = |bytes: &Vec<u64>| bytes.iter().map(|it| *it as f64 / seconds).collect();
     bytes.map(rates).ok_or(Gap::Nothing)
+}
+
+/// What each node has got in that minute alone, a second.
+fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
+    let until = until_minute(progress, minute)?;
+    let minutes = f64::from(minute);
+    let before = match minute {
+        0 | 1 => vec![0.0; until.len()],
+        _ => until_minute(progress, minute - 1)?,
+    };
+    let both = until.iter().zip(before);
+    Ok(both
+        .map(|(until, before)| until * minutes - before * (minutes - 1.0))
+        .collect())
 }
 
 /// Readings delivered of those made, by node.
@@ -304,6 +328,14 @@ mod tests {
             progress.bytes.push(vec![bytes; NODES]);
         }
         assert_eq!(all_active(&progress), Ok(2.0));
+        // In the second minute one node gets half as much as the others.
+        progress.bytes[11][0] -= 3_200;
+        let expected = jain_of(&[[0.5].as_slice(), &[1.0; NODES - 1]].concat());
+        let of_minute = jain_of_minute(&progress, 2).unwrap();
+        assert!((of_minute - expected.unwrap()).abs() < 1e-12, "{of_minute}");
+        let ratios = [max_min_of_minute, max_min_at].map(|of| of(&progress, 2).unwrap());
+        assert!((ratios[0] - 2.0).abs() < 1e-9 && (ratios[1] - 4.0 / 3.0).abs() < 1e-9);
+        progress.bytes[11][0] += 3_200;
         let index = jain_at(&progress, 2).unwrap();
         assert!((index - 1.0).abs() < 1e-12, "{index}");
         assert_eq!(jain_at(&progress, 3), Err(Gap::Nothing));

@@ -3,8 +3,8 @@
 use super::probes::{Minutes, Progress};
 use super::read::{
     DURATION, MAX_MIN, MAX_MIN_AS_DEFINED, RATE, ROOM, THROUGHPUT, TOGETHER, all_active, duration,
-    faster_than_parents, jain, jain_at, max_min, max_min_as_defined, max_min_at, rate,
-    room_over_corridor, since_ten, throughput_of, together,
+    faster_than_parents, jain, jain_at, jain_of_minute, max_min, max_min_as_defined, max_min_at,
+    max_min_of_minute, rate, room_over_corridor, since_ten, throughput_of, together,
 };
 use super::scenes::{BYTES, FLOWS, NODES, Testbed};
 use crate::engine::case::Case;
@@ -225,13 +225,17 @@ pub fn figure_14() -> Figure {
     figure
 }
 
+const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index of the minute", "");
+const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio of the minute", "");
+
 /// Fairness by the minute.
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
         .x_label("minutes since all began")
         .about(
             "Of each node's mean throughput since the beginning, while all nodes are active. The \
-             paper's is by the minute, in which a node here sends twenty segments.",
+             paper's is by the minute, in which a node here sends twenty segments; that of each \
+             minute alone stands beside it.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];
@@ -242,6 +246,11 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         figure.seen_line(series, JAIN, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_at(found, minute);
         figure.seen_line(series, MAX_MIN, &case, minutes, max_min);
+        // Beside it the paper's own measure.
+        let jain = |_: &Run, found: &Progress, minute| jain_of_minute(found, minute);
+        figure.seen_line(series, JAIN_OF_MINUTE, &case, minutes, jain);
+        let max_min = |_: &Run, found: &Progress, minute| max_min_of_minute(found, minute);
+        figure.seen_line(series, MAX_MIN_OF_MINUTE, &case, minutes, max_min);
         let at = (series, X::None);
         let active = figure.seen(at.clone(), ACTIVE, &case, |_, found| all_active(found));
         let active = active.handle();
