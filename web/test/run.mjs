@@ -1,6 +1,6 @@
 // The page in a real browser: `make webtest`, or `npm test` with the program at hand.
 //
-//   node test/run.mjs PROGRAM [--short] [--shots FOLDER]
+//   node test/run.mjs PROGRAM [--short] [--shots FOLDER] [--only WORDS]
 //
 // Needs Chromium (CHROMIUM=/path, else /usr/bin/chromium) and playwright-core. `--short` is
 // what the continuous integration runs. Ends with 77, and a line that says why, where the
@@ -14,6 +14,7 @@ import path from "node:path";
 const [program, ...options] = process.argv.slice(2);
 const short = options.includes("--short");
 const shots = options.includes("--shots") ? options[options.indexOf("--shots") + 1] : null;
+const only = options.includes("--only") ? options[options.indexOf("--only") + 1] : "";
 const browserPath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 
 /** A figure of speed says nothing on a machine that others keep busy. */
@@ -69,6 +70,31 @@ function start(...args) {
   });
 }
 
+/** Seconds that a process has had a processor, by the name of its threads. */
+function processor(pid) {
+  const used = {};
+  for (const task of readdirSync(`/proc/${pid}/task`)) {
+    const of = (file) => readFileSync(`/proc/${pid}/task/${task}/${file}`, "utf8").trim();
+    const name = of("comm");
+    used[name] = (used[name] ?? 0) + Number(of("schedstat").split(" ")[0]) / 1e9;
+  }
+  return used;
+}
+
+/** The same of the browser's processes, each thread with its process's kind. */
+function ofBrowser() {
+  const used = {};
+  for (const pid of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
+    try {
+      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8");
+      if (!/chrom/.test(line)) continue;
+      const kind = line.match(/--type=([a-z]+)/)?.[1] ?? "browser";
+      for (const [name, s] of Object.entries(processor(pid))) used[`${kind}/${name}`] = (used[`${kind}/${name}`] ?? 0) + s;
+    } catch {} // It has ended meanwhile.
+  }
+  return used;
+}
+
 async function open(url, settings = {}) {
   const context = await browser.newContext({ viewport: { width: 1440, height: 900 }, ...settings });
   const page = await context.newPage();
@@ -104,6 +130,7 @@ async function shot(page, name) {
 }
 
 async function test(name, act) {
+  if (!name.includes(only)) return;
   const begun = Date.now();
   try {
     await act();
@@ -303,14 +330,19 @@ if (!short) {
     await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 1_000);
     await page.keyboard.press("Space");
     await until(page, "traffic", () => redpoll.store.frames.length > 3_000);
-    const rates = await page.evaluate(async () => {
+    const before = ofBrowser();
+    const [rate, each, pictures] = await page.evaluate(async () => {
       const [drawn, drawing, begun] = [redpoll.map.drawn, redpoll.map.drawingMs, performance.now()];
       await new Promise((resolve) => setTimeout(resolve, 5_000));
       const pictures = redpoll.map.drawn - drawn;
-      return [(pictures / (performance.now() - begun)) * 1_000, (redpoll.map.drawingMs - drawing) / pictures];
+      return [(pictures / (performance.now() - begun)) * 1_000, (redpoll.map.drawingMs - drawing) / pictures, pictures];
     });
-    const [rate, each] = rates;
+    const after = ofBrowser();
+    const ms = Object.entries(after).map(([name, s]) => [name, ((s - (before[name] ?? 0)) * 1_000) / pictures]);
+    const most = ms.sort((a, b) => b[1] - a[1]).slice(0, 3);
+    const sum = ms.reduce((sum, [, it]) => sum + it, 0);
     console.log(`        ${rate.toFixed(0)} pictures a second, drawn without a graphics card; ${each.toFixed(1)} ms of script each`);
+    console.log(`        a picture takes ${sum.toFixed(1)} ms of processors in the browser: ${most.map(([name, it]) => `${name} ${it.toFixed(1)}`).join(", ")}`);
     await shot(page, "grid-1000");
     check(each < 16, `${each.toFixed(1)} ms of script for each picture`);
     judge(rate >= 30, `${rate.toFixed(1)} pictures a second`);
@@ -346,17 +378,6 @@ on = "node-100"
 port = 80
 file = "50 KiB"
 `;
-
-  /** Seconds that a process has had a processor, by the name of its threads. */
-  function processor(pid) {
-    const used = {};
-    for (const task of readdirSync(`/proc/${pid}/task`)) {
-      const of = (file) => readFileSync(`/proc/${pid}/task/${task}/${file}`, "utf8").trim();
-      const name = of("comm");
-      used[name] = (used[name] ?? 0) + Number(of("schedstat").split(" ")[0]) / 1e9;
-    }
-    return used;
-  }
 
   await test("100 nodes in real time: the server takes less than a tenth of a processor", async () => {
     const file = path.join(mkdtempSync(path.join(tmpdir(), "redpoll-")), "hundred.toml");
