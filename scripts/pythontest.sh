@@ -14,6 +14,7 @@ python3 -m venv "$folder"
 "$folder/bin/pip" install --quiet "$root[test]"
 cd "$root"
 "$folder/bin/mypy" --strict crates/python/python/redpoll
+"$folder/bin/python" -m mypy.stubtest redpoll._native
 "$folder/bin/pytest" -q crates/python/tests
 cargo build --quiet --release --manifest-path crates/python/Cargo.toml --target-dir "$folder/alone" \
     --features pyo3/extension-module --example alone

@@ -263,11 +263,10 @@ get_chromium() {
 case $purpose in test | web | webtest) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
 
-# What the tests of the Python package need, in an environment of their own. Without Dask, which
-# one of them needs: its test takes longer than all others.
+# What the tests of the Python package need, in an environment of their own.
 get_python_packages() {
     environment=target/tools/python
-    packages="pytest mypy pandas>=3 pyarrow polars matplotlib nbclient ipykernel"
+    packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel"
     [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
     if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
         say "Python cannot make environments (the tests of the Python package)"

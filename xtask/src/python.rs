@@ -34,6 +34,16 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
             .current_dir(&workspace.root)
             .args(mypy),
     )?;
+    // The stubs say what the module has.
+    let stubtest = ["-m", "mypy.stubtest", "redpoll._native"];
+    workspace::run(
+        Command::new(environment.join("python"))
+            .current_dir(&packages)
+            .env("PYTHONPATH", &packages)
+            .env("MYPYPATH", &packages)
+            .env("PYTHONDONTWRITEBYTECODE", "1")
+            .args(stubtest),
+    )?;
     let pytest = ["-q", "-rs", "-p", "no:cacheprovider", "crates/python/tests"];
     workspace::run(
         Command::new(environment.join("pytest"))

@@ -98,15 +98,22 @@ impl Kept {
     }
 
     /// Does what there is to do on this computer's cores, so many runs at once, or one a core.
-    #[pyo3(signature = (at_once=None))]
-    fn conduct(&self, py: Python<'_>, at_once: Option<usize>) -> PyResult<()> {
-        conduct_here(py, &self.jobs, at_once, &self.path)
+    /// `progress` hears how many are done, of how many, whenever that changes.
+    #[pyo3(signature = (at_once=None, progress=None))]
+    fn conduct(
+        &self,
+        py: Python<'_>,
+        at_once: Option<usize>,
+        progress: Option<Py<PyAny>>,
+    ) -> PyResult<()> {
+        conduct_here(py, &self.jobs, at_once, &self.path, progress.as_ref())
     }
 
-    /// A row for each run and flow.
-    fn flows(&self, py: Python<'_>) -> PyResult<Table> {
+    /// A row for each run and flow, and how many runs the oracle objects to.
+    fn flows(&self, py: Python<'_>) -> PyResult<(Table, u64)> {
         let table = redpoll_sweep::Table::flows(&self.plan, &self.results);
-        Table::of(&table.map_err(|problem| damaged(py, &problem))?)
+        let table = table.map_err(|problem| damaged(py, &problem))?;
+        Ok((Table::of(&table)?, table.objections))
     }
 
     /// A row for each run and node.
@@ -116,17 +123,31 @@ impl Kept {
     }
 }
 
-/// Does `jobs` and keeps them in the file at `path`, without holding Python's lock.
-fn conduct_here(py: Python<'_>, jobs: &[Job], at_once: Option<usize>, path: &str) -> PyResult<()> {
+/// Does `jobs` and keeps them in the file at `path`, without holding Python's lock. An exception
+/// of `progress`, which hears how many are done, of how many, ends it.
+fn conduct_here(
+    py: Python<'_>,
+    jobs: &[Job],
+    at_once: Option<usize>,
+    path: &str,
+    progress: Option<&Py<PyAny>>,
+) -> PyResult<()> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = at_once.unwrap_or_else(cores);
     let conducted = py.detach(|| {
         // A file of this thread's own: SQLite's connections stay where they are.
         let results = Results::open(Path::new(path), FINGERPRINT).map_err(|it| it.to_string())?;
         let mut stopped = None;
-        let outcome = conduct(jobs, threads, &results, &mut |_, _| {
-            let signals = Python::attach(|py| py.check_signals());
-            stopped = stopped.take().or(signals.err());
+        let mut told = 0;
+        let outcome = conduct(jobs, threads, &results, &mut |done, _| {
+            let heard = Python::attach(|py| {
+                if let Some(progress) = progress.filter(|_| done > told) {
+                    progress.call1(py, (done, jobs.len()))?;
+                }
+                py.check_signals()
+            });
+            told = done;
+            stopped = stopped.take().or(heard.err());
             stopped.is_none()
         });
         match (outcome, stopped) {
@@ -191,7 +212,7 @@ pub fn tune(
         if let Some(progress) = &progress {
             progress.call1(py, (line,)).map_err(Halt::Python)?;
         }
-        conduct_here(py, jobs, at_once, path).map_err(Halt::Python)
+        conduct_here(py, jobs, at_once, path, None).map_err(Halt::Python)
     });
     let tuned = tuned.map_err(|halt| match halt {
         Halt::Study(problem) => damaged(py, &problem),
@@ -242,7 +263,7 @@ pub fn study_rows(
     let chosen = select(all, &figures).map_err(|problem| unknown(&problem))?;
     let results = open(py, path)?;
     let todo = jobs(&chosen, seeds, &results).map_err(|problem| damaged(py, &problem))?;
-    conduct_here(py, &todo, at_once, path)?;
+    conduct_here(py, &todo, at_once, path, None)?;
     let mut rows = Vec::new();
     for figure in &chosen {
         let of_figure = figure.rows(study.name, &results, seeds);

@@ -34,5 +34,5 @@ mod _native {
     #[pymodule_export]
     use super::scenario::{built_in, check};
     #[pymodule_export]
-    use super::table::Table;
+    use super::table::{Table, report_table};
 }

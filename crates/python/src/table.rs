@@ -53,6 +53,15 @@ impl Table {
     }
 }
 
+/// A row for each flow, or node, of a report as JSON: `part` is `flows` or `nodes`.
+#[pyfunction]
+pub fn report_table(text: &str, part: &str) -> PyResult<Table> {
+    let report: serde_json::Value =
+        serde_json::from_str(text).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let items = report[part].as_array().cloned().unwrap_or_default();
+    Table::of(&redpoll_sweep::Table::of_items(&items))
+}
+
 fn array(at: usize, kind: Kind, rows: &[Row]) -> ArrayRef {
     let cells = rows.iter().map(|row| row.get(at).and_then(Option::as_ref));
     macro_rules! of {

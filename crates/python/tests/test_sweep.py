@@ -1,11 +1,13 @@
 """Sweeps: every combination once, whatever dies in between."""
 
 import contextlib
+import json
 import os
 import signal
 import sqlite3
 import threading
 import time
+import warnings
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 
@@ -53,6 +55,47 @@ def test_threads_processes_and_the_program_s_own_cores_give_the_same(tmp_path):
         )
     assert told[-1] == (4, 4)
     assert rows(more)[:3] == rows(own)[:3]
+
+
+def test_progress_is_told_without_an_executor_too():
+    told = []
+    redpoll.sweep(
+        short(), grid=GRID, seeds=2, progress=lambda done, all: told.append((done, all))
+    )
+    assert told[-1] == (8, 8)
+    assert [done for done, _ in told] == sorted({done for done, _ in told})
+
+    def stop(done, everything):
+        raise KeyError("enough")
+
+    with pytest.raises(KeyError, match="enough"):
+        redpoll.sweep(short(), grid=GRID, seeds=2, progress=stop)
+
+
+def test_what_the_oracle_objects_to_is_warned_of_and_counted():
+    class Doubting(ThreadPoolExecutor):
+        """One of the reports that come back says that a byte is missing."""
+
+        def submit(self, work, *args):
+            def doubted():
+                done = work(*args)
+                if done[0][0] == 0:
+                    number, report, cpu_s = done[0]
+                    report = json.loads(report)
+                    report["oracle"]["ok"] = False
+                    report["oracle"]["violations"] = ["a byte is missing"]
+                    done[0] = (number, json.dumps(report), cpu_s)
+                return done
+
+            return super().submit(doubted)
+
+    with Doubting(1) as threads, pytest.warns(redpoll.OracleWarning, match="to 1 of the runs"):
+        swept = redpoll.sweep(short(), grid=GRID, executor=threads)
+    assert swept.objections == 1 and not swept.ok
+    assert swept.flows.column("oracle_ok").count(False) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", redpoll.OracleWarning)
+        assert redpoll.sweep(short(), grid=GRID).ok
 
 
 def test_wrong_keys_are_named_before_the_first_run(tmp_path):
@@ -136,6 +179,27 @@ def test_a_study_s_figure_has_rows(tmp_path):
         study.run(["no-such"], seeds=1, results=tmp_path / "s.sqlite")
     with pytest.raises(redpoll.StudyError, match="unknown study"):
         redpoll.Study("nobody1999").run(results=tmp_path / "s.sqlite")
+
+
+def test_a_study_s_figure_is_run_and_kept(tmp_path):
+    path = tmp_path / "s.sqlite"
+    table = redpoll.Study("kumar2020").run(["4a"], seeds=1, results=path)
+    rows = table.to_dict()
+    assert len(table) > 1 and set(rows["figure"]) == {"4a"}
+    beside = [
+        (value, paper)
+        for value, paper in zip(rows["value"], rows["paper"])
+        if value is not None and paper is not None
+    ]
+    assert beside and all(0.5 * paper < value < 2 * paper for value, paper in beside)
+
+    def kept():
+        return sqlite3.connect(path).execute("SELECT case_key, seed FROM runs").fetchall()
+
+    before = kept()
+    assert before
+    again = redpoll.Study("kumar2020").run(["4a"], seeds=1, results=path)
+    assert again.to_dict() == rows and kept() == before
 
 
 def test_batches_are_as_long_as_asking_costs_and_end_together():

@@ -11,18 +11,53 @@ def series():
     return redpoll.run(Scenario("line-2", {"duration": "3 s"}), series_s=1.0).series
 
 
+def place(column):
+    """Where a column's numbers are, of what pyarrow has."""
+    chunk = column.chunk(0) if hasattr(column, "chunk") else column
+    return chunk.buffers()[1].address
+
+
 def test_pyarrow_takes_a_table_without_copying(series):
     pyarrow = pytest.importorskip("pyarrow")
     one, other = pyarrow.table(series), pyarrow.table(series)
     assert one.num_rows == len(series) and one.column_names == series.columns
     assert one.schema.field("srtt_ms").type == pyarrow.float64()
-
-    def places(table):
-        return [b.address for b in table["t_s"].chunk(0).buffers() if b is not None]
-
-    # Both look at the same memory.
-    assert places(one) == places(other)
+    # Both look at the same memory, of texts as of numbers.
+    for name in series.columns:
+        assert place(one[name]) == place(other[name]), name
     assert one["delivered_bytes"].to_pylist() == series.column("delivered_bytes")
+
+
+def test_polars_copies_texts_alone(series):
+    pyarrow = pytest.importorskip("pyarrow")
+    polars = pytest.importorskip("polars")
+    given, taken = pyarrow.table(series), polars.DataFrame(series)
+    numbers = [field.name for field in given.schema if field.type in (pyarrow.float64(), pyarrow.int64())]
+    assert len(numbers) > 20
+    for name in numbers:
+        assert place(taken[name].to_arrow()) == place(given[name]), name
+
+
+def test_pandas_copies_numbers_as_it_keeps_them(series):
+    """pandas keeps columns of one kind together, and in numpy's way: without gaps of Arrow's. Who
+    wants none copied has `pandas.ArrowDtype`."""
+    pandas = pytest.importorskip("pandas")
+    pyarrow = pytest.importorskip("pyarrow")
+    given = pyarrow.table(series)
+    kept = given.to_pandas(types_mapper=pandas.ArrowDtype)
+    for name in series.columns:
+        assert place(kept[name].array._pa_array) == place(given[name]), name
+    assert list(kept.columns) == list(pandas.DataFrame.from_arrow(series).columns)
+
+
+def test_flows_and_nodes_of_a_run_are_tables():
+    result = redpoll.run(Scenario("line-2", {"duration": "2 s"}))
+    flows, nodes = result.flow_table, result.node_table
+    assert len(flows) == len(result.flows) == 1 and len(nodes) == len(result.nodes) == 3
+    flow = result.flows[0]
+    assert flows.column("name") == [flow["name"]]
+    assert flows.column("retransmissions.rto") == [flow["retransmissions"]["rto"]]
+    assert nodes.column("name") == [node["name"] for node in result.nodes]
 
 
 def test_pandas_and_polars_take_a_table(series):

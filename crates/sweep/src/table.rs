@@ -48,6 +48,17 @@ impl Table {
         Table::of(plan, results, Run::nodes)
     }
 
+    /// A row for each of some objects of one report: its flows, or its nodes.
+    pub fn of_items(items: &[Value]) -> Table {
+        let mut table = Table::default();
+        for item in items {
+            table.rows.push(vec![None; table.columns.len()]);
+            table.flatten("", item, DEPTH_MAX);
+        }
+        table.unify();
+        table
+    }
+
     fn of(
         plan: &Plan,
         results: &Results,

@@ -9,7 +9,15 @@ True
 from ._native import CongestionNews, Node, Table
 from .app import App
 from .congestion import Congestion, Window
-from .errors import CongestionError, Error, ResultsError, RunError, ScenarioError, StudyError
+from .errors import (
+    CongestionError,
+    Error,
+    OracleWarning,
+    ResultsError,
+    RunError,
+    ScenarioError,
+    StudyError,
+)
 from .scenario import Result, Scenario, run
 from .study import Study
 from .sweep import Sweep, sweep
@@ -23,6 +31,7 @@ __all__ = [
     "Error",
     "Interval",
     "Node",
+    "OracleWarning",
     "Result",
     "ResultsError",
     "RunError",

@@ -3,6 +3,21 @@
 from collections.abc import Callable
 from typing import Any, final
 
+__all__ = [
+    "CongestionNews",
+    "Kept",
+    "Node",
+    "Ran",
+    "Table",
+    "Tuned",
+    "built_in",
+    "check",
+    "report_table",
+    "run",
+    "study_rows",
+    "tune",
+]
+
 _Changes = list[tuple[str, str]]
 
 def check(
@@ -18,6 +33,7 @@ def run(
     interval_s: float | None = None,
     congestion: list[tuple[str, object]] = ...,
 ) -> Ran: ...
+def report_table(text: str, part: str) -> Table: ...
 def study_rows(
     name: str, figures: list[str], seeds: int, path: str, at_once: int | None = None
 ) -> Table: ...
@@ -123,6 +139,8 @@ class Kept:
     @property
     def todo(self) -> list[tuple[int, _Changes, int]]: ...
     def put(self, number: int, report: str, cpu_s: float) -> None: ...
-    def conduct(self, at_once: int | None = None) -> None: ...
-    def flows(self) -> Table: ...
+    def conduct(
+        self, at_once: int | None = None, progress: Callable[[int, int], object] | None = None
+    ) -> None: ...
+    def flows(self) -> tuple[Table, int]: ...
     def nodes(self) -> Table: ...

@@ -43,3 +43,7 @@ class CongestionError(RunError):
 
 class StudyError(Error):
     """There is no such study or figure."""
+
+
+class OracleWarning(UserWarning):
+    """Of a sweep's runs there are some of which a byte or a frame is unaccounted for."""

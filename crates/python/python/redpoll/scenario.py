@@ -170,6 +170,16 @@ class Result:
         nodes: list[dict[str, Any]] = self.report["nodes"]
         return nodes
 
+    @cached_property
+    def flow_table(self) -> Table:
+        """A row for each flow; figures within others have names with dots."""
+        return _native.report_table(self._text, "flows")
+
+    @cached_property
+    def node_table(self) -> Table:
+        """A row for each node."""
+        return _native.report_table(self._text, "nodes")
+
     @property
     def ok(self) -> bool:
         """Whether every byte and frame is accounted for."""

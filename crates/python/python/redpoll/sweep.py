@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from typing import Any
 
 from . import _native
 from ._native import Table
-from .errors import Error, RunError, ScenarioError
+from .errors import Error, OracleWarning, RunError, ScenarioError
 from .scenario import Scenario, _document
 
 #: How often a run is given to a worker before it is given up.
@@ -45,6 +46,7 @@ class Sweep:
 
     def __init__(self, kept: _native.Kept, folder: Any) -> None:
         self._kept, self._folder = kept, folder
+        self._flows, self._objections = kept.flows()
 
     @property
     def points(self) -> list[dict[str, str]]:
@@ -54,7 +56,18 @@ class Sweep:
     @property
     def flows(self) -> Table:
         """A row for each run and flow: `point` (from 1), `seed`, the keys, the figures."""
-        return self._kept.flows()
+        return self._flows
+
+    @property
+    def objections(self) -> int:
+        """Runs of which the oracle could not account for a byte or a frame: in `flows` those
+        whose `oracle_ok` is false."""
+        return self._objections
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is none of these."""
+        return self._objections == 0
 
     @property
     def nodes(self) -> Table:
@@ -85,6 +98,9 @@ def sweep(
     one (`concurrent.futures`), batches of them go to its workers. What a worker that dies had
     is given out again, and no run is kept twice. A pool that breaks with a worker, as
     `ProcessPoolExecutor` does, can be replaced if `executor` is a function that makes one.
+
+    `progress` hears how many runs are done, of how many. What the oracle objects to is warned of
+    (`OracleWarning`), and counted by the sweep's `objections`.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     _refuse_congestion(scenario)
@@ -101,10 +117,14 @@ def sweep(
         path = os.fspath(results)
     kept = _native.Kept(scenario._origin, scenario._text, scenario._changes, _document(plan), path)
     if executor is None:
-        kept.conduct(jobs)
+        kept.conduct(jobs, progress)
     else:
         _spread(scenario, kept, executor, progress)
-    return Sweep(kept, folder)
+    swept = Sweep(kept, folder)
+    if swept.objections:
+        warnings.warn(f"the oracle objects to {swept.objections} of the runs", OracleWarning,
+                      stacklevel=2)
+    return swept
 
 
 def _refuse_congestion(scenario: Scenario) -> None:
