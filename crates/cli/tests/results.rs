@@ -350,6 +350,35 @@ fn the_first_frame_that_differs_is_found() {
     assert!(complaint(&wrong).ends_with("is no capture; allowed: pcapng or pcap"));
 }
 
+/// Frames alone do not say why: here one is not heard, and the next that differs is its
+/// repetition, or the acknowledgment that it does not get.
+#[test]
+fn what_differs_before_the_first_frame_is_named() {
+    let folder = Folder::new("diff-cause");
+    let kept = |name: &str, more: &[&str]| {
+        let out = folder.file(name);
+        let args = ["run", "line-2", "--duration", "4 s", "--result", &out];
+        assert_eq!(code(&redpoll(&[&args[..], more].concat())), 0);
+        out
+    };
+    let (a, b) = (
+        kept("a", &[]),
+        kept("b", &["--set", "medium.success_ratio_rx=95 %"]),
+    );
+    let found = stdout(&redpoll(&["diff", &a, &b]));
+    assert!(
+        found.contains("before it differs: what became of the frame of node-"),
+        "{found}"
+    );
+    // Captures alone have nothing to tell it by.
+    let [a, b] = [a, b].map(|folder| format!("{folder}/frames.pcapng"));
+    let found = stdout(&redpoll(&["diff", &a, &b]));
+    assert!(
+        found.contains("what differs: ") && !found.contains("before it"),
+        "{found}"
+    );
+}
+
 #[test]
 fn two_programs_are_told_apart_by_their_first_frame() {
     let folder = Folder::new("diff-programs");
@@ -367,6 +396,7 @@ fn two_programs_are_told_apart_by_their_first_frame() {
     assert_eq!(code(&found), 1, "{found:?}");
     let text = stdout(&found);
     assert!(text.contains("its time alone: in B it begins"), "{text}");
+    assert!(text.contains("before it differs: "), "{text}");
     // One that cannot run it is no difference.
     let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);
     assert_eq!(code(&failing), 2);

@@ -1,5 +1,6 @@
 //! `redpoll diff`: the first frame in which two runs differ.
 
+mod cause;
 mod source;
 mod tell;
 
@@ -33,6 +34,8 @@ const AHEAD: usize = 2_000;
 ///
 /// Says which frames both have in common, shows the first that differs with its layers
 /// decoded, names what differs in it, and whether it comes earlier or later in the other run.
+/// Of folders, and of programs that have --record, also what differs first before that frame: what
+/// became of another, a window or a timer of TCP, a queue, a parent.
 ///
 /// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program
 /// or a scenario cannot be used.
@@ -98,7 +101,12 @@ fn try_run(args: &DiffArgs) -> Result<bool, String> {
     progress.finish();
     let found = found?;
     let reading = Reading::of(args.mesh.prefix);
-    let finding = found.map(|found| Finding::of(&found, &reading));
+    let finding = found.map(|found| {
+        let mut times = found.rest.iter().filter_map(|rest| rest.front()?.at_us);
+        let first_us = times.next().map(|one| times.fold(one, u64::min));
+        let cause = first_us.and_then(|us| cause::before(args, us));
+        Finding::of(&found, &reading, cause)
+    });
     let same = a.frames().min(b.frames());
     let text = match &finding {
         Some(finding) => finding.text(),

@@ -32,10 +32,12 @@ pub(super) struct Finding {
     at_us: [Option<u64>; 2],
     what: String,
     elsewhere: Vec<String>,
+    /// What differs before it, if there is anything to tell it by.
+    cause: Option<String>,
 }
 
 impl Finding {
-    pub(super) fn of(found: &Found, reading: &Reading) -> Finding {
+    pub(super) fn of(found: &Found, reading: &Reading, cause: Option<String>) -> Finding {
         let [a, b] = &found.rest;
         let firsts = [a.front(), b.front()];
         let mut elsewhere = Vec::new();
@@ -49,6 +51,7 @@ impl Finding {
             at_us: firsts.map(|record| record.and_then(|record| record.at_us)),
             what: what(firsts, reading),
             elsewhere,
+            cause,
         }
     }
 
@@ -69,6 +72,9 @@ impl Finding {
         for line in &self.elsewhere {
             text += &format!("  {line}\n");
         }
+        if let Some(cause) = &self.cause {
+            text += &format!("before it differs: {cause}\n");
+        }
         text
     }
 
@@ -83,6 +89,7 @@ impl Finding {
             "b_us": self.at_us[1],
             "what": self.what,
             "elsewhere": self.elsewhere,
+            "cause": self.cause,
         })
     }
 }
