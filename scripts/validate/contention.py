@@ -8,6 +8,7 @@ other; every sender always has a frame for the receiver. Senders begin at random
 moments, for clocks that tick together would make them meet more often.
 
     contention.py [--ifs off|minimum|sequential] [--assessment whole|end]
+                  [--begin random|together] [--touching] [--acknowledgments ordinary|safe]
                   [--bytes N] [--retries N] [--seconds S] [--seed N] SENDERS...
 
 prints a line for each number of senders: senders, acknowledged frames per
@@ -32,25 +33,29 @@ MIN_BE, MAX_BE, MAX_BACKOFFS = 3, 5, 4  # macMinBE, macMaxBE, macMaxCSMABackoffs
 
 
 class Channel:
-    """What is on the air, as [beginning, end, who, ruined] of the last few frames."""
+    """What is on the air, as [beginning, end, who, ruined, safe] of the last few frames.
+    A safe one is received whatever meets it."""
 
-    def __init__(self):
+    def __init__(self, touching):
         self.frames = []
+        self.touching = touching  # whether a frame that begins as an assessment ends counts
 
     def busy(self, begin, end):
-        return any(b < end and e > begin for b, e, _, _ in self.frames)
+        last = end + 1 if self.touching else end
+        return any(b < last and e > begin for b, e, *_ in self.frames)
 
-    def send(self, begin, end, who):
+    def send(self, begin, end, who, safe=False):
         self.frames = [f for f in self.frames if f[1] > begin - 10_000]
-        frame = [begin, end, who, False]
+        frame = [begin, end, who, False, safe]
         for other in self.frames:
             if other[0] < end and other[1] > begin:
-                other[3] = frame[3] = True
+                other[3] = not other[4]
+                frame[3] = not safe
         self.frames.append(frame)
         return frame
 
     def sends(self, who, begin, end):
-        return any(w == who and b < end and e > begin for b, e, w, _ in self.frames)
+        return any(w == who and b < end and e > begin for b, e, w, *_ in self.frames)
 
 
 class Sender:
@@ -61,8 +66,9 @@ class Sender:
         self.earliest = 0  # before this the interframe space lasts
 
 
-def simulate(senders, octets, retries, ifs, assessment, seconds, seed):
-    rng, channel, events, count = random.Random(seed), Channel(), [], 0
+def simulate(senders, args):
+    octets, retries, ifs, assessment = args.bytes, args.retries, args.ifs, args.assessment
+    rng, channel, events, count = random.Random(args.seed), Channel(args.touching), [], 0
     air = HEADER + octets * OCTET
     space = LIFS if octets > SIFS_MAX_BYTES else SIFS
     sent = acknowledged = 0
@@ -103,7 +109,7 @@ def simulate(senders, octets, retries, ifs, assessment, seconds, seed):
         at(now + air, transmitted, node, channel.send(now, now + air, node.number))
 
     def transmitted(now, node, frame):
-        begin, end, _, ruined = frame
+        begin, end, _, ruined, _ = frame
         # A receiver that turns around for an acknowledgement, or sends one, is deaf.
         deaf = channel.sends("receiver", begin, end + TURNAROUND)
         if ruined or deaf:
@@ -112,7 +118,8 @@ def simulate(senders, octets, retries, ifs, assessment, seconds, seed):
             at(now + TURNAROUND, acknowledge, node)
 
     def acknowledge(now, node):
-        at(now + ACK, arrived, node, channel.send(now, now + ACK, "receiver"))
+        safe = args.acknowledgments == "safe"
+        at(now + ACK, arrived, node, channel.send(now, now + ACK, "receiver", safe))
 
     def arrived(now, node, ack):
         nonlocal sent, acknowledged
@@ -131,11 +138,12 @@ def simulate(senders, octets, retries, ifs, assessment, seconds, seed):
         (new_frame if node.retries > retries else start)(now, node)
 
     for number in range(senders):
-        at(rng.randrange(100_000), new_frame, Sender(number))
-    while events and events[0][0] < seconds * 1_000_000:
+        begin = 0 if args.begin == "together" else rng.randrange(100_000)
+        at(begin, new_frame, Sender(number))
+    while events and events[0][0] < args.seconds * 1_000_000:
         now, _, step, facts = heapq.heappop(events)
         step(now, *facts)
-    return acknowledged / seconds, 1 - acknowledged / sent
+    return acknowledged / args.seconds, 1 - acknowledged / sent
 
 
 def main():
@@ -147,6 +155,23 @@ def main():
         default="whole",
         help="busy by what is on the air at any time of it, or by its end only, as in ns-3",
     )
+    parser.add_argument(
+        "--begin",
+        choices=["random", "together"],
+        default="random",
+        help="senders begin at random moments, or with clocks that tick together",
+    )
+    parser.add_argument(
+        "--touching",
+        action="store_true",
+        help="a frame that begins at the moment at which an assessment ends makes it busy",
+    )
+    parser.add_argument(
+        "--acknowledgments",
+        choices=["ordinary", "safe"],
+        default="ordinary",
+        help="safe: they arrive whatever meets them",
+    )
     parser.add_argument("--bytes", type=int, default=100, help="of a frame, FCS included")
     parser.add_argument("--retries", type=int, default=3)
     parser.add_argument("--seconds", type=int, default=100)
@@ -154,15 +179,7 @@ def main():
     parser.add_argument("senders", type=int, nargs="+")
     args = parser.parse_args()
     for senders in args.senders:
-        rate, collisions = simulate(
-            senders,
-            args.bytes,
-            args.retries,
-            args.ifs,
-            args.assessment,
-            args.seconds,
-            args.seed,
-        )
+        rate, collisions = simulate(senders, args)
         print(f"{senders} {rate:.2f} {collisions:.4f}")
 
 

@@ -62,6 +62,24 @@ fn a_wrong_scenario_ends_with_2_and_one_line_that_says_where() {
         stderr(&output)
     );
 
+    let measured = "{\"node_count\": 2, \"channels\": [26]}\n\
+                    datetime,src,dst,channel,mean_rssi,pdr,tx_count\n\
+                    2018-01-11T16:00:00.0,1,0,26,-60,1.5,100\n";
+    folder.write("links.k7", measured);
+    let links = folder.write(
+        "k7.toml",
+        "[topology]\nkind = \"k7\"\nfile = \"links.k7\"\n",
+    );
+    folder.write("noise.txt", "-98\n-97\n");
+    let noise = "[medium]\nmodel = \"sinr\"\nnoise_trace = \"noise.txt\"\n";
+    let noise = folder.write("noise.toml", &format!("{head}{noise}"));
+    for (file, what) in [(links, "links.k7:3:34: pdr"), (noise, "a trace of 0.002 s")] {
+        let output = redpoll(&["run", &file]);
+        assert_eq!(code(&output), 2);
+        let line = complaint(&output);
+        assert!(line.contains(what), "{line}");
+    }
+
     let output = redpoll(&["run", "pair", "--set", "radio.modell=ideal"]);
     assert_eq!(code(&output), 2);
     let line = complaint(&output);

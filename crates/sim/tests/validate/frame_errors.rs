@@ -2,10 +2,18 @@
 //! (IEEE 802.15.4-2006, E.4.1.8), which `scripts/validate/closed_forms.py` has
 //! a second time.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
 use redpoll_base::Instant;
 use redpoll_mac::MacConfig;
+use redpoll_sim::air::{Kind, Outcome};
 use redpoll_sim::medium::{Config, Sinr};
 use redpoll_sim::radio::{self, Model};
+use redpoll_sim::scenario::Scenario;
+use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
+use redpoll_sim::world::World;
 
 use crate::is_long;
 use crate::macs::{Above, Macs, Outgoing, Said};
@@ -65,6 +73,52 @@ fn frame_errors(db: f64, frames: u64) -> f64 {
     1.0 - above.received as f64 / frames as f64
 }
 
+/// The same through a whole world: readings over UDP, each in one full frame, without
+/// retries and without anything to wait for.
+fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
+    let floor = format!("{NOISE_DBM} dBm");
+    let loss = format!("{} dB", -NOISE_DBM - db.parse::<f64>().unwrap());
+    let text = format!(
+        "duration = \"{} s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"1 m\"\n\
+         [medium]\nmodel = \"sinr\"\ntx_power = \"0 dBm\"\nreference_loss = \"{loss}\"\n\
+         shadowing_sigma = \"0 dB\"\nnoise_floor = \"{floor}\"\nsensitivity = \"-120 dBm\"\n\
+         [radio]\nmodel = \"ideal\"\n[mac]\nmax_frame_retries = 0\n\
+         [apps.readings]\ntype = \"sensor\"\non = \"node-2\"\nto = \"node-1:7\"\n\
+         transport = \"udp\"\nreading = \"{FULL} B\"\ninterval = \"20 ms\"\n",
+        frames / 50 + 10
+    );
+    let scenario = Scenario::parse("frames", &text, &[]).unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let lengths = Lengths::default();
+    world.add_trace(Box::new(lengths.clone()));
+    world.run_until(Instant::from_millis(20 * frames));
+    assert_eq!(lengths.0.take(), [125].into(), "frames of 127 bytes alone");
+    let ledger = world.air().ledger();
+    let opened = ledger.opened(Kind::Unicast);
+    assert!(opened + 10 > frames, "{opened}");
+    1.0 - ledger.count(Kind::Unicast, Outcome::Delivered) as f64 / opened as f64
+}
+
+/// Bytes of a reading that fills a frame of 127.
+const FULL: usize = 107;
+
+/// The lengths of data frames, without FCS.
+#[derive(Clone, Default)]
+struct Lengths(Rc<RefCell<BTreeSet<usize>>>);
+
+impl FrameTrace for Lengths {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        if frame.mpdu.len() > 3 {
+            self.0.borrow_mut().insert(frame.mpdu.len());
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
 #[test]
 fn frame_errors_are_those_of_the_standard() {
     let frames = if is_long() { 400_000 } else { 5_000 };
@@ -77,14 +131,14 @@ fn frame_errors_are_those_of_the_standard() {
     let rows: Vec<_> = margins
         .iter()
         .zip(numbers(&lines))
-        .map(|(db, theirs)| {
-            let ours = frame_errors(db.parse().unwrap(), frames);
-            Row::share(
-                format!("{db} dB, errors in 127 bytes"),
-                ours,
-                theirs,
-                frames,
-            )
+        .flat_map(|(db, theirs)| {
+            let what = |where_: &str| format!("{db} dB, errors in 127 bytes, {where_}");
+            let alone = frame_errors(db.parse().unwrap(), frames);
+            let in_world = frame_errors_of_a_world(db, frames / 4);
+            [
+                Row::share(what("radios alone"), alone, theirs, frames),
+                Row::share(what("a whole world"), in_world, theirs, frames / 4),
+            ]
         })
         .collect();
     check("frame errors, beside IEEE 802.15.4-2006 E.4.1.8", &rows);

@@ -171,6 +171,33 @@ fn the_model_has_the_statistics_of_the_trace() {
     assert!(!is_in(&source.trace.samples_dbm));
 }
 
+/// `REDPOLL_NOISE_TRACE` names the trace of measured noise whose statistics are printed
+/// beside the model's; without it, one made up for these tests.
+#[test]
+fn a_trace_of_yours_and_what_the_model_learns_from_it() {
+    let trace = match std::env::var_os("REDPOLL_NOISE_TRACE") {
+        Some(path) => {
+            let file = std::fs::File::open(path).expect("REDPOLL_NOISE_TRACE names a file");
+            let reader = std::io::BufReader::new(flate2::read::MultiGzDecoder::new(file));
+            NoiseTrace::read(std::io::BufReader::new(reader)).expect("a trace, by gzip")
+        }
+        None => bursty(200_000),
+    };
+    let samples = trace.samples_dbm.len().min(400_000);
+    let expected = statistics(&trace.samples_dbm[..samples]);
+    println!("trace: {expected:?}");
+    let source = source(trace, None);
+    for seed in [1, 2] {
+        let mut noise = noise_of(&source, NoiseModel::Cpm, 1, seed);
+        let found = statistics(&course(&mut noise[0], samples as u64));
+        println!("model, seed {seed}: {found:?}");
+        assert!((found.loud - expected.loud).abs() < 0.05 * expected.loud);
+        for (a, b) in found.correlation.iter().zip(&expected.correlation) {
+            assert!((a - b).abs() < 0.03, "{found:?} {expected:?}");
+        }
+    }
+}
+
 #[test]
 fn the_models_noise_depends_on_seed_node_and_time_alone() {
     let source = source(bursty(5_000), None);
