@@ -300,7 +300,7 @@ impl<M: Memory> Lowpan<M> {
             .on_timeout(now, &mut self.pool, &mut self.counters);
         self.expire_forwarded(now);
         self.expire_recoverable(now);
-        self.expire_indirect(now);
+        while self.expire_indirect(now).is_some() {}
         self.end_pause(now);
     }
 

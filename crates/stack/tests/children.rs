@@ -133,6 +133,50 @@ fn a_data_request_makes_nobody_a_child() {
     assert_eq!(sent(&mut lone), [Address::Short(4)], "the way up");
 }
 
+/// A host that registers and never sleeps: a data request in its name must not have its
+/// packets wait for requests that it never sends.
+#[test]
+fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
+    let mut lone = router(1);
+    register_as(&mut lone, LEAF, LEAF, 60);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "the answer");
+    ask(&mut lone, LEAF);
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [], "it seems to sleep");
+    let echo = packets::echo_request(address(LEAF), address(1));
+    lone.link_sends(LEAF, &echo);
+    lone.run_for(Duration::from_secs(8));
+    lone.frames.clear();
+    for _ in 0..3 {
+        ask(&mut lone, LEAF);
+        packet_to(&mut lone, LEAF);
+        assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "it was heard, and asked for nothing");
+    }
+    assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
+/// A sensor that sends and asks for nothing until it is time may be taken for one that is
+/// awake: until a frame finds it asleep.
+#[test]
+fn who_does_not_answer_sleeps_after_all() {
+    let mut lone = router(1);
+    assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
+    packet_to(&mut lone, LEAF);
+    let reading = packets::udp(address(LEAF), address(1), (5, 6), &[7; 20]);
+    lone.link_sends(LEAF, &reading);
+    lone.run_for(Duration::from_secs(8));
+    lone.deaf = true;
+    packet_to(&mut lone, LEAF);
+    lone.run_for(Duration::from_secs(2));
+    lone.deaf = false;
+    lone.frames.clear();
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), []);
+    ask(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
+    assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
 /// Not even with a registration in the router's name.
 #[test]
 fn a_router_that_routes_lead_through_is_no_child() {
@@ -243,7 +287,10 @@ fn a_segment_is_sent_when_the_child_has_it() {
 fn tcp_hears_of_a_segment_that_nobody_fetches() {
     let mut lone = router(1);
     let (conn, una) = connected(&mut lone);
+    // Who has asked since it sent something sleeps.
+    ask(&mut lone, LEAF);
     lone.node.tcp_send(lone.now, conn, &[7; 20]).unwrap();
+    lone.run_for(Duration::from_millis(200));
     // macTransactionPersistenceTime is 7.68 s.
     lone.run_for(Duration::from_secs(8));
     assert_eq!(lone.node.lowpan_counters().expired, 1);

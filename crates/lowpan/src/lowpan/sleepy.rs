@@ -235,22 +235,21 @@ impl<M: Memory> Lowpan<M> {
         self.indirect.on_delivered(now, &mut self.pool, child);
     }
 
-    /// Gives up what nobody has asked for in time.
-    pub(super) fn expire_indirect(&mut self, now: Instant) {
+    /// Gives up a datagram that its node has not asked for in time: which node. `None` if
+    /// there is no other. [`on_timeout`](Self::on_timeout) gives up all of them.
+    pub fn expire_indirect(&mut self, now: Instant) -> Option<Address> {
         if !M::ROUTES {
-            return;
+            return None;
         }
-        while let Some(id) = self
-            .indirect
-            .expired(now, &self.pool, self.slot_in_service())
-        {
-            let whose = self.indirect_of(id);
-            self.indirect.remove(&mut self.pool, id);
-            let reason = LossReason::Expired;
-            self.counters.lost(reason);
-            self.end_slot(id, whose, Err(reason));
-            self.note_occupancy(now);
-        }
+        let in_service = self.slot_in_service();
+        let id = self.indirect.expired(now, &self.pool, in_service)?;
+        let whose = self.indirect_of(id);
+        self.indirect.remove(&mut self.pool, id);
+        let reason = LossReason::Expired;
+        self.counters.lost(reason);
+        self.end_slot(id, whose, Err(reason));
+        self.note_occupancy(now);
+        Some(whose.0)
     }
 
     pub(super) fn slot_in_service(&self) -> Option<SlotId> {

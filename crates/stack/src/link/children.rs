@@ -4,6 +4,11 @@
 //! A data request alone makes nobody a child: whoever is in range can send one in
 //! anybody's name, and what the router has for that neighbour would be held back.
 //! Registration and request come in either order, for a leaf asks before it registers.
+//!
+//! Nor does it do any harm to a neighbour that has registered and never sleeps. Who sends
+//! data while something waits for him, and does not ask for it until that is given up, is
+//! awake for all that is known: he gets frames at once, and requests in his name count
+//! no more, until a frame finds no answer.
 
 use redpoll_base::{Duration, Instant, least};
 use redpoll_mac::PENDING_MAX;
@@ -23,9 +28,21 @@ pub(crate) struct Tenure {
     pub(crate) until: Instant,
 }
 
+/// What is known of a child's radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Habit {
+    /// It is off but after a request, the last thing that was heard from it.
+    Sleeps,
+    /// So it is, and it has sent data since its last request.
+    Sends,
+    /// It is on.
+    Awake,
+}
+
 #[derive(Clone, Copy, Debug)]
 struct Child {
     short: u16,
+    habit: Habit,
     /// Until then it is registered.
     until: Instant,
 }
@@ -48,13 +65,55 @@ impl Children {
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = u16> + '_ {
-        self.children.iter().flatten().map(|child| child.short)
+        let sleepers = self.children.iter().flatten();
+        let sleepers = sleepers.filter(|child| child.habit != Habit::Awake);
+        sleepers.map(|child| child.short)
     }
 
-    /// A neighbour that is no child has sent a data request.
-    pub(crate) fn on_request(&mut self, now: Instant, link: Address) {
-        let Some(short) = name(link).filter(|_| !self.contains(link)) else {
-            return;
+    fn child(&mut self, link: Address) -> Option<&mut Child> {
+        let short = name(link)?;
+        let mut children = self.children.iter_mut().flatten();
+        children.find(|child| child.short == short)
+    }
+
+    /// A neighbour has sent data.
+    pub(crate) fn on_data(&mut self, link: Address) {
+        if let Some(child) = self.child(link)
+            && child.habit == Habit::Sleeps
+        {
+            child.habit = Habit::Sends;
+        }
+    }
+
+    /// A neighbour has not asked in time for what waited.
+    pub(crate) fn on_expired(&mut self, link: Address) {
+        if let Some(child) = self.child(link)
+            && child.habit == Habit::Sends
+        {
+            child.habit = Habit::Awake;
+        }
+    }
+
+    /// A frame to a neighbour was not acknowledged.
+    pub(crate) fn on_silence(&mut self, link: Address) {
+        if let Some(child) = self.child(link)
+            && child.habit == Habit::Awake
+        {
+            child.habit = Habit::Sleeps;
+        }
+    }
+
+    /// A neighbour has sent a data request; whether it would become a child by being
+    /// registered.
+    pub(crate) fn on_request(&mut self, now: Instant, link: Address) -> bool {
+        if let Some(child) = self.child(link) {
+            if child.habit == Habit::Sends {
+                child.habit = Habit::Sleeps;
+            }
+            return false;
+        }
+        let Some(short) = name(link) else {
+            return false;
         };
         let known = |place: &Option<(u16, Instant)>| place.is_some_and(|(it, _)| it == short);
         let at = match self.asked.iter().position(known) {
@@ -68,13 +127,19 @@ impl Children {
         if let Some(place) = self.asked.get_mut(at) {
             *place = Some((short, now));
         }
+        true
     }
 
     /// Whether a neighbour would become a child by registering now, and there is no
     /// room.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
         let full = self.children.iter().all(Option::is_some);
-        full && !self.contains(link) && self.has_asked(now, link)
+        full && !self.knows(link) && self.has_asked(now, link)
+    }
+
+    fn knows(&self, link: Address) -> bool {
+        let mut children = self.children.iter().flatten();
+        children.any(|child| name(link) == Some(child.short))
     }
 
     fn has_asked(&self, now: Instant, link: Address) -> bool {
@@ -92,8 +157,7 @@ impl Children {
             return true;
         };
         let until = tenure.until;
-        let mut children = self.children.iter_mut().flatten();
-        if let Some(child) = children.find(|child| child.short == short) {
+        if let Some(child) = self.child(tenure.link) {
             child.until = until;
             return true;
         }
@@ -103,7 +167,11 @@ impl Children {
         let Some(free) = self.children.iter_mut().find(|place| place.is_none()) else {
             return false;
         };
-        *free = Some(Child { short, until });
+        *free = Some(Child {
+            short,
+            habit: Habit::Sleeps,
+            until,
+        });
         for place in &mut self.asked {
             *place = place.filter(|(it, _)| *it != short);
         }

@@ -174,6 +174,9 @@ impl<M: Memory + 'static> Link<M> {
 
     /// The packet of a frame has been taken care of.
     pub(crate) fn on_heard(&mut self, now: Instant, heard: &Heard) {
+        if M::ROUTES {
+            self.children.on_data(heard.from);
+        }
         if let Some(sleep) = &mut self.sleep {
             sleep.on_received(now, heard.from, heard.more);
         }
@@ -372,6 +375,9 @@ impl<M: Memory + 'static> Link<M> {
     /// Runs what is due above the MAC, whose events have been polled.
     pub(crate) fn on_late_timeout(&mut self, now: Instant) {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
+            while let Some(child) = self.lowpan.expire_indirect(now) {
+                self.children.on_expired(child);
+            }
             self.lowpan.on_timeout(now);
         }
         if let Some(sleep) = &mut self.sleep {
@@ -404,8 +410,7 @@ impl<M: Memory + 'static> Link<M> {
                     if promised {
                         self.lowpan.on_data_request(now, child);
                     }
-                    if !self.children.contains(child) {
-                        self.children.on_request(now, child);
+                    if self.children.on_request(now, child) {
                         return Some(LinkEvent::Asked { neighbour: child });
                     }
                 }
@@ -435,6 +440,9 @@ impl<M: Memory + 'static> Link<M> {
             && matches!(status, TxStatus::Delivered | TxStatus::NoAck)
         {
             self.strangers.on_frame(now, neighbour, ok);
+            if !ok {
+                self.children.on_silence(neighbour);
+            }
         }
         if M::ROUTES && self.frame_is_indirect && !ok {
             let note = Note(self.mac.last_ticket().to_bits());
