@@ -11,7 +11,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 /// Crates besides those for devices that are without circles, and stay so.
-const OTHERS: [&str; 12] = [
+const OTHERS: [&str; 13] = [
     "capi",
     "cli",
     "coap",
@@ -22,6 +22,7 @@ const OTHERS: [&str; 12] = [
     "radiotest",
     "results",
     "rivals",
+    "studies",
     "sweep",
     "web",
 ];

@@ -107,6 +107,8 @@ pub struct NodeFigures {
     pub data_requests: u64,
     /// How often it has turned to another parent.
     pub parent_changes: u64,
+    /// How often a router has refused its address as somebody else's (RFC 6775 §8.2.4).
+    pub addresses_refused: u64,
     /// Datagrams that it marked "congestion experienced".
     pub ecn_marks: u64,
     /// What recovery of its fragments (RFC 8931) has done; `None` without it.

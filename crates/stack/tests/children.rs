@@ -150,7 +150,11 @@ fn who_is_registered_and_awake_is_cut_off_by_no_forged_requests() {
     for _ in 0..3 {
         ask(&mut lone, LEAF);
         packet_to(&mut lone, LEAF);
-        assert_eq!(sent(&mut lone), [Address::Short(LEAF)], "it was heard, and asked for nothing");
+        assert_eq!(
+            sent(&mut lone),
+            [Address::Short(LEAF)],
+            "it was heard, and asked for nothing"
+        );
     }
     assert_eq!(lone.node.free_slots(), SLOTS);
 }

@@ -29,6 +29,18 @@ fn node(places: usize) -> Node<HeapMemory> {
     node
 }
 
+/// Tags are seen on the air; whom early detection marks must not follow from them.
+#[test]
+fn tags_and_early_detection_do_not_draw_alike() {
+    let seed = |tag, secret| {
+        let mac = redpoll_mac::MacConfig::default();
+        let config = redpoll_stack::NodeConfig::leaf(mac, common::prefix(), tag, [secret; 16]);
+        config.lowpan.red_seed
+    };
+    assert_eq!(seed(0, 7), seed(9, 7));
+    assert_ne!(seed(0, 7), seed(0, 8));
+}
+
 #[test]
 fn as_many_sockets_as_a_handle_can_name() {
     let now = Instant::from_millis(5);

@@ -211,6 +211,13 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
         let from = seconds(fault.from);
         let _ = writeln!(text, "{} was off from {from:.0} s {until}", node.name);
     }
+    for node in report.nodes.iter().filter(|it| it.addresses_refused > 0) {
+        let _ = writeln!(
+            text,
+            "{}: its address is another node's, as its router says; what is sent there may go to either",
+            node.name
+        );
+    }
     for flow in report.flows.iter().take(ROWS) {
         match flow.last_arrival_s {
             None => {
@@ -396,7 +403,31 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
+    use redpoll_sim::world::World;
+
     use super::*;
+
+    #[test]
+    fn a_refused_address_is_said_and_fast_is_what_was_sent_again_fast() {
+        let scenario = Scenario::load("pair", &[]).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::from_millis(2_000));
+        let mut report = world.report();
+        let before = render(&report, &scenario, &[], false);
+        assert!(!before.contains("its address"), "{before}");
+        report.nodes[1].addresses_refused = 1;
+        let again = &mut report.flows[0].retransmissions;
+        (again.rto, again.fast, again.tail) = (3_001, 3_002, 3_003);
+        let text = render(&report, &scenario, &[], false);
+        let name = &report.nodes[1].name;
+        assert!(text.contains(&format!("{name}: its address is another node's")));
+        let mut lines = text.lines().skip_while(|line| !line.starts_with("flow "));
+        let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
+        for (head, number) in [("rto", "3001"), ("fast", "3002"), ("tail", "3003")] {
+            let end = heads.find(&format!(" {head} ")).unwrap() + 1 + head.len();
+            assert_eq!(row[..end].split(' ').next_back(), Some(number), "{text}");
+        }
+    }
 
     #[test]
     fn columns_are_aligned_numbers_to_the_right() {

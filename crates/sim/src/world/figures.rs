@@ -71,6 +71,7 @@ impl World {
             ),
             data_requests: mac.data_requests.into(),
             parent_changes: ip.parent_changes.into(),
+            addresses_refused: ip.duplicate_addresses.into(),
             recovery: (self.scenario.lowpan.recovery.is_some())
                 .then(|| report::RecoveryFigures::of(&node.lowpan().recovery_counters())),
             ecn_marks: node.lowpan_counters().marked.into(),

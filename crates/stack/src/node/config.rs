@@ -67,7 +67,7 @@ impl NodeConfig {
         NodeConfig {
             lowpan: LowpanConfig {
                 first_tag,
-                red_seed: first_tag.into(),
+                red_seed: dice(&isn_secret),
                 ..LowpanConfig::default()
             },
             contexts: Contexts::with_prefix(prefix),
@@ -194,4 +194,11 @@ pub struct NodeMemory<M: Memory + 'static> {
     pub neighbours: M::Table<Option<Neighbour>>,
     /// Datagram slots, for reassembly and queues.
     pub lowpan: LowpanMemory<M>,
+}
+
+/// What random early detection draws from: nothing that is seen on the air, such as a tag.
+fn dice(secret: &[u8; 16]) -> u64 {
+    let mut bytes = [0; 8];
+    redpoll_base::copy(secret, &mut bytes);
+    u64::from_le_bytes(bytes)
 }

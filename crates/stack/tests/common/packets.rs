@@ -47,7 +47,7 @@ impl Tcp<'_> {
         self.packet_with(src, dst, &[])
     }
 
-    /// Likewise, with these options: whole words.
+    /// The packet with these options: whole words.
     pub fn packet_with(&self, src: Addr, dst: Addr, options: &[u8]) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.extend(self.src_port.to_be_bytes());
