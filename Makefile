@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness fuzz radiofuzz drill heal firmware-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness fuzz radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -77,6 +77,13 @@ heal: ## How a mesh of 30 mends by RPL when a router dies or its border router r
 firmware-test: ## The leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
 	@scripts/setup.sh size
 	@$(CARGO) xtask firmware --long
+
+rcp-test: ## A border router over OpenThread's own co-processor, simulated: built from its sources, once
+	@scripts/setup.sh rcp
+	@mkdir -p target && rm -f $(SKIPPED)
+	@. scripts/env.sh && rcp=$(CURDIR)/target/peers/rcp/examples/apps/ncp/ot-rcp; [ ! -x $$rcp ] || export REDPOLL_RCP=$$rcp; \
+	cargo test --package redpoll --test radio -- --nocapture co_processor; code=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
 	@scripts/setup.sh size

@@ -2,7 +2,7 @@
 # Gets what a make target needs and the machine lacks, saying each step before
 # it is taken. Run again it finds everything there and says nothing but that.
 #
-#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840
+#   scripts/setup.sh build|demo|test|web|webtest|book|fuzz|size|validate|bench|publish|semver|nrf52840|rcp
 #
 # Rust comes from rustup, else from the distribution; packages come from apt,
 # as root or by sudo. Without that right the script goes on: what cannot run
@@ -154,6 +154,18 @@ get_thumb_twice() {
     fi
 }
 
+# C for a microcontroller, with a library that prints where an emulator shows it.
+get_c_for_thumb() {
+    need arm-none-eabi-gcc gcc-arm-none-eabi "programs in C on an emulated microcontroller" || return 1
+    has_newlib() { arm-none-eabi-gcc --specs=rdimon.specs -x c -E - </dev/null >/dev/null 2>&1; }
+    has_newlib && return 0
+    say "newlib is missing (programs in C on an emulated microcontroller)"
+    apt_install libnewlib-arm-none-eabi && has_newlib && return 0
+    say "no newlib: left out: programs in C on an emulated microcontroller." \
+        "To get it: sudo apt-get install libnewlib-arm-none-eabi"
+    missing_for_good="$missing_for_good newlib"
+}
+
 # A C linker is all that Rust needs from the system.
 if ! have cc; then
     say "a C linker is missing"
@@ -183,6 +195,8 @@ if [ "$purpose" = test ]; then
     get_more_targets
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
+    need valgrind valgrind "programs in C under Valgrind"
+    get_c_for_thumb
 fi
 
 if [ "$purpose" = demo ] || [ "$purpose" = test ]; then
@@ -385,30 +399,61 @@ get_lwip() {
         --strip-components=1
 }
 
-get_tcplp() {
+# get_openthread WHAT_OF_IT: the crate with OpenThread's sources, at $archive.
+get_openthread() {
     archive=target/peers/openthread-sys.crate
     crate=openthread-sys-0.4.0
-    say "fetching the source of TCPlp, in the crate openthread-sys 0.4.0 (8 MB, into target/peers)"
+    say "fetching $1, in the crate openthread-sys 0.4.0 (8 MB, into target/peers)"
     fetch "https://static.crates.io/crates/openthread-sys/$crate.crate" "$archive" || {
         # Cargo knows of mirrors and proxies; it keeps what it shows.
         (cd / && cargo info openthread-sys@0.4.0 >/dev/null 2>&1)
-        cp "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/*/"$crate.crate" "$archive" 2>/dev/null || return 1
+        cp "${CARGO_HOME:-$HOME/.cargo}"/registry/cache/*/"$crate.crate" "$archive" 2>/dev/null
     }
-    unpack_peer tcplp "$archive" 927f035d6bf333e1167c64b6cf3be96126f5f0859dc78dd4f4348891e2f0b406 \
+}
+openthread_sha256=927f035d6bf333e1167c64b6cf3be96126f5f0859dc78dd4f4348891e2f0b406
+
+get_tcplp() {
+    get_openthread "the source of TCPlp" || return 1
+    unpack_peer tcplp "$archive" $openthread_sha256 \
         --strip-components=2 "$crate/openthread/include" "$crate/openthread/third_party/tcplp" &&
         mv target/peers/tcplp/third_party/tcplp/* target/peers/tcplp/ &&
         rm -r target/peers/tcplp/third_party
 }
 
-if [ "$purpose" = bench ]; then
+# To compare with, and to link beside.
+if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     mkdir -p target/peers
     for peer in lwip tcplp; do
         [ -d "target/peers/$peer" ] && continue
         if ! "get_$peer"; then
-            say "no $peer: left out of the bench. To get it: run this again with a way to the network"
+            say "no $peer: left out: the bench's and the C library's tests with it. To get it: run this again with a way to the network"
             missing_for_good="$missing_for_good $peer"
         fi
     done
+fi
+
+# OpenThread's radio co-processor as a program of this computer, whose radio is simulated: built
+# in a folder of its own, and nothing of it is linked with anything of ours.
+get_rcp() {
+    have cmake || need cmake cmake "building OpenThread's co-processor" || return 1
+    have c++ || need c++ g++ "building OpenThread's co-processor" || return 1
+    have python3 || need python3 python3 "building OpenThread's co-processor" || return 1
+    get_openthread "the source of OpenThread" || return 1
+    unpack_peer openthread "$archive" $openthread_sha256 --strip-components=2 "$crate/openthread" || return 1
+    say "building OpenThread's simulated co-processor (half a minute, into target/peers)"
+    cmake -S target/peers/openthread -B target/peers/rcp -DCMAKE_BUILD_TYPE=MinSizeRel -DBUILD_TESTING=OFF \
+        -DOT_PLATFORM=simulation -DOT_RCP=ON -DOT_FTD=OFF -DOT_MTD=OFF \
+        -DOT_APP_RCP=ON -DOT_APP_NCP=OFF -DOT_APP_CLI=OFF >/dev/null &&
+        cmake --build target/peers/rcp --target ot-rcp --parallel 2 >/dev/null
+}
+rcp=target/peers/rcp/examples/apps/ncp/ot-rcp
+
+if [ "$purpose" = rcp ] && [ ! -x $rcp ]; then
+    mkdir -p target/peers
+    if ! get_rcp || [ ! -x $rcp ]; then
+        say "no ot-rcp: left out: the test with OpenThread's co-processor"
+        missing_for_good="$missing_for_good ot-rcp"
+    fi
 fi
 
 say "ready: $(rustc --version | cut -d' ' -f1,2)${missing_for_good:+, without$missing_for_good}"

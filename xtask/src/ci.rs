@@ -8,8 +8,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, book, deny, docs, features, firmware, left_out, lines, names, purity, python, rfc,
-    size, web,
+    arrows, boards, book, deny, docs, features, firmware, left_out, lines, names, publish, purity,
+    python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -18,7 +18,7 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 19] = [
+const STEPS: [Step; 21] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -30,6 +30,8 @@ const STEPS: [Step; 19] = [
     ("deny", deny::run),
     ("clippy", clippy),
     ("features", features::run),
+    ("publish", publish::run),
+    ("boards", boards::run),
     ("purity and size, both ways", both_ways),
     ("doc", doc),
     ("test", test),

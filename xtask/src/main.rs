@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod boards;
 mod book;
 mod ci;
 mod circles;
@@ -17,6 +18,7 @@ mod fuzz;
 mod left_out;
 mod lines;
 mod names;
+mod publish;
 mod purity;
 mod python;
 mod report;
@@ -56,6 +58,10 @@ Usage: cargo xtask CHECK
             build; and all of them for the targets that the toolchain has
   deny      the licences and sources of dependencies, as deny.toml has them
             (needs cargo-deny: scripts/setup.sh test)
+  publish   the published crates can be packed with all that a package needs, and
+            build with the oldest Rust that is promised; REDPOLL_BASELINE, else
+            the last release, is what their promises are held against
+  boards    the examples for boards build for their targets
   rfc       table: how far each RFC is met, after docs/rfc, and where the
             sources cite it; fails if a reference leads nowhere
               --open            list what is not met, and why
@@ -83,7 +89,8 @@ Usage: cargo xtask CHECK
   size      table: flash, sizes of types and instructions on a Cortex-M0
               --json FILE       an object there (-: here) instead of tables here
               --check           fails if types have other sizes than in
-                                firmware/size.txt, or TCP may panic
+                                firmware/size.txt, if more is taken than was
+                                promised, or if TCP may panic
               --accept          writes firmware/size.txt
               --profile         table: which functions cost the instructions
               --with rustup     as for `purity`
@@ -116,6 +123,8 @@ fn main() -> ExitCode {
         ["python"] => python::run(&workspace).map(told),
         ["features"] => features::check(&workspace),
         ["deny"] => deny::check(&workspace),
+        ["boards"] => boards::run(&workspace).map(told),
+        ["publish"] => publish::run(&workspace).map(told),
         ["rfc"] => rfc::run(&workspace, false),
         ["rfc", "--open"] => rfc::run(&workspace, true),
         ["figures"] => figures::run(&workspace),
@@ -144,7 +153,7 @@ fn main() -> ExitCode {
         [] => return usage("which check?"),
         [
             known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features" | "deny"
-            | "rfc" | "figures" | "firmware" | "fuzz" | "book"),
+            | "boards" | "publish" | "rfc" | "figures" | "firmware" | "fuzz" | "book"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

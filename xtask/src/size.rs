@@ -7,8 +7,10 @@
 //! - instructions a data segment, on QEMU's Cortex-M0;
 //! - instructions of the steps of a whole node.
 //!
-//! With `--check`, sizes are compared with the snapshot `firmware/size.txt`,
-//! steps with the simulator's table, and a place that may panic is a failure.
+//! With `--check`, sizes are compared with the snapshot `firmware/size.txt` and
+//! with what was promised, as is a leaf's memory and stack and what a segment
+//! takes; steps with the simulator's table; and a place that may panic is a
+//! failure.
 
 pub mod firmware;
 mod image;
@@ -266,6 +268,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             measured.leaf_panics,
         )?;
         measured.leaf_stack.check()?;
+        if let Ok(counts) = &measured.instructions {
+            counts.check()?;
+        }
         Failure::unless_empty(
             "size: in the images with a node that routes by RPL these may panic:",
             measured.routed_panics,
@@ -321,6 +326,7 @@ impl Measured {
             "leaf_flash_bytes": self.leaf.bytes(),
             "leaf_flash_by_crate_bytes": self.leaf.by_crate,
             "leaf_panics": self.leaf_panics,
+            "leaf_static_bytes": self.leaf_stack.static_bytes(),
             "leaf_stack_bytes": self.leaf_stack.serving_bytes(),
             "leaf_stack_with_making_bytes": self.leaf_stack.whole_bytes(),
             "rpl_flash_bytes": routed,

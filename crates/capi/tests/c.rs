@@ -168,6 +168,23 @@ fn names_do_not_clash() {
     assert!(count >= 36, "{count}");
 }
 
+/// Every error of the header is the socket layer's, and the other way round but for those
+/// that no call of the library gives.
+#[test]
+fn errors_have_the_numbers_of_the_library() {
+    let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
+    let defined = text.lines().filter_map(|line| {
+        let (name, rest) = line.strip_prefix("#define RP_E")?.split_once(" (-")?;
+        let (number, _) = rest.split_once(')')?;
+        Some((format!("E{name}"), number.parse().unwrap()))
+    });
+    let defined: BTreeMap<String, i32> = defined.collect();
+    let never = ["ENOSYS", "EAFNOSUPPORT"];
+    let known = redpoll_socket::Errno::all().filter(|(name, _)| !never.contains(name));
+    let known: BTreeMap<String, i32> = known.map(|(name, it)| (name.to_owned(), it.0)).collect();
+    assert_eq!(defined, known);
+}
+
 /// What the header has of a type of Rust's.
 fn in_c(rust: &str) -> String {
     let rust = rust.trim();

@@ -139,6 +139,71 @@ static int enough(void *context, uint64_t until_us)
     return RP_ETIMEDOUT;
 }
 
+static void held(void *context)
+{
+    (void)context;
+}
+
+/* All calls that wait, with this for a waiter and a descriptor. */
+static void waits(int code, const struct rp_waiter *waiter, int fd)
+{
+    uint8_t bytes[16] = {0};
+    struct rp_endpoint peer = {.port = 1};
+    EXPECT(code, rp_wait_connect(waiter, fd, &peer));
+    EXPECT(code, rp_wait_accept(waiter, fd, &peer));
+    EXPECT(code, rp_wait_send(waiter, fd, bytes, sizeof bytes));
+    EXPECT(code, rp_wait_recv(waiter, fd, bytes, sizeof bytes));
+    EXPECT(code, rp_wait_recvfrom(waiter, fd, bytes, sizeof bytes, &peer));
+}
+
+static void waiting(rp_node *node)
+{
+    static uint64_t zeroes[512];
+    uint8_t bytes[16] = {0};
+    struct rp_endpoint peer = {.port = 1};
+    struct rp_pollfd one = {.fd = 0, .events = RP_POLLIN};
+    const struct rp_waiter good = {.node = node, .now = no_time, .wait = enough};
+    struct rp_waiter bad[7];
+    for (int i = 0; i < 7; i++) {
+        bad[i] = good;
+    }
+    bad[0].now = NULL;
+    bad[1].wait = NULL;
+    bad[2].lock = held; /* without unlock */
+    bad[3].unlock = held;
+    bad[4].node = NULL;
+    bad[5].node = (rp_node *)((char *)zeroes + 1);
+    for (int i = 0; i < 6; i++) {
+        waits(RP_EFAULT, &bad[i], 1);
+        EXPECT(RP_EFAULT, rp_wait_poll(&bad[i], &one, 1, 0));
+    }
+    waits(RP_EFAULT, NULL, 1);
+    waits(RP_EFAULT, (const struct rp_waiter *)((const char *)zeroes + 1), 1);
+    EXPECT(RP_EFAULT, rp_wait_poll(NULL, &one, 1, 0));
+    bad[6].node = (rp_node *)zeroes;
+    waits(RP_EINVAL, &bad[6], 1);
+    EXPECT(RP_EINVAL, rp_wait_poll(&bad[6], &one, 1, 0));
+    waits(RP_EBADF, &good, -1);
+    waits(RP_EBADF, &good, 256);
+    waits(RP_EBADF, &good, 0);
+    EXPECT(RP_EFAULT, rp_wait_send(&good, 1, NULL, 1));
+    EXPECT(RP_EINVAL, rp_wait_send(&good, 1, bytes, (size_t)-1));
+    EXPECT(RP_EFAULT, rp_wait_recv(&good, 1, NULL, 1));
+    EXPECT(RP_EINVAL, rp_wait_recv(&good, 1, bytes, (size_t)-1));
+    EXPECT(RP_EFAULT, rp_wait_recvfrom(&good, 1, NULL, 1, &peer));
+    EXPECT(RP_EFAULT, rp_wait_recvfrom(&good, 1, bytes, 1, (struct rp_endpoint *)(bytes + 1)));
+    EXPECT(RP_EFAULT, rp_wait_poll(&good, NULL, 1, 0));
+    EXPECT(RP_EINVAL, rp_wait_poll(&good, &one, 256, 0));
+    EXPECT(RP_EFAULT, rp_wait_poll(&good, (struct rp_pollfd *)(bytes + 1), 1, 0));
+    /* What is no descriptor has revents; nothing at all ends with the time. */
+    EXPECT(1, rp_wait_poll(&good, &one, 1, -1));
+    EXPECT(RP_POLLNVAL, one.revents);
+    EXPECT(0, rp_wait_poll(&good, NULL, 0, 0));
+    /* A socket that listens neither sends nor receives. */
+    EXPECT(RP_EPIPE, rp_wait_send(&good, 1, bytes, 1));
+    EXPECT(RP_ENOTCONN, rp_wait_recv(&good, 1, bytes, 1));
+}
+
 static void sockets(rp_node *node)
 {
     uint8_t bytes[300] = {0};
@@ -196,6 +261,7 @@ static void sockets(rp_node *node)
     EXPECT(RP_ETIMEDOUT, rp_wait_accept(&waiter, 1, NULL));
     waiter.wait = NULL;
     EXPECT(RP_EFAULT, rp_wait_accept(&waiter, 1, NULL));
+    waiting(node);
     /* A radio with work does not get any before that has ended. */
     EXPECT(RP_EINPROGRESS, rp_connect(node, 0, 2, &(struct rp_endpoint){
         .address = {0xfd, [11] = 0xff, [12] = 0xfe, [15] = 2}, .port = 9}));
@@ -225,6 +291,9 @@ int main(void)
     sockets(node);
     EXPECT(0, rp_node_end(node));
     all(RP_EINVAL, node);
+    const struct rp_waiter waiter = {.node = node, .now = no_time, .wait = enough};
+    waits(RP_EINVAL, &waiter, 1);
+    EXPECT(RP_EINVAL, rp_wait_poll(&waiter, NULL, 0, 0));
     free(memory);
     return failures != 0;
 }

@@ -1,37 +1,70 @@
 //! Async sockets over nodes that are on the simulator's radio, by the driver that a board has.
 
+use std::convert::Infallible;
 use std::future::Future;
-use std::pin::pin;
-use std::task::{Context, Waker};
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, Waker};
 
 use embedded_io_async::{Read, Write};
-use redpoll_base::{Addr, LeafMemory, Rng};
+use redpoll_base::{Addr, LeafMemory, Memory, Rng, StaticMemory};
 use redpoll_mac::{MacConfig, Radio};
 use redpoll_sim::ether::Ether;
 use redpoll_sim::radio::Config;
-use redpoll_socket::nal::{Net, Watch};
-use redpoll_stack::{LeafStorage, Node, NodeConfig, Route, Via};
+use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+use redpoll_stack::{
+    BorderStorage, LeafStorage, Node, NodeConfig, NodeMemory, Route, RouterStorage, Via,
+};
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
 
-fn net(radio: &mut impl Radio, [short, peer]: [u16; 2]) -> Node<LeafMemory> {
+type Watches = [Watch; 3];
+
+const WATCHES: Watches = [const { Watch::FREE }; 3];
+const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+
+/// Of the node with this short address on this radio.
+fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
     let mac = MacConfig {
         short,
         caps: radio.caps(),
         ..MacConfig::default()
     };
     radio.set_identity(mac.identity());
-    let prefix = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
-    let config = NodeConfig::leaf(mac, prefix, short, [7; 16]);
-    let storage = Box::leak(Box::new(LeafStorage::NEW));
-    let mut node = Node::new(config, storage.memory(), Rng::new(short.into()));
+    mac
+}
+
+/// A node with routes: to everything, and to single nodes.
+fn node<M: Memory>(
+    config: NodeConfig,
+    memory: NodeMemory<M>,
+    everything: Via,
+    nodes: &[(u16, u16)],
+) -> Node<M> {
+    let seed = config.mac.short.into();
+    let mut node = Node::new(config, memory, Rng::new(seed));
     let everything = Route {
         prefix: Addr::UNSPECIFIED,
         len: 0,
-        via: Via::Neighbour(Address::Short(peer)),
+        via: everything,
     };
     node.add_route(everything).unwrap();
+    for (to, over) in nodes {
+        let route = Route {
+            prefix: addr::from_prefix_and_short(&PREFIX, *to),
+            len: 128,
+            via: Via::Neighbour(Address::Short(*over)),
+        };
+        node.add_route(route).unwrap();
+    }
     node
+}
+
+fn leaf(radio: &mut impl Radio, [short, peer]: [u16; 2]) -> Node<LeafMemory> {
+    let config = NodeConfig::leaf(mac(radio, short), PREFIX, short, [7; 16]);
+    let storage = Box::leak(Box::new(LeafStorage::NEW));
+    let peer = Via::Neighbour(Address::Short(peer));
+    node(config, storage.memory(), peer, &[])
 }
 
 #[test]
@@ -39,10 +72,31 @@ fn three_thousand_bytes_come_back() {
     let ether = Ether::new(2, &Config::default());
     let clock = || ether.now();
     let (mut here, mut there) = (ether.radio(0), ether.radio(1));
-    let watches = || [const { Watch::FREE }; 3];
-    let server = Net::<LeafMemory, _, _>::new(net(&mut here, [1, 2]), clock, watches());
-    let client = Net::<LeafMemory, _, _>::new(net(&mut there, [2, 1]), clock, watches());
+    let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
+    let client = Net::<LeafMemory, _, _>::new(leaf(&mut there, [2, 1]), clock, WATCHES);
     let to = server.ask(|node, _| Endpoint::new(node.address(), 7));
+    let drivers: [Driver<'_>; 2] = [
+        Box::pin(server.run_on(&mut here)),
+        Box::pin(client.run_on(&mut there)),
+    ];
+    assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
+}
+
+/// What drives a node.
+type Driver<'a> = Pin<Box<dyn Future<Output = Infallible> + 'a>>;
+
+fn expected() -> Vec<u8> {
+    (0..30).flat_map(|number| [number; 100]).collect()
+}
+
+/// What comes back of 3,000 bytes by the echo service of `server`.
+fn echoed<const N: usize, P: Parts, Q: Parts, C: Clock, D: Clock>(
+    ether: &Ether,
+    server: &Net<P, C, Watches>,
+    client: &Net<Q, D, Watches>,
+    to: Endpoint,
+    mut drivers: [Driver<'_>; N],
+) -> Vec<u8> {
     let mut serve = pin!(async {
         let listener = server.tcp_listen(7).unwrap();
         let mut stream = listener.accept().await.unwrap();
@@ -62,12 +116,8 @@ fn three_thousand_bytes_come_back() {
         }
         back
     });
-    let mut drivers = [
-        Box::pin(server.run_on(&mut here)),
-        Box::pin(client.run_on(&mut there)),
-    ];
     let mut cx = Context::from_waker(Waker::noop());
-    let back = loop {
+    loop {
         // Every task is asked, whether it was woken or not: time does not pass meanwhile.
         for _ in 0..4 {
             for driver in &mut drivers {
@@ -75,14 +125,42 @@ fn three_thousand_bytes_come_back() {
             }
             assert!(serve.as_mut().poll(&mut cx).is_pending());
         }
-        if let std::task::Poll::Ready(back) = ask.as_mut().poll(&mut cx) {
-            break back;
+        if let Poll::Ready(back) = ask.as_mut().poll(&mut cx) {
+            return back;
         }
         drivers.iter_mut().for_each(|it| {
             let _ = it.as_mut().poll(&mut cx);
         });
         assert!(ether.step(), "nothing is to come");
-    };
-    let expected: Vec<u8> = (0..30).flat_map(|number| [number; 100]).collect();
-    assert_eq!(back, expected);
+    }
+}
+
+/// A border router, a router and a leaf, each with the memory and the configuration that
+/// such a node begins with: the leaf's packets go over the router, and back.
+#[test]
+fn a_leaf_talks_to_a_border_router_over_a_router() {
+    let ether = Ether::new(3, &Config::default());
+    let clock = || ether.now();
+    let [mut first, mut second, mut third] = [0, 1, 2].map(|station| ether.radio(station));
+    let config = NodeConfig::border(mac(&mut first, 1), PREFIX, 1, [7; 16]);
+    let border_address = config.address;
+    let memory = Box::leak(Box::new(BorderStorage::NEW)).memory();
+    let border = node(config, memory, Via::Host, &[(2, 2), (3, 2)]);
+    let config = NodeConfig::router(mac(&mut second, 2), PREFIX, border_address, 2, [7; 16]);
+    let memory = Box::leak(Box::new(RouterStorage::NEW)).memory();
+    let over = Via::Neighbour(Address::Short(1));
+    let router = node(config, memory, over, &[(3, 3)]);
+    let leaf = leaf(&mut third, [3, 2]);
+    let border = Net::<StaticMemory, _, _>::new(border, clock, WATCHES);
+    let router = Net::<StaticMemory, _, _>::new(router, clock, WATCHES);
+    let leaf = Net::<LeafMemory, _, _>::new(leaf, clock, WATCHES);
+    let drivers: [Driver<'_>; 3] = [
+        Box::pin(border.run_on(&mut first)),
+        Box::pin(router.run_on(&mut second)),
+        Box::pin(leaf.run_on(&mut third)),
+    ];
+    let to = Endpoint::new(border_address, 7);
+    assert_eq!(echoed(&ether, &border, &leaf, to, drivers), expected());
+    let forwarded = router.ask(|node, _| node.counters().forwarded);
+    assert!(forwarded > 60, "{forwarded}");
 }

@@ -1,15 +1,17 @@
 //! The radio of the nRF52840 behind Redpoll's trait, over the driver of `embassy-nrf`.
 //!
-//! That driver receives, and sends after a clear channel assessment; the rest is here: the
-//! address filter, acknowledgements, the wait for them. Two halves share a [`Shared`]: a
-//! [`NrfRadio`] is for the node, a [`Runner`] has the chip.
+//! That driver receives, and sends after a clear channel assessment; what is here besides is
+//! the address filter. Acknowledgements are the node's, since nobody below it makes them in
+//! the standard's time. Two halves share a [`Shared`]: a [`NrfRadio`] is for the node, a
+//! [`Runner`] has the chip.
 //!
 //! What it cannot do, by the chip's manual (§6.20) and the driver's source:
 //!
 //! - **Acknowledgements are late.** The driver always assesses the channel, so one leaves
-//!   some 390 µs after its frame and not 192: 130 µs until the receiver is on, 128 of
-//!   assessment, 130 until the transmitter is. Whoever waits for all of macAckWaitDuration
-//!   (864 µs; an acknowledgement takes 352) still gets it, others repeat their frame.
+//!   390 µs and the time of two tasks after its frame, and not 192: 130 µs until the receiver
+//!   is on, 128 of assessment, 130 until the transmitter is. Whoever waits for all of
+//!   macAckWaitDuration (864 µs; an acknowledgement takes 352) still gets it, others repeat
+//!   their frame. What the node could not answer in time it counts (`acks_late`).
 //!   `redpoll-radiotest` finds that. For products there is Nordic's own radio driver.
 //! - A frame that is being received when the node wants to send is lost.
 //! - No source match: a leaf, and no parent of sleepy nodes.
@@ -28,7 +30,7 @@ use redpoll_base::Instant;
 use redpoll_stack::mac::{
     FrameBuf, Radio, RadioCaps, RadioEvent, RadioIdentity, RadioResult, RadioWork, RxInfo,
 };
-use redpoll_stack::wire::ieee802154::{Address, FrameHeader, FrameType, imm_ack, timing};
+use redpoll_stack::wire::ieee802154::{Address, FrameHeader, FrameType};
 
 /// Frames and results that wait for the node.
 const EVENTS: usize = 4;
@@ -95,10 +97,7 @@ pub fn now() -> Instant {
 
 impl Radio for NrfRadio<'_> {
     fn caps(&self) -> RadioCaps {
-        RadioCaps {
-            auto_ack: true,
-            ..RadioCaps::default()
-        }
+        RadioCaps::default()
     }
 
     fn set_identity(&mut self, identity: RadioIdentity) {
@@ -176,7 +175,7 @@ impl<'s, 'd> Runner<'s, 'd> {
                 let heard = self.driver.receive(&mut self.packet);
                 match select(heard, self.shared.orders.receive()).await {
                     Either::First(Ok(())) => {
-                        self.on_frame().await;
+                        self.on_frame();
                         continue;
                     }
                     // Damaged: nobody is told.
@@ -198,47 +197,20 @@ impl<'s, 'd> Runner<'s, 'd> {
     }
 
     async fn transmit(&mut self, cca: bool) -> RadioResult {
-        let (dsn, wants_ack) = {
-            let loaded = self.shared.loaded.borrow();
-            self.packet.copy_from_slice(loaded.as_slice());
-            match FrameHeader::parse(loaded.as_slice()) {
-                Ok((header, _)) => (header.dsn, header.ack_request),
-                Err(_) => (0, false),
-            }
-        };
+        self.packet
+            .copy_from_slice(self.shared.loaded.borrow().as_slice());
         self.driver.set_cca(match cca {
             true => Cca::CarrierSense,
             false => NEVER_BUSY,
         });
-        if self.driver.try_send(&mut self.packet).await.is_err() {
-            return RadioResult::ChannelBusy;
-        }
-        if !wants_ack {
-            return RadioResult::Sent;
-        }
-        let end = Timer::after_micros(timing::ACK_WAIT_US);
-        match select(self.await_ack(dsn), end).await {
-            Either::First(frame_pending) => RadioResult::Acked { frame_pending },
-            Either::Second(()) => RadioResult::NoAck,
-        }
-    }
-
-    /// Its frame-pending bit, once it comes. Other frames are lost meanwhile, as on any radio
-    /// that sends by a procedure of its own.
-    async fn await_ack(&mut self, dsn: u8) -> bool {
-        loop {
-            if self.driver.receive(&mut self.packet).await.is_ok()
-                && let Ok((header, _)) = FrameHeader::parse(&self.packet)
-                && header.frame_type == FrameType::Ack
-                && header.dsn == dsn
-            {
-                return header.frame_pending;
-            }
+        match self.driver.try_send(&mut self.packet).await {
+            Ok(()) => RadioResult::Sent,
+            Err(_) => RadioResult::ChannelBusy,
         }
     }
 
     /// A frame has arrived intact.
-    async fn on_frame(&mut self) {
+    fn on_frame(&self) {
         let (Some(identity), Ok((header, _))) = (
             *self.shared.identity.borrow(),
             FrameHeader::parse(&self.packet),
@@ -249,7 +221,9 @@ impl<'s, 'd> Runner<'s, 'd> {
         let is_own = header.dst == Address::Short(identity.short)
             || header.dst == Address::Extended(identity.extended);
         let in_pan = [Some(identity.pan_id), Some(0xffff)].contains(&header.dst_pan);
-        if !in_pan || !(is_own || is_broadcast) || header.frame_type == FrameType::Ack {
+        let is_ours = in_pan && (is_own || is_broadcast);
+        // An acknowledgement has no addresses.
+        if !is_ours && header.frame_type != FrameType::Ack {
             return;
         }
         let lqi = self.packet.lqi();
@@ -262,13 +236,7 @@ impl<'s, 'd> Runner<'s, 'd> {
         let mut frame = FrameBuf::new();
         // A packet has 125 bytes at most.
         let _ = frame.copy_from(&self.packet);
-        if is_own && header.ack_request {
-            self.packet.copy_from_slice(&imm_ack(header.dsn, false));
-            self.driver.set_cca(NEVER_BUSY);
-            let _ = self.driver.try_send(&mut self.packet).await;
-        }
-        // Where the node is slower than its neighbours a frame is lost, after it was
-        // acknowledged: TCP has it sent again.
+        // Where the node is slower than its neighbours a frame is lost.
         let _ = self.shared.events.try_send(Event::Frame(frame, info));
     }
 }

@@ -35,7 +35,9 @@ pub struct Image {
     /// What lies at `code_address`.
     pub code: Vec<u8>,
     pub code_address: u64,
-    /// Bytes of memory that variables leave to the stack.
+    /// Bytes of memory that variables take.
+    pub variables: u64,
+    /// Bytes of memory that they leave to the stack.
     pub stack_room: u64,
     lines: Loader,
 }
@@ -54,6 +56,7 @@ impl Image {
             flash: file.sections().filter(is_loaded).map(|s| s.size()).sum(),
             code: text.data().map_err(|e| wrong(&e))?.to_vec(),
             code_address: text.address(),
+            variables: file.sections().filter(is_variable).map(|s| s.size()).sum(),
             stack_room: address_of(&file, "stack_top").saturating_sub(address_of(&file, "bss_end")),
             lines: Loader::new(path).map_err(|e| wrong(&e))?,
         })
@@ -217,6 +220,15 @@ fn is_loaded(section: &object::Section<'_, '_>) -> bool {
         _ => false,
     };
     allocated && section.kind() != SectionKind::UninitializedData
+}
+
+/// Whether a section takes memory.
+fn is_variable(section: &object::Section<'_, '_>) -> bool {
+    let of_memory = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
+    match section.flags() {
+        SectionFlags::Elf { sh_flags } => sh_flags & of_memory == of_memory,
+        _ => false,
+    }
 }
 
 /// Where the linker script has put a mark.

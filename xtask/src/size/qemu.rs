@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-use crate::report::Failure;
+use crate::report::{Failure, Outcome};
 use crate::workspace;
 
 pub const EMULATOR: &str = "qemu-system-arm";
@@ -37,6 +37,25 @@ impl PerSegment {
     /// Without copies of payload and checksums.
     pub fn without_bytes(&self) -> f64 {
         self.all - self.copy - self.checksum
+    }
+}
+
+/// What was promised of them, with either compiler: without copies and checksums, and with
+/// them.
+const MOST: [f64; 2] = [6_000.0, 11_000.0];
+
+impl PerSegment {
+    /// Fails where there are more than was promised.
+    pub fn check(&self) -> Outcome {
+        let counted = [self.without_bytes(), self.all];
+        let what = ["without copies and checksums", "in all"];
+        let over = (counted.into_iter().zip(MOST).zip(what))
+            .filter(|((counted, most), _)| counted > most)
+            .map(|((counted, most), what)| format!("{what}: {counted:.0}, {most} at most"));
+        Failure::unless_empty(
+            "size: more instructions a segment than were promised",
+            over.collect::<Vec<_>>(),
+        )
     }
 }
 
@@ -177,6 +196,23 @@ pub fn count_rivals(image: &Path) -> Result<Vec<Rival>, Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_promised_a_segment_holds() {
+        let mut counts = PerSegment {
+            all: 11_000.0,
+            copy: 2_800.0,
+            checksum: 2_200.0,
+            acks: 0.5,
+            segments: 1_000,
+        };
+        assert!(counts.check().is_ok());
+        counts.checksum -= 1.0;
+        assert!(counts.check().is_err());
+        counts.checksum += 2.0;
+        counts.all += 1.0;
+        assert!(counts.check().is_err());
+    }
 
     const PRINTED: &str = "data_segments 10\nacks 5\ncalibration_instructions 1000\n\
         calibration_ticks 4000\nexchange_ticks 400020\nexchange_laps 10\n\

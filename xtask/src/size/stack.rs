@@ -1,8 +1,11 @@
 //! The most stack that an image can take: the frames of the longest chain of calls, as they
 //! stand in its code. What is called through a pointer is not seen; nothing of a leaf is but
 //! a look at its own stack, and a board's reading and writing of a byte.
+//!
+//! The node itself lies in a frame that is never left. So that counts as static memory, with
+//! the image's variables, and what is below it as stack.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::image::{Image, Symbol};
 use super::thumb;
@@ -15,6 +18,10 @@ const WHOLE: &str = "reset";
 const SERVING: &str = "redpoll_firmware::leaf::serve";
 /// So many bytes must be left where the longest chain ends.
 const MARGIN: u64 = 192;
+/// What was promised of a leaf's static memory, with one connection of 2 × 1,848 bytes.
+const STATIC_MOST: u64 = 12 << 10;
+/// And of its stack, once it serves.
+const SERVING_MOST: u64 = 2 << 10;
 /// A function's frame is made within so many halfwords of code.
 const PROLOGUE: usize = 16;
 
@@ -28,17 +35,29 @@ pub struct Stack {
     whole: Chain,
     /// Once it serves.
     serving: Chain,
+    /// What has called that, and is never returned to.
+    above: Chain,
+    /// Bytes of the image's variables.
+    variables: u64,
     /// Bytes that there are.
     room: u64,
 }
 
 impl Stack {
     pub fn of(image: &Image) -> Stack {
+        let callees = callees(image);
         Stack {
-            whole: longest(image, WHOLE),
-            serving: longest(image, SERVING),
+            whole: longest(image, WHOLE, &callees),
+            serving: longest(image, SERVING, &callees),
+            above: between(image, WHOLE, SERVING, &callees),
+            variables: image.variables,
             room: image.stack_room,
         }
+    }
+
+    /// Bytes of variables, and of the frames that are never left.
+    pub fn static_bytes(&self) -> u64 {
+        self.variables + bytes(&self.above)
     }
 
     /// Bytes of the longest chain of a leaf that serves.
@@ -65,17 +84,22 @@ impl Stack {
             self.whole_bytes().to_string(),
         ]);
         rows.push(vec!["there are".to_owned(), self.room.to_string()]);
+        rows.push(vec![
+            "static memory: variables, and frames above".to_owned(),
+            self.static_bytes().to_string(),
+        ]);
         report::print_table(&rows);
     }
 
     /// Whether the image has the stack that it can take.
     pub fn check(&self) -> Outcome {
         let needs = self.whole_bytes().saturating_add(MARGIN);
-        if self.whole.is_empty() || self.serving.is_empty() {
+        if self.whole.is_empty() || self.serving.is_empty() || self.above.is_empty() {
             return Err(Failure::new(
                 "size: no chain of calls is found in the leaf's image",
             ));
         }
+        Failure::unless_empty("size: more than was promised of a leaf", self.exceeding())?;
         if needs > self.room {
             return Err(Failure::new(format!(
                 "size: a leaf can take {} bytes of stack and is to leave {MARGIN}, of {} that \
@@ -93,13 +117,32 @@ impl Stack {
     }
 }
 
+impl Stack {
+    /// What takes more than was promised.
+    fn exceeding(&self) -> Vec<String> {
+        let limits = [
+            ("static memory", self.static_bytes(), STATIC_MOST),
+            (
+                "stack of one that serves",
+                self.serving_bytes(),
+                SERVING_MOST,
+            ),
+        ];
+        let over = limits.into_iter().filter(|(_, bytes, most)| bytes > most);
+        over.map(|(what, bytes, most)| format!("{what}: {bytes} bytes, {most} at most"))
+            .collect()
+    }
+}
+
 fn bytes(chain: &[(String, u64)]) -> u64 {
     chain.iter().map(|(_, frame)| frame).sum()
 }
 
-/// The chain of calls with the largest frames from the function of this name on.
-fn longest(image: &Image, name: &str) -> Chain {
-    let mut callees: BTreeMap<u64, Vec<&Symbol>> = BTreeMap::new();
+/// Whom each function calls.
+type Callees<'i> = BTreeMap<u64, Vec<&'i Symbol>>;
+
+fn callees(image: &Image) -> Callees<'_> {
+    let mut callees: Callees<'_> = BTreeMap::new();
     for (from, to) in thumb::calls(&image.code, image.code_address) {
         if let (Some(caller), Some(callee)) = (image.symbol_at(from), image.symbol_at(to))
             && callee.address == to
@@ -109,11 +152,38 @@ fn longest(image: &Image, name: &str) -> Chain {
             callees.entry(caller.address).or_default().push(callee);
         }
     }
+    callees
+}
+
+/// The chain of calls with the largest frames from the function of this name on.
+fn longest(image: &Image, name: &str, callees: &Callees<'_>) -> Chain {
     let Some(root) = image.symbol_named(name) else {
         return Chain::new();
     };
     let mut known = BTreeMap::new();
-    below(image, root, &callees, &mut known)
+    below(image, root, callees, &mut known)
+}
+
+/// The functions by which one comes from `first` to `last`, which is not among them.
+fn between(image: &Image, first: &str, last: &str, callees: &Callees<'_>) -> Chain {
+    let (Some(first), Some(last)) = (image.symbol_named(first), image.symbol_named(last)) else {
+        return Chain::new();
+    };
+    let mut ways = vec![vec![first]];
+    let mut seen = BTreeSet::from([first.address]);
+    while let Some(way) = ways.pop() {
+        let Some(here) = way.last() else { continue };
+        for callee in callees.get(&here.address).into_iter().flatten() {
+            if callee.address == last.address {
+                let frames = way.iter().map(|it| (it.name.clone(), frame(image, it)));
+                return frames.collect();
+            }
+            if seen.insert(callee.address) {
+                ways.push([&way[..], &[*callee]].concat());
+            }
+        }
+    }
+    Chain::new()
 }
 
 /// The longest chain below `symbol` in a call graph. A function that is under way is not entered again: nothing
@@ -121,7 +191,7 @@ fn longest(image: &Image, name: &str) -> Chain {
 fn below<'i>(
     image: &'i Image,
     symbol: &'i Symbol,
-    callees: &BTreeMap<u64, Vec<&'i Symbol>>,
+    callees: &Callees<'i>,
     known: &mut BTreeMap<u64, Chain>,
 ) -> Chain {
     if let Some(chain) = known.get(&symbol.address) {
@@ -184,6 +254,24 @@ fn frame_of(code: &[u8], address: u64, len: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_promised_of_a_leaf_holds() {
+        let mut stack = Stack {
+            serving: vec![("serve".to_owned(), SERVING_MOST)],
+            above: vec![("run".to_owned(), 4_000)],
+            variables: STATIC_MOST - 4_000,
+            ..Stack::default()
+        };
+        assert!(stack.exceeding().is_empty());
+        stack.variables += 1;
+        assert_eq!(
+            stack.exceeding(),
+            ["static memory: 12289 bytes, 12288 at most"]
+        );
+        stack.serving.push(("more".to_owned(), 8));
+        assert_eq!(stack.exceeding().len(), 2);
+    }
 
     #[test]
     fn frames_are_what_prologues_make() {

@@ -1,0 +1,41 @@
+//! The examples for boards: that they still build upon the crates as they are. They are checked
+//! and not linked, as that takes no C library and no board.
+
+use std::path::Path;
+
+use crate::report::Failure;
+use crate::workspace::{self, Workspace};
+
+/// The example for an nRF52840, a workspace of its own.
+const EXAMPLE: &str = "examples/nrf52840";
+/// Its images, each with the features and the target that it is built for.
+const IMAGES: [(&str, &str, &str); 2] = [
+    ("leaf", "", "thumbv7em-none-eabihf"),
+    ("thread", "thread", "thumbv7em-none-eabi"),
+];
+/// Its builds stay beside those of the workspace, and apart from them.
+const TARGET: &str = "target/nrf52840";
+
+/// Checks all of them; names those for whose target the toolchain has no library.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let mut rustc = std::process::Command::new("rustc");
+    let sysroot = workspace::output(rustc.args(["--print", "sysroot"]))?;
+    let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
+    let mut left_out = Vec::new();
+    for (image, features, target) in IMAGES {
+        if !libraries.join(target).join("lib").is_dir() {
+            left_out.push(format!("{image} (rustup target add {target})"));
+            continue;
+        }
+        let mut cargo = workspace.cargo();
+        cargo.current_dir(workspace.root.join(EXAMPLE));
+        cargo.args(["check", "--quiet", "--release", "--locked", "--bin", image]);
+        cargo.args(["--features", features, "--target", target]);
+        cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
+        // Flags that somebody set for the host would take the place of its own.
+        cargo.env_remove("RUSTFLAGS");
+        workspace::run(&mut cargo)?;
+        println!("boards: {EXAMPLE} {image} builds for {target}");
+    }
+    Ok((!left_out.is_empty()).then(|| left_out.join(", ")))
+}

@@ -1,0 +1,151 @@
+//! The crates that others build upon: that they can be packed with all that a package needs, that
+//! they build with the oldest Rust that is promised, and that they keep the promises of the last
+//! release. What the machine has no tool for is left out by name.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use crate::report::Failure;
+use crate::source;
+use crate::workspace::{self, Workspace};
+
+/// What a package has at least.
+const FILES: [&str; 5] = [
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "src/lib.rs",
+];
+/// The environment variable that names a commit to be held against, in the place of a release.
+const BASELINE: &str = "REDPOLL_BASELINE";
+
+/// All three checks; what was left out.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let crates = published(workspace)?;
+    pack(workspace, &crates)?;
+    let left_out = [msrv(workspace, &crates)?, semver(workspace, &crates)?];
+    let left_out: Vec<String> = left_out.into_iter().flatten().collect();
+    Ok((!left_out.is_empty()).then(|| left_out.join("; ")))
+}
+
+/// `--package NAME` for each crate of the Makefile's list, which has them in the order of
+/// publishing.
+fn published(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+    let makefile = source::read(&workspace.root.join("Makefile"))?;
+    let names =
+        names(&makefile).ok_or_else(|| Failure::new("publish: no PUBLISHED in Makefile"))?;
+    Ok(names.map(|name| format!("redpoll-{name}")).collect())
+}
+
+fn names(makefile: &str) -> Option<impl Iterator<Item = &str>> {
+    let line = makefile
+        .lines()
+        .find_map(|line| line.strip_prefix("PUBLISHED := "))?;
+    Some(line.split_whitespace())
+}
+
+fn with_packages(mut cargo: Command, crates: &[String]) -> Command {
+    for name in crates {
+        cargo.args(["--package", name]);
+    }
+    cargo
+}
+
+/// Packs them. They are not built from that: `make package` does so.
+fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
+    let mut findings = Vec::new();
+    for name in crates {
+        let mut cargo = workspace.cargo();
+        cargo.args(["package", "--list", "--allow-dirty", "--package", name]);
+        let list = workspace::output(&mut cargo)?;
+        let lacks = FILES
+            .iter()
+            .filter(|file| !list.lines().any(|it| it == **file));
+        findings.extend(lacks.map(|file| format!("{name}: no {file} in its package")));
+    }
+    Failure::unless_empty("publish:", findings)?;
+    let mut cargo = workspace.cargo();
+    cargo.args(["package", "--quiet", "--no-verify", "--allow-dirty"]);
+    workspace::run(&mut with_packages(cargo, crates))?;
+    println!("publish: {} crates are packed", crates.len());
+    Ok(())
+}
+
+/// Checks them with the oldest Rust that is promised, where rustup has it.
+fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
+    let manifest = source::read(&workspace.root.join("Cargo.toml"))?;
+    let version = manifest
+        .lines()
+        .find_map(|line| line.strip_prefix("rust-version = "));
+    let version = version.map(|it| it.trim_matches('"').to_owned());
+    let version = version.ok_or_else(|| Failure::new("publish: no rust-version in Cargo.toml"))?;
+    let mut rustup = Command::new("rustup");
+    if workspace::output(rustup.args(["run", &version, "rustc", "--version"])).is_err() {
+        return Ok(Some(format!(
+            "Rust {version}, which is not there (scripts/setup.sh publish)"
+        )));
+    }
+    let mut cargo = Command::new("rustup");
+    cargo.current_dir(&workspace.root);
+    cargo.args([
+        "run",
+        &version,
+        "cargo",
+        "check",
+        "--quiet",
+        "--lib",
+        "--all-features",
+    ]);
+    cargo.args(["--target-dir", "target/msrv"]);
+    // What this program was started by is another toolchain.
+    cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    workspace::run(&mut with_packages(cargo, crates))?;
+    println!("publish: Rust {version} builds them");
+    Ok(None)
+}
+
+/// Holds them against the last release, where there is one and cargo-semver-checks.
+fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
+    let left_out = |why: &str| Ok(Some(format!("the promises of the last release: {why}")));
+    let mut git = Command::new("git");
+    git.current_dir(&workspace.root);
+    git.args(["describe", "--tags", "--abbrev=0"]);
+    let baseline = std::env::var(BASELINE).ok();
+    let Some(baseline) = baseline.or_else(|| workspace::output(&mut git).ok()) else {
+        return left_out("there is none yet");
+    };
+    let folder = workspace.root.join("target/tools/bin");
+    let own = folder.join("cargo-semver-checks");
+    let there = [own, PathBuf::from("cargo-semver-checks")];
+    let program = there.into_iter().find(|program| {
+        workspace::output(Command::new(program).args(["semver-checks", "--version"])).is_ok()
+    });
+    let Some(program) = program else {
+        return left_out("no cargo-semver-checks (scripts/setup.sh semver)");
+    };
+    let mut checks = Command::new(program);
+    checks.current_dir(&workspace.root);
+    checks.args([
+        "semver-checks",
+        "check-release",
+        "--baseline-rev",
+        baseline.trim(),
+    ]);
+    workspace::run(&mut with_packages(checks, crates))?;
+    Ok(None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_list_of_the_makefile_is_read() {
+        let found: Vec<_> = names("A := b\nPUBLISHED := base wire\n").unwrap().collect();
+        assert_eq!(found, ["base", "wire"]);
+        assert!(names("A := b\n").is_none());
+        let all = published(&Workspace::here()).unwrap();
+        assert!(all.len() >= 13 && all.contains(&"redpoll-tcp".to_owned()));
+    }
+}
