@@ -63,6 +63,46 @@ fn what_a_kind_needs_is_there() {
     );
 }
 
+/// A reason is shown by rows of the figure, and only what is judged has one.
+#[test]
+fn every_cause_is_shown_by_rows() {
+    for study in STUDIES {
+        for figure in study.load().unwrap() {
+            for (id, rows) in figure.causes() {
+                let place = format!("{}, {}/{id:?}", study.name, figure.name());
+                assert!(id.is_some(), "{place}: a cause of what is not judged");
+                assert!(rows > 0, "{place}: a cause that no row shows");
+            }
+        }
+    }
+}
+
+/// The page of kumar2020 says of how many rows of each kind it tells.
+#[test]
+fn the_text_counts_the_kinds_as_they_are() {
+    let path = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../docs/studies/kumar2020.md"
+    );
+    let text = std::fs::read_to_string(path).unwrap();
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let figures = STUDIES.iter().find(|study| study.name == "kumar2020");
+    let figures = figures.unwrap().load().unwrap();
+    for (kind, words) in [
+        (Kind::Reproduces, "rows that reproduce"),
+        (Kind::Calibrates, "that calibrate"),
+        (Kind::Promises, "promises"),
+    ] {
+        let count = figures.iter().flat_map(|it| it.bands(kind)).count();
+        let says = format!(" of {count} {words}");
+        assert!(
+            text.contains(&says),
+            "docs/studies/kumar2020.md: no {says:?}"
+        );
+    }
+}
+
 /// A share of 100 has no more than 100: a band up to there judges one side alone, so
 /// it has no upper end, and one from 0 has no lower.
 #[test]

@@ -469,6 +469,15 @@ impl Figure {
         })
     }
 
+    /// The rows that have a reason why they would not hold: the name of each in
+    /// `criteria.toml`, if it has one, and how many rows show that reason.
+    pub fn causes(&self) -> impl Iterator<Item = (Option<&str>, usize)> {
+        self.rows.iter().filter_map(|row| {
+            let (_, shown_by) = row.cause.as_ref()?;
+            Some((row.id.as_deref(), shown_by.len()))
+        })
+    }
+
     /// The cases to be run for it.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.rows.iter().filter_map(|row| match &row.origin {

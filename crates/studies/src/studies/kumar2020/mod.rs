@@ -1,8 +1,8 @@
 //! Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks
 //! (NSDI 2020).
 //!
-//! Left out is what needs other stacks: the rivals of its table 6, the
-//! platforms of its appendix A.4, and its table 8.
+//! Left out is what needs other platforms or sources: those of its appendix A.4, and its
+//! table 8.
 //!
 //! Series called `testbed` have the paper's link as far as it is known
 //! (`vocabulary::profiles`); `beyond` is the same scenario with Redpoll's own defaults.

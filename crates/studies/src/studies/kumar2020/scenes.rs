@@ -198,10 +198,33 @@ pub fn day_of_both() -> Case {
         .at_most_seeds(DAYS)
 }
 
+/// The first hour of a day, in which there is no Wi-Fi: what a whole day would show of
+/// all that does not hang on interferers, in a twenty-fourth of the time.
+pub fn hour_of_night(case: Case) -> Case {
+    case.set("duration", "3600 s")
+}
+
+/// Three hours of work, from the beginning on.
+pub fn hours_of_work(case: Case) -> Case {
+    case.with(&[
+        ("interferers.west.from", "0 h"),
+        ("interferers.east.from", "0 h"),
+        ("duration", "3 h"),
+    ])
+}
+
 /// Segments and messages of three frames instead of five.
 pub fn three_frames(case: Case) -> Case {
     case.set("tcp.mss", "3 frames")
         .set("apps.readings.message", "261 B")
+}
+
+/// A window of two segments instead of four: a leaf sends nothing behind them that would
+/// meet them on their way.
+pub fn two_segments(case: Case) -> Case {
+    let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());
+    case.set("tcp.send_buffer", format!("{} B", 2 * payload))
+        .set("tcp.receive_buffer", format!("{} B", 2 * payload))
 }
 
 /// Loss of packets at the border router, in percent.
