@@ -1,9 +1,9 @@
 //! What uIP does with a segment of a connection, in its order.
 
 use redpoll_base::{Bytes, Instant};
-use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
+use redpoll_tcp::{Error, Flags, Segment, State};
 
-use super::{ACK, Control, FIN, RST, SYN_ACK, Uip, is_stopped};
+use super::{ACK, Control, REFUSAL, SYN, SYN_ACK, Uip, has_room, is_only};
 use crate::Body;
 
 impl Uip {
@@ -25,7 +25,9 @@ impl Uip {
             c.end(body, (!in_order).then_some(error));
             return;
         }
-        if !is_answer(c, seg) && !seg.is_empty() && seg.seq != c.rcv_nxt {
+        let again = c.state == State::SynReceived && is_only(seg, Flags::SYN);
+        let expected = is_answer(c, seg) || again;
+        if !expected && !seg.is_empty() && seg.seq != c.rcv_nxt {
             self.on_out_of_order(c, seg);
             return;
         }
@@ -35,16 +37,21 @@ impl Uip {
                 c.state = State::Established;
                 body.connected();
                 let has_new = self.take(c, body, seg);
-                c.run(now, body, has_new);
+                c.run(now, body, self.config.window, has_new);
             }
+            State::SynReceived if again => c.due |= SYN_ACK,
             State::SynReceived => {}
             State::SynSent => self.on_answer(now, c, body, seg, acked),
             State::Established => self.on_established(now, c, body, seg, acked),
             State::LastAck if acked => c.end(body, None),
             State::LastAck => {}
-            State::FinWait1 | State::FinWait2 | State::Closing => {
-                self.on_closing(c, body, seg, acked);
+            State::FinWait1 | State::FinWait2 => on_closing(c, body, seg, acked),
+            State::Closing if acked => {
+                c.state = State::TimeWait;
+                c.timer.stop();
             }
+            // What comes besides is not even counted.
+            State::Closing => {}
             State::TimeWait => c.due |= ACK,
             State::CloseWait | State::Closed => {}
         }
@@ -52,9 +59,9 @@ impl Uip {
 
     /// Something that is not what was expected next: it is forgotten.
     fn on_out_of_order(&mut self, c: &mut Control, seg: &Segment<'_>) {
-        let repeated_syn = seg.flags.syn() && seg.seq + 1 == c.rcv_nxt;
         c.due |= match c.state {
-            State::SynReceived if repeated_syn && self.config.answers_syn => SYN_ACK,
+            State::SynReceived if seg.flags.syn() && self.config.answers_syn => SYN_ACK,
+            State::SynSent if seg.flags.syn() && self.config.answers_syn => SYN,
             _ => ACK,
         };
     }
@@ -102,9 +109,11 @@ impl Uip {
             c.rcv_nxt = seg.seq + 1;
             body.connected();
             // What is on the SYN is not taken.
-            c.run(now, body, true);
+            c.run(now, body, self.config.window, true);
         } else {
-            c.due = RST;
+            // As what belongs to no connection.
+            (c.snd_nxt, c.rcv_nxt, c.mss) = (seg.ack, seg.seq + 1, seg.window);
+            c.due = REFUSAL;
             c.end(body, Some(Error::Refused));
         }
     }
@@ -117,24 +126,22 @@ impl Uip {
         seg: &Segment<'_>,
         acked: bool,
     ) {
-        let stopped = is_stopped(&self.config, body);
-        if seg.flags.fin() && !stopped {
-            // With something outstanding the peer has to say it again.
-            if c.len > 0 {
+        if seg.flags.fin() && !c.stopped {
+            // With something outstanding the peer has to say it again, and with more
+            // than the window.
+            if c.len > 0 || !body.deliver(seg.payload) {
                 return;
             }
-            body.deliver(seg.payload);
-            c.rcv_nxt += seg.len();
+            c.rcv_nxt += taken_of(seg);
             body.peer_closed();
             // There is no half of a connection: what was not sent never is.
-            c.state = State::LastAck;
-            c.len = 1;
+            c.finish(State::LastAck);
             c.timer.again = 0;
             c.timer.on_sent(now);
-            c.due |= FIN;
             return;
         }
-        let has_new = !stopped && self.take(c, body, seg);
+        // A stopped application gets nothing, and its peer no answer.
+        let has_new = !c.stopped && self.take(c, body, seg);
         // As much as fits the window, which if closed is taken for open: the timer
         // is what probes it.
         c.mss = match seg.window {
@@ -142,9 +149,7 @@ impl Uip {
             window => window.min(c.initial_mss),
         };
         if has_new || acked {
-            c.run(now, body, has_new);
-        } else if stopped && !seg.payload.is_empty() {
-            c.due |= ACK;
+            c.run(now, body, self.config.window, has_new);
         }
     }
 
@@ -153,47 +158,50 @@ impl Uip {
         let has_new = !seg.payload.is_empty() && body.deliver(seg.payload);
         if has_new {
             c.rcv_nxt += seg.payload.len() as u32;
+            c.stopped |= !has_room(body, self.config.window);
         }
         has_new
     }
+}
 
-    /// Something comes after the application has closed: what it brings is not
-    /// delivered to anybody.
-    fn on_closing<B: Bytes>(
-        &mut self,
-        c: &mut Control,
-        body: &mut Body<B>,
-        seg: &Segment<'_>,
-        acked: bool,
-    ) {
-        let before: SeqNum = c.rcv_nxt;
-        c.rcv_nxt += seg.len();
-        let fin = seg.flags.fin();
-        if c.rcv_nxt != before {
-            c.due |= ACK;
-        }
-        if fin {
-            body.peer_closed();
-        }
-        c.state = match c.state {
-            State::FinWait1 if fin && acked => State::TimeWait,
-            State::FinWait1 if fin => State::Closing,
-            State::FinWait1 if acked => State::FinWait2,
-            State::FinWait2 if fin => State::TimeWait,
-            State::Closing if acked => State::TimeWait,
-            state => state,
-        };
-        if matches!(c.state, State::FinWait2 | State::TimeWait) {
-            c.len = 0;
-            c.timer.stop();
-        }
-        if acked {
-            c.waited = 0;
-        }
+/// Something comes after the application has closed: what it brings is not delivered to
+/// anybody.
+fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, acked: bool) {
+    let (was, fin, taken) = (c.state, seg.flags.fin(), taken_of(seg));
+    c.rcv_nxt += taken;
+    // With what acknowledges the FIN data count, and are not answered.
+    let goes_on = was == State::FinWait1 && acked && !fin;
+    if taken > 0 && !goes_on {
+        c.due |= ACK;
     }
+    if fin {
+        body.peer_closed();
+    }
+    c.state = match was {
+        State::FinWait1 if fin && acked => State::TimeWait,
+        State::FinWait1 if fin => State::Closing,
+        State::FinWait1 if acked => State::FinWait2,
+        State::FinWait2 if fin => State::TimeWait,
+        state => state,
+    };
+    if matches!(c.state, State::FinWait2 | State::TimeWait) {
+        c.len = 0;
+        c.timer.stop();
+    }
+    // The one timer of a connection: it has just been set to the timeout.
+    c.waited = match c.state {
+        State::FinWait2 if was == State::FinWait1 => c.timer.ticks(),
+        State::FinWait2 => c.waited,
+        _ => 0,
+    };
+}
+
+/// By how much it moves what is expected next: a SYN counts for nothing.
+fn taken_of(seg: &Segment<'_>) -> u32 {
+    seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }
 
 /// Whether it is the answer to the SYN.
 fn is_answer(c: &Control, seg: &Segment<'_>) -> bool {
-    c.state == State::SynSent && seg.flags.contains(Flags::SYN.with(Flags::ACK))
+    c.state == State::SynSent && is_only(seg, Flags::SYN.with(Flags::ACK))
 }

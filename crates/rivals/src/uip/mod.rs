@@ -14,7 +14,7 @@ mod input;
 mod timer;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
+use redpoll_tcp::{Endpoint, Error, Fields, Flags, Header, IpMeta, Segment, SeqNum, State};
 
 pub use timer::{Standard, Timing, Weak};
 
@@ -48,8 +48,9 @@ pub struct UipConfig {
     /// Whether what the application writes is sent at once on a connection that has
     /// nothing outstanding (tcpip_poll_tcp), not with the next tick.
     pub polls: bool,
-    /// Whether a repeated SYN is answered by the SYN-ACK once more, as in 3.0, and
-    /// not by an acknowledgment.
+    /// Whether a SYN out of place is answered by the SYN or SYN-ACK once more while the
+    /// connection is being opened, as IPv6's of 3.0 is, and not by an acknowledgment. In
+    /// SYN-RECEIVED a SYN alone always is.
     pub answers_syn: bool,
     /// Whether the window of the peer's SYN bounds the first segment, and without its
     /// option the longest is 536 bytes (RFC 9293 §3.7.1). uIP's first segment is as
@@ -121,6 +122,8 @@ const FIN: u8 = 1 << 2;
 const DATA: u8 = 1 << 3;
 const ACK: u8 = 1 << 4;
 const RST: u8 = 1 << 5;
+/// A reset whose window is the segment's that it answers: see [`Control::mss`].
+const REFUSAL: u8 = 1 << 6;
 
 /// What uIP keeps of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -130,7 +133,7 @@ pub struct Control {
     due: u8,
     /// Ticks in TIME-WAIT or FIN-WAIT-2.
     waited: u8,
-    /// The last window that was announced was closed.
+    /// The application takes nothing more (UIP_STOPPED): the window is closed.
     stopped: bool,
     /// The next byte that is expected.
     rcv_nxt: SeqNum,
@@ -138,7 +141,8 @@ pub struct Control {
     snd_nxt: SeqNum,
     /// Behind it: bytes, or the SYN or FIN, that are outstanding.
     len: u16,
-    /// The longest segment at the moment, and by what was agreed.
+    /// The longest segment at the moment, and by what was agreed. With [`REFUSAL`] the
+    /// first is a window.
     mss: u16,
     initial_mss: u16,
     timer: Timer,
@@ -162,15 +166,16 @@ impl Control {
 
     fn end<B: Bytes>(&mut self, body: &mut Body<B>, error: Option<Error>) {
         self.state = State::Closed;
-        self.len = 0;
+        (self.len, self.stopped) = (0, false);
         self.timer.stop();
         body.closed(error);
     }
 
     /// The application may send: after an acknowledgment, after something has arrived
-    /// (`has_new`), on a tick without anything outstanding.
-    fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, has_new: bool) {
-        if has_new {
+    /// (`has_new`), on a tick without anything outstanding. Only then can it open the
+    /// `window` again.
+    fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, window: u16, has_new: bool) {
+        if self.restarts(body, window) || has_new {
             self.due |= ACK;
         }
         if self.len == 0 && !body.tx.is_empty() {
@@ -178,14 +183,28 @@ impl Control {
             self.timer.on_sent(now);
             self.due |= DATA;
         } else if self.len == 0 && body.closing {
-            self.state = State::FinWait1;
-            self.len = 1;
+            self.finish(State::FinWait1);
             self.timer.on_sent(now);
-            self.due |= FIN;
         }
         // Also where a segment is outstanding that was sent again: its timer then
         // counts from the beginning, and takes what comes for a sample.
         self.timer.again = 0;
+    }
+
+    /// Sends a FIN.
+    fn finish(&mut self, state: State) {
+        self.state = state;
+        self.len = 1;
+        self.due |= FIN;
+        // A flag of the state that is left.
+        self.stopped = false;
+    }
+
+    /// Whether the application, which had stopped, has room again.
+    fn restarts<B: Bytes>(&mut self, body: &Body<B>, window: u16) -> bool {
+        let restarts = self.stopped && has_room(body, window);
+        self.stopped &= !restarts;
+        restarts
     }
 
     /// What is outstanding is sent once more.
@@ -200,9 +219,14 @@ impl Control {
     }
 }
 
-/// Whether there is no room for another segment: the application has stopped.
-fn is_stopped<B: Bytes>(config: &UipConfig, body: &Body<B>) -> bool {
-    body.rx.room() < config.window.into()
+/// Whether there is room for what the window promises.
+fn has_room<B: Bytes>(body: &Body<B>, window: u16) -> bool {
+    body.rx.room() >= window.into()
+}
+
+/// Whether a segment has these flags, ECN's not counted, and no other.
+fn is_only(seg: &Segment<'_>, flags: Flags) -> bool {
+    seg.flags.0 & 0x3f == flags.0
 }
 
 impl Protocol for Uip {
@@ -238,7 +262,7 @@ impl Protocol for Uip {
     }
 
     fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Control> {
-        if !seg.flags.syn() || seg.flags.ack() || seg.flags.rst() || seg.flags.fin() {
+        if !is_only(seg, Flags::SYN) {
             return None;
         }
         self.wind(now);
@@ -249,6 +273,23 @@ impl Protocol for Uip {
         control.rcv_nxt = seg.seq + 1;
         control.due = SYN_ACK;
         Some(control)
+    }
+
+    /// A reset made of the segment's own header: whatever is on it counts for one.
+    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
+        if seg.flags.rst() || listens && is_only(seg, Flags::SYN) {
+            return None;
+        }
+        let fields = Fields {
+            flags: Flags::RST.with(Flags::ACK),
+            window: seg.window,
+            seq: seg.ack,
+            ack: seg.seq + 1,
+            ..Fields::default()
+        };
+        let from = Endpoint::new(meta.dst, seg.dst_port);
+        let to = Endpoint::new(meta.src, seg.src_port);
+        Some(Header::encode(&fields, &from, &to, [&[], &[]]))
     }
 
     fn input<B: Bytes>(
@@ -280,7 +321,7 @@ impl Protocol for Uip {
         }
         match c.state {
             State::TimeWait | State::FinWait2 if ticks => {
-                c.waited += 1;
+                c.waited = c.waited.wrapping_add(1);
                 if c.waited == WAIT {
                     c.end(body, None);
                 }
@@ -292,7 +333,7 @@ impl Protocol for Uip {
                     self.on_expiry(now, c, body);
                 }
             }
-            State::Established if ticks => c.run(now, body, false),
+            State::Established if ticks => c.run(now, body, self.config.window, false),
             _ => {}
         }
     }
@@ -301,17 +342,17 @@ impl Protocol for Uip {
         &mut self,
         _now: Instant,
         c: &mut Control,
-        body: &mut Body<B>,
+        _body: &mut Body<B>,
     ) -> Option<Out> {
-        let lowest = |kinds: [u8; 6]| kinds.into_iter().find(|kind| c.due & kind != 0);
-        let kind = lowest([RST, SYN, SYN_ACK, FIN, DATA, ACK])?;
+        let lowest = |kinds: [u8; 7]| kinds.into_iter().find(|kind| c.due & kind != 0);
+        let kind = lowest([REFUSAL, RST, SYN, SYN_ACK, FIN, DATA, ACK])?;
         // Each of them carries the acknowledgment.
         c.due &= !(kind | ACK);
-        c.stopped = is_stopped(&self.config, body);
         let window = if c.stopped { 0 } else { self.config.window };
         let out = |flags: Flags| Out::new(flags, c.snd_nxt, c.rcv_nxt, window);
         let ack = Flags::ACK;
         Some(match kind {
+            REFUSAL => Out::new(ack.with(Flags::RST), c.snd_nxt, c.rcv_nxt, c.mss),
             RST => out(ack.with(Flags::RST)),
             SYN => out(Flags::SYN).with_mss(self.config.mss),
             SYN_ACK => out(ack.with(Flags::SYN)).with_mss(self.config.mss),
@@ -326,20 +367,20 @@ impl Protocol for Uip {
     fn on_write<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
         if self.config.polls && c.state == State::Established && c.len == 0 {
             self.wind(now);
-            c.run(now, body, false);
+            c.run(now, body, self.config.window, false);
         }
     }
 
-    fn on_read<B: Bytes>(&mut self, _now: Instant, c: &mut Control, body: &mut Body<B>) {
-        if c.stopped && !is_stopped(&self.config, body) {
-            c.due |= ACK;
+    fn on_read<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
+        if c.stopped && has_room(body, self.config.window) {
+            self.on_write(now, c, body);
         }
     }
 
     fn on_close<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
         match c.state {
             State::SynSent | State::SynReceived => c.end(body, None),
-            State::Established if c.len == 0 => c.run(now, body, false),
+            State::Established if c.len == 0 => c.run(now, body, self.config.window, false),
             _ => {}
         }
     }
@@ -400,6 +441,7 @@ impl Uip {
             return;
         }
         c.timer.back_off(&self.config.timing, now, &mut self.rng);
+        c.restarts(body, self.config.window);
         c.repeat();
     }
 }

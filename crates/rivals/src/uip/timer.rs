@@ -314,7 +314,7 @@ impl Timer {
         self.again = again.saturating_add(1);
     }
 
-    #[cfg(test)]
+    /// The timeout in ticks, of those that count them.
     pub(super) fn ticks(&self) -> u8 {
         match self.kind {
             Kind::Original { rto, .. } => rto,
