@@ -3,7 +3,9 @@
 use redpoll_base::Bytes;
 use redpoll_tcp::{Error, Segment, State};
 
-use super::{ACK, Blip, Control, FIN_TICKS, RST, SYN_ACK, TIME_WAIT};
+use super::{
+    ACK, Blip, Control, FIN_ACK, FIN_TICKS, LAST_ACK_TICKS, LATE_ACK, LATE_FIN, SYN_ACK, TIME_WAIT,
+};
 use crate::Body;
 
 impl Blip {
@@ -31,29 +33,38 @@ impl Blip {
         if c.state == State::SynSent && !self.on_answer(c, body, seg) {
             return;
         }
+        let fixed = self.config.corrections.fin;
         match c.state {
-            State::SynReceived if seg.flags.syn() => {
-                c.due |= SYN_ACK;
-                return;
-            }
             State::SynReceived => {
-                if !seg.flags.ack() {
-                    return;
+                if seg.flags.syn() {
+                    c.due |= SYN_ACK;
+                }
+                let again = seg.flags.syn() && self.config.corrections.handshake;
+                if again || !seg.flags.ack() {
+                    return self.on_bare_fin(c, seg);
                 }
                 c.state = State::Established;
                 body.connected();
             }
             State::LastAck => {
-                if seg.flags.ack() && seg.ack > c.seqno {
+                let acked = seg.flags.ack() && seg.ack == c.seqno + 1;
+                if acked {
+                    body.acknowledge(usize::MAX);
                     c.end(body, None);
+                    return;
                 }
-                return;
+                return self.on_bare_fin(c, seg);
             }
-            State::TimeWait | State::Closed => return,
+            State::TimeWait => return self.on_bare_fin(c, seg),
+            State::Closed => return,
             _ => {}
         }
         if matches!(c.state, State::FinWait1 | State::FinWait2 | State::Closing) {
-            self.on_closing(c, body, seg);
+            if fixed {
+                self.on_closing(c, body, seg);
+            } else if self.on_wait(c, body, seg) {
+                return;
+            }
         }
         if c.state == State::CloseWait {
             self.on_new_ack(c, body, seg);
@@ -61,6 +72,43 @@ impl Blip {
             self.on_data(c, body, seg);
         }
         c.close_when_done(body);
+    }
+
+    /// A FIN where nothing else is looked at: it is acknowledged, wherever it is.
+    fn on_bare_fin(&self, c: &mut Control, seg: &Segment<'_>) {
+        if seg.flags.fin() {
+            c.due |= self.ack_of(seg);
+        }
+    }
+
+    /// The acknowledgment of a segment, by which a FIN without data counts even if it is
+    /// out of order.
+    fn ack_of(&self, seg: &Segment<'_>) -> u8 {
+        let more = seg.flags.fin() && seg.payload.is_empty() && !self.config.corrections.fin;
+        if more { FIN_ACK } else { LATE_ACK }
+    }
+
+    /// Whether a segment is done with in FIN-WAIT-1 and FIN-WAIT-2, as it is without
+    /// [`Corrections::fin`](super::Corrections::fin): nothing that comes with or behind
+    /// the acknowledgment of the FIN is taken.
+    fn on_wait<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) -> bool {
+        let acked = seg.flags.ack() && seg.ack == c.seqno + 1;
+        if c.state == State::FinWait1 && !acked {
+            return false;
+        }
+        if seg.flags.fin() {
+            // In FIN-WAIT-2 as if it were not there: the peer says it again.
+            c.due |= match c.state {
+                State::FinWait2 => LATE_ACK,
+                _ => self.ack_of(seg),
+            };
+            c.seqno += 1;
+            (c.state, c.retx) = (State::TimeWait, TIME_WAIT);
+            body.peer_closed();
+        } else if c.state == State::FinWait1 {
+            (c.state, c.retx) = (State::FinWait2, FIN_TICKS);
+        }
+        true
     }
 
     /// In SYN-SENT: whether it opens the connection.
@@ -75,6 +123,9 @@ impl Blip {
             // Either flag will do, and nobody looks at what is acknowledged.
             false => seg.flags.syn() || seg.flags.ack(),
         };
+        if !opens && !self.config.corrections.handshake {
+            c.refusal = Some((seg.ack, seg.seq + 1));
+        }
         if opens {
             c.ackno = seg.seq + 1;
             c.state = State::Established;
@@ -85,35 +136,46 @@ impl Blip {
 
     /// Steps 4 to 10 of what it does in ESTABLISHED.
     fn on_data<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
-        if !self.on_new_ack(c, body, seg) && c.outstanding() > 0 {
-            self.on_duplicate(c, body, seg);
-        }
-        let mut owed = false;
+        let resends = !self.on_new_ack(c, body, seg)
+            && c.outstanding() > 0
+            && self.on_duplicate(c, body, seg);
+        // Any segment that leaves is taken for the acknowledgment.
+        let mut owed = !resends && !seg.payload.is_empty();
         if seg.seq != c.ackno {
-            let away = seg.seq.0.wrapping_sub(c.ackno.0) as i32;
-            let far = away.unsigned_abs() > u32::from(self.config.window);
-            c.due |= match far && !self.config.corrections.old {
-                true => RST,
-                false => ACK,
-            };
-            c.ack_sent = true;
+            if self.is_far(c, seg) {
+                c.refusal = Some((seg.ack, seg.seq + 1));
+            } else {
+                c.due |= ACK;
+                c.ack_sent = true;
+                owed = false;
+            }
         } else if body.deliver(seg.payload) {
             c.ackno += seg.payload.len() as u32;
-            owed = !seg.payload.is_empty();
-            if c.ack_sent {
+            if c.ack_sent && !seg.payload.is_empty() {
+                // Not once more for the data, but for a FIN on them.
                 c.ack_sent = false;
                 c.due |= ACK;
+                owed = false;
             }
+        } else {
+            owed = false;
         }
         if c.retx == 0 {
             c.retx = self.config.rto;
         }
         if owed || seg.flags.fin() {
-            c.due |= ACK;
+            c.due |= self.ack_of(seg);
         }
         if seg.flags.fin() {
             self.on_fin(c, body, seg);
         }
+    }
+
+    /// Whether a segment is more than a window away, in numbers that do not wrap.
+    fn is_far(&self, c: &Control, seg: &Segment<'_>) -> bool {
+        let (next, window) = (c.ackno.0, u32::from(self.config.window));
+        let far = seg.seq.0 > next.wrapping_add(window) || seg.seq.0 < next.wrapping_sub(window);
+        far && !self.config.corrections.old
     }
 
     /// A FIN, in ESTABLISHED or while this end closes. One with payload is not seen:
@@ -126,29 +188,28 @@ impl Blip {
         if !seen {
             return;
         }
+        if !self.config.corrections.fin {
+            // In FIN-WAIT-1 it was acknowledged, and that is all.
+            if c.state == State::Established {
+                body.peer_closed();
+                // Who owns the socket closes at once; what is outstanding is not sent
+                // again.
+                body.closing = true;
+                c.due |= LATE_FIN;
+                (c.state, c.retx) = (State::LastAck, LAST_ACK_TICKS);
+            }
+            return;
+        }
+        c.ackno += 1;
         match c.state {
             State::Established => c.state = State::CloseWait,
             State::FinWait1 => c.state = State::Closing,
-            State::FinWait2 => {
-                // It is acknowledged as if it were not there: the peer says it again.
-                if self.config.corrections.fin {
-                    c.ackno += 1;
-                    (c.state, c.retx) = (State::TimeWait, TIME_WAIT);
-                }
-                body.peer_closed();
-                return;
-            }
-            _ => return,
+            _ => (c.state, c.retx) = (State::TimeWait, TIME_WAIT),
         }
-        c.ackno += 1;
         body.peer_closed();
-        if c.state == State::CloseWait && !self.config.corrections.fin {
-            // Who owns the socket closes at once.
-            body.closing = true;
-        }
     }
 
-    /// The acknowledgment of our FIN.
+    /// The acknowledgment of our FIN, where FINs are [`corrected`](super::Corrections::fin).
     fn on_closing<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         if !seg.flags.ack() || seg.ack <= c.seqno {
             return;
@@ -174,7 +235,7 @@ impl Blip {
         seg: &Segment<'_>,
     ) -> bool {
         let fixes = self.config.corrections;
-        if !seg.flags.ack() {
+        if fixes.acknowledgments && !seg.flags.ack() {
             return false;
         }
         let (ack, sent) = (seg.ack, c.seqno);
@@ -203,15 +264,20 @@ impl Blip {
     }
 
     /// A segment that acknowledges nothing new, while something is outstanding: of any
-    /// kind.
-    fn on_duplicate<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
+    /// kind. Whether something is sent for it.
+    fn on_duplicate<B: Bytes>(
+        &mut self,
+        c: &mut Control,
+        body: &mut Body<B>,
+        seg: &Segment<'_>,
+    ) -> bool {
         let fixed = self.config.corrections.duplicates;
         if fixed && (!seg.payload.is_empty() || seg.ack != c.head || c.sent == c.head) {
-            return;
+            return false;
         }
         c.duplicates += 1;
         if c.duplicates < if fixed { 3 } else { 2 } {
-            return;
+            return false;
         }
         c.duplicates = 0;
         c.reduce(self.config.mss);
@@ -220,5 +286,6 @@ impl Blip {
         if let Some(burst) = c.burst.as_mut().filter(|_| fixed) {
             burst.end = burst.end.min(burst.next + u32::from(self.config.mss));
         }
+        c.rwnd.min(c.cwnd) > 0
     }
 }

@@ -21,6 +21,8 @@ use crate::{Body, Out, Protocol};
 const TICK: Duration = Duration::from_millis(500);
 /// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
 const FIN_TICKS: u8 = 4;
+/// Ticks until a FIN in answer to one is sent again.
+const LAST_ACK_TICKS: u8 = 6;
 /// TIMEWAIT_LEN, in ticks.
 const TIME_WAIT: u8 = 1;
 /// Initial sequence numbers of connections that it opens, and accepts.
@@ -206,6 +208,12 @@ const SYN_ACK: u8 = 1 << 1;
 const FIN: u8 = 1 << 2;
 const ACK: u8 = 1 << 3;
 const RST: u8 = 1 << 4;
+/// An acknowledgment for what has come, behind that for what is out of order.
+const LATE_ACK: u8 = 1 << 5;
+/// The same, of one byte more than has come: a FIN's.
+const FIN_ACK: u8 = 1 << 6;
+/// A FIN that acknowledges one more.
+const LATE_FIN: u8 = 1 << 7;
 
 /// Segments that go out one after the other.
 #[derive(Clone, Copy, Debug)]
@@ -215,6 +223,8 @@ struct Burst {
     is_first: bool,
     /// One past the last byte that goes.
     end: SeqNum,
+    /// What it acknowledges: it leaves before what causes it has been taken.
+    ack: SeqNum,
 }
 
 /// What BLIP keeps of a connection.
@@ -230,6 +240,9 @@ pub struct Control {
     duplicates: u8,
     /// An acknowledgment has been sent for something out of order.
     ack_sent: bool,
+    /// A reset made of the header of a segment that it answers: its number and what it
+    /// acknowledges.
+    refusal: Option<(SeqNum, SeqNum)>,
     /// With [`Corrections::write`]: something new waits for the next tick.
     has_new: bool,
     /// Behind the last byte that the application has written.
@@ -258,6 +271,7 @@ impl Control {
             count: 0,
             duplicates: 0,
             ack_sent: false,
+            refusal: None,
             has_new: false,
             seqno: iss + 1,
             head: iss + 1,
@@ -290,7 +304,7 @@ impl Control {
 
     fn end<B: Bytes>(&mut self, body: &mut Body<B>, error: Option<Error>) {
         self.state = State::Closed;
-        (self.retx, self.burst) = (0, None);
+        (self.retx, self.burst, self.refusal) = (0, None, None);
         body.closed(error);
     }
 
@@ -314,7 +328,7 @@ impl Control {
         };
         self.due |= FIN;
         self.retx = match self.state {
-            State::LastAck => 6,
+            State::LastAck => LAST_ACK_TICKS,
             _ => FIN_TICKS,
         };
     }
@@ -360,15 +374,12 @@ impl Protocol for Blip {
         Some(control)
     }
 
-    /// A reset, even in answer to one.
-    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, _: bool) -> Option<Header> {
-        let fields = redpoll_tcp::Fields {
-            flags: Flags::RST.with(Flags::ACK),
-            window: self.config.window,
-            seq: seg.ack,
-            ack: seg.end(),
-            ..redpoll_tcp::Fields::default()
-        };
+    /// A reset, even in answer to one; but a socket that listens is closed by one.
+    fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
+        if listens && seg.flags.rst() {
+            return None;
+        }
+        let fields = refusal((seg.ack, seg.seq + 1)).fields;
         let from = redpoll_tcp::Endpoint::new(meta.dst, seg.dst_port);
         let to = redpoll_tcp::Endpoint::new(meta.src, seg.src_port);
         Some(Header::encode(&fields, &from, &to, [&[], &[]]))
@@ -403,6 +414,7 @@ impl Protocol for Blip {
                 next: c.sent.max(c.head),
                 is_first: true,
                 end: c.seqno,
+                ack: c.ackno,
             }));
             if c.retx == 0 {
                 c.retx = self.config.rto + 1;
@@ -427,7 +439,7 @@ impl Protocol for Blip {
         let due = |kind| kinds & kind != 0;
         if due(RST) {
             c.due = 0;
-            return Some(out(Flags::RST.with(Flags::ACK), c.seqno));
+            return Some(out(Flags::RST, c.seqno));
         }
         if due(SYN) {
             c.due &= !SYN;
@@ -440,16 +452,23 @@ impl Protocol for Blip {
             return Some(out(Flags::SYN.with(Flags::ACK), c.seqno - 1));
         }
         if let Some(out) = self.next_of_burst(c) {
-            c.due &= !ACK;
             return Some(out);
         }
-        if due(ACK) {
-            c.due &= !ACK;
-            return Some(out(Flags::ACK, c.seqno));
+        if let Some(numbers) = c.refusal.take() {
+            return Some(refusal(numbers));
         }
-        if due(FIN) {
-            c.due &= !FIN;
-            return Some(out(Flags::FIN.with(Flags::ACK), c.seqno));
+        let fin = Flags::FIN.with(Flags::ACK);
+        for (kind, flags, more) in [
+            (ACK, Flags::ACK, 0),
+            (LATE_ACK, Flags::ACK, 0),
+            (FIN_ACK, Flags::ACK, 1),
+            (FIN, fin, 0),
+            (LATE_FIN, fin, 1),
+        ] {
+            if due(kind) {
+                c.due &= !kind;
+                return Some(Out::new(flags, c.seqno, ackno + more, window));
+            }
         }
         None
     }
@@ -492,6 +511,11 @@ impl Protocol for Blip {
     }
 }
 
+/// A reset with these numbers and a closed window.
+fn refusal((seq, ack): (SeqNum, SeqNum)) -> Out {
+    Out::new(Flags::RST.with(Flags::ACK), seq, ack, 0)
+}
+
 impl Blip {
     /// All that is not acknowledged goes out.
     fn send_all(&self, c: &mut Control) {
@@ -499,6 +523,7 @@ impl Blip {
             next: c.head,
             is_first: true,
             end: c.seqno,
+            ack: c.ackno,
         });
         c.retx = self.config.rto;
     }
@@ -527,7 +552,7 @@ impl Blip {
             ..burst
         });
         c.sent = c.sent.max(end);
-        let out = Out::new(Flags::ACK, next, c.ackno, self.config.window);
+        let out = Out::new(Flags::ACK, next, burst.ack, self.config.window);
         Some(out.with_payload((next - c.first()) as usize, len))
     }
 
@@ -559,18 +584,20 @@ impl Blip {
                         next: c.head,
                         is_first: true,
                         end: c.head + 1,
+                        ack: c.ackno,
                     });
                     (c.rwnd, c.count) = (1, 0);
                 }
                 self.count(c, body);
             }
             State::LastAck | State::FinWait1 | State::Closing => {
-                c.due |= FIN;
+                // Without the correction it acknowledges one more than has come.
+                c.due |= if config.corrections.fin {
+                    FIN
+                } else {
+                    LATE_FIN
+                };
                 c.retx = FIN_TICKS;
-                if c.state == State::FinWait1 && !config.corrections.fin {
-                    // The repeated FIN acknowledges one more than has come.
-                    c.ackno += 1;
-                }
                 self.count(c, body);
             }
             State::FinWait2 => c.end(body, None),

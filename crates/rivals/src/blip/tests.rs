@@ -18,12 +18,16 @@ fn segment(flags: Flags, seq: u32, ack: SeqNum, payload: &[u8]) -> Segment<'_> {
         src_port: 1,
         dst_port: 2,
         window: 400,
-        seq: SeqNum(seq),
+        seq: SeqNum(FIRST + seq),
         ack,
         payload,
         options: Options::default(),
     }
 }
+
+/// Numbers of the peer's begin here: nearer to nought all are far away to the original,
+/// which does not count round.
+const FIRST: u32 = 5_000;
 
 /// The first byte that it sends.
 const BASE: SeqNum = SeqNum(ISS_ACTIVE + 1);
@@ -213,7 +217,7 @@ fn what_is_far_away_is_reset() {
         (only(|c| c.old = true), Flags::ACK),
     ] {
         let mut peer = Peer::connected(corrections);
-        let said = peer.input(&segment(Flags::ACK, 900, BASE, b"far"));
+        let said = peer.input(&segment(Flags::ACK, 900, BASE, &[]));
         assert_eq!(said, [(flags, 1, 0)]);
         assert_eq!(
             peer.control.state,
@@ -291,4 +295,178 @@ fn ports_and_numbers_are_constants() {
             .blip
             .verifies()
     );
+}
+
+/// What was seen of the original, side by side with this: see `docs/rivals.md`.
+mod beside_the_original {
+    use redpoll_base::Addr;
+
+    use super::*;
+
+    const RESET: Flags = Flags::RST.with(Flags::ACK);
+    const FIN: Flags = Flags::FIN.with(Flags::ACK);
+
+    impl Peer {
+        /// Flags, acknowledgments and windows of what it says to this.
+        fn answers(&mut self, seg: &Segment<'_>) -> Vec<(Flags, u32, u16)> {
+            self.blip
+                .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
+            let (c, body) = (&mut self.control, &mut self.body);
+            let outs = core::iter::from_fn(|| self.blip.poll_segment(Instant::ZERO, c, body));
+            outs.map(|out| {
+                (
+                    out.fields.flags,
+                    out.fields.ack.0 - FIRST,
+                    out.fields.window,
+                )
+            })
+            .collect()
+        }
+
+        fn close(&mut self) -> Vec<(Flags, u32, usize)> {
+            self.body.closing = true;
+            self.blip
+                .on_close(Instant::ZERO, &mut self.control, &mut self.body);
+            self.said()
+        }
+    }
+
+    #[test]
+    fn what_belongs_to_no_connection_is_reset_with_a_closed_window() {
+        let peer = Peer::connecting(Corrections::NONE);
+        let meta = IpMeta {
+            src: Addr([2; 16]),
+            dst: Addr([1; 16]),
+            ecn: redpoll_base::Ecn::NotEct,
+            hop_limit: 64,
+        };
+        let refused = |seg: &Segment<'_>, listens| {
+            let header = peer.blip.refuse(&meta, seg, listens)?;
+            let header = header.as_bytes();
+            let word = |at: usize| u32::from_be_bytes(header[at..at + 4].try_into().unwrap());
+            let window = u16::from_be_bytes([header[14], header[15]]);
+            Some((Flags(header[13]), word(4), word(8) - FIRST, window))
+        };
+        for payload in [&b""[..], b"data"] {
+            let seg = segment(Flags::ACK, 900, SeqNum(77), payload);
+            assert_eq!(refused(&seg, true), Some((RESET, 77, 901, 0)));
+        }
+        let reset = segment(Flags::RST, 900, SeqNum(77), &[]);
+        assert_eq!(refused(&reset, false), Some((RESET, 77, 901, 0)));
+        assert_eq!(refused(&reset, true), None, "it ends what listens");
+    }
+
+    #[test]
+    fn nothing_is_said_to_the_first_acknowledgment() {
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.write(10);
+        peer.tick();
+        assert_eq!(peer.answers(&segment(Flags::ACK, 100, BASE + 10, &[])), []);
+    }
+
+    #[test]
+    fn what_is_far_is_reset_with_its_own_numbers_and_its_data_acknowledged() {
+        let mut peer = Peer::connected(Corrections::NONE);
+        let far = segment(Flags::ACK, 900, BASE + 3, b"far");
+        assert_eq!(
+            peer.answers(&far),
+            [(RESET, 901, 0), (Flags::ACK, 100, 200)]
+        );
+        let far = segment(Flags::ACK, 900, BASE, &[]);
+        assert_eq!(peer.answers(&far), [(RESET, 901, 0)]);
+        // In SYN-SENT what is neither SYN nor acknowledgment is answered so, too.
+        let mut peer = Peer::connecting(Corrections::NONE);
+        peer.said();
+        let odd = segment(Flags::PSH, 900, BASE, &[]);
+        assert_eq!(peer.answers(&odd), [(RESET, 901, 0)]);
+        assert_eq!(peer.control.state, State::SynSent);
+    }
+
+    /// A peer that believes it never sends that byte again.
+    #[test]
+    fn a_fin_out_of_order_acknowledges_a_byte_that_never_came() {
+        let late = segment(FIN, 130, BASE, &[]);
+        let mut peer = Peer::connected(Corrections::NONE);
+        let both = [(Flags::ACK, 100, 200), (Flags::ACK, 101, 200)];
+        assert_eq!(peer.answers(&late), both);
+        let mut peer = Peer::connected(only(|c| c.fin = true));
+        assert!(peer.answers(&late).iter().all(|(_, ack, _)| *ack == 100));
+    }
+
+    #[test]
+    fn data_that_count_as_duplicates_are_not_acknowledged() {
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.write(10);
+        peer.tick();
+        let first = segment(Flags::ACK, 100, BASE, b"a");
+        assert_eq!(peer.answers(&first), [(Flags::ACK, 101, 200)]);
+        let second = segment(Flags::ACK, 101, BASE, b"b");
+        // What is sent again still has the old number.
+        assert_eq!(peer.answers(&second), [(Flags::ACK, 101, 200)]);
+        assert_eq!(peer.control.ackno, SeqNum(FIRST + 102));
+    }
+
+    #[test]
+    fn the_peer_s_fin_ends_both_directions_at_once() {
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.write(10);
+        peer.tick();
+        let fin = segment(FIN, 100, BASE, &[]);
+        assert_eq!(
+            peer.answers(&fin),
+            [(Flags::ACK, 101, 200), (FIN, 101, 200)]
+        );
+        assert_eq!(peer.control.state, State::LastAck);
+        // Again, and the acknowledgment of the data alone.
+        assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
+        assert_eq!(peer.answers(&segment(Flags::ACK, 101, BASE + 10, &[])), []);
+        assert_eq!(peer.control.state, State::LastAck);
+        // No data are sent again, only the FIN.
+        assert_eq!(peer.ticks(6), [(FIN, 11, 0)]);
+        peer.answers(&segment(Flags::ACK, 101, BASE + 11, &[]));
+        assert_eq!(peer.control.state, State::Closed);
+    }
+
+    #[test]
+    fn a_repeated_fin_acknowledges_one_more_and_not_more_each_time() {
+        let mut peer = Peer::connected(Corrections::NONE);
+        assert_eq!(peer.close(), [(FIN, 1, 0)]);
+        for _ in 0..3 {
+            for _ in 0..3 {
+                assert_eq!(peer.tick(), []);
+            }
+            peer.blip
+                .on_timeout(Instant::ZERO, &mut peer.control, &mut peer.body);
+            let (c, body) = (&mut peer.control, &mut peer.body);
+            let out = peer.blip.poll_segment(Instant::ZERO, c, body).unwrap();
+            assert_eq!(out.fields.ack, SeqNum(FIRST + 101));
+        }
+    }
+
+    #[test]
+    fn what_comes_behind_the_acknowledgment_of_its_fin_is_not_taken() {
+        // FIN-WAIT-2.
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.close();
+        assert_eq!(peer.answers(&segment(Flags::ACK, 100, BASE + 1, &[])), []);
+        assert_eq!(peer.answers(&segment(Flags::ACK, 100, BASE + 1, b"x")), []);
+        let fin = segment(FIN, 100, BASE + 1, &[]);
+        assert_eq!(peer.answers(&fin), [(Flags::ACK, 100, 200)]);
+        assert_eq!(peer.control.state, State::TimeWait);
+        assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
+        // With the FIN that acknowledges it.
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.close();
+        let last = segment(FIN, 100, BASE + 1, b"last");
+        assert_eq!(peer.answers(&last), [(Flags::ACK, 100, 200)]);
+        assert_eq!(peer.control.state, State::TimeWait);
+        // FINs that cross: it goes on waiting.
+        let mut peer = Peer::connected(Corrections::NONE);
+        peer.close();
+        let fin = segment(FIN, 100, BASE, &[]);
+        assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
+        let behind = segment(Flags::ACK, 101, BASE, &[]);
+        assert_eq!(peer.answers(&behind), [(Flags::ACK, 100, 200)]);
+        assert_eq!(peer.control.state, State::FinWait1);
+    }
 }
