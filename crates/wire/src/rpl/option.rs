@@ -19,6 +19,8 @@ const PREFIX: u8 = 8;
 const NODE_STATE: u8 = 1;
 /// O: the node is overloaded.
 const OVERLOAD: u8 = 1;
+/// C, in the first byte of an object's flags (RFC 6551 §2.1): it is a constraint.
+const CONSTRAINT: u8 = 2;
 
 /// Options of one message, in the order they stand: valid by construction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -233,18 +235,18 @@ fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
     data.first_chunk().ok_or(Error::Length)
 }
 
-/// The O flag of a metric container's node state, if it has one; each object has
-/// type, flags and length (RFC 6551 §2.1).
+/// The O flag of a metric container's node state, if it has one: of the first that is no
+/// constraint (§3). Each object has type, flags and length (RFC 6551 §2.1).
 fn node_state(mut objects: &[u8]) -> Result<Option<bool>, Error> {
     let mut found = None;
     while let [kind, rest @ ..] = objects {
-        let [_, _, len, rest @ ..] = rest else {
+        let [flags, _, len, rest @ ..] = rest else {
             return Err(Error::Length);
         };
         let object = rest.split_at_checked(usize::from(*len));
         let (object, rest) = object.ok_or(Error::Length)?;
-        if let (NODE_STATE, [_, flags, ..]) = (*kind, object) {
-            found = Some(flags & OVERLOAD != 0);
+        if let (NODE_STATE, [_, state, ..], true) = (*kind, object, flags & CONSTRAINT == 0) {
+            found.get_or_insert(state & OVERLOAD != 0);
         }
         objects = rest;
     }

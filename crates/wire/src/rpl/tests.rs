@@ -162,6 +162,27 @@ fn what_is_malformed_is_refused() {
     assert_eq!(Message::parse(0x81, &[0; 64]), Err(Error::Unsupported));
 }
 
+/// RFC 6551 §3: of several objects of a kind the first one counts; one that is a constraint
+/// says nothing of the node, and what is unknown nothing at all.
+#[test]
+fn of_a_nodes_state_the_first_metric_counts() {
+    let overloaded = |objects: &[&[u8]]| {
+        let objects = objects.concat();
+        let bytes = [&[2, objects.len() as u8][..], &objects].concat();
+        Options::parse(&bytes).unwrap().is_overloaded()
+    };
+    let (idle, busy): (&[u8], &[u8]) = (&[1, 0, 0, 2, 0, 0], &[1, 0, 0, 2, 0, 1]);
+    assert!(overloaded(&[busy]) && !overloaded(&[idle]));
+    assert!(overloaded(&[busy, idle]) && !overloaded(&[idle, busy]));
+    // C, the flag of a constraint; the other flags, and a TLV, are passed over.
+    assert!(!overloaded(&[&[1, 2, 0, 2, 0, 1]]));
+    assert!(overloaded(&[&[1, 2, 0, 2, 0, 0], busy]));
+    assert!(overloaded(&[
+        &[7, 0, 0, 2, 1, 0],
+        &[1, 0xfc, 0, 5, 9, 0xfd, 8, 1, 7]
+    ]));
+}
+
 fn packet(next: u8, dst: Addr, payload: &[u8]) -> Vec<u8> {
     let header = Ipv6Header {
         payload_len: payload.len() as u16,
