@@ -32,7 +32,7 @@ build: ## Build the program: target/release/redpoll
 demo: ## Watch curl fetch a file from a node four radio hops away (about a minute, once built)
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
-	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --demo
+	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo
 
 see: ## The same on a map in your browser, until Ctrl-C
 	@scripts/setup.sh demo
@@ -62,9 +62,9 @@ fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (ne
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
-radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, overflow checked
+radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, half of them with RPL
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --test radio_fuzz -- --nocapture
+	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts --test radio_fuzz -- --nocapture
 
 drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build

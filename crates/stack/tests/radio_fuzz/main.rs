@@ -1,7 +1,8 @@
 //! A border router, a router, a leaf, a leaf that sleeps and a host, among whom
 //! everything that a radio can do goes wrong: frames cut, changed, joined, doubled,
 //! held back and sent in anybody's name, data requests that nobody made, results of
-//! works that the radio never had, time that jumps by milliseconds or by days.
+//! works that the radio never had, time that jumps by milliseconds or by days. With the
+//! features of RPL every second mesh finds its ways itself, in either mode.
 //!
 //! A panic (overflow of numbers counts), a frame that is counted twice or not at all, a
 //! stream with a byte that nobody sent, or a table that is not empty when all has been
@@ -14,6 +15,7 @@
 mod common;
 mod mesh;
 mod mutate;
+mod ways;
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -98,7 +100,8 @@ fn run(seed: u64) -> [u64; 5] {
     outcome.unwrap_or_else(|panic| {
         eprintln!(
             "again: REDPOLL_FUZZ_SEED={seed} REDPOLL_FUZZ_STEPS={ROUND} \
-             cargo test -p redpoll-stack --test radio_fuzz"
+             cargo test -p redpoll-stack --features rpl-root,rpl-storing,rpl-hosts \
+             --test radio_fuzz"
         );
         std::panic::resume_unwind(panic);
     })

@@ -14,11 +14,12 @@ use redpoll_wire::ipv6::addr;
 
 use crate::common::{TestNode, address, node_with, prefix};
 use crate::mutate::mutate;
+use crate::ways::{self, Ways};
 
-const BORDER: usize = 0;
+pub const BORDER: usize = 0;
 const ROUTER: usize = 1;
-const LEAF: usize = 2;
-const SLEEPY: usize = 3;
+pub const LEAF: usize = 2;
+pub const SLEEPY: usize = 3;
 const HOST: usize = 4;
 const HOST_ADDRESS: Addr = Addr([0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 const PAN: u16 = 0x7270;
@@ -42,6 +43,7 @@ struct Inhabitant {
 
 pub struct Mesh {
     now: Instant,
+    ways: Ways,
     rng: Rng,
     nodes: Vec<Inhabitant>,
     /// What was on the air.
@@ -54,7 +56,7 @@ fn short(index: usize) -> u16 {
     index as u16 + 1
 }
 
-fn configure(index: usize, recovers: bool) -> Inhabitant {
+fn configure(index: usize, (recovers, ways): (bool, Ways), now: Instant) -> Inhabitant {
     let advertised = Advertised {
         prefix: prefix(),
         router_lifetime_s: 1_800,
@@ -99,10 +101,15 @@ fn configure(index: usize, recovers: bool) -> Inhabitant {
             );
         }
     }
+    // What RPL finds itself is not given.
+    let given = |via: &Via| ways == Ways::Given || index >= SLEEPY || *via == Via::Host;
     for (prefix, len, via) in routes(index) {
-        node.add_route(Route { prefix, len, via }).unwrap();
+        if given(&via) {
+            node.add_route(Route { prefix, len, via }).unwrap();
+        }
     }
     let _ = node.tcp_listen(80);
+    ways::begin(&mut node, index, ways, now);
     Inhabitant {
         socket: node.udp_bind(9).ok(),
         node,
@@ -131,12 +138,14 @@ fn routes(index: usize) -> Vec<(Addr, u8, Via)> {
 
 impl Mesh {
     pub fn new(seed: u64) -> Mesh {
-        let recovers = seed.is_multiple_of(2);
+        let how = (seed.is_multiple_of(2), Ways::of(seed));
+        // Not far from where numbers of milliseconds in 32 bits begin anew.
+        let now = Instant::from_millis((1 << 32) - 60_000 + seed % 100_000);
         Mesh {
-            // Not far from where numbers of milliseconds in 32 bits begin anew.
-            now: Instant::from_millis((1 << 32) - 60_000 + seed % 100_000),
+            now,
+            ways: how.1,
             rng: Rng::named(seed, "radio fuzz"),
-            nodes: (0..=HOST).map(|index| configure(index, recovers)).collect(),
+            nodes: (0..=HOST).map(|index| configure(index, how, now)).collect(),
             air: Vec::new(),
             wire: Vec::new(),
         }
@@ -460,17 +469,25 @@ impl Mesh {
         for _ in 0..240 {
             self.run_well(Duration::from_secs(1));
             left = self.left();
-            if left.is_empty() {
+            if left.is_empty() && self.is_joined() {
                 return;
             }
         }
-        panic!("not empty: {left:#?}");
+        panic!("not empty, or not joined: {left:#?}");
+    }
+
+    /// Whether every node that looks for one has a way to the root.
+    fn is_joined(&self) -> bool {
+        let mut all = self.nodes.iter().enumerate();
+        all.all(|(index, it)| ways::is_joined(&it.node, index))
     }
 
     fn left(&self) -> Vec<(usize, Tables)> {
         let all = self.nodes.iter().enumerate();
         let tables = all.map(|(index, it)| (index, it.node.tables(self.now)));
-        tables.filter(|(_, tables)| !is_empty(tables)).collect()
+        tables
+            .filter(|(_, tables)| !is_empty(tables, self.ways))
+            .collect()
     }
 
     /// Time goes on, and the radios do what they should.
@@ -509,13 +526,15 @@ impl Mesh {
     }
 }
 
-/// Nothing but what the sleepy leaf's own registration leaves.
-fn is_empty(tables: &Tables) -> bool {
+/// Nothing but what the sleepy leaf's own registration leaves; and ways that RPL keeps as long
+/// as somebody tells of them, or was told to keep for ever.
+fn is_empty(tables: &Tables, ways: Ways) -> bool {
+    let routes = if ways == Ways::Given { 1 } else { 8 };
     let expected = Tables {
         lowpan: LowpanTables::default(),
         connections: 0,
         half_open: 0,
-        routes: tables.routes.min(1),
+        routes: tables.routes.min(routes),
         neighbours: tables.neighbours.min(1),
         children: tables.children.min(1),
     };
