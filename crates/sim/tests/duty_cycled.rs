@@ -228,6 +228,44 @@ fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     assert!((on - each_s * 16.0).abs() < 1e-4, "{on}");
 }
 
+/// How long the radio of an idle node is on, in seconds, for each wake-up that finds energy
+/// of others: bursts of half a second, half of the time.
+fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
+    let overrides = [
+        CC2420,
+        IDLE,
+        CONTIKIMAC,
+        ("mac.fast_sleep", fast_sleep),
+        ("interferers.far.position", "[\"0 m\", \"0 m\"]"),
+        ("interferers.far.range", "1 km"),
+        ("interferers.far.burst", "500 ms"),
+        ("interferers.far.lengths", "constant"),
+        ("interferers.far.busy", "50 %"),
+    ];
+    let seconds = 100;
+    let report = common::run("pair", &overrides, 1, seconds);
+    let node = &report.nodes[1];
+    let duty = node.duty.expect("a duty-cycled MAC");
+    let (found, all) = (duty.alarms as f64, duty.wake_ups as f64);
+    assert!((0.4..0.6).contains(&(found / all)), "{duty:?}");
+    // Two assessments of 373 us each where nothing is found.
+    let silent_s = (all - found) * 2.0 * 373e-6;
+    (node.radio_duty_cycle * seconds as f64 - silent_s) / found
+}
+
+/// contikimac.c: a look each 20 ticks of 30.5 us, with the 53 us until the processor knows;
+/// with fast sleep ten of them without the beginning of a frame are enough, else it goes on
+/// for 409 ticks, which the 19th exceeds. Before them is the assessment that has found
+/// something, and the last one takes its 128 us.
+#[test]
+fn fast_sleep_halves_what_foreign_energy_costs() {
+    for (fast_sleep, looks) in [("true", 10.0), ("false", 19.0)] {
+        let on = on_for_foreign_energy(fast_sleep);
+        let expected = 373e-6 + looks * (610e-6 + 53e-6) + 128e-6;
+        assert!((on / expected - 1.0).abs() < 0.02, "{on}, {expected}");
+    }
+}
+
 #[test]
 fn a_border_router_that_stays_awake_is_always_on() {
     let (border, node) = idle(&[CONTIKIMAC, ("mac.border_awake", "true")]);
