@@ -22,5 +22,6 @@ mod rpl;
 mod rpl_daos;
 mod rpl_hosts;
 mod rpl_parents;
+mod rpl_repair;
 mod security;
 mod strangers;

@@ -52,11 +52,10 @@ pub(super) fn begin(
         return 0;
     };
     let role = match spec.role {
-        _ if index == root => RplRole::Root(RplRoot::new(
-            scenario.border.prefix,
-            params.mode,
-            params.configuration,
-        )),
+        _ if index == root => RplRole::Root(RplRoot {
+            version_interval: params.version_interval,
+            ..RplRoot::new(scenario.border.prefix, params.mode, params.configuration)
+        }),
         Role::Leaf => RplRole::Leaf,
         Role::Border | Role::Router => RplRole::Router,
     };

@@ -29,6 +29,8 @@ pub struct RplParams {
     pub mode: u8,
     /// What the root tells everybody.
     pub configuration: Configuration,
+    /// How often the root begins a new version of the DODAG, if it does.
+    pub version_interval: Option<Duration>,
     /// DelayDAO.
     pub dao_delay: Duration,
     /// DAOs ask for acknowledgements.

@@ -219,6 +219,12 @@ impl<M: Memory + 'static> Link<M> {
         self.strangers.is_proven(neighbour)
     }
 
+    /// See [`Strangers::take_silence`].
+    #[cfg(feature = "rpl")]
+    pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
+        self.strangers.take_silence(now, neighbour)
+    }
+
     /// Whether a packet may go to a neighbour that nobody knows.
     pub(crate) fn admits_stranger(&mut self, now: Instant, neighbour: Address) -> bool {
         self.strangers.admit(now, neighbour)

@@ -69,6 +69,15 @@ impl Strangers {
         }
     }
 
+    /// Whether the neighbour did not answer of late. It is said once: what comes next is
+    /// tried again.
+    #[cfg(feature = "rpl")]
+    pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
+        let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
+        let place = self.silent.iter_mut().find(is_it);
+        place.and_then(Option::take).is_some_and(|it| it.1 > now)
+    }
+
     /// A frame to a neighbour has ended, acknowledged or given up.
     pub(crate) fn on_frame(&mut self, now: Instant, neighbour: Address, ok: bool) {
         if !ok {
@@ -155,6 +164,21 @@ mod tests {
         strangers.on_frame(at(30_050), nine, false);
         strangers.on_frame(at(30_060), nine, true);
         assert!(strangers.admit(at(40_000), nine), "it is there after all");
+    }
+
+    #[cfg(feature = "rpl")]
+    #[test]
+    fn that_somebody_did_not_answer_is_said_once() {
+        let mut strangers = Strangers::new();
+        let nine = Address::Short(9);
+        for from in [0, 10, 100_000] {
+            assert!(!strangers.take_silence(at(from), nine));
+            strangers.on_frame(at(from), nine, false);
+            assert!(!strangers.take_silence(at(from), Address::Short(8)));
+            assert!(strangers.take_silence(at(from), nine));
+        }
+        strangers.on_frame(at(200_000), nine, false);
+        assert!(!strangers.take_silence(at(230_000), nine), "long ago");
     }
 
     #[test]

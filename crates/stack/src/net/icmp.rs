@@ -4,6 +4,8 @@
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Duration, Instant, move_within};
+#[cfg(feature = "rpl")]
+use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 use crate::counters::DropReason;
@@ -31,6 +33,9 @@ pub(crate) enum IcmpError {
     AddressUnreachable,
     /// RFC 4443 §3.1, code 4.
     PortUnreachable,
+    /// RFC 6554 §4.2: the next stop of a source route is not there.
+    #[cfg(feature = "rpl")]
+    SourceRoute,
     /// RFC 4443 §3.2.
     PacketTooBig { mtu: u16 },
     /// RFC 4443 §3.3, code 0.
@@ -49,6 +54,8 @@ impl IcmpError {
             IcmpError::BeyondScope => (1, 2, 0),
             IcmpError::AddressUnreachable => (1, 3, 0),
             IcmpError::PortUnreachable => (1, 4, 0),
+            #[cfg(feature = "rpl")]
+            IcmpError::SourceRoute => (1, unreachable::SOURCE_ROUTE, 0),
             IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
             IcmpError::HopLimitExceeded => (3, 0, 0),
             IcmpError::ReassemblyTimeExceeded => (3, 1, 0),

@@ -220,6 +220,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 return Ok(Consequence::EchoReply { ident, seq });
             }
             Message::DestinationUnreachable { code, quoted } => {
+                #[cfg(feature = "rpl-root")]
+                self.on_lost_stop(now, (&src, code), quoted, sender);
                 return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
             }
             Message::TimeExceeded { quoted, .. } => {
@@ -276,6 +278,21 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
         }
         Ok(Consequence::Done)
+    }
+
+    /// A router of the mesh may say that it has not found a stop of a source route.
+    #[cfg(feature = "rpl-root")]
+    fn on_lost_stop(
+        &mut self,
+        now: Instant,
+        (src, code): (&Addr, u8),
+        quoted: &[u8],
+        sender: Sender,
+    ) {
+        if code == redpoll_wire::icmpv6::unreachable::SOURCE_ROUTE && sender.link.is_some() {
+            let identity = self.identity;
+            self.routing.on_lost_stop(now, &identity, src, quoted);
+        }
     }
 
     /// RFC 6775 §5.4: takes prefix, context and default route from a router.

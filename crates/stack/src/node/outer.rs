@@ -87,8 +87,13 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if behind == next_header::ROUTING {
             return Err(DropReason::SourceRoute.into());
         }
-        // One that holds other options is let be: who does not know RPL's passes over it.
+        // One that holds other options is let be: who does not know RPL's passes over it. It
+        // does not say the rank (RFC 9008 §6).
         if !has_information || hop_by_hop != PacketInformation::LEN {
+            if let Some(mut information) = PacketInformation::find(bytes) {
+                information.sender_rank = 0;
+                information.replace(bytes);
+            }
             return Ok(());
         }
         let from = Ipv6Header::LEN.saturating_add(hop_by_hop);

@@ -39,6 +39,15 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.net.routing.begin_rpl(now, config, memory, &identity);
     }
 
+    /// Global repair (RFC 6550 §3.2.2): the root begins a new version of its DODAG, in which
+    /// every node chooses its place anew. `false` if this node is no root, or one that has just
+    /// started and listens which version there is. It costs every node DIOs and a DAO, and
+    /// ways down until these have come: not something to do every minute.
+    #[cfg(feature = "rpl-root")]
+    pub fn begin_rpl_version(&mut self, now: Instant) -> bool {
+        self.net.routing.begin_version(now)
+    }
+
     /// What its RPL has done so far.
     pub fn rpl_counters(&self) -> RplCounters {
         self.net.routing.rpl_counters()
@@ -163,13 +172,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             let error = IcmpError::HopLimitExceeded;
             return Some(Err(Refusal(DropReason::HopLimit, Some(error))));
         }
-        // A strict route: the next stop is a neighbour.
+        // A strict route: the next stop is a neighbour. Whether it is there, frames to it have
+        // told.
         let link = addr::link_address(&next);
-        if identity.is_own(&next) || Peer::of(link).is_none() {
-            return Some(Err(DropReason::NoRoute.into()));
-        }
-        if let Err(refusal) = self.admit_neighbour(now, link) {
-            return Some(Err(refusal));
+        let is_there = !identity.is_own(&next)
+            && Peer::of(link).is_some()
+            && !self.link.take_silence(now, link)
+            && self.admit_neighbour(now, link).is_ok();
+        if !is_there {
+            let error = IcmpError::SourceRoute;
+            return Some(Err(Refusal(DropReason::AddressUnreachable, Some(error))));
         }
         self.counters.forwarded = self.counters.forwarded.wrapping_add(1);
         self.link.queue(now, packet.slot, link);

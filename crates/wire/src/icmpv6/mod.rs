@@ -47,7 +47,7 @@ pub mod message_type {
     pub const DUPLICATE_ADDRESS_CONFIRMATION: u8 = 158;
 }
 
-/// Codes of [`Message::DestinationUnreachable`] (RFC 4443 §3.1).
+/// Codes of [`Message::DestinationUnreachable`] (RFC 4443 §3.1, RFC 6550 §20.18).
 pub mod unreachable {
     /// No route to the destination.
     pub const NO_ROUTE: u8 = 0;
@@ -59,6 +59,8 @@ pub mod unreachable {
     pub const ADDRESS: u8 = 3;
     /// Nobody listens on the port.
     pub const PORT: u8 = 4;
+    /// The next stop of a source route is not on the link (RFC 6554 §4.2).
+    pub const SOURCE_ROUTE: u8 = 7;
 }
 
 /// Codes of [`Message::TimeExceeded`] (RFC 4443 §3.3).

@@ -49,6 +49,7 @@ pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
             lifetime: minutes.clamp(1, 254) as u8,
             lifetime_unit_s: LIFETIME_UNIT_S,
         },
+        version_interval: values.time("rpl.version_interval"),
         dao_delay: values.duration("rpl.dao_delay"),
         dao_ack: values.flag("rpl.dao_ack"),
         dao_targets: values.small("rpl.dao_targets"),

@@ -23,6 +23,8 @@ pub(super) const KEYS: &[Key] = &[
         "MinHopRankIncrease. RFC 6550 has 256; with 128, as RPL-Lite, the ranks of MRHOF are ETX (RFC 6719 §6.1)."),
     key("rpl.lifetime", time(60.0 * US_PER_S, 254.0 * 60.0 * US_PER_S), Default("30 min"), None,
         "How long a way down lasts without another DAO, in whole minutes; nodes renew theirs twice in that time. RFC 6550 leaves it open; Contiki-NG's."),
+    key("rpl.version_interval", time(60.0 * US_PER_S, 30.0 * DAY_US), Optional("never"), None,
+        "How often the border router begins a new version of the DODAG (RFC 6550 §3.2.2): all nodes choose their places anew, and tell of themselves. Without, it does when it starts and finds its DODAG, or others have a later version."),
     key("rpl.dao_delay", time(1_000.0, 60.0 * US_PER_S), Default("1 s"), None,
         "DelayDAO (RFC 6550 §9.5). RFC 6550's default."),
     key("rpl.dao_ack", Bool, Default("true"), None,

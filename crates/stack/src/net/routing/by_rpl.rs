@@ -139,6 +139,29 @@ impl<M: Memory + 'static> Routing<M> {
         }
     }
 
+    /// A root begins the next version of its DODAG; whether it did.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
+        match &mut self.way {
+            Way::Rpl(rpl) => rpl.begin_version(now),
+            _ => false,
+        }
+    }
+
+    /// The router `from` has not found the next stop of a packet with a source route.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn on_lost_stop(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        from: &Addr,
+        packet: &[u8],
+    ) {
+        if let Way::Rpl(rpl) = &mut self.way {
+            rpl.on_lost_stop(now, identity, &mut self.table, from, packet);
+        }
+    }
+
     /// A packet from the neighbour `from` is to be passed on.
     pub(crate) fn on_passing(
         &mut self,

@@ -75,6 +75,9 @@ pub struct RplRoot {
     pub mode: u8,
     /// The rest.
     pub configuration: Configuration,
+    /// How often it begins a new version of the DODAG, of which all nodes choose their places
+    /// anew (RFC 6550 §3.2.2); `None`: when it is told so, or has to.
+    pub version_interval: Option<Duration>,
 }
 
 impl RplRoot {
@@ -85,6 +88,7 @@ impl RplRoot {
             prefix,
             mode,
             configuration,
+            version_interval: None,
         }
     }
 }
@@ -168,6 +172,8 @@ pub struct RplCounters {
     pub forwarding_errors: u32,
     /// Packets that came back, and whose route was removed.
     pub returned: u32,
+    /// Stops of source routes that their parents did not reach, and that were forgotten.
+    pub lost_stops: u32,
     /// Neighbours for which there was no room.
     pub neighbours_refused: u32,
     /// Registrations of hosts that were refused: of addresses that are others', out of date,

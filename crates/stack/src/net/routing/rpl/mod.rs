@@ -119,6 +119,9 @@ pub(super) struct Rpl<M: Memory + 'static> {
     turned_away: u32,
     overloaded_until: Instant,
     rng: Rng,
+    /// When a root begins the next version.
+    #[cfg(feature = "rpl-root")]
+    version_at: Option<Instant>,
     pub(super) counters: RplCounters,
     /// Hosts that have registered with this router.
     #[cfg(feature = "rpl-hosts")]
@@ -159,6 +162,8 @@ impl<M: Memory + 'static> Rpl<M> {
             turned_away: 0,
             overloaded_until: now,
             rng,
+            #[cfg(feature = "rpl-root")]
+            version_at: None,
             counters: RplCounters::default(),
             #[cfg(feature = "rpl-hosts")]
             hosts: None,
@@ -321,6 +326,8 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         let at = self.trickle.earlier(at);
         let at = self.daos.earlier(at);
+        #[cfg(feature = "rpl-root")]
+        let at = earlier(at, &self.version_at);
         Some(Wake::exactly(earlier(at, &self.quiet_until)))
     }
 
@@ -334,6 +341,10 @@ impl<M: Memory + 'static> Rpl<M> {
         if has_come(&self.quiet_until, now) {
             self.quiet_until = None;
             self.end_quiet(now, table);
+        }
+        #[cfg(feature = "rpl-root")]
+        if has_come(&self.version_at, now) {
+            self.begin_version(now);
         }
         if !self.is_joined() && self.dis_at <= now {
             self.solicit(now);

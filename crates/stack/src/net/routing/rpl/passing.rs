@@ -4,6 +4,8 @@
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
+#[cfg(feature = "rpl-root")]
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::rpl::{PacketInformation, config_flag};
 
 #[cfg(feature = "rpl-root")]
@@ -11,6 +13,8 @@ use super::Dodag;
 use super::config::count;
 use super::{Rpl, Table};
 use crate::counters::DropReason;
+#[cfg(feature = "rpl-root")]
+use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 #[cfg(any(feature = "rpl-root", feature = "rpl-hosts"))]
 use crate::net::routing::routes::Target;
@@ -236,6 +240,37 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         path.hops.get_mut(..path.len)?.reverse();
         Some(path)
+    }
+
+    /// RFC 6554 §4.2: the router `from` has not found the next stop of a packet, which says
+    /// where it wanted to go. What is known of that stop is forgotten: packets that want to
+    /// go there have the root ask everybody. Only the stop's own parent can say so, who could
+    /// drop the packets as well, and twenty times in an hour.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn on_lost_stop(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        from: &Addr,
+        packet: &[u8],
+    ) {
+        let Some(dodag) = &self.dodag else {
+            return;
+        };
+        let Ok((header, _)) = Ipv6Header::parse_partial(packet) else {
+            return;
+        };
+        let is_ours = header.next_header == next_header::ROUTING && identity.is_own(&header.src);
+        let stop = table.downward(now, &header.dst);
+        let is_parents = stop.is_some_and(|stop| stop.link.within(&dodag.prefix) == *from);
+        let has_routes = self.is_root() && !dodag.is_storing();
+        if !(is_ours && is_parents && has_routes) {
+            count(&mut self.counters.stale);
+        } else if self.limits.admit_forwarding_error(now) {
+            table.forget_downward(&header.dst);
+            count(&mut self.counters.lost_stops);
+        }
     }
 
     /// A rank as packet information has it.

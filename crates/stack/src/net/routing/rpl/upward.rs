@@ -6,7 +6,9 @@ use redpoll_base::{Duration, Instant, Memory, divide, least};
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
-use super::config::{RplRoot, count};
+use super::config::count;
+#[cfg(feature = "rpl-root")]
+use super::config::{RplRole, RplRoot};
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
 use super::objective::{Objective, Offer};
@@ -36,7 +38,7 @@ const VERSION_PAUSE: Duration = Duration::from_secs(60);
 impl<M: Memory + 'static> Rpl<M> {
     /// §8.2.2.2: this node's own DODAG. It first listens who is in it already: a root
     /// that has restarted must begin a new version, or nobody would send it DAOs.
-    #[cfg_attr(not(feature = "rpl-root"), allow(dead_code, reason = "a root's"))]
+    #[cfg(feature = "rpl-root")]
     pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
         let configuration = root.configuration;
         let Some(objective) = Objective::of(configuration.objective) else {
@@ -59,6 +61,24 @@ impl<M: Memory + 'static> Rpl<M> {
         self.configure_trickle();
         self.replies.dis_due = true;
         self.quiet_until = Some(now + times(self.trickle.shortest(), 2));
+        self.version_at = root.version_interval.map(|interval| now + interval);
+    }
+
+    /// §3.2.2, §8.2.2.1: the DODAG forms anew. `false` if this node is no root, or one that has
+    /// just started and listens which version there is.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
+        let RplRole::Root(root) = self.config.role else {
+            return false;
+        };
+        self.version_at = root.version_interval.map(|interval| now + interval);
+        let Some(dodag) = self.dodag.as_mut().filter(|_| self.quiet_until.is_none()) else {
+            return false;
+        };
+        dodag.version = dodag.version.next();
+        self.trickle.start(now, &mut self.rng);
+        count(&mut self.counters.versions);
+        true
     }
 
     /// MinHopRankIncrease, in a DODAG.
