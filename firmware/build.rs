@@ -12,7 +12,7 @@ const SMALL: [&str; 8] = [
     "leaf-microbit",
 ];
 /// Images that it has not.
-const LARGE: [&str; 3] = ["mesh", "leaf-mps2", "tls"];
+const LARGE: [&str; 4] = ["mesh", "leaf-mps2", "smoltcp", "tls"];
 
 /// Images that are measured beside `bare`, which moves nothing.
 const MEASURED: [&str; 5] = ["tcp", "subset", "pair", "node", "leaf-microbit"];

@@ -449,7 +449,7 @@ impl Measured {
         let limit = |name| shown(snapshot::limit(name));
         let (whole, subset) = (limit(snapshot::TCP), limit(snapshot::SUBSET));
         let (connection, listener) = (limit(types::CONNECTION), limit(types::LISTENER));
-        // What other stacks need under the same rules was measured once.
+        // What other stacks need was measured once, before November 2026 (docs/size.md).
         [
             (
                 "flash of TCP, bytes",
