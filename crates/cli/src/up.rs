@@ -513,7 +513,7 @@ impl Session {
                     self.companion = None;
                     output::print("The mesh stays for those who look at it; Ctrl-C ends it.\n")?;
                 }
-                (Notice::Child, None) => {}
+                (Notice::Child, None) | (Notice::Stop, _) => {}
             }
         }
         Ok(None)

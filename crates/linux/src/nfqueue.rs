@@ -89,6 +89,25 @@ fn at(step: &'static str) -> impl Fn(Errno) -> QueueError {
     }
 }
 
+/// What it means that there is no socket for netfilter.
+fn no_socket(errno: Errno) -> QueueError {
+    match errno {
+        Errno::EPROTONOSUPPORT | Errno::EAFNOSUPPORT => QueueError::NoModule,
+        errno => at("open a netlink socket")(errno),
+    }
+}
+
+/// What it means that the kernel does not give queue `number`. Who may ask for it gets EPERM
+/// if somebody else has it, and EINVAL if nobody in the kernel knows of queues.
+fn refused(errno: Errno, number: u16, may_ask: bool) -> QueueError {
+    match errno {
+        Errno::EPERM if !may_ask => QueueError::NoPermission,
+        Errno::EPERM | Errno::EBUSY => QueueError::Taken(number),
+        Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOENT => QueueError::NoModule,
+        errno => at("take the queue")(errno),
+    }
+}
+
 /// A packet that the kernel holds.
 #[derive(Clone, Copy, Debug)]
 pub struct QueuedPacket<'q> {
@@ -125,10 +144,7 @@ impl NfQueue {
             SockFlag::SOCK_CLOEXEC,
             SockProtocol::NetlinkNetFilter,
         )
-        .map_err(|errno| match errno {
-            Errno::EPROTONOSUPPORT | Errno::EAFNOSUPPORT => QueueError::NoModule,
-            errno => at("open a netlink socket")(errno),
-        })?;
+        .map_err(no_socket)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(at("bind a netlink socket"))?;
         // What does not fit passes; the more fits the better. Without the right to more
         // there is none to the queue either.
@@ -141,12 +157,7 @@ impl NfQueue {
             buffer: vec![0; 65_536].into_boxed_slice(),
             last: 0,
         };
-        let refused = |errno| match errno {
-            Errno::EPERM if !has_net_admin() => QueueError::NoPermission,
-            Errno::EPERM | Errno::EBUSY => QueueError::Taken(number),
-            Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOENT => QueueError::NoModule,
-            errno => at("take the queue")(errno),
-        };
+        let refused = |errno| refused(errno, number, has_net_admin());
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
@@ -190,6 +201,15 @@ impl NfQueue {
         };
         let found = packet_of(&self.buffer[..len]);
         Ok(found.map(|(id, bytes)| QueuedPacket { id, bytes }))
+    }
+
+    /// The kernel holds at most `packets` from now on, those included that have been received
+    /// and have no verdict; with more it lets packets pass. It hears of it by
+    /// [`NfQueue::flush`].
+    pub fn limit(&mut self, packets: u32) {
+        let limit: (u16, &[u8]) = (MAX_LEN, &packets.to_be_bytes());
+        let message = message(CONFIG, REQUEST, 0, self.number, &[limit]);
+        self.verdicts.extend(message);
     }
 
     /// A packet goes on. The kernel hears of it by [`NfQueue::flush`] at the latest.
@@ -344,6 +364,26 @@ mod tests {
         assert_eq!(bytes[16..20], [0, 0, 1, 2]);
         assert_eq!(bytes[20..22], 8u16.to_ne_bytes());
         assert_eq!(bytes[28..30], 9u16.to_ne_bytes());
+    }
+
+    #[test]
+    fn each_refusal_says_what_to_do() {
+        for errno in [Errno::EINVAL, Errno::EOPNOTSUPP, Errno::ENOENT] {
+            let line = refused(errno, 3, true).to_string();
+            assert!(line.contains("modprobe nfnetlink_queue"), "{line}");
+        }
+        for errno in [Errno::EPROTONOSUPPORT, Errno::EAFNOSUPPORT] {
+            assert!(matches!(no_socket(errno), QueueError::NoModule), "{errno}");
+        }
+        for errno in [Errno::EPERM, Errno::EBUSY] {
+            let line = refused(errno, 3, true).to_string();
+            assert!(line.starts_with("queue 3 is taken"), "{line}");
+        }
+        let line = refused(Errno::EPERM, 3, false).to_string();
+        assert!(line.contains("CAP_NET_ADMIN"), "{line}");
+        for error in [refused(Errno::ENOMEM, 3, true), no_socket(Errno::EMFILE)] {
+            assert!(matches!(error, QueueError::Io { .. }), "{error}");
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Signals as something to poll for: SIGINT, SIGTERM and SIGHUP ask for the
-//! end, SIGCHLD tells that a program run beside the mesh has ended.
+//! end, SIGCHLD tells that a program run beside the mesh has ended, and SIGTSTP, for who
+//! cannot be stopped in the middle, that the terminal wants it to stop.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -14,6 +15,8 @@ pub enum Notice {
     End(Signal),
     /// A child has changed its state.
     Child,
+    /// The user wants the process to stop for a while (Ctrl-Z); with [`Signals::watch_stop`].
+    Stop,
 }
 
 /// The signals of this process, kept from interrupting it.
@@ -31,14 +34,27 @@ impl Signals {
     ///
     /// The kernel's; only a full descriptor table comes to mind.
     pub fn watch() -> io::Result<Signals> {
-        let heard: SigSet = [
+        Self::of(&[])
+    }
+
+    /// The same, and Ctrl-Z does not stop the process either: it is told
+    /// ([`Notice::Stop`]), and calls [`stop`] when it may.
+    ///
+    /// # Errors
+    ///
+    /// As [`Signals::watch`].
+    pub fn watch_stop() -> io::Result<Signals> {
+        Self::of(&[Signal::SIGTSTP])
+    }
+
+    fn of(more: &[Signal]) -> io::Result<Signals> {
+        let all = [
             Signal::SIGINT,
             Signal::SIGTERM,
             Signal::SIGHUP,
             Signal::SIGCHLD,
-        ]
-        .into_iter()
-        .collect();
+        ];
+        let heard: SigSet = all.iter().chain(more).copied().collect();
         heard.thread_block()?;
         // While a shell beside the mesh owns the terminal, writing to it must
         // not stop us.
@@ -58,10 +74,21 @@ impl Signals {
         };
         Ok(Some(match Signal::try_from(info.ssi_signo as i32) {
             Ok(Signal::SIGCHLD) => Notice::Child,
+            Ok(Signal::SIGTSTP) => Notice::Stop,
             Ok(signal) => Notice::End(signal),
             Err(_) => Notice::End(Signal::SIGTERM),
         }))
     }
+}
+
+/// Stops this process, as Ctrl-Z would have, until it is continued.
+///
+/// # Errors
+///
+/// The kernel's; there is no reason for any.
+pub fn stop() -> io::Result<()> {
+    nix::sys::signal::raise(Signal::SIGSTOP)?;
+    Ok(())
 }
 
 impl AsFd for Signals {

@@ -8,12 +8,13 @@ use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::time::TimeSpec;
 use redpoll_assist::taim::{Input, Taim};
-use redpoll_base::{Duration, Instant};
+use redpoll_base::Duration;
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::nfqueue::NfQueue;
-use redpoll_linux::signals::{Notice, Signals};
+use redpoll_linux::signals::{self, Notice, Signals};
 
 use super::Heap;
+use super::notify::Supervisor;
 use super::serve::Server;
 use super::tell::{Lateness, Snapshot, Status};
 use crate::output;
@@ -23,13 +24,34 @@ const BURST: usize = 64;
 /// Who asks over HTTP waits no longer for the loop to hear of it.
 const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
 
+/// The limit of the kernel's queue is raised and lowered by so much.
+const LIMIT_STEP: u32 = 64;
+
+/// What takes the queue and makes an engine for it.
+pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
+
+/// Why the loop has ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// For good.
+    Over,
+    /// Until somebody continues it.
+    Stopped,
+}
+
 /// See the [module](self).
 pub(super) struct Daemon {
     queue: NfQueue,
     taim: Taim<Heap, u32>,
+    begin: Begin,
     clock: Clock,
     signals: Signals,
     metrics: Option<Server>,
+    supervisor: Supervisor,
+    /// Packets that the kernel keeps beyond those held here, before others pass.
+    margin: u32,
+    /// What the kernel has been told to keep.
+    limit: u32,
     late: Lateness,
     /// How late the packets were that leave in this turn.
     turn: Vec<Duration>,
@@ -37,39 +59,60 @@ pub(super) struct Daemon {
 
 impl Daemon {
     pub(super) fn new(
-        queue: NfQueue,
-        taim: Taim<Heap, u32>,
+        begin: Begin,
         signals: Signals,
         metrics: Option<Server>,
-    ) -> Self {
-        Daemon {
+        supervisor: Supervisor,
+        margin: u32,
+    ) -> io::Result<Self> {
+        let (queue, taim) = begin()?;
+        Ok(Daemon {
             queue,
             taim,
+            begin,
             clock: Clock::start(),
             signals,
             metrics,
+            supervisor,
+            margin,
+            limit: margin,
             late: Lateness::default(),
             turn: Vec::with_capacity(4 * BURST),
-        }
+        })
     }
 
-    /// Lives until a signal; then everything that is held goes on.
-    pub(super) fn live(mut self, json: Option<Box<dyn Write>>, every: Duration) -> io::Result<()> {
+    /// Lives until a signal; then everything that is held goes on. Ctrl-Z stops it in the
+    /// same way, for a while: others pass meanwhile, and then it begins anew.
+    pub(super) fn live(
+        mut self,
+        mut json: Option<Box<dyn Write>>,
+        every: Duration,
+    ) -> io::Result<()> {
         let mut status = Status::new();
-        let lived = self.rounds(json, every, &mut status);
-        status.clear();
-        let freed = self.queue.accept_all();
-        lived.and(freed)
+        loop {
+            self.supervisor.ready();
+            let lived = self.rounds(&mut json, every, &mut status);
+            status.clear();
+            let freed = self.queue.accept_all();
+            if lived? == Ended::Over {
+                return freed;
+            }
+            freed?;
+            signals::stop()?;
+            (self.queue, self.taim) = (self.begin)()?;
+            self.limit = self.margin;
+        }
     }
 
     fn rounds(
         &mut self,
-        mut json: Option<Box<dyn Write>>,
+        json: &mut Option<Box<dyn Write>>,
         every: Duration,
         status: &mut Status,
-    ) -> io::Result<()> {
-        let mut write_at = Instant::ZERO + every;
+    ) -> io::Result<Ended> {
+        let mut write_at = self.clock.now() + every;
         loop {
+            self.supervisor.lives();
             let is_busy = self.turn()?;
             let now = self.clock.now();
             if self.metrics.as_ref().is_some_and(Server::is_asked) {
@@ -83,7 +126,7 @@ impl Daemon {
                 let line = self.snapshot().json() + "\n";
                 let written = file.write_all(line.as_bytes()).and_then(|()| file.flush());
                 match written {
-                    Err(error) if output::is_closed_pipe(&error) => json = None,
+                    Err(error) if output::is_closed_pipe(&error) => *json = None,
                     other => other?,
                 }
             }
@@ -91,11 +134,15 @@ impl Daemon {
                 status.show(now, &self.taim);
             }
             while let Some(notice) = self.signals.next()? {
-                if matches!(notice, Notice::End(_)) {
-                    if let Some(file) = &mut json {
-                        let _ = writeln!(file, "{}", self.snapshot().json());
+                match notice {
+                    Notice::End(_) => {
+                        if let Some(file) = json {
+                            let _ = writeln!(file, "{}", self.snapshot().json());
+                        }
+                        return Ok(Ended::Over);
                     }
-                    return Ok(());
+                    Notice::Stop => return Ok(Ended::Stopped),
+                    Notice::Child => {}
                 }
             }
             if !is_busy {
@@ -124,6 +171,7 @@ impl Daemon {
             self.queue.accept(packet.handle)?;
             self.turn.push(packet.late);
         }
+        self.keep_limit();
         self.queue.flush()?;
         if !self.turn.is_empty() {
             let took = self.clock.now().since(now);
@@ -132,6 +180,17 @@ impl Daemon {
             }
         }
         Ok(taken == BURST)
+    }
+
+    /// What is held here counts in the kernel as well. Beyond that it is to keep little: if
+    /// this program is stopped or hangs, the sooner others pass.
+    fn keep_limit(&mut self) {
+        let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
+        let wanted = held.saturating_add(self.margin);
+        if wanted > self.limit || wanted + 2 * LIMIT_STEP < self.limit {
+            self.queue.limit(wanted);
+            self.limit = wanted;
+        }
     }
 
     fn wait(&self) -> io::Result<()> {

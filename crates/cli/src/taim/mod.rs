@@ -1,5 +1,6 @@
 //! `redpoll taim`: TAiM for a Linux border router, on packets that it forwards.
 //!
+//! - `notify`: a supervisor that wants to hear that it lives;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `tell`: what there is to tell, for the status line, for JSON and for Prometheus;
 //! - `serve`: who asks over HTTP;
@@ -7,6 +8,7 @@
 
 pub mod bench;
 mod daemon;
+mod notify;
 mod serve;
 mod tell;
 
@@ -19,12 +21,13 @@ use std::process::ExitCode;
 use clap::Args as ClapArgs;
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Lead, Memory, Params, Policy, Taim};
 use redpoll_base::Duration;
-use redpoll_linux::nfqueue::{NfQueue, QueueError};
+use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::signals::Signals;
 
 use crate::output::{self, fail};
 use crate::{FAILED, USAGE};
 use daemon::Daemon;
+use notify::Supervisor;
 
 /// Give the TCP flows through this Linux border router fair shares, by when their packets
 /// are forwarded.
@@ -35,8 +38,8 @@ use daemon::Daemon;
 ///
 /// and the one with -i instead of -o bring them there. Nothing is changed or dropped. All
 /// but TCP over IPv6 passes at once, and so does everything while this program does not
-/// run, or does not keep up. Ctrl-C sets all held packets free and ends it; killed, what
-/// it held is lost, and TCP sends it again. See docs/taim.md.
+/// run, or does not keep up. Ctrl-C sets all held packets free and ends it, Ctrl-Z sets them free
+/// and stops it for a while; killed, what it held is lost, and TCP sends it again. See docs/taim.md.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the queue cannot be had or a file cannot be written,
 /// 2 when an option cannot be used.
@@ -78,6 +81,12 @@ pub struct TaimArgs {
     #[arg(long, value_name = "N", default_value_t = 16_384,
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub packets: u32,
+
+    /// Packets beyond those that wait here which the kernel keeps before all others pass, as
+    /// they do when this program is stopped or hangs
+    #[arg(long, value_name = "N", default_value_t = 128,
+          value_parser = clap::value_parser!(u32).range(16..=65_536))]
+    pub margin: u32,
 
     /// Answer Prometheus at this address, such as `[::]:9633` for everybody
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
@@ -147,7 +156,7 @@ pub fn run(args: &TaimArgs) -> ExitCode {
 fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
     // Before anything else, so that no signal comes between the queue and its end.
-    let signals = Signals::watch().map_err(|e| failed(&e))?;
+    let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
     if args.min_delay > args.delay {
         let line = "--min-delay is more than --delay; allowed: at most as much";
         return Err((USAGE, line.to_owned()));
@@ -170,6 +179,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
             ))
         })?),
     };
+    let address = metrics.as_ref().map(serve::Server::address);
     let mut secret = [0; 8];
     redpoll_linux::entropy::fill(&mut secret).map_err(|e| failed(&e))?;
     let secret = u64::from_le_bytes(secret);
@@ -185,16 +195,21 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
         ..Params::default()
     };
     let secret = [secret as u32, (secret >> 32) as u32];
-    let engine = engine(params, secret, args.flows, args.packets);
-    let queue = NfQueue::open(args.queue, args.packets).map_err(|e: QueueError| failed(&e))?;
+    let (number, flows, packets, margin) = (args.queue, args.flows, args.packets, args.margin);
+    let begin = move || {
+        let queue = NfQueue::open(number, margin).map_err(io::Error::other)?;
+        Ok((queue, engine(params, secret, flows, packets)))
+    };
+    let supervisor = Supervisor::of_environment();
+    let daemon = Daemon::new(Box::new(begin), signals, metrics, supervisor, margin);
+    let daemon = daemon.map_err(|e| failed(&e))?;
     eprintln!(
         "redpoll: queue {} is ours{}; Ctrl-C ends it",
         args.queue,
-        metrics.as_ref().map_or(String::new(), |server| {
-            format!(", metrics at http://{}/metrics", server.address())
+        address.map_or(String::new(), |address| {
+            format!(", metrics at http://{address}/metrics")
         })
     );
-    let daemon = Daemon::new(queue, engine, signals, metrics);
     let every = Duration::from_secs(args.every);
     daemon.live(json, every).map_err(|e| failed(&e))
 }

@@ -3,18 +3,24 @@
 
 #[path = "../../../linux/tests/common/mod.rs"]
 mod common;
+mod daemon;
 mod net;
+mod sudden;
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
 use std::os::unix::process::CommandExt;
-use std::process::{Child, Command, ExitCode, Stdio};
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::Case;
-use net::{IP6TABLES, Network};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use daemon::{Daemon, figure, processor_seconds};
+use net::{IP6TABLES, MESH, Network, Pour, ip6tables};
+use nix::sys::signal::Signal;
+use sudden::{
+    ctrl_c_sets_free, ctrl_z_sets_free, killed_under_load, killed_with_thousands, stopped,
+    supervised,
+};
 
 fn main() -> ExitCode {
     common::main_with(
@@ -32,74 +38,41 @@ fn main() -> ExitCode {
                 "five_thousand_flows_take_less_than_a_core",
                 many_flows,
             ),
+            Case::with(
+                IP6TABLES,
+                "ctrl_z_sets_free_and_continues",
+                ctrl_z_sets_free,
+            ),
+            Case::with(
+                IP6TABLES,
+                "stopped_without_notice_it_soon_lets_all_pass",
+                stopped,
+            ),
+            Case::with(IP6TABLES, "a_supervisor_hears_of_it", supervised),
+            Case::with(
+                IP6TABLES,
+                "forged_flows_take_nothing_from_honest_ones",
+                forged_flows,
+            ),
+            Case::with(
+                IP6TABLES,
+                "killed_with_thousands_of_flows_none_breaks",
+                killed_with_thousands,
+            ),
             Case::with(IP6TABLES, "who_may_not_is_told_what_to_do", refusals),
         ],
         1,
     )
 }
 
-/// A running `redpoll taim`, which has its queue.
-struct Daemon {
-    child: Child,
-    said: String,
-}
-
-impl Daemon {
-    fn command(args: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
-        command.arg("taim").args(args);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        command
-    }
-
-    fn start(args: &[&str]) -> Daemon {
-        let mut child = Self::command(args).spawn().expect("the program starts");
-        let mut said = String::new();
-        let errors = child.stderr.as_mut().expect("its errors are ours");
-        BufReader::new(errors).read_line(&mut said).unwrap();
-        assert!(said.contains(" is ours"), "{said}");
-        Daemon { child, said }
-    }
-
-    fn end(mut self, signal: Signal) -> (Option<i32>, String) {
-        kill(Pid::from_raw(self.child.id() as i32), signal).expect("it still runs");
-        let status = self.child.wait().unwrap();
-        let mut text = String::new();
-        let out = self.child.stdout.as_mut().expect("its output is ours");
-        out.read_to_string(&mut text).unwrap();
-        (status.code(), text)
-    }
-
-    /// What Prometheus gets.
-    fn metrics(&self) -> String {
-        let at = self.said.split("http://").nth(1).expect("it serves");
-        let at = at.split('/').next().unwrap();
-        let mut stream = TcpStream::connect(at).expect("it listens");
-        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
-        let mut text = String::new();
-        stream.read_to_string(&mut text).unwrap();
-        text
-    }
-}
-
-impl Drop for Daemon {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
 /// Refuses to let the forwarded TCP packets by without the queue, but for a bypass.
-fn rules(network: &Network, queue: &str) {
+fn rules(queue: &str) {
     for way in ["-i", "-o"] {
-        network.ip6tables(&[
+        ip6tables(&[
             "-A",
             "FORWARD",
             way,
-            network.mesh(),
+            MESH,
             "-p",
             "tcp",
             "-j",
@@ -122,7 +95,7 @@ fn more_equal() {
     // A window of some packets over 10 and 80 ms there and back, and one packet in a
     // hundred lost.
     let network = Network::new(1, [5, 40]);
-    network.ip6tables(&[
+    ip6tables(&[
         "-I",
         "FORWARD",
         "-m",
@@ -134,7 +107,7 @@ fn more_equal() {
         "-j",
         "DROP",
     ]);
-    rules(&network, "11");
+    rules("11");
     let without = ratio(&network, 6);
     let args = [
         "--queue",
@@ -179,7 +152,7 @@ fn more_equal() {
 
 fn lead_is_limited() {
     let network = Network::new(6, [5, 40]);
-    rules(&network, "16");
+    rules("16");
     let without = ratio(&network, 4);
     let daemon = Daemon::start(&["--queue", "16", "--policy", "lead", "--json", "-"]);
     let with = ratio(&network, 8);
@@ -191,103 +164,52 @@ fn lead_is_limited() {
     assert!(with < 0.5 * without, "{without} -> {with}");
 }
 
-fn killed_under_load() {
-    let network = Network::new(2, [2, 10]);
-    rules(&network, "12");
-    let args = ["--queue", "12", "--delay", "0.5", "--min-delay", "0.1"];
-    let mut daemon = Some(Daemon::start(&args));
-    // Forty flows of 256 KiB; each is checked byte by byte, and ends in order.
-    let flows = network.transfers(20, 256 << 10);
-    for _ in 0..3 {
-        std::thread::sleep(Duration::from_millis(700));
-        if let Some(daemon) = daemon.take() {
-            let (code, _) = daemon.end(Signal::SIGKILL);
-            assert_eq!(code, None, "it is gone by the signal");
-        }
-        // For a moment nobody has the queue.
-        std::thread::sleep(Duration::from_millis(300));
-        daemon = Some(Daemon::start(&args));
-    }
-    let whole = flows.join().expect("no flow breaks");
-    println!("{whole} flows arrived whole");
-    assert_eq!(whole, 40);
-    if let Some(daemon) = daemon {
-        daemon.end(Signal::SIGKILL);
-    }
-    // The rule stands, and nobody has the queue.
-    let begun = Instant::now();
-    let flows = network.transfers(2, 5_000);
-    assert_eq!(flows.join().expect("no flow breaks"), 4);
-    assert!(
-        begun.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        begun.elapsed()
-    );
+/// How many forged flows there are: a million take a minute.
+fn forged_count() -> u32 {
+    let long = std::env::var("TAIM_FORGED").ok();
+    long.and_then(|text| text.parse().ok()).unwrap_or(200_000)
 }
 
-fn ctrl_c_sets_free() {
-    let network = Network::new(3, [1, 1]);
-    rules(&network, "13");
-    // So long that nothing leaves by its turn but the first packet.
+fn forged_flows() {
+    let network = Network::new(9, [5, 20]);
+    let pour = Pour::new(10);
+    rules("20");
+    // Room for packets that come while others have the processor.
     let args = [
         "--queue",
-        "13",
+        "20",
         "--delay",
-        "60000",
-        "--max-wait",
-        "0",
+        "4",
+        "--margin",
+        "8192",
         "--metrics",
         "127.0.0.1:0",
     ];
-    let daemon = Daemon::start(&args);
-    let flows = network.transfers(2, 5_000);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    let waits = |text: &str| {
-        let name = "redpoll_taim_waiting_packets ";
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix(name).map(str::to_owned));
-        line.and_then(|count| count.parse::<u32>().ok())
-            .unwrap_or(0)
-    };
-    while waits(&daemon.metrics()) < 3 {
-        assert!(
-            Instant::now() < deadline,
-            "nothing waits: {}",
-            daemon.metrics()
-        );
-        std::thread::sleep(Duration::from_millis(20));
-    }
-    let (code, _) = daemon.end(Signal::SIGINT);
-    assert_eq!(code, Some(0));
-    let freed = Instant::now();
-    assert_eq!(flows.join().expect("no flow breaks"), 4);
-    assert!(
-        freed.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        freed.elapsed()
+    let (daemon, in_time) = Daemon::start_in_time(&args);
+    let count = forged_count();
+    let time = Duration::from_millis(u64::from(count) / 20 + 2_000);
+    let alone: u64 = network.upload(time, 2).iter().sum();
+    let before = daemon.memory();
+    let over = Arc::new(AtomicBool::new(false));
+    let is_over = Arc::clone(&over);
+    let flood = std::thread::spawn(move || pour.forged(count, &is_over));
+    let beside: u64 = network.upload(time, 2).iter().sum();
+    over.store(true, Ordering::Relaxed);
+    let [sent, arrived] = flood.join().expect("the flood ends");
+    let after = daemon.memory();
+    let share = 100.0 * beside as f64 / alone as f64;
+    println!(
+        "{sent} forged flows, {arrived} arrived; honest flows had {alone} B, {beside} B beside them: {share:.1} %; \
+         {before} KiB before, {after} after; real-time: {in_time}"
     );
-    // The kernel has no queue any more.
-    let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
-    let queues = queues.unwrap_or_default();
+    assert!(sent > count / 4, "{sent}");
     assert!(
-        !queues.lines().any(|line| line.trim().starts_with("13 ")),
-        "{queues}"
+        arrived > sent / 10 * 9,
+        "forged ones pass as well: {arrived} of {sent}"
     );
-}
-
-/// Seconds of processor time that a process has had, in itself and in the kernel.
-fn processor_seconds(pid: u32) -> f64 {
-    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
-    let fields: Vec<&str> = stat
-        .rsplit(')')
-        .next()
-        .unwrap()
-        .split_whitespace()
-        .collect();
-    // proc(5): utime and stime, the 14th and 15th, in hundredths.
-    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
-    (ticks(11) + ticks(12)) / 100.0
+    assert!(share > 90.0, "{share:.1} %");
+    assert!(after < 32 << 10, "{after} KiB");
+    drop(daemon);
 }
 
 fn many_flows() {
@@ -299,27 +221,34 @@ fn many_flows() {
         "0.05",
         "--min-delay",
         "0.05",
+        "--margin",
+        "8192",
         "--metrics",
         "127.0.0.1:0",
+        "--json",
+        "-",
     ];
-    let daemon = Daemon::start(&args);
+    net::flush();
+    let pour = Pour::new(4);
+    rules("16");
+    let (daemon, in_time) = Daemon::start_in_time(&args);
     let before = processor_seconds(daemon.child.id());
     let (flows, packets) = (5_000, 60_000);
     let begun = Instant::now();
-    let arrived = net::pour(4, flows, packets);
+    let arrived = pour.flows(flows, packets);
     let spent = processor_seconds(daemon.child.id()) - before;
     let each = spent * 1e6 / f64::from(packets);
     let metrics = daemon.metrics();
-    let line = |name: &str| {
-        let line = metrics.lines().find_map(|line| line.strip_prefix(name));
-        line.map_or(0.0, |value| value.trim().parse::<f64>().unwrap())
-    };
-    let (held, released) = (
-        line("redpoll_taim_flows "),
-        line("redpoll_taim_released_total "),
-    );
+    let held = figure(&metrics, "redpoll_taim_flows ");
+    let released = figure(&metrics, "redpoll_taim_released_total ");
+    let memory = daemon.memory();
+    let (_, json) = daemon.end(Signal::SIGINT);
+    let last: serde_json::Value = serde_json::from_str(json.lines().last().unwrap()).unwrap();
+    let late = last["late_p99_us"].as_f64().expect("it is told");
     println!(
-        "{packets} packets in {:.1} s, {arrived} arrived, {released} had waited; {held} flows; {each:.1} us of processor time each",
+        "{packets} packets in {:.1} s, {arrived} arrived, {released} had waited; {held} flows; \
+         {each:.1} us of processor time each; late {late} us at the 99th percentile, \
+         real-time: {in_time}; {memory} KiB",
         begun.elapsed().as_secs_f64(),
     );
     assert_eq!(arrived, packets);
@@ -329,6 +258,9 @@ fn many_flows() {
         "{released}"
     );
     assert!(each < 50.0, "one core does not carry 20,000 a second");
+    assert!(memory < 32 << 10, "{memory} KiB");
+    // Else it is as late as others let it be.
+    assert!(!in_time || late <= 1_024.0, "{late} us");
 }
 
 fn refusals() {

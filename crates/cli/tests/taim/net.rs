@@ -100,7 +100,7 @@ pub struct Network {
 impl Network {
     /// Network `n`, with nodes so many milliseconds away, one way.
     pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
-        let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
+        flush();
         let forwarding = "/proc/sys/net/ipv6/conf/all/forwarding";
         std::fs::write(forwarding, "1").expect("this namespace may forward");
         let [a, b] = delays_ms.map(Duration::from_millis);
@@ -112,16 +112,6 @@ impl Network {
             host,
             server: SocketAddrV6::new(address(n, 0x20, 2), PORT, 0, 0),
         }
-    }
-
-    /// The interfaces of the nodes, as ip6tables has them.
-    pub fn mesh(&self) -> &str {
-        "rpt+"
-    }
-
-    pub fn ip6tables(&self, args: &[&str]) {
-        let done = Command::new(IP6TABLES).args(args).status();
-        assert!(done.is_ok_and(|status| status.success()), "{args:?}");
     }
 
     /// Both nodes send to the host as fast as they can with a small window, for so long.
@@ -244,89 +234,133 @@ fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
 
-/// So many packets of so many flows, which nobody ends, written to an interface of this
-/// namespace and read from another one.
-pub fn pour(n: u16, flows: u32, packets: u32) -> u32 {
-    let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
-    std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
-    let tun = |k: u16, name: &str| {
-        Tun::create(&TunConfig {
-            name: format!("{name}{n}"),
-            address: address(n, k, 1),
-            route: (address(n, k, 0), 64),
-            mtu: 1_280,
-        })
-        .expect("a TUN interface")
-    };
-    let (mesh, host) = (tun(0x10, "rpt"), tun(0x20, "rph"));
-    for way in ["-i", "-o"] {
-        let queue = [
-            "-p",
-            "tcp",
-            "-j",
-            "NFQUEUE",
-            "--queue-num",
-            "16",
-            "--queue-bypass",
-        ];
-        let rule = Command::new(IP6TABLES)
-            .args(["-A", "FORWARD", way, mesh.name()])
-            .args(queue)
-            .status();
-        assert!(rule.is_ok_and(|status| status.success()));
+/// Two interfaces of this namespace: what is written to the one, and forwarded, is read from
+/// the other.
+pub struct Pour {
+    mesh: Tun,
+    host: Tun,
+    n: u16,
+}
+
+impl Pour {
+    /// The mesh's is one of [`MESH`].
+    pub fn new(n: u16) -> Pour {
+        std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").expect("it may forward");
+        let tun = |k: u16, name: &str| {
+            Tun::create(&TunConfig {
+                name: format!("{name}{n}"),
+                address: address(n, k, 1),
+                route: (address(n, k, 0), 64),
+                mtu: 1_280,
+            })
+            .expect("a TUN interface")
+        };
+        let (mesh, host) = (tun(0x30, "rpt"), tun(0x40, "rph"));
+        Pour { mesh, host, n }
     }
-    let server = address(n, 0x20, 2);
-    let mut out = vec![0; 2_048];
-    let mut arrived = 0;
-    let mut drain = |from: &Tun, wanted: Ipv6Addr| {
-        let mut count = 0;
-        while let Ok(Some(len)) = from.recv(&mut out) {
-            // Both sides have other things to say, too.
-            count += u32::from(len > 60 && out[6] == 6 && out[24..40] == wanted.octets());
+
+    /// So many packets of so many flows, which nobody ends: how many arrived.
+    pub fn flows(&self, flows: u32, packets: u32) -> u32 {
+        let mut arrived = 0;
+        let server = self.server();
+        for packet in 0..packets {
+            // Of one flow after the other each end is heard; then the nodes send in turn.
+            let (flow, round) = match packet < 3 * flows {
+                true => (packet / 3, packet % 3),
+                false => (packet % flows, packet / flows),
+            };
+            let node = address(self.n, 0x30, 100 + flow as u16);
+            let (from, to, is_up) = match round {
+                1 => (server, node, false),
+                _ => (node, server, true),
+            };
+            let seq = match (is_up, round) {
+                (false, _) => 9,
+                (true, 0) => 1_000,
+                (true, round) => 1_000 + 10 * (round - 1),
+            };
+            let ack = if is_up {
+                9 + 10 * u32::from(round > 1)
+            } else {
+                1_010
+            };
+            let into = if is_up { &self.mesh } else { &self.host };
+            write(into, &segment(from, to, is_up, seq, ack));
+            arrived += drain(&self.host, server);
+            if !is_up {
+                drain(&self.mesh, node);
+                arrived += 1;
+            }
+            if packet % 20 == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
-        count
-    };
-    for packet in 0..packets {
-        // Of one flow after the other each end is heard; then the nodes send in turn.
-        let (flow, round) = match packet < 3 * flows {
-            true => (packet / 3, packet % 3),
-            false => (packet % flows, packet / flows),
-        };
-        let node = address(n, 0x10, 100 + flow as u16);
-        let (from, to, is_up) = match round {
-            1 => (server, node, false),
-            _ => (node, server, true),
-        };
-        let seq = match (is_up, round) {
-            (false, _) => 9,
-            (true, 0) => 1_000,
-            (true, round) => 1_000 + 10 * (round - 1),
-        };
-        let ack = if is_up {
-            9 + 10 * u32::from(round > 1)
-        } else {
-            1_010
-        };
-        let bytes = segment(from, to, is_up, seq, ack);
-        let into = if is_up { &mesh } else { &host };
-        while !into.send(&bytes).expect("the interface is up") {
-            std::thread::sleep(Duration::from_micros(100));
-        }
-        arrived += drain(&host, server);
-        if !is_up {
-            drain(&mesh, node);
-            arrived += 1;
-        }
-        if packet % 20 == 0 {
+        let patience = Instant::now() + Duration::from_secs(10);
+        while arrived < packets && Instant::now() < patience {
             std::thread::sleep(Duration::from_millis(1));
+            arrived += drain(&self.host, server);
         }
+        arrived
     }
-    let patience = Instant::now() + Duration::from_secs(10);
-    while arrived < packets && Instant::now() < patience {
-        std::thread::sleep(Duration::from_millis(1));
-        arrived += drain(&host, server);
+
+    /// A packet each of so many flows that nobody has, until it is `over`: how many packets
+    /// were sent, and how many arrived.
+    pub fn forged(&self, flows: u32, over: &AtomicBool) -> [u32; 2] {
+        let server = self.server();
+        let (mut sent, mut arrived) = (0, 0);
+        for flow in 0..flows {
+            let [a, b] = [(flow >> 16) as u16, flow as u16];
+            let node = Ipv6Addr::new(0xfd72, 0x7461, self.n, 0x30, 7, 0, a, b);
+            write(
+                &self.mesh,
+                &segment(node, server, true, flow.wrapping_mul(77_777), flow),
+            );
+            sent += 1;
+            arrived += drain(&self.host, server);
+            if flow % 20 == 0 {
+                std::thread::sleep(Duration::from_millis(1));
+                if over.load(Ordering::Relaxed) {
+                    break;
+                }
+            }
+        }
+        std::thread::sleep(Duration::from_millis(500));
+        [sent, arrived + drain(&self.host, server)]
     }
-    arrived
+
+    fn server(&self) -> Ipv6Addr {
+        address(self.n, 0x40, 2)
+    }
+}
+
+fn write(into: &Tun, bytes: &[u8]) {
+    while !into.send(bytes).expect("the interface is up") {
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// How many segments for that address have come out of an interface.
+fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
+    let mut out = [0; 2_048];
+    let mut count = 0;
+    while let Ok(Some(len)) = from.recv(&mut out) {
+        // Both sides have other things to say, too.
+        count += u32::from(len > 60 && out[6] == 6 && out[24..40] == wanted.octets());
+    }
+    count
+}
+
+/// The interfaces of the nodes, as ip6tables has them.
+pub const MESH: &str = "rpt+";
+
+pub fn ip6tables(args: &[&str]) {
+    let done = Command::new(IP6TABLES).args(args).status();
+    assert!(done.is_ok_and(|status| status.success()), "{args:?}");
+}
+
+/// No rules are there.
+pub fn flush() {
+    let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
 }
 
 /// TCP over IPv6 with ten bytes of payload; nobody looks at its checksum.

@@ -1,0 +1,64 @@
+//! A supervisor such as systemd, which is told by datagrams that the service is ready, and
+//! then again and again that its loop turns (sd_notify(3), systemd.service(5) `WatchdogSec=`).
+
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
+use std::time::{Duration, Instant};
+
+/// See the [module](self).
+pub(super) struct Supervisor {
+    /// Where it hears; `None` if there is none.
+    socket: Option<UnixDatagram>,
+    /// How often it wants to hear.
+    every: Option<Duration>,
+    told: Instant,
+}
+
+impl Supervisor {
+    /// Who has started this process, if he wants to hear anything: `NOTIFY_SOCKET` has the
+    /// address, `WATCHDOG_USEC` the longest silence.
+    pub(super) fn of_environment() -> Supervisor {
+        let silence = std::env::var("WATCHDOG_USEC").ok();
+        let silence = silence.and_then(|text| text.parse::<u64>().ok());
+        Supervisor {
+            socket: socket(),
+            // Half of it, as sd_watchdog_enabled(3) recommends.
+            every: silence.map(|us| Duration::from_micros(us / 2)),
+            told: Instant::now(),
+        }
+    }
+
+    /// The queue is taken.
+    pub(super) fn ready(&mut self) {
+        self.tell("READY=1");
+    }
+
+    /// The loop turns.
+    pub(super) fn lives(&mut self) {
+        if self.every.is_some_and(|every| self.told.elapsed() >= every) {
+            self.tell("WATCHDOG=1");
+        }
+    }
+
+    fn tell(&mut self, what: &str) {
+        if let Some(socket) = &self.socket {
+            // Nobody who listens is no reason to end.
+            let _ = socket.send(what.as_bytes());
+        }
+        self.told = Instant::now();
+    }
+}
+
+fn socket() -> Option<UnixDatagram> {
+    let name = std::env::var_os("NOTIFY_SOCKET")?;
+    let address = match name.as_bytes() {
+        // In no file system.
+        [b'@', name @ ..] => SocketAddr::from_abstract_name(name),
+        _ => SocketAddr::from_pathname(&name),
+    };
+    let socket = UnixDatagram::unbound().ok()?;
+    socket.connect_addr(&address.ok()?).ok()?;
+    socket.set_nonblocking(true).ok()?;
+    Some(socket)
+}

@@ -1,0 +1,125 @@
+//! The program under test.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+
+/// A running `redpoll taim`, which has its queue.
+pub struct Daemon {
+    pub child: Child,
+    said: String,
+}
+
+impl Daemon {
+    pub fn command(args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
+        command.arg("taim").args(args);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    pub fn start(args: &[&str]) -> Daemon {
+        Self::spawn(Self::command(args))
+    }
+
+    /// As a real-time process where that is allowed; whether it is one.
+    pub fn start_in_time(args: &[&str]) -> (Daemon, bool) {
+        let chrt = |program: &str| {
+            let mut command = Command::new("chrt");
+            command.args(["-f", "1", program]);
+            command
+        };
+        let is_allowed = chrt("true").status().is_ok_and(|status| status.success());
+        if !is_allowed {
+            return (Self::start(args), false);
+        }
+        let mut command = chrt(env!("CARGO_BIN_EXE_redpoll"));
+        command.arg("taim").args(args);
+        command
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        (Self::spawn(command), true)
+    }
+
+    pub fn spawn(mut command: Command) -> Daemon {
+        let mut child = command.spawn().expect("the program starts");
+        let mut said = String::new();
+        let errors = child.stderr.as_mut().expect("its errors are ours");
+        BufReader::new(errors).read_line(&mut said).unwrap();
+        assert!(said.contains(" is ours"), "{said}");
+        Daemon { child, said }
+    }
+
+    pub fn signal(&self, signal: Signal) {
+        kill(Pid::from_raw(self.child.id() as i32), signal).expect("it still runs");
+    }
+
+    /// What proc(5) has of it: a line of `status`, without its name.
+    pub fn status(&self, name: &str) -> String {
+        let all = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
+        let all = all.expect("it runs");
+        let line = all.lines().find_map(|line| line.strip_prefix(name));
+        line.expect("the kernel tells it").trim().to_owned()
+    }
+
+    /// KiB of memory that it has now.
+    pub fn memory(&self) -> u64 {
+        let text = self.status("VmRSS:");
+        text.trim_end_matches(" kB").parse().expect("a number")
+    }
+
+    pub fn end(mut self, signal: Signal) -> (Option<i32>, String) {
+        self.signal(signal);
+        // It may have more to say than a pipe has room for.
+        let mut text = String::new();
+        let out = self.child.stdout.as_mut().expect("its output is ours");
+        out.read_to_string(&mut text).unwrap();
+        let status = self.child.wait().unwrap();
+        (status.code(), text)
+    }
+
+    /// What Prometheus gets.
+    pub fn metrics(&self) -> String {
+        let at = self.said.split("http://").nth(1).expect("it serves");
+        let at = at.split('/').next().unwrap();
+        let mut stream = TcpStream::connect(at).expect("it listens");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A figure for Prometheus.
+pub fn figure(metrics: &str, name: &str) -> f64 {
+    let line = metrics.lines().find_map(|line| line.strip_prefix(name));
+    line.map_or(0.0, |value| value.trim().parse().expect("a number"))
+}
+
+/// Seconds of processor time that a process has had, in itself and in the kernel.
+pub fn processor_seconds(pid: u32) -> f64 {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).expect("it runs");
+    let fields: Vec<&str> = stat
+        .rsplit(')')
+        .next()
+        .unwrap()
+        .split_whitespace()
+        .collect();
+    // proc(5): utime and stime, the 14th and 15th, in hundredths.
+    let ticks = |at: usize| fields[at].parse::<f64>().unwrap();
+    (ticks(11) + ticks(12)) / 100.0
+}

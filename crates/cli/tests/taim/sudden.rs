@@ -1,0 +1,175 @@
+//! Ends and stops of all kinds, under load: no flow breaks.
+
+use std::os::unix::net::UnixDatagram;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::Signal;
+
+use crate::daemon::{Daemon, figure};
+use crate::net::{Network, Pour};
+use crate::rules;
+
+pub fn killed_under_load() {
+    let network = Network::new(2, [2, 10]);
+    rules("12");
+    let args = ["--queue", "12", "--delay", "0.5", "--min-delay", "0.1"];
+    let mut daemon = Some(Daemon::start(&args));
+    // Forty flows of 256 KiB; each is checked byte by byte, and ends in order.
+    let flows = network.transfers(20, 256 << 10);
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(700));
+        if let Some(daemon) = daemon.take() {
+            let (code, _) = daemon.end(Signal::SIGKILL);
+            assert_eq!(code, None, "it is gone by the signal");
+        }
+        // For a moment nobody has the queue.
+        std::thread::sleep(Duration::from_millis(300));
+        daemon = Some(Daemon::start(&args));
+    }
+    let whole = flows.join().expect("no flow breaks");
+    println!("{whole} flows arrived whole");
+    assert_eq!(whole, 40);
+    if let Some(daemon) = daemon {
+        daemon.end(Signal::SIGKILL);
+    }
+    // The rule stands, and nobody has the queue.
+    let begun = Instant::now();
+    let flows = network.transfers(2, 5_000);
+    assert_eq!(flows.join().expect("no flow breaks"), 4);
+    assert!(
+        begun.elapsed() < Duration::from_secs(2),
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
+/// Waits for something to be so.
+fn until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// Whether somebody has that queue.
+fn is_taken(queue: &str) -> bool {
+    let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
+    let queues = queues.unwrap_or_default();
+    queues
+        .lines()
+        .any(|line| line.split_whitespace().next() == Some(queue))
+}
+
+/// A daemon of which nothing leaves by its turn but the first packet, and flows that wait.
+fn with_waiting(queue: &str, network: &Network) -> (Daemon, std::thread::JoinHandle<usize>) {
+    rules(queue);
+    let args = [
+        "--delay",
+        "60000",
+        "--max-wait",
+        "0",
+        "--metrics",
+        "127.0.0.1:0",
+    ];
+    let daemon = Daemon::start(&[&["--queue", queue], &args[..]].concat());
+    let flows = network.transfers(2, 5_000);
+    let waits = || figure(&daemon.metrics(), "redpoll_taim_waiting_packets ") >= 3.0;
+    until("nothing waits", waits);
+    (daemon, flows)
+}
+
+/// All flows come to their end soon.
+fn end_soon(flows: std::thread::JoinHandle<usize>, count: usize, patience: Duration) {
+    let since = Instant::now();
+    assert_eq!(flows.join().expect("no flow breaks"), count);
+    let took = since.elapsed();
+    println!("{count} flows ended {took:?} later");
+    assert!(took < patience, "{took:?}");
+}
+
+pub fn ctrl_c_sets_free() {
+    let network = Network::new(3, [1, 1]);
+    let (daemon, flows) = with_waiting("13", &network);
+    let (code, _) = daemon.end(Signal::SIGINT);
+    assert_eq!(code, Some(0));
+    end_soon(flows, 4, Duration::from_secs(2));
+    assert!(!is_taken("13"), "the kernel has a queue yet");
+}
+
+pub fn ctrl_z_sets_free() {
+    let network = Network::new(7, [1, 1]);
+    let (daemon, flows) = with_waiting("17", &network);
+    daemon.signal(Signal::SIGTSTP);
+    end_soon(flows, 4, Duration::from_secs(2));
+    until("it is not stopped", || {
+        daemon.status("State:").starts_with('T')
+    });
+    assert!(!is_taken("17"), "the kernel has a queue yet");
+    end_soon(network.transfers(2, 5_000), 4, Duration::from_secs(5));
+    daemon.signal(Signal::SIGCONT);
+    until("it does not go on", || is_taken("17"));
+    let (code, _) = daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+}
+
+/// SIGSTOP cannot be heard of, and so it is with a loop that hangs: what the kernel keeps for
+/// it is lost for the moment, and all others pass.
+pub fn stopped() {
+    let network = Network::new(8, [1, 1]);
+    rules("18");
+    let daemon = Daemon::start(&["--queue", "18", "--margin", "16"]);
+    daemon.signal(Signal::SIGSTOP);
+    until("it is not stopped", || {
+        daemon.status("State:").starts_with('T')
+    });
+    // Sixteen requests for a connection wait, and are sent again.
+    end_soon(network.transfers(20, 5_000), 40, Duration::from_secs(20));
+    daemon.signal(Signal::SIGCONT);
+    let (code, _) = daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+}
+
+pub fn supervised() {
+    let path = std::env::temp_dir().join(format!("redpoll-taim-{}", std::process::id()));
+    let socket = UnixDatagram::bind(&path).expect("a socket");
+    socket
+        .set_read_timeout(Some(Duration::from_secs(20)))
+        .unwrap();
+    let mut command = Daemon::command(&["--queue", "19"]);
+    command
+        .env("NOTIFY_SOCKET", &path)
+        .env("WATCHDOG_USEC", "400000");
+    let daemon = Daemon::spawn(command);
+    let mut text = [0; 64];
+    for wanted in ["READY=1", "WATCHDOG=1", "WATCHDOG=1"] {
+        let len = socket.recv(&mut text).expect("it is told");
+        assert_eq!(&text[..len], wanted.as_bytes());
+    }
+    let (code, _) = daemon.end(Signal::SIGTERM);
+    assert_eq!(code, Some(0));
+    let _ = std::fs::remove_file(path);
+}
+
+pub fn killed_with_thousands() {
+    let network = Network::new(11, [2, 10]);
+    let pour = Pour::new(12);
+    rules("21");
+    let args = ["--queue", "21", "--delay", "0.05", "--min-delay", "0.05"];
+    let mut daemon = Some(Daemon::start(&args));
+    let poured = std::thread::spawn(move || pour.flows(3_000, 60_000));
+    std::thread::sleep(Duration::from_secs(1));
+    let flows = network.transfers(20, 256 << 10);
+    for _ in 0..3 {
+        std::thread::sleep(Duration::from_millis(700));
+        let (code, _) = daemon.take().expect("it runs").end(Signal::SIGKILL);
+        assert_eq!(code, None, "it is gone by the signal");
+        std::thread::sleep(Duration::from_millis(100));
+        daemon = Some(Daemon::start(&args));
+    }
+    assert_eq!(flows.join().expect("no flow breaks"), 40);
+    let arrived = poured.join().expect("they are poured");
+    println!("40 flows arrived whole, and {arrived} of 60000 packets of 3000 others");
+    // What was held is lost, and nobody sends it again here.
+    assert!(arrived > 30_000, "{arrived}");
+}
