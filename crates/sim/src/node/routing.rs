@@ -1,6 +1,6 @@
 //! Nodes that find their routes by RPL.
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use super::{SimNode, table_bytes};
@@ -71,6 +71,9 @@ pub(super) fn begin(
         tunnels: params.tunnels,
         plain_sender_rank: params.plain_sender_rank,
         load_aware: params.load_aware,
+        dao_interval: params.dao_interval.unwrap_or(Duration::ZERO),
+        initial_etx: params.initial_etx,
+        switch_threshold: params.switch_threshold,
         dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)

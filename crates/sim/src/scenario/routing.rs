@@ -41,6 +41,12 @@ pub struct RplParams {
     pub dtsn_each_dio: bool,
     /// Mean time between two probes of a link.
     pub probe_interval: Duration,
+    /// Time after which a node tells of itself again; `None`: twice in a lifetime.
+    pub dao_interval: Option<Duration>,
+    /// ETX of a link over which nothing was sent yet, in 128ths.
+    pub initial_etx: u16,
+    /// By how much a parent of MRHOF must be better than the present one, in 128ths.
+    pub switch_threshold: u16,
     /// Time between two solicitations of a node without a DODAG.
     pub dis_interval: Duration,
     /// Candidate neighbours that a node has room for.

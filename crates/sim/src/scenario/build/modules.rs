@@ -35,11 +35,6 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
         );
         return Err(values.error(KEY, problem));
     }
-    if scenario.mac.duty.is_some() {
-        let problem =
-            "got extended, and mac.access is not csma; allowed: extended with csma, or short";
-        return Err(values.error(KEY, problem));
-    }
     Ok(())
 }
 

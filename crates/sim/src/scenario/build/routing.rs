@@ -10,6 +10,11 @@ use crate::scenario::routing::{Routing, RplParams};
 /// Seconds of a lifetime unit (RFC 6550 §6.7.6).
 const LIFETIME_UNIT_S: u16 = 60;
 
+/// An ETX in 128ths (RFC 6551 §4.3.2).
+fn etx(transmissions: f64) -> u16 {
+    libm::round(transmissions * 128.0) as u16
+}
+
 /// What `routing` and the table `rpl` say.
 pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
     if values.text("routing") != "rpl" {
@@ -55,6 +60,9 @@ pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
         dao_targets: values.small("rpl.dao_targets"),
         dtsn_each_dio: values.flag("rpl.dtsn_each_dio"),
         probe_interval: values.duration("rpl.probe_interval"),
+        dao_interval: values.time("rpl.dao_interval"),
+        initial_etx: etx(values.real("rpl.initial_etx")),
+        switch_threshold: etx(values.real("rpl.switch_threshold")),
         dis_interval: values.duration("rpl.dis_interval"),
         neighbours: values.small("rpl.neighbours"),
         routes: values.count("rpl.routes").map(|count| count as u16),

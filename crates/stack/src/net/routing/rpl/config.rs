@@ -4,6 +4,7 @@ use redpoll_base::{Addr, Duration, Memory};
 use redpoll_wire::rpl::{Configuration, DEFAULT_INSTANCE};
 
 use super::RplNeighbour;
+use super::neighbours::ETX;
 
 /// Targets in one DAO at most: with these it fits into one frame.
 pub(super) const TARGETS_MAX: u8 = 4;
@@ -37,6 +38,11 @@ pub struct RplConfig {
     /// Whether packet information has the sender's rank as it is, as Contiki's has, and not
     /// DAGRank (RFC 6550 §11.2): such routers take each other's for a loop. Off by default.
     pub plain_sender_rank: bool,
+    /// ETX of a link over which nothing was sent yet, in 128ths (RFC 6551 §4.3.2). RFC 6551
+    /// says nothing of it: 2, where TinyRPL has 1.
+    pub initial_etx: u16,
+    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths: 1.5 by default (RFC 6719 §5).
+    pub switch_threshold: u16,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
     /// Mean time in which a first acknowledgement has to come; twice as long with each
@@ -48,6 +54,10 @@ pub struct RplConfig {
     /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
     /// open; 90 s.
     pub probe_interval: Duration,
+    /// A node tells of itself again after this time, and up to a tenth more, as TinyRPL
+    /// does, for which all routers on the way up pay. Zero, the default: twice in a
+    /// lifetime of its route.
+    pub dao_interval: Duration,
     /// Seed of delays and first numbers.
     pub seed: u64,
 }
@@ -105,6 +115,9 @@ impl RplConfig {
             dao_retries: 3,
             dis_interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(90),
+            dao_interval: Duration::ZERO,
+            initial_etx: 2 * ETX,
+            switch_threshold: 3 * ETX / 2,
             tunnels: true,
             load_aware: false,
             dtsn_each_dio: false,

@@ -10,9 +10,6 @@ use crate::net::routing::Peer;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
 pub(super) const ETX: u16 = 128;
-/// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a
-/// parameter of ours.
-const ETX_UNKNOWN: u16 = 2 * ETX;
 /// Samples until an estimate follows slowly.
 const YOUNG: u8 = 4;
 /// Frames in a row that were given up, after which a neighbour counts as gone.
@@ -45,11 +42,11 @@ impl RplNeighbour {
     /// Its bytes in a build without the feature `rpl-extended`.
     pub const SHORT_BYTES: usize = 14;
 
-    fn new(now: Instant, link: Peer) -> Self {
+    fn new(now: Instant, link: Peer, unknown: u16) -> Self {
         RplNeighbour {
             link,
             rank: INFINITE_RANK,
-            etx: ETX_UNKNOWN,
+            etx: unknown,
             version: Sequence::FIRST,
             dtsn: Sequence::FIRST,
             samples: 0,
@@ -101,10 +98,10 @@ impl RplNeighbour {
     }
 
     /// It is to be asked again whether it answers.
-    pub(super) fn forgive(&mut self) {
+    pub(super) fn forgive(&mut self, unknown: u16) {
         self.failures = 0;
         self.samples = 0;
-        self.etx = ETX_UNKNOWN;
+        self.etx = unknown;
         self.full = false;
     }
 }
@@ -123,12 +120,14 @@ fn seconds(now: Instant) -> u16 {
 /// The table of them, in the caller's memory.
 pub(super) struct Candidates<T> {
     table: T,
+    /// The ETX of a link over which nothing was sent yet.
+    unknown: u16,
 }
 
 impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidates<T> {
-    pub(super) fn new(mut table: T) -> Self {
+    pub(super) fn new(mut table: T, unknown: u16) -> Self {
         table.as_mut().fill(None);
-        Candidates { table }
+        Candidates { table, unknown }
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &RplNeighbour> {
@@ -157,6 +156,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         rank: u16,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
+        let unknown = self.unknown;
         let places = self.table.as_mut();
         let known = places
             .iter()
@@ -168,7 +168,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
                 let farther = places.iter().enumerate().filter_map(|(at, place)| {
                     let it = place.filter(|it| Some(it.link) != keep)?;
                     let cost = it.rank.saturating_add(it.etx);
-                    let is_worse = it.is_gone() || cost > rank.saturating_add(ETX_UNKNOWN);
+                    let is_worse = it.is_gone() || cost > rank.saturating_add(unknown);
                     is_worse.then_some((Reverse((cost, at)), at))
                 });
                 least(farther)?
@@ -176,7 +176,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         };
         let place = places.get_mut(at)?;
         if place.is_none_or(|it| it.link != link) {
-            *place = Some(RplNeighbour::new(now, link));
+            *place = Some(RplNeighbour::new(now, link, unknown));
         }
         place.as_mut()
     }
@@ -196,7 +196,7 @@ mod tests {
 
     #[test]
     fn etx_follows_the_attempts() {
-        let mut it = RplNeighbour::new(NOW, peer(1));
+        let mut it = RplNeighbour::new(NOW, peer(1), 2 * ETX);
         assert_eq!((it.etx, it.is_unknown()), (256, true));
         it.on_frame(NOW, 1, true);
         assert_eq!(it.etx, 128);
@@ -209,13 +209,13 @@ mod tests {
             assert_eq!(it.is_gone(), failures == 4);
         }
         assert!(it.etx > 512, "{}", it.etx);
-        it.forgive();
+        it.forgive(2 * ETX);
         assert!(!it.is_gone() && it.is_unknown());
     }
 
     #[test]
     fn a_full_table_keeps_who_is_near_the_root() {
-        let mut table = Candidates::new([None; 2]);
+        let mut table = Candidates::new([None; 2], 2 * ETX);
         for (link, rank) in [(1, 500), (2, 900)] {
             table.admit(NOW, peer(link), rank, None).unwrap().rank = rank;
         }

@@ -18,8 +18,6 @@ pub(super) enum Objective {
 const MAX_LINK_METRIC: u16 = 4 * ETX;
 /// MAX_PATH_COST (RFC 6719 §5): an ETX of 256.
 const MAX_PATH_COST: u32 = 256 * ETX as u32;
-/// PARENT_SWITCH_THRESHOLD (RFC 6719 §5): 1.5 transmissions.
-const PARENT_SWITCH_THRESHOLD: u32 = 3 * ETX as u32 / 2;
 /// MINIMUM_STEP_OF_RANK and MAXIMUM_STEP_OF_RANK (RFC 6552 §6.3).
 const STEP_OF_RANK: (u32, u32) = (1, 9);
 /// What an overloaded neighbour costs more where that is heeded: two transmissions, a
@@ -91,16 +89,12 @@ impl Objective {
     }
 
     /// Whether `other` is so much better than the present parent that it takes its
-    /// place (RFC 6719 §3.2.2 (3), RFC 6552 §4.2.1 (8), (10)).
-    pub(super) fn prefers(self, other: Offer, present: Offer) -> bool {
+    /// place (RFC 6719 §3.2.2 (3), RFC 6552 §4.2.1 (8), (10)): with MRHOF by `threshold`.
+    pub(super) fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool {
+        let better = present.cost.saturating_sub(other.cost);
         match self {
-            Objective::Mrhof => present.cost.saturating_sub(other.cost) >= PARENT_SWITCH_THRESHOLD,
-            Objective::Zero => other.cost < present.cost,
+            Objective::Mrhof => better >= threshold.max(1).into(),
+            Objective::Zero => better > 0,
         }
-    }
-
-    /// How much worse than the parent a neighbour may be that is worth a probe.
-    pub(super) const fn interest(self) -> u32 {
-        PARENT_SWITCH_THRESHOLD
     }
 }

@@ -288,7 +288,7 @@ impl<M: Memory + 'static> Rpl<M> {
         // What was measured long ago, or before everything changed, need not be so still.
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour);
         if is_bad && (self.parent.is_none() || neighbour.unmeasured_s(now) >= GONE_S) {
-            neighbour.forgive();
+            neighbour.forgive(self.config.initial_etx);
         }
         neighbour.dtsn = dio.dtsn;
         self.reconsider(now, table);
@@ -389,6 +389,7 @@ impl<M: Memory + 'static> Rpl<M> {
             true => self.rank.min(self.advertised),
             false => INFINITE_RANK,
         };
+        let threshold = self.config.switch_threshold;
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
@@ -396,7 +397,7 @@ impl<M: Memory + 'static> Rpl<M> {
                 return None;
             }
             let offer = self.offer(dodag, neighbour)?;
-            let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it));
+            let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it, threshold));
             // In storing mode the routes say who else is behind it.
             let is_behind = dodag.is_storing() && table.leads_down_through(now, link);
             (is_better && !is_behind).then_some(((offer, link), (offer, link)))
@@ -492,8 +493,10 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(dodag) = &self.dodag else {
             return;
         };
+        // No worse than the parent by more than what would make it the parent.
         let limit = self.present_offer(dodag).map_or(u32::MAX, |offer| {
-            offer.cost.saturating_add(dodag.objective.interest())
+            let interest = self.config.switch_threshold;
+            offer.cost.saturating_add(interest.into())
         });
         // Whom nothing was sent to first, then whose link was measured longest ago; of
         // several the last one.
