@@ -3,7 +3,14 @@
 use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
 use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case, ours};
 use crate::engine::figure::{Figure, Metric, VERDICT};
+use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
+
+const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server", "%");
+/// What the border router sends to nodes with data are the server's segments.
+const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
+/// Seeds of BLIP's small segments, which are there to be compared with.
+const SEEDS: u64 = 3;
 
 /// The heaviest load.
 pub fn beyond() -> Figure {
@@ -15,7 +22,7 @@ pub fn beyond() -> Figure {
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];
     for (way, udp, tcp) in pairs {
-        let ours = ours(&case(tcp, HEAVY));
+        let ours = ours(&case(tcp, HEAVY)).probe(FROM_SERVER);
         let at = |name: &str| format!("{name}, {way}");
         let least = figure
             .point((at("UDP"), way), THROUGHPUT, &case(udp, HEAVY), throughput)
@@ -44,6 +51,15 @@ pub fn beyond() -> Figure {
             )
             .judged(format!("{way}-fair"));
         if way == "down" {
+            let blip = case(tcp, HEAVY).at_most_seeds(SEEDS).probe(FROM_SERVER);
+            let [_, small] = [("BLIP", &blip), ("beyond", &ours)].map(|(name, case)| {
+                figure
+                    .seen((at(name), way), SMALL, case, |_, seen| seen.small_percent())
+                    .handle()
+            });
+            figure
+                .of("small segments", small)
+                .judged("no-8-byte-segments");
             let segments = figure
                 .point((at("beyond"), way), SEGMENTS, &ours, segments_a_packet)
                 .handle();

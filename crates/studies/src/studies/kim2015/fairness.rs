@@ -1,12 +1,15 @@
 //! Figures 7, 8 and 10: who gets how much, by hop distance.
 
-use super::read::{FLOWS, THROUGHPUT, by_hops, throughput};
+use super::read::{
+    FLOWS, THROUGHPUT, behind_the_fullest, by_hops, etx_to_the_fullest, loss_at_the_fullest,
+    throughput,
+};
 use super::scenes::{
     Building, FULLER, FULLEST, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP,
     case, case_in, line, stock,
 };
 use crate::engine::figure::{Figure, Handle, Metric, VERDICT};
-use crate::engine::run::{mean, numbers};
+use crate::engine::run::{Reading, Run, mean, numbers};
 use crate::vocabulary::read::{JAIN, fairness};
 
 const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
@@ -64,6 +67,44 @@ pub fn figure_8() -> Figure {
     figure
 }
 
+const FULLEST_QUEUE: Metric = Metric::new("lost at the fullest queue", "%");
+const BEHIND: Metric = Metric::new("throughput, behind the fullest queue / others", "");
+const TO_IT: Metric = Metric::new("link ETX of its children", "");
+
+/// What the paper finds behind fig. 10: who is behind a full queue starves, and stays there
+/// because the link to it is good.
+fn mechanism(figure: &mut Figure) {
+    for (traffic, word) in [(UDP_UP, "udp-up"), (TCP_UP, "tcp-up")] {
+        let seven = case_in(Building::SevenHops, traffic, HEAVY);
+        let neck = |load| case_in(Building::Neck, traffic, load);
+        let necks = [HEAVY, FULLEST].map(|load| {
+            let name = format!("{}, one node before all, {load} offered", traffic.name);
+            (name, neck(load), None)
+        });
+        let judged = (traffic.name.to_owned(), seven, Some(word));
+        for (name, case, judged) in [judged].into_iter().chain(necks) {
+            let rows = [
+                (
+                    FULLEST_QUEUE,
+                    loss_at_the_fullest as fn(&Run) -> Reading,
+                    "queue",
+                ),
+                (BEHIND, behind_the_fullest, "starved"),
+                (TO_IT, etx_to_the_fullest, "link"),
+            ];
+            for (metric, read, id) in rows {
+                let row = figure.point((name.as_str(), 7_u32), metric, &case, read);
+                let row = row.handle();
+                if let Some(word) = judged {
+                    figure
+                        .made((VERDICT, word), metric, [row], |[value]| value)
+                        .judged(format!("{word}-{id}"));
+                }
+            }
+        }
+    }
+}
+
 /// Fig. 10.
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Seven hops instead of five")
@@ -104,5 +145,6 @@ pub fn figure_10() -> Figure {
             })
             .judged(id);
     }
+    mechanism(&mut figure);
     figure
 }

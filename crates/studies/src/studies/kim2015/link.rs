@@ -6,6 +6,8 @@ use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::engine::run::{Reading, Run};
 
 const LOAD: &str = "packets a minute and node";
+const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
+const DAOS: Metric = Metric::new("DAOs sent", "per node and hour");
 const CHANGES: Metric = Metric::new("changes of parent", "per node and hour");
 
 /// Hours of a run.
@@ -67,31 +69,52 @@ pub fn figure_4b() -> Figure {
     figure
 }
 
-fn changes(run: &Run) -> Reading {
+/// A count of each node, by the hour.
+fn by_the_hour(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?.len() as f64;
-    Ok(run.node_sum("node", "/parent_changes")? / nodes / HOURS)
+    Ok(run.node_sum("node", pointer)? / nodes / HOURS)
 }
 
-/// Fig. 9b.
+/// Fig. 9.
 pub fn figure_9() -> Figure {
-    let mut figure = Figure::new("9", "Changes of parent").x_label(LOAD).about(
-        "The runs of figure 4a: how often a node changes its preferred parent, the forming of \
-         the mesh included.",
-    );
-    let lines = Traffic::ALL.map(|traffic| line(&mut figure, CHANGES, traffic, changes));
-    let of = |wanted: [Traffic; 2]| {
-        let pairs = Traffic::ALL.into_iter().zip(&lines);
-        let lines = pairs.filter(move |(traffic, _)| wanted.contains(traffic));
-        lines.flat_map(|(_, line)| line.some([LIGHT, HEAVY]))
-    };
-    let all: Vec<_> = of([TCP_UP, TCP_DOWN])
-        .chain(of([UDP_UP, UDP_DOWN]))
-        .collect();
-    figure
-        .verdict_of_all("TCP less UDP, either way", &all, |all| {
-            let (tcp, udp) = all.split_at(all.len() / 2);
-            (tcp.iter().sum::<f64>() - udp.iter().sum::<f64>()).abs() / tcp.len() as f64
-        })
-        .judged("parent-changes");
+    let mut figure = Figure::new("9", "RPL's messages and changes of parent")
+        .x_label(LOAD)
+        .about(
+            "The runs of figure 4a: how many DIOs and DAOs a node sends, those of others that \
+             it passes on included, and how often it changes its preferred parent, the forming \
+             of the mesh included.",
+        );
+    for (metric, pointer, what, id) in [
+        (DIOS, "/rpl/sent/dio", "DIOs, TCP / UDP", "dio"),
+        (DAOS, "/rpl/sent/dao", "DAOs, TCP / UDP", "dao"),
+        (
+            CHANGES,
+            "/parent_changes",
+            "TCP less UDP, either way",
+            "parent-changes",
+        ),
+    ] {
+        let read = move |run: &Run| by_the_hour(run, pointer);
+        let lines = Traffic::ALL.map(|traffic| line(&mut figure, metric, traffic, read));
+        let of = |wanted: [Traffic; 2]| {
+            let pairs = Traffic::ALL.into_iter().zip(&lines);
+            let lines = pairs.filter(move |(traffic, _)| wanted.contains(traffic));
+            lines.flat_map(|(_, line)| line.some([LIGHT, HEAVY]))
+        };
+        let all: Vec<_> = of([TCP_UP, TCP_DOWN])
+            .chain(of([UDP_UP, UDP_DOWN]))
+            .collect();
+        figure
+            .verdict_of_all(what, &all, move |all| {
+                let (tcp, udp) = all.split_at(all.len() / 2);
+                let count = tcp.len() as f64;
+                let [tcp, udp] = [tcp, udp].map(|them| them.iter().sum::<f64>() / count);
+                match metric == CHANGES {
+                    true => (tcp - udp).abs(),
+                    false => tcp / udp,
+                }
+            })
+            .judged(id);
+    }
     figure
 }

@@ -11,6 +11,7 @@ mod load;
 mod measured;
 mod read;
 mod scenes;
+mod sources;
 mod sweep;
 mod throughput;
 mod udp;
@@ -80,5 +81,6 @@ fn figures() -> Vec<Figure> {
         sweep::figure_11(),
         beyond::beyond(),
         load::by_load(),
+        sources::sources(),
     ]
 }

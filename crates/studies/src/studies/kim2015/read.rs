@@ -48,12 +48,76 @@ pub fn link_etx(run: &Run) -> Reading {
 pub fn queue_loss(run: &Run) -> Reading {
     let made = run.flow_sum(FLOWS, "/readings/made")?;
     let nodes = run.nodes("node")?;
-    let full = |node: &&Value| {
-        let drops = node.pointer("/drops/lowpan.no_slot");
-        drops.and_then(Value::as_f64).unwrap_or(0.0)
-    };
-    let lost: f64 = nodes.iter().skip(1).map(full).sum();
+    let lost: f64 = nodes.iter().skip(1).map(|node| dropped(node)).sum();
     Ok(100.0 * lost / made)
+}
+
+/// Packets that a node dropped because its queue was full.
+fn dropped(node: &Value) -> f64 {
+    let drops = node.pointer("/drops/lowpan.no_slot");
+    drops.and_then(Value::as_f64).unwrap_or(0.0)
+}
+
+fn name_of(node: &Value) -> Option<&str> {
+    node.pointer("/name").and_then(Value::as_str)
+}
+
+fn parent_of(node: &Value) -> Option<&str> {
+    node.pointer("/rpl/parent").and_then(Value::as_str)
+}
+
+/// The node that drops most packets because its queue is full, the border router left out.
+fn fullest(run: &Run) -> Result<&Value, Gap> {
+    let nodes = run.nodes("node")?.into_iter().skip(1);
+    let fullest = nodes.max_by(|a, b| dropped(a).total_cmp(&dropped(b)));
+    fullest.filter(|it| dropped(it) > 0.0).ok_or(Gap::Nothing)
+}
+
+/// Packets that the node with the fullest queue dropped, of all that were made.
+pub fn loss_at_the_fullest(run: &Run) -> Reading {
+    let made = run.flow_sum(FLOWS, "/readings/made")?;
+    match fullest(run) {
+        Ok(node) => Ok(100.0 * dropped(node) / made),
+        Err(Gap::Nothing) => Ok(0.0),
+        Err(gap) => Err(gap),
+    }
+}
+
+/// What arrives of nodes behind the one with the fullest queue, over what arrives of all
+/// others, on average over each.
+pub fn behind_the_fullest(run: &Run) -> Reading {
+    let router = name_of(fullest(run)?);
+    let nodes = run.nodes("node")?;
+    let find = |name: &str| nodes.iter().find(|node| name_of(node) == Some(name));
+    let is_behind = |name: &str| {
+        let up = std::iter::successors(find(name), |node| parent_of(node).and_then(find));
+        // No way is longer, not even one in a circle.
+        up.skip(1).take(nodes.len()).any(|it| name_of(it) == router)
+    };
+    let (mut behind, mut others) = (Vec::new(), Vec::new());
+    for flow in run.flows(FLOWS)? {
+        let Some(name) = node_of(flow) else { continue };
+        let arrived = flow.pointer("/readings/delivered").and_then(Value::as_f64);
+        match is_behind(name) {
+            true => behind.extend(arrived),
+            false => others.extend(arrived),
+        }
+    }
+    Ok(mean(&behind)? / mean(&others)?)
+}
+
+/// Transmissions of frames for each that was sent anew, of the children of the node with
+/// the fullest queue.
+pub fn etx_to_the_fullest(run: &Run) -> Reading {
+    let router = name_of(fullest(run)?);
+    let nodes = run.nodes("node")?.into_iter();
+    let children: Vec<&Value> = nodes.filter(|it| parent_of(it) == router).collect();
+    let sum = |what: &str| Ok(numbers(&children, what)?.iter().sum::<f64>());
+    let (frames, again) = (sum("/frames_sent")?, sum("/frame_retries")?);
+    match frames > again {
+        true => Ok(frames / (frames - again)),
+        false => Err(Gap::Nothing),
+    }
 }
 
 /// Packets that did not arrive, of those that were made.
@@ -104,9 +168,7 @@ fn node_of(flow: &Value) -> Option<&str> {
 pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?;
     let hops = |name: &str| {
-        let node = nodes
-            .iter()
-            .find(|node| node.pointer("/name").and_then(Value::as_str) == Some(name))?;
+        let node = nodes.iter().find(|node| name_of(node) == Some(name))?;
         node.pointer("/hops")?.as_f64()
     };
     let mut pairs = Vec::new();

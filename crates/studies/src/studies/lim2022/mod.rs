@@ -9,6 +9,7 @@ mod goodput;
 mod hidden;
 mod retransmissions;
 mod scenes;
+mod sources;
 
 use crate::engine::figure::Figure;
 use crate::engine::study::{Hue, Study};
@@ -62,5 +63,6 @@ fn figures() -> Vec<Figure> {
     figures.extend(scenes::LOADS.map(|load| retransmissions::figure_3(&load)));
     figures.extend(scenes::LOADS.map(|load| fairness::figure_4(&load)));
     figures.push(beyond::beyond());
+    figures.push(sources::sources());
     figures
 }

@@ -118,7 +118,8 @@ impl Mac {
     /// All of them.
     pub const ALL: [Mac; 3] = [Mac::NullRdc, Mac::ContikiMac(8), Mac::ContikiMac(16)];
 
-    fn name(self) -> String {
+    /// Its name in series.
+    pub fn name(self) -> String {
         match self {
             Mac::NullRdc => "NullRDC".to_owned(),
             Mac::ContikiMac(hz) => format!("{hz} Hz"),
@@ -179,20 +180,56 @@ pub const OTHER_TIMER: &str = "the paper does not say which timer its figures ar
 /// Those that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
-/// Ten minutes of the grid.
+/// Something of Contiki's that the scenes first did without.
+pub struct Source {
+    /// Its name in series.
+    pub name: &'static str,
+    keys: &'static [(&'static str, &'static str)],
+}
+
+/// Contiki 3.0 where [`GRID`] has something else, each by itself in figure `sources`.
+pub const SOURCES: [Source; 3] = [
+    Source {
+        name: "addresses of 8 bytes",
+        keys: &[("mac.addresses", "extended")],
+    },
+    // What is added is put into the packet itself.
+    Source {
+        name: "no outer headers",
+        keys: &[("rpl.tunnels", "false")],
+    },
+    Source {
+        name: "a hysteresis of 0.5",
+        keys: &[("rpl.switch_threshold", "0.5")],
+    },
+];
+
+/// Those of them that the scenes have.
+const TAKEN: &[Source] = &[];
+
+/// Ten minutes of the grid, with what is [`TAKEN`].
 pub fn case(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
+    case_by(TAKEN, tcp, mac, load, range_m)
+}
+
+/// Ten minutes of the grid, with these sources alone.
+pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     let scene = Scene {
         name: "grid-4x4".into(),
         text: GRID.to_owned(),
     };
     let carrier_m = CARRIER_SENSE * f64::from(range_m);
     let interval_ms = 60_000 / load.a_minute;
-    mac.of(Case::new(scene))
+    let first = mac
+        .of(Case::new(scene))
         .set("medium.transmission_range", format!("{range_m} m"))
         .set("medium.carrier_sense_range", format!("{carrier_m:.1} m"))
         .set("tcp.transport", tcp.transport)
         .set("border.host_transport", "linux")
-        .set("apps.readings.interval", format!("{interval_ms} ms"))
+        .set("apps.readings.interval", format!("{interval_ms} ms"));
+    sources
+        .iter()
+        .fold(first, |case, source| case.with(source.keys))
 }
 
 /// A line over all ranges for a TCP over a MAC.

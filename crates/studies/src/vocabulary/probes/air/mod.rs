@@ -4,6 +4,7 @@
 mod exchange;
 mod frame;
 mod headers;
+mod pieces;
 mod segments;
 
 use std::cell::RefCell;
@@ -18,6 +19,7 @@ use crate::engine::probe::Look;
 
 pub use exchange::{Course, Exchange};
 pub use headers::{Bytes, HeaderBytes, Headers, Range};
+pub use pieces::Pieces;
 pub use segments::{Seen, Segments};
 
 /// Sees each frame of a run, and says in the end what it found.

@@ -1,0 +1,43 @@
+//! What each of TinyOS's own values does, which the scenes first did without.
+
+use std::slice;
+
+use super::read::{
+    FLOWS, LINK_ETX, LOSS, QUEUE_LOSS, THROUGHPUT, link_etx, loss, queue_loss, throughput,
+};
+use super::scenes::{SOURCES, Traffic, case_by};
+use crate::engine::case::Case;
+use crate::engine::figure::Figure;
+use crate::vocabulary::read::{JAIN, fairness};
+
+/// Seeds: each source shows with few, and all of them are in the other figures.
+const SEEDS: u64 = 3;
+
+/// The heaviest load with none of them, with each, and with all.
+pub fn sources() -> Figure {
+    let mut figure = Figure::new("sources", "TinyOS's own values")
+        .x_label("traffic")
+        .about(
+            "60 packets a minute over five hops: the scenes as they first were, with one of \
+             TinyOS's values at a time, and with all of them.",
+        )
+        .aside();
+    for traffic in Traffic::ALL {
+        let single = SOURCES.iter().map(|it| (it.name, slice::from_ref(it)));
+        let first = [("as first", &SOURCES[..0])];
+        let all = [("all of them", &SOURCES[..])];
+        for (name, sources) in first.into_iter().chain(single).chain(all) {
+            let case = case_by(sources, traffic).at_most_seeds(SEEDS);
+            rows(&mut figure, (name, traffic.name), &case);
+        }
+    }
+    figure
+}
+
+fn rows(figure: &mut Figure, at: (&'static str, &'static str), case: &Case) {
+    figure.point(at, THROUGHPUT, case, throughput);
+    figure.point(at, JAIN, case, |run| fairness(run, FLOWS));
+    figure.point(at, LINK_ETX, case, link_etx);
+    figure.point(at, QUEUE_LOSS, case, queue_loss);
+    figure.point(at, LOSS, case, loss);
+}

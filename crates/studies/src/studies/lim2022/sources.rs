@@ -1,0 +1,35 @@
+//! What each of Contiki's own values does, which the scenes first did without.
+
+use std::slice;
+
+use super::scenes::{LOADS, Mac, SOURCES, UIP, case_by, segments};
+use crate::engine::figure::{Figure, Metric};
+
+const GOODPUT: Metric = Metric::new("total goodput", "segments");
+/// Seeds: each source shows with few, and all of them are in the other figures.
+const SEEDS: u64 = 3;
+
+/// The heaviest load with none of them, with each, and with all.
+pub fn sources() -> Figure {
+    let mut figure = Figure::new("sources", "Contiki's own values")
+        .x_label("transmission range in m")
+        .about(
+            "20 segments a minute: the scenes as they first were, with one of Contiki 3.0's \
+             values at a time, and with all of them.",
+        )
+        .aside();
+    for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {
+        let single = SOURCES.iter().map(|it| (it.name, slice::from_ref(it)));
+        let first = [("as first", &SOURCES[..0])];
+        let all = [("all of them", &SOURCES[..])];
+        for (name, sources) in first.into_iter().chain(single).chain(all) {
+            let cases = [50, 100].map(|range_m| {
+                let case = case_by(sources, UIP, mac, LOADS[2], range_m);
+                (range_m, case.at_most_seeds(SEEDS))
+            });
+            let series = format!("{}, {name}", mac.name());
+            figure.line(&series, GOODPUT, cases, segments);
+        }
+    }
+    figure
+}

@@ -1,0 +1,84 @@
+//! How long the segments are that a node sends, its own and those that it passes on.
+
+use redpoll_sim::trace::TracedFrame;
+use redpoll_sim::world::World;
+use redpoll_wire::sixlowpan::Contexts;
+use serde::{Deserialize, Serialize};
+
+use super::frame::{mac, parts};
+use super::{Sight, watch};
+use crate::engine::probe::{Look, Probe};
+use crate::engine::run::{Gap, Reading};
+
+/// Segments with data that leave a node over the air. Repetitions of a frame by the link
+/// do not count.
+#[derive(Clone, Copy, Debug)]
+pub struct Pieces {
+    /// Index of the node.
+    pub from: usize,
+    /// Up to so many bytes of data make a segment a small one.
+    pub small: usize,
+}
+
+/// How many there were.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub struct Counted {
+    /// With data.
+    pub data: u32,
+    /// Small ones among them.
+    pub small: u32,
+}
+
+impl Counted {
+    /// Small ones, of each hundred.
+    pub fn small_percent(&self) -> Reading {
+        match self.data {
+            0 => Err(Gap::Nothing),
+            data => Ok(100.0 * f64::from(self.small) / f64::from(data)),
+        }
+    }
+}
+
+struct Count {
+    of: Pieces,
+    /// The sequence number of the last frame.
+    dsn: Option<u8>,
+    counted: Counted,
+}
+
+impl Probe for Pieces {
+    type Found = Counted;
+
+    fn begin(&self, world: &mut World) -> Box<dyn Look<Counted>> {
+        let count = Count {
+            of: *self,
+            dsn: None,
+            counted: Counted::default(),
+        };
+        watch(world, count)
+    }
+}
+
+impl Sight for Count {
+    type Found = Counted;
+
+    fn frame(&mut self, frame: &TracedFrame<'_>, contexts: &Contexts) {
+        if frame.from != self.of.from {
+            return;
+        }
+        let dsn = mac(frame.mpdu).map(|(header, _)| header.dsn);
+        if std::mem::replace(&mut self.dsn, dsn) == dsn {
+            return;
+        }
+        let tcp = parts(frame.mpdu, contexts).and_then(|parts| parts.tcp);
+        let Some(tcp) = tcp.filter(|tcp| tcp.payload > 0) else {
+            return;
+        };
+        self.counted.data += 1;
+        self.counted.small += u32::from(tcp.payload <= self.of.small);
+    }
+
+    fn found(&self) -> Counted {
+        self.counted
+    }
+}
