@@ -1,6 +1,6 @@
 //! Figure 4: how alike the nodes fare.
 
-use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, line, verdict};
+use super::scenes::{Load, OTHER_TIMER, TIMERS, lines, verdict};
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -14,10 +14,10 @@ pub fn figure_4(load: &Load) -> Figure {
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")
         .about("The runs of figure 2: Jain's index of what the server received of each node.");
-    for tcp in TIMERS {
-        let jain = |run: &_| fairness(run, "readings");
-        let [null, slow, fast] =
-            Mac::ALL.map(|mac| line(&mut figure, JAIN, (tcp, mac), *load, jain));
+    let lines = lines(&mut figure, JAIN, *load, |run| fairness(run, "readings"));
+    let [uip, lim] = &lines;
+    for (tcp, [null, slow, fast], others) in [(TIMERS[0], uip, lim), (TIMERS[1], lim, uip)] {
+        let [other_null, other_slow, _] = others;
         let word = tcp.word;
         verdict(
             &mut figure,
@@ -26,7 +26,8 @@ pub fn figure_4(load: &Load) -> Figure {
             &null.all(),
             |all| all.iter().copied().fold(f64::INFINITY, f64::min),
         )
-        .judged(format!("{word}-nullrdc-fair"));
+        .judged(format!("{word}-nullrdc-fair"))
+        .cause(OTHER_TIMER, &other_null.all());
         verdict(
             &mut figure,
             tcp.name,
@@ -35,7 +36,7 @@ pub fn figure_4(load: &Load) -> Figure {
             |all| all[0] - all[1],
         )
         .judged(format!("{word}-8hz-falls"))
-        .cause(OTHER_TIMER, &[slow.at(50), slow.at(100)]);
+        .cause(OTHER_TIMER, &[other_slow.at(50), other_slow.at(100)]);
         let mean_difference = |all: &[f64]| {
             let (more, less) = all.split_at(all.len() / 2);
             (more.iter().sum::<f64>() - less.iter().sum::<f64>()) / more.len() as f64

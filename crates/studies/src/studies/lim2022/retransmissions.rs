@@ -1,6 +1,6 @@
 //! Figure 3: segments sent again for each that was received.
 
-use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, line, segments, verdict};
+use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, lines, segments, verdict};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{Cause, retransmissions};
@@ -25,10 +25,12 @@ pub fn figure_3(load: &Load) -> Figure {
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")
         .about("The runs of figure 2: segments sent again, of each that the server received.");
-    for tcp in TIMERS {
-        let [null, slow, fast] =
-            Mac::ALL.map(|mac| line(&mut figure, RATIO, (tcp, mac), *load, ratio));
-        for (mac, line) in Mac::ALL.into_iter().zip([&null, &slow, &fast]) {
+    let lines = lines(&mut figure, RATIO, *load, ratio);
+    let [uip, lim] = &lines;
+    for (tcp, mine, others) in [(TIMERS[0], uip, lim), (TIMERS[1], lim, uip)] {
+        let [null, _, fast] = mine;
+        let [_, _, other_fast] = others;
+        for (mac, line) in Mac::ALL.into_iter().zip(mine) {
             let what = match mac {
                 Mac::NullRdc => "NullRDC, at 50 m less at 100 m",
                 Mac::ContikiMac(8) => "8 Hz, at 50 m less at 100 m",
@@ -55,7 +57,10 @@ pub fn figure_3(load: &Load) -> Figure {
             },
         )
         .judged(format!("{}-16hz-near-nullrdc", tcp.word))
-        .cause(OTHER_TIMER, &[fast.at(50), fast.at(80), fast.at(90)]);
+        .cause(
+            OTHER_TIMER,
+            &[other_fast.at(50), other_fast.at(80), other_fast.at(90)],
+        );
     }
     figure
 }

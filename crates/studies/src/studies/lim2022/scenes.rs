@@ -247,7 +247,7 @@ pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32)
 }
 
 /// A line over all ranges for a TCP over a MAC.
-pub fn line(
+fn line(
     figure: &mut Figure,
     metric: Metric,
     (tcp, mac): (Tcp, Mac),
@@ -257,6 +257,16 @@ pub fn line(
     let series = format!("{}, {}", tcp.name, mac.name());
     let cases = RANGES.map(|range_m| (range_m, case(tcp, mac, load, range_m)));
     figure.line(&series, metric, cases, read)
+}
+
+/// Lines over all ranges of both timers, in the order of [`TIMERS`], for each MAC.
+pub fn lines(
+    figure: &mut Figure,
+    metric: Metric,
+    load: Load,
+    read: impl Fn(&Run) -> Reading + Clone + 'static,
+) -> [[Line; 3]; 2] {
+    TIMERS.map(|tcp| Mac::ALL.map(|mac| line(figure, metric, (tcp, mac), load, read.clone())))
 }
 
 /// Segments that the server received.
