@@ -194,14 +194,11 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         dao_retries: any(1),
         dis_interval: span(),
         probe_interval: span(),
-        dao_interval: span(),
         tunnels: any(true),
         load_aware: any(true),
         dtsn_each_dio: any(false),
         dao_targets: any(1),
         plain_sender_rank: any(false),
-        initial_etx: any(256),
-        switch_threshold: any(192),
         seed: any(1),
     };
     node.route_by_rpl(now(), config, memory);

@@ -96,10 +96,14 @@ pub const SOURCES: [Source; 5] = [
             ("rpl.dao_delay", "250 ms"),
         ],
     },
-    // PppRouter at 115,200 Bd. The paper names it, and not the rate.
+    // PppRouter at 115,200 Bd. The paper names it, and not the rate. No source says how long
+    // the mote has to do with a packet.
     Source {
         name: "a serial line",
-        keys: &[("border.serial_rate", "115200")],
+        keys: &[
+            ("border.serial_rate", "115200"),
+            ("border.serial_turn", "0 ms"),
+        ],
     },
     // Linux's packets go down as they are; here with 8 bytes instead of 48.
     Source {
@@ -116,6 +120,19 @@ pub const SOURCES: [Source; 5] = [
         ],
     },
 ];
+
+/// The serial line with the assumption of other scenes, 5 ms that the mote has to do with each
+/// packet, within which the next one is lost. It was in the first run of all sources: of UDP
+/// downstream 37 % were lost, half of the nodes lost all, and others none, for packets that
+/// come at the same moment of each second meet the same fate. The paper has the losses of all
+/// nodes alike, and at a queue.
+pub const SLOW_SERIAL: Source = Source {
+    name: "a serial line, 5 ms a packet",
+    keys: &[
+        ("border.serial_rate", "115200"),
+        ("border.serial_turn", "5 ms"),
+    ],
+};
 
 /// Those of them that the scenes have: where the paper is silent its release of TinyOS counts,
 /// whatever the rows become by it.

@@ -5,7 +5,7 @@ use std::slice;
 use super::read::{
     FLOWS, LINK_ETX, LOSS, QUEUE_LOSS, THROUGHPUT, link_etx, loss, queue_loss, throughput,
 };
-use super::scenes::{SOURCES, Traffic, case_by};
+use super::scenes::{SLOW_SERIAL, SOURCES, Traffic, case_by};
 use crate::engine::case::Case;
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
@@ -19,11 +19,13 @@ pub fn sources() -> Figure {
         .x_label("traffic")
         .about(
             "60 packets a minute over five hops: the scenes as they first were, with one of \
-             TinyOS's values at a time, and with all of them.",
+             TinyOS's values at a time, and with all of them; and a serial line whose mote has 5 ms \
+             to do with a packet, which no source has.",
         )
         .aside();
     for traffic in Traffic::ALL {
-        let single = SOURCES.iter().map(|it| (it.name, slice::from_ref(it)));
+        let singles = SOURCES.iter().chain([&SLOW_SERIAL]);
+        let single = singles.map(|it| (it.name, slice::from_ref(it)));
         let first = [("as first", &SOURCES[..0])];
         let all = [("all of them", &SOURCES[..])];
         for (name, sources) in first.into_iter().chain(single).chain(all) {

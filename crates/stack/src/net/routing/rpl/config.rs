@@ -9,6 +9,12 @@ use super::neighbours::ETX;
 /// Targets in one DAO at most: with these it fits into one frame.
 pub(super) const TARGETS_MAX: u8 = 4;
 
+/// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a parameter
+/// of ours.
+pub(super) const INITIAL_ETX: u16 = 2 * ETX;
+/// PARENT_SWITCH_THRESHOLD (RFC 6719 §5): 1.5 transmissions.
+const SWITCH_THRESHOLD: u16 = 3 * ETX / 2;
+
 /// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
 /// from the root.
 #[derive(Clone, Debug)]
@@ -40,8 +46,10 @@ pub struct RplConfig {
     pub plain_sender_rank: bool,
     /// ETX of a link over which nothing was sent yet, in 128ths (RFC 6551 §4.3.2). RFC 6551
     /// says nothing of it: 2, where TinyRPL has 1.
+    #[cfg(feature = "rpl-options")]
     pub initial_etx: u16,
     /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths: 1.5 by default (RFC 6719 §5).
+    #[cfg(feature = "rpl-options")]
     pub switch_threshold: u16,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
@@ -57,6 +65,7 @@ pub struct RplConfig {
     /// A node tells of itself again after this time, and up to a tenth more, as TinyRPL
     /// does, for which all routers on the way up pay. Zero, the default: twice in a
     /// lifetime of its route.
+    #[cfg(feature = "rpl-options")]
     pub dao_interval: Duration,
     /// Seed of delays and first numbers.
     pub seed: u64,
@@ -115,15 +124,42 @@ impl RplConfig {
             dao_retries: 3,
             dis_interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(90),
+            #[cfg(feature = "rpl-options")]
             dao_interval: Duration::ZERO,
-            initial_etx: 2 * ETX,
-            switch_threshold: 3 * ETX / 2,
+            #[cfg(feature = "rpl-options")]
+            initial_etx: INITIAL_ETX,
+            #[cfg(feature = "rpl-options")]
+            switch_threshold: SWITCH_THRESHOLD,
             tunnels: true,
             load_aware: false,
             dtsn_each_dio: false,
             plain_sender_rank: false,
             seed,
         }
+    }
+}
+
+/// What only the feature `rpl-options` lets a node be told.
+impl RplConfig {
+    pub(super) const fn dao_interval(&self) -> Duration {
+        #[cfg(feature = "rpl-options")]
+        return self.dao_interval;
+        #[cfg(not(feature = "rpl-options"))]
+        Duration::ZERO
+    }
+
+    pub(super) const fn initial_etx(&self) -> u16 {
+        #[cfg(feature = "rpl-options")]
+        return self.initial_etx;
+        #[cfg(not(feature = "rpl-options"))]
+        INITIAL_ETX
+    }
+
+    pub(super) const fn switch_threshold(&self) -> u16 {
+        #[cfg(feature = "rpl-options")]
+        return self.switch_threshold;
+        #[cfg(not(feature = "rpl-options"))]
+        SWITCH_THRESHOLD
     }
 }
 

@@ -5,7 +5,7 @@
 //! parent is. A target that finds no room in a full table is refused, and its sender
 //! looks for another parent: what is there stays until it ends.
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng, divide, divide_long};
+use redpoll_base::{Addr, Duration, Instant, Memory, Rng, divide};
 use redpoll_wire::rpl::{Dao, DaoAck, RplOption, Sequence, TargetOption, Transit, status};
 
 use super::config::count;
@@ -261,11 +261,10 @@ impl<M: Memory + 'static> Rpl<M> {
         count(&mut self.counters.daos_sent);
         self.daos.due = more.then_some(now);
         if has_own {
-            let interval = self.config.dao_interval;
+            let interval = self.config.dao_interval();
             self.daos.refresh_at = match interval > Duration::ZERO {
                 true => {
-                    let tenth = divide_long(interval.as_micros(), 10);
-                    let more = self.rng.below_u64(tenth.into());
+                    let more = self.rng.below_u64(interval.divided_by(10).as_micros());
                     Some(now + interval + Duration::from_micros(more))
                 }
                 // Twice in a lifetime, so that one may be lost.

@@ -141,7 +141,7 @@ impl<M: Memory + 'static> Rpl<M> {
         #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
             own,
-            candidates: Candidates::new(memory.neighbours, config.initial_etx),
+            candidates: Candidates::new(memory.neighbours, config.initial_etx()),
             dodag: None,
             rank: INFINITE_RANK,
             lowest: INFINITE_RANK,

@@ -6,6 +6,8 @@ use core::cmp::Reverse;
 use redpoll_base::{Instant, divide_long, least};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
+#[cfg(not(feature = "rpl-options"))]
+use super::config::INITIAL_ETX;
 use crate::net::routing::Peer;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
@@ -121,13 +123,18 @@ fn seconds(now: Instant) -> u16 {
 pub(super) struct Candidates<T> {
     table: T,
     /// The ETX of a link over which nothing was sent yet.
+    #[cfg(feature = "rpl-options")]
     unknown: u16,
 }
 
 impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidates<T> {
-    pub(super) fn new(mut table: T, unknown: u16) -> Self {
+    pub(super) fn new(mut table: T, _unknown: u16) -> Self {
         table.as_mut().fill(None);
-        Candidates { table, unknown }
+        Candidates {
+            table,
+            #[cfg(feature = "rpl-options")]
+            unknown: _unknown,
+        }
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &RplNeighbour> {
@@ -156,7 +163,10 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         rank: u16,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
+        #[cfg(feature = "rpl-options")]
         let unknown = self.unknown;
+        #[cfg(not(feature = "rpl-options"))]
+        let unknown = INITIAL_ETX;
         let places = self.table.as_mut();
         let known = places
             .iter()

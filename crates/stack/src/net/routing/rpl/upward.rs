@@ -288,7 +288,7 @@ impl<M: Memory + 'static> Rpl<M> {
         // What was measured long ago, or before everything changed, need not be so still.
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour);
         if is_bad && (self.parent.is_none() || neighbour.unmeasured_s(now) >= GONE_S) {
-            neighbour.forgive(self.config.initial_etx);
+            neighbour.forgive(self.config.initial_etx());
         }
         neighbour.dtsn = dio.dtsn;
         self.reconsider(now, table);
@@ -389,7 +389,7 @@ impl<M: Memory + 'static> Rpl<M> {
             true => self.rank.min(self.advertised),
             false => INFINITE_RANK,
         };
-        let threshold = self.config.switch_threshold;
+        let threshold = self.config.switch_threshold();
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
@@ -495,7 +495,7 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         // No worse than the parent by more than what would make it the parent.
         let limit = self.present_offer(dodag).map_or(u32::MAX, |offer| {
-            let interest = self.config.switch_threshold;
+            let interest = self.config.switch_threshold();
             offer.cost.saturating_add(interest.into())
         });
         // Whom nothing was sent to first, then whose link was measured longest ago; of
