@@ -308,9 +308,9 @@ fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
         )
         .judged("coap-less-tcp-21")
         .cause(
-            "as in the paper TCP repeats less than CoAP, but hardly more readings find no place in \
-             its queue for it, and CoAP gives messages up besides; with less room behind its queue, \
-             a window of two segments, TCP loses more than CoAP",
+            "as in the paper TCP repeats less than CoAP, but more readings find no place in CoAP's \
+             queue than in TCP's, and CoAP gives messages up besides; other queues change how \
+             much is lost, and not who is ahead",
             &[
                 &[
                     of.tcp.reliability.at(21),
