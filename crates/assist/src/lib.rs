@@ -3,6 +3,8 @@
 //!
 //! - [`cache`]: at any router, keeps copies of segments, sends them again from there, and
 //!   acknowledges what has been acknowledged;
+//! - [`spare`]: at a border router, stands in for the small window of a node with one segment
+//!   at a time;
 //! - [`taim`]: at a border router, spaces out and re-orders the packets of
 //!   different connections so that these get equal shares.
 //!
@@ -23,4 +25,5 @@
 #![warn(missing_docs)]
 
 pub mod cache;
+pub mod spare;
 pub mod taim;

@@ -50,6 +50,9 @@ pub struct Report {
     /// What fair queueing has done there; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fair_queue: Option<FairQueueFigures>,
+    /// What standing in for small windows has done there; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spare: Option<SpareFigures>,
     /// All nodes, in the order of the scenario.
     pub nodes: Vec<NodeFigures>,
     /// All interferers, in the order of the scenario.
@@ -253,6 +256,43 @@ impl FairQueueFigures {
             dropped: counters.dropped,
             marked: counters.marked,
             waiting: waiting as u64,
+        }
+    }
+}
+
+/// A border router that stands in for the small windows of nodes.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct SpareFigures {
+    /// Connections spared.
+    pub flows: u64,
+    /// Of those, how many went for others, or ended for what is not understood.
+    pub given_up: u64,
+    /// Segments with data that came from the host for them.
+    pub segments: u64,
+    /// Pieces that went on into the mesh.
+    pub pieces: u64,
+    /// Segments from the mesh that went on in halves.
+    pub halved: u64,
+    /// Acknowledgments of a first half alone, which went no further.
+    pub halfway: u64,
+    /// Segments from the host that went no further.
+    pub dropped: u64,
+    /// Bytes that still wait.
+    pub waiting: u64,
+}
+
+impl SpareFigures {
+    pub(crate) fn of<M: redpoll_base::Memory>(spare: &redpoll_assist::spare::Spare<M>) -> Self {
+        let counters = spare.counters();
+        SpareFigures {
+            flows: counters.flows,
+            given_up: counters.evicted + counters.given_up,
+            segments: counters.segments,
+            pieces: counters.pieces,
+            halved: counters.halved,
+            halfway: counters.halfway,
+            dropped: counters.dropped,
+            waiting: spare.waiting(),
         }
     }
 }

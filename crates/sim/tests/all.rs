@@ -35,6 +35,7 @@ mod rivals;
 mod rpl;
 mod security;
 mod sleepy;
+mod spare;
 mod taim;
 mod tasks;
 mod traffic;

@@ -33,7 +33,8 @@ pub use model::{
     CocoaReading, CongestionSpec, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec,
     Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeKey, NodeSpec, QuickSpec,
     RecoveryParams, Role, Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams,
-    SleepyParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
+    SleepyParams, SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
+    global_address,
 };
 pub use reference::reference;
 pub use routing::{Routing, RplParams};

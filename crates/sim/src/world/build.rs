@@ -160,6 +160,7 @@ impl World {
             oracle: Oracle::default(),
             gate: Gate::new(scenario.border.prefix, 64),
             taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
+            spare: super::spare::of(scenario.border.spare),
             serial: (scenario.border.serial).map(|it| Box::new(super::serial::Serial::new(it))),
             border: scenario.border_router(),
             host: scenario.host_index(),

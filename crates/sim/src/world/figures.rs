@@ -35,6 +35,7 @@ impl World {
             flows: self.oracle.figures(self.now),
             taim: self.taim(),
             fair_queue: self.fair_queue(),
+            spare: self.spare_figures(),
             nodes,
             interferers: report::interferers(self.air.medium(), self.now),
         }

@@ -1,5 +1,6 @@
 //! The border router's host side, and the host that a run simulates there.
 
+use redpoll_assist::spare::Side;
 use redpoll_border::Gate;
 
 use super::{Event, Inhabitant, World};
@@ -20,13 +21,20 @@ impl World {
         };
         self.write_down(true, packet);
         for _ in 0..copies {
-            if self.taim.is_some() {
-                self.cross(true, packet.to_vec());
-            } else {
-                self.enter_mesh(packet);
-            }
+            self.goes_on(Side::Host, packet.to_vec());
         }
         self.drain();
+    }
+
+    /// A packet has come to the border router's host side from one of the two.
+    fn goes_on(&mut self, from: Side, packet: Vec<u8>) {
+        for (to, packet) in self.spare(from, packet) {
+            match to {
+                Side::Mesh if self.taim.is_some() => self.cross(true, packet),
+                Side::Mesh => self.enter_mesh(&packet),
+                Side::Host => self.leave_host_side(packet),
+            }
+        }
     }
 
     /// Shows a packet between border router and host to a viewer, if there is one.
@@ -114,8 +122,13 @@ impl World {
         }
     }
 
-    /// A packet goes from the border router's host side towards the host.
+    /// A packet from the mesh has come to the border router's host side.
     pub(super) fn leave_mesh(&mut self, packet: Vec<u8>) {
+        self.goes_on(Side::Mesh, packet);
+    }
+
+    /// A packet goes from the border router's host side towards the host.
+    fn leave_host_side(&mut self, packet: Vec<u8>) {
         let copies = match self.air.faults_mut().on_packet(self.now) {
             Treatment::Drop | Treatment::Lose => 0,
             Treatment::Pass => 1,

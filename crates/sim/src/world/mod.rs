@@ -17,6 +17,7 @@ mod foreign;
 mod host;
 mod outlaw;
 mod serial;
+mod spare;
 mod taim;
 #[cfg(test)]
 mod tests;
@@ -123,6 +124,8 @@ pub struct World {
     gate: Gate,
     /// What waits between mesh and host, if anything does.
     taim: Option<Box<taim::Crossing>>,
+    /// What stands in for the small windows of nodes, if it does.
+    spare: Option<Box<redpoll_assist::spare::Spare<crate::memory::HeapMemory>>>,
     /// The serial line between the border router's radio and its host side, if there is
     /// one.
     serial: Option<Box<serial::Serial>>,

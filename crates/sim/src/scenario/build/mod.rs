@@ -103,6 +103,7 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
         queue: values.count("border.queue").unwrap_or(0) as usize,
         taim: taim::taim(values)?,
         fair_queue: taim::fair_queue(values)?,
+        spare: taim::spare(values)?,
         serial: values.count("border.serial_rate").map(|rate| SerialParams {
             rate: rate as u32,
             turn: values.duration("border.serial_turn"),

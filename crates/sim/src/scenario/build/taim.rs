@@ -1,4 +1,4 @@
-//! TAiM at the border router, or fair queueing.
+//! TAiM at the border router, or fair queueing; small windows that it stands in for.
 
 use redpoll_assist::taim::{Lead, Params, Policy, Share};
 
@@ -6,20 +6,13 @@ use crate::fair_queue::{CoDel, FairQueueParams};
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
-use crate::scenario::model::TaimParams;
+use crate::scenario::model::{SpareParams, TaimParams};
 
 /// What `border.taim` and the table `taim` say.
 pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioError> {
     if !values.flag("border.taim") {
-        let mut paths = keys::all().map(|key| key.path);
-        let given = paths.find(|path| path.starts_with("taim.") && values.has(path));
-        return match given {
-            None => Ok(None),
-            Some(path) => {
-                let problem = "has no meaning without TAiM; allowed: with border.taim = true";
-                Err(values.error(path, problem))
-            }
-        };
+        let problem = "has no meaning without TAiM; allowed: with border.taim = true";
+        return none_of(values, "taim.", problem);
     }
     let share = |path| Share::from_millionths((values.real(path) * 1e6).round() as u32);
     Ok(Some(TaimParams {
@@ -40,6 +33,27 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
         },
         flows: values.small("taim.flows"),
         packets: values.small("taim.packets"),
+    }))
+}
+
+/// Nothing, if no key of a table is given that has no meaning.
+fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<T>, ScenarioError> {
+    let mut paths = keys::all().map(|key| key.path);
+    match paths.find(|path| path.starts_with(table) && values.has(path)) {
+        None => Ok(None),
+        Some(path) => Err(values.error(path, problem)),
+    }
+}
+
+/// What `border.spare_one_segment` and the table `spare` say.
+pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, ScenarioError> {
+    if !values.flag("border.spare_one_segment") {
+        let problem = "has no meaning here; allowed: with border.spare_one_segment = true";
+        return none_of(values, "spare.", problem);
+    }
+    Ok(Some(SpareParams {
+        flows: values.small("spare.flows"),
+        room: values.bytes("spare.room").unwrap_or(640) as u16,
     }))
 }
 
@@ -72,16 +86,8 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
 pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
     let kind = values.text("border.fair_queue");
     if kind == "none" {
-        let mut paths = keys::all().map(|key| key.path);
-        let given = paths.find(|path| path.starts_with("fair_queue.") && values.has(path));
-        return match given {
-            None => Ok(None),
-            Some(path) => {
-                let problem = "has no meaning without fair queueing; allowed: with \
-                               border.fair_queue";
-                Err(values.error(path, problem))
-            }
-        };
+        let problem = "has no meaning without fair queueing; allowed: with border.fair_queue";
+        return none_of(values, "fair_queue.", problem);
     }
     if values.flag("border.taim") {
         let problem = "has no meaning beside TAiM; allowed: one of the two";
@@ -122,6 +128,10 @@ mod tests {
             (
                 &[("fair_queue.packets", "3")][..],
                 "fair_queue.packets: has no meaning",
+            ),
+            (
+                &[("spare.flows", "3")],
+                "spare.flows: has no meaning here; allowed: with border.spare_one_segment",
             ),
             (
                 &[("border.taim", "true"), ("taim.slack", "9")],

@@ -116,6 +116,14 @@ pub(super) const KEYS: &[Key] = &[
     key("border.fair_queue", Choice(&["none", "drr", "fq-codel"]), Default("none"), None,
         "In the place of TAiM deficit round robin or FQ-CoDel (RFC 8290) behind a shaper, for all packets between mesh and host."),
 
+    key("border.spare_one_segment", Bool, Default("false"), None,
+        "The border router stands in for the small windows of nodes that take one segment at a time: what the host sends them waits there and goes on in full pieces, and what they send goes on in halves ([ADR 33](adr/0033-small-windows-at-the-border.md))."),
+
+    key("spare.flows", Count { min: 1, max: 4_096 }, Default("64"), None,
+        "Connections of such nodes that there is room for. The one that has been idle for longest goes first."),
+    key("spare.room", size(48.0, 65_535.0), Default("640 B"), None,
+        "What may wait for each: as wide the host sees its node's window. A node whose window is wider is not spared. An assumption."),
+
     key("taim.policy", Choice(&["taim", "lead"]), Default("taim"), None,
         "Which packet leaves when: by TAiM's rules, or at once unless its flow is in the lead ([taim.md](taim.md#lead))."),
     key("taim.slack", Count { min: 1, max: 1_000 }, Optional("2"), None,

@@ -26,7 +26,7 @@ pub use link::{
     DutyParams, LowpanParams, MacParams, NodeKey, RecoveryParams, SecurityParams, SleepyParams,
 };
 pub use network::{
-    BorderParams, CacheParams, ExternalParams, ModuleParams, SerialParams, TaimParams,
+    BorderParams, CacheParams, ExternalParams, ModuleParams, SerialParams, SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role};
 pub use transport::{

@@ -20,6 +20,8 @@ pub struct BorderParams {
     pub taim: Option<TaimParams>,
     /// Fair queueing there instead.
     pub fair_queue: Option<FairQueueParams>,
+    /// The border router stands in for the small windows of nodes.
+    pub spare: Option<SpareParams>,
     /// A serial line between the border router's radio and its host side.
     pub serial: Option<SerialParams>,
 }
@@ -42,6 +44,15 @@ pub struct TaimParams {
     pub flows: u16,
     /// Packets that may wait.
     pub packets: u16,
+}
+
+/// A border router that stands in for the small windows of nodes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SpareParams {
+    /// Connections that there is room for.
+    pub flows: u16,
+    /// Bytes that each of them has room for.
+    pub room: u16,
 }
 
 /// Copies of segments in routers.

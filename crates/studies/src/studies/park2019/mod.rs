@@ -8,6 +8,7 @@ mod border;
 mod probes;
 mod read;
 mod scenes;
+mod spare;
 mod testbeds;
 mod udp;
 
@@ -56,6 +57,12 @@ const TERMS: &[(&str, &str)] = &[
          border router. Not the paper's; its rows are promises of the project's.",
     ),
     (
+        "spared",
+        "A border router that stands in for the small windows of nodes with one segment at a \
+         time, `border.spare_one_segment`: what Kim et al. 2015 asked for. Its rows are promises \
+         of the project's.",
+    ),
+    (
         "beyond",
         "Redpoll's TCP at nodes and server. The paper has no numbers for it: its rows are \
          promises of the project's, and count in no headline.",
@@ -68,6 +75,7 @@ const PALETTE: &[(&str, Hue)] = &[
     ("UDP", Hue::Green),
     ("beyond", Hue::Purple),
     ("lead", Hue::Vermilion),
+    ("spared", Hue::Vermilion),
     ("DRR", Hue::Sky),
     ("FQ-CoDel", Hue::Green),
 ];
@@ -82,5 +90,6 @@ fn figures() -> Vec<Figure> {
         testbeds::figure_15(),
         beyond::beyond(),
         border::border(),
+        spare::spare(),
     ]
 }

@@ -22,6 +22,9 @@ pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as defined", "
 /// See [`room_over_corridor`].
 pub const ROOM: Metric = Metric::new("room / corridor", "");
 
+/// See [`readings_lost`].
+pub const READINGS_LOST: Metric = Metric::new("others' datagrams lost", "%");
+
 /// The number of a flow's node, from 1 as the paper counts.
 fn number(flow: &Value) -> Option<usize> {
     let name = flow.pointer("/from")?.as_str()?;
@@ -221,6 +224,37 @@ pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
     Ok(all
         .map(|((made, delivered), waiting)| delivered / (made - waiting).max(1.0))
         .collect())
+}
+
+/// See [`lost_at_border`].
+pub const AT_BORDER: Metric = Metric::new("lost at the border router's mote", "packets");
+/// See [`lost_at_nodes`].
+pub const AT_NODES: Metric = Metric::new("lost at nodes' slots and links", "packets");
+
+fn lost(node: &Value, causes: &[&str]) -> f64 {
+    let of = |cause: &&str| node.pointer(&format!("/drops/{cause}"))?.as_f64();
+    causes.iter().filter_map(of).sum()
+}
+
+/// Packets for which the border router's mote had no slot, that came over its serial line
+/// before it was done with the one before, or that it had no way for.
+pub fn lost_at_border(run: &Run) -> Reading {
+    let nodes = run.nodes("node-")?;
+    let border = nodes.first().ok_or(Gap::Nothing)?;
+    let causes = ["lowpan.no_slot", "host.serial_busy", "ip.no_route"];
+    Ok(lost(border, &causes))
+}
+
+/// Packets for which nodes had no slot, or that no acknowledgment of the link came for.
+pub fn lost_at_nodes(run: &Run) -> Reading {
+    let nodes = run.nodes("node-")?;
+    let causes = ["lowpan.no_slot", "mac.no_ack"];
+    Ok(nodes.iter().skip(1).map(|node| lost(node, &causes)).sum())
+}
+
+/// Readings that did not arrive, over all nodes.
+pub fn readings_lost(run: &Run) -> Reading {
+    Ok(100.0 * (1.0 - mean(&delivery(run, READINGS)?)?))
 }
 
 /// Readings that a node made a second, on average.

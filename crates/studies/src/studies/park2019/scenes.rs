@@ -171,6 +171,23 @@ impl Testbed {
         taim(self.tcp())
     }
 
+    /// Some nodes are sent packets by a server with Linux's rules, and have Kim et al.'s
+    /// window; the others send datagrams.
+    pub fn down(self) -> Case {
+        let scene = Scene {
+            name: "testbed-1-down".into(),
+            text: self.text() + &both_ways(),
+        };
+        Case::new(scene)
+            .set("duration", "20 min")
+            .set("medium.tx_power", self.power())
+            .set("tcp.transport", "blip")
+            .set("border.host_transport", "linux")
+            .set("rivals.linux_gso", "false")
+            .set("rivals.blip_corrections", "counter, syn, numbers")
+            .set("rivals.blip_window", "40 B")
+    }
+
     /// All nodes send so many datagrams a second to the border router.
     pub fn udp(self, rate: f64) -> Case {
         let scene = Scene {
@@ -183,6 +200,56 @@ impl Testbed {
             .set("medium.tx_power", self.power())
             .set("apps.readings.interval", interval)
     }
+}
+
+/// How many nodes of testbed-1 are sent packets, where others send datagrams.
+const SENT_TO: usize = 15;
+
+/// A packet of 39 bytes a second for each of the first nodes, as Kim et al. 2015 had them, and a
+/// datagram each five seconds from each of the others.
+fn both_ways() -> String {
+    let name = |node: usize| format!("\"node-{node}\"");
+    let names = |nodes: std::ops::Range<usize>| nodes.map(name).collect::<Vec<_>>().join(", ");
+    let (to, from) = (2..SENT_TO + 2, SENT_TO + 2..NODES + 2);
+    let mut text = format!(
+        r#"
+[apps.sink]
+type = "bulk-sink"
+on = [{}]
+port = 9000
+
+[apps.readings]
+type = "sensor"
+transport = "udp"
+on = [{}]
+to = "border:9000"
+reading = "62 B"
+interval = "5 s"
+queue = 4
+start = "10 min"
+start_spread = "5 s"
+"#,
+        names(to.clone()),
+        names(from)
+    );
+    for node in to {
+        let _ = write!(
+            text,
+            r#"
+[apps.down-{node}]
+type = "sensor"
+transport = "tcp"
+on = "host"
+to = "node-{node}:9000"
+reading = "39 B"
+interval = "1 s"
+queue = 4
+start = "10 min"
+start_spread = "1 s"
+"#
+        );
+    }
+    text
 }
 
 /// Four nodes in a line behind the border router, each of which sends what it can to the
@@ -232,6 +299,56 @@ pub fn line_of_one_segment() -> Case {
         .set("tcp.transport", "one-segment")
         .set("tcp.ack_every", "1")
         .set("rivals.segment_mss", "38 B")
+}
+
+/// The line, of which the first and the third node have one segment of 462 bytes under way, as
+/// long as Redpoll's own, and the others Redpoll's TCP as it is shipped.
+const LINE_OF_BOTH: &str = r#"
+duration = "190 s"
+
+[rivals]
+segment_mss = "462 B"
+
+[topology]
+kind = "line"
+nodes = 5
+spacing = "40 m"
+
+[nodes.node-1]
+role = "border"
+
+[nodes.node-2]
+transport = "one-segment"
+
+[nodes.node-4]
+transport = "one-segment"
+
+[apps.sink]
+type = "bulk-sink"
+on = "host"
+port = 9000
+
+[apps.one]
+type = "bulk-sender"
+on = ["node-2", "node-4"]
+to = "host:9000"
+start = "10 s"
+start_spread = "1 s"
+
+[apps.others]
+type = "bulk-sender"
+on = ["node-3", "node-5"]
+to = "host:9000"
+start = "10 s"
+start_spread = "1 s"
+"#;
+
+/// See [`LINE_OF_BOTH`].
+pub fn line_of_both() -> Case {
+    Case::new(Scene {
+        name: "line-4-both".into(),
+        text: LINE_OF_BOTH.into(),
+    })
 }
 
 /// Who decides at the border router when packets cross it.

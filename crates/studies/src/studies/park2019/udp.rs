@@ -2,11 +2,12 @@
 
 use super::read::{delivery, offered, worst_has};
 use super::scenes::{READINGS, Testbed};
-use crate::engine::figure::{Figure, Metric};
+use crate::engine::figure::{Figure, Handle, Metric};
 use crate::engine::run::{mean, quantile};
 
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 const ARRIVED: Metric = Metric::new("arrived", "%");
+const SHARE: Metric = Metric::new("arrived of the worst node's", "");
 const CHILDREN: Metric = Metric::new("targets of the worst node / of all on average", "");
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
@@ -45,13 +46,20 @@ pub fn figure_6() -> Figure {
             |[it]| it / 0.5,
         )
         .judged("some-lose");
+    let two = two_packets(&mut figure);
+    let shown = [two[0], all.at(0.5), all.at(1.0)];
     figure
         .verdict(
             "the worst node's share at 1 a second",
             [worst.at(1.0)],
             |[it]| it,
         )
-        .judged("one-collapses");
+        .judged("one-collapses")
+        .cause(
+            "the mesh carries a little more than theirs: with room for two packets a node it does \
+             not",
+            &shown,
+        );
     figure
         .verdict(
             "lost at 1 a second / at 0.5",
@@ -64,6 +72,27 @@ pub fn figure_6() -> Figure {
         .handle();
     figure
         .of("the worst node's targets / mean", children)
-        .judged("worst-has-children");
+        .judged("worst-has-children")
+        .cause(
+            "at that load too little is lost for it to be lost where many packets meet: who loses \
+             most has a poor link",
+            &[two[1], two[2], all.at(0.5)],
+        );
     figure
+}
+
+/// Nodes with room for two packets: the worst one's share at 1 a second, and the targets below
+/// the worst at 0.5 and 1 a second.
+fn two_packets(figure: &mut Figure) -> [Handle; 3] {
+    let series = "UDP, room for two packets";
+    let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);
+    let worst = figure.point((series, 1.0), SHARE, &case(1.0), |run| {
+        Ok(quantile(&delivery(run, READINGS)?, 0.0)?)
+    });
+    let worst = worst.aside().handle();
+    let [half, one] = [0.5, 1.0].map(|rate| {
+        let row = figure.point((series, rate), CHILDREN, &case(rate), worst_has);
+        row.aside().handle()
+    });
+    [worst, half, one]
 }

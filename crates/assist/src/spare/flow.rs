@@ -1,0 +1,230 @@
+//! A connection whose mesh end takes one segment at a time: what of the other end's bytes
+//! waits for it.
+
+use redpoll_base::Instant;
+
+use super::packet::Read;
+use crate::taim::End;
+
+/// The longest segment of a packet of 1,280 bytes.
+const LONGEST: u32 = 1_220;
+
+/// What is kept of a connection, beside its bytes.
+#[derive(Clone, Copy, Debug)]
+pub struct FlowSlot {
+    pub(super) is_used: bool,
+    pub(super) mesh: End,
+    pub(super) host: End,
+    pub(super) active_at: Instant,
+    /// The first byte that the mesh end has not acknowledged, once it is known. What is kept
+    /// begins there.
+    pub(super) una: Option<u32>,
+    /// Bytes kept; of them so many have been passed on, and so many ever: what is sent again
+    /// begins anew.
+    pub(super) len: u32,
+    pub(super) sent: u32,
+    pub(super) ever: u32,
+    /// The byte before those kept, once there was one.
+    pub(super) before: Option<u8>,
+    /// Behind the bytes comes a FIN, and it has been passed on.
+    fin: bool,
+    fin_sent: bool,
+    /// The last byte was pushed.
+    pushed: bool,
+    /// The other end has sent something again: it is passed on whatever the window.
+    again: bool,
+    /// The mesh end's window, the largest that it had, and the largest segment that it takes.
+    window: u32,
+    largest: u32,
+    size: u32,
+    /// What the other end last said, and in which packets.
+    pub(super) class: [u8; 4],
+    pub(super) hop_limit: u8,
+    pub(super) host_ack: Option<u32>,
+    pub(super) host_window: u16,
+    /// Between the halves of the mesh end's last segment.
+    pub(super) split: Option<u32>,
+}
+
+/// A piece to be passed on: where it begins in what is kept, how long it is, and its ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Piece {
+    pub(super) at: u32,
+    pub(super) len: u32,
+    pub(super) push: bool,
+    pub(super) fin: bool,
+}
+
+/// What becomes of data.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Fate {
+    /// It is kept, as far as there was room.
+    Stays,
+    /// The mesh end has acknowledged all of it.
+    Old,
+    /// Something before it is missing.
+    Gap,
+    /// Nothing is known yet of what the mesh end has.
+    Unknown,
+}
+
+impl FlowSlot {
+    /// A free slot.
+    pub const EMPTY: FlowSlot = FlowSlot {
+        is_used: false,
+        mesh: End {
+            addr: redpoll_base::Addr([0; 16]),
+            port: 0,
+        },
+        host: End {
+            addr: redpoll_base::Addr([0; 16]),
+            port: 0,
+        },
+        active_at: Instant::ZERO,
+        una: None,
+        len: 0,
+        sent: 0,
+        ever: 0,
+        before: None,
+        fin: false,
+        fin_sent: false,
+        pushed: false,
+        again: false,
+        window: 0,
+        largest: 0,
+        size: 0,
+        class: [0x60, 0, 0, 0],
+        hop_limit: 64,
+        host_ack: None,
+        host_window: 0,
+        split: None,
+    };
+
+    /// A connection of which the mesh end's SYN comes by: `read`, for segments of `size`.
+    pub(super) fn new(read: &Read, size: u16) -> FlowSlot {
+        FlowSlot {
+            is_used: true,
+            mesh: read.from,
+            host: read.to,
+            size: u32::from(size).clamp(1, LONGEST),
+            ..FlowSlot::EMPTY
+        }
+    }
+
+    /// The other end answers the mesh end's SYN.
+    pub(super) fn on_answer(&mut self, now: Instant, read: &Read) {
+        self.active_at = now;
+        (self.host_ack, self.host_window) = (Some(read.ack), read.window);
+    }
+
+    /// The number of the byte that is passed on next.
+    pub(super) fn next(&self) -> Option<u32> {
+        let fin = u32::from(self.fin_sent);
+        Some(self.una?.wrapping_add(self.sent).wrapping_add(fin))
+    }
+
+    /// The mesh end acknowledges up to `ack`, with a window; `bytes` are those kept.
+    pub(super) fn on_ack(&mut self, ack: u32, window: u16, bytes: &mut [u8]) {
+        self.window = window.into();
+        self.largest = self.largest.max(self.window.min(self.size));
+        let Some(una) = self.una else {
+            self.una = Some(ack);
+            return;
+        };
+        let by = ack.wrapping_sub(una);
+        if by == 0 || by > u32::MAX >> 1 {
+            return;
+        }
+        let passed = self.ever.saturating_add(self.fin_sent.into());
+        if by > passed && by <= self.len.saturating_add(self.fin.into()) {
+            // Of what it cannot have; as little is believed here as would have been there.
+            return;
+        }
+        let known = by.min(self.len);
+        let last = bytes.get((known as usize).wrapping_sub(1));
+        self.before = last.copied().filter(|_| by == known);
+        bytes.copy_within(known as usize..self.len as usize, 0);
+        if by > known {
+            (self.fin, self.fin_sent) = (false, false);
+        }
+        self.una = Some(ack);
+        self.len = self.len.saturating_sub(known);
+        self.sent = self.sent.saturating_sub(known);
+        self.ever = self.ever.saturating_sub(known);
+    }
+
+    /// The other end has sent `payload` from `seq` on; `bytes` are those kept.
+    pub(super) fn on_data(&mut self, read: &Read, payload: &[u8], bytes: &mut [u8]) -> Fate {
+        let Some(una) = self.una else {
+            return Fate::Unknown;
+        };
+        let fin = read.has(super::packet::FIN);
+        let offset = read.seq.wrapping_sub(una);
+        let (at, payload) = match offset > u32::MAX >> 1 {
+            false => (offset, payload),
+            true => match payload.split_at_checked(offset.wrapping_neg() as usize) {
+                Some((_, rest)) if !rest.is_empty() || fin => (0, rest),
+                _ => return Fate::Old,
+            },
+        };
+        if at > self.len || (self.fin && at == self.len && !payload.is_empty()) {
+            return Fate::Gap;
+        }
+        let known = self.len.saturating_sub(at) as usize;
+        let room = bytes.len().saturating_sub(self.len as usize);
+        let new = payload.get(known..).unwrap_or_default();
+        let count = new.len().min(room);
+        let place = bytes.get_mut(self.len as usize..).unwrap_or_default();
+        for (to, from) in place.iter_mut().zip(new.iter().take(count)) {
+            *to = *from;
+        }
+        if count > 0 {
+            self.pushed = count == new.len() && read.has(super::packet::PSH);
+        }
+        self.len = self.len.saturating_add(count as u32);
+        let end = at.saturating_add(payload.len() as u32);
+        if fin && count == new.len() && end == self.len {
+            if self.fin_sent {
+                self.fin_sent = false;
+                self.again = true;
+            }
+            self.fin = true;
+        }
+        if at < self.sent {
+            self.sent = at;
+            self.fin_sent = false;
+            self.again = true;
+        }
+        Fate::Stays
+    }
+
+    /// The next piece that may be passed on: one that fills a segment or has all there is; less
+    /// only where nothing is under way that would bring an acknowledgment.
+    pub(super) fn piece(&self) -> Option<Piece> {
+        self.una?;
+        let rest = self.len.saturating_sub(self.sent);
+        let whole = rest.min(self.largest.max(1));
+        let room = self.window.saturating_sub(self.sent);
+        let len = match (whole <= room || self.again, self.sent) {
+            (true, _) => whole,
+            (false, 0) => room,
+            (false, _) => 0,
+        };
+        let is_last = self.sent.saturating_add(len) == self.len;
+        let fin = self.fin && is_last && !self.fin_sent;
+        (len > 0 || fin && rest == 0).then_some(Piece {
+            at: self.sent,
+            len,
+            push: is_last && self.pushed && len > 0,
+            fin,
+        })
+    }
+
+    /// A piece has been passed on.
+    pub(super) fn on_passed(&mut self, piece: Piece) {
+        self.sent = self.sent.saturating_add(piece.len);
+        self.ever = self.ever.max(self.sent);
+        self.fin_sent |= piece.fin;
+        self.again = false;
+    }
+}

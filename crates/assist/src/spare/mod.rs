@@ -1,0 +1,418 @@
+//! A border router that stands in for the small window of a node: what H.-S. Kim et al. asked
+//! for in "A Measurement Study of TCP over RPL in Low-power and Lossy Networks" (Journal of
+//! Communications and Networks 17(6), 2015), a layer above IP at the border router that keeps
+//! the peer's TCP from cutting what it sends into small segments.
+//!
+//! A node that takes one segment at a time announces a window no longer than that. Its peer
+//! behind the border router then waits with each segment that does not fit, and cuts it in the
+//! end; and it delays the acknowledgment of a segment that comes alone. Here
+//!
+//! - towards the peer the node's window is as wide as the room that is kept for the connection,
+//!   and what comes waits there until the node takes it, in pieces as long as its window;
+//! - a segment of the node's that has no other before it goes on in two halves, since a receiver
+//!   acknowledges each second one at once (RFC 5681 §4.2). What the peer says between the two
+//!   stays here.
+//!
+//! What no end may notice:
+//!
+//! - No acknowledgment is made, and no number of one changed.
+//! - Bytes go on in their order, each once for each time that the peer has sent it. What the
+//!   peer sends again goes on again, and whatever the window, since it may ask for that. Of what
+//!   the node has acknowledged already one byte goes on, which asks for the acknowledgment; what
+//!   comes behind a gap goes no further, since the node has no room for it.
+//! - What is kept is what has not been acknowledged, in as much room as was announced. If it is
+//!   lost, because other connections needed the room or because its end did what is not
+//!   understood here, it is lost as on a link: the peer sends it again.
+//! - Only what has a good checksum is cut or joined. Where a field is changed the checksum
+//!   changes by as much (RFC 1624).
+//! - A closed window is passed on as it is, and probes of it pass.
+//!
+//! Connections count from their SYN: if the mesh end offers nothing but a segment size in it,
+//! no ECN, and a window no longer than that. All others pass untouched, and so does what has
+//! extension headers. There are no timers: everything that leaves does so because something
+//! came, so a caller that forgets it loses no wake-up. When all slots are taken the connection
+//! that has been idle for longest goes.
+//!
+//! ```
+//! use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
+//! use redpoll_base::Instant;
+//!
+//! struct Heap;
+//! impl redpoll_base::Memory for Heap {
+//!     type Buffer = Box<[u8]>;
+//!     type Table<T: 'static> = Box<[T]>;
+//! }
+//! let memory = Memory::<Heap> {
+//!     flows: vec![FlowSlot::EMPTY; 4].into(),
+//!     bytes: vec![0; 4 * 160].into(),
+//!     half: vec![0; 1_280].into(),
+//! };
+//! let mut spare = Spare::new(memory);
+//! let mut packet = *b"no packet";
+//! // Whatever is not TCP over IPv6 passes as it is.
+//! assert_eq!(spare.input(Instant::ZERO, Side::Mesh, &mut packet), Some(9));
+//! assert_eq!(spare.poll(&mut [0; 1_280]), None);
+//! ```
+
+mod flow;
+mod packet;
+
+use redpoll_base::{Instant, Memory as Kind};
+
+use flow::Fate;
+pub use flow::FlowSlot;
+use packet::{ACK, ECN, FIN, Made, PAYLOAD, PSH, RST, Read, SYN, URG};
+
+/// The memory, which says how much there is room for.
+#[derive(Debug)]
+pub struct Memory<M: Kind> {
+    /// A slot for each connection.
+    pub flows: M::Table<FlowSlot>,
+    /// What waits, in as many equal parts as there are slots.
+    pub bytes: M::Buffer,
+    /// The second half of a segment: as long as the longest packet of which one is cut.
+    pub half: M::Buffer,
+}
+
+/// A side of the border router.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// The mesh.
+    Mesh,
+    /// What is behind the border router.
+    Host,
+}
+
+/// What has happened, all together.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Counters {
+    /// Connections that were spared.
+    pub flows: u64,
+    /// Of those, how many went for others.
+    pub evicted: u64,
+    /// Of those, how many ended because their ends did what is not understood.
+    pub given_up: u64,
+    /// Segments with data that came from the host for them.
+    pub segments: u64,
+    /// Pieces that went on into the mesh.
+    pub pieces: u64,
+    /// Segments from the mesh that went on in halves.
+    pub halved: u64,
+    /// Acknowledgments of a first half alone, which went no further.
+    pub halfway: u64,
+    /// Segments from the host that went no further: with a wrong checksum, or behind a gap.
+    pub dropped: u64,
+}
+
+/// See the [module](self).
+pub struct Spare<M: Kind> {
+    flows: M::Table<FlowSlot>,
+    bytes: M::Buffer,
+    half: M::Buffer,
+    /// The length of the second half that is to leave, 0 if there is none.
+    half_len: usize,
+    /// The connection of which something may leave.
+    due: Option<usize>,
+    counters: Counters,
+}
+
+impl<M: Kind> Spare<M> {
+    /// Without connections.
+    pub fn new(memory: Memory<M>) -> Self {
+        Spare {
+            flows: memory.flows,
+            bytes: memory.bytes,
+            half: memory.half,
+            half_len: 0,
+            due: None,
+            counters: Counters::default(),
+        }
+    }
+
+    /// A packet crosses the border, from the side `from`. Its first so many bytes, which may
+    /// have been changed, are to go on; `None` if nothing of it is. Then comes what
+    /// [`Spare::poll`] gives. Any bytes do no harm.
+    pub fn input(&mut self, now: Instant, from: Side, packet: &mut [u8]) -> Option<usize> {
+        self.half_len = 0;
+        self.due = None;
+        let whole = Some(packet.len());
+        let Some(read) = packet::read(packet) else {
+            return whole;
+        };
+        let found = self.find(&read, from);
+        let is_answer = from == Side::Host && read.has(SYN) && read.has(ACK) && !read.has(RST);
+        if is_answer && let Some(slot) = found.and_then(|flow| self.slot(flow)) {
+            slot.on_answer(now, &read);
+            return whole;
+        }
+        if read.has(SYN | RST) {
+            self.forget(found);
+            if from == Side::Mesh && !read.has(RST) {
+                self.on_syn(now, &read, packet);
+            }
+            return whole;
+        }
+        let Some(flow) = found.filter(|_| read.has(ACK)) else {
+            return whole;
+        };
+        if let Some(slot) = self.slot(flow) {
+            slot.active_at = now;
+        }
+        self.due = found;
+        match from {
+            Side::Mesh => self.goes_up(flow, &read, packet),
+            Side::Host => self.goes_down(flow, &read, packet),
+        }
+    }
+
+    /// The next packet that leaves beside the one that came, written to `out`: to which side,
+    /// and how long it is. To be called after each [`Spare::input`] until there is none.
+    pub fn poll(&mut self, out: &mut [u8]) -> Option<(Side, usize)> {
+        if self.half_len > 0 {
+            let half = self.half.as_ref().get(..self.half_len)?;
+            let to = out.get_mut(..self.half_len)?;
+            to.copy_from_slice(half);
+            return Some((Side::Host, core::mem::take(&mut self.half_len)));
+        }
+        let flow = self.due?;
+        let part = self.part(flow);
+        let slot = self.flows.as_mut().get_mut(flow)?;
+        let piece = slot.piece()?;
+        let bytes = self.bytes.as_ref().get(part)?;
+        let end = piece.at.checked_add(piece.len)?;
+        let payload = bytes.get(piece.at as usize..end as usize)?;
+        let mut flags = ACK;
+        for (is_set, flag) in [(piece.push, PSH), (piece.fin, FIN)] {
+            if is_set {
+                flags |= flag;
+            }
+        }
+        let made = Made {
+            class: slot.class,
+            hop_limit: slot.hop_limit,
+            from: slot.host,
+            to: slot.mesh,
+            seq: slot.una?.wrapping_add(piece.at),
+            ack: slot.host_ack?,
+            flags,
+            window: slot.host_window,
+        };
+        let len = made.write(out, payload)?;
+        slot.on_passed(piece);
+        count(&mut self.counters.pieces);
+        Some((Side::Mesh, len))
+    }
+
+    /// What has happened so far.
+    pub fn counters(&self) -> &Counters {
+        &self.counters
+    }
+
+    /// Connections that are spared now.
+    pub fn flows(&self) -> usize {
+        let flows = self.flows.as_ref().iter();
+        flows.filter(|slot| slot.is_used).count()
+    }
+
+    /// Bytes that wait now for connections.
+    pub fn waiting(&self) -> u64 {
+        let flows = self.flows.as_ref().iter().filter(|slot| slot.is_used);
+        flows
+            .map(|slot| u64::from(slot.len.saturating_sub(slot.sent)))
+            .sum()
+    }
+
+    /// Bytes that a connection has room for.
+    fn room(&self) -> usize {
+        let flows = self.flows.as_ref().len();
+        let each = self.bytes.as_ref().len().checked_div(flows).unwrap_or(0);
+        each.min(u16::MAX.into())
+    }
+
+    fn part(&self, flow: usize) -> core::ops::Range<usize> {
+        let room = self.room();
+        let at = flow.saturating_mul(room);
+        at..at.saturating_add(room)
+    }
+
+    fn slot(&mut self, flow: usize) -> Option<&mut FlowSlot> {
+        self.flows.as_mut().get_mut(flow)
+    }
+
+    fn slot_and_bytes(&mut self, flow: usize) -> Option<(&mut FlowSlot, &mut [u8])> {
+        let part = self.part(flow);
+        let slot = self.flows.as_mut().get_mut(flow)?;
+        Some((slot, self.bytes.as_mut().get_mut(part)?))
+    }
+
+    fn find(&self, read: &Read, from: Side) -> Option<usize> {
+        let (mesh, host) = match from {
+            Side::Mesh => (&read.from, &read.to),
+            Side::Host => (&read.to, &read.from),
+        };
+        let mut flows = self.flows.as_ref().iter();
+        flows.position(|slot| slot.is_used && slot.mesh == *mesh && slot.host == *host)
+    }
+
+    fn forget(&mut self, flow: Option<usize>) {
+        if let Some(slot) = flow.and_then(|flow| self.slot(flow)) {
+            *slot = FlowSlot::EMPTY;
+        }
+    }
+
+    fn give_up(&mut self, flow: usize) {
+        self.forget(Some(flow));
+        self.due = None;
+        count(&mut self.counters.given_up);
+    }
+
+    /// A SYN of the mesh end's, of a connection that is not known.
+    fn on_syn(&mut self, now: Instant, read: &Read, packet: &mut [u8]) {
+        let size = packet::offers_only_a_size(packet, read);
+        let Some(size) = size.filter(|size| (1..=*size).contains(&read.window)) else {
+            return;
+        };
+        let is_strange = read.has(FIN | URG | ECN) || read.len > 0;
+        if is_strange || self.room() < usize::from(read.window) {
+            return;
+        }
+        let idle = |(_, slot): &(usize, &FlowSlot)| (slot.is_used, slot.active_at);
+        let flows = self.flows.as_ref().iter().enumerate();
+        let Some((flow, taken)) = flows.min_by_key(idle) else {
+            return;
+        };
+        if taken.is_used {
+            count(&mut self.counters.evicted);
+        }
+        count(&mut self.counters.flows);
+        let room = self.room() as u16;
+        if let Some((slot, bytes)) = self.slot_and_bytes(flow) {
+            *slot = FlowSlot::new(read, size);
+            slot.active_at = now;
+            if read.has(ACK) {
+                slot.on_ack(read.ack, read.window, bytes);
+            }
+        }
+        packet::set_window(packet, room.max(read.window));
+    }
+
+    fn goes_up(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+        let whole = Some(packet.len());
+        if !read.is_plain() || read.has(URG) {
+            self.give_up(flow);
+            return whole;
+        }
+        let room = self.room() as u16;
+        if let Some((slot, bytes)) = self.slot_and_bytes(flow) {
+            slot.on_ack(read.ack, read.window, bytes);
+        }
+        if read.window > 0 {
+            packet::set_window(packet, room.max(read.window));
+        }
+        let is_alone = self.slot(flow)?.host_ack == Some(read.seq);
+        if read.len < 2 || read.has(FIN) || !is_alone {
+            return whole;
+        }
+        self.halve(flow, read, packet).or(whole)
+    }
+
+    /// Makes the first half of a segment in place, and the second one.
+    fn halve(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+        if !packet::is_intact(packet) {
+            return None;
+        }
+        let first = read.len.div_ceil(2);
+        let middle = PAYLOAD.checked_add(first)?;
+        let second = read.len.checked_sub(first)?;
+        let (headers, rest) = (packet.get(..PAYLOAD)?, packet.get(middle..)?);
+        let half = self.half.as_mut();
+        half.get_mut(..PAYLOAD)?.copy_from_slice(headers);
+        let end = PAYLOAD.checked_add(second)?;
+        half.get_mut(PAYLOAD..end)?.copy_from_slice(rest);
+        let seq = read.seq.wrapping_add(first as u32);
+        let len = packet::reseal(half, seq, read.flags, second)?;
+        let kept = packet::reseal(packet, read.seq, read.flags & !PSH, first)?;
+        self.half_len = len;
+        self.slot(flow)?.split = Some(seq);
+        count(&mut self.counters.halved);
+        Some(kept)
+    }
+
+    fn goes_down(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+        let whole = Some(packet.len());
+        if !read.is_plain() || read.has(URG) {
+            self.give_up(flow);
+            return whole;
+        }
+        let carries = read.len > 0 || read.has(FIN);
+        if carries && !packet::is_intact(packet) {
+            count(&mut self.counters.dropped);
+            return None;
+        }
+        let (slot, bytes) = self.slot_and_bytes(flow)?;
+        if let (Some(class), Some(hop_limit)) = (packet.first_chunk(), packet.get(7)) {
+            (slot.class, slot.hop_limit) = (*class, *hop_limit);
+        }
+        let news = slot.host_ack != Some(read.ack) || slot.host_window != read.window;
+        (slot.host_ack, slot.host_window) = (Some(read.ack), read.window);
+        let is_halfway = slot.split == Some(read.ack);
+        if !is_halfway {
+            slot.split = slot.split.filter(|_| !news);
+        }
+        if !carries {
+            if is_halfway {
+                count(&mut self.counters.halfway);
+                return None;
+            }
+            if let Some((una, next)) = slot.una.zip(slot.next()) {
+                // A probe asks from before what the node has; all else speaks from there.
+                let before = una.wrapping_sub(1);
+                if is_behind(read.seq, next) {
+                    packet::set_seq(packet, next);
+                } else if is_behind(before, read.seq) {
+                    packet::set_seq(packet, before);
+                }
+            }
+            return whole;
+        }
+        let payload = packet.get(read.payload_at..)?;
+        let kept = slot.on_data(read, payload, bytes);
+        let is_idle = slot.piece().is_none();
+        let (next, before) = (slot.next(), slot.una.zip(slot.before));
+        count(&mut self.counters.segments);
+        match (kept, before) {
+            (Fate::Unknown, _) | (Fate::Old, None) => whole,
+            // The peer has missed the acknowledgment: a byte asks for it. All of it would be far
+            // from where the node is, which some take for an attack.
+            (Fate::Old, Some((una, byte))) => {
+                *packet.get_mut(PAYLOAD)? = byte;
+                packet::reseal(packet, una.wrapping_sub(1), ACK, 1)
+            }
+            (Fate::Gap, _) => {
+                count(&mut self.counters.dropped);
+                None
+            }
+            // What it acknowledges does not wait with it.
+            (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, ACK, 0),
+            (Fate::Stays, _) => None,
+        }
+    }
+}
+
+/// Whether `seq` comes behind `next`.
+fn is_behind(seq: u32, next: u32) -> bool {
+    let ahead = seq.wrapping_sub(next);
+    ahead != 0 && ahead <= u32::MAX >> 1
+}
+
+fn count(counter: &mut u64) {
+    *counter = counter.saturating_add(1);
+}
+
+impl<M: Kind> core::fmt::Debug for Spare<M> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("Spare")
+            .field("counters", &self.counters)
+            .finish_non_exhaustive()
+    }
+}

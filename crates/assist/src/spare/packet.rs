@@ -1,0 +1,206 @@
+//! Packets of TCP over IPv6, as a whole: read, changed in place and made.
+
+use redpoll_base::{Addr, checksum::Checksum};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+
+use crate::taim::End;
+
+pub(super) const FIN: u8 = 0x01;
+pub(super) const SYN: u8 = 0x02;
+pub(super) const RST: u8 = 0x04;
+pub(super) const PSH: u8 = 0x08;
+pub(super) const ACK: u8 = 0x10;
+pub(super) const URG: u8 = 0x20;
+/// ECE and CWR, which a SYN has that asks for ECN (RFC 3168 §6.1.1).
+pub(super) const ECN: u8 = 0xc0;
+
+/// Where the TCP header begins, and its fields.
+const TCP: usize = Ipv6Header::LEN;
+const SEQ: usize = TCP + 4;
+const WINDOW: usize = TCP + 14;
+const CHECKSUM: usize = TCP + 16;
+/// Where the payload begins of a segment without options.
+pub(super) const PAYLOAD: usize = TCP + 20;
+
+/// The segment of a packet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Read {
+    pub(super) from: End,
+    pub(super) to: End,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) flags: u8,
+    pub(super) window: u16,
+    /// Where the payload begins, and how long it is.
+    pub(super) payload_at: usize,
+    pub(super) len: usize,
+}
+
+impl Read {
+    pub(super) fn has(&self, flags: u8) -> bool {
+        self.flags & flags != 0
+    }
+
+    /// Whether there are no options.
+    pub(super) fn is_plain(&self) -> bool {
+        self.payload_at == PAYLOAD
+    }
+}
+
+fn word(packet: &[u8], at: usize) -> Option<u16> {
+    let bytes = packet.get(at..)?.first_chunk()?;
+    Some(u16::from_be_bytes(*bytes))
+}
+
+fn long(packet: &[u8], at: usize) -> Option<u32> {
+    let bytes = packet.get(at..)?.first_chunk()?;
+    Some(u32::from_be_bytes(*bytes))
+}
+
+fn addr(packet: &[u8], at: usize) -> Option<Addr> {
+    Some(Addr(*packet.get(at..)?.first_chunk()?))
+}
+
+/// Reads a packet that is TCP directly behind IPv6, and all there.
+pub(super) fn read(packet: &[u8]) -> Option<Read> {
+    let (header, rest) = Ipv6Header::parse(packet).ok()?;
+    let is_whole = rest.len() == usize::from(header.payload_len);
+    if header.next_header != next_header::TCP || !is_whole {
+        return None;
+    }
+    let offset = usize::from(packet.get(TCP.checked_add(12)?)? >> 4).checked_mul(4)?;
+    let payload_at = TCP.checked_add(offset)?;
+    let len = packet.len().checked_sub(payload_at)?;
+    if offset < 20 {
+        return None;
+    }
+    Some(Read {
+        from: End {
+            addr: header.src,
+            port: word(packet, TCP)?,
+        },
+        to: End {
+            addr: header.dst,
+            port: word(packet, TCP.checked_add(2)?)?,
+        },
+        seq: long(packet, SEQ)?,
+        ack: long(packet, SEQ.checked_add(4)?)?,
+        flags: *packet.get(TCP.checked_add(13)?)?,
+        window: word(packet, WINDOW)?,
+        payload_at,
+        len,
+    })
+}
+
+/// The largest segment that a SYN's sender takes, if it offers nothing beside that: 1,220
+/// bytes where it does not say (RFC 9293 §3.7.1).
+pub(super) fn offers_only_a_size(packet: &[u8], read: &Read) -> Option<u16> {
+    let mut options = packet.get(PAYLOAD..read.payload_at)?;
+    let mut size = 1_220;
+    while let Some((kind, rest)) = options.split_first() {
+        options = match (kind, rest) {
+            (0, _) => break,
+            (1, rest) => rest,
+            (2, [4, high, low, rest @ ..]) => {
+                size = u16::from_be_bytes([*high, *low]);
+                rest
+            }
+            _ => return None,
+        };
+    }
+    Some(size)
+}
+
+fn sum(packet: &[u8]) -> Option<Checksum> {
+    let (source, target) = (addr(packet, 8)?, addr(packet, 24)?);
+    let segment = packet.get(TCP..)?;
+    let len = u32::try_from(segment.len()).ok()?;
+    let mut sum = Checksum::pseudo_header(&source, &target, next_header::TCP, len);
+    sum.add(segment);
+    Some(sum)
+}
+
+/// Whether its checksum is right.
+pub(super) fn is_intact(packet: &[u8]) -> bool {
+    sum(packet).is_some_and(Checksum::is_valid)
+}
+
+/// Changes two bytes at an even place of the TCP header, and the checksum by as much (RFC 1624):
+/// one that was wrong stays wrong.
+fn patch(packet: &mut [u8], at: usize, new: u16) {
+    let (Some(old), Some(checksum)) = (word(packet, at), word(packet, CHECKSUM)) else {
+        return;
+    };
+    let mut sum = Checksum::new();
+    for part in [!checksum, !old, new] {
+        sum.add(&part.to_be_bytes());
+    }
+    put(packet, at, &new.to_be_bytes());
+    put(packet, CHECKSUM, &sum.finish().to_be_bytes());
+}
+
+pub(super) fn set_window(packet: &mut [u8], window: u16) {
+    patch(packet, WINDOW, window);
+}
+
+pub(super) fn set_seq(packet: &mut [u8], seq: u32) {
+    let [a, b, c, d] = seq.to_be_bytes();
+    patch(packet, SEQ, u16::from_be_bytes([a, b]));
+    patch(packet, SEQ.saturating_add(2), u16::from_be_bytes([c, d]));
+}
+
+fn put(packet: &mut [u8], at: usize, bytes: &[u8]) {
+    let end = at.saturating_add(bytes.len());
+    if let Some(place) = packet.get_mut(at..end) {
+        place.copy_from_slice(bytes);
+    }
+}
+
+/// The flags and the number of a segment without options whose headers and first `len` bytes
+/// of payload stay; sets lengths and checksum. How long it is.
+pub(super) fn reseal(packet: &mut [u8], seq: u32, flags: u8, len: usize) -> Option<usize> {
+    let end = PAYLOAD.checked_add(len)?;
+    let packet = packet.get_mut(..end)?;
+    let segment = u16::try_from(end.checked_sub(TCP)?).ok()?;
+    put(packet, 4, &segment.to_be_bytes());
+    put(packet, SEQ, &seq.to_be_bytes());
+    put(packet, TCP.saturating_add(13), &[flags]);
+    put(packet, CHECKSUM, &[0, 0]);
+    let checksum = sum(packet)?.finish();
+    put(packet, CHECKSUM, &checksum.to_be_bytes());
+    Some(end)
+}
+
+/// What a packet that is made says beside its payload.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Made {
+    /// Version, traffic class and flow label, as of a packet that came by.
+    pub(super) class: [u8; 4],
+    pub(super) hop_limit: u8,
+    pub(super) from: End,
+    pub(super) to: End,
+    pub(super) seq: u32,
+    pub(super) ack: u32,
+    pub(super) flags: u8,
+    pub(super) window: u16,
+}
+
+impl Made {
+    /// Makes it; how long it is, `None` if there is no room.
+    pub(super) fn write(&self, out: &mut [u8], payload: &[u8]) -> Option<usize> {
+        let end = PAYLOAD.checked_add(payload.len())?;
+        let out = out.get_mut(..end)?;
+        out.fill(0);
+        put(out, 0, &self.class);
+        put(out, 6, &[next_header::TCP, self.hop_limit]);
+        put(out, 8, &self.from.addr.0);
+        put(out, 24, &self.to.addr.0);
+        put(out, TCP, &self.from.port.to_be_bytes());
+        put(out, TCP.saturating_add(2), &self.to.port.to_be_bytes());
+        put(out, SEQ.saturating_add(4), &self.ack.to_be_bytes());
+        put(out, TCP.saturating_add(12), &[0x50]);
+        put(out, WINDOW, &self.window.to_be_bytes());
+        put(out, PAYLOAD, payload);
+        reseal(out, self.seq, self.flags, payload.len())
+    }
+}

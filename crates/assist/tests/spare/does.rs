@@ -1,0 +1,253 @@
+//! What it does, packet by packet.
+
+use redpoll_assist::spare::Side::{Host, Mesh};
+use redpoll_base::Instant;
+
+use crate::packets::{ACK, Engine, FIN, PSH, RST, SYN, Tcp, URG, crosses, engine};
+
+const NOW: Instant = Instant::ZERO;
+
+/// The numbers of the node's first byte, and the host's.
+const UP: u32 = 1_001;
+const DOWN: u32 = u32::MAX - 20;
+
+fn up(numbers: (u32, u32), flags: u8) -> Tcp {
+    Tcp::new(1, Mesh, numbers, flags)
+}
+
+fn down(numbers: (u32, u32), flags: u8) -> Tcp {
+    Tcp::new(1, Host, numbers, flags).window(64_000)
+}
+
+/// A connection that the host has opened to a node with a window of 40 bytes, and room for 160.
+fn open(engine: &mut Engine) {
+    let syn = down((DOWN.wrapping_sub(1), 0), SYN).options(&[2, 4, 4, 196, 4, 2, 3, 3, 7, 0, 0, 0]);
+    assert_eq!(crosses(engine, NOW, &syn), [syn.clone()]);
+    let answer = up((UP - 1, DOWN), SYN | ACK);
+    let [passed] = &crosses(engine, NOW, &answer)[..] else {
+        panic!("one")
+    };
+    assert_eq!(*passed, answer.window(160));
+    let third = down((DOWN, UP), ACK);
+    assert_eq!(crosses(engine, NOW, &third), [third.clone()]);
+}
+
+fn bytes(from: u8, count: u8) -> Vec<u8> {
+    (from..from + count).collect()
+}
+
+#[test]
+fn what_is_longer_than_the_window_waits_and_goes_on_in_full_pieces() {
+    let mut engine = engine(2, 160);
+    open(&mut engine);
+    let data = down((DOWN, UP), ACK | PSH).payload(&bytes(0, 100));
+    let piece = |at: u8, len: u8, flags| {
+        let seq = DOWN.wrapping_add(at.into());
+        down((seq, UP), flags).payload(&bytes(at, len))
+    };
+    assert_eq!(crosses(&mut engine, NOW, &data), [piece(0, 40, ACK)]);
+    // More of it waits for the node, whatever the host sends.
+    assert_eq!(crosses(&mut engine, NOW, &piece(100, 48, ACK | PSH)), []);
+    assert_eq!(engine.waiting(), 108);
+    for (acked, at, len, flags) in [
+        (40, 40, 40, ACK),
+        (80, 80, 40, ACK),
+        (120, 120, 28, ACK | PSH),
+    ] {
+        let ack = up((UP, DOWN.wrapping_add(acked)), ACK);
+        assert_eq!(
+            crosses(&mut engine, NOW, &ack),
+            [ack.clone().window(160), piece(at, len, flags)]
+        );
+    }
+    let last = up((UP, DOWN.wrapping_add(148)), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &last), [last.window(160)]);
+    assert_eq!((engine.waiting(), engine.counters().pieces), (0, 4));
+}
+
+#[test]
+fn what_is_sent_again_goes_on_again_and_its_fin_with_it() {
+    let mut engine = engine(1, 160);
+    open(&mut engine);
+    let data = down((DOWN, UP), FIN | ACK).payload(&bytes(0, 50));
+    let first = down((DOWN, UP), ACK).payload(&bytes(0, 40));
+    assert_eq!(crosses(&mut engine, NOW, &data), [first.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &data), [first]);
+    let ack = up((UP, DOWN.wrapping_add(40)), ACK);
+    let second = down((DOWN.wrapping_add(40), UP), FIN | ACK).payload(&bytes(40, 10));
+    let [_, piece] = &crosses(&mut engine, NOW, &ack)[..] else {
+        panic!("two")
+    };
+    assert_eq!(*piece, second);
+    let fin = down((DOWN.wrapping_add(50), UP), FIN | ACK);
+    assert_eq!(crosses(&mut engine, NOW, &fin), [fin.clone()]);
+    let last = up((UP, DOWN.wrapping_add(51)), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &last), [last.window(160)]);
+}
+
+#[test]
+fn a_closed_window_is_told_and_probed() {
+    let mut engine = engine(1, 160);
+    open(&mut engine);
+    let data = down((DOWN, UP), ACK).payload(&bytes(0, 100));
+    crosses(&mut engine, NOW, &data);
+    let closed = up((UP, DOWN.wrapping_add(40)), ACK).window(0);
+    assert_eq!(crosses(&mut engine, NOW, &closed), [closed.clone()]);
+    // Linux's probe: a byte before.
+    let probe = down((DOWN.wrapping_add(39), UP), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &probe), [probe.clone()]);
+    // Or new data again.
+    let probe = down((DOWN.wrapping_add(40), UP), ACK).payload(&bytes(40, 1));
+    assert_eq!(
+        crosses(&mut engine, NOW, &probe),
+        [],
+        "it was not passed on yet"
+    );
+    let open = up((UP, DOWN.wrapping_add(40)), ACK).window(40);
+    assert_eq!(crosses(&mut engine, NOW, &open).len(), 2);
+    let again = crosses(&mut engine, NOW, &probe);
+    assert_eq!(again.len(), 1, "it was: it is asked for again");
+}
+
+#[test]
+fn an_acknowledgment_does_not_wait_with_data() {
+    let mut engine = engine(1, 160);
+    open(&mut engine);
+    crosses(
+        &mut engine,
+        NOW,
+        &down((DOWN, UP), ACK).payload(&bytes(0, 80)),
+    );
+    let mine = up((UP, DOWN), ACK).payload(b"x");
+    crosses(&mut engine, NOW, &mine);
+    let both = down((DOWN.wrapping_add(80), UP + 1), ACK).payload(&bytes(80, 5));
+    let passed = down((DOWN.wrapping_add(40), UP + 1), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &both), [passed]);
+    // And one without data speaks from where the node is.
+    let pure = down((DOWN.wrapping_add(85), UP + 1), ACK).window(9);
+    let passed = down((DOWN.wrapping_add(40), UP + 1), ACK).window(9);
+    assert_eq!(crosses(&mut engine, NOW, &pure), [passed]);
+}
+
+#[test]
+fn a_segment_that_is_alone_goes_on_in_halves_and_is_acknowledged_once() {
+    let mut engine = engine(1, 160);
+    open(&mut engine);
+    let data = up((UP, DOWN), ACK | PSH).payload(&bytes(0, 39));
+    let first = up((UP, DOWN), ACK).window(160).payload(&bytes(0, 20));
+    let second = up((UP + 20, DOWN), ACK | PSH).window(160);
+    let second = second.payload(&bytes(20, 19));
+    assert_eq!(crosses(&mut engine, NOW, &data), [first, second]);
+    let halfway = down((DOWN, UP + 20), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &halfway), []);
+    let whole = down((DOWN, UP + 39), ACK);
+    assert_eq!(crosses(&mut engine, NOW, &whole), [whole.clone()]);
+    // One that follows another before that is acknowledged goes on as it is.
+    let one = up((UP + 39, DOWN), ACK).payload(&bytes(0, 39));
+    assert_eq!(crosses(&mut engine, NOW, &one).len(), 2);
+    let two = up((UP + 78, DOWN), ACK).payload(&bytes(0, 39));
+    assert_eq!(crosses(&mut engine, NOW, &two), [two.window(160)]);
+    assert_eq!(engine.counters().halved, 2);
+}
+
+#[test]
+fn a_connection_that_the_node_opens_is_spared_as_well() {
+    let mut engine = engine(1, 160);
+    let syn = up((UP - 1, 0), SYN);
+    assert_eq!(crosses(&mut engine, NOW, &syn), [syn.clone().window(160)]);
+    let answer = down((DOWN.wrapping_sub(1), UP), SYN | ACK).options(&[2, 4, 4, 196]);
+    assert_eq!(crosses(&mut engine, NOW, &answer), [answer.clone()]);
+    let third = up((UP, DOWN), ACK);
+    assert_eq!(
+        crosses(&mut engine, NOW, &third),
+        [third.clone().window(160)]
+    );
+    let data = up((UP, DOWN), ACK).payload(&bytes(0, 38));
+    assert_eq!(crosses(&mut engine, NOW, &data).len(), 2);
+    let data = down((DOWN, UP + 38), ACK).payload(&bytes(0, 70));
+    let [piece] = &crosses(&mut engine, NOW, &data)[..] else {
+        panic!("one")
+    };
+    assert_eq!((piece.payload.len(), engine.waiting()), (40, 30));
+}
+
+#[test]
+fn who_offers_more_is_left_alone() {
+    let stamps = [8, 10, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0];
+    for syn in [
+        up((7, 0), SYN).window(1_848).options(&[2, 4, 1, 206]),
+        up((7, 0), SYN).options(&stamps),
+        up((7, 0), SYN | 0xc0),
+        up((7, 0), SYN).payload(b"fast open"),
+        up((7, 0), SYN).window(0),
+        // No room for even one window.
+        up((7, 0), SYN).window(200),
+    ] {
+        let mut engine = engine(1, 160);
+        assert_eq!(crosses(&mut engine, NOW, &syn), [syn.clone()]);
+        assert_eq!(engine.flows(), 0, "{syn:?}");
+    }
+    let mut engine = engine(1, 160);
+    let syn = up((7, 0), SYN).window(48).options(&[2, 4, 0, 48]);
+    let [passed] = &crosses(&mut engine, NOW, &syn)[..] else {
+        panic!("one")
+    };
+    assert_eq!((passed.window, engine.flows()), (160, 1));
+}
+
+#[test]
+fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
+    for odd in [
+        down((DOWN, UP), ACK).payload(b"a").options(&[1, 1, 1, 1]),
+        down((DOWN, UP), ACK | URG).payload(b"a"),
+        up((UP, DOWN), ACK | URG).payload(b"ab"),
+        down((DOWN, UP), RST | ACK),
+        up((UP, DOWN), RST),
+    ] {
+        let mut engine = engine(1, 160);
+        open(&mut engine);
+        assert_eq!(crosses(&mut engine, NOW, &odd), [odd.clone()]);
+        assert_eq!(engine.flows(), 0, "{odd:?}");
+    }
+    let mut engine = engine(1, 160);
+    open(&mut engine);
+    let mut broken = down((DOWN, UP), ACK).payload(&bytes(0, 30)).packet();
+    broken[70] ^= 1;
+    assert_eq!(engine.input(NOW, Host, &mut broken), None);
+    assert_eq!(
+        (engine.poll(&mut [0; 1_280]), engine.counters().dropped),
+        (None, 1)
+    );
+    // One that only passes is still as broken as it was.
+    let mut broken = up((UP, DOWN), ACK).payload(&bytes(0, 30)).packet();
+    broken[70] ^= 1;
+    assert_eq!(engine.input(NOW, Mesh, &mut broken), Some(90));
+    let good = up((UP, DOWN), ACK)
+        .payload(&bytes(0, 30))
+        .window(160)
+        .packet();
+    let differs = good.iter().zip(&broken).filter(|(a, b)| a != b).count();
+    assert_eq!(differs, 1);
+}
+
+#[test]
+fn the_connection_that_was_idle_for_longest_goes() {
+    let mut engine = engine(3, 160);
+    for (node, second) in [(1, 1), (2, 2), (3, 3)] {
+        let syn = Tcp::new(node, Mesh, (7, 0), SYN);
+        crosses(&mut engine, Instant::from_millis(1_000 * second), &syn);
+    }
+    let stirs = Tcp::new(1, Host, (50, 8), ACK);
+    crosses(&mut engine, Instant::from_millis(4_000), &stirs);
+    crosses(
+        &mut engine,
+        Instant::from_millis(5_000),
+        &Tcp::new(4, Mesh, (7, 0), SYN),
+    );
+    assert_eq!((engine.flows(), engine.counters().evicted), (3, 1));
+    for (node, spared) in [(2, false), (1, true), (3, true), (4, true)] {
+        let ack = Tcp::new(node, Mesh, (8, 51), ACK);
+        let passed = &crosses(&mut engine, Instant::from_millis(6_000), &ack)[0];
+        assert_eq!(passed.window == 160, spared, "{node}");
+    }
+}

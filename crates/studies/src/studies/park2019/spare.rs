@@ -1,0 +1,160 @@
+//! A border router that spares nodes of one segment: what Kim et al. 2015 asked for, beside
+//! the same without.
+
+use super::read::{READINGS_LOST, readings_lost};
+use super::scenes::{Testbed, line_of_both};
+use crate::engine::case::Case;
+use crate::engine::figure::{Figure, Handle, Metric, X};
+use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+
+const WITHOUT: &str = "without";
+const SPARED: &str = "spared";
+const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
+const SEGMENTS: Metric = Metric::new("segments into the mesh a packet", "");
+const FRAMES: Metric = Metric::new("frames a packet", "");
+const RTT: Metric = Metric::new("median RTT", "ms");
+const OF_ONE: Metric = Metric::new("throughput, nodes of one segment", "B/s");
+const OF_OTHERS: Metric = Metric::new("throughput, other nodes", "B/s");
+const FRAMES_A_KB: Metric = Metric::new("frames a kilobyte", "");
+
+/// Minutes of traffic.
+const MINUTES: f64 = 10.0;
+const DOWN: &str = "down";
+/// Flows of the line, by who sends them.
+const ONE: &str = "one";
+const OTHERS: &str = "others";
+
+fn spared(case: &Case) -> Case {
+    case.clone().set("border.spare_one_segment", "true")
+}
+
+/// Downstream on testbed-1, upstream on the line.
+pub fn spare() -> Figure {
+    let mut figure = Figure::new("spare", "A border router that spares nodes of one segment")
+        .about(
+            "Downstream: a packet of 39 bytes a second for each of fifteen nodes of testbed-1, \
+             whose BLIP has a window of 40 bytes, from a server with Linux's rules, while \
+             fifteen others send datagrams. Upstream: a line of four hops, of which two nodes have \
+             one segment under way and two have Redpoll's TCP; the server is Redpoll's, which \
+             delays acknowledgments, or has Linux's rules. Without and with \
+             `border.spare_one_segment`.",
+        )
+        .aside();
+    downstream(&mut figure);
+    upstream(&mut figure, "redpoll", "up");
+    upstream(&mut figure, "linux", "linux");
+    figure
+}
+
+fn downstream(figure: &mut Figure) {
+    let case = Testbed::One.down();
+    let rows = [(WITHOUT, case.clone()), (SPARED, spared(&case))]
+        .map(|(series, case)| of_down(figure, series, &case));
+    for room in ["160 B", "320 B", "1280 B"] {
+        let case = spared(&case).set("spare.room", room);
+        of_down(figure, &format!("{SPARED}, room for {room}"), &case);
+    }
+    let [without, with] = rows;
+    figure
+        .of("segments a packet, spared", with[1])
+        .judged("down-segments");
+    figure
+        .ratio("arrived, spared / without", with[0], without[0])
+        .judged("down-packets");
+    figure
+        .ratio("frames a packet, spared / without", with[2], without[2])
+        .judged("down-frames");
+    figure
+        .difference("datagrams lost, spared less without", with[3], without[3])
+        .judged("down-others");
+}
+
+/// Packets that arrived, segments and frames a packet, and what others lost.
+fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
+    let metrics: [(Metric, fn(&Run) -> Reading); 4] = [
+        (ARRIVED, arrived),
+        (SEGMENTS, segments),
+        (FRAMES, |run| {
+            over(run.node_sum("node", "/frames_sent")?, run)
+        }),
+        (READINGS_LOST, readings_lost),
+    ];
+    let rows =
+        metrics.map(|(metric, read)| figure.point((series, X::None), metric, case, read).handle());
+    figure.point((series, X::None), RTT, case, |run| rtt(run, DOWN));
+    rows
+}
+
+fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
+    let case = line_of_both().set("border.host_transport", host);
+    let rows = [(WITHOUT, case.clone()), (SPARED, spared(&case))].map(|(series, case)| {
+        let metrics: [(Metric, fn(&Run) -> Reading); 4] = [
+            (RTT, |run| rtt(run, ONE)),
+            (OF_ONE, |run| rate(run, ONE)),
+            (OF_OTHERS, |run| rate(run, OTHERS)),
+            (FRAMES_A_KB, frames_a_kilobyte),
+        ];
+        metrics.map(|(metric, read)| {
+            let series = format!("{series}, {host}");
+            figure
+                .point((series, X::None), metric, &case, read)
+                .handle()
+        })
+    });
+    let [without, with] = rows;
+    if word == "up" {
+        figure
+            .ratio("RTT, spared / without", with[0], without[0])
+            .judged("up-rtt");
+    }
+    figure
+        .ratio(
+            "nodes of one segment, spared / without",
+            with[1],
+            without[1],
+        )
+        .judged(format!("{word}-throughput"));
+    figure
+        .ratio("other nodes, spared / without", with[2], without[2])
+        .judged(format!("{word}-others"));
+    figure
+        .ratio("frames a kilobyte, spared / without", with[3], without[3])
+        .judged(format!("{word}-frames"));
+}
+
+fn packets(run: &Run) -> Reading {
+    run.flow_sum(DOWN, "/readings/delivered")
+}
+
+fn arrived(run: &Run) -> Reading {
+    Ok(packets(run)? / MINUTES / run.flows(DOWN)?.len() as f64)
+}
+
+fn over(what: f64, run: &Run) -> Reading {
+    match packets(run)? {
+        0.0 => Err(Gap::Nothing),
+        packets => Ok(what / packets),
+    }
+}
+
+/// What the server sends goes on as it is, or in pieces of the border router's.
+fn segments(run: &Run) -> Reading {
+    let pieces = run.number("/spare/pieces");
+    let all = pieces.or_else(|_| run.flow_sum(DOWN, "/segments_sent"))?;
+    over(all, run)
+}
+
+fn rtt(run: &Run, flows: &str) -> Reading {
+    mean(&numbers(&run.flows(flows)?, "/rtt_ms/p50")?)
+}
+
+fn rate(run: &Run, flows: &str) -> Reading {
+    let bytes = run.flow_sum(flows, "/delivered_bytes")?;
+    Ok(bytes / (run.number("/simulated_s")? - f64::from(super::scenes::LINE_BEGIN_S)))
+}
+
+fn frames_a_kilobyte(run: &Run) -> Reading {
+    let bytes =
+        run.flow_sum(ONE, "/delivered_bytes")? + run.flow_sum(OTHERS, "/delivered_bytes")?;
+    Ok(run.node_sum("node", "/frames_sent")? / (bytes / 1_000.0))
+}
