@@ -1,5 +1,7 @@
 //! What it does, packet by packet.
 
+use std::slice::from_ref;
+
 use redpoll_assist::spare::Side::{Host, Mesh};
 use redpoll_base::Instant;
 
@@ -22,14 +24,14 @@ fn down(numbers: (u32, u32), flags: u8) -> Tcp {
 /// A connection that the host has opened to a node with a window of 40 bytes, and room for 160.
 fn open(engine: &mut Engine) {
     let syn = down((DOWN.wrapping_sub(1), 0), SYN).options(&[2, 4, 4, 196, 4, 2, 3, 3, 7, 0, 0, 0]);
-    assert_eq!(crosses(engine, NOW, &syn), [syn.clone()]);
+    assert_eq!(crosses(engine, NOW, &syn), from_ref(&syn));
     let answer = up((UP - 1, DOWN), SYN | ACK);
     let [passed] = &crosses(engine, NOW, &answer)[..] else {
         panic!("one")
     };
     assert_eq!(*passed, answer.window(160));
     let third = down((DOWN, UP), ACK);
-    assert_eq!(crosses(engine, NOW, &third), [third.clone()]);
+    assert_eq!(crosses(engine, NOW, &third), from_ref(&third));
 }
 
 fn bytes(from: u8, count: u8) -> Vec<u8> {
@@ -71,7 +73,7 @@ fn what_is_sent_again_goes_on_again_and_its_fin_with_it() {
     open(&mut engine);
     let data = down((DOWN, UP), FIN | ACK).payload(&bytes(0, 50));
     let first = down((DOWN, UP), ACK).payload(&bytes(0, 40));
-    assert_eq!(crosses(&mut engine, NOW, &data), [first.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &data), from_ref(&first));
     assert_eq!(crosses(&mut engine, NOW, &data), [first]);
     let ack = up((UP, DOWN.wrapping_add(40)), ACK);
     let second = down((DOWN.wrapping_add(40), UP), FIN | ACK).payload(&bytes(40, 10));
@@ -80,7 +82,7 @@ fn what_is_sent_again_goes_on_again_and_its_fin_with_it() {
     };
     assert_eq!(*piece, second);
     let fin = down((DOWN.wrapping_add(50), UP), FIN | ACK);
-    assert_eq!(crosses(&mut engine, NOW, &fin), [fin.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &fin), from_ref(&fin));
     let last = up((UP, DOWN.wrapping_add(51)), ACK);
     assert_eq!(crosses(&mut engine, NOW, &last), [last.window(160)]);
 }
@@ -92,10 +94,10 @@ fn a_closed_window_is_told_and_probed() {
     let data = down((DOWN, UP), ACK).payload(&bytes(0, 100));
     crosses(&mut engine, NOW, &data);
     let closed = up((UP, DOWN.wrapping_add(40)), ACK).window(0);
-    assert_eq!(crosses(&mut engine, NOW, &closed), [closed.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &closed), from_ref(&closed));
     // Linux's probe: a byte before.
     let probe = down((DOWN.wrapping_add(39), UP), ACK);
-    assert_eq!(crosses(&mut engine, NOW, &probe), [probe.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &probe), from_ref(&probe));
     // Or new data again.
     let probe = down((DOWN.wrapping_add(40), UP), ACK).payload(&bytes(40, 1));
     assert_eq!(
@@ -141,7 +143,7 @@ fn a_segment_that_is_alone_goes_on_in_halves_and_is_acknowledged_once() {
     let halfway = down((DOWN, UP + 20), ACK);
     assert_eq!(crosses(&mut engine, NOW, &halfway), []);
     let whole = down((DOWN, UP + 39), ACK);
-    assert_eq!(crosses(&mut engine, NOW, &whole), [whole.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &whole), from_ref(&whole));
     // One that follows another before that is acknowledged goes on as it is.
     let one = up((UP + 39, DOWN), ACK).payload(&bytes(0, 39));
     assert_eq!(crosses(&mut engine, NOW, &one).len(), 2);
@@ -156,7 +158,7 @@ fn a_connection_that_the_node_opens_is_spared_as_well() {
     let syn = up((UP - 1, 0), SYN);
     assert_eq!(crosses(&mut engine, NOW, &syn), [syn.clone().window(160)]);
     let answer = down((DOWN.wrapping_sub(1), UP), SYN | ACK).options(&[2, 4, 4, 196]);
-    assert_eq!(crosses(&mut engine, NOW, &answer), [answer.clone()]);
+    assert_eq!(crosses(&mut engine, NOW, &answer), from_ref(&answer));
     let third = up((UP, DOWN), ACK);
     assert_eq!(
         crosses(&mut engine, NOW, &third),
@@ -184,7 +186,7 @@ fn who_offers_more_is_left_alone() {
         up((7, 0), SYN).window(200),
     ] {
         let mut engine = engine(1, 160);
-        assert_eq!(crosses(&mut engine, NOW, &syn), [syn.clone()]);
+        assert_eq!(crosses(&mut engine, NOW, &syn), from_ref(&syn));
         assert_eq!(engine.flows(), 0, "{syn:?}");
     }
     let mut engine = engine(1, 160);
@@ -206,7 +208,7 @@ fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
     ] {
         let mut engine = engine(1, 160);
         open(&mut engine);
-        assert_eq!(crosses(&mut engine, NOW, &odd), [odd.clone()]);
+        assert_eq!(crosses(&mut engine, NOW, &odd), from_ref(&odd));
         assert_eq!(engine.flows(), 0, "{odd:?}");
     }
     let mut engine = engine(1, 160);
@@ -228,6 +230,12 @@ fn what_is_not_understood_ends_it_and_what_is_broken_goes_no_further() {
         .packet();
     let differs = good.iter().zip(&broken).filter(|(a, b)| a != b).count();
     assert_eq!(differs, 1);
+}
+
+#[test]
+fn a_connection_takes_little_beside_its_room() {
+    let bytes = size_of::<redpoll_assist::spare::FlowSlot>();
+    assert!(bytes <= 112, "{bytes}");
 }
 
 #[test]

@@ -106,8 +106,12 @@ impl Net {
             self.now += Duration::from_millis(7);
             for left in crosses(&mut self.engine, self.now, &segment) {
                 self.check(&segment, &left);
-                let fate = self.fate();
-                for _ in 0..fate.min(2).max(1) - u8::from(fate == 0) {
+                let times = match self.fate() {
+                    0 => 0,
+                    1 => 2,
+                    _ => 1,
+                };
+                for _ in 0..times {
                     self.arrive(&left);
                 }
             }

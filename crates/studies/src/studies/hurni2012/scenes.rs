@@ -401,52 +401,11 @@ pub const ON: Metric = Metric::new("radio on", "%");
 
 /// [`COPIES`].
 pub fn copies(run: &Run) -> Reading {
-    for_a_hundred(run, "/cache/repeated")
-}
-
-/// Copies that the caches sent early because nothing was heard, for a hundred segments.
-pub const EARLY: Metric = Metric::new("copies sent early", "for 100 segments");
-/// Segments that caches did not pass on because they were acknowledged, for a hundred.
-pub const NOT_PASSED: Metric = Metric::new("not passed on", "for 100 segments");
-
-fn for_a_hundred(run: &Run, what: &str) -> Reading {
     let segments = segments(run)?;
     match segments > 0.0 {
-        true => Ok(100.0 * run.node_sum("node", what)? / segments),
+        true => Ok(100.0 * run.node_sum("node", "/cache/repeated")? / segments),
         false => Err(Gap::Nothing),
     }
-}
-
-/// What caches did with one variant and with another one that differs by activity monitoring, by
-/// hops, and what the two carry where routers pass on what they have passed on already: rows that
-/// show what it is that makes the difference.
-pub fn what_activity_does(
-    figure: &mut Figure,
-    mac: Mac,
-    [without, with]: [Variant; 2],
-    hops: &[u32],
-) -> Vec<Handle> {
-    let mut shown = Vec::new();
-    for variant in [without, with] {
-        let of = |hops| case(mac, variant, hops);
-        let metrics: [(Metric, fn(&Run) -> Reading); 3] = [
-            (COPIES, copies),
-            (EARLY, |run| for_a_hundred(run, "/cache/repeated_early")),
-            (NOT_PASSED, |run| for_a_hundred(run, "/cache/dropped")),
-        ];
-        for (metric, read) in metrics {
-            let line = aside(figure, variant.name, metric, of, read);
-            shown.extend(line.some(hops.iter().copied()));
-        }
-    }
-    let forgetful = [without, with].map(|variant| {
-        let series = format!("{}, routers pass on all", variant.name);
-        let of = |hops| without_memory(mac, variant, hops);
-        aside(figure, &series, SEGMENTS, of, segments)
-    });
-    let [without, with] = &forgetful;
-    shown.extend(beside(with, without, hops));
-    shown
 }
 
 /// [`ON`].

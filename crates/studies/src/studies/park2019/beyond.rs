@@ -93,8 +93,8 @@ pub fn beyond() -> Figure {
         .of("Jain's index, RED and TAiM", both[2])
         .judged("fair")
         .cause(
-            "near nodes are done before TAiM has decided anything; transfers that last are fairer, but \
-             by too little",
+            "near nodes are done before TAiM has decided anything; what it does where transfers last \
+             stands beside",
             &shown,
         );
     figure

@@ -4,8 +4,11 @@
 use super::read::{READINGS_LOST, readings_lost};
 use super::scenes::{Testbed, line_of_both};
 use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, X};
+use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
 use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+
+/// What is read from a run.
+type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
@@ -71,7 +74,7 @@ fn downstream(figure: &mut Figure) {
 
 /// Packets that arrived, segments and frames a packet, and what others lost.
 fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
-    let metrics: [(Metric, fn(&Run) -> Reading); 4] = [
+    let metrics: [(Metric, Read); 4] = [
         (ARRIVED, arrived),
         (SEGMENTS, segments),
         (FRAMES, |run| {
@@ -88,7 +91,7 @@ fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
 fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
     let case = line_of_both().set("border.host_transport", host);
     let rows = [(WITHOUT, case.clone()), (SPARED, spared(&case))].map(|(series, case)| {
-        let metrics: [(Metric, fn(&Run) -> Reading); 4] = [
+        let metrics: [(Metric, Read); 4] = [
             (RTT, |run| rtt(run, ONE)),
             (OF_ONE, |run| rate(run, ONE)),
             (OF_OTHERS, |run| rate(run, OTHERS)),
@@ -102,24 +105,23 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
         })
     });
     let [without, with] = rows;
-    if word == "up" {
+    let mut judge = |what: &'static str, at: usize, id: &str| {
+        let place = (VERDICT, host);
         figure
-            .ratio("RTT, spared / without", with[0], without[0])
-            .judged("up-rtt");
+            .made(
+                place,
+                Metric::new(what, ""),
+                [with[at], without[at]],
+                |it| it[0] / it[1],
+            )
+            .judged(format!("{word}-{id}"));
+    };
+    if word == "up" {
+        judge("RTT, spared / without", 0, "rtt");
     }
-    figure
-        .ratio(
-            "nodes of one segment, spared / without",
-            with[1],
-            without[1],
-        )
-        .judged(format!("{word}-throughput"));
-    figure
-        .ratio("other nodes, spared / without", with[2], without[2])
-        .judged(format!("{word}-others"));
-    figure
-        .ratio("frames a kilobyte, spared / without", with[3], without[3])
-        .judged(format!("{word}-frames"));
+    judge("nodes of one segment, spared / without", 1, "throughput");
+    judge("other nodes, spared / without", 2, "others");
+    judge("frames a kilobyte, spared / without", 3, "frames");
 }
 
 fn packets(run: &Run) -> Reading {
