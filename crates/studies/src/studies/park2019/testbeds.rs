@@ -308,6 +308,7 @@ pub fn figure_14() -> Figure {
 
 const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index of the minute", "");
 const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio of the minute", "");
+
 /// Fairness by the minute.
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
