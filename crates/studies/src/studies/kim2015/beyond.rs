@@ -1,7 +1,8 @@
 //! Redpoll's TCP at the nodes.
 
 use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
-use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, UDP_DOWN, UDP_UP, case, ours};
+use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, ours};
+use crate::engine::case::Probed;
 use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
@@ -11,6 +12,11 @@ const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server"
 const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
 /// Seeds of BLIP's small segments, which are there to be compared with.
 const SEEDS: u64 = 3;
+
+/// The heaviest load with Redpoll's TCP at the nodes.
+pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
+    ours(&case(traffic, HEAVY)).probe(FROM_SERVER)
+}
 
 /// The heaviest load.
 pub fn beyond() -> Figure {
@@ -22,7 +28,7 @@ pub fn beyond() -> Figure {
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];
     for (way, udp, tcp) in pairs {
-        let ours = ours(&case(tcp, HEAVY)).probe(FROM_SERVER);
+        let ours = heaviest(tcp);
         let at = |name: &str| format!("{name}, {way}");
         let least = figure
             .point((at("UDP"), way), THROUGHPUT, &case(udp, HEAVY), throughput)

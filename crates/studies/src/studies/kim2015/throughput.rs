@@ -1,7 +1,9 @@
 //! Figures 5b and 6: throughput, and what it costs.
 
 use super::read::{FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, segments_a_packet, tcp_etx, throughput};
-use super::scenes::{HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, line, stock};
+use super::scenes::{
+    FULLER, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_UP, case, line, stock,
+};
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
@@ -28,6 +30,13 @@ pub fn figure_5b() -> Figure {
         .ratio("TCP, up / down", tcp_up.at(HEAVY), tcp_down.at(HEAVY))
         .judged("tcp-up-over-down");
     let [udp_up, udp_down, tcp_up, tcp_down] = jain.map(|line| line.at(HEAVY));
+    let fuller = [UDP_UP, TCP_UP].map(|traffic| {
+        let case = case(traffic, FULLER);
+        let row = figure.point((traffic.name, FULLER), JAIN, &case, |run| {
+            fairness(run, FLOWS)
+        });
+        row.handle()
+    });
     figure
         .of("UDP up, Jain's index", udp_up)
         .judged("udp-up-fair");
@@ -36,7 +45,12 @@ pub fn figure_5b() -> Figure {
         .judged("udp-down-fair");
     figure
         .difference("up, Jain's index of UDP less TCP", udp_up, tcp_up)
-        .judged("tcp-up-unfair");
+        .judged("tcp-up-unfair")
+        .cause(
+            "at 60 packets a minute all nodes get nearly what they offer, and lack much the same; \
+             with 90 their shares differ",
+            &fuller,
+        );
     figure
         .difference("down, Jain's index of UDP less TCP", udp_down, tcp_down)
         .judged("tcp-down-unfair");
