@@ -102,7 +102,9 @@ validate: ## Hold the simulator against programs and formulas of others (docs/va
 bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
 	@scripts/setup.sh bench
 	@. scripts/env.sh; features=bench; \
-	(RUST_MINOR=91; rust_is_recent) && features=smoltcp; \
+	if (RUST_MINOR=91; rust_is_recent); then features=smoltcp; \
+	cargo test --quiet --package redpoll-rivals --features smoltcp --test smol && \
+	cargo test --quiet --package redpoll-sim --features smoltcp --test all rivals:: || exit 1; fi; \
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
 # The crates that others build upon, in the order in which they need one another.

@@ -19,6 +19,8 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "smoltcp")]
+extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
@@ -29,6 +31,8 @@ pub mod linux;
 mod protocol;
 mod rival;
 mod segment;
+#[cfg(feature = "smoltcp")]
+pub mod smol;
 mod table;
 mod transport;
 pub mod uip;

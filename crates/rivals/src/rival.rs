@@ -23,6 +23,9 @@ pub enum Rival<M: Memory + 'static> {
     Blip(Table<M, Blip>),
     /// A host like Linux: see [`linux`](crate::linux).
     Linux(Table<M, Linux>),
+    /// smoltcp: see [`smol`](crate::smol).
+    #[cfg(feature = "smoltcp")]
+    Smoltcp(crate::smol::Smol),
 }
 
 impl<M: Memory + 'static> Default for Rival<M> {
@@ -39,6 +42,8 @@ macro_rules! the_one {
             Rival::Uip($one) => $call,
             Rival::Blip($one) => $call,
             Rival::Linux($one) => $call,
+            #[cfg(feature = "smoltcp")]
+            Rival::Smoltcp($one) => $call,
         }
     };
 }

@@ -145,8 +145,8 @@ pub(crate) fn build(
     let spec = place(scenario, index);
     let (rival, rivals) = rival(
         &spec.transport,
-        spec.connections.into(),
-        sockets.listeners + SPARE_SOCKETS,
+        &scenario.tcp,
+        (spec.connections.into(), sockets.listeners + SPARE_SOCKETS),
         secrets.stream(seed.node_stream("rival", index)),
     );
     let (helper, helpers) = Helper::of(scenario, seed, index);

@@ -3,22 +3,25 @@
 use redpoll_base::Rng;
 use redpoll_rivals::blip::Blip;
 use redpoll_rivals::linux::Linux;
+#[cfg(feature = "smoltcp")]
+use redpoll_rivals::smol::{Smol, SmolConfig};
 use redpoll_rivals::uip::Uip;
 use redpoll_rivals::{Port, Protocol, Rival, Slot, Table};
 use redpoll_stack::NoStreams;
 
 use crate::memory::{HeapMemory, buffer};
-use crate::scenario::TransportSpec;
+use crate::scenario::{TcpParams, TransportSpec};
 
 /// The transport in the place of TCP, with memory for so many connections and
 /// listeners, and how many bytes it takes.
 pub(crate) fn rival(
     spec: &TransportSpec,
-    connections: usize,
-    listeners: usize,
+    tcp: &TcpParams,
+    (connections, listeners): (usize, usize),
     rng: Rng,
 ) -> (Rival<HeapMemory>, usize) {
     let size = (connections, listeners);
+    let _ = tcp;
     match spec {
         TransportSpec::Redpoll => (Rival::None(NoStreams), 0),
         TransportSpec::Uip(config) => {
@@ -36,6 +39,18 @@ pub(crate) fn rival(
             let both = (usize::from(*buffer), usize::from(*buffer));
             let (table, bytes) = table(Linux::new(config.clone(), rng), size, both);
             (Rival::Linux(table), bytes)
+        }
+        #[cfg(feature = "smoltcp")]
+        TransportSpec::Smoltcp { reno } => {
+            let config = SmolConfig {
+                mss: tcp.announced_mss(),
+                send_buffer: tcp.send_buffer as usize,
+                receive_buffer: tcp.receive_buffer as usize,
+                reno: *reno,
+            };
+            let smol = Smol::new(config, connections, listeners, rng);
+            let bytes = smol.bytes();
+            (Rival::Smoltcp(smol), bytes)
         }
     }
 }

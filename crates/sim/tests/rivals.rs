@@ -61,6 +61,8 @@ fn every_tcp_sends_to_every_other() {
         "blip",
         "one-segment",
         "linux",
+        #[cfg(feature = "smoltcp")]
+        "smoltcp",
     ];
     for sender in all {
         for receiver in all {
@@ -197,4 +199,60 @@ fn a_window_of_one_short_segment_makes_linux_send_scraps() {
         "{whole} and {scraps} bytes"
     );
     assert!(many as f64 > 1.9 * few as f64, "{many} segments, not {few}");
+}
+
+/// smoltcp at both ends of a hop and of three, both ways at once: each flow arrives whole, and
+/// neither waits for a timer.
+#[cfg(feature = "smoltcp")]
+#[test]
+fn smoltcp_carries_a_flow_each_way() {
+    for (nodes, last) in [(2, "node-2"), (4, "node-4")] {
+        let text = format!(
+            r#"
+            duration = "300 s"
+            tcp.transport = "smoltcp"
+            [topology]
+            kind = "line"
+            nodes = {nodes}
+            spacing = "40 m"
+            [apps.up]
+            type = "bulk-sender"
+            on = "{last}"
+            to = "node-1:5001"
+            total = "20000 B"
+            [apps.down]
+            type = "bulk-sender"
+            on = "node-1"
+            to = "{last}:5002"
+            total = "20000 B"
+            [apps.up-sink]
+            type = "bulk-sink"
+            on = "node-1"
+            port = 5001
+            [apps.down-sink]
+            type = "bulk-sink"
+            on = "{last}"
+            port = 5002
+            "#
+        );
+        let scenario = Scenario::parse("both ways", &text, &[]).unwrap();
+        let mut world = World::new(&scenario, 1).unwrap();
+        world.run_until(Instant::ZERO + scenario.duration);
+        let report = world.report();
+        assert!(report.oracle.ok, "{:?}", report.oracle.violations);
+        assert_eq!(report.flows.len(), 2);
+        for flow in &report.flows {
+            assert_eq!(flow.delivered_bytes, 20_000, "{nodes} nodes");
+        }
+    }
+}
+
+/// A program without smoltcp says so, and where it is asked for.
+#[cfg(not(feature = "smoltcp"))]
+#[test]
+fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
+    let text = "topology.kind = \"line\"\ntopology.nodes = 2\ntopology.spacing = \"40 m\"\ntcp.transport = \"smoltcp\"\n";
+    let error = Scenario::parse("line", text, &[]).unwrap_err().to_string();
+    assert!(error.contains("tcp.transport"), "{error}");
+    assert!(error.contains("built without smoltcp"), "{error}");
 }

@@ -58,8 +58,23 @@ pub(super) fn transport(values: &Values<'_>, key: &str) -> Result<TransportSpec,
             config: linux(values),
             buffer: values.real("rivals.linux_buffer") as u16,
         },
+        "smoltcp" => return smoltcp(values, key),
         _ => TransportSpec::Redpoll,
     })
+}
+
+#[cfg(feature = "smoltcp")]
+fn smoltcp(values: &Values<'_>, _key: &str) -> Result<TransportSpec, ScenarioError> {
+    Ok(TransportSpec::Smoltcp {
+        reno: values.flag("rivals.smoltcp_reno"),
+    })
+}
+
+#[cfg(not(feature = "smoltcp"))]
+fn smoltcp(values: &Values<'_>, key: &str) -> Result<TransportSpec, ScenarioError> {
+    let problem = "this program was built without smoltcp; one built with the feature `smoltcp` \
+                   has it (`cargo build --release --package redpoll --features smoltcp`, Rust 1.91)";
+    Err(values.error(key, problem))
 }
 
 fn uip(values: &Values<'_>) -> UipConfig {

@@ -80,6 +80,7 @@ pub(super) const TRANSPORT: Kind = Choice(&[
     "blip",
     "one-segment",
     "linux",
+    "smoltcp",
 ]);
 
 /// The sizes of blocks (RFC 7959 §2.2).

@@ -120,4 +120,6 @@ pub(super) const KEYS: &[Key] = &[
         "`linux` keeps what is written in pieces of several segments, as from Linux 4.17 on; false: of one, as before on an interface that does not segment, where the rest of a piece that is cut at the window's edge is a segment of its own if others are behind it."),
     key("rivals.linux_buffer", size(1_280.0, 65_535.0), Default("65535 B"), None,
         "Send buffer, and receive buffer, of a connection of `linux`."),
+    key("rivals.smoltcp_reno", Bool, Default("true"), None,
+        "`smoltcp` has Reno's congestion control; false: none, as is its own default. The transport is there where the program was built with the feature `smoltcp`."),
 ];

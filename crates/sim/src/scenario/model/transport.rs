@@ -188,4 +188,10 @@ pub enum TransportSpec {
         /// Bytes of a connection's send buffer, and of its receive buffer.
         buffer: u16,
     },
+    /// smoltcp's own, with the segments and buffers of Redpoll's.
+    #[cfg(feature = "smoltcp")]
+    Smoltcp {
+        /// Reno, or no congestion control.
+        reno: bool,
+    },
 }
