@@ -37,7 +37,7 @@ impl Signals {
         Self::of(&[])
     }
 
-    /// The same, and Ctrl-Z does not stop the process either: it is told
+    /// As [`Signals::watch`], and Ctrl-Z does not stop the process either: it is told
     /// ([`Notice::Stop`]), and calls [`stop`] when it may.
     ///
     /// # Errors

@@ -210,7 +210,7 @@ const ACK: u8 = 1 << 3;
 const RST: u8 = 1 << 4;
 /// An acknowledgment for what has come, behind that for what is out of order.
 const LATE_ACK: u8 = 1 << 5;
-/// The same, of one byte more than has come: a FIN's.
+/// An acknowledgment of one byte more than has come: a FIN's.
 const FIN_ACK: u8 = 1 << 6;
 /// A FIN that acknowledges one more.
 const LATE_FIN: u8 = 1 << 7;
