@@ -222,7 +222,7 @@ fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
     let again = data(100, 1, 16).packet();
     assert_eq!(pass(&mut cache, 200, &again), Verdict::Pass);
     let at = due(&cache).expect("it is kept");
-    assert_eq!(sent(&mut cache, at), [again.clone()]);
+    assert_eq!(sent(&mut cache, at), std::slice::from_ref(&again));
     pass(&mut cache, at + 80, &ack(1, 116).packet());
     assert_eq!(pass(&mut cache, at + 90, &again), Verdict::Keep);
 }
