@@ -240,7 +240,7 @@ fn who_says_that_it_is_overloaded_is_avoided() {
 
 /// RFC 6719 §3.2.2 (3): by how much another one must be better, and what a link is taken
 /// for over which nothing was sent yet, are parameters.
-#[cfg(feature = "rpl-options")]
+#[cfg(feature = "rpl-foreign")]
 #[test]
 fn who_is_better_by_the_threshold_becomes_the_parent() {
     for (initial_etx, switch_threshold, rank, chosen) in [
@@ -266,7 +266,7 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
 }
 
 /// A node tells of itself again by an interval of its own, where it has one.
-#[cfg(feature = "rpl-options")]
+#[cfg(feature = "rpl-foreign")]
 #[test]
 fn daos_come_again_by_their_interval() {
     for (interval_s, least, most) in [(0, 1, 1), (10, 9, 10)] {

@@ -46,10 +46,10 @@ pub struct RplConfig {
     pub plain_sender_rank: bool,
     /// ETX of a link over which nothing was sent yet, in 128ths (RFC 6551 §4.3.2). RFC 6551
     /// says nothing of it: 2, where TinyRPL has 1.
-    #[cfg(feature = "rpl-options")]
+    #[cfg(feature = "rpl-foreign")]
     pub initial_etx: u16,
     /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths: 1.5 by default (RFC 6719 §5).
-    #[cfg(feature = "rpl-options")]
+    #[cfg(feature = "rpl-foreign")]
     pub switch_threshold: u16,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
@@ -65,7 +65,7 @@ pub struct RplConfig {
     /// A node tells of itself again after this time, and up to a tenth more, as TinyRPL
     /// does, for which all routers on the way up pay. Zero, the default: twice in a
     /// lifetime of its route.
-    #[cfg(feature = "rpl-options")]
+    #[cfg(feature = "rpl-foreign")]
     pub dao_interval: Duration,
     /// Seed of delays and first numbers.
     pub seed: u64,
@@ -124,11 +124,11 @@ impl RplConfig {
             dao_retries: 3,
             dis_interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(90),
-            #[cfg(feature = "rpl-options")]
+            #[cfg(feature = "rpl-foreign")]
             dao_interval: Duration::ZERO,
-            #[cfg(feature = "rpl-options")]
+            #[cfg(feature = "rpl-foreign")]
             initial_etx: INITIAL_ETX,
-            #[cfg(feature = "rpl-options")]
+            #[cfg(feature = "rpl-foreign")]
             switch_threshold: SWITCH_THRESHOLD,
             tunnels: true,
             load_aware: false,
@@ -139,26 +139,26 @@ impl RplConfig {
     }
 }
 
-/// What only the feature `rpl-options` lets a node be told.
+/// What only the feature `rpl-foreign` lets a node be told.
 impl RplConfig {
     pub(super) const fn dao_interval(&self) -> Duration {
-        #[cfg(feature = "rpl-options")]
+        #[cfg(feature = "rpl-foreign")]
         return self.dao_interval;
-        #[cfg(not(feature = "rpl-options"))]
+        #[cfg(not(feature = "rpl-foreign"))]
         Duration::ZERO
     }
 
     pub(super) const fn initial_etx(&self) -> u16 {
-        #[cfg(feature = "rpl-options")]
+        #[cfg(feature = "rpl-foreign")]
         return self.initial_etx;
-        #[cfg(not(feature = "rpl-options"))]
+        #[cfg(not(feature = "rpl-foreign"))]
         INITIAL_ETX
     }
 
     pub(super) const fn switch_threshold(&self) -> u16 {
-        #[cfg(feature = "rpl-options")]
+        #[cfg(feature = "rpl-foreign")]
         return self.switch_threshold;
-        #[cfg(not(feature = "rpl-options"))]
+        #[cfg(not(feature = "rpl-foreign"))]
         SWITCH_THRESHOLD
     }
 }

@@ -6,7 +6,7 @@ use core::cmp::Reverse;
 use redpoll_base::{Instant, divide_long, least};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
-#[cfg(not(feature = "rpl-options"))]
+#[cfg(not(feature = "rpl-foreign"))]
 use super::config::INITIAL_ETX;
 use crate::net::routing::Peer;
 
@@ -41,7 +41,7 @@ pub struct RplNeighbour {
 }
 
 impl RplNeighbour {
-    /// Its bytes in a build without the feature `rpl-extended`.
+    /// Its bytes in a build without the feature `rpl-foreign`.
     pub const SHORT_BYTES: usize = 14;
 
     fn new(now: Instant, link: Peer, unknown: u16) -> Self {
@@ -123,7 +123,7 @@ fn seconds(now: Instant) -> u16 {
 pub(super) struct Candidates<T> {
     table: T,
     /// The ETX of a link over which nothing was sent yet.
-    #[cfg(feature = "rpl-options")]
+    #[cfg(feature = "rpl-foreign")]
     unknown: u16,
 }
 
@@ -132,7 +132,7 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         table.as_mut().fill(None);
         Candidates {
             table,
-            #[cfg(feature = "rpl-options")]
+            #[cfg(feature = "rpl-foreign")]
             unknown: _unknown,
         }
     }
@@ -163,9 +163,9 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         rank: u16,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
-        #[cfg(feature = "rpl-options")]
+        #[cfg(feature = "rpl-foreign")]
         let unknown = self.unknown;
-        #[cfg(not(feature = "rpl-options"))]
+        #[cfg(not(feature = "rpl-foreign"))]
         let unknown = INITIAL_ETX;
         let places = self.table.as_mut();
         let known = places
@@ -238,7 +238,7 @@ mod tests {
     /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.
     #[test]
     fn a_neighbour_is_small() {
-        let more = if cfg!(feature = "rpl-extended") { 6 } else { 0 };
+        let more = if cfg!(feature = "rpl-foreign") { 6 } else { 0 };
         assert_eq!(
             size_of::<Option<RplNeighbour>>(),
             RplNeighbour::SHORT_BYTES + more

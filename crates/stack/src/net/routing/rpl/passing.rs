@@ -125,7 +125,7 @@ pub(crate) enum Passage {
 /// What a packet that leaves by the radio is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
-    all(feature = "rpl-root", feature = "rpl-extended"),
+    all(feature = "rpl-root", feature = "rpl-foreign"),
     allow(clippy::large_enum_variant, reason = "a path is made, used and gone")
 )]
 pub(crate) enum Dress {
