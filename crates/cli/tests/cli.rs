@@ -73,7 +73,7 @@ fn a_wrong_scenario_ends_with_2_and_one_line_that_says_where() {
     folder.write("noise.txt", "-98\n-97\n");
     let noise = "[medium]\nmodel = \"sinr\"\nnoise_trace = \"noise.txt\"\n";
     let noise = folder.write("noise.toml", &format!("{head}{noise}"));
-    for (file, what) in [(links, "links.k7:3:34: pdr"), (noise, "a trace of 0.002 s")] {
+    for (file, what) in [(links, "links.k7:3:34: pdr"), (noise, "a trace of 2 ms")] {
         let output = redpoll(&["run", &file]);
         assert_eq!(code(&output), 2);
         let line = complaint(&output);
@@ -190,6 +190,7 @@ fn the_json_object_has_the_documented_keys() {
     assert_eq!(
         keys(node),
         [
+            "addresses_refused",
             "data_requests",
             "drops",
             "ecn_marks",
