@@ -1,10 +1,6 @@
 //! A node without a short address, among routers that have none either: what other stacks
 //! are like. RFC 4944 §6, §7; RFC 6282 §3.2.2; RFC 6550, RFC 6554.
-#![cfg(all(
-    feature = "rpl-foreign",
-    feature = "rpl-root",
-    feature = "rpl-storing"
-))]
+#![cfg(all(feature = "rpl-foreign", feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
 
