@@ -174,7 +174,7 @@ fn the_report_is_the_object_that_scripts_rely_on() {
         keys(&object["nodes"][0]),
         sorted(
             "name hops frames_sent frame_retries drops radio_duty_cycle energy data_requests
-            parent_changes ecn_marks memory_bytes role position_m parent"
+            parent_changes addresses_refused ecn_marks memory_bytes role position_m parent"
         )
     );
     assert!(object["peak_memory_bytes"].as_u64().unwrap() > 0);
