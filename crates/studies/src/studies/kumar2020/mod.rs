@@ -84,6 +84,8 @@ const PALETTE: &[(&str, Hue)] = &[
     ("off", Hue::Grey),
     ("on", Hue::Blue),
     ("fast", Hue::Blue),
+    ("uIP 3.0", Hue::Purple),
+    ("BLIP", Hue::Green),
     ("timeouts", Hue::Vermilion),
 ];
 
