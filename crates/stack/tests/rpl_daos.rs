@@ -208,28 +208,12 @@ fn parents_in_a_circle_make_no_source_route() {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(10));
-    let tell = |lone: &mut Lone, target: u16, parent: Addr| {
-        let options = behind(address(target), parent);
-        let dao = Dao {
-            instance: 0,
-            acknowledge: false,
-            sequence: 1,
-            dodag: None,
-            options: Options::parse(&options).unwrap(),
-        };
-        let mut buffer = [0; 128];
-        let mut out = Cursor::new(&mut buffer);
-        Message::Dao(dao).emit(&mut out).unwrap();
-        let (src, dst) = (address(target), address(1));
-        let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
-        lone.link_sends(target, &packet);
-    };
     // 5 behind 6 behind 7 behind 5; 8 behind itself.
     for (target, parent) in [(5, 6), (6, 7), (7, 5), (8, 8)] {
-        tell(&mut lone, target, address(parent));
+        tell_root(&mut lone, target, target, address(parent));
     }
     assert_eq!(lone.node.rpl_targets(lone.now), 4);
-    tell(&mut lone, 9, Addr([0x20; 16]));
+    tell_root(&mut lone, 9, 9, Addr([0x20; 16]));
     assert_eq!(lone.node.rpl_counters().implausible, 1);
     lone.frames.clear();
     for target in 5..=9 {
@@ -243,7 +227,7 @@ fn parents_in_a_circle_make_no_source_route() {
     // The host hears of it.
     assert!(!lone.host_packets().is_empty());
     // One of them tells better, and all are reached.
-    tell(&mut lone, 7, address(1));
+    tell_root(&mut lone, 7, 7, address(1));
     let asked = packets::echo_request(Addr([0x20; 16]), address(5));
     lone.host_sends(&asked).expect("there is a way");
     let to_mesh = lone.link_packets();

@@ -377,19 +377,6 @@ fn say_to_root(lone: &mut Lone, from: u16, is_routed: bool, dao: &Dao<'_>) {
     lone.link_sends(ROUTER, &packet);
 }
 
-/// A node of the DODAG tells the root in non-storing mode of its parent.
-fn dao_of_member(lone: &mut Lone, member: u16, parent: u16) {
-    let options = behind(address(member), address(parent));
-    let dao = Dao {
-        instance: 0,
-        acknowledge: false,
-        sequence: 1,
-        dodag: None,
-        options: Options::parse(&options).unwrap(),
-    };
-    say_to_root(lone, member, true, &dao);
-}
-
 /// What the root sends when the host sends to the leaf.
 fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
     lone.frames.clear();
@@ -404,8 +391,8 @@ fn sent_to_leaf(lone: &mut Lone) -> (Address, Vec<u8>) {
 #[test]
 fn a_source_route_ends_at_the_router_of_the_leaf() {
     let mut lone = root(mode::NON_STORING);
-    dao_of_member(&mut lone, ROUTER, 1);
-    dao_of_member(&mut lone, CHILD, ROUTER);
+    tell_root(&mut lone, ROUTER, ROUTER, address(1));
+    tell_root(&mut lone, ROUTER, CHILD, address(ROUTER));
     dao_of_leaf(&mut lone, CHILD, Some(CHILD), 240);
     let (to, packet) = sent_to_leaf(&mut lone);
     let (header, payload) = Ipv6Header::parse(&packet).unwrap();

@@ -208,31 +208,13 @@ fn errors_about_stops_are_bounded() {
     assert!(lone.dropped(DropReason::AddressUnreachable) >= 40);
 }
 
-/// What a root in non-storing mode is told: whose parent is whose.
-fn tell(lone: &mut Lone, target: u16, parent: u16) {
-    let options = behind(address(target), address(parent));
-    let dao = Dao {
-        instance: 0,
-        acknowledge: false,
-        sequence: 1,
-        dodag: None,
-        options: Options::parse(&options).unwrap(),
-    };
-    let mut buffer = [0; 128];
-    let mut out = Cursor::new(&mut buffer);
-    Message::Dao(dao).emit(&mut out).unwrap();
-    let (src, dst) = (address(target), address(1));
-    let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
-    lone.link_sends(ROUTER, &packet);
-}
-
 /// A root that knows the router 3, behind it 7, and behind that 9.
 fn non_storing_root() -> Lone {
     let root = RplRoot::new(prefix(), mode::NON_STORING, CONFIGURATION);
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(10));
     for (target, parent) in [(ROUTER, 1), (CHILD, ROUTER), (9, CHILD)] {
-        tell(&mut lone, target, parent);
+        tell_root(&mut lone, ROUTER, target, address(parent));
     }
     assert_eq!(lone.node.rpl_targets(lone.now), 3);
     lone.frames.clear();
@@ -267,7 +249,7 @@ fn a_root_forgets_a_stop_that_is_not_there() {
     assert_eq!(lone.host_packets()[0][40..42], [1, 0], "no route");
     assert_ne!(dtsn(&mut lone), Some(before), "everybody is asked");
     // It tells of itself under another parent, and all is as before.
-    tell(&mut lone, CHILD, 1);
+    tell_root(&mut lone, ROUTER, CHILD, address(1));
     lone.frames.clear();
     assert!(lone.host_sends(&request).is_ok());
     let packets = lone.link_packets();
@@ -303,7 +285,7 @@ fn forged_errors_about_stops_are_harmless() {
         lone.link_sends(ROUTER, &truth);
         let kept = usize::from(n >= 20);
         assert_eq!(lone.node.rpl_targets(lone.now), 2 + kept, "{n}");
-        tell(&mut lone, CHILD, ROUTER);
+        tell_root(&mut lone, ROUTER, CHILD, address(ROUTER));
         lone.run_for(Duration::from_secs(1));
     }
     // A router that is no root, and a root in storing mode, are told nothing by it.

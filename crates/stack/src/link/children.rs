@@ -133,13 +133,8 @@ impl Children {
     /// Whether a neighbour would become a child by registering now, and there is no
     /// room.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
-        let full = self.children.iter().all(Option::is_some);
-        full && !self.knows(link) && self.has_asked(now, link)
-    }
-
-    fn knows(&self, link: Address) -> bool {
-        let mut children = self.children.iter().flatten();
-        children.any(|child| name(link) == Some(child.short))
+        let full = self.children.iter().all(|place| !is_free(place));
+        full && !self.contains(link) && self.has_asked(now, link)
     }
 
     fn has_asked(&self, now: Instant, link: Address) -> bool {
@@ -164,7 +159,7 @@ impl Children {
         if until <= now || !self.has_asked(now, tenure.link) {
             return true;
         }
-        let Some(free) = self.children.iter_mut().find(|place| place.is_none()) else {
+        let Some(free) = self.children.iter_mut().find(|place| is_free(place)) else {
             return false;
         };
         *free = Some(Child {
@@ -184,6 +179,12 @@ impl Children {
         let place = self.children.iter_mut().find(|place| ended(place))?;
         place.take().map(|child| child.short)
     }
+}
+
+/// Whether a child may take the place: nobody has it, or somebody who gets frames at once
+/// in any case.
+fn is_free(place: &Option<Child>) -> bool {
+    place.is_none_or(|child| child.habit == Habit::Awake)
 }
 
 /// The short address of a neighbour, which a child must have.
@@ -234,6 +235,25 @@ mod tests {
             children.on_tenure(at(60), tenure(short, at(60) + HOUR));
         }
         assert_eq!(children.iter().count(), 0);
+    }
+
+    /// Requests in the names of hosts that never sleep leave no leaf without a place.
+    #[test]
+    fn who_is_awake_makes_way() {
+        let mut children = Children::default();
+        for short in 1..=8 {
+            let link = Address::Short(short);
+            children.on_request(at(1), link);
+            assert!(children.on_tenure(at(1), tenure(short, at(1) + HOUR)));
+            children.on_data(link);
+            children.on_expired(link);
+        }
+        assert_eq!(children.iter().count(), 0, "all are awake");
+        let leaf = Address::Short(9);
+        assert!(children.on_request(at(2), leaf));
+        assert!(!children.is_crowded_by(at(2), leaf));
+        assert!(children.on_tenure(at(2), tenure(9, at(2) + HOUR)));
+        assert!(children.contains(leaf));
     }
 
     /// A ninth child must not have another woken by frames that it does not hear.

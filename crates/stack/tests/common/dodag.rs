@@ -231,3 +231,22 @@ pub fn dao_ack(lone: &mut Lone, from: u16, sequence: u8, status: u8) {
     };
     say(lone, from, link_local(1), &Message::DaoAck(ack));
 }
+
+/// The node `target` tells the root in non-storing mode who its parent is; the neighbour `via`
+/// passes that on.
+pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
+    let options = behind(address(target), parent);
+    let dao = Dao {
+        instance: 0,
+        acknowledge: false,
+        sequence: 1,
+        dodag: None,
+        options: Options::parse(&options).unwrap(),
+    };
+    let mut buffer = [0; 128];
+    let mut out = Cursor::new(&mut buffer);
+    dao.emit(&mut out).unwrap();
+    let (src, dst) = (address(target), address(1));
+    let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
+    lone.link_sends(via, &packet);
+}
