@@ -80,7 +80,7 @@ mod present {
     use std::fmt::Write as _;
     use std::process::ExitCode;
 
-    use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+    use indicatif::ProgressBar;
     use redpoll_peers::{Subject, fairness, loss, matrix, ota_ack, sweep};
 
     use super::BenchArgs;
@@ -235,12 +235,8 @@ mod present {
 
     impl Steps {
         fn new(count: usize) -> Self {
-            let target = ProgressDrawTarget::stderr_with_hz(10);
-            let bar = ProgressBar::with_draw_target(Some(count as u64), target);
-            let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}  left {eta}");
-            if let Ok(style) = style {
-                bar.set_style(style);
-            }
+            let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
+            let bar = crate::progress::bar(Some(count as u64), template, 10);
             Steps { bar, begun: 0 }
         }
 

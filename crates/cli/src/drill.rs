@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use redpoll_base::Duration;
 use redpoll_sim::drill::{ATTACKS, KEEPS, Outcome, Plan, Row};
 
+use crate::progress::bar;
 use crate::{FAILED, USAGE, output};
 
 /// Attack small meshes in every way that is known, and print what an honest flow keeps.
@@ -65,7 +65,8 @@ pub fn run(args: &DrillArgs) -> ExitCode {
         seeds: args.seeds,
         duration: Duration::from_secs(args.seconds),
     };
-    let bar = bar(plan.rows().len());
+    let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
+    let bar = bar(Some(plan.rows().len() as u64), template, 10);
     let rows = plan.run(|attack, target| {
         bar.set_message(format!("{} on {}", attack.name, target.name()));
         bar.inc(1);
@@ -85,17 +86,6 @@ pub fn run(args: &DrillArgs) -> ExitCode {
         0 => ExitCode::SUCCESS,
         bad => output::fail(FAILED, format!("{bad} of {} rows fail", rows.len())),
     }
-}
-
-/// A bar of what was done. It hides itself where there is no terminal.
-fn bar(count: usize) -> ProgressBar {
-    let target = ProgressDrawTarget::stderr_with_hz(10);
-    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
-    let style = ProgressStyle::with_template("{wide_bar} {pos}/{len}  {msg}  left {eta}");
-    if let Ok(style) = style {
-        bar.set_style(style);
-    }
-    bar
 }
 
 fn list() -> String {

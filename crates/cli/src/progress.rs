@@ -1,32 +1,49 @@
-//! Progress bars of what reads files: on standard error, and only if that is a terminal that
-//! can move its cursor.
+//! Progress bars: on standard error, and only if that is a terminal that can move its cursor.
 
 use std::fs::File;
 use std::io::{IsTerminal as _, Read};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+/// How often they are drawn in a second.
+const HZ: u8 = 10;
 /// How bytes are counted, and other things.
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
 /// Where nobody knows how much it will be.
 const ENDLESS: &str = "{spinner} {bytes} read";
 
-/// See the [module](self). What it shows is gone when it is dropped.
+/// A bar or a line that looks as `template` says, of `len` steps if that is known, drawn so
+/// many times in a second at most.
+pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
+    let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let target = match is_dumb {
+        true => ProgressDrawTarget::hidden(),
+        // Hides itself where there is no terminal.
+        false => ProgressDrawTarget::stderr_with_hz(hz),
+    };
+    let bar = ProgressBar::with_draw_target(len, target);
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// The bar of what reads files, or goes on by steps. What it shows is gone when it is dropped.
 #[derive(Clone)]
 pub struct Progress(ProgressBar);
 
 impl Progress {
     /// A bar for nothing yet, which [`of_file`](Self::of_file) adds to.
     pub fn of_bytes() -> Progress {
-        let progress = Progress::with(BYTES);
+        let progress = Progress(bar(None, BYTES, HZ));
         progress.0.set_length(0);
         progress
     }
 
     /// A bar for so many of what `what` says.
     pub fn of_steps(count: u64, what: &'static str) -> Progress {
-        let progress = Progress::with(STEPS);
+        let progress = Progress(bar(None, STEPS, HZ));
         progress.0.set_length(count);
         progress.0.set_message(what);
         progress
@@ -48,19 +65,6 @@ impl Progress {
             true => Progress::hidden(),
             false => Progress::of_bytes(),
         }
-    }
-
-    fn with(template: &str) -> Progress {
-        let target = match std::env::var_os("TERM") {
-            Some(term) if term == "dumb" => ProgressDrawTarget::hidden(),
-            // Hides itself where there is no terminal.
-            _ => ProgressDrawTarget::stderr_with_hz(10),
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        Progress(bar)
     }
 
     /// Counts what is read of a file, all of which is to be read.

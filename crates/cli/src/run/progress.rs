@@ -1,8 +1,9 @@
-//! The progress bar: on standard error, and only if that is a terminal that can
-//! move its cursor.
+//! The progress bar of a run, in virtual time.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};
+
+use crate::progress::bar;
 
 /// See the [module](self).
 pub struct Progress {
@@ -13,17 +14,8 @@ pub struct Progress {
 impl Progress {
     /// A bar for a run of `duration`.
     pub fn new(duration: Duration) -> Progress {
-        let target = if std::env::var_os("TERM").is_some_and(|term| term == "dumb") {
-            ProgressDrawTarget::hidden()
-        } else {
-            // Hides itself where there is no terminal.
-            ProgressDrawTarget::stderr_with_hz(10)
-        };
-        let bar = ProgressBar::with_draw_target(Some(duration.as_millis()), target);
-        let style = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}  left {eta}");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
+        let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
+        let bar = bar(Some(duration.as_millis()), template, 10);
         Progress {
             bar,
             started: std::time::Instant::now(),

@@ -1,8 +1,10 @@
 //! The progress bar of a study: in virtual time, which says more than runs,
 //! some of which are a thousand times longer than others.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use redpoll_studies::Job;
+
+use crate::progress::bar;
 
 /// See the [module](self).
 pub struct Progress {
@@ -13,17 +15,9 @@ pub struct Progress {
 impl Progress {
     /// A bar for these jobs.
     pub fn new(jobs: &[Job]) -> Progress {
-        let target = match std::env::var_os("TERM") {
-            Some(term) if term == "dumb" => ProgressDrawTarget::hidden(),
-            // Hides itself where there is no terminal.
-            _ => ProgressDrawTarget::stderr_with_hz(5),
-        };
         let total = jobs.iter().map(|job| job.virtual_ms).sum();
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        let style = ProgressStyle::with_template("{wide_bar} {percent:>3} %  {msg}  left {eta}");
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
+        let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
+        let bar = bar(Some(total), template, 5);
         let jobs = jobs.len();
         Progress { bar, jobs }
     }

@@ -4,12 +4,13 @@
 use std::fmt::Write as _;
 use std::net::{Ipv6Addr, SocketAddrV6};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use redpoll_assist::taim::{Counters, End, FlowView, Taim};
 use redpoll_base::{Duration, Instant};
 use serde_json::json;
 
 use super::Heap;
+use crate::progress::bar;
 
 /// How late packets left, by powers of two of a microsecond.
 #[derive(Clone, Copy, Default, Debug)]
@@ -255,18 +256,8 @@ impl Status {
     const INTERVAL: Duration = Duration::from_secs(1);
 
     pub(super) fn new() -> Status {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let target = match is_dumb {
-            true => ProgressDrawTarget::hidden(),
-            // Hides itself where there is no terminal.
-            false => ProgressDrawTarget::stderr_with_hz(2),
-        };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
         Status {
-            bar,
+            bar: bar(None, "{msg}", 2),
             due: Instant::ZERO,
         }
     }

@@ -1,8 +1,10 @@
 //! The status line: on standard error, and only if that is a terminal that can move
 //! its cursor.
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use redpoll_base::{Duration, Instant};
+
+use crate::progress::bar;
 
 /// What the line says.
 pub(super) struct Facts {
@@ -25,16 +27,10 @@ impl StatusLine {
 
     /// A line that nobody sees unless `is_wanted`.
     pub(super) fn new(is_wanted: bool) -> StatusLine {
-        let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-        let target = match is_wanted && !is_dumb {
-            // Hides itself where there is no terminal.
-            true => ProgressDrawTarget::stderr_with_hz(2),
-            false => ProgressDrawTarget::hidden(),
+        let bar = match is_wanted {
+            true => bar(None, "{msg}", 2),
+            false => ProgressBar::hidden(),
         };
-        let bar = ProgressBar::with_draw_target(None, target);
-        if let Ok(style) = ProgressStyle::with_template("{msg}") {
-            bar.set_style(style);
-        }
         let due = Instant::ZERO;
         StatusLine { bar, due }
     }
