@@ -37,7 +37,7 @@ demo: ## Watch curl fetch a file from a node four radio hops away (about a minut
 see: ## The same on a map in your browser, until Ctrl-C
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
-	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --demo --web
+	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo --web
 
 test: ## Run every check, as the continuous integration does (at most 25 minutes)
 	@scripts/setup.sh test
