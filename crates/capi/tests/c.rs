@@ -4,8 +4,6 @@
 //! behaviour where it has them, and under Valgrind where that is there.
 
 use std::collections::BTreeMap;
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -20,15 +18,9 @@ pub(crate) fn compiler() -> Command {
     Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
-/// Says what is left out, here and to the make target that started this.
+/// Says which check is left out.
 pub(crate) fn skipped(what: &str) {
-    println!("skipped: {what}");
-    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
-        return;
-    };
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| writeln!(file, "check {what}"))
-        .expect("REDPOLL_SKIPPED names a file that can be written");
+    redpoll_testkit::skipped(&format!("check {what}"));
 }
 
 pub(crate) fn runs(mut command: Command) -> bool {

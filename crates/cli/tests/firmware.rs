@@ -7,7 +7,6 @@
 #[path = "../../sim/tests/support/same.rs"]
 mod same;
 
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration as WallDuration;
@@ -112,14 +111,7 @@ fn emulate(test: &str, board: &Board, socket: &Path) -> Option<Emulator> {
 }
 
 fn skip(test: &str, why: &str) {
-    let line = format!("firmware: {test}: {why}");
-    eprintln!("skipped {line}");
-    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
-        return;
-    };
-    let mut file = std::fs::OpenOptions::new();
-    let mut file = (file.create(true).append(true).open(path)).expect("it can be written");
-    writeln!(file, "{line}").expect("it can be written");
+    redpoll_testkit::skipped(&format!("firmware: {test}: {why}"));
 }
 
 /// Lines over sockets.

@@ -1,8 +1,6 @@
 //! Border routers on radios: over UDP datagrams with another node of ours, and what the
 //! program says where there is no radio.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::net::UdpSocket;
 use std::process::Command;
 use std::time::Duration as StdDuration;
@@ -18,6 +16,7 @@ use redpoll_sim::kernel::Secrets;
 use redpoll_sim::memory::HeapMemory;
 use redpoll_sim::node::{Helper, SimStreams, on_radio};
 use redpoll_sim::scenario::Scenario;
+use redpoll_testkit::skipped;
 
 type OnRadio = RadioMesh<HeapMemory, Helper, SimStreams>;
 
@@ -146,7 +145,7 @@ fn a_host_pings_a_node_whose_frames_are_protected() {
 #[test]
 fn a_host_pings_a_node_over_openthreads_own_co_processor() {
     let Ok(program) = std::env::var("REDPOLL_RCP") else {
-        skip("of OpenThread's co-processor: REDPOLL_RCP names no program (make rcp-test)");
+        skipped("check of OpenThread's co-processor: REDPOLL_RCP names no program (make rcp-test)");
         return;
     };
     let radio = |number| format!("spinel+hdlc+forkpty://{program}?forkpty-arg={number}");
@@ -156,16 +155,6 @@ fn a_host_pings_a_node_over_openthreads_own_co_processor() {
         let (near, far, answered) = ping(security, &radios);
         println!("{}\n{}", near.radio().summary(), far.radio().summary());
         assert!(answered, "{security:?}");
-    }
-}
-
-/// Says what is left out, here and to the make target that started this.
-fn skip(what: &str) {
-    println!("skipped: {what}");
-    if let Some(path) = std::env::var_os("REDPOLL_SKIPPED") {
-        let mut file = OpenOptions::new();
-        let mut file = file.create(true).append(true).open(path).unwrap();
-        writeln!(file, "check {what}").unwrap();
     }
 }
 

@@ -1,12 +1,11 @@
 //! What Wireshark makes of a radio of datagrams: its decoder reads what ours has written.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
 use redpoll_linux::radio::zep::Datagram;
+use redpoll_testkit::skipped;
 
 const PORT: u16 = 17_754;
 /// A data request from 1 to 2 in the PAN 0x7270, which is to be acknowledged.
@@ -34,15 +33,6 @@ fn capture(name: &str, datagrams: &[Vec<u8>]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::write(&path, file).unwrap();
     path
-}
-
-fn skip(what: &str) {
-    println!("skipped: {what}");
-    if let Some(path) = std::env::var_os("REDPOLL_SKIPPED") {
-        let mut file = OpenOptions::new();
-        let mut file = file.create(true).append(true).open(path).unwrap();
-        writeln!(file, "check {what}").unwrap();
-    }
 }
 
 #[test]
@@ -81,7 +71,7 @@ fn tshark_reads_our_datagrams() {
         tshark.args(["-e", field]);
     }
     let Ok(output) = tshark.env("TZ", "UTC").output() else {
-        return skip("of ZEP in tshark: it is not installed");
+        return skipped("check of ZEP in tshark: it is not installed");
     };
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");

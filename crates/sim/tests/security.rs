@@ -1,8 +1,6 @@
 //! Meshes whose frames are protected: transfers, nodes without the key, restarts, and what
 //! tshark makes of captures.
 
-use std::fs::OpenOptions;
-use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,6 +9,7 @@ use redpoll_sim::report::Report;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{Notes, PcapngFile};
 use redpoll_sim::world::World;
+use redpoll_testkit::skipped;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
@@ -246,20 +245,10 @@ fn tshark(path: &Path, options: &[String], args: &[&str]) -> Option<String> {
         .args(args)
         .output();
     let Ok(output) = output else {
-        skip("of protected frames in tshark: it is not installed");
+        skipped("check of protected frames in tshark: it is not installed");
         return None;
     };
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{error}");
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Says what is left out, here and to the make target that started this.
-fn skip(what: &str) {
-    eprintln!("skipped: {what}");
-    if let Some(path) = std::env::var_os("REDPOLL_SKIPPED") {
-        let mut file = OpenOptions::new();
-        let mut file = file.create(true).append(true).open(path).unwrap();
-        writeln!(file, "check {what}").unwrap();
-    }
 }

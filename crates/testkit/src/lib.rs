@@ -5,6 +5,7 @@
 //!   a packet trace.
 //! - [`Pair`]: two connections and a link between them that delays, loses,
 //!   reorders and duplicates, in virtual time and reproducible by its seed.
+//! - [`skipped`]: that a test is left out, and why.
 //! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
 //! - [`Between`]: two connections and an adversary between them who forges
 //!   what the bytes of an input say; for the fuzz target as well.
@@ -28,12 +29,14 @@ mod between;
 mod host;
 mod pair;
 mod record;
+mod skip;
 mod wire;
 
 pub use between::Between;
 pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
 pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};
+pub use skip::skipped;
 pub use wire::{Badness, Wire, WireCounters};
 
 /// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.

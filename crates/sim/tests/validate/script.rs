@@ -1,7 +1,5 @@
 //! The programs of `scripts/validate`.
 
-use std::fs::OpenOptions;
-use std::io::Write;
 use std::process::Command;
 
 /// Where they are.
@@ -29,13 +27,7 @@ pub fn numbers(text: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Says what is left out, here and to the make target that started this.
+/// Says which check is left out.
 pub fn skipped(what: &str) {
-    println!("skipped: {what}");
-    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
-        return;
-    };
-    let file = OpenOptions::new().create(true).append(true).open(path);
-    file.and_then(|mut file| writeln!(file, "check {what}"))
-        .expect("REDPOLL_SKIPPED names a file that can be written");
+    redpoll_testkit::skipped(&format!("check {what}"));
 }
