@@ -8,12 +8,9 @@ use common::lone::Lone;
 use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
-use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
-use redpoll_wire::rpl::{
-    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, hop_by_hop_len, mode, status,
-};
+use redpoll_wire::rpl::{MESSAGE_TYPE, PacketInformation, hop_by_hop_len, mode, status};
 
 /// Runs the node for so many seconds beside a parent that says the same every 30 s and
 /// acknowledges each DAO; when, in seconds, DAOs have come.

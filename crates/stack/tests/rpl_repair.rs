@@ -13,8 +13,8 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::rpl::{
-    Configuration, Dao, INFINITE_RANK, MESSAGE_TYPE, Message, Options, PacketInformation,
-    PrefixInformation, RplOption, SourceRoute, mode,
+    Configuration, INFINITE_RANK, PacketInformation, PrefixInformation, RplOption, SourceRoute,
+    mode,
 };
 
 const OUTSIDE: Addr = Addr([0x20; 16]);
