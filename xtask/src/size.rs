@@ -250,40 +250,43 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             steps::write(workspace, &measured.steps)?;
         }
     }
-    if options.check {
-        snapshot::compare(workspace, &measured.snapshot())?;
-        if !measured.steps.is_empty() {
-            steps::compare(workspace, &measured.steps)?;
+    match options.check {
+        true => measured.check(workspace),
+        false => Ok(()),
+    }
+}
+
+impl Measured {
+    /// Nothing is larger or slower than was promised, or may panic.
+    fn check(self, workspace: &Workspace) -> Outcome {
+        snapshot::compare(workspace, &self.snapshot())?;
+        if !self.steps.is_empty() {
+            steps::compare(workspace, &self.steps)?;
         }
-        Failure::unless_empty(
-            "size: in the image with TCP these may panic:",
-            measured.panics,
-        )?;
+        Failure::unless_empty("size: in the image with TCP these may panic:", self.panics)?;
         Failure::unless_empty(
             "size: in the image with a whole node these may panic:",
-            measured.node_panics,
+            self.node_panics,
         )?;
         Failure::unless_empty(
             "size: in the image with a leaf these may panic:",
-            measured.leaf_panics,
+            self.leaf_panics,
         )?;
-        measured.leaf_stack.check()?;
-        if let Ok(counts) = &measured.instructions {
+        self.leaf_stack.check()?;
+        if let Ok(counts) = &self.instructions {
             counts.check()?;
         }
         Failure::unless_empty(
             "size: in the images with a node that routes by RPL these may panic:",
-            measured.routed_panics,
+            self.routed_panics,
         )?;
         Failure::unless_empty(
             "size: in the image with link-layer security these may panic:",
-            measured.security.panics,
+            self.security.panics,
         )?;
+        Ok(())
     }
-    Ok(())
-}
 
-impl Measured {
     fn size(&self, name: &str) -> Option<u64> {
         let found = self.types.iter().find(|(path, _)| *path == name);
         found.map(|(_, size)| *size)
