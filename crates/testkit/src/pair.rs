@@ -1,5 +1,7 @@
 //! Two connections and a bad link between them, in virtual time.
 
+mod freeze;
+
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -153,13 +155,6 @@ struct Side {
     end_of_stream: bool,
     read_armed: bool,
 }
-
-/// How often a side is frozen at most: one that sleeps again before any answer can reach it
-/// would never come to its end.
-const FREEZES_MAX: u32 = 100;
-
-/// What a frozen connection may take beside the bytes that wait in it.
-const FROZEN_MAX: usize = 300;
 
 /// Two connections over a link. Side 0 opens actively, side 1 passively.
 pub struct Pair {
@@ -322,53 +317,6 @@ impl Pair {
     fn serves(&self, side: usize, number: u32) -> bool {
         let serving = self.sides[side].serving.as_ref();
         serving.is_some_and(|serving| serving.number == number)
-    }
-
-    /// Freezes a connection now and then, or at the event that was asked for: the link
-    /// forgets its segment.
-    fn freeze(&mut self, side: usize) {
-        let (now, this) = (self.now, &mut self.sides[side]);
-        let is_asked = this.plan.freeze_at == Some(self.events);
-        let drawn = |rng: &mut Rng, often| often > 0 && rng.below(1000) < often;
-        if !is_asked && !drawn(&mut self.rng, this.plan.freeze) {
-            return;
-        }
-        if this.freezes >= FREEZES_MAX {
-            return;
-        }
-        let Some(conn) = &mut this.conn else {
-            return;
-        };
-        let mut frozen = vec![0; conn.frozen_len()];
-        if conn.freeze(now, &mut frozen) != Ok(frozen.len()) {
-            return;
-        }
-        let waiting = conn.unacked() + conn.recv_queue();
-        assert!(frozen.len() <= FROZEN_MAX + waiting, "{}", frozen.len());
-        this.freezes += 1;
-        this.conn = None;
-        this.serving = None;
-        this.frozen = Some((now, frozen));
-        let sleep = this.plan.sleep.as_micros();
-        let sleep = Duration::from_micros(self.rng.below_u64(sleep.max(1)));
-        self.schedule(now + sleep, What::Thaw(side));
-    }
-
-    fn thaw(&mut self, side: usize) {
-        let (now, this) = (self.now, &mut self.sides[side]);
-        let Some((since, mut frozen)) = this.frozen.take() else {
-            return;
-        };
-        let (tx, rx) = this.plan.buffers;
-        let (tx, rx) = (vec![0; tx], vec![0; rx]);
-        let conn = Connection::thaw(now, &self.config, now.since(since), &mut frozen, tx, rx);
-        let conn = conn.map_err(|(error, ..)| error);
-        this.conn = Some(conn.expect("nothing has happened to the bytes"));
-    }
-
-    /// How often the connection of a side was frozen.
-    pub fn freezes(&self, side: usize) -> u32 {
-        self.sides[side].freezes
     }
 
     /// Lets the applications and the links do all they can do now.
