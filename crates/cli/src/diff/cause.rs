@@ -70,7 +70,8 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> Option<Scratch> {
         let path = std::env::temp_dir().join(format!("redpoll-diff-{}", std::process::id()));
-        std::fs::create_dir_all(&path).ok()?;
+        // Not one that somebody else has made.
+        std::fs::create_dir(&path).ok()?;
         Some(Scratch(path))
     }
 }
