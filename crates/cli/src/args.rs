@@ -250,7 +250,7 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// Runs of each point; those that simulate a day have two at most
+    /// Runs of each point; some that take long have fewer, and their rows say so
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,

@@ -4,7 +4,7 @@ use super::energy::AWAKE;
 use super::scenes::{
     ACTIVITY, ALL, CCTRL, CCTRL_DUAL, CONTIKIMAC, COPIES, DUAL, HOPS, LPP, MACS, Mac, NULLMAC, ON,
     RADIO, SEGMENTS, UNMODIFIED, VARIANTS, Variant, XMAC, case, copies, on, over_better_links,
-    radio_on_a_segment, segments, with_drift,
+    radio_on_a_segment, segments, without_drift,
 };
 use super::throughput::{IDLE_CACHE, LINKS, PROBES};
 use crate::engine::case::Case;
@@ -203,15 +203,15 @@ pub fn figure_9() -> Figure {
             figure.point(at, SEGMENTS, &case, segments).aside().handle()
         })
         .collect();
-    let drifting = [UNMODIFIED, ALL].map(|variant| {
-        let case = with_drift(LPP, variant, 4);
+    let exact = [UNMODIFIED, ALL].map(|variant| {
+        let case = without_drift(LPP, variant, 4);
         let at = (
-            format!("{}, 4 hops, clocks of 20 ppm", variant.name),
+            format!("{}, 4 hops, clocks without drift", variant.name),
             LPP.name,
         );
         figure.point(at, SEGMENTS, &case, segments).aside().handle()
     });
-    let lpp: Vec<Handle> = lpp.into_iter().chain(drifting).collect();
+    let lpp: Vec<Handle> = lpp.into_iter().chain(exact).collect();
     let copies_sent = {
         let case = case(CONTIKIMAC, CCTRL, 4);
         let at = ("cctrl, 4 hops", CONTIKIMAC.name);

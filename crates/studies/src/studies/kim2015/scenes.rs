@@ -19,7 +19,7 @@ use crate::engine::run::{Reading, Run};
 /// *From memory*: -77 dBm for a busy channel, the chip's own value, beside frames that the
 /// radio follows; about 3.5 ms for the way of a full frame over the SPI bus.
 ///
-/// Chosen here: where the nodes stand; a path loss exponent of 3.2, with which -95 dBm are
+/// Chosen here: crystals within 20 ppm; where the nodes stand; a path loss exponent of 3.2, with which -95 dBm are
 /// left after 15 m; ten datagrams at the border router as well, where what the serial line
 /// brings beyond them is lost; 39 bytes a packet, as Park and Paek have it with the same
 /// stack; an application that holds four packets and drops further ones; BLIP's constant
@@ -34,6 +34,9 @@ use crate::engine::run::{Reading, Run};
 const COMMON: &str = r#"
 duration = "40 min"
 routing = "rpl"
+
+[clock]
+drift_ppm = 20
 
 [medium]
 model = "sinr"

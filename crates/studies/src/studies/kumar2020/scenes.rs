@@ -7,7 +7,7 @@ use crate::vocabulary::floors::OFFICE;
 use crate::vocabulary::scenes::{BULK, READINGS};
 
 /// A day takes long: no more than so many seeds.
-const DAYS: u64 = 2;
+const DAYS: u64 = 5;
 
 /// A client at the host asks a leaf.
 const WEB: &str = r#"

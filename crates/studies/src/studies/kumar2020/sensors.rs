@@ -45,9 +45,9 @@ const COCOA: (&str, &str) = ("CoCoA", "cocoa");
 const SINGLE: &str = "no batching";
 const BATCH: &str = "batches of 64";
 
-/// An hour; where packets are lost there are many of them, so no more than three seeds.
+/// An hour; where packets are lost there are many of them, so no more than five seeds.
 fn lossy_hour(case: Case) -> Case {
-    hour(case).at_most_seeds(3)
+    hour(case).at_most_seeds(5)
 }
 
 fn hour(case: Case) -> Case {

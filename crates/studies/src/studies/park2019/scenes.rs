@@ -21,7 +21,7 @@ use crate::engine::case::{Case, Scene};
 /// TOSN 3(2), 2007): 55 dB over the first metre, exponent 3.0 and shadowing of 3.8 dB for
 /// the aisle of a building, and how powers and noise of nodes differ.
 ///
-/// Assumptions: where the nodes stand (the figures show no lengths); 28 us a byte between
+/// Assumptions: crystals within 20 ppm; where the nodes stand (the figures show no lengths); 28 us a byte between
 /// processor and radio, 3.5 ms a full frame; 5 ms that the mote has to do with a packet from
 /// the serial line; 30-second DAOs, where TinyOS's come every 10 s; room for all routes;
 /// the two corrections of BLIP that Kim et al. 2015 made, of the same group, and sequence
@@ -31,6 +31,9 @@ use crate::engine::case::{Case, Scene};
 const COMMON: &str = r#"
 duration = "90 min"
 routing = "rpl"
+
+[clock]
+drift_ppm = 20
 
 [topology]
 kind = "positions"
