@@ -29,7 +29,7 @@ build: ## Build the program: target/release/redpoll
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 
-demo: ## Watch curl fetch a file from a node four radio hops away (about a minute, once built)
+demo: ## Watch curl fetch a file from a node four radio hops away (two minutes, once built)
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo

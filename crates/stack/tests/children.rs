@@ -19,6 +19,7 @@ const CACHE_FULL: u8 = 2;
 /// A router on the link (`border` is itself if it is 1), with slots for `children`.
 fn router(border: u16) -> Lone {
     let mut lone = Lone::border(|config| {
+        config.mac.caps.source_match = true;
         config.nd.advertise = Some(Advertised {
             prefix: prefix(),
             router_lifetime_s: 1_800,
@@ -179,6 +180,22 @@ fn who_does_not_answer_sleeps_after_all() {
     ask(&mut lone, LEAF);
     assert_eq!(sent(&mut lone), [Address::Short(LEAF)]);
     assert_eq!(lone.node.free_slots(), SLOTS);
+}
+
+/// A sensor that asks every few minutes and sends in between: what waited for it is given
+/// up, and then its next request must not be answered with a promise.
+#[test]
+fn nobody_is_promised_what_was_given_up() {
+    let mut lone = router(1);
+    assert_eq!(adopt(&mut lone, LEAF, 60), SUCCESS);
+    packet_to(&mut lone, LEAF);
+    assert_eq!(sent(&mut lone), []);
+    assert!(lone.promised.contains(&LEAF));
+    let reading = packets::udp(address(LEAF), Addr([0x20; 16]), (5, 6), &[7; 20]);
+    lone.link_sends(LEAF, &reading);
+    lone.run_for(Duration::from_secs(10));
+    assert_eq!(lone.node.lowpan_counters().expired, 1);
+    assert!(!lone.promised.contains(&LEAF));
 }
 
 /// Not even with a registration in the router's name.

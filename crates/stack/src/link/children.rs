@@ -85,13 +85,15 @@ impl Children {
         }
     }
 
-    /// A neighbour has not asked in time for what waited.
-    pub(crate) fn on_expired(&mut self, link: Address) {
-        if let Some(child) = self.child(link)
-            && child.habit == Habit::Sends
-        {
-            child.habit = Habit::Awake;
+    /// A neighbour has not asked in time for what waited. Gives back its address if it is
+    /// taken for awake from now on.
+    pub(crate) fn on_expired(&mut self, link: Address) -> Option<u16> {
+        let child = self.child(link)?;
+        if child.habit != Habit::Sends {
+            return None;
         }
+        child.habit = Habit::Awake;
+        Some(child.short)
     }
 
     /// A frame to a neighbour was not acknowledged.

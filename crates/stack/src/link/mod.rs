@@ -382,7 +382,10 @@ impl<M: Memory + 'static> Link<M> {
     pub(crate) fn on_late_timeout(&mut self, now: Instant) {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {
-                self.children.on_expired(child);
+                if let Some(awake) = self.children.on_expired(child) {
+                    // Should it sleep after all, its requests promise nothing.
+                    self.mac.set_pending(awake, false);
+                }
             }
             self.lowpan.on_timeout(now);
         }

@@ -82,6 +82,9 @@ pub(crate) struct DataPoll {
     /// A request since then was in vain.
     vain: bool,
     quick: u8,
+    /// How often [`QUICK_POLLS`] brought nothing of what was promised, one time after
+    /// the other.
+    broken: u8,
 }
 
 impl DataPoll {
@@ -98,6 +101,7 @@ impl DataPoll {
             answers: Estimator::default(),
             vain: false,
             quick: 0,
+            broken: 0,
         }
     }
 
@@ -172,7 +176,7 @@ impl DataPoll {
             self.vain = false;
             return;
         }
-        self.quick = 0;
+        self.on_frame();
         self.vain = true;
         let Some(since) = self.waiting else {
             return;
@@ -203,20 +207,24 @@ impl DataPoll {
     }
 
     /// What was promised has not come, or more is known to be there: ask again
-    /// at once.
+    /// at once. A parent that promises whatever it is asked drains no battery: each
+    /// pause is twice the one before.
     pub(crate) fn ask_again(&mut self, now: Instant) {
         self.quick = self.quick.saturating_add(1);
         if self.quick <= QUICK_POLLS {
             self.next = now;
-        } else {
-            self.quick = 0;
-            self.next = now + self.config.after_failure;
+            return;
         }
+        self.quick = 0;
+        let pause = self.config.after_failure.times(1 << self.broken.min(15));
+        self.broken = self.broken.saturating_add(1);
+        self.next = now + pause.min(self.config.base_interval);
     }
 
-    /// Something came.
+    /// Something came, or nothing is promised any more.
     pub(crate) fn on_frame(&mut self) {
         self.quick = 0;
+        self.broken = 0;
     }
 }
 
@@ -397,5 +405,26 @@ mod tests {
         }
         poll.ask_again(at(1_100));
         assert!(!poll.is_due(at(2_099)));
+    }
+
+    #[test]
+    fn a_parent_that_only_promises_is_asked_less_and_less() {
+        let mut poll = poll(PollPolicy::Learned);
+        let mut pauses = std::vec::Vec::new();
+        let mut now = at(0);
+        for request in 0..60 {
+            poll.on_answer(now, true);
+            poll.ask_again(now);
+            if request % 6 == 5 {
+                pauses.push(poll.next().at.since(now).as_millis() / 1_000);
+            }
+            now = poll.next().at;
+        }
+        assert_eq!(pauses, [1, 2, 4, 8, 16, 32, 64, 128, 240, 240]);
+        poll.on_answer(now, false);
+        for _ in 0..6 {
+            poll.ask_again(now);
+        }
+        assert!(poll.is_due(now + Duration::from_secs(1)), "it begins anew");
     }
 }

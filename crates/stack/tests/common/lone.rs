@@ -1,5 +1,7 @@
 //! One node, with the test as its host and as all of its neighbours.
 
+use std::collections::BTreeSet;
+
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_lowpan::{Gone, Lowpan, LowpanConfig, LowpanMemory, PayloadSource, Slot};
 use redpoll_mac::{RadioResult, RadioWork, RxInfo};
@@ -23,6 +25,8 @@ pub struct Lone<A = NoAssist> {
     pub attempts: usize,
     /// Whether neighbours acknowledge.
     pub deaf: bool,
+    /// Neighbours whose requests the radio answers with "there is something".
+    pub promised: BTreeSet<u16>,
     neighbour: Lowpan<HeapMemory>,
     dsn: u8,
     /// The frame in the radio's buffer.
@@ -67,6 +71,7 @@ impl<A: Assist> Lone<A> {
             frames: Vec::new(),
             attempts: 0,
             deaf: false,
+            promised: BTreeSet::new(),
             neighbour,
             dsn: 0,
             loaded: Vec::new(),
@@ -148,6 +153,13 @@ impl<A: Assist> Lone<A> {
                         RadioResult::Loaded
                     }
                     RadioWork::Transmit { .. } => self.on_air(),
+                    RadioWork::SourceMatch { neighbour, pending } => {
+                        match pending {
+                            true => self.promised.insert(neighbour),
+                            false => self.promised.remove(&neighbour),
+                        };
+                        continue;
+                    }
                     _ => continue,
                 };
                 self.node.on_radio_done(self.now, result);
