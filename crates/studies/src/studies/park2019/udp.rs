@@ -12,6 +12,10 @@ const CHILDREN: Metric = Metric::new("targets of the worst node / of all on aver
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
+/// Why nobody loses what the paper's worst node does.
+const MORE_THAN_THEIRS: &str = "the mesh carries more than theirs at that load; room for two packets \
+    a node stands beside";
+
 /// Fig. 6.
 pub fn figure_6() -> Figure {
     let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
@@ -39,15 +43,16 @@ pub fn figure_6() -> Figure {
     figure
         .of("arrived at 0.4 a second", all.at(0.4))
         .judged("no-losses-yet");
+    let two = two_packets(&mut figure);
+    let shown = [two[0], all.at(0.5), all.at(1.0)];
     figure
         .verdict(
             "the worst node's share at 0.5 a second",
             [worst.at(0.5)],
             |[it]| it / 0.5,
         )
-        .judged("some-lose");
-    let two = two_packets(&mut figure);
-    let shown = [two[0], all.at(0.5), all.at(1.0)];
+        .judged("some-lose")
+        .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
             "the worst node's share at 1 a second",
@@ -55,11 +60,7 @@ pub fn figure_6() -> Figure {
             |[it]| it,
         )
         .judged("one-collapses")
-        .cause(
-            "the mesh carries more than theirs at that load; room for two packets a node stands \
-             beside",
-            &shown,
-        );
+        .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
             "lost at 1 a second / at 0.5",
