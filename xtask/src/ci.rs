@@ -8,8 +8,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, docs, features, firmware, left_out, lines, names, publish, purity,
-    python, rfc, size, web,
+    arrows, boards, book, deny, docs, features, firmware, lanes, left_out, lines, names, publish,
+    purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -263,7 +263,7 @@ fn doc(workspace: &Workspace) -> Result<Option<String>, Failure> {
 const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recovery"];
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
-    workspace::run(workspace.cargo().args(["test", "--workspace"]))?;
+    lanes::run(workspace)?;
     // And what TCP is without the features that a product may do without.
     for features in TCP_FEATURES {
         let mut cargo = workspace.cargo();

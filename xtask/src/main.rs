@@ -15,6 +15,7 @@ mod features;
 mod figures;
 mod firmware;
 mod fuzz;
+mod lanes;
 mod left_out;
 mod lines;
 mod names;

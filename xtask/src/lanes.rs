@@ -1,0 +1,169 @@
+//! The tests of the workspace, built once and run in two lanes: those that wait for real time
+//! (network namespaces, a kernel, a mesh in real time) one after the other, and beside them all that
+//! compute. In one lane, as `cargo test` has it, the processors have little to do for minutes.
+
+use std::path::PathBuf;
+use std::process::{Command, Output};
+use std::sync::Mutex;
+use std::time::Instant;
+
+use serde_json::Value;
+
+use crate::report::Failure;
+use crate::workspace::{self, Workspace};
+
+/// Tests that mostly wait, by the names of their targets.
+const WAITING: [&str; 8] = [
+    "device",
+    "interop",
+    "radio",
+    "taim",
+    "tun",
+    "up_forward",
+    "up_joined",
+    "zep",
+];
+
+/// A program of tests.
+#[derive(Debug, PartialEq, Eq)]
+struct Test {
+    /// Its target's name.
+    name: String,
+    program: PathBuf,
+    /// The package's folder, in which cargo runs it.
+    folder: PathBuf,
+}
+
+impl Test {
+    fn waits(&self) -> bool {
+        WAITING.contains(&self.name.as_str())
+    }
+
+    /// As the output has it: the target, and the package that it is of.
+    fn shown(&self) -> String {
+        let package = self.folder.file_name().unwrap_or_default();
+        format!("{} of {}", self.name, package.to_string_lossy())
+    }
+
+    fn run(&self) -> Result<Output, String> {
+        let run = Command::new(&self.program)
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            .env("CARGO", workspace::cargo())
+            .output();
+        run.map_err(|error| format!("{} does not start: {error}", self.shown()))
+    }
+}
+
+/// Builds and runs all tests, those in documentation last.
+pub fn run(workspace: &Workspace) -> Result<(), Failure> {
+    workspace::run(workspace.cargo().args(["test", "--workspace", "--no-run"]))?;
+    let mut messages = workspace.cargo();
+    messages.args(["test", "--workspace", "--no-run", "--quiet"]);
+    messages.arg("--message-format=json");
+    let (waiting, computing): (Vec<Test>, Vec<Test>) = programs(&workspace::output(&mut messages)?)
+        .into_iter()
+        .partition(Test::waits);
+    if computing.is_empty() {
+        return Err(Failure::new("test: cargo names no program of tests"));
+    }
+    let failed = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for lane in [&waiting, &computing] {
+            let failed = &failed;
+            scope.spawn(move || lane.iter().for_each(|test| judge(test, failed)));
+        }
+    });
+    let failed = failed.into_inner().unwrap_or_default();
+    Failure::unless_empty("test: these failed:", failed)?;
+    workspace::run(workspace.cargo().args(["test", "--workspace", "--doc"]))
+}
+
+/// Runs one program, shows what it prints when it has ended, and keeps its name if it failed.
+fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
+    let start = Instant::now();
+    let ended = test.run();
+    let seconds = start.elapsed().as_secs_f64();
+    // One at a time: the lock also keeps what two lanes print apart.
+    let Ok(mut failed) = failed.lock() else {
+        return;
+    };
+    println!("== test {}: {seconds:.1} s", test.shown());
+    match ended {
+        Ok(output) => {
+            print!("{}", String::from_utf8_lossy(&output.stdout));
+            eprint!("{}", String::from_utf8_lossy(&output.stderr));
+            if !output.status.success() {
+                failed.push(format!("{}: {}", test.shown(), output.status));
+            }
+        }
+        Err(error) => failed.push(error),
+    }
+}
+
+/// The programs of tests in cargo's messages.
+fn programs(messages: &str) -> Vec<Test> {
+    let messages = messages
+        .lines()
+        .filter_map(|line| serde_json::from_str::<Value>(line).ok());
+    let tests = messages.filter(|message| message["profile"]["test"] == true);
+    tests
+        .filter_map(|message| {
+            let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+            Some(Test {
+                name: message["target"]["name"].as_str()?.to_owned(),
+                program: PathBuf::from(message["executable"].as_str()?),
+                folder: manifest.parent()?.to_path_buf(),
+            })
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn only_programs_of_tests_are_taken() {
+        let artifact = |name: &str, test: bool, executable: Value| {
+            json!({
+                "reason": "compiler-artifact",
+                "manifest_path": "/w/crates/linux/Cargo.toml",
+                "target": { "name": name },
+                "profile": { "test": test },
+                "executable": executable,
+            })
+            .to_string()
+        };
+        let messages = [
+            artifact("taim", true, json!("/t/taim-1")),
+            artifact("redpoll", false, json!("/t/redpoll")),
+            artifact("library", true, Value::Null),
+            "not JSON".to_owned(),
+        ]
+        .join("\n");
+        let test = Test {
+            name: "taim".to_owned(),
+            program: PathBuf::from("/t/taim-1"),
+            folder: PathBuf::from("/w/crates/linux"),
+        };
+        assert!(test.waits());
+        assert_eq!(test.shown(), "taim of linux");
+        assert_eq!(programs(&messages), [test]);
+    }
+
+    /// A lane must not lose a test because it was given another name.
+    #[test]
+    fn each_waiting_test_is_there() -> Result<(), Failure> {
+        let crates = Workspace::here().root.join("crates");
+        for name in WAITING {
+            let places = ["cli", "linux"].map(|package| crates.join(package).join("tests"));
+            let there = places.iter().any(|tests| {
+                tests.join(format!("{name}.rs")).is_file() || tests.join(name).is_dir()
+            });
+            assert!(there, "no test {name}");
+        }
+        Ok(())
+    }
+}
