@@ -232,13 +232,40 @@ get_mdbook() {
     missing_for_good="$missing_for_good mdbook"
 }
 
-if [ "$purpose" = test ] || [ "$purpose" = book ]; then
-    get_mdbook
-fi
-
 if [ "$purpose" = test ] || [ "$purpose" = validate ]; then
     need python3 python3 "holding the simulator against programs of their own"
 fi
+
+# What the tests of the Python package need, in an environment of their own.
+get_python_packages() {
+    environment=target/tools/python
+    packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel"
+    [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
+    if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
+        say "Python cannot make environments (the tests of the Python package)"
+        apt_install python3-venv
+    fi
+    say "python3 -m venv and pip install $packages (into target/tools, about a minute)"
+    # shellcheck disable=SC2086  # a list of words
+    rm -rf "$environment" && python3 -m venv "$environment" &&
+        "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
+        printf '%s\n' "$packages" >"$environment/packages" && return 0
+    rm -rf "$environment"
+    say "left out: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
+        "and scripts/setup.sh test"
+    return 1
+}
+
+# They are fetched while mdBook is compiled: one waits for the network, the other for processors.
+python_packages=""
+if [ "$purpose" = test ]; then
+    get_python_packages &
+    python_packages=$!
+fi
+if [ "$purpose" = test ] || [ "$purpose" = book ]; then
+    get_mdbook
+fi
+[ -z "$python_packages" ] || wait "$python_packages" || missing_for_good="$missing_for_good python-packages"
 
 # What builds the page has to be this recent (xtask/src/web.rs); distributions often have older ones.
 node_is_recent() {
@@ -275,30 +302,6 @@ get_chromium() {
 
 case $purpose in test | web | webtest) get_node ;; esac
 case $purpose in test | webtest) get_chromium ;; esac
-
-# What the tests of the Python package need, in an environment of their own.
-get_python_packages() {
-    environment=target/tools/python
-    packages="pytest mypy pandas>=3 pyarrow polars distributed matplotlib nbclient ipykernel"
-    [ "$(cat "$environment/packages" 2>/dev/null)" = "$packages" ] && return 0
-    if have python3 && ! python3 -c 'import ensurepip' 2>/dev/null; then
-        say "Python cannot make environments (the tests of the Python package)"
-        apt_install python3-venv
-    fi
-    say "python3 -m venv and pip install $packages (into target/tools, about a minute)"
-    # shellcheck disable=SC2086  # a list of words
-    rm -rf "$environment" && python3 -m venv "$environment" &&
-        "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
-        printf '%s\n' "$packages" >"$environment/packages" && return 0
-    rm -rf "$environment"
-    say "left out: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
-        "and scripts/setup.sh test"
-    missing_for_good="$missing_for_good python-packages"
-}
-
-if [ "$purpose" = test ]; then
-    get_python_packages
-fi
 
 # The version that xtask/src/deny.rs asks for. From source it takes a quarter of an hour; Astral
 # builds it for PyPI, too.

@@ -246,7 +246,7 @@ pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32)
         .fold(first, |case, source| case.with(source.keys))
 }
 
-/// The same where carriers are sensed as far as frames reach.
+/// A case of the figures where carriers are sensed as far as frames reach.
 pub fn with_full_sense(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     case(tcp, mac, load, range_m).set("medium.carrier_sense_range", format!("{range_m} m"))
 }
