@@ -3,6 +3,7 @@
 
 mod common;
 mod criteria;
+mod hurni2012;
 mod page;
 mod results;
 mod rows;

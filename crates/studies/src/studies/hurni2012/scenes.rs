@@ -26,7 +26,8 @@ const NEAR: [(u32, u32); 3] = [(1, 3), (3, 5), (5, 7)];
 /// transmissions; given routes; one queue of eight packets; crystals within 20 ppm. Frames have the paper's 79 and
 /// 63 bytes, their synchronisation header included, by what `mac.security_bytes` adds to
 /// the compressed headers here; those of the first and the last hop are two or three bytes
-/// shorter, X-MAC's strobes and LPP's probes fifteen longer.
+/// shorter, X-MAC's strobes and LPP's probes fifteen longer; by headers of their own, ContikiMAC's
+/// frames are two bytes longer and LPP's six.
 const COMMON: &str = r#"
 duration = "600 s"
 

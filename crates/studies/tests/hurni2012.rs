@@ -1,0 +1,114 @@
+//! The frames of hurni2012's chain have the lengths that its document says.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+
+use redpoll_base::{Duration, Instant};
+use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
+use redpoll_sim::world::World;
+use redpoll_studies::{Case, find};
+
+/// Time in which a byte leaves at 250 kb/s.
+const BYTE: Duration = Duration::from_micros(32);
+/// Short addresses of the receiver and of the sender, at the ends of the chain.
+const ENDS: [u16; 2] = [1, 7];
+const BROADCAST: u16 = 0xffff;
+
+/// Lengths that were on the air, in bytes, with synchronisation header and check sequence.
+#[derive(Default, PartialEq, Eq, Debug)]
+struct Lengths {
+    /// Of frames between two routers.
+    middle: BTreeSet<u64>,
+    /// Of frames of the first and of the last hop.
+    ends: BTreeSet<u64>,
+    /// Of frames to everybody.
+    broadcast: BTreeSet<u64>,
+}
+
+#[derive(Clone, Default)]
+struct Watch(Arc<Mutex<Lengths>>);
+
+impl FrameTrace for Watch {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        // Behind control, number and PAN; an acknowledgment of the link has no addresses.
+        let &[_, _, _, _, _, to_low, to_high, from_low, from_high, ..] = frame.mpdu else {
+            return Ok(());
+        };
+        let [to, from] = [[to_low, to_high], [from_low, from_high]].map(u16::from_le_bytes);
+        let mut lengths = self.0.lock().unwrap();
+        let kind = match (to, from) {
+            (BROADCAST, _) => &mut lengths.broadcast,
+            _ if ENDS.contains(&to) || ENDS.contains(&from) => &mut lengths.ends,
+            _ => &mut lengths.middle,
+        };
+        kind.insert(frame.end.since(frame.start).as_micros() / BYTE.as_micros());
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+/// The study's own case: unmodified uIP over six hops.
+fn unmodified(access: &str) -> Case {
+    let figures = find("hurni2012").unwrap().load().unwrap();
+    let mut cases = figures.iter().flat_map(|figure| figure.cases());
+    let found = cases.find(|case| {
+        let has = |key: &str, value: &str| {
+            let mut changes = case.changes().iter();
+            changes.any(|change| *change == (key.to_owned(), value.to_owned()))
+        };
+        let is_plain = !has("apps.second.when", "always")
+            && !case.changes().iter().any(|(key, _)| key == "cache.on");
+        is_plain && has("mac.access", access) && has("apps.first.on", "node-7")
+    });
+    found.unwrap().clone()
+}
+
+/// What is on the air in forty seconds of it.
+fn lengths(access: &str) -> Lengths {
+    let scenario = unmodified(access).scenario().unwrap();
+    let mut world = World::new(&scenario, 1).unwrap();
+    let watch = Watch::default();
+    world.add_trace(Box::new(watch.clone()));
+    world.run_until(Instant::ZERO + Duration::from_secs(40));
+    std::mem::take(&mut *watch.0.lock().unwrap())
+}
+
+/// What `docs/studies/hurni2012.md` says: the paper's 79 bytes with data and 63 without, a
+/// connection's first segment between them, for it has an option of four bytes; three or two
+/// bytes less over the first and the last hop, whose addresses are compressed further.
+#[test]
+fn frames_have_the_papers_lengths() {
+    let plain = || Lengths {
+        middle: [63, 67, 79].into(),
+        ends: [60, 61, 64, 65, 76, 77].into(),
+        broadcast: [].into(),
+    };
+    assert_eq!(lengths("nullrdc"), plain());
+    // Strobes of 19 bytes, and the 15 that make the other frames as long as the paper's.
+    let mut with_strobes = plain();
+    with_strobes.middle.insert(19 + 15);
+    with_strobes.ends.insert(19 + 15);
+    assert_eq!(lengths("cx-mac"), with_strobes);
+}
+
+/// ContikiMAC and LPP have headers of their own, of two and of six bytes; and ContikiMAC no frame
+/// of fewer than 66 bytes, for its receivers could miss a shorter one.
+#[test]
+fn two_macs_have_headers_of_their_own() {
+    let contikimac = Lengths {
+        middle: [66, 69, 81].into(),
+        ends: [66, 67, 78, 79].into(),
+        broadcast: [].into(),
+    };
+    assert_eq!(lengths("contikimac"), contikimac);
+    // Probes of 23 bytes, and those 15.
+    let lpp = Lengths {
+        middle: [69, 73, 85].into(),
+        ends: [66, 67, 70, 71, 82, 83].into(),
+        broadcast: [23 + 15].into(),
+    };
+    assert_eq!(lengths("lpp"), lpp);
+}
