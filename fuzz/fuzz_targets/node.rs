@@ -1,11 +1,14 @@
 //! A whole node under frames from its mesh and packets from its host: no
 //! panic, and every datagram slot free when all is quiet.
 //!
-//! The input is a list of steps: a byte that says what happens, and for frames
-//! and packets a length and the bytes.
+//! The first byte says how the node knows its routes: they are given, or it is a root, a router
+//! or a leaf of RPL. The rest is a list of steps: a byte that says what happens, and for frames,
+//! packets and control messages a length and the bytes. Control messages are put into frames here,
+//! with a good checksum, which random bytes hardly ever have.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
@@ -14,11 +17,16 @@ use redpoll_lowpan::{
 use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
     Advertised, ConnectionSlot, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node, NodeConfig,
-    NodeEvent, NodeMemory, PartialSlot, Route, UdpId, UdpSlot, Via,
+    NodeEvent, NodeMemory, PartialSlot, Route, RplConfig, RplMemory, RplRole, RplRoot, UdpId,
+    UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
-use redpoll_wire::ipv6::addr;
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
+use redpoll_wire::ipv6::{Ipv6Header, addr};
+use redpoll_wire::rpl::{self, Configuration, config_flag, mode, objective};
 use redpoll_wire::sixlowpan::Contexts;
+use redpoll_wire::sixlowpan::iphc::{Upper, compress};
 
 enum Heap {}
 
@@ -33,14 +41,46 @@ const PREFIX: Addr = Addr([
     0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
 ]);
 
+const PAN: u16 = 0x7270;
+/// The node's short address.
+const OWN: u16 = 1;
+/// The longest frame, without its check sequence.
+const FRAME: usize = 125;
+/// The protocol number of ICMPv6.
+const ICMPV6: u8 = 58;
+/// What a root tells everybody.
+const CONFIGURATION: Configuration = Configuration {
+    flags: config_flag::RPI_0X23,
+    interval_doublings: 8,
+    interval_min: 10,
+    redundancy: 10,
+    max_rank_increase: 1024,
+    min_hop_rank_increase: 128,
+    objective: objective::MRHOF,
+    lifetime: 30,
+    lifetime_unit_s: 60,
+};
+
+/// What the node is to a DODAG; `None` where its routes are given.
+fn role(choice: u8) -> Option<RplRole> {
+    let root = |mode| RplRole::Root(RplRoot::new(PREFIX, mode, CONFIGURATION));
+    match choice % 8 {
+        0 | 1 => None,
+        2 => Some(root(mode::STORING)),
+        3 => Some(root(mode::NON_STORING)),
+        4 | 5 => Some(RplRole::Router),
+        _ => Some(RplRole::Leaf),
+    }
+}
+
 fn buffer(len: usize) -> Box<[u8]> {
     vec![0; len].into()
 }
 
-fn node() -> Node<Heap> {
+fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
     let config = NodeConfig {
         mac: MacConfig {
-            short: 1,
+            short: OWN,
             extended: [2, 0, 0, 0, 0, 0, 0, 1],
             caps: RadioCaps {
                 auto_ack: true,
@@ -55,9 +95,9 @@ fn node() -> Node<Heap> {
             syn_retries: 2,
             ..redpoll_tcp::Config::default()
         },
-        address: addr::from_prefix_and_short(&PREFIX, 1),
+        address: addr::from_prefix_and_short(&PREFIX, OWN),
         hop_limit: 64,
-        forwards: true,
+        forwards: role != Some(RplRole::Leaf),
         sleepy: None,
         preempts: true,
         nd: NdConfig {
@@ -66,7 +106,7 @@ fn node() -> Node<Heap> {
                 prefix: PREFIX,
                 router_lifetime_s: 600,
                 context_lifetime_min: 60,
-                border_router: addr::from_prefix_and_short(&PREFIX, 1),
+                border_router: addr::from_prefix_and_short(&PREFIX, OWN),
             }),
         },
         isn_secret: [7; 16],
@@ -79,7 +119,7 @@ fn node() -> Node<Heap> {
         half_open: [HalfOpen::default(); 2].into(),
         servers: Box::default(),
         udp: vec![UdpSlot::new(buffer(300))].into(),
-        routes: vec![None; 3].into(),
+        routes: vec![None; 6].into(),
         neighbours: vec![None; 2].into(),
         lowpan: LowpanMemory {
             slots: vec![Slot::EMPTY; SLOTS].into(),
@@ -100,11 +140,83 @@ fn node() -> Node<Heap> {
             paths: vec![SwitchedPath::EMPTY; 2].into(),
         },
     );
-    for (prefix, len, via) in [(PREFIX, 64, Via::OnLink), (Addr::UNSPECIFIED, 0, Via::Host)] {
+    // A router and a leaf of RPL have their way out from it, a root its ways in.
+    let is_border = matches!(role, None | Some(RplRole::Root(_)));
+    let routes = [
+        (PREFIX, 64, Via::OnLink, role.is_none()),
+        (Addr::UNSPECIFIED, 0, Via::Host, is_border),
+    ];
+    for (prefix, len, via, _) in routes.into_iter().filter(|(.., is_given)| *is_given) {
         node.add_route(Route { prefix, len, via })
             .expect("the table has room");
     }
+    if let Some(role) = role {
+        let config = RplConfig {
+            role,
+            ..RplConfig::router(1)
+        };
+        let neighbours = vec![None; 2].into();
+        node.route_by_rpl(now, config, RplMemory { neighbours });
+    }
     node
+}
+
+/// The frame in which a neighbour sends a control message: the first byte says which one and to
+/// whom, then come type, code and body.
+fn control(bytes: &[u8]) -> Option<Vec<u8>> {
+    let [ends, kind, code, body @ ..] = bytes else {
+        return None;
+    };
+    let global = |short| addr::from_prefix_and_short(&PREFIX, short);
+    let from = OWN + 1 + u16::from(ends & 3);
+    let src = match ends >> 2 & 1 {
+        0 => addr::link_local_from_short(from),
+        _ => global(from),
+    };
+    let (dst, link) = match ends >> 3 & 3 {
+        0 => (rpl::ALL_NODES, Address::BROADCAST),
+        1 => (addr::LINK_LOCAL_ALL_NODES, Address::BROADCAST),
+        2 => (addr::link_local_from_short(OWN), Address::Short(OWN)),
+        _ => (global(OWN), Address::Short(OWN)),
+    };
+    let mut message = [&[*kind, *code, 0, 0], body].concat();
+    let mut sum = Checksum::pseudo_header(&src, &dst, ICMPV6, message.len() as u32);
+    sum.add(&message);
+    message[2..4].copy_from_slice(&sum.finish().to_be_bytes());
+    let ip = Ipv6Header {
+        payload_len: message.len() as u16,
+        next_header: ICMPV6,
+        hop_limit: 255,
+        src,
+        dst,
+        ..Ipv6Header::default()
+    };
+    let header = FrameHeader {
+        frame_type: FrameType::Data,
+        ack_request: link != Address::BROADCAST,
+        version: 1,
+        dsn: bytes.iter().fold(0, |sum, byte| byte.wrapping_add(sum)),
+        dst_pan: Some(PAN),
+        dst: link,
+        src_pan: Some(PAN),
+        src: Address::Short(from),
+        ..FrameHeader::default()
+    };
+    let mut frame = [0; FRAME];
+    let mut out = Cursor::new(&mut frame);
+    header.emit(&mut out).ok()?;
+    let contexts = Contexts::with_prefix(PREFIX);
+    compress(
+        &ip,
+        Upper::Other,
+        Address::Short(from),
+        link,
+        &contexts,
+        &mut out,
+    )
+    .ok()?;
+    out.put(&message).ok()?;
+    Some(out.written().to_vec())
 }
 
 struct Scene {
@@ -159,32 +271,63 @@ impl Scene {
         }
         while self.node.poll_packet(self.now, &mut bytes).is_some() {}
     }
+
+    /// Nobody keeps anything, and everything has its time: no connection is left, and no slot
+    /// taken but for what RPL has to say now and then.
+    fn come_to_rest(&mut self) {
+        while self.node.tcp_accept(self.listener).is_some() {}
+        let open: Vec<_> = self.node.tcp_connections().map(|(id, _)| id).collect();
+        for conn in open {
+            self.node.tcp_release(self.now, conn);
+        }
+        for _ in 0..8 {
+            self.run_until(self.now + Duration::from_secs(60));
+        }
+        assert_eq!(self.node.tcp_connections().count(), 0);
+        let mut free = self.node.free_slots();
+        for _ in 0..60 {
+            if free < SLOTS {
+                self.run_until(self.now + Duration::from_secs(1));
+                free = free.max(self.node.free_slots());
+            }
+        }
+        assert_eq!(free, SLOTS);
+    }
 }
 
 fuzz_target!(|input: &[u8]| {
-    let mut node = node();
+    let Some((choice, steps)) = input.split_first() else {
+        return;
+    };
+    let now = Instant::from_millis(1);
+    let mut node = node(role(*choice), now);
     let listener = node.tcp_listen(80).expect("a free slot");
     let socket = node.udp_bind(9).expect("a free slot");
     let mut scene = Scene {
         node,
-        now: Instant::from_millis(1),
+        now,
         listener,
         socket,
         deaf: false,
     };
-    let mut rest = input;
+    let mut rest = steps;
     while let [what, len, tail @ ..] = rest {
-        let (bytes, tail) = match what % 8 {
-            0..=4 => tail.split_at(tail.len().min(usize::from(*len))),
+        let (bytes, tail) = match what % 10 {
+            0..=6 => tail.split_at(tail.len().min(usize::from(*len))),
             _ => (&[][..], tail),
         };
         rest = tail;
         let now = scene.now;
-        match what % 8 {
+        match what % 10 {
             0..=2 => scene.node.input_frame(now, bytes, RxInfo::default()),
             3 | 4 => drop(scene.node.input_packet(now, bytes)),
-            5 => scene.run_until(now + Duration::from_millis(u64::from(*len) * 10)),
-            6 => scene.deaf = len & 1 == 1,
+            5 | 6 => {
+                if let Some(frame) = control(bytes) {
+                    scene.node.input_frame(now, &frame, RxInfo::default());
+                }
+            }
+            7 => scene.run_until(now + Duration::from_millis(u64::from(*len) * 10)),
+            8 => scene.deaf = len & 1 == 1,
             _ => {
                 let to = Endpoint {
                     addr: addr::from_prefix_and_short(&PREFIX, u16::from(*len)),
@@ -194,15 +337,5 @@ fuzz_target!(|input: &[u8]| {
             }
         }
     }
-    // Nobody keeps anything, and everything has its time.
-    while scene.node.tcp_accept(scene.listener).is_some() {}
-    let open: Vec<_> = scene.node.tcp_connections().map(|(id, _)| id).collect();
-    for conn in open {
-        scene.node.tcp_release(scene.now, conn);
-    }
-    for _ in 0..8 {
-        scene.run_until(scene.now + Duration::from_secs(60));
-    }
-    assert_eq!(scene.node.tcp_connections().count(), 0);
-    assert_eq!(scene.node.free_slots(), SLOTS);
+    scene.come_to_rest();
 });
