@@ -5,9 +5,10 @@ use super::read::{
     throughput,
 };
 use super::scenes::{
-    Building, FULLER, FULLEST, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP,
-    case, case_in, line, stock,
+    Building, FULLER, FULLEST, HEAVY, LIGHT, LOST, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN,
+    UDP_UP, case, case_in, line, lossy, stock,
 };
+use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Handle, Metric, VERDICT};
 use crate::engine::run::{Reading, Run, mean, numbers};
 use crate::vocabulary::read::{JAIN, fairness};
@@ -71,35 +72,60 @@ const FULLEST_QUEUE: Metric = Metric::new("lost at the fullest queue", "%");
 const BEHIND: Metric = Metric::new("throughput, behind the fullest queue / others", "");
 const TO_IT: Metric = Metric::new("link ETX of its children", "");
 
+/// Why UDP does not suffer upstream here as it does in the paper.
+const UPSTREAM: &str = "it takes a node that carries everything, and links that lose one frame in \
+    ten whoever else sends, so that tries 0.1 s apart take the time that this node has; in this \
+    building several nodes reach the border router, and links lose what collides alone";
+/// And downstream.
+const DOWNSTREAM: &str = "in this building several nodes reach the border router; where one carries \
+    everything less arrives";
+
+/// The building where one node carries everything.
+fn neck(traffic: Traffic, load: u32) -> (String, Case) {
+    let name = format!("{}, one node before all, {load} offered", traffic.name);
+    (name, case_in(Building::Neck, traffic, load))
+}
+
+/// A case with lossy links, and its name.
+fn over_lossy_links((name, case): (String, Case)) -> (String, Case) {
+    (format!("{name}, links lose {LOST}"), lossy(case))
+}
+
 /// What the paper finds behind fig. 10: who is behind a full queue starves, and stays there
 /// because the link to it is good.
 fn mechanism(figure: &mut Figure) {
     for (traffic, word) in [(UDP_UP, "udp-up"), (TCP_UP, "tcp-up")] {
         let seven = case_in(Building::SevenHops, traffic, HEAVY);
-        let neck = |load| case_in(Building::Neck, traffic, load);
-        let necks = [HEAVY, FULLEST].map(|load| {
-            let name = format!("{}, one node before all, {load} offered", traffic.name);
-            (name, neck(load), None)
-        });
-        let judged = (traffic.name.to_owned(), seven, Some(word));
-        for (name, case, judged) in [judged].into_iter().chain(necks) {
-            let rows = [
-                (
-                    FULLEST_QUEUE,
-                    loss_at_the_fullest as fn(&Run) -> Reading,
-                    "queue",
-                ),
-                (BEHIND, behind_the_fullest, "starved"),
-                (TO_IT, etx_to_the_fullest, "link"),
+        let mut others = [HEAVY, FULLEST].map(|load| neck(traffic, load)).to_vec();
+        if traffic == UDP_UP {
+            let good = [
+                (traffic.name.to_owned(), seven.clone()),
+                neck(traffic, HEAVY),
             ];
-            for (metric, read, id) in rows {
-                let row = figure.point((name.as_str(), 7_u32), metric, &case, read);
-                let row = row.handle();
-                if let Some(word) = judged {
-                    figure
-                        .made((VERDICT, word), metric, [row], |[value]| value)
-                        .judged(format!("{word}-{id}"));
-                }
+            others.extend(good.map(over_lossy_links));
+        }
+        let rows = [
+            (
+                FULLEST_QUEUE,
+                loss_at_the_fullest as fn(&Run) -> Reading,
+                "queue",
+            ),
+            (BEHIND, behind_the_fullest, "starved"),
+            (TO_IT, etx_to_the_fullest, "link"),
+        ];
+        for (metric, read, id) in rows {
+            let mut at = |name: &str, case: &Case| {
+                let row = figure.point((name, 7_u32), metric, case, read);
+                row.handle()
+            };
+            let judged = at(traffic.name, &seven);
+            let beside: Vec<Handle> = others.iter().map(|(name, case)| at(name, case)).collect();
+            let entry = figure
+                .made((VERDICT, word), metric, [judged], |[value]| value)
+                .judged(format!("{word}-{id}"));
+            // The third of them holds.
+            if traffic == UDP_UP && id != "link" {
+                entry.cause(UPSTREAM, &beside);
             }
         }
     }
@@ -119,20 +145,32 @@ pub fn figure_10() -> Figure {
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
     // Where one node carries everything, as where the paper's starve, and with more to carry.
-    for traffic in [UDP_UP, UDP_DOWN] {
-        for load in [HEAVY, FULLER, FULLEST] {
-            let neck = case_in(Building::Neck, traffic, load);
-            let name = format!("{}, one node before all, {load} offered", traffic.name);
-            figure.point((name, 7_u32), THROUGHPUT, &neck, throughput);
-        }
-    }
-    for (id, [five, seven]) in ["udp-up", "udp-down"].into_iter().zip(udp) {
+    let mut at_a_neck = |traffic| {
+        [HEAVY, FULLER, FULLEST].map(|load| {
+            let (name, case) = neck(traffic, load);
+            let row = figure.point((name, 7_u32), THROUGHPUT, &case, throughput);
+            row.handle()
+        })
+    };
+    let [up, down] = [UDP_UP, UDP_DOWN].map(|traffic| at_a_neck(traffic)[0]);
+    let seven = case_in(Building::SevenHops, UDP_UP, HEAVY);
+    let lossy = [(UDP_UP.name.to_owned(), seven), neck(UDP_UP, HEAVY)].map(|good| {
+        let (name, case) = over_lossy_links(good);
+        let row = figure.point((name, 7_u32), THROUGHPUT, &case, throughput);
+        row.handle()
+    });
+    let [udp_up, udp_down] = udp;
+    for (id, [five, seven], cause, shown_by) in [
+        ("udp-up", udp_up, UPSTREAM, &[up, lossy[0], lossy[1]][..]),
+        ("udp-down", udp_down, DOWNSTREAM, &[down]),
+    ] {
         let what = Metric::new("throughput, 7 hops / 5 hops", "");
         figure
             .made((VERDICT, id), what, [seven, five], |[seven, five]| {
                 seven / five
             })
-            .judged(id);
+            .judged(id)
+            .cause(cause, shown_by);
     }
     for (id, [five, seven]) in ["tcp-up-unfairer", "tcp-down-unfairer"]
         .into_iter()

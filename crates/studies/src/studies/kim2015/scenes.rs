@@ -390,6 +390,16 @@ pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
     case_over(name, &text, &names(), traffic, 60_000 / load).with(&PATH_LOSS)
 }
 
+/// Share of the frames that every link loses in [`lossy`].
+pub const LOST: &str = "10 %";
+
+/// `case` over links that lose frames at random, whoever else sends: as other networks, walls and
+/// people in a building make them, of which the paper does not say how much there was.
+pub fn lossy(case: Case) -> Case {
+    case.set("faults.air.type", "drop-frames")
+        .set("faults.air.share", LOST)
+}
+
 /// The names of the nodes of a building.
 fn names() -> Vec<String> {
     (2..NODES + 2).map(|node| format!("node-{node}")).collect()
