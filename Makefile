@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness fuzz radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness taim fuzz radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -57,6 +57,13 @@ soak: ## 100,000 connections with the Linux kernel, a million in virtual time
 fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real time)
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
+
+taim: ## What redpoll taim costs: its engine, then from end to end, each figure beside its bound (ten minutes)
+	@scripts/setup.sh build
+	@mkdir -p target && rm -f $(SKIPPED)
+	@$(CARGO) run --release --quiet --package redpoll -- bench taim
+	@. scripts/env.sh && export TAIM_FORGED=1000000 && cargo test --release --package redpoll --test taim; code=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz

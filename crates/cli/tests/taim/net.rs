@@ -7,7 +7,7 @@ use std::io::{Read, Write};
 use std::net::{Ipv6Addr, Shutdown, SocketAddrV6, TcpListener, TcpStream};
 use std::process::Command;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -303,33 +303,71 @@ impl Pour {
         arrived
     }
 
-    /// A packet each of so many flows that nobody has, until it is `over`: how many packets
-    /// were sent, and how many arrived.
-    pub fn forged(&self, flows: u32, over: &AtomicBool) -> [u32; 2] {
+    /// A packet of a flow that nobody has; how many such packets have arrived since the last
+    /// call.
+    fn forge(&self, flow: u32) -> u32 {
         let server = self.server();
-        let (mut sent, mut arrived) = (0, 0);
-        for flow in 0..flows {
-            let [a, b] = [(flow >> 16) as u16, flow as u16];
-            let node = Ipv6Addr::new(0xfd72, 0x7461, self.n, 0x30, 7, 0, a, b);
-            write(
-                &self.mesh,
-                &segment(node, server, true, flow.wrapping_mul(77_777), flow),
-            );
-            sent += 1;
-            arrived += drain(&self.host, server);
-            if flow % 20 == 0 {
-                std::thread::sleep(Duration::from_millis(1));
-                if over.load(Ordering::Relaxed) {
-                    break;
-                }
-            }
-        }
-        std::thread::sleep(Duration::from_millis(500));
-        [sent, arrived + drain(&self.host, server)]
+        let [a, b] = [(flow >> 16) as u16, flow as u16];
+        let node = Ipv6Addr::new(0xfd72, 0x7461, self.n, 0x30, 7, 0, a, b);
+        let (seq, ack) = (flow.wrapping_mul(77_777), flow);
+        write(&self.mesh, &segment(node, server, true, seq, ack));
+        drain(&self.host, server)
     }
 
     fn server(&self) -> Ipv6Addr {
         address(self.n, 0x40, 2)
+    }
+}
+
+/// A thread that pours a packet each of flows that nobody has.
+pub struct Flood {
+    sent: Arc<AtomicU32>,
+    is_to_end: Arc<AtomicBool>,
+    thread: JoinHandle<u32>,
+}
+
+impl Flood {
+    /// So many flows, 20,000 a second at most.
+    pub fn start(pour: Pour, flows: u32) -> Flood {
+        let (sent, is_to_end) = (Arc::<AtomicU32>::default(), Arc::<AtomicBool>::default());
+        let (counted, ends) = (Arc::clone(&sent), Arc::clone(&is_to_end));
+        let thread = std::thread::spawn(move || {
+            let mut arrived = 0;
+            for flow in 0..flows {
+                arrived += pour.forge(flow);
+                counted.store(flow + 1, Ordering::Relaxed);
+                if flow % 20 == 0 {
+                    std::thread::sleep(Duration::from_millis(1));
+                    if ends.load(Ordering::Relaxed) {
+                        break;
+                    }
+                }
+            }
+            std::thread::sleep(Duration::from_millis(500));
+            arrived + drain(&pour.host, pour.server())
+        });
+        Flood {
+            sent,
+            is_to_end,
+            thread,
+        }
+    }
+
+    /// Whether all have been poured.
+    pub fn is_over(&self) -> bool {
+        self.thread.is_finished()
+    }
+
+    /// How many have been poured.
+    pub fn sent(&self) -> u32 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Ends it if it has not ended: how many were sent, and how many arrived.
+    pub fn end(self) -> [u32; 2] {
+        self.is_to_end.store(true, Ordering::Relaxed);
+        let arrived = self.thread.join().expect("the flood ends");
+        [self.sent.load(Ordering::Relaxed), arrived]
     }
 }
 

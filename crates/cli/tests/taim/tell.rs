@@ -1,0 +1,32 @@
+//! Figures of the program from end to end, each beside what it must be: `make taim` prints them.
+
+/// What a figure must be.
+#[derive(Clone, Copy)]
+pub enum Must {
+    /// At most that.
+    AtMost(f64),
+    /// At least that.
+    AtLeast(f64),
+    /// Anything: it says under which circumstances the others were measured.
+    Be,
+}
+
+/// Name, what it must be, what was measured, and its unit.
+pub type Figure<'a> = (&'a str, Must, f64, &'a str);
+
+/// Prints figures as `redpoll bench taim` does, all of them, and holds them to what they must be.
+pub fn tell(figures: &[Figure<'_>]) {
+    let mut missed = Vec::new();
+    for (name, must, measured, unit) in figures {
+        let (asked, holds) = match must {
+            Must::AtMost(most) => (format!("<= {most}"), measured <= most),
+            Must::AtLeast(least) => (format!(">= {least}"), measured >= least),
+            Must::Be => (String::new(), true),
+        };
+        println!("{name:54} {asked:>9}  {measured:12.1} {unit}");
+        if !holds {
+            missed.push(format!("{name}: {measured} {unit}, must be {asked}"));
+        }
+    }
+    assert!(missed.is_empty(), "{}", missed.join("; "));
+}
