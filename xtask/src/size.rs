@@ -5,7 +5,8 @@
 //!   image without it; linked, unused code dropped; by crate;
 //! - panics that the linker could not drop, by the line that may panic;
 //! - instructions a data segment, on QEMU's Cortex-M0;
-//! - instructions of the steps of a whole node.
+//! - instructions of the steps of a whole node;
+//! - flash and memory of another stack's leaf, beside ours.
 //!
 //! With `--check`, sizes are compared with the snapshot `firmware/size.txt` and
 //! with what was promised, as is a leaf's memory and stack and what a segment
@@ -14,6 +15,7 @@
 
 pub mod firmware;
 mod image;
+mod peer;
 mod profile;
 mod qemu;
 mod security;
@@ -31,6 +33,7 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{self, Failure, Outcome};
 use crate::workspace::Workspace;
 use image::Image;
+use peer::Layers;
 use qemu::{PerSegment, Rival};
 use security::Security;
 use stack::Stack;
@@ -110,6 +113,8 @@ struct Measured {
     leaf: Flash,
     leaf_panics: Vec<String>,
     leaf_stack: Stack,
+    /// Of smoltcp with a leaf's abilities.
+    smoltcp: Layers,
     /// What RPL adds to it, by what of RPL is there.
     routed: Vec<(&'static str, Flash)>,
     panics: Vec<String>,
@@ -221,6 +226,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
         leaf: Flash::between(&images.leaf, &images.bare),
         leaf_panics: images.leaf.panics(&workspace.root),
         leaf_stack: Stack::of(&images.leaf),
+        smoltcp: Layers::of(&images.smoltcp, &images.bare),
         routed: (images.routed.iter())
             .map(|(name, image)| (*name, Flash::between(image, &images.node)))
             .collect(),
@@ -292,6 +298,14 @@ impl Measured {
         found.map(|(_, size)| *size)
     }
 
+    /// What a leaf of ours takes, its services left out.
+    fn leaf_layers(&self) -> Layers {
+        Layers {
+            flash: self.leaf.bytes(),
+            memory: self.leaf_stack.static_bytes(),
+        }
+    }
+
     fn json(&self) -> Value {
         let counts = self.instructions.as_ref().ok();
         let whole = |number: f64| number.round() as u64;
@@ -332,6 +346,7 @@ impl Measured {
             "leaf_static_bytes": self.leaf_stack.static_bytes(),
             "leaf_stack_bytes": self.leaf_stack.serving_bytes(),
             "leaf_stack_with_making_bytes": self.leaf_stack.whole_bytes(),
+            "smoltcp_leaf": self.smoltcp.json(),
             "rpl_flash_bytes": routed,
             "rpl_flash_by_crate_bytes": self.routed.last().map(|(_, flash)| &flash.by_crate),
             "rpl_panics": self.routed_panics,
@@ -353,6 +368,8 @@ impl Measured {
         self.leaf.print("flash of a leaf by crate");
         println!();
         self.leaf_stack.print();
+        println!();
+        peer::print(&self.leaf_layers(), &self.smoltcp);
         println!();
         let mut rows = vec![row(["flash of RPL beside a whole node", "bytes"])];
         for (name, flash) in &self.routed {
@@ -568,6 +585,10 @@ mod tests {
             },
             leaf_panics: Vec::new(),
             leaf_stack: Stack::default(),
+            smoltcp: Layers {
+                flash: 1500,
+                memory: 120,
+            },
             routed: vec![(
                 "all of it",
                 Flash {
@@ -604,6 +625,7 @@ mod tests {
         assert_eq!(object["instructions_per_segment"], 5);
         assert_eq!(object["node_flash_bytes"], 3000);
         assert_eq!(object["rpl_flash_bytes"]["all of it"], 150);
+        assert_eq!(object["smoltcp_leaf"]["flash_bytes"], 1500);
         assert_eq!(object["security"]["flash_bytes"], 400);
         assert_eq!(object["skipped"], Value::Null);
     }

@@ -24,6 +24,8 @@ pub struct Images {
     pub secured: Image,
     /// With a leaf, its services and a driver.
     pub leaf: Image,
+    /// With another stack that has a leaf's abilities.
+    pub smoltcp: Image,
     /// Two endpoints, to be run.
     pub pair: Image,
     /// Two endpoints of each of the TCPs to compare with.
@@ -59,6 +61,9 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     let leaf = ["--no-default-features", "--features", "leaf"];
     let leaf = [&flags[..], &leaf, &["--bin", "leaf-microbit"]].concat();
     let leaf = image(&cargo(workspace, toolchain, &leaf)?, "leaf-microbit")?;
+    let smoltcp = ["--no-default-features", "--features", "smoltcp"];
+    let smoltcp = [&flags[..], &smoltcp, &["--bin", "smoltcp"]].concat();
+    let smoltcp = image(&cargo(workspace, toolchain, &smoltcp)?, "smoltcp")?;
     let mut routed = Vec::new();
     for (name, features) in ROUTED {
         let with = ["--features", features, "--bin", "node"];
@@ -81,6 +86,7 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
         tcp: image("tcp")?,
         subset,
         leaf,
+        smoltcp,
         node: image("node")?,
         routed,
         secured,

@@ -13,6 +13,8 @@ use crate::report::{self, Failure, Outcome};
 
 /// Where the image begins.
 const WHOLE: &str = "reset";
+/// The image's own main function.
+const MAIN: &str = "image_main";
 /// Where it serves one message after the other: what is below it is the stack of a node that
 /// has been made.
 const SERVING: &str = "redpoll_firmware::leaf::serve";
@@ -132,6 +134,16 @@ impl Stack {
         over.map(|(what, bytes, most)| format!("{what}: {bytes} bytes, {most} at most"))
             .collect()
     }
+}
+
+/// Bytes of the variables of an image whose stack lies in the frame of its main function, and of
+/// the frames from reset to there.
+pub fn memory_of_main(image: &Image) -> u64 {
+    let frames = [WHOLE, MAIN].into_iter().filter_map(|name| {
+        let symbol = image.symbol_named(name)?;
+        Some(frame(image, symbol))
+    });
+    image.variables + frames.sum::<u64>()
 }
 
 fn bytes(chain: &[(String, u64)]) -> u64 {

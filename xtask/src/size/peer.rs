@@ -1,0 +1,48 @@
+//! What another stack takes for a leaf's layers, built and measured beside ours: smoltcp, by the
+//! image of that name. `docs/size.md` says what it has and what it lacks.
+
+use serde_json::{Value, json};
+
+use super::image::Image;
+use super::stack;
+use crate::report;
+
+/// Flash and memory of a leaf's layers, in bytes.
+pub struct Layers {
+    pub flash: u64,
+    /// Variables, and the frames that are never left.
+    pub memory: u64,
+}
+
+impl Layers {
+    /// Those of `image`, in whose main function the stack lies. Its calls of the stack are counted:
+    /// the compiler puts much of smoltcp in line there, so that they cannot be told apart.
+    pub fn of(image: &Image, bare: &Image) -> Layers {
+        Layers {
+            flash: image.flash.saturating_sub(bare.flash),
+            memory: stack::memory_of_main(image),
+        }
+    }
+
+    pub fn json(&self) -> Value {
+        json!({ "flash_bytes": self.flash, "static_bytes": self.memory })
+    }
+}
+
+/// Prints both side by side.
+pub fn print(ours: &Layers, smoltcp: &Layers) {
+    let line = |name: &str, layers: &Layers| {
+        [
+            name.to_owned(),
+            layers.flash.to_string(),
+            layers.memory.to_string(),
+        ]
+        .to_vec()
+    };
+    let heads = ["a leaf's layers", "flash", "static memory"].map(String::from);
+    report::print_table(&[
+        heads.to_vec(),
+        line("a leaf of Redpoll", ours),
+        line("smoltcp", smoltcp),
+    ]);
+}
