@@ -1,9 +1,10 @@
 //! Everything that must hold before a change is accepted.
 
 use std::os::unix::fs::MetadataExt;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::time::Instant;
 
+use crate::beside::{Beside, Ended};
 use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
@@ -18,7 +19,8 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-const STEPS: [Step; 21] = [
+/// What takes seconds, and is wrong most often.
+const FIRST: [Step; 9] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -28,12 +30,26 @@ const STEPS: [Step; 21] = [
     ("book", book::run),
     ("web", web::assets),
     ("deny", deny::run),
+];
+
+/// What is built for microcontrollers, in folders of its own: beside [`BUILDS`], for linking an
+/// image keeps one processor busy, and so do the last crates of a workspace.
+const BESIDE: [Step; 2] = [
+    ("boards", boards::run),
+    ("purity and size, both ways", both_ways),
+];
+
+/// What is built for this machine.
+const BUILDS: [Step; 5] = [
     ("clippy", clippy),
     ("features", features::run),
     ("publish", publish::run),
-    ("boards", boards::run),
-    ("purity and size, both ways", both_ways),
     ("doc", doc),
+    ("tests built", |w| lanes::build(w).map(|()| None)),
+];
+
+/// What runs, with the machine to itself.
+const LAST: [Step; 6] = [
     ("test", test),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
@@ -46,32 +62,84 @@ const STEPS: [Step; 21] = [
 ];
 
 pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
-    let mut failed = Vec::new();
-    let mut skipped = Vec::new();
-    for (name, step) in STEPS {
-        println!("== {name}");
-        let (start, computed) = (Instant::now(), computed());
-        match step(workspace) {
-            Ok(None) => println!("== {name}: ok, {}", spent(start, computed)),
-            Ok(Some(reason)) => {
-                println!("== {name}: skipped, {reason}");
-                skipped.push(format!("{name}: {reason}"));
+    let mut ran = Ran::new(keep_going);
+    ran.steps(workspace, &FIRST);
+    if ran.goes_on() {
+        let beside = Beside::start(workspace, &["ci-beside"])?;
+        ran.steps(workspace, &BUILDS);
+        // Awaited whatever came of the others: nothing of it stays behind.
+        ran.beside(&beside.wait()?);
+        ran.steps(workspace, &LAST);
+    }
+    ran.ended()
+}
+
+/// What runs beside the others, in a process of its own.
+pub fn run_beside(workspace: &Workspace) -> Outcome {
+    let mut ran = Ran::new(true);
+    ran.steps(workspace, &BESIDE);
+    ran.ended()
+}
+
+/// What has been run, and how it went.
+struct Ran {
+    keep_going: bool,
+    failed: Vec<String>,
+    skipped: Vec<String>,
+}
+
+impl Ran {
+    fn new(keep_going: bool) -> Ran {
+        let (failed, skipped) = (Vec::new(), Vec::new());
+        Ran {
+            keep_going,
+            failed,
+            skipped,
+        }
+    }
+
+    fn goes_on(&self) -> bool {
+        self.keep_going || self.failed.is_empty()
+    }
+
+    fn steps(&mut self, workspace: &Workspace, steps: &[Step]) {
+        for (name, step) in steps {
+            if !self.goes_on() {
+                return;
             }
-            Err(failure) => {
-                eprintln!("{failure}\n== {name}: failed");
-                failed.push(name.to_owned());
-                if !keep_going {
-                    break;
+            println!("== {name}");
+            let (start, computed) = (Instant::now(), computed());
+            match step(workspace) {
+                Ok(None) => println!("== {name}: ok, {}", spent(start, computed)),
+                Ok(Some(reason)) => {
+                    println!("== {name}: skipped, {reason}");
+                    self.skipped.push(format!("{name}: {reason}"));
+                }
+                Err(failure) => {
+                    eprintln!("{failure}\n== {name}: failed");
+                    self.failed.push((*name).to_owned());
                 }
             }
         }
     }
-    for skip in &skipped {
-        println!("skipped {skip}");
+
+    /// Shows what the process beside has printed, which tells its own skips.
+    fn beside(&mut self, ended: &Ended) {
+        println!("{}", ended.printed);
+        eprintln!("{}", ended.errors);
+        if !ended.status.success() {
+            self.failed.push("what ran beside, see above".to_owned());
+        }
     }
-    Failure::unless_empty("ci: these steps failed:", failed)?;
-    println!("ci: ok");
-    Ok(())
+
+    fn ended(self) -> Outcome {
+        for skip in &self.skipped {
+            println!("skipped {skip}");
+        }
+        Failure::unless_empty("ci: these steps failed:", self.failed)?;
+        println!("ci: ok");
+        Ok(())
+    }
 }
 
 /// How long a step took, and how much of one processor: what of it was waiting is seen.
@@ -165,8 +233,9 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
 /// What runs on a microcontroller is built both ways, whichever of them this machine's
 /// other builds take: at the same time, since linking an image keeps one processor busy.
 fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let args = ["purity-and-size", "--with", "build-std"];
     let beside = match Toolchain::find(Some(Way::BuildStd)) {
-        Ok(_) => Some(beside()?),
+        Ok(_) => Some(Beside::start(workspace, &args)?),
         Err(_) => None,
     };
     let installed = one_way(workspace, Way::Installed);
@@ -174,29 +243,14 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
         let skipped = one_way(workspace, Way::BuildStd)?;
         return Ok(both(installed?, skipped));
     };
-    let output = (beside.wait_with_output())
-        .map_err(|e| Failure::new(format!("ci: lost what was built with build-std: {e}")))?;
-    let told = String::from_utf8_lossy(&output.stdout);
-    println!("{told}");
-    eprintln!("{}", String::from_utf8_lossy(&output.stderr));
-    let skipped = both(installed?, left_out_beside(&told));
-    match output.status.success() {
+    let ended = beside.wait()?;
+    println!("{}", ended.printed);
+    eprintln!("{}", ended.errors);
+    let skipped = both(installed?, left_out_beside(&ended.printed));
+    match ended.status.success() {
         true => Ok(skipped),
         false => Err(Failure::new("ci: with build-std it failed, see above")),
     }
-}
-
-/// This program with core built from source, as a process of its own.
-fn beside() -> Result<Child, Failure> {
-    let spawned = std::env::current_exe().and_then(|this| {
-        let mut command = Command::new(this);
-        command.args(["purity-and-size", "--with", "build-std"]);
-        command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-    });
-    spawned.map_err(|e| Failure::new(format!("ci: cannot start this program again: {e}")))
 }
 
 /// Before what a command has left out, on its last line.

@@ -55,9 +55,14 @@ impl Test {
     }
 }
 
-/// Builds and runs all tests, those in documentation last.
+/// Builds all tests.
+pub fn build(workspace: &Workspace) -> Result<(), Failure> {
+    workspace::run(workspace.cargo().args(["test", "--workspace", "--no-run"]))
+}
+
+/// Runs all tests, those in documentation last.
 pub fn run(workspace: &Workspace) -> Result<(), Failure> {
-    workspace::run(workspace.cargo().args(["test", "--workspace", "--no-run"]))?;
+    build(workspace)?;
     let mut messages = workspace.cargo();
     messages.args(["test", "--workspace", "--no-run", "--quiet"]);
     messages.arg("--message-format=json");

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod arrows;
+mod beside;
 mod boards;
 mod book;
 mod ci;
@@ -111,6 +112,7 @@ fn main() -> ExitCode {
         }
         ["ci"] => ci::run(&workspace, false),
         ["ci", "--keep-going"] => ci::run(&workspace, true),
+        ["ci-beside"] => ci::run_beside(&workspace),
         ["arrows"] => arrows::run(&workspace),
         ["lines"] => lines::run(&workspace),
         ["names"] => names::run(&workspace),

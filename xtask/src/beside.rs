@@ -1,0 +1,60 @@
+//! This program once more, as a process beside it.
+
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+
+use crate::report::Failure;
+use crate::workspace::Workspace;
+
+/// A process that runs, and the files that take what it prints: a pipe that nobody reads would
+/// hold it up.
+pub struct Beside {
+    child: Child,
+    printed: PathBuf,
+    errors: PathBuf,
+}
+
+/// How it ended.
+pub struct Ended {
+    pub status: ExitStatus,
+    pub printed: String,
+    pub errors: String,
+}
+
+impl Beside {
+    /// Starts this program with other arguments.
+    pub fn start(workspace: &Workspace, args: &[&str]) -> Result<Beside, Failure> {
+        let name = args.join("-");
+        let folder = workspace.root.join("target/beside");
+        let [printed, errors] = ["out", "err"].map(|end| folder.join(format!("{name}.{end}")));
+        let spawned = std::env::current_exe().and_then(|this| {
+            fs::create_dir_all(&folder)?;
+            let mut command = Command::new(this);
+            command.args(args);
+            command.stdout(File::create(&printed)?);
+            command.stderr(File::create(&errors)?);
+            command.spawn()
+        });
+        match spawned {
+            Ok(child) => Ok(Beside {
+                child,
+                printed,
+                errors,
+            }),
+            Err(e) => Err(Failure::new(format!("cannot start `{name}` beside: {e}"))),
+        }
+    }
+
+    /// Waits for its end.
+    pub fn wait(mut self) -> Result<Ended, Failure> {
+        let ended = self.child.wait().and_then(|status| {
+            Ok(Ended {
+                status,
+                printed: fs::read_to_string(&self.printed)?,
+                errors: fs::read_to_string(&self.errors)?,
+            })
+        });
+        ended.map_err(|e| Failure::new(format!("lost what ran beside: {e}")))
+    }
+}
