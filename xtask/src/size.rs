@@ -205,6 +205,27 @@ pub fn uncounted() -> Option<String> {
     (!firmware::on_path(qemu::EMULATOR)).then(missing)
 }
 
+/// Prints what link-layer security costs in flash and instructions, or why that cannot be
+/// measured here.
+pub fn print_security(workspace: &Workspace) -> Outcome {
+    println!();
+    let toolchain = Toolchain::find(None).and_then(|found| possible(&found).map(|()| found));
+    let toolchain = match toolchain {
+        Ok(toolchain) => toolchain,
+        Err(reason) => {
+            println!("left out: flash and instructions of link-layer security: {reason}");
+            return Ok(());
+        }
+    };
+    let images = firmware::build(workspace, &toolchain)?;
+    let reason = uncounted();
+    security::measure(workspace, &images, reason.is_none())?.print();
+    if let Some(reason) = reason {
+        println!("left out: {reason}");
+    }
+    Ok(())
+}
+
 pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let toolchain = Toolchain::find(options.with)?;
     eprintln!("size: {toolchain}");
