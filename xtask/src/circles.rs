@@ -11,7 +11,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 /// Crates besides those for devices that are without circles, and stay so.
-const OTHERS: [&str; 13] = [
+const OTHERS: [&str; 17] = [
     "capi",
     "cli",
     "coap",
@@ -19,11 +19,15 @@ const OTHERS: [&str; 13] = [
     "modules",
     "packetdrill",
     "peers",
+    "python",
     "radiotest",
     "results",
     "rivals",
+    "samples",
+    "sim",
     "studies",
     "sweep",
+    "testkit",
     "web",
 ];
 

@@ -7,10 +7,8 @@
 
 use std::path::Path;
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_mac::RxInfo;
-
-use crate::scenario::ModuleParams;
 
 /// Why a node is run.
 #[derive(Clone, Copy, Debug)]
@@ -54,6 +52,15 @@ pub trait ForeignNode: Send {
 
     /// Moves what it has printed since the last call to the end of `text`.
     fn take_text(&mut self, text: &mut Vec<u8>);
+}
+
+/// Nodes with firmware of others, the same for all of them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModuleParams {
+    /// How long one waits between two looks at what it waits for.
+    pub quantum: Duration,
+    /// How long one may run without waiting for anything, in real time.
+    pub patience: std::time::Duration,
 }
 
 /// What a node is to be.

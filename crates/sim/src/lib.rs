@@ -31,7 +31,7 @@
 //! | how a run is put together and goes on | [`world`], [`node`] |
 //! | the JSON object of a run | [`report`] |
 //! | the keys of a scenario file | [`scenario`] |
-//! | positions and routes | [`topology`] |
+//! | routes | [`topology`] |
 //! | applications | [`traffic`]; of futures: [`tasks`] |
 //!
 //! The same scenario and seed give the same run on every machine: time is in
@@ -54,6 +54,7 @@ pub mod live;
 pub mod measured;
 pub mod medium;
 pub mod memory;
+mod name;
 pub mod node;
 pub mod oracle;
 pub mod radio;

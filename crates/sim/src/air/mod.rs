@@ -18,6 +18,7 @@ mod raw;
 mod receive;
 mod send;
 mod strobe;
+mod tape;
 #[cfg(test)]
 mod tests;
 
@@ -28,10 +29,10 @@ use redpoll_mac::{RadioResult, RadioWork};
 
 pub use flight::Label;
 pub use ledger::{Counts, Kind, Ledger, Outcome};
+pub use tape::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
-use crate::live::{Fate, Tape};
 use crate::medium::{Link, Medium, Site, TxId};
 use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
 use crate::topology::Neighbour;

@@ -6,9 +6,8 @@ use redpoll_mac::{FrameBuf, RadioResult};
 use redpoll_wire::ieee802154;
 
 use super::flight::{Flight, Label};
-use super::{Air, Event, Indication, Kind, Outcome};
+use super::{Addressee, Air, Event, Frame, Indication, Kind, Outcome};
 use crate::kernel::Queue;
-use crate::live::{Addressee, Frame};
 use crate::medium::{Link, Reception, Start, TxId};
 use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
 use crate::trace::TracedFrame;

@@ -2,11 +2,12 @@
 
 use std::sync::LazyLock;
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::{Duration, Instant, Memory};
 use redpoll_mac::{RadioResult, RadioWork};
+use redpoll_stack::assist::Assist;
+use redpoll_stack::{Node, StreamTransport};
 
 use super::step::{Before, Loads, Step};
-use crate::node::SimNode;
 
 const STEPS: usize = Step::ALL.len();
 
@@ -75,11 +76,11 @@ impl Labour {
     }
 
     /// Hands a frame to a node.
-    pub(crate) fn input(
+    pub(crate) fn input<M: Memory + 'static, A: Assist, T: StreamTransport>(
         &mut self,
-        node: &mut SimNode,
+        node: &mut Node<M, A, T>,
         frame: &[u8],
-        input: impl FnOnce(&mut SimNode, &[u8]),
+        input: impl FnOnce(&mut Node<M, A, T>, &[u8]),
     ) {
         let before = Before::of(node);
         input(node, frame);
@@ -95,7 +96,12 @@ impl Labour {
     }
 
     /// The node has given this work to its radio; `frame` is what it is to load.
-    pub(crate) fn work(&mut self, node: &SimNode, work: RadioWork, frame: &[u8]) {
+    pub(crate) fn work<M: Memory + 'static, A: Assist, T: StreamTransport>(
+        &mut self,
+        node: &Node<M, A, T>,
+        work: RadioWork,
+        frame: &[u8],
+    ) {
         let step = match work {
             RadioWork::Load => self.loads.step(node, frame),
             _ => (Step::Order, 0),

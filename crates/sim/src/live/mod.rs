@@ -12,15 +12,14 @@
 //! somebody commands. What is written down has a bound ([`Tape::FRAMES`]); what is beyond
 //! it is counted.
 
-mod command;
 mod sample;
-mod tape;
 #[cfg(test)]
 mod tests;
 
-pub use command::{Command, Commanded, Refusal};
 pub use sample::{ConnectionSample, NodeSample, Sample};
-pub use tape::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
+
+pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
+pub use crate::world::{Command, Commanded, Refusal};
 
 use crate::world::World;
 

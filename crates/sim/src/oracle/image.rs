@@ -4,7 +4,7 @@
 use redpoll_base::Instant;
 use serde::Serialize;
 
-use crate::traffic::counting_lines;
+use super::content::counting_lines;
 
 /// The figures of a flow that brings an image to a leaf.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]

@@ -15,6 +15,7 @@
 //!
 //! [`Ledger`]: crate::air::Ledger
 
+mod content;
 mod datagrams;
 mod flow;
 mod image;
@@ -25,6 +26,7 @@ mod tally;
 #[cfg(test)]
 mod tests;
 
+pub use content::counting_lines;
 pub use flow::{End, FlowFigures, FlowSample, Retransmissions, RttMs};
 pub use image::ImageFigures;
 pub use percentiles::Percentiles;

@@ -8,8 +8,9 @@ use redpoll_base::{Addr, Duration};
 
 use super::error::{Origin, ScenarioError};
 use super::keys;
-use super::schema::{Key, Kind, Presence, Value, is_name};
+use super::schema::{Key, Kind, Presence, Value};
 use super::tree::{Item, Raw};
+use crate::name::is_name;
 
 /// The values of a document, all of them allowed where they stand.
 #[derive(Debug)]

@@ -12,6 +12,7 @@ mod check;
 mod error;
 mod files;
 mod keys;
+mod layout;
 mod model;
 mod reference;
 mod routing;
@@ -31,17 +32,16 @@ pub use error::ScenarioError;
 pub use model::{
     AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, CacheParams, ClientProtocol, ClientSpec,
     CocoaReading, CongestionSpec, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec,
-    Keepalive, LowpanParams, MacParams, ModuleParams, Mss, NodeKey, NodeSpec, QuickSpec,
-    RecoveryParams, Role, Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams,
-    SleepyParams, SpareParams, TaimParams, Target, TargetHost, TcpParams, TransportSpec, When,
-    global_address,
+    Keepalive, LowpanParams, MacParams, Mss, NodeKey, NodeSpec, QuickSpec, RecoveryParams, Role,
+    Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams, SleepyParams, SpareParams,
+    TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
 pub use routing::{Routing, RplParams};
-pub(crate) use schema::is_name;
 pub use units::time;
 
 pub use crate::medium::{LinkSource, ListedLink};
+use crate::name::is_name;
 
 /// More than any scenario needs, and little enough to be read by mistake.
 const MAX_BYTES: u64 = 16 << 20;

@@ -4,6 +4,7 @@ use redpoll_base::Addr;
 
 use super::tree::Raw;
 use super::units::{Measure, Unfit};
+use crate::name::is_name;
 
 /// One key that a scenario may hold.
 #[derive(Debug)]
@@ -299,15 +300,6 @@ fn mss(text: &str) -> Option<Value> {
     }
     let bytes = Measure::Size.parse(text).ok()?;
     (bytes.fract() == 0.0 && (32.0..=1200.0).contains(&bytes)).then_some(Value::Number(bytes))
-}
-
-/// Whether `text` can name a node, an app or a fault.
-pub(crate) fn is_name(text: &str) -> bool {
-    !text.is_empty()
-        && text.len() <= 64
-        && text
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_')
 }
 
 impl Key {

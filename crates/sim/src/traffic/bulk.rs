@@ -4,12 +4,12 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 
-use super::content::{counting_lines, pattern};
+use super::content::pattern;
 use super::outgoing::{Change, Outgoing};
 use super::peers::{Pair, Peers};
 use super::sessions::{Session, Sessions};
 use super::{App, Context, Route};
-use crate::oracle::End;
+use crate::oracle::{End, counting_lines};
 
 /// Bytes moved between an app and its connection at once.
 const CHUNK: usize = 512;

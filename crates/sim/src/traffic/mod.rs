@@ -32,7 +32,7 @@ use crate::scenario::{
     When,
 };
 
-pub use content::counting_lines;
+pub use crate::oracle::counting_lines;
 pub(crate) use transfers::Transfers;
 
 use later::Later;

@@ -1,197 +1,110 @@
-//! What a viewer changes in a world.
+//! What a viewer may change.
 
-use redpoll_base::Duration;
-use redpoll_tcp::Endpoint;
+use serde::Deserialize;
 
-use super::World;
-use super::build::Places;
-use crate::live::{Command, Commanded, Refusal};
-use crate::medium::{Config, Interferer, Lengths};
-use crate::scenario::TransportSpec;
-
-/// Interferers that a viewer may add, and transfers that it may start.
-const MOST: usize = 1_000;
-/// The longest transfer.
-const LONGEST: u64 = 1 << 32;
-/// How far from the middle of the map something may be put, in metres.
-const FAR_M: f64 = 1e6;
-/// The mean length of the bursts of an interferer that is added: a frame of Wi-Fi's, or
-/// some.
-const BURST: Duration = Duration::from_micros(1_500);
-/// How far above the noise an added interferer is at the edge of its range, in dB.
-const EDGE_DB: f64 = 6.0;
-
-impl World {
-    /// Does what a viewer wants.
-    ///
-    /// # Errors
-    /// [`Refusal`]; nothing has changed then.
-    pub fn command(&mut self, command: &Command) -> Result<Commanded, Refusal> {
-        let said = match *command {
-            Command::Kill { node } => self.kill(node)?,
-            Command::Revive { node } => self.revive(node)?,
-            Command::Move { node, x_m, y_m } => self.relocate(node, (x_m, y_m))?,
-            Command::Lose { from, to, share } => self.lose(from, to, share)?,
-            Command::Interfere {
-                x_m,
-                y_m,
-                range_m,
-                busy,
-            } => self.interfere((x_m, y_m), range_m, busy)?,
-            Command::Silence { interferer } => match self.air.silence(interferer as usize) {
-                true => "the interferer is silent".to_owned(),
-                false => return Err(Refusal::NoInterferer(interferer)),
-            },
-            Command::Transfer { from, to, bytes } => self.transfer(from, to, bytes)?,
-        };
-        self.drain();
-        Ok(Commanded { said })
-    }
-
-    fn kill(&mut self, node: u32) -> Result<String, Refusal> {
-        let index = self.known(node)?;
-        if self.air.faults().is_off(self.now, index) {
-            return Err(Refusal::IsOff(self.name(index)));
-        }
-        self.air.switch_off(self.now, index);
-        Ok(format!("{} is switched off", self.name(index)))
-    }
-
-    fn revive(&mut self, node: u32) -> Result<String, Refusal> {
-        let index = self.known(node)?;
-        match self.air.switch_on(self.now, index) {
-            true => Ok(format!("{} is on again", self.name(index))),
-            false => Err(Refusal::IsOn(self.name(index))),
-        }
-    }
-
-    fn relocate(&mut self, node: u32, to_m: (f64, f64)) -> Result<String, Refusal> {
-        let index = self.known(node)?;
-        let to_m = place(to_m)?;
-        if self.scenario.links.is_given() {
-            return Err(Refusal::LinksAreGiven);
-        }
-        let before_m = self.scenario.nodes[index].position_m;
-        self.scenario.nodes[index].position_m = to_m;
-        let places = Places::of(&self.scenario);
-        let site = places.site(&self.scenario);
-        if !self.air.rearrange(self.now, &site, index, self.seed) {
-            self.scenario.nodes[index].position_m = before_m;
-            return Err(Refusal::TooManyMoves);
-        }
-        Ok(format!(
-            "{} stands at {:.1} m, {:.1} m",
-            self.name(index),
-            to_m.0,
-            to_m.1
-        ))
-    }
-
-    fn lose(&mut self, from: Option<u32>, to: Option<u32>, share: f64) -> Result<String, Refusal> {
-        if !(0.0..=1.0).contains(&share) {
-            return Err(Refusal::Share(share));
-        }
-        let from = from.map(|node| self.known(node)).transpose()?;
-        let to = to.map(|node| self.known(node)).transpose()?;
-        self.air.set_loss(self.now, (from, to), share);
-        let name = |node: Option<usize>| node.map_or("anybody".to_owned(), |it| self.name(it));
-        Ok(format!(
-            "{:.0} % of the frames from {} to {} are lost",
-            share * 100.0,
-            name(from),
-            name(to)
-        ))
-    }
-
-    fn interfere(&mut self, at_m: (f64, f64), range_m: f64, busy: f64) -> Result<String, Refusal> {
-        let position_m = place(at_m)?;
-        if !(0.01..=0.99).contains(&busy) {
-            return Err(Refusal::Busy(busy));
-        }
-        if !(0.1..=FAR_M).contains(&range_m) {
-            return Err(Refusal::Place);
-        }
-        let number = self.air.medium().interferers().count();
-        if number >= MOST {
-            return Err(Refusal::TooMany);
-        }
-        let power_dbm = match &self.scenario.medium {
-            Config::UnitDisk(_) => 0.0,
-            Config::Sinr(sinr) => {
-                let loss_db = 10.0 * sinr.path_loss_exponent * libm::log10(range_m.max(1.0));
-                sinr.noise_floor_dbm + EDGE_DB + sinr.reference_loss_db + loss_db
-            }
-        };
-        let spec = Interferer {
-            name: format!("interferer {}", number + 1),
-            position_m,
-            power_dbm,
-            range_m,
-            burst: BURST,
-            busy,
-            lengths: Lengths::Exponential,
-            hours: (Duration::ZERO, Duration::from_secs(86_400)),
-            session: None,
-            session_share: 1.0,
-        };
-        let said = format!("{} is on the air", spec.name);
-        let places = Places::of(&self.scenario);
-        let site = places.site(&self.scenario);
-        let (now, seed) = (self.now, self.seed);
-        self.air
-            .add_interferer(now, &site, spec, seed, &mut self.queue);
-        Ok(said)
-    }
-
-    fn transfer(&mut self, from: u32, to: u32, bytes: u64) -> Result<String, Refusal> {
-        let (from, to) = (self.known(from)?, self.known(to)?);
-        if from == to || bytes == 0 || bytes > LONGEST {
-            return Err(Refusal::Transfer);
-        }
-        if self.transfers.count() >= MOST {
-            return Err(Refusal::TooMany);
-        }
-        for index in [from, to] {
-            let spec = &self.scenario.nodes[index];
-            let inhabitant = &self.inhabitants[index];
-            let open = inhabitant.node.tcp_connections().count();
-            let is_ours = spec.transport == TransportSpec::Redpoll
-                && inhabitant.outlaw.is_none()
-                && inhabitant.guest.is_none();
-            if !is_ours || open >= usize::from(spec.connections) {
-                return Err(Refusal::NoRoom(self.name(index)));
-            }
-        }
-        let addr = self
-            .scenario
-            .address(to)
-            .ok_or(Refusal::NoRoom(self.name(to)))?;
-        let (port, sink) = self.transfers.sink(to, self.scenario.nodes[to].connections);
-        if let Some(sink) = sink {
-            self.add_app(to, sink);
-        }
-        let names = [self.name(from), self.name(to)];
-        let said = format!("{bytes} bytes go from {} to {}", names[0], names[1]);
-        let sender = self.transfers.sender(names, Endpoint { addr, port }, bytes);
-        self.add_app(from, sender);
-        Ok(said)
-    }
-
-    fn known(&self, node: u32) -> Result<usize, Refusal> {
-        let index = node as usize;
-        (index < self.scenario.nodes.len())
-            .then_some(index)
-            .ok_or(Refusal::NoNode(node))
-    }
-
-    fn name(&self, index: usize) -> String {
-        self.scenario.nodes[index].name.clone()
-    }
+/// Something to change. Nodes and interferers are indices.
+#[derive(Clone, PartialEq, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// The node's radio is switched off; its processor goes on.
+    Kill {
+        /// Which node.
+        node: u32,
+    },
+    /// It is switched on again.
+    Revive {
+        /// Which node.
+        node: u32,
+    },
+    /// The node stands elsewhere from now on. Routes that are given stay as they are.
+    Move {
+        /// Which node.
+        node: u32,
+        /// Where to, in metres.
+        x_m: f64,
+        /// Where to, in metres.
+        y_m: f64,
+    },
+    /// A share of the frames between two nodes is lost, in one direction.
+    Lose {
+        /// Sender; `None` is any.
+        from: Option<u32>,
+        /// Receiver; `None` is any.
+        to: Option<u32>,
+        /// Share of the frames, 0 to 1; 0 ends it.
+        share: f64,
+    },
+    /// Somebody else is on the air.
+    Interfere {
+        /// Where, in metres.
+        x_m: f64,
+        /// Where, in metres.
+        y_m: f64,
+        /// How far it disturbs, in metres; with path loss, about.
+        range_m: f64,
+        /// Share of the time that it is on the air, 0.01 to 0.99.
+        busy: f64,
+    },
+    /// An interferer has no more bursts.
+    Silence {
+        /// Which one.
+        interferer: u32,
+    },
+    /// A node sends bytes to another over TCP.
+    Transfer {
+        /// From this node.
+        from: u32,
+        /// To this one.
+        to: u32,
+        /// So many, from 1 on.
+        bytes: u64,
+    },
 }
 
-fn place((x, y): (f64, f64)) -> Result<(f64, f64), Refusal> {
-    let is_near = |at: f64| at.is_finite() && at.abs() <= FAR_M;
-    (is_near(x) && is_near(y))
-        .then_some((x, y))
-        .ok_or(Refusal::Place)
+/// What has been done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Commanded {
+    /// In words.
+    pub said: String,
+}
+
+/// Why something is not done.
+#[derive(Clone, PartialEq, Debug, thiserror::Error)]
+pub enum Refusal {
+    /// There is no such node.
+    #[error("there is no node number {0}")]
+    NoNode(u32),
+    /// There is no such interferer.
+    #[error("there is no interferer number {0}")]
+    NoInterferer(u32),
+    /// The node is off.
+    #[error("{0} is off already")]
+    IsOff(String),
+    /// The node is on.
+    #[error("{0} is on already")]
+    IsOn(String),
+    /// Nobody knows how places shape links.
+    #[error("the links of this scenario are listed or measured: places do not shape them")]
+    LinksAreGiven,
+    /// Time has to pass first.
+    #[error("too many nodes were moved in one moment; allowed again when time has passed")]
+    TooManyMoves,
+    /// No share.
+    #[error("got {0} as a share of the frames; allowed: 0 to 1")]
+    Share(f64),
+    /// No share of the time.
+    #[error("got {0} as a share of the time; allowed: 0.01 to 0.99")]
+    Busy(f64),
+    /// No place.
+    #[error("this is no place or range in metres; allowed: up to a thousand kilometres")]
+    Place,
+    /// No transfer.
+    #[error("allowed: 1 byte to 4 GiB, between two nodes")]
+    Transfer,
+    /// No connection is left.
+    #[error("{0} has no connection left for it")]
+    NoRoom(String),
+    /// There are a thousand already.
+    #[error("there are too many of them already")]
+    TooMany,
 }

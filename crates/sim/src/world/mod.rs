@@ -15,6 +15,7 @@ mod external;
 mod figures;
 mod foreign;
 mod host;
+mod obey;
 mod outlaw;
 mod serial;
 mod spare;
@@ -24,6 +25,7 @@ mod tests;
 mod waiting;
 
 pub use build::{BuildError, Means};
+pub use command::{Command, Commanded, Refusal};
 pub use foreign::PrintedLine;
 pub use outlaw::OutlawFigures;
 use waiting::Waiting;

@@ -14,6 +14,7 @@ use std::io::BufRead;
 use redpoll_base::Duration;
 
 use super::lines::{FileError, Lines};
+use crate::name::is_name;
 
 /// Rows of a file at most.
 pub const MOST_ROWS: usize = 4_000_000;
@@ -331,7 +332,7 @@ impl Reading {
             self.named[*known].0 += 1;
             return Ok(*known);
         }
-        if !crate::scenario::is_name(field.1) {
+        if !is_name(field.1) {
             return Err(row.refuse(field, index, "a word of letters, digits, - and _"));
         }
         if self.names.len() >= self.header.node_count {

@@ -10,10 +10,9 @@ use crate::medium::{LinkSource, ListedLink, Measured, RadioSpec};
 use crate::scenario::check::{NamedFile, Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
+use crate::scenario::layout::{self, tree_size};
 use crate::scenario::model::{CongestionSpec, EUI64_PREFIX, NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
-use crate::topology;
-use crate::topology::tree_size;
 
 /// More nodes than this cannot be given short addresses in order, nor be
 /// simulated with joy.
@@ -30,18 +29,18 @@ pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let spacing = values.real("topology.spacing");
     let mut links = LinkSource::Positions;
     let positions = match kind.as_str() {
-        "line" => topology::line(values.small("topology.nodes"), spacing),
+        "line" => layout::line(values.small("topology.nodes"), spacing),
         "grid" => {
             let columns: usize = values.small("topology.columns");
             let rows: usize = values.small("topology.rows");
             check_number(values, "topology.rows", Some(columns * rows))?;
-            topology::grid(columns, rows, spacing)
+            layout::grid(columns, rows, spacing)
         }
         "tree" => {
             let depth = values.small("topology.depth");
             let children = values.small("topology.children");
             check_number(values, "topology.depth", tree_size(depth, children))?;
-            let tree = topology::tree(depth, children, spacing);
+            let tree = layout::tree(depth, children, spacing);
             let link = |(a, b)| ListedLink {
                 a,
                 b,

@@ -14,6 +14,7 @@ use redpoll_base::{Addr, Duration};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
+use crate::foreign::ModuleParams;
 use crate::medium::{LinkSource, NoiseSource};
 use crate::scenario::routing::Routing;
 use crate::{energy, fault, medium, radio};
@@ -26,7 +27,7 @@ pub use link::{
     DutyParams, LowpanParams, MacParams, NodeKey, RecoveryParams, SecurityParams, SleepyParams,
 };
 pub use network::{
-    BorderParams, CacheParams, ExternalParams, ModuleParams, SerialParams, SpareParams, TaimParams,
+    BorderParams, CacheParams, ExternalParams, SerialParams, SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role};
 pub use transport::{

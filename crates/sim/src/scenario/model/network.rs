@@ -70,15 +70,6 @@ pub struct CacheParams {
     pub packet_bytes: u16,
 }
 
-/// Nodes with firmware of others, the same for all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ModuleParams {
-    /// How long one waits between two looks at what it waits for.
-    pub quantum: Duration,
-    /// How long one may run without waiting for anything, in real time.
-    pub patience: std::time::Duration,
-}
-
 /// Nodes that run elsewhere, the same for all of them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalParams {

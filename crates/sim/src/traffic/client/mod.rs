@@ -7,10 +7,10 @@ mod http;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_stack::NodeEvent;
 
-use super::content::counting_lines;
 use super::sensor::Clock;
 use super::{App, Context, Route};
 use crate::oracle::FlowId;
+use crate::oracle::counting_lines;
 use crate::scenario::ClientSpec;
 
 /// How a request is made.

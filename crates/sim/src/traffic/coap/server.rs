@@ -7,7 +7,7 @@ use redpoll_stack::NodeEvent;
 use redpoll_tcp::Endpoint;
 
 use super::{Port, READINGS};
-use crate::traffic::content::counting_lines;
+use crate::oracle::counting_lines;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 

@@ -1,7 +1,7 @@
 //! What the server has: a page and a file, whole or in part (RFC 9110 §14).
 
 use super::request::{Get, Parsed, Status};
-use crate::traffic::content::counting_lines;
+use crate::oracle::counting_lines;
 
 /// What there is to serve.
 pub(super) struct Site<'a> {

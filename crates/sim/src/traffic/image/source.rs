@@ -3,9 +3,9 @@
 use redpoll_base::Rng;
 
 use super::{bdx, pusher, quick};
+use crate::oracle::counting_lines;
 use crate::scenario::{ImageProtocol, ImageSourceSpec};
 use crate::traffic::App;
-use crate::traffic::content::counting_lines;
 use crate::traffic::peers::Peers;
 
 /// Leaves that are served at a time; of more the first one gives way, and asks again.

@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 
-use crate::air::{Kind, Outcome};
+use super::ledger::{Kind, Outcome};
 
 /// Frames and packets as they come, until somebody takes them.
 #[derive(Debug, Default)]
@@ -120,7 +120,7 @@ impl Tape {
     }
 
     /// Hands out what there is.
-    pub(super) fn take(&mut self, now: Instant) -> Changes {
+    pub(crate) fn take(&mut self, now: Instant) -> Changes {
         self.changes.until = now;
         std::mem::take(&mut self.changes)
     }

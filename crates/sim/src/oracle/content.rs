@@ -1,0 +1,39 @@
+//! Text that a person with a shell can make again, to compare.
+
+/// Bytes of a line of [`counting_lines`].
+const LINE: u64 = 8;
+/// Lines count up to here and start again.
+const LINES: u64 = 10_000_000;
+
+/// Fills `out` with the text that counts its own lines, from byte `offset` on:
+/// seven digits and a line feed each, as `seq -f %07.0f 0 9999999` prints.
+pub fn counting_lines(offset: u64, out: &mut [u8]) {
+    for (at, byte) in (offset..).zip(out) {
+        let line = at / LINE % LINES;
+        *byte = match at % LINE {
+            7 => b'\n',
+            digit => {
+                // Digits come from the left, the most significant first.
+                let power = 10u64.pow((6 - digit) as u32);
+                b'0' + (line / power % 10) as u8
+            }
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_count_from_any_offset() {
+        let mut text = [0; 24];
+        counting_lines(0, &mut text);
+        assert_eq!(&text, b"0000000\n0000001\n0000002\n");
+        let mut part = [0; 11];
+        counting_lines(8 * 1_234_567 + 5, &mut part);
+        assert_eq!(&part, b"67\n1234568\n");
+        counting_lines(8 * 9_999_999, &mut text);
+        assert_eq!(&text, b"9999999\n0000000\n0000001\n");
+    }
+}
