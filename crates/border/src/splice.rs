@@ -2,7 +2,7 @@
 //! the mesh.
 
 use redpoll_base::Instant;
-use redpoll_stack::transport::Endpoint;
+use redpoll_stack::transport::{Endpoint, State};
 use redpoll_stack::{ConnId, Error, Streams};
 
 /// What a splice has for the host.
@@ -29,6 +29,8 @@ pub enum ToHost {
 pub struct Splice {
     conn: ConnId,
     host_ended: bool,
+    /// The connection has been told of the host's end.
+    closed: bool,
     mesh_ended: bool,
     failed: bool,
 }
@@ -42,6 +44,7 @@ impl Splice {
         Ok(Splice {
             conn: node.connect(now, target)?,
             host_ended: false,
+            closed: false,
             mesh_ended: false,
             failed: false,
         })
@@ -78,8 +81,17 @@ impl Splice {
 
     /// The host's stream has ended its direction.
     pub fn on_host_end(&mut self, now: Instant, node: &mut impl Streams) {
-        if !self.host_ended {
-            self.host_ended = true;
+        self.host_ended = true;
+        self.pass_end_on(now, node);
+    }
+
+    /// RFC 9293 §3.10.4: a CLOSE in SYN-SENT takes with it what was queued, so the end waits
+    /// for the handshake; [`to_host`](Self::to_host) comes back to it.
+    fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
+        let stream = node.stream(self.conn);
+        let waits = stream.is_some_and(|stream| stream.state == State::SynSent);
+        if self.host_ended && !self.closed && !waits {
+            self.closed = true;
             node.close(now, self.conn);
         }
     }
@@ -92,6 +104,7 @@ impl Splice {
         if self.mesh_ended {
             return ToHost::End;
         }
+        self.pass_end_on(now, node);
         match node.recv(now, self.conn, out) {
             Ok(0) => {
                 self.mesh_ended = true;

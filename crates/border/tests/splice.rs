@@ -206,6 +206,28 @@ fn the_host_ends_first_and_still_gets_the_answer() {
     assert_eq!(pair.there.tcp_connections().count(), 0);
 }
 
+/// As `printf question | nc -N` does: all is said before the mesh has answered the SYN.
+#[test]
+fn a_host_that_ends_during_the_handshake_loses_nothing() {
+    let mut pair = Pair::new();
+    let mut splice = pair.open();
+    assert_eq!(splice.from_host(pair.now, &mut pair.here, b"question"), 8);
+    splice.on_host_end(pair.now, &mut pair.here);
+    assert!(!splice.is_done());
+    let (nothing, last) = pair.read(&mut splice);
+    assert_eq!((nothing.len(), last), (0, ToHost::Nothing));
+    let conn = pair.there.tcp_accept(pair.listener).expect("it is opened");
+    let (now, mut out) = (pair.now, [0; 99]);
+    assert_eq!(pair.there.tcp_recv(now, conn, &mut out), Ok(8));
+    pair.run_for(300);
+    assert_eq!(pair.there.tcp_recv(pair.now, conn, &mut out), Ok(0));
+    assert_eq!(pair.there.tcp_send(pair.now, conn, b"the answer"), Ok(10));
+    pair.there.tcp_close(pair.now, conn);
+    let (answer, last) = pair.read(&mut splice);
+    assert_eq!((&answer[..], last), (&b"the answer"[..], ToHost::End));
+    assert!(splice.is_done());
+}
+
 #[test]
 fn the_mesh_ends_first_and_still_gets_all() {
     let mut pair = Pair::new();
