@@ -140,6 +140,46 @@ fn six_connections_at_once_are_all_served() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
+/// Handshakes with a node that is off stay open for minutes; forwards to others have room.
+/// They do not begin in one moment: their SYNs, sent again together, would fill the router
+/// before that node each time anew.
+#[test]
+fn eight_handshakes_that_nobody_answers_leave_room_for_a_ninth() {
+    let off = ["faults.off.type=node-off", "faults.off.node=leaf-12"];
+    let forwards = ["0:leaf-12:80", "0:leaf-14:7"];
+    let mut args = vec!["--join", "forward"];
+    args.extend(off.iter().flat_map(|set| ["--set", set]));
+    args.extend(forwards.iter().flat_map(|spec| ["--forward", spec]));
+    let mut mesh = office(&args);
+    mesh.wait_until_up();
+    let mut connector = || {
+        let line = mesh.line();
+        let port: u16 = line.split([':', ' ']).nth(3).unwrap().parse().unwrap();
+        move || TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the port is open")
+    };
+    let (nobody, echo) = (connector(), connector());
+    let idle = (0..8).map(|_| {
+        std::thread::sleep(Duration::from_millis(300));
+        nobody()
+    });
+    let idle: Vec<TcpStream> = idle.collect();
+    // The program takes them in their order: the ninth comes when eight stand.
+    let mut ninth = echo();
+    let patience = Some(Duration::from_secs(60));
+    ninth.set_read_timeout(patience).unwrap();
+    ninth.write_all(b"anybody there?").unwrap();
+    ninth.shutdown(std::net::Shutdown::Write).unwrap();
+    let mut back = Vec::new();
+    ninth.read_to_end(&mut back).expect("leaf-14 answers");
+    assert_eq!(back, b"anybody there?");
+    for mut stream in idle {
+        stream.set_nonblocking(true).unwrap();
+        let error = stream.read(&mut [0; 1]).expect_err("it stands");
+        assert_eq!(error.kind(), std::io::ErrorKind::WouldBlock);
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
 #[test]
 fn a_node_that_does_not_listen_resets_the_connection() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-12:81"]);

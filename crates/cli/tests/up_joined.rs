@@ -10,13 +10,19 @@ mod program;
 
 use std::ffi::CString;
 use std::io::{Read, Write};
-use std::net::{Ipv6Addr, SocketAddr, TcpListener, TcpStream, UdpSocket};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6, TcpListener, TcpStream, UdpSocket};
+use std::os::fd::AsRawFd;
 use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use common::{Case, host_address};
 use neighbour::{Neighbour, no_wire};
 use nix::sys::signal::Signal;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, SockaddrIn6, recv, sendto,
+    setsockopt, socket, sockopt::ReceiveTimeout,
+};
+use nix::sys::time::{TimeVal, TimeValLike};
 use program::{Program, expected};
 
 /// Bytes each way through the mesh.
@@ -68,6 +74,10 @@ fn main() -> ExitCode {
         Case::new("names_for_the_hosts_file", names_for_the_hosts_file),
         Case::new("a_capture_has_the_time_of_the_day", capture_has_the_time),
         Case::new("strangers_do_not_fill_a_sink", strangers_do_not_fill_a_sink),
+        Case::new(
+            "requests_of_nobody_take_no_forward_and_no_sink",
+            requests_of_nobody,
+        ),
         Case::new("sigint_leaves_nothing_behind", || ends_by(Signal::SIGINT)),
         Case::new("sigterm_leaves_nothing_behind", || ends_by(Signal::SIGTERM)),
         Case::new("sigkill_leaves_nothing_behind", || ends_by(Signal::SIGKILL)),
@@ -457,6 +467,73 @@ fn strangers_do_not_fill_a_sink() {
     assert_eq!(honest.read(&mut [0; 16]).expect("all of it is taken"), 0);
     drop(silent);
     mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// Eight requests for a connection with the border router, from addresses that nobody has:
+/// its answers are lost, and whoever comes by a forward or to its sink is served.
+fn requests_of_nobody() {
+    let sink = ["--set", "apps.sink.when=up"];
+    let forward = ["--join", "tun", "--forward", "0:leaf-12:80"];
+    let mut mesh = office(68, &[&sink[..], &forward[..]].concat());
+    mesh.wait_until_up();
+    let mut line = mesh.line();
+    while !line.starts_with("Forwarded: ") {
+        line = mesh.line();
+    }
+    let port: u16 = line.split([':', ' ']).nth(3).unwrap().parse().unwrap();
+    let open = |protocol| {
+        let kind = (AddressFamily::Inet6, SockType::Raw, SockFlag::empty());
+        socket(kind.0, kind.1, kind.2, protocol).expect("a raw socket")
+    };
+    let raw = open(SockProtocol::Raw);
+    let border = leaf(68, 1);
+    let target = SockaddrIn6::from(SocketAddrV6::new(border, 0, 0, 0));
+    let ask = |from: Ipv6Addr, port: u16| {
+        let request = request((from, port), (border, 5001));
+        let sent = sendto(raw.as_raw_fd(), &request, &target, MsgFlags::empty());
+        assert_eq!(sent, Ok(request.len()));
+    };
+    for number in 1..=8 {
+        let nobody = Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, number);
+        ask(nobody, 4_000 + number);
+    }
+    // Such requests do arrive: one in this computer's name is answered.
+    let answers = open(SockProtocol::Tcp);
+    setsockopt(&answers, ReceiveTimeout, &TimeVal::seconds(20)).unwrap();
+    ask(host_address(68), 4_000);
+    let ports = [5001u16.to_be_bytes(), 4_000u16.to_be_bytes()].concat();
+    let mut answer = [0; 2_000];
+    while answer[..4] != ports[..] {
+        recv(answers.as_raw_fd(), &mut answer, MsgFlags::empty()).expect("an answer");
+    }
+    assert_eq!(answer[13], 0x12, "SYN and ACK");
+    let mut page = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).expect("the port is open");
+    page.set_read_timeout(Some(PATIENCE)).unwrap();
+    page.write_all(b"GET / HTTP/1.0\r\n\r\n").unwrap();
+    let mut answer = Vec::new();
+    page.read_to_end(&mut answer).expect("the node answers");
+    assert!(String::from_utf8_lossy(&answer).contains("This is leaf-12"));
+    let sink = SocketAddr::from((border, 5001));
+    TcpStream::connect_timeout(&sink, Duration::from_secs(20)).expect("the sink accepts");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// A packet with a SYN, without options.
+fn request(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16)) -> Vec<u8> {
+    let addresses = [from.0.octets(), to.0.octets()].concat();
+    let mut segment = [from.1.to_be_bytes(), to.1.to_be_bytes()].concat();
+    segment.extend([0, 0, 0, 1, 0, 0, 0, 0, 5 << 4, 2, 4, 0, 0, 0, 0, 0]);
+    // The pseudo-header: addresses, length, protocol.
+    let covered = [&addresses[..], &[0, 0, 0, 20, 0, 0, 0, 6], &segment[..]].concat();
+    let words = covered
+        .chunks(2)
+        .map(|pair| u32::from(u16::from_be_bytes([pair[0], pair[1]])));
+    let sum = words.sum::<u32>();
+    let sum = (sum >> 16) + (sum & 0xffff);
+    let sum = !(sum + (sum >> 16)) as u16;
+    segment[16..18].copy_from_slice(&sum.to_be_bytes());
+    let header = [0x60, 0, 0, 0, 0, 20, 6, 64];
+    [&header[..], &addresses[..], &segment[..]].concat()
 }
 
 fn ends_by(signal: Signal) {
