@@ -11,7 +11,7 @@
 //! carries more than one in which the first of them has it all, and the same
 //! scenario always has the same routes.
 //!
-//! Where that would be more than [`HOST_ROUTES_MAX`] host routes in all, as in a line
+//! Where that would be more than `HOST_ROUTES_MAX` host routes in all, as in a line
 //! of ten thousand nodes, only those to the ends of apps' flows are made: routes that
 //! no packet takes would take gigabytes and minutes.
 
