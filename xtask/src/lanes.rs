@@ -24,6 +24,9 @@ const WAITING: [&str; 8] = [
     "zep",
 ];
 
+/// Tests that a step of their own runs later, with what they need.
+const LATER: [&str; 1] = ["firmware"];
+
 /// A program of tests.
 #[derive(Debug, PartialEq, Eq)]
 struct Test {
@@ -112,16 +115,16 @@ fn programs(messages: &str) -> Vec<Test> {
         .lines()
         .filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let tests = messages.filter(|message| message["profile"]["test"] == true);
-    tests
-        .filter_map(|message| {
-            let manifest = PathBuf::from(message["manifest_path"].as_str()?);
-            Some(Test {
-                name: message["target"]["name"].as_str()?.to_owned(),
-                program: PathBuf::from(message["executable"].as_str()?),
-                folder: manifest.parent()?.to_path_buf(),
-            })
+    let now = tests.filter(|message| !LATER.iter().any(|it| message["target"]["name"] == *it));
+    now.filter_map(|message| {
+        let manifest = PathBuf::from(message["manifest_path"].as_str()?);
+        Some(Test {
+            name: message["target"]["name"].as_str()?.to_owned(),
+            program: PathBuf::from(message["executable"].as_str()?),
+            folder: manifest.parent()?.to_path_buf(),
         })
-        .collect()
+    })
+    .collect()
 }
 
 #[cfg(test)]
@@ -130,7 +133,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn only_programs_of_tests_are_taken() {
+    fn only_programs_of_tests_are_taken_that_no_other_step_runs() {
         let artifact = |name: &str, test: bool, executable: Value| {
             json!({
                 "reason": "compiler-artifact",
@@ -144,6 +147,7 @@ mod tests {
         let messages = [
             artifact("taim", true, json!("/t/taim-1")),
             artifact("redpoll", false, json!("/t/redpoll")),
+            artifact("firmware", true, json!("/t/firmware-1")),
             artifact("library", true, Value::Null),
             "not JSON".to_owned(),
         ]
