@@ -404,6 +404,11 @@ impl<M: Kinds> Cache<M> {
                 Some(older) => self.held.free(older),
                 None => return count(&mut self.counters.without_room),
             }
+        } else {
+            // Of a segment that comes again one copy is enough, the later one.
+            let is_same =
+                |it: &Copied| it.is_of(place, upper) && it.seq == segment.seq && !it.stage.waits();
+            self.held.release(is_same);
         }
         let copied = Copied::of(place, upper, (segment.seq, segment.end()));
         match self.held.keep(self.timed(now, copied), packet) {

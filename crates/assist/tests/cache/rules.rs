@@ -77,6 +77,28 @@ fn dtc_keeps_the_newest_and_others_by_chance() {
     assert_eq!(sent(&mut cache, T + 60_000), [first]);
 }
 
+/// With room for several a segment that its sender repeats takes no second place.
+#[test]
+fn dtc_keeps_one_copy_of_a_segment_that_comes_again() {
+    let params = Params {
+        locks: false,
+        segments: 3,
+        choice: Choice::Newest {
+            others_percent: 100,
+        },
+        ..Params::dtc()
+    };
+    let mut cache = cache(params, 4, 4, 128);
+    open(&mut cache);
+    let (first, second) = (data(100, 1, 16).packet(), data(116, 1, 16).packet());
+    for it in [&first, &second, &first, &first] {
+        assert_eq!(pass(&mut cache, T, it), Verdict::Pass);
+    }
+    let mut copies = sent(&mut cache, T + 60_000);
+    copies.sort();
+    assert_eq!(copies, [first, second]);
+}
+
 #[test]
 fn dtc_locks_a_copy_until_the_next_hop_passes_it_on() {
     let mut cache = cache(Params::dtc(), 4, 4, 128);
