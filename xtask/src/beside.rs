@@ -19,7 +19,15 @@ pub struct Beside {
 pub struct Ended {
     pub status: ExitStatus,
     pub printed: String,
-    pub errors: String,
+    errors: String,
+}
+
+impl Ended {
+    /// Shows what it has printed, as if it had run here.
+    pub fn show(&self) {
+        println!("{}", self.printed);
+        eprintln!("{}", self.errors);
+    }
 }
 
 impl Beside {

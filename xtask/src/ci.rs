@@ -71,7 +71,9 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
         ran.beside(&beside.wait()?);
         ran.steps(workspace, &LAST);
     }
-    ran.ended()
+    ran.ended()?;
+    println!("ci: ok");
+    Ok(())
 }
 
 /// What runs beside the others, in a process of its own.
@@ -125,8 +127,7 @@ impl Ran {
 
     /// Shows what the process beside has printed, which tells its own skips.
     fn beside(&mut self, ended: &Ended) {
-        println!("{}", ended.printed);
-        eprintln!("{}", ended.errors);
+        ended.show();
         if !ended.status.success() {
             self.failed.push("what ran beside, see above".to_owned());
         }
@@ -136,9 +137,7 @@ impl Ran {
         for skip in &self.skipped {
             println!("skipped {skip}");
         }
-        Failure::unless_empty("ci: these steps failed:", self.failed)?;
-        println!("ci: ok");
-        Ok(())
+        Failure::unless_empty("ci: these steps failed:", self.failed)
     }
 }
 
@@ -244,8 +243,7 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
         return Ok(both(installed?, skipped));
     };
     let ended = beside.wait()?;
-    println!("{}", ended.printed);
-    eprintln!("{}", ended.errors);
+    ended.show();
     let skipped = both(installed?, left_out_beside(&ended.printed));
     match ended.status.success() {
         true => Ok(skipped),
