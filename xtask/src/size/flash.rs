@@ -1,0 +1,60 @@
+//! Bytes of flash, by crate.
+
+use std::collections::BTreeMap;
+
+use super::image::Image;
+use super::row;
+use crate::report;
+
+/// The name under which the image itself stands, which is a crate, too.
+pub(super) const DRIVER: &str = "the image's own calls";
+
+/// Bytes of flash.
+pub(super) struct Flash {
+    /// Image with the engine less image without it.
+    pub(super) difference: u64,
+    /// That difference by crate.
+    pub(super) by_crate: BTreeMap<String, i64>,
+}
+
+impl Flash {
+    pub(super) fn between(with: &Image, without: &Image) -> Flash {
+        let mut by_crate = BTreeMap::new();
+        for (image, sign) in [(with, 1), (without, -1)] {
+            let sums = image.flash_by_crate();
+            for (name, bytes) in sums {
+                // The image itself is a crate named as it is.
+                let name = match name.as_str() {
+                    "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
+                    // What runs on a leaf, and what carries its frames.
+                    "leaf_microbit" | "redpoll_leaf" | "redpoll_uart" => DRIVER.to_owned(),
+                    _ => name,
+                };
+                *by_crate.entry(name).or_insert(0) += sign * bytes as i64;
+            }
+        }
+        by_crate.retain(|_, bytes| *bytes != 0);
+        Flash {
+            difference: with.flash.saturating_sub(without.flash),
+            by_crate,
+        }
+    }
+
+    /// Without the calls by which the image uses the engine.
+    pub(super) fn bytes(&self) -> u64 {
+        let driver = self.by_crate.get(DRIVER).copied().unwrap_or(0);
+        self.difference.saturating_add_signed(-driver)
+    }
+
+    pub(super) fn print(&self, title: &str) {
+        let mut rows = vec![row([title, "bytes"])];
+        for (name, bytes) in &self.by_crate {
+            rows.push(vec![name.clone(), bytes.to_string()]);
+        }
+        rows.push(vec![
+            "image less the one without it".to_owned(),
+            self.difference.to_string(),
+        ]);
+        report::print_table(&rows);
+    }
+}

@@ -1,0 +1,83 @@
+//! What `cargo xtask size` is asked for.
+
+use crate::purity::Way;
+
+/// What to do besides measuring.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Write an object there instead of tables here; `-` is here.
+    pub(super) json: Option<String>,
+    /// Compare with the snapshot.
+    pub(super) check: bool,
+    /// Write the snapshot.
+    pub(super) accept: bool,
+    /// Print the functions that cost most instructions.
+    pub(super) profile: bool,
+    /// Build so, else in the first way that is possible.
+    pub(super) with: Option<Way>,
+}
+
+impl Options {
+    /// For the continuous integration.
+    pub fn check(way: Way) -> Options {
+        Options {
+            check: true,
+            with: Some(way),
+            ..Options::default()
+        }
+    }
+
+    /// From the command line; the words it does not know are the error.
+    pub fn parse(args: &[&str]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut rest = args;
+        loop {
+            rest = match rest {
+                [] => return Ok(options),
+                ["--json", file, rest @ ..] => {
+                    options.json = Some((*file).to_owned());
+                    rest
+                }
+                ["--check", rest @ ..] => {
+                    options.check = true;
+                    rest
+                }
+                ["--accept", rest @ ..] => {
+                    options.accept = true;
+                    rest
+                }
+                ["--profile", rest @ ..] => {
+                    options.profile = true;
+                    rest
+                }
+                ["--with", "rustup", rest @ ..] => {
+                    options.with = Some(Way::Installed);
+                    rest
+                }
+                ["--with", "build-std", rest @ ..] => {
+                    options.with = Some(Way::BuildStd);
+                    rest
+                }
+                unknown => return Err(unknown.join(" ")),
+            };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_line_is_read() {
+        let options = Options::parse(&["--check", "--json", "-"]).unwrap();
+        assert_eq!(options.json.as_deref(), Some("-"));
+        assert!(options.check && !options.accept && !options.profile);
+        assert_eq!(options.with, None);
+        let way = Options::parse(&["--check", "--with", "build-std"]);
+        assert_eq!(way, Ok(Options::check(Way::BuildStd)));
+        assert!(Options::parse(&["--with", "gcc"]).is_err());
+        assert_eq!(Options::parse(&["--json"]), Err("--json".to_owned()));
+        assert_eq!(Options::parse(&["--no", "x"]), Err("--no x".to_owned()));
+    }
+}
