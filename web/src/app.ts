@@ -17,6 +17,11 @@ import { Transport } from "./transport";
 /** How often lists and plots are brought up to date, in milliseconds. */
 const LISTS_MS = 120;
 const TIMELINE_MS = 250;
+/** Pictures go on for so long after the last change, in milliseconds: lists and plots are up to date
+    by then, and a node that was dropped stands where the server has it. */
+const SETTLES_MS = 1_000;
+/** What people do to the page. */
+const INPUTS = ["pointermove", "pointerdown", "pointerup", "pointerout", "wheel", "keydown", "input", "change", "resize", "scroll"];
 /** Messages in sight. */
 const TOASTS = 2;
 
@@ -42,6 +47,9 @@ export class App {
   private scene = -1;
   private listsAt = 0;
   private timelineAt = 0;
+  /** When something that pictures show has changed most lately, and the moment that was shown then. */
+  private changedAt = 0;
+  private shown = { t: -1, pace: -1 };
   /** What the clock on the wall showed when the mesh began, in milliseconds since 1970. */
   private wall: number | null = null;
 
@@ -85,7 +93,13 @@ export class App {
     );
     listen(keys);
     this.store.onHello = () => this.onHello();
+    const changed = () => (this.changedAt = performance.now());
+    for (const input of INPUTS) addEventListener(input, changed, { capture: true, passive: true });
+    this.selection.onChange(changed);
+    this.theme.onChange(changed);
+    new ResizeObserver(changed).observe(this.map.element);
     this.connection.onMessage = (message) => {
+      changed();
       this.store.take(message);
       if (message.type === "changes") {
         this.playhead.hear(message.t);
@@ -140,9 +154,16 @@ export class App {
   private draw(): void {
     this.playhead.advance();
     if (this.store.hello === null) return;
+    const now = performance.now();
+    const { t, pace } = this.playhead;
+    if (t !== this.shown.t || pace !== this.shown.pace) {
+      this.shown = { t, pace };
+      this.changedAt = now;
+    }
+    // What stands still costs whoever looks at it nothing.
+    if (now - this.changedAt > SETTLES_MS) return;
     this.map.draw();
     this.transport.draw();
-    const now = performance.now();
     if (now - this.listsAt >= LISTS_MS) {
       this.listsAt = now;
       this.panels.update();

@@ -31,6 +31,8 @@ export class Packets {
   private rows: HTMLElement[] = [];
   private shown: Frame[] = [];
   private seen = 0;
+  /** Frames of earlier runs, which are not counted. */
+  private earlier = 0;
   private follows = true;
   private test: Matcher = () => true;
 
@@ -73,6 +75,7 @@ export class Packets {
   }
 
   reset(): void {
+    this.earlier = this.store.frames.gone;
     this.refilter();
   }
 
@@ -86,7 +89,7 @@ export class Packets {
     }
     this.seen = end;
     if (this.shown.length > 2 * frames.length + 1_000) this.refilter();
-    setText(this.count, `${this.shown.length.toLocaleString("en")} of ${end.toLocaleString("en")}`);
+    setText(this.count, `${this.shown.length.toLocaleString("en")} of ${(end - this.earlier).toLocaleString("en")}`);
     this.space.style.height = `${this.shown.length * ROW}px`;
     if (!this.playhead.isLive) this.scrollTo(this.placeAt(this.playhead.t) - 1);
     else if (this.follows) this.scroller.scrollTop = this.scroller.scrollHeight;

@@ -134,10 +134,13 @@ async function test(name, act) {
   const begun = Date.now();
   try {
     await act();
+    // A page that is left open takes processors from the next test.
+    for (const context of browser.contexts()) await context.close();
     console.log(`ok      ${name} (${((Date.now() - begun) / 1_000).toFixed(1)} s)`);
   } catch (error) {
     failures++;
     console.log(`FAILED  ${name}: ${error.message}`);
+    for (const context of browser.contexts()) await context.close();
   }
 }
 
@@ -228,9 +231,23 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await until(page, "the run stands still", () => redpoll.store.clock.paused);
   await page.getByRole("button", { name: /again from the beginning/ }).click();
   await until(page, "the beginning", () => redpoll.store.t < 1_000_000);
+  await until(page, "no packets of the run before are counted", () => /0 of 0/.test(document.querySelector(".packets").textContent));
   check(page.errors.length === 0, page.errors.join("; "));
   check((await stop()) === 130, "it ends as by Ctrl-C");
   await until(page, "the page says that the program is gone", () => !document.querySelector(".banner").hidden);
+
+  // Nothing changes any more, so nothing is drawn, until somebody does something.
+  const drawn = () => state(page, () => redpoll.map.drawn);
+  const whileWaiting = async (ms) => {
+    const before = await drawn();
+    await page.waitForTimeout(ms);
+    return (await drawn()) - before;
+  };
+  await page.waitForTimeout(1_500);
+  check((await whileWaiting(700)) === 0, "a page that stands still draws nothing");
+  await page.mouse.move(box.x + 30, box.y + 30);
+  check((await whileWaiting(300)) > 0, "it draws again when the mouse moves");
+  await shot(page, "gone");
 });
 
 await test("the packets are filtered and taken apart; time goes back and forth", async () => {
