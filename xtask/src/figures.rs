@@ -2,6 +2,8 @@
 //! promised. Everything is simulated and seeded, so that anybody gets the same
 //! numbers, but for speed.
 
+mod bound;
+mod measures;
 mod security;
 mod sensitivity;
 
@@ -10,6 +12,11 @@ use serde_json::Value;
 use crate::report::{Failure, Outcome};
 use crate::size;
 use crate::workspace::{self, Workspace};
+use bound::{Bound, Judged};
+use measures::{
+    delivered_share, fairness, first_goodput, first_loss, largest_node_kib, leaves_duty_cycle,
+    memory_a_node_kib, readings_delivered, simulated_per_wall, violations,
+};
 
 /// One promise: a command, what to read from its result, and the bound.
 struct Figure {
@@ -23,69 +30,6 @@ struct Figure {
     unit: &'static str,
     bound: Bound,
     judged: Judged,
-}
-
-/// Which of the seeds' values has to keep to the bound.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Judged {
-    /// The worst of them.
-    Worst,
-    /// Their mean: a ratio of two runs that have nothing but the seed in common
-    /// spreads more than what it is about.
-    Mean,
-    /// The best of them: what else this machine does can only make it slower.
-    Best,
-}
-
-impl Judged {
-    fn of(self, values: &[f64], bound: &Bound) -> f64 {
-        let low = values.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (worst, best) = match bound {
-            Bound::AtLeast(_) => (low, high),
-            Bound::AtMost(_) => (high, low),
-            Bound::Between(least, most) if most - high < low - least => (high, low),
-            Bound::Between(..) => (low, high),
-        };
-        match self {
-            Judged::Worst => worst,
-            Judged::Mean => values.iter().sum::<f64>() / values.len() as f64,
-            Judged::Best => best,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Judged::Worst => "worst",
-            Judged::Mean => "mean",
-            Judged::Best => "best",
-        }
-    }
-}
-
-enum Bound {
-    AtLeast(f64),
-    AtMost(f64),
-    /// Derived: what is better than can be is wrong, too. Both ends are allowed.
-    Between(f64, f64),
-}
-
-impl Bound {
-    fn holds(&self, value: f64) -> bool {
-        match self {
-            Bound::AtLeast(least) => value >= *least,
-            Bound::AtMost(most) => value <= *most,
-            Bound::Between(least, most) => (*least..=*most).contains(&value),
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Bound::AtLeast(least) => format!("≥ {least}"),
-            Bound::AtMost(most) => format!("≤ {most}"),
-            Bound::Between(least, most) => format!("{least:.3} to {most:.3}"),
-        }
-    }
 }
 
 const IDEAL: &[&str] = &["--set", "radio.model=ideal"];
@@ -449,129 +393,4 @@ fn simulate(
     let output = workspace::output(&mut cargo)?;
     serde_json::from_str(&output)
         .map_err(|error| Failure::new(format!("figures: {scenario}: {error}")))
-}
-
-fn number(value: &Value) -> f64 {
-    value.as_f64().unwrap_or(f64::NAN)
-}
-
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map_or(&[], Vec::as_slice)
-}
-
-fn first_goodput(result: &Value) -> f64 {
-    number(&result["flows"][0]["goodput_kbps"])
-}
-
-/// The mean over the leaves.
-fn leaves_duty_cycle(result: &Value) -> f64 {
-    let nodes = list(&result["nodes"]).iter();
-    let leaves = nodes.filter(|node| {
-        node["name"]
-            .as_str()
-            .is_some_and(|name| name.starts_with("leaf"))
-    });
-    let cycles: Vec<f64> = leaves
-        .map(|leaf| number(&leaf["radio_duty_cycle"]))
-        .collect();
-    cycles.iter().sum::<f64>() / cycles.len() as f64
-}
-
-/// The share of all readings in %, of the flow with the least.
-fn readings_delivered(result: &Value) -> f64 {
-    let flows = list(&result["flows"]).iter();
-    let shares = flows.map(|flow| 100.0 * number(&flow["readings"]["reliability"]));
-    shares.fold(f64::NAN, f64::min)
-}
-
-/// Jain's index of the flows' goodput.
-fn fairness(result: &Value) -> f64 {
-    let all = list(&result["flows"]).iter();
-    let all: Vec<f64> = all.map(|flow| number(&flow["goodput_kbps"])).collect();
-    let sum: f64 = all.iter().sum();
-    let squares: f64 = all.iter().map(|share| share * share).sum();
-    sum * sum / (all.len() as f64 * squares)
-}
-
-fn first_loss(result: &Value) -> f64 {
-    100.0 * number(&result["flows"][0]["segment_loss"])
-}
-
-fn simulated_per_wall(result: &Value) -> f64 {
-    number(&result["simulated_s"]) / number(&result["wall_s"])
-}
-
-/// Readings delivered, of those sent: 50 bytes each.
-fn delivered_share(result: &Value) -> f64 {
-    let sum = |key: &str| -> f64 { list(&result["flows"]).iter().map(|f| number(&f[key])).sum() };
-    sum("delivered_bytes") / (50.0 * sum("segments_sent"))
-}
-
-fn largest_node_kib(result: &Value) -> f64 {
-    let nodes = list(&result["nodes"]).iter();
-    nodes
-        .map(|n| number(&n["memory_bytes"]))
-        .fold(f64::NAN, f64::max)
-        / 1024.0
-}
-
-fn memory_a_node_kib(result: &Value) -> f64 {
-    number(&result["peak_memory_bytes"]) / 1024.0 / list(&result["nodes"]).len() as f64
-}
-
-/// The oracle's violations; a run that does not end fails to give a result.
-fn violations(result: &Value) -> f64 {
-    list(&result["oracle"]["violations"]).len() as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn measures_read_the_result_object() {
-        let result = json!({
-            "simulated_s": 60.0, "wall_s": 0.5, "peak_memory_bytes": 4096,
-            "oracle": {"ok": false, "violations": ["a byte twice"]},
-            "flows": [
-                {"goodput_kbps": 3.5, "segment_loss": 0.25, "delivered_bytes": 50, "segments_sent": 2},
-                {"goodput_kbps": 0.0, "delivered_bytes": 100, "segments_sent": 2},
-            ],
-            "nodes": [{"memory_bytes": 1024}, {"memory_bytes": 3072}],
-        });
-        assert_eq!(first_goodput(&result), 3.5);
-        assert_eq!(first_loss(&result), 25.0);
-        assert_eq!(simulated_per_wall(&result), 120.0);
-        assert_eq!(delivered_share(&result), 0.75);
-        assert_eq!(largest_node_kib(&result), 3.0);
-        assert_eq!(memory_a_node_kib(&result), 2.0);
-        assert_eq!(violations(&result), 1.0);
-        assert!((fairness(&result) - 0.5).abs() < 1e-9, "one has all");
-        assert!(first_goodput(&json!({})).is_nan());
-    }
-
-    #[test]
-    fn the_worst_is_on_the_bounds_side() {
-        let values = [1.0, 4.0, 1.0];
-        let least = |judged: Judged| judged.of(&values, &Bound::AtLeast(2.0));
-        let most = |judged: Judged| judged.of(&values, &Bound::AtMost(2.0));
-        assert_eq!((least(Judged::Worst), most(Judged::Worst)), (1.0, 4.0));
-        assert_eq!((least(Judged::Best), most(Judged::Best)), (4.0, 1.0));
-        assert_eq!((least(Judged::Mean), most(Judged::Mean)), (2.0, 2.0));
-        let between = |judged: Judged, most| judged.of(&values, &Bound::Between(0.0, most));
-        assert_eq!(
-            (between(Judged::Worst, 4.0), between(Judged::Worst, 9.0)),
-            (4.0, 1.0)
-        );
-    }
-
-    #[test]
-    fn a_value_that_is_no_number_meets_no_bound() {
-        assert!(!Bound::AtLeast(0.0).holds(f64::NAN));
-        assert!(!Bound::AtMost(1.0).holds(f64::NAN));
-        assert!(!Bound::Between(0.0, 1.0).holds(f64::NAN));
-        assert!(Bound::AtMost(1.0).holds(1.0));
-        assert!(Bound::Between(1.0, 1.0).holds(1.0));
-    }
 }

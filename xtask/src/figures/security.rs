@@ -5,7 +5,9 @@
 //! both kinds beside each other. Over more hops each of them takes the same time at every
 //! one, so the share that is kept is the same; collisions are in neither.
 
-use super::{Bound, Figure, Judged, first_goodput};
+use super::Figure;
+use super::bound::{Bound, Judged};
+use super::measures::first_goodput;
 
 /// Nanoseconds of an octet at 250 kb/s.
 const OCTET: u64 = 32_000;

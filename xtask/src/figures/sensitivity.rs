@@ -2,7 +2,8 @@
 //! thing changed at a time. Nothing is promised here; the table says how far
 //! the promises would move.
 
-use super::{first_goodput, simulate};
+use super::measures::first_goodput;
+use super::simulate;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
