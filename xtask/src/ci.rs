@@ -125,9 +125,10 @@ impl Ran {
         }
     }
 
-    /// Shows what the process beside has printed, which tells its own skips.
+    /// Shows what the process beside has printed, and takes over what it has left out.
     fn beside(&mut self, ended: &Ended) {
         ended.show();
+        self.skipped.extend(skipped_beside(&ended.printed));
         if !ended.status.success() {
             self.failed.push("what ran beside, see above".to_owned());
         }
@@ -251,6 +252,17 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
 }
 
+/// What the process of [`run_beside`] has left out, by the lines with which it ends.
+fn skipped_beside(told: &str) -> Vec<String> {
+    let lines = told.lines().rev();
+    let mut skipped: Vec<String> = lines
+        .map_while(|line| line.strip_prefix("skipped "))
+        .map(str::to_owned)
+        .collect();
+    skipped.reverse();
+    skipped
+}
+
 /// Before what a command has left out, on its last line.
 pub const LEFT_OUT: &str = "skipped: ";
 
@@ -359,6 +371,13 @@ fn has(workspace: &Workspace, subcommand: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_ran_beside_tells_its_skips_at_its_end() {
+        let told = "skipped early: x\n== boards\nskipped boards: no C\nskipped size: no QEMU\n";
+        assert_eq!(skipped_beside(told), ["boards: no C", "size: no QEMU"]);
+        assert!(skipped_beside("== boards: ok\n").is_empty());
+    }
 
     #[test]
     fn what_the_process_beside_leaves_out_is_heard() {
