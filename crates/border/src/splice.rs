@@ -28,6 +28,7 @@ pub enum ToHost {
 #[derive(Clone, Copy, Debug)]
 pub struct Splice {
     conn: ConnId,
+    opening: bool,
     host_ended: bool,
     /// The connection has been told of the host's end.
     closed: bool,
@@ -43,6 +44,7 @@ impl Splice {
     pub fn open(now: Instant, node: &mut impl Streams, target: Endpoint) -> Result<Self, Error> {
         Ok(Splice {
             conn: node.connect(now, target)?,
+            opening: true,
             host_ended: false,
             closed: false,
             mesh_ended: false,
@@ -53,6 +55,11 @@ impl Splice {
     /// The connection into the mesh, to match events with.
     pub fn conn(&self) -> ConnId {
         self.conn
+    }
+
+    /// Whether the node has not yet answered, as [`to_host`](Self::to_host) has last seen it.
+    pub fn is_opening(&self) -> bool {
+        self.opening
     }
 
     /// Bytes that the connection would take now.
@@ -88,9 +95,11 @@ impl Splice {
     /// RFC 9293 §3.10.4: a CLOSE in SYN-SENT takes with it what was queued, so the end waits
     /// for the handshake; [`to_host`](Self::to_host) comes back to it.
     fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
-        let stream = node.stream(self.conn);
-        let waits = stream.is_some_and(|stream| stream.state == State::SynSent);
-        if self.host_ended && !self.closed && !waits {
+        // Of a connection that has failed there may be no state any more.
+        if let Some(stream) = node.stream(self.conn) {
+            self.opening &= matches!(stream.state, State::SynSent | State::Closed);
+        }
+        if self.host_ended && !self.closed && !self.opening {
             self.closed = true;
             node.close(now, self.conn);
         }

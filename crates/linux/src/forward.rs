@@ -28,6 +28,9 @@ pub trait MeshTcp {
     /// returns. `None` if the border router has no room for another one.
     fn connect(&mut self, remote: SocketAddrV6) -> Option<Self::Conn>;
 
+    /// Whether the node has not yet answered, as the last [`recv`](Self::recv) has seen it.
+    fn is_opening(&self, conn: &Self::Conn) -> bool;
+
     /// Queues bytes, as many as there is room for: maybe none, also while the
     /// connection is being opened.
     ///
@@ -96,7 +99,8 @@ fn reason(source: &io::Error) -> String {
 pub struct ForwardCounters {
     /// Connections taken from the host.
     pub accepted: u32,
-    /// Of those, made to wait because the border router had no room.
+    /// Of those, made to wait: the border router had no room, or the node had others to answer
+    /// first.
     pub waited: u32,
     /// Of those, broken by the mesh: refused, reset or timed out there.
     pub broken_by_mesh: u32,
@@ -164,8 +168,10 @@ impl Forward {
 pub struct Forwarder<C> {
     forwards: Vec<Forward>,
     pairs: Vec<Pair<C>>,
-    /// Accepted, while the border router had no room for its connection.
-    waiting: Option<(TcpStream, SocketAddrV6)>,
+    /// Accepted, without a connection into the mesh as yet, in the order in which they came.
+    waiting: VecDeque<(TcpStream, SocketAddrV6)>,
+    /// The border router had no room for another connection when it was asked last.
+    is_full: bool,
     counters: ForwardCounters,
     /// What nobody has asked for yet.
     events: VecDeque<ForwardEvent>,
@@ -175,16 +181,22 @@ impl<C> Forwarder<C> {
     /// Events that are kept; of more than that the oldest are forgotten.
     const MAX_EVENTS: usize = 64;
 
-    /// Connections carried at the same time; further ones wait in the kernel's
-    /// backlog. A browser opens six to each host.
+    /// Connections carried at the same time, those that wait for a node among them; further ones
+    /// wait in the kernel's backlog. A browser opens six to each host.
     pub const MAX_PAIRS: usize = 16;
+
+    /// Handshakes under way with one node. Further ones wait until it answers: a node that is off
+    /// answers none, and SYNs that began in one moment are sent again in one moment, too, each time
+    /// anew filling the router before that node, whose other packets they take the room of.
+    pub const MAX_OPENING: usize = 2;
 
     /// Forwards nothing yet.
     pub fn new() -> Self {
         Forwarder {
             forwards: Vec::new(),
             pairs: Vec::new(),
-            waiting: None,
+            waiting: VecDeque::new(),
+            is_full: false,
             counters: ForwardCounters::default(),
             events: VecDeque::new(),
         }
@@ -258,33 +270,37 @@ impl<C> Forwarder<C> {
             match progress {
                 Progress::Over(how) => {
                     let (ends, bytes) = (pair.ends(), pair.carried());
+                    let is_unanswered = pair.is_opening(mesh);
                     pair.finish(mesh);
                     self.tell(ends, Passage::Ended { how, bytes });
+                    if how == Ending::BrokenByMesh && is_unanswered {
+                        self.give_up(ends.1);
+                    }
                 }
                 Progress::Moved | Progress::Stalled => self.pairs.push(pair),
             }
         }
-        moved
+        // A node may have answered just now, or the border router have room again.
+        self.is_full = false;
+        self.join(mesh) || moved
     }
 
-    /// Who comes while another waits for room stays in the kernel's backlog.
+    /// Who comes while the border router is full stays in the kernel's backlog.
     fn may_accept(&self) -> bool {
-        self.waiting.is_none() && self.pairs.len() < Self::MAX_PAIRS
+        !self.is_full && self.pairs.len() + self.waiting.len() < Self::MAX_PAIRS
     }
 
     fn accept(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
         let mut moved = false;
-        if let Some((stream, target)) = self.waiting.take() {
-            moved = self.join(mesh, stream, target);
-        }
         for at in 0..self.forwards.len() {
             while self.may_accept() {
-                let Some((stream, target)) = self.forwards[at].next() else {
+                let Some(accepted) = self.forwards[at].next() else {
                     break;
                 };
                 moved = true;
                 self.counters.accepted += 1;
-                if !self.join(mesh, stream, target) {
+                self.waiting.push_back(accepted);
+                if !self.join(mesh) {
                     self.counters.waited += 1;
                 }
             }
@@ -292,23 +308,47 @@ impl<C> Forwarder<C> {
         moved
     }
 
-    /// Opens a connection into the mesh for `stream`, which waits if the border
-    /// router has no room for it. Whether it had.
-    fn join(
-        &mut self,
-        mesh: &mut impl MeshTcp<Conn = C>,
-        stream: TcpStream,
-        target: SocketAddrV6,
-    ) -> bool {
-        match mesh.connect(target) {
-            Some(conn) => {
-                let pair = Pair::new(stream, conn, target);
-                self.tell(pair.ends(), Passage::Begun);
-                self.pairs.push(pair);
+    /// Opens connections into the mesh for those that wait, as far as their nodes and the border
+    /// router have room for them. Whether there was one.
+    fn join(&mut self, mesh: &mut impl MeshTcp<Conn = C>) -> bool {
+        let before = self.pairs.len();
+        for (stream, target) in std::mem::take(&mut self.waiting) {
+            let opening = self
+                .pairs
+                .iter()
+                .filter(|pair| pair.ends().1.ip() == target.ip() && pair.is_opening(mesh));
+            let may_open = !self.is_full && opening.count() < Self::MAX_OPENING;
+            match may_open.then(|| mesh.connect(target)) {
+                Some(Some(conn)) => {
+                    let pair = Pair::new(stream, conn, target);
+                    self.tell(pair.ends(), Passage::Begun);
+                    self.pairs.push(pair);
+                    continue;
+                }
+                Some(None) => self.is_full = true,
+                None => {}
             }
-            None => self.waiting = Some((stream, target)),
+            self.waiting.push_back((stream, target));
         }
-        self.waiting.is_none()
+        self.pairs.len() > before
+    }
+
+    /// A socket in the mesh has answered nothing, or refused: those that wait for it would fare
+    /// no better.
+    fn give_up(&mut self, target: SocketAddrV6) {
+        for (stream, its_target) in std::mem::take(&mut self.waiting) {
+            if its_target != target {
+                self.waiting.push_back((stream, its_target));
+                continue;
+            }
+            self.counters.broken_by_mesh += 1;
+            let how = Ending::BrokenByMesh;
+            self.tell(
+                pair::ends(&stream, target),
+                Passage::Ended { how, bytes: [0; 2] },
+            );
+            pair::reset(&stream);
+        }
     }
 }
 

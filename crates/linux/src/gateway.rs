@@ -56,6 +56,10 @@ impl<T: Mesh> MeshTcp for T {
             .ok()
     }
 
+    fn is_opening(&self, splice: &Splice) -> bool {
+        splice.is_opening()
+    }
+
     fn send(&mut self, splice: &mut Splice, bytes: &[u8]) -> Result<usize, Broken> {
         let taken = self.border(|now, node| splice.from_host(now, node, bytes));
         // Before its host's stream has ended a splice is done only by failing.

@@ -114,9 +114,7 @@ pub(super) struct Pair<C> {
 impl<C> Pair<C> {
     /// A pair of an accepted socket and a connection being opened to `target`.
     pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
-        // It fails on a socket that has been reset meanwhile.
-        let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
-        let ends = (host.peer_addr().unwrap_or(nobody), target);
+        let ends = ends(&host, target);
         // Neither fails on a socket that has just been accepted.
         let _ = host.set_nonblocking(true);
         let _ = host.set_nodelay(true);
@@ -135,6 +133,11 @@ impl<C> Pair<C> {
     /// From where to where.
     pub(super) fn ends(&self) -> Ends {
         self.ends
+    }
+
+    /// Whether the node has not yet answered.
+    pub(super) fn is_opening(&self, mesh: &impl MeshTcp<Conn = C>) -> bool {
+        mesh.is_opening(&self.mesh)
     }
 
     /// Bytes carried into the mesh, and out of it.
@@ -253,6 +256,13 @@ impl<C> Pair<C> {
             }
         }
     }
+}
+
+/// From where to where a connection of the host's leads.
+pub(super) fn ends(host: &TcpStream, target: SocketAddrV6) -> Ends {
+    // It fails on a socket that has been reset meanwhile.
+    let nobody = SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0));
+    (host.peer_addr().unwrap_or(nobody), target)
 }
 
 /// Makes the socket's close a reset, so that the host's program learns that

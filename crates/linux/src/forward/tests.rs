@@ -16,6 +16,8 @@ struct FarEnd {
     /// What the node sends.
     outward: VecDeque<u8>,
     outward_ended: bool,
+    /// The node has answered.
+    open: bool,
     broken: bool,
     released: bool,
 }
@@ -25,6 +27,8 @@ struct FakeMesh {
     /// Bytes that a connection takes before it pushes back.
     window: usize,
     room: usize,
+    /// Nodes answer at once.
+    answers: bool,
 }
 
 impl FakeMesh {
@@ -33,6 +37,7 @@ impl FakeMesh {
             ends: Vec::new(),
             window: 1848,
             room: 4,
+            answers: true,
         }
     }
 }
@@ -44,8 +49,15 @@ impl MeshTcp for FakeMesh {
         if self.ends.len() == self.room {
             return None;
         }
-        self.ends.push(FarEnd::default());
+        self.ends.push(FarEnd {
+            open: self.answers,
+            ..FarEnd::default()
+        });
         Some(self.ends.len() - 1)
+    }
+
+    fn is_opening(&self, &conn: &usize) -> bool {
+        !self.ends[conn].open
     }
 
     fn send(&mut self, &mut conn: &mut usize, bytes: &[u8]) -> Result<usize, Broken> {
@@ -282,6 +294,47 @@ fn without_room_in_the_border_router_the_host_waits() {
         client.read_to_string(&mut page).unwrap();
         assert_eq!(page, "page");
     }
+}
+
+/// Five for a node that does not answer, one for another that does.
+#[test]
+fn handshakes_with_a_silent_node_wait_for_one_another_and_for_nobody_else() {
+    let (mut forwarder, first) = start();
+    let port = first.peer_addr().unwrap().port();
+    let silent: Vec<TcpStream> = (0..4)
+        .map(|_| TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap())
+        .chain([first])
+        .collect();
+    let other = SocketAddrV6::new(Ipv6Addr::UNSPECIFIED, 80, 0, 0);
+    let port = forwarder.listen(0, other).expect("a free port");
+    let mut mesh = FakeMesh::new();
+    (mesh.room, mesh.answers) = (16, false);
+    until(&mut forwarder, &mut mesh, |m| m.ends.len() == 2);
+    let mut sixth = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+    until(&mut forwarder, &mut mesh, |m| m.ends.len() == 3);
+    mesh.ends[2].open = true;
+    mesh.ends[2].outward.extend(b"here");
+    mesh.ends[2].outward_ended = true;
+    while forwarder.pump(&mut mesh) {}
+    let mut answer = String::new();
+    sixth.read_to_string(&mut answer).unwrap();
+    assert_eq!(answer, "here");
+    assert_eq!(forwarder.counters().waited, 3);
+    // One handshake completes: another begins. One fails: those that wait fail with it.
+    mesh.ends[0].open = true;
+    until(&mut forwarder, &mut mesh, |m| m.ends.len() == 4);
+    mesh.ends[1].broken = true;
+    until(&mut forwarder, &mut mesh, |m| m.ends[1].released);
+    assert_eq!(mesh.ends.len(), 4, "nobody begins where one has failed");
+    let mut reset = 0;
+    for mut stream in silent {
+        stream.set_nonblocking(true).unwrap();
+        match stream.read(&mut [0; 1]).expect_err("nothing comes").kind() {
+            ErrorKind::ConnectionReset => reset += 1,
+            kind => assert_eq!(kind, ErrorKind::WouldBlock),
+        }
+    }
+    assert_eq!((reset, forwarder.counters().broken_by_mesh), (3, 3));
 }
 
 #[test]
