@@ -1,6 +1,7 @@
 /*
- * A node on this computer whose packets go over a TUN interface, with the echo service: one
- * loop, as on a device that has IPv6 already. As root, on Linux:
+ * A border router's host side on this computer: a node whose packets go over a TUN interface,
+ * with the echo service, in one loop. (One that never has a radio is in ip_tun.c.) As root, on
+ * Linux:
  *
  *   cc -Iinclude examples/tun_echo.c libredpoll_capi.a -lm -lpthread -ldl -o tun_echo
  *   ./tun_echo rp0 &
@@ -8,46 +9,10 @@
  *   nc fd72::ff:fe00:2 7
  */
 #define _GNU_SOURCE
-#include <fcntl.h>
-#include <linux/if.h>
-#include <linux/if_tun.h>
-#include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/ioctl.h>
-#include <sys/random.h>
-#include <time.h>
-#include <unistd.h>
-
 #include "echo.h"
+#include "tun.h"
 
 #define MTU 1280
-
-static void must(int code, const char *what)
-{
-    if (code < 0) {
-        fprintf(stderr, "tun_echo: %s: %d\n", what, code);
-        exit(1);
-    }
-}
-
-static uint64_t now(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (uint64_t)time.tv_sec * 1000000 + (uint64_t)time.tv_nsec / 1000;
-}
-
-static int open_tun(const char *name)
-{
-    struct ifreq request = {.ifr_flags = IFF_TUN | IFF_NO_PI};
-    int fd = open("/dev/net/tun", O_RDWR | O_NONBLOCK);
-    must(fd, "/dev/net/tun");
-    snprintf(request.ifr_name, sizeof request.ifr_name, "%s", name);
-    must(ioctl(fd, TUNSETIFF, &request), "TUNSETIFF");
-    return fd;
-}
 
 static rp_node *make_node(void)
 {
@@ -59,9 +24,7 @@ static rp_node *make_node(void)
     must(rp_config_init(&config, RP_BORDER), "rp_config_init");
     memcpy(config.prefix, "\xfd\x72\0\0\0\0\0\0", sizeof config.prefix);
     config.short_address = 2; /* fd72::ff:fe00:2 */
-    if (getrandom(config.entropy, sizeof config.entropy, 0) != sizeof config.entropy) {
-        must(-1, "getrandom");
-    }
+    entropy(config.entropy, sizeof config.entropy);
     must(rp_sizeof_node(&config, &len), "rp_sizeof_node");
     must(rp_node_init(malloc(len), len, &config, &node), "rp_node_init");
     must(rp_add_route(node, everything, 0, RP_VIA_HOST, RP_NO_SHORT), "rp_add_route");
@@ -72,12 +35,11 @@ int main(int argc, char **argv)
 {
     static struct echo echo;
     uint8_t packet[MTU];
-    int tun = open_tun(argc > 1 ? argv[1] : "rp0");
+    int tun = tun_open(argc > 1 ? argv[1] : "rp0");
     rp_node *node = make_node();
     must(echo_begin(&echo, node, now(), 7), "echo_begin");
     for (;;) {
         int len;
-        uint64_t at;
         must(rp_on_timeout(node, now()), "rp_on_timeout");
         while (rp_poll_event(node) > 0) {
         }
@@ -88,18 +50,10 @@ int main(int argc, char **argv)
                 break;
             }
         }
-        int wait_ms = -1;
-        if (rp_poll_at(node, &at) == 1) {
-            uint64_t time = now();
-            wait_ms = at > time ? (int)((at - time + 999) / 1000) : 0;
-        }
-        struct pollfd one = {.fd = tun, .events = POLLIN};
-        if (poll(&one, 1, wait_ms) > 0) {
-            ssize_t got = read(tun, packet, sizeof packet);
-            if (got > 0) {
-                /* What is no packet for this node is refused, and counted there. */
-                (void)rp_input_packet(node, now(), packet, (size_t)got);
-            }
+        size_t got = tun_wait(tun, node, packet, sizeof packet);
+        if (got > 0) {
+            /* What is no packet for this node is refused, and counted there. */
+            (void)rp_input_packet(node, now(), packet, got);
         }
     }
 }

@@ -29,6 +29,22 @@
  *       rp_input_frame / rp_radio_done / rp_on_timeout
  *   }
  *
+ * A program that has IPv6 already wants no radio of Redpoll's: its node takes and gives IPv6
+ * packets, and has the same timers, events and sockets. Its life:
+ *
+ *   struct rp_ip_config config;
+ *   rp_ip_config_init(&config);             // then address, entropy
+ *   rp_sizeof_ip(&config, &len);
+ *   rp_ip_init(memory, len, &config, &node);
+ *   for (;;) {
+ *       rp_on_timeout(node, now());
+ *       while (rp_poll_event(node) > 0) {}
+ *       ... your sockets ...
+ *       while ((len = rp_ip_output(node, now(), packet, sizeof packet)) > 0) ip_send(packet, len);
+ *       sleep_until(rp_poll_at, a packet for you);
+ *       rp_ip_input(node, now(), packet, len);
+ *   }
+ *
  * examples/ has programs that do so.
  */
 #ifndef REDPOLL_H
@@ -57,7 +73,7 @@ typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 #define RP_EMSGSIZE (-90)         /* the data do not fit one datagram */
 #define RP_ENOPROTOOPT (-92)      /* there is no such option */
 #define RP_EPROTONOSUPPORT (-93)  /* there is no such protocol */
-#define RP_EOPNOTSUPP (-95)       /* not on this kind of socket */
+#define RP_EOPNOTSUPP (-95)       /* not on this kind of socket, or of node */
 #define RP_EADDRINUSE (-98)       /* the port is taken, or none is free */
 #define RP_EADDRNOTAVAIL (-99)    /* it is not an address of this node */
 #define RP_ENETUNREACH (-101)     /* no route leads there */
@@ -73,7 +89,7 @@ typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 
 /* -------------------------------------------------------------------- birth -- */
 
-/* A node. What is in it is nobody's business. */
+/* A node, on a radio or over IPv6 of yours. What is in it is nobody's business. */
 typedef struct rp_node rp_node;
 
 /* Roles. */
@@ -136,7 +152,7 @@ int rp_sizeof_node(const struct rp_config *config, size_t *len);
 int rp_node_init(uint8_t *memory, size_t len, const struct rp_config *config,
                  rp_node **node);
 
-/* Ends a node: its memory is yours again. Connections are not closed for it. */
+/* Ends a node of either kind: its memory is yours again. Connections are not closed for it. */
 int rp_node_end(rp_node *node);
 
 /* Writes the node's address: 16 bytes. */
@@ -148,13 +164,65 @@ int rp_address(rp_node *node, uint8_t *address);
 #define RP_VIA_HOST 2        /* to the host side */
 #define RP_VIA_UNREACHABLE 3 /* nowhere */
 
-/* Adds a route for the destinations whose first bits are those of prefix (16 bytes). A
+/* Adds a route, of a node on a radio, for the destinations whose first bits are those of prefix (16 bytes). A
  * neighbour is given for RP_VIA_NEIGHBOUR, and is RP_NO_SHORT else. RP_ENOMEM if the table
  * is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
 
+/* ------------------------------------------------------- TCP over your IPv6 -- */
+
+/* What a node is told that has IPv6 of yours below: another stack's, or a TUN interface.
+ * rp_ip_config_init fills in all but address and entropy. */
+struct rp_ip_config {
+    uint8_t address[16];     /* its own, global or unique local: the source of its packets */
+    uint8_t entropy[32];     /* random, other ones after each start; all 0 is refused */
+    uint16_t mss;            /* the longest segment's payload either way, 64 at least: 1220,
+                                which the least MTU of IPv6 leaves */
+    uint16_t send_buffer;    /* bytes, of each connection, 64 at least: 4880 */
+    uint16_t receive_buffer; /* the same */
+    uint16_t udp_buffer;     /* bytes, of each UDP socket, 64 at least: 512 */
+    uint16_t packet_bytes;   /* the longest packet that comes in, mss + 60 at least: 1280 */
+    uint8_t connections;     /* of TCP, at once: 1 */
+    uint8_t listeners;       /* ports that are listened to: 1 */
+    uint8_t half_open;       /* handshakes under way: 2 */
+    uint8_t udp_sockets;     /* 0: UDP stays yours */
+    uint8_t sockets;         /* descriptors in all: 4 */
+    uint8_t packets;         /* that come in, or wait as answers, of packet_bytes each: 2 */
+    uint8_t hop_limit;       /* of its packets, 1 at least: 64 */
+    uint8_t reserved;        /* 0 */
+};
+
+/* Fills in what such a node begins with. */
+int rp_ip_config_init(struct rp_ip_config *config);
+
+/* How many bytes of memory a node takes that is told this. RP_EINVAL if it makes no node. */
+int rp_sizeof_ip(const struct rp_ip_config *config, size_t *len);
+
+/* Makes a node over IPv6 in memory of len bytes, with what rp_node_init says of that.
+ * RP_ENOMEM. */
+int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
+               rp_node **node);
+
+/* A packet for the node has come: from the first byte of its IPv6 header, with its extension
+ * headers, put together if it was cut. It is copied. Give it TCP, ICMPv6's errors, and UDP if it
+ * has sockets for that: of all else that is for its address it would say to the sender that
+ * nobody is there, and to an echo request answer. RP_EAGAIN: there is no room before
+ * rp_ip_output has taken what waits; RP_EADDRNOTAVAIL: it is for another address; RP_EMSGSIZE:
+ * it is longer than packet_bytes; RP_EINVAL: it is no packet of IPv6, or the end is missing;
+ * RP_EOPNOTSUPP: the node is on a radio. A segment that TCP refuses, for its checksum or its
+ * place, is no error. */
+int rp_ip_input(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
+
+/* The next packet of the node's, with its IPv6 header and checksums: its length, or 0. Ask until
+ * it is 0 after every other call: a segment is made as late as here. out has 1280 bytes, or
+ * packet_bytes if that is more; RP_EINVAL if it has fewer, and the packet waits; RP_EOPNOTSUPP:
+ * the node is on a radio. */
+int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
+
 /* -------------------------------------------------------------------- radio -- */
+
+/* These calls, and those of the host side, are for nodes on a radio: RP_EOPNOTSUPP from others. */
 
 /* Works. RP_WORK_LOAD and RP_WORK_TRANSMIT end, which you tell by rp_radio_done; nothing
  * new comes before. The others set what the radio does between those. */
@@ -364,11 +432,12 @@ int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t c
 
 /* 0 if this header is that of the library: RP_EINVAL if not, where nothing else may be
  * called. */
-int rp_abi_check(size_t config, size_t work, size_t endpoint, size_t pollfd, size_t waiter);
+int rp_abi_check(size_t config, size_t ip_config, size_t work, size_t endpoint, size_t pollfd,
+                 size_t waiter);
 #define RP_ABI_CHECK()                                                                     \
-    rp_abi_check(sizeof(struct rp_config), sizeof(struct rp_work),                         \
-                 sizeof(struct rp_endpoint), sizeof(struct rp_pollfd),                     \
-                 sizeof(struct rp_waiter))
+    rp_abi_check(sizeof(struct rp_config), sizeof(struct rp_ip_config),                    \
+                 sizeof(struct rp_work), sizeof(struct rp_endpoint),                       \
+                 sizeof(struct rp_pollfd), sizeof(struct rp_waiter))
 
 #ifdef __cplusplus
 }

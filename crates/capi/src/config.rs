@@ -8,6 +8,7 @@ use redpoll_stack::transport as tcp;
 use redpoll_stack::{NdConfig, NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::error::{Code, code, reference};
+use crate::plan::Room;
 
 /// `RP_LEAF`: its packets go to its parent, and none through it.
 pub const LEAF: u8 = 0;
@@ -122,10 +123,27 @@ impl RpConfig {
         if refused { Err(Errno::EINVAL) } else { Ok(()) }
     }
 
+    /// How much of everything it has.
+    pub(crate) fn room(&self) -> Room {
+        Room {
+            connections: self.connections,
+            listeners: self.listeners,
+            half_open: self.half_open,
+            udp_sockets: self.udp_sockets,
+            sockets: self.sockets,
+            packets: self.packets,
+            children: self.children,
+            routes: self.routes,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            udp_buffer: self.udp_buffer,
+            packet_bytes: self.packet_bytes,
+        }
+    }
+
     /// The seed of what the node leaves to chance. The rest of the entropy is secret.
     pub(crate) fn seed(&self) -> u64 {
-        let [a, b, c, d, e, f, g, h, ..] = self.entropy;
-        u64::from_le_bytes([a, b, c, d, e, f, g, h])
+        seed(&self.entropy)
     }
 
     /// The first address of the mesh's /64.
@@ -150,10 +168,7 @@ impl RpConfig {
             poll,
             burst: false,
         };
-        let mut isn_secret = [0; 16];
-        for (to, from) in isn_secret.iter_mut().zip(self.entropy.iter().skip(8)) {
-            *to = *from;
-        }
+        let isn_secret = secret(&self.entropy);
         let mac = MacConfig {
             pan_id: self.pan_id,
             short: self.short_address,
@@ -184,6 +199,21 @@ impl RpConfig {
             ..router
         }
     }
+}
+
+/// Of the entropy that C gives, the seed of what a node leaves to chance.
+pub(crate) fn seed(entropy: &[u8; 32]) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = *entropy;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+/// Of the same entropy, other bytes: the secret of initial sequence numbers (RFC 6528 §3).
+pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
+    let mut secret = [0; 16];
+    for (to, from) in secret.iter_mut().zip(entropy.iter().skip(8)) {
+        *to = *from;
+    }
+    secret
 }
 
 /// See the header.

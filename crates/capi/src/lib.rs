@@ -4,13 +4,16 @@
 //! behind it. A node lives in memory of the caller's, of which
 //! [`rp_sizeof_node`](node::rp_sizeof_node) says how much: nothing is allocated, and there is
 //! no state outside of it. Frames, results of the radio, packets and the time go in; work
-//! for the radio, packets and answers come out, as everywhere in Redpoll. Sockets are those
-//! of [`redpoll_socket::posix`].
+//! for the radio, packets and answers come out, as everywhere in Redpoll. A node is on a radio,
+//! or over IPv6 of the caller's, and has the same sockets on both: those of
+//! [`redpoll_socket::posix`].
 //!
 //! - `abi.rs`: whether header and library belong together;
 //! - `plan.rs`: where in the caller's memory everything is;
 //! - `config.rs`: what a node is told;
-//! - `node.rs`: its birth, its radio and host side, its timers;
+//! - `handle.rs`: how a pointer of C's is known to be a node;
+//! - `node.rs`: a node on a radio: its birth, its radio and host side; timers of every node;
+//! - `ip.rs`: a node over IPv6 of the caller's: its birth, packets in and out;
 //! - `socket.rs`: sockets, whose calls answer at once;
 //! - `waiting.rs`: the same calls, waiting by a hook of the caller's;
 //! - `error.rs`: pointers are looked at before they are followed, and errors have numbers.
@@ -22,6 +25,8 @@
 pub mod abi;
 pub mod config;
 mod error;
+mod handle;
+pub mod ip;
 pub mod node;
 mod plan;
 pub mod socket;

@@ -1,71 +1,17 @@
-//! A node: its birth, its radio and host side, its timers.
+//! A node on a radio: its birth, its radio and host side; and the timers of every node.
 
-use core::alloc::Layout;
-use core::mem::MaybeUninit;
-
-use redpoll_base::{Addr, Instant, Rng, StaticMemory};
+use redpoll_base::{Addr, Instant, Rng};
 use redpoll_socket::Errno;
-use redpoll_socket::posix::{Socket, Sockets};
 use redpoll_stack::mac::{RadioResult, RadioWork, RxInfo};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{Node, NodeEvent, Route, Via};
 
 use crate::config::{BORDER, NO_SHORT, RpConfig};
 use crate::error::{Code, bytes, bytes_mut, code, reference, value};
-use crate::plan::{ALIGN, Plan};
+use crate::handle::{Below, RpNode};
 
 /// The longest packet for the host side.
 const MTU: usize = 1_280;
-/// The beginning of every node that lives: a pointer to something else is found out.
-const ALIVE: u32 = 0x7270_6f4b;
-
-/// `struct rp_node`, of which C only has pointers.
-#[repr(C, align(8))]
-pub struct RpNode {
-    alive: u32,
-    /// The kind of the radio's work that has not ended, 0 for none.
-    work: u8,
-    /// Where it was made: its tables are behind it, and it must not be moved.
-    here: *const RpNode,
-    node: MaybeUninit<Node<StaticMemory>>,
-    sockets: &'static mut [Socket],
-}
-
-impl RpNode {
-    /// A node that lives.
-    ///
-    /// # Safety
-    /// As [`reference`].
-    pub(crate) unsafe fn find<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
-        if pointer.is_null() || !pointer.is_aligned() {
-            return Err(Errno::EFAULT);
-        }
-        // SAFETY: the caller's. Only these two are looked at before it is known to be a node.
-        let (alive, here) = unsafe {
-            let here = &raw const (*pointer).here;
-            ((&raw const (*pointer).alive).read(), here.read())
-        };
-        if alive != ALIVE || !core::ptr::eq(here, pointer) {
-            return Err(Errno::EINVAL);
-        }
-        // SAFETY: the caller's.
-        unsafe { reference(pointer) }
-    }
-
-    pub(crate) fn node(&mut self) -> &mut Node<StaticMemory> {
-        // SAFETY: `find` gives only nodes that `rp_node_init` has made.
-        unsafe { self.node.assume_init_mut() }
-    }
-
-    /// Its sockets at a moment.
-    pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, StaticMemory> {
-        // SAFETY: as in `node`.
-        let node = unsafe { self.node.assume_init_mut() };
-        let (table, now) = (&mut *self.sockets, Instant::from_micros(now_us));
-        Sockets { node, table, now }
-    }
-}
-
 /// See the header.
 ///
 /// # Safety
@@ -75,7 +21,7 @@ pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize
     // SAFETY: the caller's.
     let plan = unsafe { value(config) }.and_then(|config| {
         config.check()?;
-        Plan::of(&config, Layout::new::<RpNode>())
+        RpNode::plan(&config.room())
     });
     // SAFETY: the caller's.
     code(
@@ -109,41 +55,24 @@ unsafe fn init(
     made: *mut *mut RpNode,
 ) -> Result<(), Errno> {
     // SAFETY: the caller's.
-    let (config, made) = unsafe { (value(config)?, reference(made)?) };
+    let config = unsafe { value(config)? };
     config.check()?;
-    let plan = Plan::of(&config, Layout::new::<RpNode>())?;
-    if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) {
-        return Err(Errno::EFAULT);
-    }
-    if len < plan.len() {
-        return Err(Errno::ENOMEM);
-    }
-    // SAFETY: the memory is long enough and aligned, and the caller's to give.
-    let (tables, sockets) = unsafe { plan.carve(memory, &config) };
-    let mut node = Node::new(config.node_config(), tables, Rng::new(config.seed()));
-    let add = |node: &mut Node<StaticMemory>, prefix, len, via| {
-        let _ = node.add_route(Route { prefix, len, via });
+    let birth = |tables| {
+        let mut node = Node::new(config.node_config(), tables, Rng::new(config.seed()));
+        let mut add = |via| {
+            let (prefix, len) = (Addr::UNSPECIFIED, 0);
+            let _ = node.add_route(Route { prefix, len, via });
+        };
+        if config.role == BORDER {
+            add(Via::Host);
+        }
+        if config.parent < 0xfffe {
+            add(Via::Neighbour(Address::Short(config.parent)));
+        }
+        node
     };
-    if config.role == BORDER {
-        add(&mut node, Addr::UNSPECIFIED, 0, Via::Host);
-    }
-    if config.parent < 0xfffe {
-        let parent = Via::Neighbour(Address::Short(config.parent));
-        add(&mut node, Addr::UNSPECIFIED, 0, parent);
-    }
-    let place = memory.cast::<RpNode>();
-    // SAFETY: the plan begins with the place of an `RpNode`.
-    unsafe {
-        place.write(RpNode {
-            alive: ALIVE,
-            work: 0,
-            here: place,
-            node: MaybeUninit::new(node),
-            sockets,
-        });
-    }
-    *made = place;
-    Ok(())
+    // SAFETY: the caller's.
+    unsafe { RpNode::make((memory, len), &config.room(), Below::Radio, made, birth) }
 }
 
 /// See the header.
@@ -154,7 +83,7 @@ unsafe fn init(
 pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
     // SAFETY: the caller's.
     code(unsafe { RpNode::find(node) }.map(|node| {
-        node.alive = 0;
+        node.end();
         0
     }))
 }
@@ -192,7 +121,7 @@ pub unsafe extern "C" fn rp_add_route(
     neighbour: u16,
 ) -> Code {
     // SAFETY: the caller's.
-    let (found, prefix) = unsafe { (RpNode::find(node), bytes(prefix, 16)) };
+    let (found, prefix) = unsafe { (RpNode::on_radio(node), bytes(prefix, 16)) };
     code(found.and_then(|node| {
         let mut address = [0; 16];
         address.copy_from_slice(prefix?);
@@ -246,7 +175,7 @@ const MATCH: u8 = 6;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mut RpWork) -> Code {
     // SAFETY: the caller's.
-    let (found, out) = unsafe { (RpNode::find(node), reference(work)) };
+    let (found, out) = unsafe { (RpNode::on_radio(node), reference(work)) };
     code(found.and_then(|node| {
         let out = out?;
         let Some(work) = node.node().poll_radio(Instant::from_micros(now_us)) else {
@@ -312,7 +241,7 @@ fn result(number: u8) -> Option<RadioResult> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_radio_done(node: *mut RpNode, now_us: u64, number: u8) -> Code {
     // SAFETY: the caller's.
-    code(unsafe { RpNode::find(node) }.and_then(|node| {
+    code(unsafe { RpNode::on_radio(node) }.and_then(|node| {
         let result = result(number).ok_or(Errno::EINVAL)?;
         let ends = match result {
             RadioResult::Loaded => LOAD,
@@ -343,7 +272,7 @@ pub unsafe extern "C" fn rp_input_frame(
     ack_sent_pending: u8,
 ) -> Code {
     // SAFETY: the caller's.
-    let (found, frame) = unsafe { (RpNode::find(node), bytes(frame, len)) };
+    let (found, frame) = unsafe { (RpNode::on_radio(node), bytes(frame, len)) };
     code(found.and_then(|node| {
         let info = RxInfo {
             rssi_dbm,
@@ -370,7 +299,7 @@ pub unsafe extern "C" fn rp_input_packet(
     len: usize,
 ) -> Code {
     // SAFETY: the caller's.
-    let (found, packet) = unsafe { (RpNode::find(node), bytes(packet, len)) };
+    let (found, packet) = unsafe { (RpNode::on_radio(node), bytes(packet, len)) };
     code(found.and_then(|node| {
         let packet = packet?;
         if !node.node().has_room() {
@@ -398,7 +327,7 @@ pub unsafe extern "C" fn rp_poll_packet(
     len: usize,
 ) -> Code {
     // SAFETY: the caller's.
-    let (found, out) = unsafe { (RpNode::find(node), bytes_mut(out, len)) };
+    let (found, out) = unsafe { (RpNode::on_radio(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;
         // One that does not fit would be lost.

@@ -13,14 +13,29 @@ use redpoll_stack::{
     ConnectionSlot, HalfOpen, ListenerSlot, Neighbour, NodeMemory, RouteSlot, UdpSlot,
 };
 
-use crate::config::RpConfig;
-
 type Connection = ConnectionSlot<&'static mut [u8]>;
 type Udp = UdpSlot<&'static mut [u8]>;
 
 /// Memory is given in multiples of this, and begins at one: what C's `max_align_t` has
 /// at least, and no part of a node needs more.
 pub(crate) const ALIGN: usize = 8;
+
+/// How much of everything a node has; buffers are in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room {
+    pub(crate) connections: u8,
+    pub(crate) listeners: u8,
+    pub(crate) half_open: u8,
+    pub(crate) udp_sockets: u8,
+    pub(crate) sockets: u8,
+    pub(crate) packets: u8,
+    pub(crate) children: u8,
+    pub(crate) routes: u16,
+    pub(crate) send_buffer: u16,
+    pub(crate) receive_buffer: u16,
+    pub(crate) udp_buffer: u16,
+    pub(crate) packet_bytes: u16,
+}
 
 /// A part: where it begins, and how many of what there are.
 #[derive(Clone, Copy)]
@@ -60,26 +75,29 @@ impl Line {
 }
 
 impl Plan {
-    /// Behind the node itself, which has this layout.
-    pub(crate) fn of(config: &RpConfig, node: Layout) -> Result<Plan, Errno> {
+    /// Of so much, behind the node itself, which has this layout.
+    ///
+    /// # Errors
+    /// `EINVAL` if no memory is as long.
+    pub(crate) fn of(room: &Room, node: Layout) -> Result<Plan, Errno> {
         let mut line = Line(node);
-        let connections = usize::from(config.connections);
-        let udp = usize::from(config.udp_sockets);
-        let packets = usize::from(config.packets);
+        let connections = usize::from(room.connections);
+        let udp = usize::from(room.udp_sockets);
+        let packets = usize::from(room.packets);
         let bytes = |count: usize, each: u16| count.saturating_mul(each.into());
         let mut plan = Plan {
             connections: line.put::<Connection>(connections)?,
-            listeners: line.put::<ListenerSlot>(config.listeners.into())?,
-            half_open: line.put::<HalfOpen>(config.half_open.into())?,
+            listeners: line.put::<ListenerSlot>(room.listeners.into())?,
+            half_open: line.put::<HalfOpen>(room.half_open.into())?,
             udp: line.put::<Udp>(udp)?,
-            routes: line.put::<Option<RouteSlot>>(config.routes.into())?,
-            neighbours: line.put::<Option<Neighbour>>(config.children.into())?,
+            routes: line.put::<Option<RouteSlot>>(room.routes.into())?,
+            neighbours: line.put::<Option<Neighbour>>(room.children.into())?,
             slots: line.put::<Slot>(packets)?,
-            sockets: line.put::<Socket>(config.sockets.into())?,
-            sending: line.put::<u8>(bytes(connections, config.send_buffer))?,
-            receiving: line.put::<u8>(bytes(connections, config.receive_buffer))?,
-            datagrams: line.put::<u8>(bytes(udp, config.udp_buffer))?,
-            packets: line.put::<u8>(bytes(packets, config.packet_bytes))?,
+            sockets: line.put::<Socket>(room.sockets.into())?,
+            sending: line.put::<u8>(bytes(connections, room.send_buffer))?,
+            receiving: line.put::<u8>(bytes(connections, room.receive_buffer))?,
+            datagrams: line.put::<u8>(bytes(udp, room.udp_buffer))?,
+            packets: line.put::<u8>(bytes(packets, room.packet_bytes))?,
             len: 0,
         };
         if line.0.align() > ALIGN {
@@ -102,7 +120,7 @@ impl Plan {
     pub(crate) unsafe fn carve(
         &self,
         memory: *mut u8,
-        config: &RpConfig,
+        room: &Room,
     ) -> (NodeMemory<StaticMemory>, &'static mut [Socket]) {
         let place = |part: Part| Place { memory, part };
         // SAFETY (of all calls): each part lies within the memory, is aligned, and no two
@@ -111,11 +129,11 @@ impl Plan {
             let mut sending = place(self.sending).bytes();
             let mut receiving = place(self.receiving).bytes();
             let mut datagrams = place(self.datagrams).bytes();
-            let (tx, rx) = (config.send_buffer.into(), config.receive_buffer.into());
+            let (tx, rx) = (room.send_buffer.into(), room.receive_buffer.into());
             let connections = place(self.connections)
                 .table(|| ConnectionSlot::new(cut(&mut sending, tx), cut(&mut receiving, rx)));
-            let udp = place(self.udp)
-                .table(|| UdpSlot::new(cut(&mut datagrams, config.udp_buffer.into())));
+            let udp =
+                place(self.udp).table(|| UdpSlot::new(cut(&mut datagrams, room.udp_buffer.into())));
             let memory = NodeMemory {
                 connections,
                 listeners: place(self.listeners).table(ListenerSlot::default),

@@ -6,7 +6,7 @@ use redpoll_socket::posix::{Fd, Opt, Poll, Protocol, Shutdown, Sockets};
 use redpoll_stack::transport::Endpoint;
 
 use crate::error::{Code, bytes, bytes_mut, code, place, put, reference, value};
-use crate::node::RpNode;
+use crate::handle::RpNode;
 
 /// `struct rp_endpoint`
 #[repr(C)]

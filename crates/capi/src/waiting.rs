@@ -8,7 +8,7 @@ use redpoll_socket::posix::blocking::{self, Waiter};
 use redpoll_socket::posix::{Answer, Poll, Sockets, Wait};
 
 use crate::error::{Code, bytes, bytes_mut, code, place, put, value};
-use crate::node::RpNode;
+use crate::handle::RpNode;
 use crate::socket::{RpEndpoint, descriptor, polled};
 
 /// Has something of the caller's done.

@@ -9,6 +9,7 @@ use std::process::{Command, Output};
 
 const LIBRARIES: [&str; 3] = ["-lm", "-lpthread", "-ldl"];
 const SANITIZE: &str = "-fsanitize=address,undefined";
+pub(crate) const VALGRIND: [&str; 3] = ["valgrind", "--quiet", "--error-exitcode=9"];
 
 pub(crate) fn here(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
@@ -25,6 +26,24 @@ pub(crate) fn skipped(what: &str) {
 
 pub(crate) fn runs(mut command: Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
+}
+
+/// The options that the compiler has for its sanitizers, if it has them.
+pub(crate) fn sanitized() -> &'static [&'static str] {
+    let mut sanitizers = compiler();
+    sanitizers.args([SANITIZE, "-xc", "-", "-o", "/dev/null"]);
+    sanitizers.stdin(std::process::Stdio::null());
+    // An empty program has no `main`: that it does not link must be all that is wrong.
+    let can_sanitize = sanitizers
+        .output()
+        .is_ok_and(|output| !text(&output).contains("asan") && !text(&output).contains("unrecog"));
+    if can_sanitize { &[SANITIZE] } else { &[] }
+}
+
+pub(crate) fn has_valgrind() -> bool {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.arg("--version");
+    runs(valgrind)
 }
 
 /// The static library, built as the README says.
@@ -95,14 +114,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         return;
     }
     let library = library();
-    let mut sanitizers = compiler();
-    sanitizers.args([SANITIZE, "-xc", "-", "-o", "/dev/null"]);
-    sanitizers.stdin(std::process::Stdio::null());
-    // An empty program has no `main`: that it does not link must be all that is wrong.
-    let can_sanitize = sanitizers
-        .output()
-        .is_ok_and(|output| !text(&output).contains("asan") && !text(&output).contains("unrecog"));
-    let options: &[&str] = if can_sanitize { &[SANITIZE] } else { &[] };
+    let options = sanitized();
     let loops = program(&library, "examples/bare_loop.c", options, &[]);
     assert!(
         loops.contains("20000 bytes") && loops.contains("all right"),
@@ -110,23 +122,23 @@ fn programs_in_c_run_and_misuse_is_answered() {
     );
     let waits = program(&library, "examples/waiting.c", options, &[]);
     assert!(waits.contains("50 echoes"), "{waits}");
+    let packets = program(&library, "examples/ip_loop.c", options, &[]);
+    assert!(packets.contains("all right"), "{packets}");
     program(&library, "tests/misuse.c", options, &[]);
     let adapts = program(&library, "tests/adapters.c", options, &[]);
     assert!(adapts.contains("all right"), "{adapts}");
-    let mut valgrind = Command::new("valgrind");
-    valgrind.arg("--version");
-    if !runs(valgrind) {
+    if !has_valgrind() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
     }
-    let valgrind = ["valgrind", "--quiet", "--error-exitcode=9"];
     for source in [
         "examples/bare_loop.c",
         "examples/waiting.c",
+        "examples/ip_loop.c",
         "tests/misuse.c",
         "tests/adapters.c",
     ] {
-        program(&library, source, &[], &valgrind);
+        program(&library, source, &[], &VALGRIND);
     }
 }
 
@@ -157,7 +169,7 @@ fn names_do_not_clash() {
         assert!(name.starts_with("rp_") || mangled, "{name}");
         count += usize::from(name.starts_with("rp_"));
     }
-    assert!(count >= 36, "{count}");
+    assert!(count >= 41, "{count}");
 }
 
 /// Every error of the header is the socket layer's, and the other way round but for those
@@ -198,6 +210,7 @@ fn in_c(rust: &str) -> String {
         ("Code", "int"),
         ("RpNode", "rp_node"),
         ("RpConfig", "struct rp_config"),
+        ("RpIpConfig", "struct rp_ip_config"),
         ("RpWork", "struct rp_work"),
         ("RpEndpoint", "struct rp_endpoint"),
         ("Poll", "struct rp_pollfd"),
@@ -209,7 +222,7 @@ fn in_c(rust: &str) -> String {
 /// The functions of the library: name, result, and types of the arguments, as C has them.
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
-    for file in ["abi", "config", "node", "socket", "waiting"] {
+    for file in ["abi", "config", "ip", "node", "socket", "waiting"] {
         let source = std::fs::read_to_string(here(&format!("src/{file}.rs"))).unwrap();
         for text in source.split("extern \"C\" fn ").skip(1) {
             let Some((head, _)) = text.split_once(" {\n") else {
@@ -255,6 +268,6 @@ fn of_header() -> BTreeMap<String, Vec<String>> {
 #[test]
 fn header_and_library_have_the_same_functions() {
     let (library, header) = (of_library(), of_header());
-    assert!(library.len() >= 36, "{}", library.len());
+    assert!(library.len() >= 41, "{}", library.len());
     assert_eq!(library, header);
 }

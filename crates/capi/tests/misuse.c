@@ -60,7 +60,7 @@ static void configurations(void)
     REFUSES(config.sleepy = 1);
     REFUSES(config.children = 1; config.eui64[7] = 1);
     REFUSES(config.children = 1; config.role = RP_ROUTER);
-    EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0));
+    EXPECT(RP_EINVAL, rp_abi_check(0, 0, 0, 0, 0, 0));
     EXPECT(0, RP_ABI_CHECK());
 }
 
@@ -102,6 +102,8 @@ static void all(int code, rp_node *node)
     EXPECT(code, rp_input_frame(node, 0, bytes, 9, 0, 0, 0));
     EXPECT(code, rp_input_packet(node, 0, bytes, 9));
     EXPECT(code, rp_poll_packet(node, 0, bytes, 9));
+    EXPECT(code, rp_ip_input(node, 0, bytes, 9));
+    EXPECT(code, rp_ip_output(node, 0, bytes, 9));
     EXPECT(code, rp_poll_at(node, &at));
     EXPECT(code, rp_on_timeout(node, 0));
     EXPECT(code, rp_poll_event(node));
@@ -279,10 +281,283 @@ static void sockets(rp_node *node)
     EXPECT(RP_EINVAL, rp_radio_done(node, 100000, RP_RESULT_LOADED));
 }
 
+/* --- a node over IPv6 --- */
+
+static const uint8_t own[16] = {0xfd, 0x72, [15] = 2};
+static const uint8_t other[16] = {0xfd, 0x72, [15] = 1};
+
+static struct rp_ip_config good_ip(void)
+{
+    struct rp_ip_config config;
+    EXPECT(0, rp_ip_config_init(&config));
+    memcpy(config.address, own, sizeof own);
+    config.entropy[3] = 7;
+    return config;
+}
+
+static void ip_configurations(void)
+{
+    struct rp_ip_config config = good_ip();
+    size_t len = 0;
+    EXPECT(RP_EFAULT, rp_ip_config_init(NULL));
+    EXPECT(RP_EFAULT, rp_ip_config_init((struct rp_ip_config *)((char *)&config + 1)));
+    config = good_ip();
+    EXPECT(0, rp_sizeof_ip(&config, &len));
+    EXPECT(RP_EFAULT, rp_sizeof_ip(NULL, &len));
+    EXPECT(RP_EFAULT, rp_sizeof_ip(&config, NULL));
+    EXPECT(RP_EFAULT, rp_sizeof_ip((struct rp_ip_config *)((char *)&config + 1), &len));
+#define IP_REFUSES(change)                                                                 \
+    do {                                                                                   \
+        config = good_ip();                                                                \
+        change;                                                                            \
+        EXPECT(RP_EINVAL, rp_sizeof_ip(&config, &len));                                    \
+    } while (0)
+    IP_REFUSES(memset(config.entropy, 0, sizeof config.entropy));
+    IP_REFUSES(memset(config.address, 0, sizeof config.address));
+    IP_REFUSES(config.address[0] = 0xff);
+    IP_REFUSES(config.address[0] = 0xfe; config.address[1] = 0x80);
+    IP_REFUSES(config.mss = 63);
+    IP_REFUSES(config.mss = 1221);
+    IP_REFUSES(config.packet_bytes = 1279);
+    IP_REFUSES(config.mss = 65535; config.packet_bytes = 65534);
+    IP_REFUSES(config.send_buffer = 63);
+    IP_REFUSES(config.receive_buffer = 0);
+    IP_REFUSES(config.udp_buffer = 0);
+    IP_REFUSES(config.packets = 0);
+    IP_REFUSES(config.hop_limit = 0);
+    IP_REFUSES(config.reserved = 1);
+}
+
+static rp_node *made_ip(void **memory)
+{
+    struct rp_ip_config config = good_ip(), bad = good_ip();
+    rp_node *node = NULL;
+    size_t len = 0;
+    EXPECT(0, rp_sizeof_ip(&config, &len));
+    uint8_t *bytes = malloc(len + 8);
+    bad.mss = 0;
+    EXPECT(RP_ENOMEM, rp_ip_init(bytes, len - 1, &config, &node));
+    EXPECT(RP_ENOMEM, rp_ip_init(bytes, 0, &config, &node));
+    EXPECT(RP_EFAULT, rp_ip_init(bytes + 1, len, &config, &node));
+    EXPECT(RP_EFAULT, rp_ip_init(NULL, len, &config, &node));
+    EXPECT(RP_EFAULT, rp_ip_init(bytes, len, NULL, &node));
+    EXPECT(RP_EFAULT, rp_ip_init(bytes, len, &config, NULL));
+    EXPECT(RP_EINVAL, rp_ip_init(bytes, len, &bad, &node));
+    EXPECT(1, node == NULL);
+    EXPECT(0, rp_ip_init(bytes, len, &config, &node));
+    *memory = bytes;
+    return node;
+}
+
+static uint16_t checksum(const uint8_t *packet, size_t len)
+{
+    /* RFC 8200, 8.1: addresses, length and next header, then the segment. */
+    uint32_t sum = (uint32_t)(len - 40) + packet[6];
+    for (size_t at = 8; at < len; at++) {
+        sum += (uint32_t)packet[at] << (at % 2 ? 0 : 8);
+    }
+    while (sum >> 16) {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    return (uint16_t)~sum;
+}
+
+/* A SYN to port 80 of the node, of so many bytes in all. */
+static size_t syn(uint8_t *packet, size_t len)
+{
+    memset(packet, 0, len);
+    packet[0] = 0x60;
+    packet[4] = (uint8_t)((len - 40) >> 8);
+    packet[5] = (uint8_t)(len - 40);
+    packet[6] = 6;
+    packet[7] = 64;
+    memcpy(packet + 8, other, 16);
+    memcpy(packet + 24, own, 16);
+    packet[41] = 99; /* ports */
+    packet[43] = 80;
+    packet[52] = 5 << 4;
+    packet[53] = 2; /* SYN */
+    packet[54] = 4; /* window */
+    uint16_t sum = checksum(packet, len);
+    packet[56] = (uint8_t)(sum >> 8);
+    packet[57] = (uint8_t)sum;
+    return len;
+}
+
+/* How many packets a node has. */
+static int taken(rp_node *node, uint64_t now)
+{
+    static uint8_t out[1280];
+    int count = 0, len;
+    while ((len = rp_ip_output(node, now, out, sizeof out)) > 0 && count < 100) {
+        /* Each is one of IPv6, as long as it says, of the node's own. */
+        EXPECT(6, out[0] >> 4);
+        EXPECT(len, 40 + out[4] * 256 + out[5]);
+        EXPECT(0, memcmp(out + 8, own, 16));
+        EXPECT(0, out[6] == 6 || out[6] == 58 ? checksum(out, (size_t)len) : 0);
+        count++;
+    }
+    EXPECT(0, len);
+    return count;
+}
+
+/* What has a radio is not asked of such a node. */
+static void no_radio(rp_node *node)
+{
+    uint8_t bytes[1280] = {0};
+    struct rp_work work;
+    EXPECT(RP_EOPNOTSUPP, rp_add_route(node, bytes, 0, RP_VIA_HOST, RP_NO_SHORT));
+    EXPECT(RP_EOPNOTSUPP, rp_poll_radio(node, 0, &work));
+    EXPECT(RP_EOPNOTSUPP, rp_radio_done(node, 0, RP_RESULT_LOADED));
+    EXPECT(RP_EOPNOTSUPP, rp_input_frame(node, 0, bytes, 9, 0, 0, 0));
+    EXPECT(RP_EOPNOTSUPP, rp_input_packet(node, 0, bytes, sizeof bytes));
+    EXPECT(RP_EOPNOTSUPP, rp_poll_packet(node, 0, bytes, sizeof bytes));
+}
+
+static void ip_packets(rp_node *node)
+{
+    static uint8_t packet[2000], cut[2000], out[1280];
+    size_t len = syn(packet, 60);
+    int fd = rp_socket(node, 0, RP_SOCK_STREAM);
+    EXPECT(0, fd);
+    EXPECT(RP_EFAULT, rp_ip_input(node, 0, NULL, 60));
+    EXPECT(RP_EINVAL, rp_ip_input(node, 0, packet, (size_t)-1));
+    EXPECT(RP_EINVAL, rp_ip_input(node, 0, NULL, 0));
+    EXPECT(RP_EFAULT, rp_ip_output(node, 0, NULL, sizeof out));
+    EXPECT(RP_EINVAL, rp_ip_output(node, 0, NULL, 0));
+    EXPECT(RP_EINVAL, rp_ip_output(node, 0, out, sizeof out - 1));
+    EXPECT(0, rp_ip_output(node, 0, out, sizeof out));
+    /* Every shorter one is no packet. A copy of its own length: what is read behind it would be
+     * seen. */
+    for (size_t less = 0; less < len; less++) {
+        uint8_t *part = malloc(less);
+        memcpy(part, packet, less);
+        EXPECT(RP_EINVAL, rp_ip_input(node, 0, part, less));
+        free(part);
+    }
+    EXPECT(0, taken(node, 0));
+    memcpy(cut, packet, len);
+    cut[0] = 0x45; /* IPv4 */
+    EXPECT(RP_EINVAL, rp_ip_input(node, 0, cut, len));
+    memcpy(cut, packet, len);
+    cut[39] = 3;
+    EXPECT(RP_EADDRNOTAVAIL, rp_ip_input(node, 0, cut, len));
+    memcpy(cut + 24, "\xff\x02\0\0\0\0\0\0\0\0\0\0\0\0\0\x01", 16);
+    EXPECT(RP_EADDRNOTAVAIL, rp_ip_input(node, 0, cut, len));
+    EXPECT(RP_EMSGSIZE, rp_ip_input(node, 0, cut, syn(cut, 1281)));
+    /* A bad checksum is TCP's matter; that nobody listens, is said by a reset. */
+    memcpy(cut, packet, len);
+    cut[56] ^= 1;
+    EXPECT(0, rp_ip_input(node, 0, cut, len));
+    EXPECT(0, taken(node, 0));
+    EXPECT(0, rp_ip_input(node, 0, packet, len));
+    EXPECT(1, taken(node, 0));
+    /* What waits takes the room of what comes, until it is fetched. */
+    EXPECT(0, rp_ip_input(node, 2000000, packet, len));
+    EXPECT(RP_EAGAIN, rp_ip_input(node, 2000000, packet, len));
+    EXPECT(RP_EINVAL, rp_ip_output(node, 2000000, out, 60));
+    EXPECT(RP_EAGAIN, rp_ip_input(node, 2000000, packet, len));
+    EXPECT(1, taken(node, 2000000));
+    /* UDP is not its: there is no room for a socket. */
+    int datagrams = rp_socket(node, 0, RP_SOCK_DGRAM);
+    EXPECT(RP_EMFILE, rp_bind(node, 0, datagrams, 5));
+    EXPECT(0, rp_close(node, 0, datagrams));
+    EXPECT(0, rp_bind(node, 0, fd, 80));
+    EXPECT(0, rp_listen(node, 0, fd, 1));
+    EXPECT(0, rp_ip_input(node, 4000000, packet, len));
+    EXPECT(1, taken(node, 4000000)); /* its SYN and ACK */
+    EXPECT(RP_EAGAIN, rp_accept(node, 4000000, fd, NULL));
+}
+
+static uint32_t dice = 7;
+
+static unsigned draw(unsigned below)
+{
+    dice = dice * 1664525u + 1013904223u;
+    return (dice >> 8) % below;
+}
+
+/* Garbage, and packets that were good but for some bytes: nothing breaks. */
+static void ip_garbage(rp_node *node)
+{
+    static uint8_t packet[1280];
+    uint64_t now = 5000000, at;
+    for (int round = 0; round < 20000; round++) {
+        size_t len = 0;
+        len = 40 + draw(200);
+        if (round % 2) {
+            len = syn(packet, len < 60 ? 60 : len);
+        } else {
+            for (size_t i = 0; i < len; i++) {
+                packet[i] = (uint8_t)draw(256);
+            }
+            packet[0] = 0x60;
+            packet[4] = 0;
+            packet[5] = (uint8_t)(len - 40);
+            static const uint8_t uppers[] = {0, 6, 17, 41, 43, 44, 58, 59, 60, 135};
+            packet[6] = uppers[draw(10)];
+            memcpy(packet + 24, own, 16);
+        }
+        for (unsigned changes = draw(4); changes > 0; changes--) {
+            unsigned place = draw((unsigned)len);
+            packet[place] = (uint8_t)draw(256);
+        }
+        uint16_t sum = 0;
+        if (packet[6] == 6 && len >= 60 && draw(2)) {
+            packet[56] = packet[57] = 0;
+            sum = checksum(packet, len);
+            packet[56] = (uint8_t)(sum >> 8);
+            packet[57] = (uint8_t)sum;
+        }
+        int code = rp_ip_input(node, now, packet, len - draw(2));
+        EXPECT(1, code == 0 || code == RP_EINVAL || code == RP_EADDRNOTAVAIL ||
+                      code == RP_EMSGSIZE || code == RP_EAGAIN);
+        static uint8_t out[1280];
+        while (rp_ip_output(node, now, out, sizeof out) > 0) {
+        }
+        while (rp_poll_event(node) > 0) {
+        }
+        now += 1000;
+        if (rp_poll_at(node, &at) == 1 && at <= now) {
+            EXPECT(0, rp_on_timeout(node, now));
+        }
+        int fd = rp_accept(node, now, 0, NULL);
+        if (fd >= 0) {
+            EXPECT(0, rp_close(node, now, fd));
+        }
+    }
+    /* It serves as before. */
+    now += 600000000;
+    EXPECT(0, rp_on_timeout(node, now));
+    taken(node, now);
+    EXPECT(0, rp_ip_input(node, now, packet, syn(packet, 60)));
+    EXPECT(1, taken(node, now));
+}
+
+static void over_ip(void)
+{
+    void *memory = NULL, *radio = NULL;
+    uint8_t bytes[1280] = {0};
+    ip_configurations();
+    rp_node *node = made_ip(&memory);
+    no_radio(node);
+    ip_packets(node);
+    ip_garbage(node);
+    EXPECT(0, rp_node_end(node));
+    all(RP_EINVAL, node);
+    free(memory);
+    node = made(&radio);
+    EXPECT(RP_EOPNOTSUPP, rp_ip_input(node, 0, bytes, sizeof bytes));
+    EXPECT(RP_EOPNOTSUPP, rp_ip_output(node, 0, bytes, sizeof bytes));
+    EXPECT(0, rp_node_end(node));
+    free(radio);
+}
+
 int main(void)
 {
     static uint64_t zeroes[512];
     void *memory = NULL;
+    over_ip();
     configurations();
     all(RP_EFAULT, NULL);
     all(RP_EFAULT, (rp_node *)((char *)zeroes + 1));

@@ -79,4 +79,6 @@ fn the_examples_run_on_a_cortex_m3() {
     );
     let waits = run(&library, "waiting");
     assert!(waits.contains("50 echoes"), "{waits}");
+    let packets = run(&library, "ip_loop");
+    assert!(packets.contains("all right"), "{packets}");
 }

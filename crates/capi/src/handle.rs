@@ -1,0 +1,156 @@
+//! What C has of a node: a pointer that is known again, and the memory behind it.
+
+use core::alloc::Layout;
+use core::mem::MaybeUninit;
+
+use redpoll_base::{Instant, StaticMemory};
+use redpoll_socket::Errno;
+use redpoll_socket::posix::{Socket, Sockets};
+use redpoll_stack::{Node, NodeMemory};
+
+use crate::error::reference;
+use crate::plan::{ALIGN, Plan, Room};
+
+/// The beginning of every node that lives: a pointer to something else is found out.
+const ALIVE: u32 = 0x7270_6f4b;
+
+/// What is below a node, which decides the calls that it has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Below {
+    /// A radio: frames, and packets of its host side.
+    Radio,
+    /// IPv6 of the caller's, and nothing else.
+    Ip,
+}
+
+/// `struct rp_node`, of which C only has pointers.
+#[repr(C, align(8))]
+pub struct RpNode {
+    alive: u32,
+    /// The kind of the radio's work that has not ended, 0 for none.
+    pub(crate) work: u8,
+    below: Below,
+    /// The longest packet that its slots take, in bytes.
+    pub(crate) packet_bytes: u16,
+    /// Where it was made: its tables are behind it, and it must not be moved.
+    here: *const RpNode,
+    node: MaybeUninit<Node<StaticMemory>>,
+    sockets: &'static mut [Socket],
+}
+
+impl RpNode {
+    /// Where everything of a node is that has so much.
+    ///
+    /// # Errors
+    /// `EINVAL` if no memory is as long.
+    pub(crate) fn plan(room: &Room) -> Result<Plan, Errno> {
+        Plan::of(room, Layout::new::<RpNode>())
+    }
+
+    /// Makes a node at the beginning of the memory, `birth` of the tables behind it, and
+    /// writes the pointer to it to `made`.
+    ///
+    /// # Errors
+    /// `EFAULT`, `EINVAL` and, if the memory is too little, `ENOMEM`; nothing is written then.
+    ///
+    /// # Safety
+    /// The memory is null or has so many bytes, which are nobody else's for as long as the
+    /// node is used; `made` as [`reference`].
+    pub(crate) unsafe fn make(
+        (memory, len): (*mut u8, usize),
+        room: &Room,
+        below: Below,
+        made: *mut *mut RpNode,
+        birth: impl FnOnce(NodeMemory<StaticMemory>) -> Node<StaticMemory>,
+    ) -> Result<(), Errno> {
+        // SAFETY: the caller's.
+        let made = unsafe { reference(made)? };
+        let plan = RpNode::plan(room)?;
+        if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) {
+            return Err(Errno::EFAULT);
+        }
+        if len < plan.len() {
+            return Err(Errno::ENOMEM);
+        }
+        // SAFETY: the memory is long enough and aligned, and the caller's to give.
+        let (tables, sockets) = unsafe { plan.carve(memory, room) };
+        let place = memory.cast::<RpNode>();
+        // SAFETY: the plan begins with the place of an `RpNode`.
+        unsafe {
+            place.write(RpNode {
+                alive: ALIVE,
+                work: 0,
+                below,
+                packet_bytes: room.packet_bytes,
+                here: place,
+                node: MaybeUninit::new(birth(tables)),
+                sockets,
+            });
+        }
+        *made = place;
+        Ok(())
+    }
+
+    /// A node that lives.
+    ///
+    /// # Safety
+    /// As [`reference`].
+    pub(crate) unsafe fn find<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
+        if pointer.is_null() || !pointer.is_aligned() {
+            return Err(Errno::EFAULT);
+        }
+        // SAFETY: the caller's. Only these two are looked at before it is known to be a node.
+        let (alive, here) = unsafe {
+            let here = &raw const (*pointer).here;
+            ((&raw const (*pointer).alive).read(), here.read())
+        };
+        if alive != ALIVE || !core::ptr::eq(here, pointer) {
+            return Err(Errno::EINVAL);
+        }
+        // SAFETY: the caller's.
+        unsafe { reference(pointer) }
+    }
+
+    /// A node that lives, and has a radio; `EOPNOTSUPP` if it has none.
+    ///
+    /// # Safety
+    /// As [`reference`].
+    pub(crate) unsafe fn on_radio<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
+        // SAFETY: the caller's.
+        unsafe { RpNode::find(pointer) }?.if_over(Below::Radio)
+    }
+
+    /// A node that lives, and has IPv6 of the caller's below; `EOPNOTSUPP` if it has a radio.
+    ///
+    /// # Safety
+    /// As [`reference`].
+    pub(crate) unsafe fn over_ip<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
+        // SAFETY: the caller's.
+        unsafe { RpNode::find(pointer) }?.if_over(Below::Ip)
+    }
+
+    fn if_over(&mut self, below: Below) -> Result<&mut RpNode, Errno> {
+        match self.below == below {
+            true => Ok(self),
+            false => Err(Errno::EOPNOTSUPP),
+        }
+    }
+
+    /// It ends: no call knows it any more.
+    pub(crate) fn end(&mut self) {
+        self.alive = 0;
+    }
+
+    pub(crate) fn node(&mut self) -> &mut Node<StaticMemory> {
+        // SAFETY: `find` gives only nodes that `make` has made.
+        unsafe { self.node.assume_init_mut() }
+    }
+
+    /// Its sockets at a moment.
+    pub(crate) fn sockets(&mut self, now_us: u64) -> Sockets<'_, StaticMemory> {
+        // SAFETY: as in `node`.
+        let node = unsafe { self.node.assume_init_mut() };
+        let (table, now) = (&mut *self.sockets, Instant::from_micros(now_us));
+        Sockets { node, table, now }
+    }
+}

@@ -1,0 +1,239 @@
+//! A node over IPv6 of the caller's: packets in and out, TCP between them and the sockets.
+
+use redpoll_base::{Addr, Instant, Rng};
+use redpoll_socket::Errno;
+use redpoll_stack::transport as tcp;
+use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
+use redpoll_stack::{DropReason, Node, NodeConfig, Route, Via};
+
+use crate::config::{secret, seed};
+use crate::error::{Code, bytes, bytes_mut, code, reference, value};
+use crate::handle::{Below, RpNode};
+use crate::plan::Room;
+
+/// The least MTU of IPv6 (RFC 8200 §5), in bytes: as long are the packets that leave at least.
+const MTU: u16 = 1_280;
+/// The headers of IPv6 and TCP in a segment without options, in bytes.
+const HEADERS: u16 = 60;
+/// The shortest buffer, in bytes, as of a node on a radio.
+const BUFFER_MIN: u16 = 64;
+
+/// `struct rp_ip_config`; the header says what each member is.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct RpIpConfig {
+    pub address: [u8; 16],
+    pub entropy: [u8; 32],
+    pub mss: u16,
+    pub send_buffer: u16,
+    pub receive_buffer: u16,
+    pub udp_buffer: u16,
+    pub packet_bytes: u16,
+    pub connections: u8,
+    pub listeners: u8,
+    pub half_open: u8,
+    pub udp_sockets: u8,
+    pub sockets: u8,
+    pub packets: u8,
+    pub hop_limit: u8,
+    pub reserved: u8,
+}
+
+impl RpIpConfig {
+    /// What such a node begins with; address and entropy are 0.
+    const DEFAULT: RpIpConfig = RpIpConfig {
+        address: [0; 16],
+        entropy: [0; 32],
+        mss: MTU - HEADERS,
+        send_buffer: 4 * (MTU - HEADERS),
+        receive_buffer: 4 * (MTU - HEADERS),
+        udp_buffer: 512,
+        packet_bytes: MTU,
+        connections: 1,
+        listeners: 1,
+        half_open: 2,
+        udp_sockets: 0,
+        sockets: 4,
+        packets: 2,
+        hop_limit: 64,
+        reserved: 0,
+    };
+
+    /// Refuses what no node can be.
+    fn check(&self) -> Result<(), Errno> {
+        let own = Addr(self.address);
+        let no_address = own.is_unspecified() || own.is_multicast() || addr::is_link_local(&own);
+        let buffers = [self.send_buffer, self.receive_buffer, self.udp_buffer];
+        let refused = no_address
+            || self.entropy == [0; 32]
+            || buffers.iter().any(|len| *len < BUFFER_MIN)
+            || self.mss < 64
+            // Peers send segments as long as this.
+            || self.packet_bytes < self.mss.saturating_add(HEADERS)
+            || self.packets == 0
+            || self.hop_limit == 0
+            || self.reserved != 0;
+        if refused { Err(Errno::EINVAL) } else { Ok(()) }
+    }
+
+    fn room(&self) -> Room {
+        Room {
+            connections: self.connections,
+            listeners: self.listeners,
+            half_open: self.half_open,
+            udp_sockets: self.udp_sockets,
+            sockets: self.sockets,
+            packets: self.packets,
+            children: 0,
+            // Everything goes back to whom it came from.
+            routes: 1,
+            send_buffer: self.send_buffer,
+            receive_buffer: self.receive_buffer,
+            udp_buffer: self.udp_buffer,
+            packet_bytes: self.packet_bytes,
+        }
+    }
+
+    fn node_config(&self) -> NodeConfig {
+        NodeConfig {
+            hop_limit: self.hop_limit,
+            tcp: tcp::Config {
+                mss: self.mss,
+                ..tcp::Config::default()
+            },
+            ..NodeConfig::over_ip(Addr(self.address), secret(&self.entropy))
+        }
+    }
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_ip_config`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_ip_config_init(config: *mut RpIpConfig) -> Code {
+    // SAFETY: the caller's.
+    let config = unsafe { reference(config) };
+    code(config.map(|config| {
+        *config = RpIpConfig::DEFAULT;
+        0
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_ip_config`, and `len` to a `size_t`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize) -> Code {
+    // SAFETY: the caller's.
+    let (config, len) = unsafe { (value(config), reference(len)) };
+    code(config.and_then(|config| {
+        config.check()?;
+        *len? = RpNode::plan(&config.room())?.len();
+        Ok(0)
+    }))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `config` is null or points to a `struct rp_ip_config`, `made` to a pointer; `memory` has
+/// `len` bytes that are nobody else's while the node is used.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_ip_init(
+    memory: *mut u8,
+    len: usize,
+    config: *const RpIpConfig,
+    made: *mut *mut RpNode,
+) -> Code {
+    // SAFETY: the caller's.
+    let config = unsafe { value(config) };
+    let answer = config.and_then(|config| {
+        config.check()?;
+        let birth = |tables| {
+            let random = Rng::new(seed(&config.entropy));
+            let mut node = Node::new(config.node_config(), tables, random);
+            // The table has room for it.
+            let _ = node.add_route(Route {
+                prefix: Addr::UNSPECIFIED,
+                len: 0,
+                via: Via::Host,
+            });
+            node
+        };
+        // SAFETY: the caller's.
+        unsafe { RpNode::make((memory, len), &config.room(), Below::Ip, made, birth) }
+    });
+    code(answer.map(|()| 0))
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `packet` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_ip_input(
+    node: *mut RpNode,
+    now_us: u64,
+    packet: *const u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, packet) = unsafe { (RpNode::over_ip(node), bytes(packet, len)) };
+    code(found.and_then(|node| {
+        input(node, Instant::from_micros(now_us), packet?)?;
+        Ok(0)
+    }))
+}
+
+/// Looks at a packet before the node does, so that its caller is told what is wrong.
+fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<(), Errno> {
+    let longest = usize::from(node.packet_bytes);
+    let node = node.node();
+    let (header, _) = Ipv6Header::parse_partial(packet).or(Err(Errno::EINVAL))?;
+    let announced = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+    if packet.len() < announced {
+        return Err(Errno::EINVAL);
+    }
+    if node.address() != header.dst {
+        return Err(Errno::EADDRNOTAVAIL);
+    }
+    if announced > longest {
+        return Err(Errno::EMSGSIZE);
+    }
+    if !node.has_room() {
+        return Err(Errno::EAGAIN);
+    }
+    node.input_packet(now, packet)
+        .map_err(|reason| match reason {
+            DropReason::NoSlot => Errno::EAGAIN,
+            DropReason::TooBig => Errno::EMSGSIZE,
+            _ => Errno::EINVAL,
+        })
+}
+
+/// See the header.
+///
+/// # Safety
+/// `node` is null or points to a node, `out` to `len` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn rp_ip_output(
+    node: *mut RpNode,
+    now_us: u64,
+    out: *mut u8,
+    len: usize,
+) -> Code {
+    // SAFETY: the caller's.
+    let (found, out) = unsafe { (RpNode::over_ip(node), bytes_mut(out, len)) };
+    code(found.and_then(|node| {
+        let out = out?;
+        // One that does not fit would be lost.
+        if out.len() < usize::from(node.packet_bytes.max(MTU)) {
+            return Err(Errno::EINVAL);
+        }
+        let packet = node.node().poll_packet(Instant::from_micros(now_us), out);
+        Ok(packet.unwrap_or(0))
+    }))
+}
