@@ -56,8 +56,9 @@ fn all_are_right(fetches: Vec<JoinHandle<Vec<u8>>>) {
 
 /// Publishes what [`peers::publish`] does, and says when.
 async fn publish(net: &LiveNet<'_>, broker: SocketAddr, done: &Cell<bool>) {
-    let readings = (0..peers::READINGS).map(peers::reading);
-    let published = mqtt::publish(net, broker, ("sample", "samples/reading"), readings).await;
+    let mut readings = (0..peers::READINGS).map(peers::reading);
+    let (topic, next) = (("sample", "samples/reading"), async || readings.next());
+    let published = mqtt::publish(net, broker, topic, &mut [0; 64], next).await;
     assert_eq!(published.unwrap(), peers::READINGS);
     done.set(true);
     std::future::pending().await

@@ -9,6 +9,8 @@ use edge_http::io::server::{Connection, Handler, Server};
 use edge_nal::{TcpBind, TcpSplit};
 use embedded_io_async::{Read, Write};
 
+use crate::decimal::Decimal;
+
 /// Requests that are answered at the same time.
 pub const AT_ONCE: usize = 2;
 /// Bytes of a request's head.
@@ -63,7 +65,7 @@ impl Handler for Site {
             (true, "/file") => (200, self.file),
             _ => (404, 0),
         };
-        let length = bytes.to_string();
+        let length = Decimal::of(i32::try_from(bytes).unwrap_or(i32::MAX));
         let fields = [("Content-Length", length.as_str())];
         connection.initiate_response(status, None, &fields).await?;
         if status != 200 {

@@ -1,11 +1,22 @@
 //! Applications that know a network only by the traits of `edge-nal` and
 //! `embedded-io-async`: a web server, a sensor that publishes by MQTT, and one that sends
 //! over TLS. The tests of `socket`, `linux` and `sim` run the same ones over a fake device,
-//! a TUN interface, a serial line and a simulated radio.
+//! a TUN interface, a serial line and a simulated radio; `examples/nrf52840` has web server
+//! and MQTT on the chip, over OpenThread.
+//!
+//! They need neither the standard library nor a heap. What plays their other ends in tests
+//! does, and is there with the feature `std`.
+#![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod decimal;
 pub mod http;
 pub mod mqtt;
+#[cfg(feature = "std")]
 pub mod peers;
+#[cfg(feature = "tls")]
 pub mod tls;

@@ -4,62 +4,73 @@ use core::net::SocketAddr;
 use core::num::NonZero;
 
 use edge_nal::TcpConnect;
+use embedded_io_async::ErrorKind;
 use rust_mqtt::Bytes;
-use rust_mqtt::buffer::AllocBuffer;
-use rust_mqtt::client::Client;
+use rust_mqtt::buffer::BumpBuffer;
 use rust_mqtt::client::event::Event;
 use rust_mqtt::client::options::{
     ConnectOptions, DisconnectOptions, PublicationOptions, TopicReference,
 };
+use rust_mqtt::client::{Client, MqttError};
 use rust_mqtt::config::KeepAlive;
-use rust_mqtt::types::{MqttString, TopicName};
+use rust_mqtt::types::{MqttString, ReasonCode, TopicName};
 
 /// Why readings have not been published.
 #[derive(Debug)]
 pub enum Failure<E> {
     /// There is no connection.
     Network(E),
-    /// The broker refused, or the connection failed; in words.
-    Broker(String),
+    /// The connection failed.
+    Lost(ErrorKind),
+    /// The broker refused, and gave this reason.
+    Refused(ReasonCode),
+    /// Name or topic are none that MQTT has.
+    Name,
+    /// The broker does not keep to the protocol, or says more than there is memory for.
+    Protocol,
 }
 
 /// Seconds within which the broker hears of the sensor.
 const KEEP_ALIVE: u16 = 60;
 
-/// Connects as `name`, publishes the readings under `topic`, each acknowledged before the
-/// next, and goes.
+/// Connects as `name`, publishes under `topic` what `next` gives, each reading acknowledged
+/// before the next one is asked for, and goes when there is no further: how many there were.
+/// `next` waits until it is time for one, less than the broker's patience of 90 s.
+///
+/// `memory` is for what the broker says in words when the connection begins or ends: 64
+/// bytes are enough for most. Acknowledgments take none.
 ///
 /// # Errors
 /// What went wrong; readings before it are published.
-pub async fn publish<N: TcpConnect>(
+pub async fn publish<N: TcpConnect, R: AsRef<[u8]>>(
     net: &N,
     broker: SocketAddr,
     (name, topic): (&str, &str),
-    readings: impl IntoIterator<Item = String>,
+    memory: &mut [u8],
+    mut next: impl AsyncFnMut() -> Option<R>,
 ) -> Result<usize, Failure<N::Error>> {
     let stream = net.connect(broker).await.map_err(Failure::Network)?;
-    let mut buffer = AllocBuffer;
+    let mut buffer = BumpBuffer::new(memory);
     let mut client = Client::<'_, '_, _, _, 1, 1, 1, 0, 0, 0, 0>::new(&mut buffer);
-    let refused = |error: &dyn core::fmt::Debug| Failure::Broker(format!("{error:?}"));
-    let string = |text| MqttString::from_str(text).map_err(|e| refused(&e));
+    let string = |text| MqttString::from_str(text).or(Err(Failure::Name));
+    let topic = TopicName::new(string(topic)?).ok_or(Failure::Name)?;
     let mut options = ConnectOptions::new().clean_start();
     options.keep_alive = NonZero::new(KEEP_ALIVE).map_or(KeepAlive::Infinite, KeepAlive::Seconds);
     client
         .connect(stream, &options, Some(string(name)?))
         .await
-        .map_err(|e| refused(&e))?;
-    let topic = TopicName::new(string(topic)?).ok_or_else(|| refused(&"a topic with wildcards"))?;
+        .map_err(failure)?;
     let options = PublicationOptions::new(TopicReference::Name(topic)).at_least_once();
     let mut published = 0;
-    for reading in readings {
+    while let Some(reading) = next().await {
         client
-            .publish(&options, Bytes::from(reading.as_bytes()))
+            .publish(&options, Bytes::from(reading.as_ref()))
             .await
-            .map_err(|e| refused(&e))?;
+            .map_err(failure)?;
         loop {
-            match client.poll().await.map_err(|e| refused(&e))? {
+            match client.poll().await.map_err(failure)? {
                 Event::PublishAcknowledged(_) => break,
-                Event::PublishRejected(no) => return Err(refused(&no)),
+                Event::PublishRejected(no) => return Err(Failure::Refused(no.reason_code)),
                 _ => {}
             }
         }
@@ -68,6 +79,14 @@ pub async fn publish<N: TcpConnect>(
     client
         .disconnect(&DisconnectOptions::new())
         .await
-        .map_err(|e| refused(&e))?;
+        .map_err(failure)?;
     Ok(published)
+}
+
+fn failure<E, const N: usize>(error: MqttError<'_, N>) -> Failure<E> {
+    match error {
+        MqttError::Network(kind) => Failure::Lost(kind),
+        MqttError::Disconnect { reason, .. } => Failure::Refused(reason),
+        _ => Failure::Protocol,
+    }
 }

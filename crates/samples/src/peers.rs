@@ -3,6 +3,9 @@
 
 use core::cell::RefCell;
 use core::net::{Ipv6Addr, SocketAddr};
+use std::string::String;
+use std::vec::Vec;
+use std::{format, vec};
 
 use edge_nal::{TcpAccept, TcpBind, TcpConnect};
 use embedded_io_async::{Read, Write};
@@ -48,7 +51,9 @@ async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (St
 /// Publishes [`READINGS`] readings.
 pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
     let topic = ("sample", "samples/reading");
-    let published = mqtt::publish(net, broker, topic, (0..READINGS).map(reading)).await;
+    let mut readings = (0..READINGS).map(reading);
+    let next = async || readings.next();
+    let published = mqtt::publish(net, broker, topic, &mut [0; 64], next).await;
     assert_eq!(published.expect("the broker takes all"), READINGS);
 }
 

@@ -1,5 +1,6 @@
 //! The applications of `samples`, which know nothing but the traits of edge-nal, over a fake
-//! IP device that loses packets and over a serial line with noise on it.
+//! IP device that loses packets, over the driver that the crate `openthread` gives, and over a
+//! serial line with noise on it.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -16,6 +17,7 @@ use std::task::{Poll, Waker};
 
 use common::{MTU, endpoint};
 use edge_nal::{Close, Readable, TcpBind, TcpShutdown, TcpSplit, UdpBind, UdpReceive, UdpSend};
+use embassy_net_driver::HardwareAddress;
 use embedded_io_async::{ErrorType, Read, Write};
 use fake::{Nodes, Task, World, devices, drive, net, run};
 use redpoll_samples::http;
@@ -50,6 +52,49 @@ fn over_a_fake_device_that_loses_packets() {
         run(&world, tasks);
         all_heard(&heard);
     }
+}
+
+/// Packets of one device for the other, and where its own come in.
+async fn carry(
+    from: &mut embassy_net_driver_channel::TxRunner<'_, MTU>,
+    to: &mut embassy_net_driver_channel::RxRunner<'_, MTU>,
+) {
+    loop {
+        let packet = from.tx_buf().await;
+        let room = to.rx_buf().await;
+        room[..packet.len()].copy_from_slice(packet);
+        to.rx_done(packet.len());
+        from.tx_done();
+    }
+}
+
+/// `openthread::enet` has this driver, made in this way; here another one of the same kind has
+/// the place of the mesh.
+#[test]
+fn over_the_driver_that_openthread_gives() {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let mut states = [const { embassy_net_driver_channel::State::<MTU, 2, 2>::new() }; 2];
+    let [a, b] = &mut states;
+    let (runner, mut a) = embassy_net_driver_channel::new(a, HardwareAddress::Ip);
+    let (_, mut a_in, mut a_out) = runner.split();
+    let (runner, mut b) = embassy_net_driver_channel::new(b, HardwareAddress::Ip);
+    let (_, mut b_in, mut b_out) = runner.split();
+    let heard = RefCell::default();
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(carry(&mut a_out, &mut b_in)),
+        Box::pin(carry(&mut b_out, &mut a_in)),
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
+        Box::pin(broker(&there, 1_883, &heard)),
+        Box::pin(async {
+            browse(&here, at(2, 80), FILE).await;
+            publish(&here, at(2, 1_883)).await;
+        }),
+    ];
+    run(&world, tasks);
+    all_heard(&heard);
 }
 
 /// One direction of a serial line.

@@ -202,7 +202,7 @@ pub fn net(number: u8, world: &World) -> Nodes<'_> {
     Net::new(node(number), Time(world), [const { Watch::FREE }; 4])
 }
 
-pub async fn drive(net: &Nodes<'_>, device: &mut Device, world: &World) {
+pub async fn drive<D: Driver>(net: &Nodes<'_>, device: &mut D, world: &World) {
     let mut packet = [0; MTU];
     let ended = net
         .run_over(device, &mut packet, |at| world.sleep(at))

@@ -1,14 +1,16 @@
-//! A leaf of a mesh on the chip's own radio: its short address is 2, its parent's 1.
+//! A leaf of a mesh on the chip's own radio: its short address is 2, its parent's 1. It echoes
+//! on port 7, and has on port 80 the web server of `samples`, as the image `thread` has it.
 #![no_std]
 #![no_main]
 
 use embassy_executor::Spawner;
-use embassy_futures::join::join3;
+use embassy_futures::join::join4;
 use embassy_nrf::radio::ieee802154::Radio as Driver;
 use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
 use redpoll_base::{Addr, LeafMemory, Rng};
 use redpoll_nrf52840::echo;
 use redpoll_nrf52840::radio::{NrfRadio, Runner, Shared, now};
+use redpoll_samples::http;
 use redpoll_socket::nal::{Net, Watch};
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::wire::ieee802154::Address;
@@ -23,6 +25,8 @@ bind_interrupts!(struct Interrupts {
 const CHANNEL: u8 = 15;
 const SHORT: u16 = 2;
 const PARENT: u16 = 1;
+/// Bytes of the web server's file.
+const FILE: usize = 20_000;
 /// The prefix of the mesh: fd00::/64.
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
@@ -61,7 +65,9 @@ async fn main(_spawner: Spawner) {
     // The table has room for it.
     let _ = node.add_route(everything);
     let net = Net::<LeafMemory, _, _>::new(node, now, &mut WATCHES.take()[..]);
-    join3(runner.run(), net.run_on(&mut radio), echo::serve(&net, 7)).await;
+    let echo = echo::serve(&net, 7);
+    let web = http::serve(&net, 80, FILE);
+    join4(runner.run(), net.run_on(&mut radio), echo, web).await;
 }
 
 #[panic_handler]

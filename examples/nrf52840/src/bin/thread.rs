@@ -1,26 +1,33 @@
 //! TCP over Thread: OpenThread is radio, mesh and IPv6, and Redpoll runs over its packets. The
-//! same echo service as on Redpoll's own leaf; nothing of it knows what is below.
+//! applications are those of `samples`, which run as well over a TUN interface, a serial line
+//! and a simulated radio: a web server on port 80, and a sensor that publishes the chip's
+//! temperature by MQTT, in hundredths of a degree.
 //!
 //! The network is joined by its dataset: `THREAD_DATASET`, when this is built, is what
-//! `ot-ctl dataset active -x` prints on any node of it.
+//! `ot-ctl dataset active -x` prints on any node of it. `MQTT_BROKER` is the broker's address,
+//! of IPv6, with its port: `[fd00::1]:1883`; without it there is no sensor.
 #![no_std]
 #![no_main]
 
-use core::net::Ipv6Addr;
+use core::convert::Infallible;
+use core::net::{Ipv6Addr, SocketAddr};
 
+use edge_nal::TcpConnect;
 use embassy_executor::Spawner;
-use embassy_futures::select::select;
+use embassy_futures::select::{select, select3};
 use embassy_nrf::radio::ieee802154::Radio as Driver;
+use embassy_nrf::temp::{self, Temp};
 use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
-use embassy_time::Timer;
+use embassy_time::{Duration, Timer};
 use openthread::enet::{self, EnetDriverState};
 use openthread::nrf::NrfRadio;
 use openthread::{
     MacRadio, MacRadioResources, MacRadioTimer, OpenThread, OtResources, SimpleRamSettings,
 };
 use redpoll_base::{Addr, Instant, Rng, StaticMemory};
-use redpoll_nrf52840::echo;
 use redpoll_nrf52840::radio::now;
+use redpoll_samples::decimal::Decimal;
+use redpoll_samples::{http, mqtt};
 use redpoll_socket::nal::{Net, Watch};
 use redpoll_stack::{
     Connections, Datagrams, Listeners, Node, NodeConfig, NodeStorage, Packets, Route, Routes, Via,
@@ -32,6 +39,7 @@ use tinyrlibc as _;
 bind_interrupts!(struct Interrupts {
     RADIO => chip::InterruptHandler<peripherals::RADIO>;
     RNG => rng::InterruptHandler<peripherals::RNG>;
+    TEMP => temp::InterruptHandler;
 });
 
 /// The network, as hexadecimal TLVs. Built without one the image joins none.
@@ -43,9 +51,21 @@ const EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 0x52];
 /// The least MTU of IPv6, which is what Thread has.
 const MTU: usize = 1_280;
 
-/// Two connections, and two packets on their way each way.
+/// The broker, where there is one.
+const BROKER: Option<&str> = option_env!("MQTT_BROKER");
+/// The sensor's name, and under which topic it publishes.
+const SENSOR: (&str, &str) = ("redpoll", "redpoll/temperature");
+/// Between two readings: less than the broker's patience.
+const READING_EVERY: Duration = Duration::from_secs(30);
+/// Before the broker is tried again.
+const BROKER_AGAIN: Duration = Duration::from_secs(60);
+/// Bytes of the web server's file.
+const FILE: usize = 100_000;
+
+/// As many connections as the web server has at a time, and the sensor's; and two packets on
+/// their way each way.
 type Storage = NodeStorage<
-    Connections<2, 2_440, 2_440>,
+    Connections<{ http::AT_ONCE + 1 }, 2_440, 2_440>,
     Listeners<1, 2>,
     Datagrams<1, 64>,
     Routes<1, 0>,
@@ -53,7 +73,8 @@ type Storage = NodeStorage<
 >;
 
 static STORAGE: ConstStaticCell<Storage> = ConstStaticCell::new(Storage::NEW);
-static WATCHES: ConstStaticCell<[Watch; 4]> = ConstStaticCell::new([const { Watch::FREE }; 4]);
+static WATCHES: ConstStaticCell<[Watch; http::AT_ONCE + 2]> =
+    ConstStaticCell::new([const { Watch::FREE }; http::AT_ONCE + 2]);
 static RANDOM: StaticCell<rng::Rng<'static, embassy_nrf::mode::Async>> = StaticCell::new();
 static SETTINGS: StaticCell<SimpleRamSettings<'static>> = StaticCell::new();
 static SETTINGS_BYTES: ConstStaticCell<[u8; 1_024]> = ConstStaticCell::new([0; 1_024]);
@@ -115,9 +136,28 @@ async fn main(_spawner: Spawner) {
         let mut packet = [0; MTU];
         let sleep = |at: Instant| Timer::at(embassy_time::Instant::from_micros(at.as_micros()));
         let carry = net.run_over(&mut device, &mut packet, sleep);
-        select(carry, echo::serve(&net, 7)).await;
+        let temperature = Temp::new(chip.TEMP, Interrupts);
+        let sense = sense(&net, temperature);
+        select3(carry, http::serve(&net, 80, FILE), sense).await;
     };
     select(runner.run(radio), serve).await;
+}
+
+/// Publishes the temperature, and begins anew whenever the broker has gone.
+async fn sense(net: &impl TcpConnect, mut temperature: Temp<'_>) -> Infallible {
+    let Some(broker) = BROKER.and_then(|text| text.parse::<SocketAddr>().ok()) else {
+        return core::future::pending().await;
+    };
+    loop {
+        let next = async || {
+            Timer::after(READING_EVERY).await;
+            let degrees = temperature.read().await * 100;
+            Some(Decimal::of(degrees.to_num()))
+        };
+        // Why it ended is nobody's business here: it is tried again.
+        let _ = mqtt::publish(net, broker, SENSOR, &mut [0; 64], next).await;
+        Timer::after(BROKER_AGAIN).await;
+    }
 }
 
 /// The address that stays when the node finds another parent: mesh-local, and no locator
