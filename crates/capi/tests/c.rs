@@ -127,6 +127,8 @@ fn programs_in_c_run_and_misuse_is_answered() {
     program(&library, "tests/misuse.c", options, &[]);
     let adapts = program(&library, "tests/adapters.c", options, &[]);
     assert!(adapts.contains("all right"), "{adapts}");
+    let below = program(&library, "tests/below.c", options, &[]);
+    assert!(below.contains("all right"), "{below}");
     if !has_valgrind() {
         skipped("of the examples in C under Valgrind: there is none");
         return;
@@ -137,6 +139,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
         "examples/ip_loop.c",
         "tests/misuse.c",
         "tests/adapters.c",
+        "tests/below.c",
     ] {
         program(&library, source, &[], &VALGRIND);
     }
