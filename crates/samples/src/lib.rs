@@ -1,8 +1,8 @@
 //! Applications that know a network only by the traits of `edge-nal` and
 //! `embedded-io-async`: a web server, a sensor that publishes by MQTT, and one that sends
 //! over TLS. The tests of `socket`, `linux` and `sim` run the same ones over a fake device,
-//! a TUN interface, a serial line and a simulated radio; `examples/nrf52840` has web server
-//! and MQTT on the chip, over OpenThread.
+//! a TUN interface, a serial line and a simulated radio; the images of
+//! `examples/nrf52840` have web server and MQTT over OpenThread.
 //!
 //! They need neither the standard library nor a heap. What plays their other ends in tests
 //! does, and is there with the feature `std`.
