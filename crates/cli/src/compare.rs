@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use crate::USAGE;
 use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, is_standard, print};
+use crate::places::Places;
 use crate::plot::refuse;
 use crate::progress::Progress;
 
@@ -51,6 +52,12 @@ pub fn run(args: &CompareArgs) -> ExitCode {
 }
 
 fn try_run(args: &CompareArgs) -> Result<(), Failure> {
+    Places::default()
+        .with("--json", args.json.as_deref())
+        .reads(&args.a)
+        .reads(&args.b)
+        .check()
+        .map_err(|line| (USAGE, line))?;
     let progress = Progress::of_steps(0, "");
     let stepped = |what: &'static str| {
         let progress = progress.clone();

@@ -4,6 +4,7 @@
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
+use redpoll_results::folder;
 use redpoll_sim::scenario::Scenario;
 
 use crate::output::is_standard;
@@ -38,10 +39,33 @@ impl Identity {
     }
 }
 
+/// What folders of results have, which commands read.
+const OF_RESULTS: [&str; 4] = [
+    folder::REPORT,
+    folder::SERIES,
+    folder::FRAMES,
+    folder::RECORDING,
+];
+/// So deep the folders of a result are looked at: the seeds of several runs have one each.
+const DEEP: usize = 2;
+
+/// The files of results below a folder; none if it is none.
+fn below(at: &Path, deep: usize, found: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() && deep > 0 {
+            below(&path, deep - 1, found);
+        } else if OF_RESULTS.iter().any(|name| path.ends_with(name)) {
+            found.push(path);
+        }
+    }
+}
+
 /// See the [module](self).
 #[derive(Default)]
 pub struct Places<'a> {
     outputs: Vec<(&'static str, &'a Path)>,
+    inputs: Vec<PathBuf>,
 }
 
 impl<'a> Places<'a> {
@@ -51,7 +75,16 @@ impl<'a> Places<'a> {
         self
     }
 
-    /// Refuses two outputs in one place.
+    /// A file, or a folder of a result, that the command reads.
+    pub fn reads(mut self, path: &Path) -> Places<'a> {
+        match path.is_dir() {
+            true => below(path, DEEP, &mut self.inputs),
+            false => self.inputs.push(path.to_owned()),
+        }
+        self
+    }
+
+    /// Refuses two outputs in one place, and one in the place of what is read.
     ///
     /// # Errors
     ///
@@ -69,7 +102,25 @@ impl<'a> Places<'a> {
                 ));
             }
         }
-        Ok(())
+        let read: Vec<Identity> = (self.inputs.iter())
+            .filter(|path| !is_standard(path))
+            .filter_map(|path| Identity::of(path))
+            .collect();
+        match self.over(&read) {
+            Some((option, path)) => Err(format!(
+                "{option} got {}, which the command reads; allowed: another file",
+                path.display()
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// The first output in one of these places.
+    fn over(&self, places: &[Identity]) -> Option<&(&'static str, &'a Path)> {
+        let is_over = |(_, path): &&(_, &Path)| {
+            Identity::of(path).is_some_and(|place| places.contains(&place))
+        };
+        self.outputs.iter().find(is_over)
     }
 
     /// As [`Places::check`], and refuses an output over a file that `scenario` was
@@ -85,9 +136,7 @@ impl<'a> Places<'a> {
             .iter()
             .filter_map(|file| Identity::of(file))
             .collect();
-        let over =
-            |(_, path): &&(_, &Path)| Identity::of(path).is_some_and(|place| read.contains(&place));
-        match self.outputs.iter().find(over) {
+        match self.over(&read) {
             Some((option, path)) => Err(format!(
                 "{option} got {}, which the scenario is read from; allowed: another file",
                 path.display()

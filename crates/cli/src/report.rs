@@ -6,8 +6,10 @@ use std::process::ExitCode;
 use clap::Args as ClapArgs;
 use redpoll_results::page::page;
 
+use crate::USAGE;
 use crate::failure::{Failure, cannot_write};
 use crate::output::{fail, is_standard, print};
+use crate::places::Places;
 use crate::plot::{files, refuse};
 
 /// Write a result as one page: what came out, plotted over time, the mesh, and every node.
@@ -35,6 +37,11 @@ pub fn run(args: &ReportArgs) -> ExitCode {
 }
 
 fn report(args: &ReportArgs) -> Result<(), Failure> {
+    Places::default()
+        .with("--out", args.out.as_deref())
+        .reads(&args.result)
+        .check()
+        .map_err(|line| (USAGE, line))?;
     let page = page(&files(&args.result)?, env!("CARGO_PKG_VERSION")).map_err(refuse)?;
     let beside = match args.result.is_dir() {
         true => args.result.join("report.html"),

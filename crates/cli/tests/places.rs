@@ -132,3 +132,59 @@ fn every_output_that_cannot_begin_is_named() {
     assert_eq!(text.lines().count(), 2, "{text}");
     assert!(stdout(&output).is_empty());
 }
+
+#[test]
+fn no_output_overwrites_a_capture_or_a_result() {
+    let folder = Folder::new("inputs-kept");
+    let result = folder.file("result");
+    let capture = format!("{result}/frames.pcapng");
+    let made = redpoll(&["run", "pair", "--duration", "2 s", "--result", &result]);
+    assert_eq!(code(&made), 0, "{}", stderr(&made));
+    let json = format!("{result}/result.json");
+    let [kept, kept_json] = [&capture, &json].map(|file| fs::read(file).unwrap());
+    for args in [
+        &["why", &capture, "--json", &capture][..],
+        &["diff", &capture, &result, "--json", &capture],
+        &["diff", &result, &result, "--json", &capture],
+        &["compare", &result, &result, "--json", &json],
+        &["report", &result, "--out", &json],
+    ] {
+        let output = redpoll(args);
+        assert_eq!(code(&output), 2, "{args:?}");
+        assert_eq!(
+            complaint(&output),
+            format!(
+                "redpoll: {} got {}, which the command reads; allowed: another file",
+                args[args.len() - 2],
+                args[args.len() - 1]
+            )
+        );
+    }
+    assert_eq!(fs::read(&capture).unwrap(), kept);
+    assert_eq!(fs::read(&json).unwrap(), kept_json);
+    // The page that stands in the folder is made anew, and other files may be put there.
+    for _ in 0..2 {
+        let output = redpoll(&["report", &result]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    let beside = format!("{result}/same.json");
+    for _ in 0..2 {
+        let output = redpoll(&["diff", &result, &capture, "--json", &beside]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn no_output_overwrites_a_sweep_or_a_goal() {
+    let folder = Folder::new("plans-kept");
+    let sweep = folder.write("mine.toml", "scenario = \"pair\"\nseeds = 1\n");
+    for command in ["sweep", "tune"] {
+        let option = match command {
+            "sweep" => "--flows",
+            _ => "--json",
+        };
+        let output = redpoll(&[command, &sweep, option, &sweep]);
+        assert_eq!(code(&output), 2, "{command}");
+    }
+    assert!(fs::read_to_string(&sweep).unwrap().starts_with("scenario"));
+}

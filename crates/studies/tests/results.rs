@@ -195,3 +195,15 @@ fn two_studies_write_to_one_file() {
         assert_eq!(results.runs(&at(ms), 99).unwrap().len(), 20);
     }
 }
+
+/// A full disk, say: the first result that cannot be kept ends it, whatever the threads still have
+/// to tell.
+#[test]
+fn results_that_cannot_be_kept_end_the_runs() {
+    let file = Temporary::new("unkept");
+    let results = file.open();
+    let all = jobs(&[figure()], 20, &results).unwrap();
+    let other = Connection::open(&file.0).unwrap();
+    other.execute_batch("DROP TABLE runs").unwrap();
+    assert!(conduct(&all, 4, &results, &mut |_, _| true).is_err());
+}

@@ -24,6 +24,7 @@
 pub mod assets;
 mod desk;
 pub mod guard;
+mod http;
 mod hub;
 pub mod layers;
 pub mod message;

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use crate::assets::ASSETS;
 use crate::desk::{Desk, News, Request, Wanted};
 use crate::guard;
+use crate::http;
 use crate::hub::{Hub, Message, Source};
 use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
 use crate::scribe::{self, Scribe};
@@ -158,7 +159,7 @@ impl Server {
             let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
                 return;
             };
-            let server = tokio::spawn(async move { axum::serve(listener, router(shared)).await });
+            let server = tokio::spawn(http::serve(listener, router(shared)));
             while let Some(news) = incoming.recv().await {
                 tell(&hub, news);
             }

@@ -269,3 +269,45 @@ fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
     }
     assert!(changes < 1_500);
 }
+
+/// More connections than there may be, none of which asks for anything: the page is there
+/// as soon as the first of them have been given up, all are in the end, and who looks goes on.
+#[test]
+fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
+    let mut show = Show::new("pair");
+    let mut browser = show.connect();
+    show.until("somebody looks", Desk::is_watched);
+    let began = Instant::now();
+    let silent: Vec<TcpStream> = (0..150)
+        .map(|_| TcpStream::connect(show.address).unwrap())
+        .collect();
+    let mut half = TcpStream::connect(show.address).unwrap();
+    half.write_all(b"GET / HTTP/1.1\r\nHost:").unwrap();
+    let host = format!("Host: {}\r\n", show.address);
+    let answered = (0..10).any(|_| {
+        let mut stream = TcpStream::connect(show.address).unwrap();
+        let _ = write!(stream, "GET / HTTP/1.1\r\nConnection: close\r\n{host}\r\n");
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        let mut text = Vec::new();
+        stream.read_to_end(&mut text).is_ok() && text.starts_with(b"HTTP/1.1 200")
+    });
+    assert!(answered, "after {:?}", began.elapsed());
+    for mut stream in silent.into_iter().chain([half]) {
+        stream
+            .set_read_timeout(Some(Duration::from_secs(30)))
+            .unwrap();
+        let mut text = Vec::new();
+        // Closed, or reset; what has been asked for in part may be told so.
+        let _ = stream.read_to_end(&mut text);
+        assert!(!text.starts_with(b"HTTP/1.1 200"));
+    }
+    assert!(
+        began.elapsed() < Duration::from_secs(30),
+        "{:?}",
+        began.elapsed()
+    );
+    browser.say(&json!({ "id": 1, "ask": { "layers": ["020007"] } }));
+    assert_eq!(browser.next_of("answer")["ok"], true);
+}

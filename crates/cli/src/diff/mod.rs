@@ -5,7 +5,7 @@ mod source;
 mod tell;
 
 use std::collections::VecDeque;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
@@ -17,6 +17,7 @@ use crate::dissect::Reading;
 use crate::dissect::capture::Record;
 use crate::failure::cannot_write;
 use crate::output::{fail, is_standard, print};
+use crate::places::Places;
 use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
@@ -91,6 +92,16 @@ pub fn run(args: &DiffArgs) -> ExitCode {
 
 /// Whether all frames are the same.
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
+    let mut places = Places::default().with("--json", args.json.as_deref());
+    let given = [
+        Some(Path::new(&args.a)),
+        args.b.as_deref(),
+        args.program.as_deref(),
+    ];
+    for path in given.into_iter().flatten() {
+        places = places.reads(path);
+    }
+    places.check()?;
     let progress = progress(args);
     let (mut a, mut b) = source::both(args, &progress)?;
     let found = first(&mut a, &mut b, |us| {

@@ -47,6 +47,7 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
         .with("--results", Some(&results))
         .with("--flows", args.flows.as_deref())
         .with("--nodes", args.nodes.as_deref())
+        .reads(&args.file)
         .check()
         .map_err(|line| (USAGE, line))?;
     if args.list {

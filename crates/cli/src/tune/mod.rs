@@ -114,6 +114,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         .with("--rust", Some(&rust))
         .with("--c", Some(&c))
         .with("--json", args.json.as_deref())
+        .reads(&args.file)
         .check()
         .map_err(|line| (USAGE, line))?;
     if args.list {

@@ -19,6 +19,7 @@ use redpoll_wire::sixlowpan::Contexts;
 use crate::dissect::capture::Ended;
 use crate::dissect::{Keys, opened, whole};
 use crate::output::fail;
+use crate::places::Places;
 use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
@@ -140,6 +141,10 @@ fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
 /// Runs the command.
 pub fn run(args: &WhyArgs) -> ExitCode {
     let name = args.file.display();
+    let places = Places::default().with("--json", args.json.as_deref());
+    if let Err(line) = places.reads(&args.file).check() {
+        return fail(USAGE, line);
+    }
     let progress = Progress::of_bytes();
     let mut capture = match opened(&args.file, &progress) {
         Ok(capture) => capture,

@@ -110,7 +110,7 @@ pub fn conduct(
             });
         }
         drop(sender);
-        let kept = keep(jobs, results, &receiver, &stop, &mut |done| {
+        let kept = keep(jobs, results, receiver, &stop, &mut |done| {
             tick(done, virtual_ms.load(Ordering::Relaxed))
         });
         stop.store(true, Ordering::Relaxed);
@@ -118,11 +118,12 @@ pub fn conduct(
     })
 }
 
-/// Keeps what comes until nobody sends any more.
+/// Keeps what comes until nobody sends any more. Whoever sends when this has ended early, since
+/// nothing can be kept, is told so.
 fn keep(
     jobs: &[Job],
     results: &Results,
-    receiver: &mpsc::Receiver<(usize, Done)>,
+    receiver: mpsc::Receiver<(usize, Done)>,
     stop: &AtomicBool,
     tick: &mut dyn FnMut(usize) -> bool,
 ) -> Result<Outcome, StudyError> {
