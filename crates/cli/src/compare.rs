@@ -111,7 +111,15 @@ fn short(value: f64) -> String {
         v if v >= 10.0 => 2,
         _ => 3,
     };
-    format!("{value:.digits$}")
+    let text = match value.abs() < 1e12 {
+        true => format!("{value:.digits$}"),
+        false => format!("{value:.3e}"),
+    };
+    // What is nothing has no sign.
+    match text.strip_prefix('-') {
+        Some(rest) if !rest.contains(|digit: char| matches!(digit, '1'..='9')) => rest.to_owned(),
+        _ => text,
+    }
 }
 
 fn shown(interval: &Interval) -> String {

@@ -317,6 +317,21 @@ fn mistakes_are_named_before_the_first_run() {
         assert_eq!(code(&output), 2, "{complaint}");
         assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
     }
+    // Who sends nothing needs least: a limit keeps it from being the answer. It has no goodput.
+    let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
+    folder.write("goal.toml", &bare);
+    let told = complaint(&tune(&folder, &["goal.toml", "--list"]));
+    assert!(told.contains("limits: allowed: one or more"), "{told}");
+    let best = "minimize = \"current\"";
+    assert!(bare.contains(best));
+    for (best_now, is_allowed) in [
+        ("maximize = \"goodput\"", true),
+        ("maximize = \"lifetime\"", false),
+    ] {
+        folder.write("goal.toml", &bare.replace(best, best_now));
+        let output = tune(&folder, &["goal.toml", "--list"]);
+        assert_eq!(code(&output) == 0, is_allowed, "{best_now}: {output:?}");
+    }
     // Somebody else's file is not written over.
     folder.write("goal.toml", GOAL);
     folder.write("goal.h", "int mine;\n");

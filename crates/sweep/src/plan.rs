@@ -81,7 +81,10 @@ struct File {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "seeds: allowed: how many, such as 5, or a list of numbers, such as [3, 7]"
+)]
 enum Seeds {
     Count(u64),
     List(Vec<u64>),
@@ -147,8 +150,10 @@ impl Plan {
     }
 
     fn of(file: File, mut case: Case) -> Result<Plan, Problem> {
+        let mut fixed = Vec::new();
         for (key, value) in leaves("", &file.set) {
             case = case.set(&key, written(value));
+            fixed.push(key);
         }
         let seeds = seeds(file.seeds)?;
         let mut combinations = vec![Vec::new()];
@@ -176,6 +181,10 @@ impl Plan {
         if combinations[0].iter().any(|(key, _)| key == "seed") {
             let allowed = "seed: allowed: `seeds`, outside of grid and random";
             return Err(allowed.to_owned().into());
+        }
+        if let Some((key, _)) = combinations[0].iter().find(|(key, _)| fixed.contains(key)) {
+            let line = format!("set.{key}: allowed: a key that neither grid nor random varies");
+            return Err(line.into());
         }
         let mut points = Vec::with_capacity(combinations.len());
         for values in combinations {

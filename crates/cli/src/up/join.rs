@@ -42,9 +42,13 @@ pub(super) enum JoinError {
 }
 
 impl JoinError {
-    /// Whether it is the name in `--name` that cannot be used.
+    /// Whether it is an option that cannot be used: the name in `--name`, or a way to join without
+    /// what it needs.
     pub(super) fn is_usage(&self) -> bool {
-        matches!(self, JoinError::Tun(TunError::NameInUse(_)))
+        matches!(
+            self,
+            JoinError::Tun(TunError::NameInUse(_)) | JoinError::NothingToForward
+        )
     }
 }
 

@@ -6,6 +6,9 @@ use toml::de::{DeTable, DeValue};
 use super::error::{Origin, ScenarioError};
 use super::keys;
 
+/// No key has more names than this, by far.
+const DEEPEST: usize = 16;
+
 /// A value and where it came from.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
@@ -83,6 +86,16 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
 /// The value is read as TOML; if it is none, it is text: `mac.max_be=5` sets
 /// a number, `duration=5 s` and `duration="5 s"` the same text.
 pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
+    if key.split('.').nth(DEEPEST).is_some() {
+        let start: String = key.chars().take(40).collect();
+        let problem = format!("got a key of more than {DEEPEST} names; no key has so many");
+        return Err(ScenarioError::at(
+            "",
+            &Origin::Set(start.clone()),
+            &start,
+            problem,
+        ));
+    }
     let shown = match keys::is_secret(key) {
         true => "…",
         false => value,

@@ -259,6 +259,14 @@ impl Figure {
         self.more_is_better
     }
 
+    /// Whether it is of what arrives: who sends nothing has none of it.
+    pub fn is_of_traffic(&self) -> bool {
+        matches!(
+            self.what,
+            What::Transfer | What::Reliability | What::Goodput
+        )
+    }
+
     /// The figure, as a goal names it.
     pub fn name(&self) -> String {
         match &self.of {

@@ -281,7 +281,8 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
         let limit = figure.limit(value).map_err(wrong)?;
         limits.push((figure, limit));
     }
-    match limits.is_empty() {
+    // A node that sends nothing needs least, and is no answer.
+    match limits.is_empty() && !best.is_of_traffic() {
         false => Ok(Aims { best, limits }),
         true => Err(
             "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without one the \
