@@ -585,3 +585,43 @@ fn resets_have_a_limit() {
     assert!((10..=21).contains(&sent), "{sent}");
     assert_eq!(lone.dropped(DropReason::NoConnection), 1_000);
 }
+
+/// RFC 9293 §3.5.1: a node that has begun anew answers what was for the one that it was by a
+/// reset, also before it knows a way: through who has brought the segment, and to nobody else.
+/// What comes from the host side, or to everybody, says nothing of a way.
+#[test]
+fn a_reset_goes_back_to_the_router_that_has_brought_the_segment() {
+    let mut lone = Lone::border(|_| {});
+    lone.node.clear_routes();
+    let stray = Tcp {
+        src_port: 5_000,
+        dst_port: 81,
+        seq: 7,
+        ack: 99,
+        flags: ACK,
+        ..Tcp::default()
+    };
+    let packet = stray.packet(HOST, address(1));
+    for router in [2, 3] {
+        lone.link_sends(router, &packet);
+        lone.run_for(Duration::from_millis(100));
+        let sent = lone.link_packets();
+        let [(to, reset)] = sent.as_slice() else {
+            panic!("{sent:?}");
+        };
+        assert_eq!(*to, Address::Short(router));
+        let (flags, seq, ..) = read_tcp(reset).unwrap();
+        assert_eq!((flags, seq), (RST, 99));
+        lone.frames.clear();
+    }
+    assert_eq!(lone.dropped(DropReason::NoRoute), 0);
+    // It is no route: what the node says of itself has no way.
+    assert_eq!(
+        lone.node.tcp_connect(lone.now, Endpoint::new(HOST, 80)),
+        Err(Error::NoRoute)
+    );
+    lone.link_sends_to(2, Address::BROADCAST, &packet);
+    let _ = lone.host_sends(&packet);
+    lone.run_for(Duration::from_millis(100));
+    lone.assert_silent("nobody has brought it");
+}

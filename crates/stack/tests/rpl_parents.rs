@@ -265,6 +265,32 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
     }
 }
 
+/// Nobody relies on a leaf's parent before its first DAO: until then who is better by whatever
+/// it is takes the place of who answered first; afterwards it is by the threshold, as with a
+/// router.
+#[test]
+fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
+    for (role, waits, chosen) in [
+        (RplRole::Leaf, false, 5),
+        (RplRole::Leaf, true, ROUTER),
+        (RplRole::Router, false, ROUTER),
+    ] {
+        let mut lone = lone_with(role, |config| config.dao_ack = false);
+        dio(&mut lone, ROUTER, VERSION, 384);
+        if waits {
+            // DelayDAO is a second.
+            lone.run_for(Duration::from_secs(3));
+        }
+        // A hop nearer to the root: 128, of the 192 that it must be.
+        dio(&mut lone, 5, VERSION, 256);
+        assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{role:?}");
+        lone.run_for(Duration::from_secs(3));
+        let (to, _) = said(&mut lone, 2).remove(0);
+        let first = if waits { ROUTER } else { chosen };
+        assert_eq!(to, link_local(first), "{role:?}");
+    }
+}
+
 /// A node tells of itself again by an interval of its own, where it has one.
 #[cfg(feature = "rpl-foreign")]
 #[test]

@@ -11,7 +11,7 @@ use crate::counters::DropReason;
 use crate::net::extension::{self, Upper};
 use crate::net::icmp::{self, IcmpError, Refusal};
 use crate::net::{Consequence, Sender};
-use crate::packet::{Origin, Packet};
+use crate::packet::{NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Arrived, Outcome, Reply, StreamTransport};
 
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
@@ -119,6 +119,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// Sends the answer that stands in the slot of what it answers. Nobody is told
     /// of an answer that has no way.
+    ///
+    /// A node that has just begun knows no way yet, and its peers may still send to what it was:
+    /// RFC 9293 §3.5.1 has it answer them by a reset at once, lest they repeat everything to
+    /// nobody. Whoever has brought a packet from elsewhere is a router, and takes the answer; it
+    /// goes to no other node, and the way is good for nothing else.
     fn send_answer(
         &mut self,
         now: Instant,
@@ -131,7 +136,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             header,
             origin: Origin::Own,
         };
-        let sent = self.send(now, &answer);
+        let sent = match (self.send(now, &answer), answered.origin) {
+            (
+                Err(Refusal(DropReason::NoRoute, _)),
+                Origin::Link {
+                    from,
+                    broadcast: false,
+                },
+            ) if is_unicast(from) => self.send_by(now, &answer, NextHop::Link(from)),
+            (sent, _) => sent,
+        };
         sent.map_err(|Refusal(reason, _)| reason.into())
     }
 

@@ -190,7 +190,16 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         if next_hop.is_err() {
             self.net.routing.on_unreachable(now, &packet.header.dst);
         }
-        let next_hop = next_hop?;
+        self.send_by(now, packet, next_hop?)
+    }
+
+    /// The same for a packet whose next hop is known.
+    pub(super) fn send_by(
+        &mut self,
+        now: Instant,
+        packet: &Packet,
+        next_hop: NextHop,
+    ) -> Result<(), Refusal> {
         #[cfg(feature = "rpl")]
         self.dress(now, packet, next_hop)?;
         match next_hop {

@@ -38,6 +38,8 @@ pub(super) struct Daos {
     pub(super) sequence: u8,
     /// The DAO that is due was sent before, as it is.
     pub(super) repeats: bool,
+    /// A DAO of the node's own address has left since it joined.
+    pub(super) is_known: bool,
     /// What is known above of the node's own address.
     pub(super) own: News,
     /// DelayDAO.
@@ -76,6 +78,7 @@ impl Daos {
             path_sequence: Sequence(128_u8.saturating_add(rng.below(112) as u8)),
             sequence: rng.next_u32() as u8,
             repeats: false,
+            is_known: false,
             own: News::Old,
             due: None,
             pending: None,
@@ -196,6 +199,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     pub(super) fn on_detached(&mut self) {
+        self.daos.is_known = false;
         self.daos.pending = None;
         self.daos.due = None;
         self.daos.refresh_at = None;
@@ -261,6 +265,7 @@ impl<M: Memory + 'static> Rpl<M> {
         count(&mut self.counters.daos_sent);
         self.daos.due = more.then_some(now);
         if has_own {
+            self.daos.is_known = true;
             let interval = self.config.dao_interval();
             self.daos.refresh_at = match interval > Duration::ZERO {
                 true => {

@@ -389,7 +389,13 @@ impl<M: Memory + 'static> Rpl<M> {
             true => self.rank.min(self.advertised),
             false => INFINITE_RANK,
         };
-        let threshold = self.config.switch_threshold();
+        // RFC 6719 §3.2.2 (3): hysteresis is allowed, and is there for those who rely on the
+        // present parent. Nobody is behind a leaf, and before its first DAO nobody knows of it:
+        // whoever answered first may be a hop farther than who answered second.
+        let threshold = match self.is_leaf() && !self.daos.is_known {
+            true => 0,
+            false => self.config.switch_threshold(),
+        };
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
