@@ -94,6 +94,17 @@ impl Birth {
         counter_stored: 0,
         caps: None,
     };
+
+    /// A node's random numbers. One that begins anew has others than before, as it has in
+    /// reality: ports, tags and sequence numbers that it uses a second time would be taken for
+    /// those of before by its neighbours and peers.
+    fn stream(self, seed: Seed, purpose: &str, index: usize) -> Rng {
+        let mut rng = seed.node_stream(purpose, index);
+        match self.at {
+            Instant::ZERO => rng,
+            at => Rng::stream(rng.next_u64(), at.as_micros()),
+        }
+    }
 }
 
 /// Node `index` of a scenario on a radio that is real, with these abilities; its mesh is
@@ -132,7 +143,7 @@ pub(crate) fn build(
     (seed, birth): (Seed, Birth),
     secrets: &mut Secrets,
 ) -> Built {
-    let mut rng = secrets.stream(seed.node_stream("node", index));
+    let mut rng = secrets.stream(birth.stream(seed, "node", index));
     let isn_secret = secrets.key(&mut rng);
     let mut config = NodeConfig {
         isn_secret,
@@ -147,7 +158,7 @@ pub(crate) fn build(
         &spec.transport,
         &scenario.tcp,
         (spec.connections.into(), sockets.listeners + SPARE_SOCKETS),
-        secrets.stream(seed.node_stream("rival", index)),
+        secrets.stream(birth.stream(seed, "rival", index)),
     );
     let (helper, helpers) = Helper::of(scenario, seed, index);
     let mut node = Node::with_transport(config, memory, rng, helper, rival);
