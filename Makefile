@@ -115,7 +115,7 @@ bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH=
 	exec cargo run --release --quiet --package redpoll --features $$features -- bench $(BENCH)
 
 # The crates that others build upon, in the order in which they need one another.
-PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart radiotest ota
+PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart transceiver radiotest ota
 
 package: ## Pack the crates for devices as they would be published, and build them from that
 	@scripts/setup.sh build

@@ -12,7 +12,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 30] = [
+const ARROWS: [(&str, &[&str]); 31] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -27,6 +27,7 @@ const ARROWS: [(&str, &[&str]); 30] = [
     ("ota", &[]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),
+    ("transceiver", &["base", "mac", "wire"]),
     ("leaf", &["stack", "uart"]),
     ("radiotest", &["base", "mac", "wire"]),
     (
@@ -62,11 +63,12 @@ const ARROWS: [(&str, &[&str]); 30] = [
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
 /// What the tests of one crate may use besides: other TCPs, and sockets over a device, run
 /// against a kernel where ours does; what runs on microcontrollers, beside a simulated node.
-const TEST_ARROWS: [(&str, &str); 4] = [
+const TEST_ARROWS: [(&str, &str); 5] = [
     ("linux", "rivals"),
     ("linux", "socket"),
     ("sim", "leaf"),
     ("sim", "radiotest"),
+    ("sim", "transceiver"),
 ];
 
 /// A dependency of one of our packages on another.

@@ -9,8 +9,19 @@ use serde_json::Value;
 use crate::report::Failure;
 
 /// Crates that must run on a microcontroller.
-pub const DEVICE_CRATES: [&str; 12] = [
-    "base", "wire", "tcp", "mac", "lowpan", "stack", "socket", "assist", "border", "uart", "leaf",
+pub const DEVICE_CRATES: [&str; 13] = [
+    "base",
+    "wire",
+    "tcp",
+    "mac",
+    "lowpan",
+    "stack",
+    "socket",
+    "assist",
+    "border",
+    "uart",
+    "transceiver",
+    "leaf",
     "ota",
 ];
 

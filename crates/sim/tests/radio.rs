@@ -1,22 +1,25 @@
 //! Radios put through `redpoll_radiotest`: the simulator's, each of its chips; one at the end
-//! of a serial line; one that is all software; and that one with each of many faults, which
-//! are found.
+//! of a serial line; one over a driver that only receives and sends, as `embassy-nrf`'s; one
+//! that is all software; and that one with each of many faults, which are found.
 
+#[path = "support/nrf.rs"]
+pub mod nrf;
 #[path = "support/soft.rs"]
 mod soft;
 #[path = "support/tester.rs"]
 mod tester;
 
 use std::collections::VecDeque;
-use std::task::{Context, Waker};
+use std::task::{Context, Poll, Waker};
 
-use redpoll_base::Addr;
-use redpoll_mac::{Radio, RadioCaps};
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioResult, RadioWork};
 use redpoll_radiotest::{IDENTITY, Limits, Report, examine};
 use redpoll_sim::ether::{Ether, SimRadio};
 use redpoll_sim::radio::{Config, Model};
 use redpoll_uart::{Begin, LineRadio, LineServer, Port};
 
+use nrf::{Halves, Nrf};
 use soft::{Fault, SoftRadio};
 use tester::{STATIONS, SUBJECT, SimTester};
 
@@ -118,6 +121,82 @@ fn so_is_the_simulators_at_the_end_of_a_line() {
     let report = examined(&ether, &mut radio);
     assert_eq!(report.failures(), [""; 0], "{report}");
     assert_eq!((report.passed(), radio.lost(), radio.damaged()), (23, 0, 0));
+}
+
+fn over_a_driver() -> (Ether, Nrf, Halves) {
+    let ether = Ether::new(STATIONS, &Config::of(Model::Ideal));
+    let nrf = Nrf::new(ether.raw(SUBJECT));
+    let halves = Halves::new(nrf.clone());
+    (ether, nrf, halves)
+}
+
+#[test]
+fn so_is_one_over_a_driver_that_only_receives_and_sends() {
+    let (ether, _, mut radio) = over_a_driver();
+    let report = examined(&ether, &mut radio);
+    assert_eq!(report.failures(), [""; 0], "{report}");
+    assert_eq!(report.passed(), 16, "{report}");
+}
+
+/// Asks a radio until it has something to say.
+fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
+    let mut cx = Context::from_waker(Waker::noop());
+    loop {
+        match radio.poll_event(&mut cx, Some(until)) {
+            Poll::Ready(event) => return event,
+            Poll::Pending => assert!(ether.step(), "nothing is to come"),
+        }
+    }
+}
+
+/// Asleep it is off, not only deaf: neither a receiver that was stopped nor a transmission leaves
+/// it ramped up.
+#[test]
+fn over_such_a_driver_sleep_switches_the_chip_off() {
+    let (ether, nrf, mut radio) = over_a_driver();
+    let us = Duration::from_micros;
+    let mut on = |radio: &mut Halves, time: Duration| {
+        let before = nrf.on();
+        let until = radio.now() + time;
+        while next(&ether, radio, until) != RadioEvent::Time {}
+        nrf.on() - before
+    };
+    assert!(on(&mut radio, us(10_000)) > us(9_900));
+    for rest in [RadioWork::Sleep, RadioWork::Doze] {
+        radio.start(rest, &[]);
+        assert_eq!(on(&mut radio, us(10_000)), us(0), "{rest:?}");
+        radio.start(RadioWork::Load, &[0x41, 0x88, 1, 2, 3, 4, 5, 6, 7]);
+        let done = next(&ether, &mut radio, Instant::FAR_FUTURE);
+        assert_eq!(done, RadioEvent::Done(RadioResult::Loaded));
+        radio.start(RadioWork::Transmit { cca: true }, &[]);
+        // 130 µs up, 128 to assess, 130 up, 17 bytes with preamble and FCS.
+        let sending = on(&mut radio, us(10_000));
+        assert!(sending > us(900) && sending < us(1_000), "{sending:?}");
+        radio.start(RadioWork::Listen, &[]);
+        assert!(on(&mut radio, us(10_000)) > us(9_900));
+    }
+}
+
+/// What changes nothing costs nothing: a frame that is being received arrives though the node
+/// says once more that it listens, or has something for a neighbour.
+#[test]
+fn an_order_that_changes_nothing_costs_no_frame() {
+    let (ether, _, mut radio) = over_a_driver();
+    radio.set_identity(IDENTITY);
+    let mut other = ether.raw(SUBJECT + 1);
+    let mut frame = vec![0x41, 0x88, 9, 0x70, 0x72, 0xff, 0xff, 0x22, 0x00];
+    frame.resize(60, 0);
+    other.send_at(Instant::from_millis(2), &frame);
+    for until_us in [2_500, 2_900] {
+        let until = Instant::from_micros(until_us);
+        assert_eq!(next(&ether, &mut radio, until), RadioEvent::Time);
+        radio.start(RadioWork::Listen, &[]);
+        let (neighbour, pending) = (7, true);
+        radio.start(RadioWork::SourceMatch { neighbour, pending }, &[]);
+    }
+    let event = next(&ether, &mut radio, Instant::from_millis(20));
+    assert!(matches!(event, RadioEvent::Frame(_)), "{event:?}");
+    assert_eq!(radio.frame(), frame);
 }
 
 /// What a fault makes of a radio that has these abilities.

@@ -18,6 +18,8 @@ use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
+use crate::radio::nrf::{Halves, Nrf};
+
 type Watches = [Watch; 3];
 
 const WATCHES: Watches = [const { Watch::FREE }; 3];
@@ -80,6 +82,31 @@ fn three_thousand_bytes_come_back() {
         Box::pin(client.run_on(&mut there)),
     ];
     assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
+}
+
+/// A leaf over a driver that only receives and sends, as `embassy-nrf`'s, whose acknowledgements
+/// the node makes: the other one, which waits for them as the standard has it, gets each of them,
+/// and so repeats nothing.
+#[test]
+fn so_they_do_over_a_driver_that_only_receives_and_sends() {
+    let ether = Ether::new(2, &Config::default());
+    let clock = || ether.now();
+    let (mut here, mut there) = (Halves::new(Nrf::new(ether.raw(0))), ether.radio(1));
+    let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
+    let client = Net::<LeafMemory, _, _>::new(leaf(&mut there, [2, 1]), clock, WATCHES);
+    let to = server.ask(|node, _| Endpoint::new(node.address(), 7));
+    let drivers: [Driver<'_>; 2] = [
+        Box::pin(server.run_on(&mut here)),
+        Box::pin(client.run_on(&mut there)),
+    ];
+    assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
+    let [here, there] = [
+        server.ask(|node, _| *node.mac_counters()),
+        client.ask(|node, _| *node.mac_counters()),
+    ];
+    assert_eq!((here.acks_late, here.radio_faults), (0, 0), "{here:?}");
+    assert!(here.acks_sent > 60, "{here:?}");
+    assert_eq!(there.radio_faults, 0, "{there:?}");
 }
 
 /// What drives a node.

@@ -9,12 +9,13 @@ use embassy_nrf::radio::ieee802154::Radio as Driver;
 use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
 use redpoll_base::{Addr, LeafMemory, Rng};
 use redpoll_nrf52840::echo;
-use redpoll_nrf52840::radio::{NrfRadio, Runner, Shared, now};
+use redpoll_nrf52840::radio::{Clock, Nrf, now};
 use redpoll_samples::http;
 use redpoll_socket::nal::{Net, Watch};
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{LeafStorage, Node, NodeConfig, Route, Via};
+use redpoll_transceiver::{Exchange, Operator, TransceiverRadio};
 use static_cell::{ConstStaticCell, StaticCell};
 
 bind_interrupts!(struct Interrupts {
@@ -31,7 +32,7 @@ const FILE: usize = 20_000;
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 static STORAGE: ConstStaticCell<LeafStorage> = ConstStaticCell::new(LeafStorage::NEW);
-static SHARED: StaticCell<Shared> = StaticCell::new();
+static EXCHANGE: StaticCell<Exchange> = StaticCell::new();
 static WATCHES: ConstStaticCell<[Watch; 3]> = ConstStaticCell::new([const { Watch::FREE }; 3]);
 
 #[embassy_executor::main]
@@ -44,9 +45,10 @@ async fn main(_spawner: Spawner) {
     random.fill_bytes(&mut seed).await;
     let seed = u64::from_le_bytes(seed);
 
-    let shared = SHARED.init_with(Shared::new);
-    let mut radio = NrfRadio::new(shared);
-    let mut runner = Runner::new(shared, Driver::new(chip.RADIO, Interrupts), CHANNEL);
+    let exchange = EXCHANGE.init_with(Exchange::new);
+    let mut radio = TransceiverRadio::new(exchange, Clock);
+    let driver = Nrf::new(Driver::new(chip.RADIO, Interrupts), CHANNEL);
+    let mut operator = Operator::new(exchange, driver);
     let mac = MacConfig {
         short: SHORT,
         extended: [2, 0, 0, 0, 0, 0, 0, 2],
@@ -67,7 +69,7 @@ async fn main(_spawner: Spawner) {
     let net = Net::<LeafMemory, _, _>::new(node, now, &mut WATCHES.take()[..]);
     let echo = echo::serve(&net, 7);
     let web = http::serve(&net, 80, FILE);
-    join4(runner.run(), net.run_on(&mut radio), echo, web).await;
+    join4(operator.run(), net.run_on(&mut radio), echo, web).await;
 }
 
 #[panic_handler]

@@ -1,0 +1,35 @@
+//! The radio of the nRF52840, by its manual: what it says of a frame.
+
+use redpoll_mac::RxInfo;
+
+/// An LQI of the chip's is so many dB above its sensitivity (§6.20.12.4: ED_RSSIOFFS).
+const RSSI_OFFSET: i16 = -93;
+/// The chip's LQI to the standard's range (§6.20.12.4: ED_RSSISCALE).
+const SCALE: u8 = 4;
+
+/// What is known of a frame that came with this LQI of the chip's.
+pub fn rx_info(lqi: u8) -> RxInfo {
+    let rssi = RSSI_OFFSET.saturating_add(lqi.into()).min(0);
+    RxInfo {
+        rssi_dbm: i8::try_from(rssi).unwrap_or(0),
+        lqi: lqi.saturating_mul(SCALE),
+        ack_sent_pending: false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_lqi_is_a_power_as_well() {
+        let of = |lqi| {
+            let info = rx_info(lqi);
+            (info.rssi_dbm, info.lqi)
+        };
+        assert_eq!(of(0), (-93, 0));
+        assert_eq!(of(43), (-50, 172));
+        assert_eq!(of(64), (-29, 255));
+        assert_eq!(of(255), (0, 255));
+    }
+}

@@ -1,0 +1,124 @@
+//! The driver's half.
+
+use core::future::poll_fn;
+use core::pin::pin;
+use core::task::Poll;
+
+use redpoll_mac::{FrameBuf, RadioResult, RadioWork};
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
+
+use crate::driver::{Assessment, Transceiver};
+use crate::exchange::{Exchange, Heard, Order};
+
+/// Short address of everybody, and PAN of all.
+const BROADCAST: u16 = 0xffff;
+
+/// Has the driver do what the node says, and tells the node what has come; see the
+/// [crate](crate).
+pub struct Operator<'e, T> {
+    exchange: &'e Exchange,
+    transceiver: T,
+    rest: RadioWork,
+    /// As what the driver was told last; to be told anew costs it time.
+    assessment: Option<Assessment>,
+}
+
+/// What ends a rest.
+enum End {
+    /// A frame has come, intact or not.
+    Received(bool),
+    Order(Order),
+}
+
+impl<'e, T: Transceiver> Operator<'e, T> {
+    /// The driver is on its channel already.
+    pub fn new(exchange: &'e Exchange, transceiver: T) -> Self {
+        Operator {
+            exchange,
+            transceiver,
+            rest: RadioWork::Listen,
+            assessment: None,
+        }
+    }
+
+    /// Does it for ever. Whoever drops this may stop a transmission in the middle: it is for a
+    /// task of its own, or joined to the node's.
+    pub async fn run(&mut self) -> ! {
+        loop {
+            match self.rest().await {
+                End::Received(true) => self.on_frame(),
+                // Damaged: nobody is told.
+                End::Received(false) => {}
+                End::Order(Order::Transmit { cca }) => {
+                    let result = self.transmit(cca).await;
+                    self.exchange.tell(Heard::Done(result));
+                }
+                End::Order(Order::Rest(rest)) => {
+                    self.rest = rest;
+                    if rest != RadioWork::Listen {
+                        self.transceiver.disable();
+                    }
+                }
+            }
+        }
+    }
+
+    /// Rests as the node wants it, until something happens.
+    async fn rest(&mut self) -> End {
+        let (exchange, rest) = (self.exchange, self.rest);
+        if rest != RadioWork::Listen {
+            let order = poll_fn(|cx| exchange.poll_order(cx, rest)).await;
+            return End::Order(order);
+        }
+        let mut received = pin!(self.transceiver.receive());
+        // A frame that has come is taken before an order is.
+        poll_fn(|cx| match received.as_mut().poll(cx) {
+            Poll::Ready(is_intact) => Poll::Ready(End::Received(is_intact)),
+            Poll::Pending => exchange.poll_order(cx, rest).map(End::Order),
+        })
+        .await
+    }
+
+    async fn transmit(&mut self, cca: bool) -> RadioResult {
+        let assessment = match cca {
+            true => Assessment::Channel,
+            false => Assessment::AlwaysFree,
+        };
+        if self.assessment.replace(assessment) != Some(assessment) {
+            self.transceiver.assess_by(assessment);
+        }
+        // A copy: the node may say something meanwhile.
+        let frame = self.exchange.loaded();
+        match self.transceiver.try_send(frame.as_slice()).await {
+            true => RadioResult::Sent,
+            false => RadioResult::ChannelBusy,
+        }
+    }
+
+    /// A frame has arrived intact.
+    fn on_frame(&self) {
+        let (Some(identity), Some((bytes, info))) =
+            (self.exchange.identity(), self.transceiver.received())
+        else {
+            return;
+        };
+        let Ok((header, _)) = FrameHeader::parse(bytes) else {
+            return;
+        };
+        let to = [
+            Address::Short(BROADCAST),
+            Address::Short(identity.short),
+            Address::Extended(identity.extended),
+        ];
+        let pans = [Some(identity.pan_id), Some(BROADCAST)];
+        let is_ours = pans.contains(&header.dst_pan) && to.contains(&header.dst);
+        // An acknowledgement has no addresses.
+        if !is_ours && header.frame_type != FrameType::Ack {
+            return;
+        }
+        let mut frame = FrameBuf::new();
+        if frame.copy_from(bytes).is_ok() {
+            self.exchange.tell(Heard::Frame(frame, info));
+        }
+    }
+}
