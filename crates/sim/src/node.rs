@@ -573,3 +573,22 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
     }
     list
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A node begins anew with numbers that it has not had, and that are the same in every run.
+    #[test]
+    fn a_node_that_begins_anew_draws_other_numbers() {
+        let first = |ms| {
+            let at = Instant::from_millis(ms);
+            let birth = Birth { at, ..Birth::FIRST };
+            birth.stream(Seed(1), "node", 3).next_u64()
+        };
+        assert_eq!(first(0), Seed(1).node_stream("node", 3).next_u64());
+        assert_eq!(first(92_000), first(92_000));
+        assert_ne!(first(0), first(92_000));
+        assert_ne!(first(93_000), first(92_000));
+    }
+}

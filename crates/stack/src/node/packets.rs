@@ -193,7 +193,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         self.send_by(now, packet, next_hop?)
     }
 
-    /// The same for a packet whose next hop is known.
+    /// Puts a packet on its way over a next hop that is known.
     pub(super) fn send_by(
         &mut self,
         now: Instant,
