@@ -155,7 +155,7 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
 fn over_such_a_driver_sleep_switches_the_chip_off() {
     let (ether, nrf, mut radio) = over_a_driver();
     let us = Duration::from_micros;
-    let mut on = |radio: &mut Halves, time: Duration| {
+    let on = |radio: &mut Halves, time: Duration| {
         let before = nrf.on();
         let until = radio.now() + time;
         while next(&ether, radio, until) != RadioEvent::Time {}

@@ -191,7 +191,7 @@ impl Chip {
         match (is_on, self.on_since) {
             (true, None) => self.on_since = Some(now),
             (false, Some(since)) => {
-                self.on = self.on + now.since(since);
+                self.on += now.since(since);
                 self.on_since = None;
             }
             _ => {}
