@@ -363,7 +363,7 @@ fn what_cannot_be_used_is_said_in_one_line() {
     let forward = |spec| ["up", "office", "--join", "forward", "--forward", spec];
     refused(&forward("80:leaf-99:80"), 2, &["leaf-99", "leaf-12"]);
     refused(&forward("leaf-12:80"), 2, &["leaf-12:80", "PORT:NODE:PORT"]);
-    refused(&["up", "office", "--join", "forward"], 1, &["--forward"]);
+    refused(&["up", "office", "--join", "forward"], 2, &["--forward"]);
     refused(&["up", "line-1"], 2, &["border", "redpoll run"]);
     refused(
         &["up", "no-such-scenario"],
