@@ -366,8 +366,27 @@ fn whoever_has_the_key_reads_protected_frames() {
     }
     assert_eq!(with["flows"].as_array().unwrap().len(), 1);
     assert_eq!(with["secured"], 0);
+    assert_eq!(
+        (&without["opened"], &wrong["opened"]),
+        (&0.into(), &0.into())
+    );
+    assert_eq!(with["opened"], wrong["secured"]);
 
     let capture = folder.file("capture.pcapng");
+    let told = |options: &[&str]| stdout(&redpoll(&[&["why", &capture][..], options].concat()));
+    assert!(told(&[]).contains("secured and were not opened (--key)"));
+    let wrong = told(&["--key", "ff0102030405060708090a0b0c0d0e0f"]);
+    assert!(
+        wrong.contains("the key that was given opened none of them"),
+        "{wrong}"
+    );
+    assert!(!told(&["--key", &file]).contains("secured"));
+    // With the name of one node wrong it opens the other nodes' frames.
+    let other = told(&["--key", &file, "--eui64", "0x0002=0000000000000001"]);
+    assert!(
+        other.contains("the key that was given did not open them"),
+        "{other}"
+    );
     let lines = stdout(&redpoll(&["dissect", &capture, "--key", &file]));
     assert!(lines.contains(" secured FRAG1 "), "opened");
     assert!(!lines.contains("malformed"), "each of them whole");

@@ -37,6 +37,11 @@ impl std::fmt::Debug for Key {
 }
 
 impl Keys {
+    /// Whether there is a key.
+    pub fn is_given(&self) -> bool {
+        self.key.is_some()
+    }
+
     /// What the frame is without its protection, if the key opens it.
     pub fn clear(&self, mpdu: &[u8]) -> Option<FrameBuf> {
         let Key(key) = self.key.as_ref()?;

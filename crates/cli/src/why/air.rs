@@ -93,6 +93,8 @@ pub struct Air {
     keys: Keys,
     /// Frames whose payload is secured and was not opened.
     pub secured: u64,
+    /// Secured frames that a key opened.
+    pub opened: u64,
     /// Acknowledgments that were seen.
     pub acks: u64,
     /// Frames that cannot be read.
@@ -188,7 +190,10 @@ impl Air {
         let opened = self.keys.clear(mpdu);
         let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
         match opened {
-            Some(Ok((_, payload))) => payload.to_vec(),
+            Some(Ok((_, payload))) => {
+                self.opened += 1;
+                payload.to_vec()
+            }
             _ => {
                 self.secured += 1;
                 Vec::new()

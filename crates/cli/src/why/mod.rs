@@ -36,7 +36,10 @@ pub struct Seen {
     /// Whose check sequence is wrong.
     pub broken: u64,
     pub malformed: u64,
+    /// Frames whose payload is secured and was not opened.
     pub secured: u64,
+    /// Secured frames that the key opened.
+    pub opened: u64,
     pub acks: u64,
     /// Datagrams without TCP.
     pub others: u64,
@@ -101,6 +104,7 @@ impl Reader {
             broken: self.broken,
             malformed: self.air.malformed,
             secured: self.air.secured,
+            opened: self.air.opened,
             acks: self.air.acks,
             others: self.datagrams.others,
             flows: self.flows.finish(),

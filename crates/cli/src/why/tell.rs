@@ -33,7 +33,7 @@ pub fn tell(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> Result<(), ExitC
             return Err(fail(FAILED, problem));
         }
     }
-    write(text(seen, told).as_bytes())
+    write(text(args, seen, told).as_bytes())
 }
 
 fn write(bytes: &[u8]) -> Result<(), ExitCode> {
@@ -46,7 +46,7 @@ fn write(bytes: &[u8]) -> Result<(), ExitCode> {
     }
 }
 
-fn text(seen: &Seen, told: &[Vec<Told>]) -> String {
+fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     let mut lines = Vec::new();
     for (at, (flow, told)) in seen.flows.iter().zip(told).enumerate() {
         if at > 0 {
@@ -60,10 +60,7 @@ fn text(seen: &Seen, told: &[Vec<Told>]) -> String {
     for (count, what) in [
         (seen.broken, "frames are broken or cut off"),
         (seen.malformed, "frames have no MAC header that can be read"),
-        (
-            seen.secured,
-            "frames are secured and were not opened (--key): what they carry is not known",
-        ),
+        (seen.secured, shut(args, seen)),
         (seen.beyond, "connections were left out: there are too many"),
     ] {
         if count > 0 {
@@ -77,6 +74,23 @@ fn text(seen: &Seen, told: &[Vec<Told>]) -> String {
         );
     }
     lines.join("\n") + "\n"
+}
+
+/// Why frames that are secured were not opened.
+fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
+    match (args.keys.is_given(), seen.opened) {
+        (false, _) => {
+            "frames are secured and were not opened (--key): what they carry is not known"
+        }
+        (true, 0) => {
+            "frames are secured, and the key that was given opened none of them (--key, --eui64): \
+             what they carry is not known"
+        }
+        (true, _) => {
+            "frames are secured, and the key that was given did not open them (--eui64): what \
+             they carry is not known"
+        }
+    }
 }
 
 fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
@@ -187,6 +201,7 @@ fn json(seen: &Seen, told: &[Vec<Told>]) -> Value {
         "broken": seen.broken,
         "malformed": seen.malformed,
         "secured": seen.secured,
+        "opened": seen.opened,
         "link_acknowledgments": seen.acks,
         "other_datagrams": seen.others,
         "connections_left_out": seen.beyond,
