@@ -176,6 +176,119 @@ fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
     }
 }
 
+/// Success ratios at the edge of the range, in percent, and retries of a frame.
+const LOSSY: [(u32, u32); 5] = [(60, 2), (60, 3), (70, 3), (75, 0), (80, 1)];
+
+/// What `run` says of five lossy minutes over one hop, and what is found in their capture.
+fn lossy(
+    folder: &Folder,
+    (percent, retries): (u32, u32),
+    floor: &str,
+    options: &[&str],
+) -> [Value; 2] {
+    let capture = folder.file("lossy.pcapng");
+    let percent = format!("medium.success_ratio_rx={percent} %");
+    let retries = format!("mac.max_frame_retries={retries}");
+    let run = ["run", "line-1", "--duration", "300 s", "--json", "-"];
+    let floor = format!("tcp.min_rto={floor}");
+    let settings = ["--set", &percent, "--set", &retries, "--set", &floor];
+    let run = redpoll(&[&run[..], &settings, &["--pcap", &capture]].concat());
+    assert_eq!(code(&run), 0, "{}", stdout(&run));
+    let why = redpoll(&[&["why", &capture, "--json", "-"][..], options].concat());
+    assert_eq!(code(&why), 0);
+    [run, why].map(|output| serde_json::from_str(&stdout(&output)).unwrap())
+}
+
+/// A sender that has not heard the acknowledgment of a frame gives its datagram up, too.
+#[test]
+fn segments_are_as_many_as_their_sender_says() {
+    let folder = Folder::new("why-counts");
+    for (faults, floor) in LOSSY
+        .into_iter()
+        .flat_map(|it| [(it, "1 s"), (it, "100 ms")])
+    {
+        let [run, why] = lossy(&folder, faults, floor, &[]);
+        let sent = &run["flows"][0];
+        let again = sent["retransmissions"].as_object().unwrap().values();
+        let again: u64 = again.map(|it| it.as_u64().unwrap()).sum();
+        let seen = &why["flows"][0]["directions"][0];
+        // SYNs, of which `run` does not tell, are seen, too.
+        let syns = seen["segments"].as_u64().unwrap() - sent["segments_sent"].as_u64().unwrap();
+        assert!((1..=2).contains(&syns), "{faults:?}: {sent} {seen}");
+        let more = seen["sent_again"].as_u64().unwrap() - again;
+        assert!(more < syns, "{faults:?}: {sent} {seen}");
+        let named = causes(&why);
+        assert!(named.contains(&"lost-fragments"), "{faults:?}: {named:?}");
+        assert!(floor == "1 s" || named.len() == 1, "{faults:?}: {named:?}");
+    }
+}
+
+/// A timeout is told from the last time that its segment was sent, not from the first.
+#[test]
+fn evidence_of_a_late_timeout_is_a_segment_and_the_next_time_it_was_sent() {
+    let folder = Folder::new("why-late");
+    let [_, why] = lossy(&folder, (60, 2), "1 s", &[]);
+    let lines = stdout(&redpoll(&["dissect", &folder.file("lossy.pcapng")]));
+    let lines: Vec<&str> = lines.lines().collect();
+    // The segment that a frame begins, if it does, and the frame's number.
+    let begun = |at: usize| {
+        let (head, tcp) = lines[at].split_once(" TCP ")?;
+        let seq = tcp.split_once(" seq ")?.1.split(' ').next()?;
+        let dsn = head.split_once(" data seq ")?.1.split(' ').next()?;
+        head.contains("FRAG1").then_some((seq, dsn))
+    };
+    let all = why["flows"][0]["causes"].as_array().unwrap();
+    let late = all.iter().find(|it| it["cause"] == "rto-floor").unwrap();
+    for event in late["evidence"].as_array().unwrap() {
+        let [first, next] = [0, 1].map(|it| event["frames"][it].as_u64().unwrap() as usize - 1);
+        let (seq, dsn) = begun(first).unwrap();
+        let (again, _) = begun(next).unwrap();
+        assert_eq!(seq, again, "{event}");
+        let between = (first + 1..next).filter_map(begun);
+        let mut others = between.filter(|it| it.0 == seq && it.1 != dsn);
+        assert_eq!(others.next(), None, "{event}");
+    }
+}
+
+#[test]
+fn the_floor_of_the_timeout_is_named_from_where_it_delays() {
+    let folder = Folder::new("why-floor");
+    let share = |floor: &str| {
+        let settings = [
+            "medium.success_ratio_rx=80 %",
+            "mac.max_frame_retries=1",
+            "tcp.recovery=duplicates",
+            "tcp.send_buffer=974 B",
+            &format!("tcp.min_rto={floor}"),
+        ];
+        let found = found(&folder, "line-1", &settings, &[]);
+        let all = found["flows"][0]["causes"].as_array().unwrap();
+        let late = all.iter().find(|it| it["cause"] == "rto-floor");
+        late.map_or(0.0, |it| it["share"].as_f64().unwrap())
+    };
+    let shares = ["100 ms", "500 ms", "1 s", "2 s"].map(share);
+    assert_eq!(shares[0], 0.0);
+    assert!(shares.is_sorted_by(|a, b| 1.3 * a < *b), "{shares:?}");
+}
+
+#[test]
+fn as_much_is_lost_in_the_simulation_as_in_the_capture() {
+    let folder = Folder::new("why-ratio");
+    for (percent, retries) in LOSSY {
+        let [_, why] = lossy(&folder, (percent, retries), "1 s", &["--simulate"]);
+        let run = &why["flows"][0]["causes"][0]["simulated"]["captured"];
+        let command = run["command"].as_str().unwrap();
+        let value = |key: &str| {
+            let (_, rest) = command.split_once(&format!("--set {key}='")).unwrap();
+            let digits = rest.split([' ', '\'']).next().unwrap();
+            digits.parse::<u32>().unwrap()
+        };
+        let ratio = value("medium.success_ratio_rx");
+        assert!(ratio.abs_diff(percent) <= 2, "{percent} %: {command}");
+        assert_eq!(value("mac.max_frame_retries"), retries, "{command}");
+    }
+}
+
 /// The frames that are shown are what they are said to be.
 #[test]
 fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {

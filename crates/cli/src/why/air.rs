@@ -62,6 +62,9 @@ pub struct Transfer {
     /// Frames with which attempts collided: of neighbours of the receiver's, who had not heard
     /// the sender, or whom the sender had not heard.
     pub collided: Vec<Place>,
+    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air,
+    /// whoever had heard whom.
+    pub disturbed: u32,
 }
 
 struct Open {
@@ -71,6 +74,8 @@ struct Open {
     asked: bool,
     /// Whom the last attempt overlapped.
     over: Option<(Place, Address)>,
+    /// Whether the receiver or a neighbour of its was on the air during the last attempt.
+    is_disturbed: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -133,7 +138,12 @@ impl Air {
             FrameType::Data => Kind::Data,
         };
         let readable = self.readable(&header, payload, mpdu);
-        let over = self.overlap(place, header.src, header.dst);
+        let sent = Recent {
+            place,
+            src: header.src,
+            dst: header.dst,
+        };
+        let (over, is_disturbed) = self.overlap(sent, true);
         if let Some(open) = self.open.get_mut(&header.src)
             && open.is_repeated_by(&header, mpdu.len(), place)
         {
@@ -141,6 +151,7 @@ impl Air {
             open.transfer.last = place;
             open.transfer.attempts += 1;
             open.over = over;
+            open.is_disturbed = is_disturbed;
             return;
         }
         self.close(header.src, false, done);
@@ -170,11 +181,13 @@ impl Air {
                 repeats,
                 payload: readable,
                 collided: Vec::new(),
+                disturbed: 0,
             },
             dsn: header.dsn,
             len: mpdu.len(),
             asked: header.ack_request,
             over,
+            is_disturbed,
         };
         self.open.insert(header.src, open);
         if !header.ack_request {
@@ -221,24 +234,45 @@ impl Air {
         };
         let whose = self.open.values().filter(waits);
         let nearest = whose.max_by_key(|open| open.transfer.last.end_us);
-        if let Some(src) = nearest.map(|open| open.transfer.src) {
+        if let Some((src, dst)) = nearest.map(|open| (open.transfer.src, open.transfer.dst)) {
             self.close(src, true, done);
+            let sent = Recent {
+                place,
+                src: dst,
+                dst: src,
+            };
+            self.overlap(sent, false);
         }
     }
 
-    /// Whoever is on the air when a frame begins, and whom its sender should have heard.
-    /// Those whose attempt it disturbs are told.
-    fn overlap(&mut self, place: Place, src: Address, dst: Address) -> Option<(Place, Address)> {
+    /// Whoever is on the air when a frame begins, and whom its sender should have heard if it
+    /// has listened before, as senders of all but acknowledgments do; and whether anybody's
+    /// signal disturbs the frame. Those whose attempt it disturbs are told.
+    fn overlap(&mut self, sent: Recent, has_listened: bool) -> (Option<(Place, Address)>, bool) {
+        let Recent { place, src, dst } = sent;
         let mut found = None;
+        let mut is_disturbed = false;
+        let disturbs = |receiver: Address, by: Address| {
+            receiver == by || self.neighbours.contains(&(receiver, by))
+        };
         for other in &self.recent {
-            let unheard = place.start_us.saturating_sub(other.place.start_us) > HEARD_AFTER_US;
+            let later_us = place.start_us.saturating_sub(other.place.start_us);
+            let unheard = has_listened && later_us > HEARD_AFTER_US;
             let together = other.place.end_us > place.start_us;
-            if !together || !unheard || other.src == src || other.src == dst {
+            if !together || other.src == src {
+                continue;
+            }
+            is_disturbed |= disturbs(dst, other.src);
+            let open = self.open.get_mut(&other.src);
+            let mut open = open.filter(|it| it.transfer.last.number == other.place.number);
+            if let Some(open) = &mut open {
+                open.is_disturbed |= disturbs(other.dst, src);
+            }
+            if !unheard || other.src == dst {
                 continue;
             }
             found = Some((other.place, other.src));
-            if let Some(open) = self.open.get_mut(&other.src)
-                && open.transfer.last.number == other.place.number
+            if let Some(open) = open
                 && other.dst != src
             {
                 open.over = Some((place, src));
@@ -247,8 +281,8 @@ impl Air {
         if self.recent.len() == RECENT_MAX {
             self.recent.pop_front();
         }
-        self.recent.push_back(Recent { place, src, dst });
-        found
+        self.recent.push_back(sent);
+        (found, is_disturbed)
     }
 
     fn close(&mut self, sender: Address, arrived: bool, done: &mut Vec<Transfer>) {
@@ -282,6 +316,7 @@ impl Open {
 
     /// The last attempt has come to nothing.
     fn failed(&mut self, neighbours: &HashSet<(Address, Address)>) {
+        self.transfer.disturbed += u32::from(std::mem::take(&mut self.is_disturbed));
         let Some((other, who)) = self.over.take() else {
             return;
         };

@@ -12,6 +12,8 @@ use super::segment::{self, Segment};
 const ASSEMBLED_MAX: usize = 4_096;
 /// Sleepy nodes whose last request is remembered.
 const ASKERS_MAX: usize = 4_096;
+/// After so long a receiver discards what has come of a datagram (RFC 4944 §5.3).
+const REASSEMBLY_US: u64 = 60_000_000;
 /// Room for what a frame's compressed headers expand to.
 const HEADERS_MAX: usize = 256;
 
@@ -29,17 +31,25 @@ pub struct Polled {
 /// What became of a datagram on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
+    /// Its first frame was sent; the rest is told later.
+    Begun,
     Arrived,
-    /// One of its frames was not acknowledged: its last attempt, how many there were, and the
-    /// frame of a hidden node with which one collided, if half or more did so.
+    /// Its sender gave it up at one of its frames: the last attempt, how many there were, and
+    /// the frame of a hidden node with which one collided, if half or more did so.
     Lost {
         last: Place,
         attempts: u32,
         hidden: Option<Place>,
+        /// Whether the last attempt was not acknowledged. If it was, the sender has not heard
+        /// that, or has nothing more to send because of a loss before it.
+        is_sure: bool,
     },
+    /// Only attempts are to be counted: at a frame of a datagram that has arrived, or of one
+    /// that was under way at the capture's end.
+    Tried,
 }
 
-/// A TCP segment over one link.
+/// A TCP segment over one link, as far as it is known.
 #[derive(Clone, Debug)]
 pub struct Datagram {
     pub src: Address,
@@ -49,13 +59,17 @@ pub struct Datagram {
     pub first: Place,
     /// When the last attempt of its last frame was over.
     pub end_us: u64,
-    pub frames: u32,
+    /// Attempts that are told with this; each is told once.
     pub attempts: u32,
+    /// Those of them that were acknowledged, whether or not the sender heard it.
+    pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
     /// Attempts that collided with a frame of somebody who had not heard the sender, or whom
     /// the sender had not heard.
     pub collided: u64,
+    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air.
+    pub disturbed: u32,
 }
 
 /// Labels of datagrams: RFC 4944's and RFC 8931's tags are counted apart.
@@ -65,16 +79,58 @@ enum Label {
     Recoverable(u8),
 }
 
+/// A sender, a receiver and a datagram's label.
+type Link = (Address, Address, Label);
+
 struct Assembly {
     datagram: Option<Datagram>,
     first: Place,
     progress: Progress,
-    last_end_us: u64,
-    frames: u32,
     attempts: u32,
-    lost: Option<Fate>,
+    acked: u32,
+    /// The frame that was sent last.
+    frame: Frame,
+    /// Whether its sender has begun another datagram for the same node since.
+    is_passed: bool,
     polled: Vec<Polled>,
     collided: u64,
+    disturbed: u32,
+}
+
+/// All attempts at a frame, those after an acknowledgment that its sender has not heard, too.
+#[derive(Clone, Copy, Debug, Default)]
+struct Frame {
+    last: Place,
+    attempts: u32,
+    /// Whether the last of them were not acknowledged.
+    is_lost: bool,
+    collided: usize,
+    /// The last frame with which one collided.
+    hidden: Option<Place>,
+}
+
+impl Frame {
+    fn take(&mut self, transfer: &Transfer) {
+        if !transfer.repeats {
+            *self = Frame::default();
+        }
+        self.last = transfer.last;
+        self.attempts += transfer.attempts;
+        self.is_lost = !transfer.arrived;
+        self.collided += transfer.collided.len();
+        self.hidden = transfer.collided.last().copied().or(self.hidden);
+    }
+
+    /// What becomes of the datagram when its sender gives it up at this frame.
+    fn given_up(&self) -> Fate {
+        let mostly = 2 * self.collided >= self.attempts as usize;
+        Fate::Lost {
+            last: self.last,
+            attempts: self.attempts,
+            hidden: self.hidden.filter(|_| mostly),
+            is_sure: self.is_lost,
+        }
+    }
 }
 
 /// One frame's part of a datagram.
@@ -125,7 +181,10 @@ impl Progress {
 /// The datagrams on all links.
 pub struct Datagrams {
     contexts: Contexts,
-    assembled: HashMap<(Address, Address, Label), Assembly>,
+    assembled: HashMap<Link, Assembly>,
+    /// The last datagram in fragments that arrived on each link: its sender may send frames of
+    /// it again.
+    complete: HashMap<(Address, Address), (Label, Datagram)>,
     asked: HashMap<Address, Place>,
     /// Datagrams that are not TCP, or cannot be read.
     pub others: u64,
@@ -136,12 +195,13 @@ impl Datagrams {
         Datagrams {
             contexts,
             assembled: HashMap::new(),
+            complete: HashMap::new(),
             asked: HashMap::new(),
             others: 0,
         }
     }
 
-    /// Takes a transfer; datagrams of TCP that are over go to `done`.
+    /// Takes a transfer; datagrams of TCP that have begun or are over go to `done`.
     pub fn input(&mut self, transfer: &Transfer, done: &mut Vec<Datagram>) {
         if transfer.kind == Kind::Request {
             if self.asked.len() < ASKERS_MAX || self.asked.contains_key(&transfer.src) {
@@ -158,37 +218,31 @@ impl Datagrams {
         }
     }
 
-    /// At the capture's end: what was lost is told, what was under way is not.
+    /// At the capture's end: of what was under way no loss is told.
     pub fn finish(&mut self, done: &mut Vec<Datagram>) {
         let mut left: Vec<Assembly> = self.assembled.drain().map(|(_, it)| it).collect();
         left.sort_by_key(|it| it.first.start_us);
-        done.extend(left.into_iter().filter_map(Assembly::lost));
+        done.extend(left.into_iter().filter_map(Assembly::left));
     }
 
     fn whole(&mut self, transfer: &Transfer, done: &mut Vec<Datagram>) {
-        if transfer.repeats {
-            return;
-        }
         let Some(segment) = self.segment(transfer, &transfer.payload, None) else {
-            self.others += 1;
+            self.others += u64::from(!transfer.repeats);
             return;
         };
-        let fate = match transfer.arrived {
-            true => Fate::Arrived,
-            false => lost(transfer),
+        let begun = Datagram::begun(transfer, segment);
+        if !transfer.repeats {
+            self.give_up(transfer, None, Some(&begun.segment), done);
+            done.push(begun.clone());
+        }
+        let mut frame = Frame::default();
+        frame.take(transfer);
+        let fate = match (transfer.repeats, transfer.arrived) {
+            (true, _) => Fate::Tried,
+            (false, true) => Fate::Arrived,
+            (false, false) => frame.given_up(),
         };
-        done.push(Datagram {
-            src: transfer.src,
-            dst: transfer.dst,
-            segment,
-            first: transfer.first,
-            end_us: transfer.last.end_us,
-            frames: u32::from(transfer.arrived),
-            attempts: transfer.attempts,
-            fate,
-            polled: Vec::new(),
-            collided: transfer.collided.len() as u64,
-        });
+        done.push(begun.tried(transfer, fate));
     }
 
     fn segment(&self, transfer: &Transfer, head: &[u8], size: Option<usize>) -> Option<Segment> {
@@ -212,29 +266,89 @@ impl Datagrams {
         if let Some((head, size)) = part.head
             && !transfer.repeats
         {
-            // Whatever of this link was lost is not taken up any more.
-            let over = |(link, it): (&(Address, Address, Label), &Assembly)| {
-                let is_same = (link.0, link.1) == (key.0, key.1);
-                (is_same && (it.lost.is_some() || *link == key)).then_some(*link)
-            };
-            let over: Vec<_> = self.assembled.iter().filter_map(over).collect();
-            for link in over {
-                let assembly = self.assembled.remove(&link);
-                done.extend(assembly.and_then(Assembly::lost));
-            }
-            self.make_room(done);
             let segment = self.segment(transfer, head, Some(size));
-            self.others += u64::from(segment.is_none());
-            self.assembled.insert(key, Assembly::new(transfer, segment));
+            if !self.goes_on(key, segment.as_ref()) {
+                self.give_up(transfer, Some(key), segment.as_ref(), done);
+                self.make_room(done);
+                self.others += u64::from(segment.is_none());
+                let datagram = segment.map(|it| Datagram::begun(transfer, it));
+                done.extend(datagram.clone());
+                self.assembled
+                    .insert(key, Assembly::new(transfer, datagram));
+            }
         }
         let Some(assembly) = self.assembled.get_mut(&key) else {
+            // Its sender has not heard that it has arrived.
+            if let Some((label, datagram)) = self.complete.get(&(key.0, key.1))
+                && (transfer.repeats || matches!(label, Label::Recoverable(_)))
+                && *label == part.label
+            {
+                done.push(datagram.clone().tried(transfer, Fate::Tried));
+            }
             return;
         };
         let asked = self.asked.get(&transfer.dst).copied();
         assembly.take(transfer, part, asked);
         if assembly.progress.is_whole {
             let assembly = self.assembled.remove(&key);
-            done.extend(assembly.and_then(Assembly::arrived));
+            let arrived = assembly.and_then(|it| it.told(Fate::Arrived));
+            let link = (key.0, key.1);
+            if let Some(datagram) = &arrived
+                && (self.complete.len() < ASSEMBLED_MAX || self.complete.contains_key(&link))
+            {
+                let mut datagram = datagram.clone();
+                datagram.polled.clear();
+                self.complete.insert(link, (key.2, datagram));
+            }
+            done.extend(arrived);
+        }
+    }
+
+    /// Whether a first fragment belongs to a datagram that has begun before: RFC 8931's are sent
+    /// again alone, those of a datagram that is lost further on, too.
+    fn goes_on(&self, key: Link, segment: Option<&Segment>) -> bool {
+        let is_complete = |(label, datagram): &(Label, Datagram)| {
+            *label == key.2 && segment.is_some_and(|it| datagram.segment.repeats(it))
+        };
+        matches!(key.2, Label::Recoverable(_))
+            && (self
+                .assembled
+                .get(&key)
+                .is_some_and(|it| it.carries(segment))
+                || self.complete.get(&(key.0, key.1)).is_some_and(is_complete))
+    }
+
+    /// A datagram begins: tells what its sender does not take up any more, which is what was
+    /// lost, what has the same label or the same segment, and what is too old to be put
+    /// together. Of the same segment the losses on other links are told, too.
+    fn give_up(
+        &mut self,
+        transfer: &Transfer,
+        key: Option<Link>,
+        segment: Option<&Segment>,
+        done: &mut Vec<Datagram>,
+    ) {
+        let now_us = transfer.first.start_us;
+        let mut over = Vec::new();
+        for (link, it) in &mut self.assembled {
+            let is_same = it.carries(segment);
+            let is_over = if (link.0, link.1) == (transfer.src, transfer.dst) {
+                let is_old = now_us.saturating_sub(it.frame.last.end_us) > REASSEMBLY_US;
+                let is_lost = it.frame.is_lost && key.is_some();
+                is_lost || is_same || is_old || key == Some(*link)
+            } else {
+                is_same && (it.frame.is_lost || it.is_passed)
+            };
+            if is_over {
+                over.push((it.first.start_us, *link));
+            } else if (link.0, link.1) == (transfer.src, transfer.dst) {
+                it.is_passed |= key.is_some();
+            }
+        }
+        over.sort_by_key(|(start_us, _)| *start_us);
+        for (_, link) in over {
+            let assembly = self.assembled.remove(&link);
+            done.extend(assembly.and_then(Assembly::given_up));
         }
     }
 
@@ -242,21 +356,46 @@ impl Datagrams {
         if self.assembled.len() < ASSEMBLED_MAX {
             return;
         }
-        let oldest = self.assembled.iter().min_by_key(|(_, it)| it.last_end_us);
+        let oldest = self
+            .assembled
+            .iter()
+            .min_by_key(|(_, it)| it.frame.last.end_us);
         if let Some(key) = oldest.map(|(key, _)| *key) {
             let assembly = self.assembled.remove(&key);
-            done.extend(assembly.and_then(Assembly::lost));
+            done.extend(assembly.and_then(Assembly::left));
         }
     }
 }
 
-/// What became of the datagram of a frame that nobody acknowledged.
-fn lost(transfer: &Transfer) -> Fate {
-    let mostly = 2 * transfer.collided.len() >= transfer.attempts as usize;
-    Fate::Lost {
-        last: transfer.last,
-        attempts: transfer.attempts,
-        hidden: transfer.collided.last().copied().filter(|_| mostly),
+impl Datagram {
+    /// One of which a transfer carries the first frame, without its attempts.
+    fn begun(transfer: &Transfer, segment: Segment) -> Datagram {
+        Datagram {
+            src: transfer.src,
+            dst: transfer.dst,
+            segment,
+            first: transfer.first,
+            end_us: transfer.last.end_us,
+            attempts: 0,
+            acked: 0,
+            fate: Fate::Begun,
+            polled: Vec::new(),
+            collided: 0,
+            disturbed: 0,
+        }
+    }
+
+    /// Its segment with the attempts of `transfer` alone.
+    fn tried(self, transfer: &Transfer, fate: Fate) -> Datagram {
+        Datagram {
+            end_us: transfer.last.end_us,
+            attempts: transfer.attempts,
+            acked: u32::from(transfer.arrived),
+            collided: transfer.collided.len() as u64,
+            disturbed: transfer.disturbed,
+            fate,
+            ..self
+        }
     }
 }
 
@@ -293,74 +432,77 @@ fn part(payload: &[u8]) -> Option<Part<'_>> {
 }
 
 impl Assembly {
-    fn new(transfer: &Transfer, segment: Option<Segment>) -> Assembly {
-        let datagram = segment.map(|segment| Datagram {
-            src: transfer.src,
-            dst: transfer.dst,
-            segment,
-            first: transfer.first,
-            end_us: 0,
-            frames: 0,
-            attempts: 0,
-            fate: Fate::Arrived,
-            polled: Vec::new(),
-            collided: 0,
-        });
+    fn new(transfer: &Transfer, datagram: Option<Datagram>) -> Assembly {
         Assembly {
             datagram,
             first: transfer.first,
             progress: Progress::default(),
-            last_end_us: transfer.first.start_us,
-            frames: 0,
             attempts: 0,
-            lost: None,
+            acked: 0,
+            frame: Frame::default(),
+            is_passed: false,
             polled: Vec::new(),
             collided: 0,
+            disturbed: 0,
         }
     }
 
+    /// Whether it carries the data of `segment`.
+    fn carries(&self, segment: Option<&Segment>) -> bool {
+        let datagram = self.datagram.as_ref();
+        segment
+            .zip(datagram)
+            .is_some_and(|(segment, datagram)| datagram.segment.repeats(segment))
+    }
+
     fn take(&mut self, transfer: &Transfer, part: &Part<'_>, asked: Option<Place>) {
+        let last_end_us = self.frame.last.end_us;
         if part.head.is_none()
             && !transfer.repeats
             && let Some(request) = asked
-            && request.start_us > self.last_end_us
+            && request.start_us > last_end_us
             && request.start_us < transfer.first.start_us
         {
             self.polled.push(Polled {
                 request,
                 fragment: transfer.first,
-                wait_us: transfer.first.start_us - self.last_end_us,
+                wait_us: transfer.first.start_us - last_end_us,
             });
         }
-        self.last_end_us = transfer.last.end_us;
+        self.frame.take(transfer);
+        self.is_passed = false;
         self.attempts += transfer.attempts;
+        self.acked += u32::from(transfer.arrived);
         self.collided += transfer.collided.len() as u64;
+        self.disturbed += transfer.disturbed;
         if transfer.arrived {
-            self.frames += u32::from(!transfer.repeats);
             self.progress.take(part);
-            self.lost = None;
-        } else {
-            self.lost = Some(lost(transfer));
         }
     }
 
     fn told(self, fate: Fate) -> Option<Datagram> {
         let mut datagram = self.datagram?;
-        datagram.end_us = self.last_end_us;
-        datagram.frames = self.frames;
+        datagram.end_us = self.frame.last.end_us;
         datagram.attempts = self.attempts;
+        datagram.acked = self.acked;
         datagram.fate = fate;
         datagram.polled = self.polled;
         datagram.collided = self.collided;
+        datagram.disturbed = self.disturbed;
         Some(datagram)
     }
 
-    fn arrived(self) -> Option<Datagram> {
-        self.told(Fate::Arrived)
+    fn given_up(self) -> Option<Datagram> {
+        let fate = self.frame.given_up();
+        self.told(fate)
     }
 
-    fn lost(self) -> Option<Datagram> {
-        let fate = self.lost?;
+    /// Of which no more is seen.
+    fn left(self) -> Option<Datagram> {
+        let fate = match self.frame.is_lost {
+            true => self.frame.given_up(),
+            false => Fate::Tried,
+        };
         self.told(fate)
     }
 }

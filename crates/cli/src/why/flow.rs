@@ -29,10 +29,12 @@ pub struct Flow {
     pub polled: Tally,
     /// Attempts at frames that collided with a hidden node's.
     pub collided: u64,
+    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air.
+    pub disturbed: u64,
     /// Attempts at frames.
     pub attempts: u64,
-    /// Frames that arrived.
-    pub frames: u64,
+    /// Those of them that were acknowledged, whether or not the sender heard it.
+    pub acked: u64,
 }
 
 impl Flow {
@@ -46,8 +48,9 @@ impl Flow {
             end_us: datagram.end_us,
             polled: Tally::default(),
             collided: 0,
+            disturbed: 0,
             attempts: 0,
-            frames: 0,
+            acked: 0,
         }
     }
 
@@ -55,8 +58,9 @@ impl Flow {
         let side = usize::from(datagram.segment.from != self.ends[0]);
         self.end_us = self.end_us.max(datagram.end_us);
         self.attempts += u64::from(datagram.attempts);
-        self.frames += u64::from(datagram.frames);
+        self.acked += u64::from(datagram.acked);
         self.collided += datagram.collided;
+        self.disturbed += u64::from(datagram.disturbed);
         for polled in &datagram.polled {
             self.polled.add(Event {
                 frames: [polled.request, polled.fragment],
@@ -70,9 +74,14 @@ impl Flow {
             _ => (second, first),
         };
         half.locate(datagram);
-        if half.near == Some(datagram.src) {
-            half.left(datagram);
-            back.ack_left(datagram);
+        let is_near = half.near == Some(datagram.src);
+        match datagram.fate {
+            Fate::Begun if is_near => {
+                half.left(datagram);
+                back.ack_left(datagram);
+            }
+            Fate::Arrived | Fate::Lost { .. } if is_near => half.passed(datagram),
+            _ => {}
         }
         match datagram.fate {
             Fate::Lost { .. } => half.lost(datagram),
@@ -80,7 +89,7 @@ impl Flow {
                 half.arrived(datagram);
                 back.acknowledged(datagram, half.shift.unwrap_or(0));
             }
-            Fate::Arrived => {}
+            Fate::Begun | Fate::Arrived | Fate::Tried => {}
         }
     }
 
@@ -100,8 +109,9 @@ impl Flow {
         self.end_us = self.end_us.max(other.end_us);
         self.polled.join(other.polled);
         self.collided += other.collided;
+        self.disturbed += other.disturbed;
         self.attempts += other.attempts;
-        self.frames += other.frames;
+        self.acked += other.acked;
     }
 
     /// The direction that carries more.
@@ -134,7 +144,8 @@ impl Flows {
         let segment = &datagram.segment;
         let key = (segment.from.min(segment.to), segment.from.max(segment.to));
         // The ports of one that is over may serve again.
-        let is_new = segment.is_syn && segment.ack.is_none();
+        let is_begun = datagram.fate == Fate::Begun;
+        let is_new = is_begun && segment.is_syn && segment.ack.is_none();
         let is_over = |flow: &Flow| {
             let side = usize::from(segment.from != flow.ends[0]);
             !flow.halves[side].began_with(segment.seq)
@@ -142,14 +153,18 @@ impl Flows {
         if is_new && self.open.get(&key).is_some_and(is_over) {
             self.close(key);
         }
-        if self.open.len() >= OPEN_MAX && !self.open.contains_key(&key) {
+        if is_begun && self.open.len() >= OPEN_MAX && !self.open.contains_key(&key) {
             let silent = self.open.iter().min_by_key(|(_, flow)| flow.end_us);
             if let Some(key) = silent.map(|(key, _)| *key) {
                 self.close(key);
             }
         }
-        let flow = self.open.entry(key).or_insert_with(|| Flow::new(datagram));
-        flow.input(datagram);
+        if is_begun {
+            let flow = self.open.entry(key).or_insert_with(|| Flow::new(datagram));
+            flow.input(datagram);
+        } else if let Some(flow) = self.open.get_mut(&key) {
+            flow.input(datagram);
+        }
     }
 
     /// At the capture's end: the connections, in the order in which they began.

@@ -14,6 +14,11 @@ use super::tally::{Event, Tally};
 const FLIGHT_MAX: usize = 1_024;
 /// Duplicates after which a segment is sent again at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
+/// A timeout is late after so many times what it needs to be: a sender measures round trips
+/// that a capture does not tell, of segments that were sent again, and they are long.
+const LATE: u64 = 2;
+/// Timeouts that are doubled; more are as long.
+const TIMEOUTS_MAX: u32 = 6;
 /// Whoever sends so soon after an acknowledgment has waited for it, and not for its
 /// application.
 const WAITED_US: u64 = 100_000;
@@ -30,7 +35,8 @@ struct Sent {
     span: u32,
     is_syn: bool,
     first: Place,
-    last_start_us: u64,
+    /// The first frame of the last time that it was sent.
+    last: Place,
     last_end_us: u64,
     times: u32,
     /// Where its datagram was lost, since it was sent last.
@@ -78,6 +84,11 @@ pub struct Half {
     sent: VecDeque<Sent>,
     duplicates: u32,
     has_sack: bool,
+    /// When the retransmission timer was started last, but for segments sent since: when
+    /// something was sent again, or acknowledged.
+    timer_us: u64,
+    /// Timeouts since a round trip was measured: each doubles the next (RFC 6298 §5.5, §5.7).
+    timeouts: u32,
     pub round_trips: RoundTrips,
     busy_since: Option<u64>,
     busy_until: u64,
@@ -147,7 +158,7 @@ impl Half {
         self.initial.is_none_or(|initial| initial == seq)
     }
 
-    /// A segment has left its sender's node.
+    /// A segment begins to leave its sender's node.
     pub fn left(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         self.mss = segment.mss.or(self.mss);
@@ -196,7 +207,7 @@ impl Half {
             span: segment.span(),
             is_syn: segment.is_syn,
             first: datagram.first,
-            last_start_us: start_us,
+            last: datagram.first,
             last_end_us: datagram.end_us,
             times: 1,
             lost: None,
@@ -242,10 +253,15 @@ impl Half {
             self.needless += 1;
             return;
         };
-        let gap_us = start_us.saturating_sub(sent.last_start_us);
-        let needed_us = rto_us.map_or(gap_us, |rto_us| gap_us.min(rto_us));
-        let frames = [sent.first, datagram.first];
-        if !by_duplicates && sent.times == 1 && gap_us > needed_us {
+        let gap_us = start_us.saturating_sub(sent.last.start_us.max(self.timer_us));
+        let doubled = 1 << self.timeouts.min(TIMEOUTS_MAX);
+        let needed_us = rto_us.map_or(gap_us, |rto_us| gap_us.min(rto_us * doubled));
+        let frames = [sent.last, datagram.first];
+        if !by_duplicates && rto_us.is_none_or(|rto_us| gap_us >= rto_us) {
+            self.timeouts += 1;
+        }
+        self.timer_us = start_us;
+        if !by_duplicates && gap_us > LATE * needed_us {
             self.late_timeouts.add(Event {
                 frames,
                 cost_us: gap_us - needed_us,
@@ -266,7 +282,7 @@ impl Half {
             });
         }
         sent.times += 1;
-        sent.last_start_us = start_us;
+        sent.last = datagram.first;
         sent.last_end_us = datagram.end_us;
         self.duplicates = 0;
         self.has_sack = false;
@@ -278,6 +294,7 @@ impl Half {
             last,
             attempts,
             hidden,
+            is_sure,
         } = datagram.fate
         else {
             return;
@@ -286,12 +303,22 @@ impl Half {
         let seq = datagram.segment.seq;
         if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq)
             && datagram.segment.len > 0
+            && (is_sure || sent.lost.is_none())
         {
             sent.lost = Some(Lost {
                 last,
                 air_us: last.end_us.saturating_sub(datagram.first.start_us),
                 hidden,
             });
+        }
+    }
+
+    /// A segment that has left its sender's node has come to the end of its first link.
+    pub fn passed(&mut self, datagram: &Datagram) {
+        let (seq, start_us) = (datagram.segment.seq, datagram.first.start_us);
+        let is_it = |it: &&mut Sent| (it.seq, it.last.start_us) == (seq, start_us);
+        if let Some(sent) = self.sent.iter_mut().find(is_it) {
+            sent.last_end_us = datagram.end_us;
         }
     }
 
@@ -306,7 +333,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgment of this direction has left its receiver's node.
+    /// An acknowledgment of this direction begins to leave its receiver's node.
     pub fn ack_left(&mut self, datagram: &Datagram) {
         let Some(ack) = datagram.segment.ack else {
             return;
@@ -329,7 +356,7 @@ impl Half {
         {
             self.alone = Some(Alone {
                 first: sent.first,
-                air_us: sent.last_end_us.saturating_sub(sent.last_start_us),
+                air_us: sent.last_end_us.saturating_sub(sent.last.start_us),
                 wait_us: 0,
                 delay_us,
                 ack: datagram.first,
@@ -357,6 +384,7 @@ impl Half {
         self.una = ack;
         self.duplicates = 0;
         self.has_sack = segment.has_sack;
+        self.timer_us = datagram.end_us;
         while let Some(sent) = self.sent.front() {
             if before(ack, sent.seq.wrapping_add(sent.span)) {
                 break;
@@ -364,6 +392,7 @@ impl Half {
             if sent.times == 1 {
                 let rtt_us = datagram.end_us.saturating_sub(sent.first.start_us);
                 self.round_trips.sample(rtt_us);
+                self.timeouts = 0;
             }
             let end_us = sent.last_end_us;
             self.sent.pop_front();

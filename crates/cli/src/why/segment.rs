@@ -42,6 +42,13 @@ impl Segment {
     pub fn span(&self) -> u32 {
         self.len + u32::from(self.is_syn) + u32::from(self.is_fin)
     }
+
+    /// Whether it has data, or a SYN or FIN, that begin where those of `other` do.
+    pub fn repeats(&self, other: &Segment) -> bool {
+        self.span() > 0
+            && other.span() > 0
+            && (self.from, self.to, self.seq) == (other.from, other.to, other.seq)
+    }
 }
 
 /// The segment in the beginning of a packet; nothing if there is none, or not all of its

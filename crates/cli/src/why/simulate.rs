@@ -12,7 +12,7 @@ use super::half::Half;
 /// The longest line of nodes among the scenarios that the program brings.
 const HOPS_MAX: u8 = 4;
 /// Simulated time of each run.
-const DURATION: &str = "60 s";
+const DURATION: &str = "300 s";
 /// In those scenarios neighbours stand at so much of the range, at which a share of the
 /// losses at its edge is felt that is the square of it.
 const FELT: f64 = 0.8 * 0.8;
@@ -86,9 +86,10 @@ impl Traffic {
             set("tcp.send_buffer", format!("{flight} B")),
             set("tcp.receive_buffer", format!("{window} B")),
         ];
-        // Frame and acknowledgment both have to arrive.
-        let tried = flow.attempts.saturating_sub(flow.collided).max(1);
-        let arrives = (flow.frames as f64 / tried as f64).min(1.0).sqrt();
+        // Whoever receives an attempt acknowledges it, whether or not its sender hears that.
+        // Nodes that are on the air at the same time are so in the simulation, too.
+        let tried = flow.attempts.saturating_sub(flow.disturbed).max(1);
+        let arrives = (flow.acked as f64 / tried as f64).min(1.0);
         let lost_at_the_edge = ((1.0 - arrives) / FELT).clamp(0.0, 0.95);
         if lost_at_the_edge >= 0.01 {
             let percent = 100.0 * (1.0 - lost_at_the_edge);

@@ -119,30 +119,35 @@ impl Air {
         self.put(vec![0x02, 0x00, self.sequence]);
     }
 
-    /// A datagram, in fragments if it is long (RFC 4944 §5.3).
+    /// A datagram.
     fn datagram(&mut self, from: &End, to: &End, header: Vec<u8>, segment: &[u8]) {
+        for payload in self.payloads(header, segment) {
+            self.frame(from, to, &payload);
+        }
+    }
+
+    /// What the frames of a datagram carry, which are fragments if it is long (RFC 4944 §5.3).
+    fn payloads(&mut self, header: Vec<u8>, segment: &[u8]) -> Vec<Vec<u8>> {
         let size = 40 + segment.len() as u16;
         if header.len() + segment.len() <= 100 {
-            self.frame(from, to, &[&header[..], segment].concat());
-            return;
+            return vec![[&header[..], segment].concat()];
         }
         self.tag += 1;
         let tag = self.tag.to_be_bytes();
         let first = (96 - header.len()) / 8 * 8;
         let head = (0xc000 | size).to_be_bytes();
-        let payload = [&head[..], &tag, &header, &segment[..first]].concat();
-        self.frame(from, to, &payload);
+        let mut payloads = vec![[&head[..], &tag, &header, &segment[..first]].concat()];
         for (at, rest) in segment[first..].chunks(88).enumerate() {
             let offset = (40 + first + 88 * at) / 8;
             let head = (0xe000 | size).to_be_bytes();
-            let payload = [&head[..], &tag, &[offset as u8], rest].concat();
-            self.frame(from, to, &payload);
+            payloads.push([&head[..], &tag, &[offset as u8], rest].concat());
         }
+        payloads
     }
 }
 
-/// The client sends so many segments, one after the other, whose acknowledgments wait for so long.
-fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
+/// The air with a new connection's first segments, its client and its server.
+fn connected() -> (Air, End, End) {
     let mut air = Air {
         at_us: 1_000,
         sequence: 17,
@@ -164,6 +169,12 @@ fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
     server.next += 1;
     let acks = segment(&client, &server, ACK, &[], &[]);
     air.datagram(&client, &server, short_header(), &acks);
+    (air, client, server)
+}
+
+/// The client sends so many segments, one after the other, whose acknowledgments wait for so long.
+fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
+    let (mut air, mut client, server) = connected();
     for number in 0..segments {
         let data = [number as u8; 400];
         let bytes = segment(&client, &server, ACK | PUSH, &[], &data);
@@ -189,11 +200,80 @@ fn a_capture_of_another_stack_is_read() {
     for wrong in ["malformed", "wrong checksum", "wrong FCS"] {
         assert!(!lines.contains(wrong), "{wrong}: {lines}");
     }
-    let why = redpoll(&["why", &capture, "--prefix", "fd00::/64", "--json", "-"]);
-    assert_eq!(code(&why), 0);
-    let found: Value = serde_json::from_str(&stdout(&why)).unwrap();
+    let found = found(&capture);
     assert_eq!(found["malformed"], 0, "{found}");
     assert_eq!(found["flows"].as_array().unwrap().len(), 1, "{found}");
     let named = crate::causes(&found);
     assert_eq!(named, ["delayed-ack"], "{found}");
+}
+
+/// What is found in a capture of what is on the air.
+fn found_in(name: &str, air: Air) -> Value {
+    let folder = Folder::new(name);
+    let capture = folder.file("other.pcap");
+    write_at(&capture, DataLink::IEEE802_15_4, air.frames);
+    found(&capture)
+}
+
+/// What is found in a capture.
+fn found(capture: &str) -> Value {
+    let why = redpoll(&["why", capture, "--prefix", "fd00::/64", "--json", "-"]);
+    assert_eq!(code(&why), 0);
+    serde_json::from_str(&stdout(&why)).unwrap()
+}
+
+/// The client's next segment.
+fn next(client: &mut End, server: &End) -> Vec<u8> {
+    let bytes = segment(client, server, ACK | PUSH, &[], &[7; 400]);
+    client.next += 400;
+    bytes
+}
+
+/// Each of its frames is acknowledged, but its last ones are never sent: the sender did not hear
+/// the acknowledgment, and nobody else can see that.
+#[test]
+fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
+    let (mut air, mut client, server) = connected();
+    for _ in 0..8 {
+        let (one, two) = (next(&mut client, &server), next(&mut client, &server));
+        for payload in &air.payloads(short_header(), &one)[..3] {
+            air.frame(&client, &server, payload);
+        }
+        air.datagram(&client, &server, short_header(), &two);
+        air.at_us += 500_000;
+        air.datagram(&client, &server, short_header(), &one);
+        let acks = segment(&server, &client, ACK, &[], &[]);
+        air.datagram(&server, &client, long_header(&server, &client), &acks);
+    }
+    let found = found_in("why-breaks-off", air);
+    let direction = &found["flows"][0]["directions"][0];
+    assert_eq!(direction["segments"], 1 + 3 * 8, "{direction}");
+    assert_eq!(direction["sent_again"], 8, "{direction}");
+    let cause = &found["flows"][0]["causes"][0];
+    assert_eq!(cause["cause"], "lost-fragments", "{cause}");
+    assert_eq!(cause["times"], 8, "{cause}");
+}
+
+/// A router that forwards fragments as they come sends those of several datagrams by turns.
+#[test]
+fn datagrams_whose_fragments_take_turns_are_not_lost() {
+    let (mut air, mut client, server) = connected();
+    for _ in 0..20 {
+        let datagrams = [(); 2].map(|()| {
+            let bytes = next(&mut client, &server);
+            air.payloads(short_header(), &bytes)
+        });
+        let [one, two] = &datagrams;
+        for payload in one.iter().zip(two).flat_map(|(one, two)| [one, two]) {
+            air.frame(&client, &server, payload);
+        }
+        let acks = segment(&server, &client, ACK, &[], &[]);
+        air.datagram(&server, &client, long_header(&server, &client), &acks);
+    }
+    let found = found_in("why-turns", air);
+    let direction = &found["flows"][0]["directions"][0];
+    assert_eq!(direction["segments"], 1 + 2 * 20, "{direction}");
+    assert_eq!(direction["sent_again"], 0, "{direction}");
+    assert_eq!(direction["most_in_flight"], 2, "{direction}");
+    assert_eq!(crate::causes(&found), [""; 0], "{found}");
 }
