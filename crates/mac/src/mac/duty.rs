@@ -187,7 +187,7 @@ impl Mac {
                 frame_pending,
                 begun_ago,
             } => {
-                duty.on_answer(now, &target, begun_ago, self.frame.len());
+                duty.on_answer(now, &target, begun_ago);
                 self.on_ack(now, frame_pending);
             }
             RadioResult::Acked { frame_pending } => {

@@ -20,7 +20,7 @@ pub use config::{DutyConfig, LayerConfig, Method, Release};
 use constants::Timing;
 
 use redpoll_base::{Duration, Instant, Rng};
-use redpoll_wire::ieee802154::{Address, timing};
+use redpoll_wire::ieee802154::Address;
 
 use crate::counters::count;
 use crate::{Channel, Strobe};
@@ -49,9 +49,6 @@ pub struct DutyCounters {
 
 /// X-MAC: so many wake-ups long a node yields to a sender whose strobe it has heard.
 const YIELDS: u8 = 2;
-
-/// The frame check sequence, which frames at the seam to the radio lack.
-const FCS: usize = 2;
 
 /// How far the frame in service has come.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -508,23 +505,12 @@ impl Duty {
     }
 
     /// `target` has acknowledged a copy that began so long ago.
-    /// Contiki 2.5 remembers the copy before that one.
-    pub(crate) fn on_answer(
-        &mut self,
-        now: Instant,
-        target: &Target,
-        begun_ago: Duration,
-        mpdu_len: usize,
-    ) {
+    pub(crate) fn on_answer(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
         self.stage = Stage::Fresh;
         if self.is_awake(target) {
             return;
         }
-        let ago = match self.config.release {
-            Release::Contiki25 => begun_ago.plus(self.copy_time(mpdu_len)),
-            Release::Contiki27 | Release::Contiki30 => begun_ago,
-        };
-        let at_us = now.as_micros().saturating_sub(ago.as_micros());
+        let at_us = now.as_micros().saturating_sub(begun_ago.as_micros());
         self.phases
             .on_answer(target.dst, Instant::from_micros(at_us));
     }
@@ -535,14 +521,6 @@ impl Duty {
         if self.config.method == Method::XMac {
             self.phases.on_answer(target.dst, now);
         }
-    }
-
-    /// From the beginning of one copy of a frame to that of the next.
-    fn copy_time(&self, mpdu_len: usize) -> Duration {
-        let psdu_len = mpdu_len.saturating_add(FCS);
-        let fixed = timing::CCA_US.saturating_add(timing::TURNAROUND_US);
-        Duration::from_micros(timing::air_time_us(psdu_len).saturating_add(fixed))
-            .plus(self.timing.gap)
     }
 
     /// Nobody has acknowledged a frame.
@@ -581,4 +559,28 @@ fn skip(next: &mut Instant, now: Instant, cycle: Duration) -> Instant {
     let began = *next + Duration::from_micros(late_us.saturating_sub(into_us));
     *next = began + cycle;
     began
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// contikimac.c, send_packet, in each release: what is remembered is when the copy began
+    /// that was acknowledged. In 2.5 a variable is set to the copy before, and set again before
+    /// the next one.
+    #[test]
+    fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
+        for release in [Release::Contiki25, Release::Contiki27, Release::Contiki30] {
+            let config = DutyConfig::of(Method::ContikiMac, release);
+            let mut duty = Duty::new(config, &mut Rng::new(1));
+            let target = Target {
+                dst: Address::Short(2),
+                continues: false,
+            };
+            let now = Instant::from_millis(1_000);
+            duty.on_answer(now, &target, Duration::from_millis(3));
+            let begins = Instant::from_millis(997) + duty.timing.cycle.minus(duty.timing.guard);
+            assert_eq!(duty.phase_start(now, &target), Some(begins));
+        }
+    }
 }
