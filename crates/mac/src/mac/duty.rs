@@ -406,7 +406,7 @@ impl Mac {
         }
         self.probes = false;
         self.work = Some(Work::Transmit(Content::Short));
-        RadioWork::Transmit { cca: false }
+        RadioWork::Transmit { cca: true }
     }
 
     /// Whether the frame in service waits until its receiver says that it listens.

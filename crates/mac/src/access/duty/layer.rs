@@ -5,32 +5,29 @@
 //! a frame whose channel was busy or that nobody acknowledged, and a frame that was
 //! queued behind another.
 
-use redpoll_base::{Duration, Instant, Rng};
+use redpoll_base::{Instant, Rng};
 
-use super::constants::{CLOCK_HZ, ct};
+use super::clock::Clock;
+use super::constants::ct;
 use super::{LayerConfig, Release, Timing};
-
-/// Microseconds in a second.
-const SECOND_US: u64 = 1_000_000;
 
 /// The layer of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
     config: LayerConfig,
     release: Release,
-    /// Where in its clock's tick the node began, in microseconds.
-    tick_offset_us: u64,
+    clock: Clock,
     /// When the last frame ended.
     last_end: Option<Instant>,
 }
 
 impl Layer {
-    /// The layer of a node whose clock has this offset; below one tick.
-    pub(super) fn new(config: LayerConfig, release: Release, tick_offset_us: u64) -> Self {
+    /// The layer of a node with this clock.
+    pub(super) fn new(config: LayerConfig, release: Release, clock: Clock) -> Self {
         Layer {
             config,
             release,
-            tick_offset_us,
+            clock,
             last_end: None,
         }
     }
@@ -76,20 +73,11 @@ impl Layer {
 
     /// When a timer of so many ticks fires that is set at `now`.
     fn after(&self, now: Instant, ticks: u64) -> Instant {
-        if !self.config.coarse_tick {
-            return now + ct(ticks);
+        match self.config.coarse_tick {
+            true => self.clock.after(now, ticks),
+            false => now + ct(ticks),
         }
-        let since_us = now.as_micros().saturating_add(self.tick_offset_us);
-        let begun = since_us.saturating_mul(CLOCK_HZ) / SECOND_US;
-        let fires = begun.saturating_add(ticks).saturating_mul(SECOND_US);
-        let at_us = fires.div_ceil(CLOCK_HZ).saturating_sub(self.tick_offset_us);
-        Instant::from_micros(at_us).max(now)
     }
-}
-
-/// The offset of a node's clock.
-pub(super) fn tick_offset(rng: &mut Rng) -> u64 {
-    rng.below_u64(Duration::from_secs(1).as_micros() / CLOCK_HZ)
 }
 
 #[cfg(test)]
@@ -105,7 +93,7 @@ mod tests {
             neighbour_queues: 0,
         };
         let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, release));
-        let layer = Layer::new(config, release, 3_000);
+        let layer = Layer::new(config, release, Clock::with_offset(3_000));
         let mut rng = Rng::new(7);
         let draws = (0..20_000u64).map(|draw| {
             let now = Instant::from_micros(1_000_000 + 13 * draw);
@@ -143,7 +131,7 @@ mod tests {
             coarse_tick: true,
             neighbour_queues: 0,
         };
-        let layer = Layer::new(config, Release::Contiki30, 3_000);
+        let layer = Layer::new(config, Release::Contiki30, Clock::with_offset(3_000));
         let fires = layer.after(Instant::from_micros(10_000), 1);
         // The clock has ticked at 4,813 µs and ticks at 12,625 µs.
         assert_eq!(fires, Instant::from_micros(12_625));
@@ -157,7 +145,7 @@ mod tests {
             neighbour_queues: 0,
         };
         let timing = Timing::of(&DutyConfig::of(Method::ContikiMac, Release::Contiki30));
-        let mut layer = Layer::new(config, Release::Contiki30, 0);
+        let mut layer = Layer::new(config, Release::Contiki30, Clock::with_offset(0));
         let at = Instant::from_millis;
         assert_eq!(layer.first(at(500), &timing), at(500));
         layer.on_end(at(500));

@@ -2,20 +2,24 @@
 //! with the constants and defects of Contiki's releases, and Contiki's CSMA layer.
 //!
 //! [`Duty`] decides; the [`Mac`](crate::Mac) carries out. What a receiver does is in
-//! `receiver.rs`, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC) and `probing.rs` (LPP); what
+//! `receiver.rs`, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC), `powercycle.rs` (CX-MAC) and `probing.rs`
+//! (LPP); what
 //! a sender learns of its neighbours in `phases.rs`; when a frame is sent again in
 //! `layer.rs`; what frames hold in `header.rs`; the constants in `constants.rs`.
 
+mod clock;
 mod config;
 mod constants;
 mod header;
 mod layer;
 mod onoff;
 mod phases;
+mod powercycle;
 mod probing;
 mod receiver;
 mod wake;
 
+use clock::Clock;
 pub use config::{DutyConfig, LayerConfig, Method, Release};
 use constants::Timing;
 
@@ -57,6 +61,8 @@ enum Stage {
     Fresh,
     /// It is time: the receiver is expected to wake up soon, or nothing is known of it.
     Timed { locked: bool },
+    /// CX-MAC: it is not; the processor waits, and the radio is off.
+    Dozing { locked: bool },
     /// ContikiMAC: the channel is to be assessed so often before the frame is sent.
     Sensing { left: u8, locked: bool },
     /// X-MAC: a strobe has been answered. LPP: a probe has come. The frame goes out; a
@@ -133,13 +139,11 @@ impl Duty {
     pub(crate) fn new(config: DutyConfig, rng: &mut Rng) -> Self {
         let timing = Timing::of(&config);
         let first_us = rng.below_u64(timing.cycle.as_micros().max(1));
-        let tick_offset_us = layer::tick_offset(rng);
+        let clock = Clock::new(rng);
         let release = config.release;
         Duty {
-            layer: config
-                .layer
-                .map(|layer| Layer::new(layer, release, tick_offset_us)),
-            receiver: Receiver::new(&config, Instant::from_micros(first_us)),
+            layer: config.layer.map(|layer| Layer::new(layer, release, clock)),
+            receiver: Receiver::new(&config, Instant::from_micros(first_us), clock),
             phases: Phases::new(),
             stage: Stage::Fresh,
             yields: 0,
@@ -160,12 +164,15 @@ impl Duty {
     /// are about to be sent.
     pub(crate) fn listens(&self) -> bool {
         let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
-        strobes || self.receiver.listens()
+        match self.stage {
+            Stage::Dozing { .. } => false,
+            _ => strobes || self.receiver.listens(),
+        }
     }
 
     /// Whether the frame in service waits for a probe.
     pub(crate) fn awaits_probe(&self) -> bool {
-        matches!(self.stage, Stage::Awaiting { .. })
+        matches!(self.stage, Stage::Awaiting { .. }) && !self.receiver.is_off()
     }
 
     /// When the receiver's cycle goes on.
@@ -176,7 +183,10 @@ impl Duty {
     /// Goes on with the receiver's cycle. What it needs the radio for must be done.
     pub(crate) fn poll(&mut self, now: Instant) -> Option<Errand> {
         let wake_ups = self.counters.wake_ups;
-        let errand = self.receiver.poll(now, &self.timing, &mut self.counters);
+        let waits = matches!(self.stage, Stage::Awaiting { .. });
+        let errand = self
+            .receiver
+            .poll(now, waits, &self.timing, &mut self.counters);
         if self.counters.wake_ups != wake_ups {
             self.yields = self.yields.saturating_sub(1);
         }
@@ -194,7 +204,7 @@ impl Duty {
 
     /// The probe that the receiver's cycle needed has been sent, or could not be.
     pub(crate) fn on_probed(&mut self, now: Instant) {
-        self.receiver.on_probed(now, &self.timing);
+        self.receiver.on_probed(now);
     }
 
     /// A frame for this node has come; `more`: its sender has another.
@@ -206,12 +216,17 @@ impl Duty {
     /// A strobe for this node has come.
     pub(crate) fn on_strobe(&mut self, now: Instant) {
         self.receiver.on_strobe(now, &self.timing);
+        if self.config.method == Method::CxMac {
+            self.yields = 1;
+        }
     }
 
     /// A frame for another node has come.
     pub(crate) fn on_overheard(&mut self, payload: &[u8]) {
-        if self.read(payload) == Meaning::Strobe {
-            self.yields = YIELDS;
+        match self.read(payload) {
+            Meaning::Strobe => self.yields = YIELDS,
+            Meaning::Data(_) if self.config.method == Method::CxMac => self.yields = 0,
+            _ => {}
         }
     }
 
@@ -384,10 +399,19 @@ impl Duty {
                     gives_way: self.config.method == Method::CxMac,
                 })
             }
+            Stage::Dozing { locked } => {
+                self.stage = Stage::Timed { locked };
+                Move::Wait(now + self.timing.strobe_period)
+            }
             _ if self.yields > 0 => self.collide(),
             _ => {
                 let start = self.encounter(now, target);
                 let locked = start > now;
+                if self.config.method == Method::CxMac {
+                    self.receiver.on_send();
+                    self.stage = Stage::Dozing { locked };
+                    return Move::Wait(start);
+                }
                 self.stage = Stage::Timed { locked };
                 Move::Wait(start + self.timing.strobe_period)
             }
@@ -425,6 +449,7 @@ impl Duty {
             }
             Stage::Awaiting { until } if until <= now => {
                 self.stage = Stage::Fresh;
+                self.receiver.on_sent();
                 match target.is_broadcast() {
                     true => Move::Done,
                     false => Move::Silence,
@@ -438,6 +463,7 @@ impl Duty {
                         false => self.timing.lifetime,
                     };
                 self.stage = Stage::Awaiting { until };
+                self.receiver.on_send();
                 Move::Await(until)
             }
         }
@@ -518,6 +544,7 @@ impl Duty {
     /// `target` has acknowledged a frame that was sent once.
     pub(crate) fn on_ack(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
+        self.receiver.on_sent();
         if self.config.method == Method::XMac {
             self.phases.on_answer(target.dst, now);
         }
@@ -526,6 +553,7 @@ impl Duty {
     /// Nobody has acknowledged a frame.
     pub(crate) fn on_silence(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
+        self.receiver.on_sent();
         if !self.is_awake(target) && self.config.method == Method::ContikiMac {
             self.phases.on_silence(now, target.dst);
         }
@@ -582,5 +610,26 @@ mod tests {
             let begins = Instant::from_millis(997) + duty.timing.cycle.minus(duty.timing.guard);
             assert_eq!(duty.phase_start(now, &target), Some(begins));
         }
+    }
+
+    /// cxmac.c, send_packet: the processor waits for the neighbour's wake-up with the radio off,
+    /// and switches it on for the first strobe.
+    #[test]
+    fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
+        let config = DutyConfig::of(Method::CxMac, Release::Contiki25);
+        let mut duty = Duty::new(config, &mut Rng::new(1));
+        let target = Target {
+            dst: Address::Short(2),
+            continues: false,
+        };
+        let now = Instant::from_millis(1_000);
+        duty.on_strobe_answer(now, &target);
+        duty.on_end(now);
+        let Move::Wait(begins) = duty.advance(now, &target) else {
+            panic!("the neighbour has just been awake");
+        };
+        assert!(begins > now && duty.is_sensing() && !duty.listens());
+        assert!(matches!(duty.advance(begins, &target), Move::Wait(_)));
+        assert!(duty.listens());
     }
 }

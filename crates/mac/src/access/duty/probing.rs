@@ -4,7 +4,7 @@
 use redpoll_base::{Instant, Rng};
 
 use super::Timing;
-use super::constants::ct;
+use super::clock::Clock;
 use crate::Channel;
 
 /// Behind a busy channel the time off is shorter by less than so many ticks.
@@ -33,27 +33,49 @@ pub(super) enum Need {
     Probe,
 }
 
+/// The shortest time off, in ticks.
+const SHORTEST_TICKS: u64 = 2;
+
 /// The cycle of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probing {
+    clock: Clock,
     next: Instant,
     state: ProbingState,
+    /// So many ticks the next time off is shorter.
+    shorter: u64,
+    /// A frame has come or gone since the cycle began, which switches the radio off.
+    is_off: bool,
 }
 
 impl Probing {
-    /// The first cycle begins at `first`.
-    pub(super) fn new(first: Instant) -> Self {
+    /// The first cycle begins with the tick behind `first`.
+    pub(super) fn new(first: Instant, clock: Clock) -> Self {
         Probing {
-            next: first,
+            clock,
+            next: clock.after(first, 1),
             state: ProbingState::Off,
+            shorter: 0,
+            is_off: false,
         }
     }
 
     pub(super) fn listens(&self) -> bool {
-        matches!(
+        let is_time = matches!(
             self.state,
             ProbingState::On { .. } | ProbingState::Due | ProbingState::Sending
-        )
+        );
+        is_time && !self.is_off
+    }
+
+    /// Whether the radio is off until the next cycle, also for a frame that waits for a probe.
+    pub(super) fn is_off(&self) -> bool {
+        self.is_off
+    }
+
+    /// Switches the radio off, for a frame has come or gone; or on, for another one is to go.
+    pub(super) fn switch(&mut self, on: bool) {
+        self.is_off = !on;
     }
 
     pub(super) fn next(&self) -> Option<Instant> {
@@ -66,9 +88,11 @@ impl Probing {
     }
 
     /// What the receiver needs now; the radio must do it.
-    pub(super) fn poll(&mut self, now: Instant) -> Option<Need> {
+    /// `waits`: a frame waits for a probe.
+    pub(super) fn poll(&mut self, now: Instant, waits: bool, timing: &Timing) -> Option<Need> {
         match self.state {
             ProbingState::Off if self.next <= now => {
+                self.is_off = false;
                 self.state = ProbingState::Assessing;
                 Some(Need::Assess)
             }
@@ -77,6 +101,12 @@ impl Probing {
                 Some(Need::Probe)
             }
             ProbingState::On { until } if until <= now => {
+                let mut ticks = timing.cycle_ticks.saturating_sub(1);
+                if !waits {
+                    let shorter = core::mem::take(&mut self.shorter);
+                    ticks = ticks.saturating_sub(shorter).max(SHORTEST_TICKS);
+                }
+                self.next = self.clock.after(now, ticks);
                 self.state = ProbingState::Off;
                 None
             }
@@ -85,34 +115,84 @@ impl Probing {
     }
 
     /// The channel has been assessed.
-    pub(super) fn on_assessed(
-        &mut self,
-        now: Instant,
-        channel: Channel,
-        timing: &Timing,
-        rng: &mut Rng,
-    ) {
+    pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
         if self.state != ProbingState::Assessing {
             return;
         }
         if channel == Channel::Clear {
             self.state = ProbingState::Due;
         } else {
-            let shorter = ct(rng.below_u64(SHORTER_TICKS));
-            self.listen(now, timing);
-            let next_us = self.next.as_micros().saturating_sub(shorter.as_micros());
-            self.next = Instant::from_micros(next_us);
+            self.shorter = rng.below_u64(SHORTER_TICKS);
+            self.on_probed(now);
         }
     }
 
-    /// The probe has been sent, or could not be.
-    pub(super) fn on_probed(&mut self, now: Instant, timing: &Timing) {
-        self.listen(now, timing);
+    /// The probe has been sent, or could not be: the receiver listens until the next tick.
+    pub(super) fn on_probed(&mut self, now: Instant) {
+        let until = self.clock.after(now, 1);
+        self.state = ProbingState::On { until };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DutyConfig, Method, Release};
+
+    /// In which tick a moment is, to the nearest one.
+    fn tick(at: Instant) -> u64 {
+        (at.as_micros() + 3_906) / 7_812
     }
 
-    fn listen(&mut self, now: Instant, timing: &Timing) {
-        let until = now + timing.listen_tick;
-        self.state = ProbingState::On { until };
-        self.next = until + timing.cycle.minus(timing.listen_tick);
+    fn timing() -> Timing {
+        Timing::of(&DutyConfig::of(Method::Lpp, Release::Contiki25))
+    }
+
+    /// A probe, or a busy channel in its place, 3 ms behind the beginning of its cycle, and the
+    /// listening behind it; when the next cycle begins.
+    fn cycle(probing: &mut Probing, channel: Channel, waits: bool) -> u64 {
+        let timing = timing();
+        let mut rng = Rng::new(5);
+        let begun = probing.next().unwrap();
+        assert_eq!(probing.poll(begun, waits, &timing), Some(Need::Assess));
+        let sent = Instant::from_micros(begun.as_micros() + 3_000);
+        probing.on_assessed(sent, channel, &mut rng);
+        if channel == Channel::Clear {
+            assert_eq!(probing.poll(sent, waits, &timing), Some(Need::Probe));
+            probing.on_probed(sent);
+        }
+        assert!(probing.listens());
+        let until = probing.next().unwrap();
+        assert_eq!(tick(until), tick(begun) + 1);
+        assert_eq!(probing.poll(until, waits, &timing), None);
+        tick(probing.next().unwrap())
+    }
+
+    /// lpp.c, dutycycle: sixteen ticks from probe to probe, whatever a probe takes. Behind a busy
+    /// channel they are fewer, but not while a frame waits.
+    #[test]
+    fn cycles_go_by_the_clock() {
+        let mut probing = Probing::new(Instant::ZERO, Clock::with_offset(0));
+        assert_eq!(cycle(&mut probing, Channel::Clear, false), 17);
+        assert_eq!(cycle(&mut probing, Channel::Clear, true), 33);
+        assert_eq!(cycle(&mut probing, Channel::Busy, true), 49);
+        let next = cycle(&mut probing, Channel::Clear, false);
+        assert!((59..65).contains(&next), "{next}");
+        assert_eq!(cycle(&mut probing, Channel::Clear, false), next + 16);
+    }
+
+    /// lpp.c, input_packet: a frame that comes switches the radio off until the next cycle.
+    #[test]
+    fn a_frame_ends_the_listening() {
+        let mut probing = Probing::new(Instant::ZERO, Clock::with_offset(0));
+        let begun = probing.next().unwrap();
+        let _ = probing.poll(begun, false, &timing());
+        probing.on_probed(begun);
+        probing.switch(false);
+        assert!(!probing.listens() && probing.is_off());
+        let until = probing.next().unwrap();
+        let _ = probing.poll(until, false, &timing());
+        let _ = probing.poll(probing.next().unwrap(), false, &timing());
+        assert!(!probing.is_off());
     }
 }

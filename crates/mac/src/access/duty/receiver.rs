@@ -2,7 +2,9 @@
 
 use redpoll_base::{Instant, Rng};
 
+use super::clock::Clock;
 use super::onoff::OnOff;
+use super::powercycle::PowerCycle;
 use super::probing::{Need, Probing};
 use super::wake::Wake;
 use super::{DutyConfig, DutyCounters, Method, Timing};
@@ -25,18 +27,21 @@ pub(super) enum Receiver {
     Awake,
     ContikiMac(Wake),
     XMac(OnOff),
+    CxMac(PowerCycle),
     Lpp(Probing),
 }
 
 impl Receiver {
-    /// The receiver of a configuration, whose first cycle begins at `first`.
-    pub(super) fn new(config: &DutyConfig, first: Instant) -> Self {
+    /// The receiver of a configuration, whose first cycle begins at `first`, or with the next
+    /// tick of the clock.
+    pub(super) fn new(config: &DutyConfig, first: Instant, clock: Clock) -> Self {
         match config.method {
             _ if !config.sleeps() => Receiver::Awake,
             Method::NullRdc => Receiver::Awake,
             Method::ContikiMac => Receiver::ContikiMac(Wake::new(config, first)),
-            Method::XMac | Method::CxMac => Receiver::XMac(OnOff::new(first)),
-            Method::Lpp => Receiver::Lpp(Probing::new(first)),
+            Method::XMac => Receiver::XMac(OnOff::new(first)),
+            Method::CxMac => Receiver::CxMac(PowerCycle::new(first, clock)),
+            Method::Lpp => Receiver::Lpp(Probing::new(first, clock)),
         }
     }
 
@@ -50,6 +55,7 @@ impl Receiver {
             Receiver::Awake => true,
             Receiver::ContikiMac(wake) => wake.listens(),
             Receiver::XMac(onoff) => onoff.listens(),
+            Receiver::CxMac(cycle) => cycle.listens(),
             Receiver::Lpp(probing) => probing.listens(),
         }
     }
@@ -65,14 +71,17 @@ impl Receiver {
             Receiver::Awake => None,
             Receiver::ContikiMac(wake) => wake.next(),
             Receiver::XMac(onoff) => Some(onoff.next()),
+            Receiver::CxMac(cycle) => Some(cycle.next()),
             Receiver::Lpp(probing) => probing.next(),
         }
     }
 
-    /// Goes on with the cycle. What it needs the radio for must be done.
+    /// Goes on with the cycle. What it needs the radio for must be done. `waits`: a frame
+    /// waits for a probe.
     pub(super) fn poll(
         &mut self,
         now: Instant,
+        waits: bool,
         timing: &Timing,
         counters: &mut DutyCounters,
     ) -> Option<Errand> {
@@ -84,7 +93,8 @@ impl Receiver {
                 (needs.then_some(Errand::Assess), was_off && needs)
             }
             Receiver::XMac(onoff) => (None, onoff.poll(now, timing)),
-            Receiver::Lpp(probing) => match probing.poll(now) {
+            Receiver::CxMac(cycle) => (None, cycle.poll(now, timing)),
+            Receiver::Lpp(probing) => match probing.poll(now, waits, timing) {
                 Some(Need::Assess) => (Some(Errand::Assess), true),
                 Some(Need::Probe) => (Some(Errand::Probe), false),
                 None => (None, false),
@@ -109,22 +119,45 @@ impl Receiver {
     ) {
         match self {
             Receiver::ContikiMac(wake) => wake.on_assessed(now, channel, timing),
-            Receiver::Lpp(probing) => probing.on_assessed(now, channel, timing, rng),
-            Receiver::Awake | Receiver::XMac(_) => {}
+            Receiver::Lpp(probing) => probing.on_assessed(now, channel, rng),
+            Receiver::Awake | Receiver::XMac(_) | Receiver::CxMac(_) => {}
         }
     }
 
     /// The probe has been sent, or could not be.
-    pub(super) fn on_probed(&mut self, now: Instant, timing: &Timing) {
+    pub(super) fn on_probed(&mut self, now: Instant) {
         if let Receiver::Lpp(probing) = self {
-            probing.on_probed(now, timing);
+            probing.on_probed(now);
+        }
+    }
+
+    /// LPP: whether the radio is off until the next cycle, whatever waits.
+    pub(super) fn is_off(&self) -> bool {
+        matches!(self, Receiver::Lpp(probing) if probing.is_off())
+    }
+
+    /// CX-MAC: the node begins to send. LPP: a frame begins to wait for a probe.
+    pub(super) fn on_send(&mut self) {
+        match self {
+            Receiver::CxMac(cycle) => cycle.on_send(),
+            Receiver::Lpp(probing) => probing.switch(true),
+            _ => {}
+        }
+    }
+
+    /// LPP: a frame no longer waits.
+    pub(super) fn on_sent(&mut self) {
+        if let Receiver::Lpp(probing) = self {
+            probing.switch(false);
         }
     }
 
     /// A strobe for this node has come.
     pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
-        if let Receiver::XMac(onoff) = self {
-            onoff.on_strobe(now, timing);
+        match self {
+            Receiver::XMac(onoff) => onoff.on_strobe(now, timing),
+            Receiver::CxMac(cycle) => cycle.on_strobe(),
+            _ => {}
         }
     }
 
@@ -133,7 +166,9 @@ impl Receiver {
         match self {
             Receiver::ContikiMac(wake) => wake.on_frame(now, more, timing),
             Receiver::XMac(onoff) => onoff.on_frame(),
-            Receiver::Awake | Receiver::Lpp(_) => {}
+            Receiver::CxMac(cycle) => cycle.on_frame(),
+            Receiver::Lpp(probing) => probing.switch(false),
+            Receiver::Awake => {}
         }
     }
 }

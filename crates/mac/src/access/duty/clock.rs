@@ -1,0 +1,36 @@
+//! Contiki's clock of 128 Hz, which its timers fire with.
+
+use redpoll_base::{Duration, Instant, Rng};
+
+use super::constants::CLOCK_HZ;
+
+/// Microseconds in a second.
+const SECOND_US: u64 = 1_000_000;
+
+/// The clock of one node.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Clock {
+    /// Where in a tick the node began, in microseconds.
+    offset_us: u64,
+}
+
+impl Clock {
+    /// One that begins anywhere within a tick.
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        Clock::with_offset(rng.below_u64(Duration::from_secs(1).as_micros() / CLOCK_HZ))
+    }
+
+    pub(super) const fn with_offset(offset_us: u64) -> Self {
+        Clock { offset_us }
+    }
+
+    /// When a timer of so many ticks fires that is set at `now`: they are counted from the last
+    /// one, so it fires up to a tick early.
+    pub(super) fn after(&self, now: Instant, ticks: u64) -> Instant {
+        let since_us = now.as_micros().saturating_add(self.offset_us);
+        let begun = since_us.saturating_mul(CLOCK_HZ) / SECOND_US;
+        let fires = begun.saturating_add(ticks).saturating_mul(SECOND_US);
+        let at_us = fires.div_ceil(CLOCK_HZ).saturating_sub(self.offset_us);
+        Instant::from_micros(at_us).max(now)
+    }
+}
