@@ -159,27 +159,33 @@ fn nobody_there_is_told_after_five_transmissions() {
     }
 }
 
-/// Two senders, out of each other's range or in it, to one receiver: every frame arrives.
+/// Two senders, out of each other's range or in it, to one receiver: every frame arrives. By LPP
+/// one may not: cycles are equally long, and a sender whose own probe falls together with that
+/// of the receiver hears none (docs/model.md, "What shows in runs").
 #[test]
 fn two_senders_get_their_frames_through() {
     for (method, release) in METHODS {
+        let mut lost = Vec::new();
         for seed in 1..=5 {
             let (mut bench, _) = Bench::cycled(3, DutyConfig::of(method, release), seed);
             bench.run_until(Instant::from_millis(300));
             bench.send(0, Address::Short(short(1)), 50);
             bench.send(2, Address::Short(short(1)), 50);
             bench.run_until(Instant::from_millis(20_000));
-            let delivered = bench.done.iter().filter(|it| it.2 == TxStatus::Delivered);
-            assert_eq!(
-                delivered.count(),
-                2,
-                "{method:?} {release:?}, seed {seed}: {:?}",
-                bench.done
-            );
             for node in [0, 2] {
+                let is_delivered = bench
+                    .done
+                    .iter()
+                    .any(|it| it.1 == node && it.2 == TxStatus::Delivered);
                 let whole = vec![node as u8; 39];
-                assert!(bench.received.iter().any(|it| it.2 == whole), "{method:?}");
+                let has_come = bench.received.iter().any(|it| it.2 == whole);
+                match is_delivered {
+                    true => assert!(has_come, "{method:?} {release:?}, seed {seed}, {node}"),
+                    false => lost.push((seed, node, bench.done.clone())),
+                }
             }
         }
+        let may_lose = usize::from(method == Method::Lpp);
+        assert!(lost.len() <= may_lose, "{method:?} {release:?}: {lost:?}");
     }
 }
