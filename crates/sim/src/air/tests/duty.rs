@@ -160,8 +160,8 @@ fn nobody_there_is_told_after_five_transmissions() {
 }
 
 /// Two senders, out of each other's range or in it, to one receiver: every frame arrives. By LPP
-/// one may not: cycles are equally long, and a sender whose own probe falls together with that
-/// of the receiver hears none (docs/model.md, "What shows in runs").
+/// one may not: cycles are equally long, so what hides the receiver's probe from a sender once
+/// hides it from all of its attempts (docs/model.md, "What shows in runs").
 #[test]
 fn two_senders_get_their_frames_through() {
     for (method, release) in METHODS {
