@@ -61,7 +61,8 @@ def test_what_is_wrong_is_said_before_the_first_run(tmp_path):
 
     assert wrong(free={"mac.mn_be": [1, 2]}).key == "mac.mn_be"
     assert "there is no figure" in str(wrong(maximize="beauty"))
-    assert "limits" in str(wrong(limits={}))
+    # Who sends nothing lasts longest.
+    assert "limits" in str(wrong(maximize="lifetime of node-3", limits={}))
     assert "allowed: a list" in str(wrong(free={"mac.min_be": 3}))
     assert "search.seeds" in str(wrong(seeds=0))
     assert not (tmp_path / "x.sqlite").exists()
