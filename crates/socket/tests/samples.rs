@@ -32,25 +32,34 @@ fn at(number: u8, port: u16) -> SocketAddr {
     (endpoint(number, port).addr.0, port).into()
 }
 
+/// The web server and the broker on one node, the browser and the sensor on the other, while
+/// `carriers` bring packets from one to the other.
+fn play<'a>(world: &World, here: &'a Nodes<'a>, there: &'a Nodes<'a>, carriers: Vec<Task<'a>>) {
+    let heard = RefCell::default();
+    let mut tasks = carriers;
+    tasks.push(Box::pin(async {
+        panic!("{:?}", http::serve(there, 80, FILE).await)
+    }));
+    tasks.push(Box::pin(broker(there, 1_883, &heard)));
+    tasks.push(Box::pin(async {
+        browse(here, at(2, 80), FILE).await;
+        publish(here, at(2, 1_883)).await;
+    }));
+    run(world, tasks);
+    all_heard(&heard);
+}
+
 #[test]
 fn over_a_fake_device_that_loses_packets() {
     for loses in [0, 9] {
         let world = World::default();
         let (here, there) = (net(1, &world), net(2, &world));
         let [mut a, mut b] = devices(loses);
-        let heard = RefCell::default();
-        let tasks: Vec<Task<'_>> = vec![
+        let carriers: Vec<Task<'_>> = vec![
             Box::pin(drive(&here, &mut a, &world)),
             Box::pin(drive(&there, &mut b, &world)),
-            Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
-            Box::pin(broker(&there, 1_883, &heard)),
-            Box::pin(async {
-                browse(&here, at(2, 80), FILE).await;
-                publish(&here, at(2, 1_883)).await;
-            }),
         ];
-        run(&world, tasks);
-        all_heard(&heard);
+        play(&world, &here, &there, carriers);
     }
 }
 
@@ -80,21 +89,13 @@ fn over_the_driver_that_openthread_gives() {
     let (_, mut a_in, mut a_out) = runner.split();
     let (runner, mut b) = embassy_net_driver_channel::new(b, HardwareAddress::Ip);
     let (_, mut b_in, mut b_out) = runner.split();
-    let heard = RefCell::default();
-    let tasks: Vec<Task<'_>> = vec![
+    let carriers: Vec<Task<'_>> = vec![
         Box::pin(carry(&mut a_out, &mut b_in)),
         Box::pin(carry(&mut b_out, &mut a_in)),
         Box::pin(drive(&here, &mut a, &world)),
         Box::pin(drive(&there, &mut b, &world)),
-        Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
-        Box::pin(broker(&there, 1_883, &heard)),
-        Box::pin(async {
-            browse(&here, at(2, 80), FILE).await;
-            publish(&here, at(2, 1_883)).await;
-        }),
     ];
-    run(&world, tasks);
-    all_heard(&heard);
+    play(&world, &here, &there, carriers);
 }
 
 /// One direction of a serial line.
@@ -161,7 +162,6 @@ fn over_a_serial_line_with_noise() {
         let mut rooms = [[0; MTU]; 4];
         let [a, b, c, d] = &mut rooms;
         let memory = |input, output| LineMemory { input, output };
-        let heard = RefCell::default();
         let line = |net, ends: (&Wire, &Wire), memory| {
             let (input, output) = (ends.0.clone(), ends.1.clone());
             let world = &world;
@@ -172,18 +172,11 @@ fn over_a_serial_line_with_noise() {
                 panic!("{ended:?}");
             }
         };
-        let tasks: Vec<Task<'_>> = vec![
+        let carriers: Vec<Task<'_>> = vec![
             Box::pin(line(&here, (&down, &up), memory(&mut a[..], &mut b[..]))),
             Box::pin(line(&there, (&up, &down), memory(&mut c[..], &mut d[..]))),
-            Box::pin(async { panic!("{:?}", http::serve(&there, 80, FILE).await) }),
-            Box::pin(broker(&there, 1_883, &heard)),
-            Box::pin(async {
-                browse(&here, at(2, 80), FILE).await;
-                publish(&here, at(2, 1_883)).await;
-            }),
         ];
-        run(&world, tasks);
-        all_heard(&heard);
+        play(&world, &here, &there, carriers);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Contiki's clock of 128 Hz, which its timers fire with.
 
-use redpoll_base::{Duration, Instant, Rng};
+use redpoll_base::{Instant, Rng};
 
 use super::constants::CLOCK_HZ;
 
@@ -17,7 +17,7 @@ pub(super) struct Clock {
 impl Clock {
     /// One that begins anywhere within a tick.
     pub(super) fn new(rng: &mut Rng) -> Self {
-        Clock::with_offset(rng.below_u64(Duration::from_secs(1).as_micros() / CLOCK_HZ))
+        Clock::with_offset(rng.below_u64(SECOND_US / CLOCK_HZ))
     }
 
     pub(super) const fn with_offset(offset_us: u64) -> Self {

@@ -1,0 +1,43 @@
+//! What is remembered of neighbours, and what a node does while it sends.
+
+use super::*;
+
+/// contikimac.c, send_packet, in each release: what is remembered is when the copy began
+/// that was acknowledged. In 2.5 a variable is set to the copy before, and set again before
+/// the next one.
+#[test]
+fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
+    for release in [Release::Contiki25, Release::Contiki27, Release::Contiki30] {
+        let config = DutyConfig::of(Method::ContikiMac, release);
+        let mut duty = Duty::new(config, &mut Rng::new(1));
+        let target = Target {
+            dst: Address::Short(2),
+            continues: false,
+        };
+        let now = Instant::from_millis(1_000);
+        duty.on_answer(now, &target, Duration::from_millis(3));
+        let begins = Instant::from_millis(997) + duty.timing.cycle.minus(duty.timing.guard);
+        assert_eq!(duty.phase_start(now, &target), Some(begins));
+    }
+}
+
+/// cxmac.c, send_packet: the processor waits for the neighbour's wake-up with the radio off,
+/// and switches it on for the first strobe.
+#[test]
+fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
+    let config = DutyConfig::of(Method::CxMac, Release::Contiki25);
+    let mut duty = Duty::new(config, &mut Rng::new(1));
+    let target = Target {
+        dst: Address::Short(2),
+        continues: false,
+    };
+    let now = Instant::from_millis(1_000);
+    duty.on_strobe_answer(now, &target);
+    duty.on_end(now);
+    let Move::Wait(begins) = duty.advance(now, &target) else {
+        panic!("the neighbour has just been awake");
+    };
+    assert!(begins > now && duty.is_sensing() && !duty.listens());
+    assert!(matches!(duty.advance(begins, &target), Move::Wait(_)));
+    assert!(duty.listens());
+}
