@@ -19,6 +19,9 @@ pub struct Stats {
     pub data_segments_received: u32,
     /// Payload bytes handed to the link, retransmissions included.
     pub bytes_sent: u32,
+    /// Payload bytes that went with the SYN and that the peer did not take (RFC
+    /// 7413 §4.2.2). They go out again as new data, no retransmission.
+    pub syn_bytes_refused: u32,
     /// Payload bytes that the peer acknowledged.
     pub bytes_acked: u32,
     /// Payload bytes received in order, each counted once.

@@ -133,6 +133,10 @@ mod client {
             let rest = &b"0123456789"[taken as usize..];
             recv!(t, seq 1 + taken, ack 1, data rest);
             assert_eq!(t.conn.unacked(), rest.len());
+            let stats = t.conn.stats();
+            assert_eq!(stats.syn_bytes_refused, rest.len() as u32);
+            assert_eq!(stats.bytes_sent, 10 + rest.len() as u32);
+            assert_eq!(stats.retransmissions.total(), 0);
             // The answer has measured the round trip; this one does not.
             t.wait(50);
             send!(t, seq 1, ack 11);

@@ -30,6 +30,7 @@ pub(super) struct Sums {
     pub(super) data_sent: u64,
     pub(super) data_received: u64,
     pub(super) bytes_sent: u64,
+    syn_bytes_refused: u64,
     pub(super) bytes_acked: u64,
     pub(super) bytes_received: u64,
     pub(super) out_of_order: u64,
@@ -81,6 +82,8 @@ impl Tally {
         if before.again() == self.now.again() {
             self.fresh += self.now.bytes_sent - before.bytes_sent;
         }
+        let refused = self.now.syn_bytes_refused - before.syn_bytes_refused;
+        self.fresh = self.fresh.saturating_sub(refused);
         self.fresh = self.fresh.max(self.now.bytes_acked);
         self.note_gaps(&before, segment);
         let has_sample = stats.rtt_samples != self.rtt_samples && stats.rtt_samples > 0;
@@ -123,6 +126,7 @@ impl Tally {
             data_sent: a.data_sent + b.data_sent,
             data_received: a.data_received + b.data_received,
             bytes_sent: a.bytes_sent + b.bytes_sent,
+            syn_bytes_refused: a.syn_bytes_refused + b.syn_bytes_refused,
             bytes_acked: a.bytes_acked + b.bytes_acked,
             bytes_received: a.bytes_received + b.bytes_received,
             out_of_order: a.out_of_order + b.out_of_order,
@@ -147,6 +151,7 @@ impl Sums {
             data_sent: advance(self.data_sent, stats.data_segments_sent)?,
             data_received: advance(self.data_received, stats.data_segments_received)?,
             bytes_sent: advance(self.bytes_sent, stats.bytes_sent)?,
+            syn_bytes_refused: advance(self.syn_bytes_refused, stats.syn_bytes_refused)?,
             bytes_acked: advance(self.bytes_acked, stats.bytes_acked)?,
             bytes_received: advance(self.bytes_received, stats.bytes_received)?,
             out_of_order: advance(self.out_of_order, stats.out_of_order_segments)?,

@@ -119,6 +119,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
         if ON && ack < self.snd.nxt {
             self.rtt.on_part_acked(Ahead::by(ack.since(self.snd.una)));
+            let refused = self.snd.nxt.since(ack);
+            self.stats
+                .add(|stats| &mut stats.syn_bytes_refused, refused);
             self.snd.take_back(ack);
         }
     }
