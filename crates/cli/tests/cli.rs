@@ -154,6 +154,7 @@ fn the_json_object_has_the_documented_keys() {
             "peak_memory_bytes",
             "scenario",
             "seed",
+            "set",
             "simulated_s",
             "version",
             "wall_s"

@@ -80,6 +80,14 @@ fn head(page: &mut String, report: &Report, version: &str) {
         number(seconds),
         escape(medium)
     );
+    if let Some(set) = value["set"].as_object() {
+        let keys = set.iter().map(|(key, value)| {
+            let value = value.as_str().unwrap_or_default();
+            format!("<code>{} = {}</code>", escape(key), escape(value))
+        });
+        let keys: Vec<String> = keys.collect();
+        let _ = writeln!(page, "<p>Set beside the scenario's file: {}.</p>", keys.join(", "));
+    }
     let violations = value["oracle"]["violations"].as_array();
     match violations.filter(|it| !it.is_empty()) {
         None => page.push_str(

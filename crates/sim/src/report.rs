@@ -30,6 +30,10 @@ pub struct Report {
     pub scenario: String,
     /// The seed.
     pub seed: u64,
+    /// Keys that were set beside the scenario's file, with their values as given; the key of
+    /// the link's security is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
     /// The medium, with its ranges or powers and thresholds.
     pub medium: Medium,
     /// Simulated seconds.

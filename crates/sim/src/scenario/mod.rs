@@ -46,6 +46,9 @@ use crate::name::is_name;
 /// More than any scenario needs, and little enough to be read by mistake.
 const MAX_BYTES: u64 = 16 << 20;
 
+/// Overrides that results do not repeat: they have the seed, and a key is secret.
+const UNTOLD: [&str; 2] = ["seed", "security.key"];
+
 impl Scenario {
     /// Loads the scenario at `path`, or the built-in one of that name if there
     /// is no such file, with `overrides` of keys by dotted path.
@@ -116,7 +119,10 @@ impl Scenario {
         }
         let values = check::Values::check(file, is_built_in, &root, given)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
-        build::build(&values, stem.unwrap_or("scenario"))
+        let mut scenario = build::build(&values, stem.unwrap_or("scenario"))?;
+        let shown = overrides.iter().filter(|(key, _)| !UNTOLD.contains(&key.as_str()));
+        scenario.set = shown.cloned().collect();
+        Ok(scenario)
     }
 
     /// Leaves the apps that `keep` approves of and returns the names of the

@@ -23,6 +23,7 @@ impl World {
             version: report::VERSION,
             scenario: self.scenario.name.clone(),
             seed: self.seed.0,
+            set: self.scenario.set.clone(),
             medium: report::medium(&self.scenario),
             simulated_s: self.now.as_micros() as f64 / 1e6,
             wall_s: self.wall.as_secs_f64(),

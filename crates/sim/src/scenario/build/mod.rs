@@ -14,6 +14,8 @@ mod taim;
 mod tcp;
 mod transports;
 
+use std::collections::BTreeMap;
+
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
 use redpoll_mac::{DutyConfig, Ifs, LayerConfig, Method, Promised, Release};
@@ -43,6 +45,7 @@ pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, Scenari
         } else {
             name
         },
+        set: BTreeMap::new(),
         duration: values.duration("duration"),
         seed: values.small("seed"),
         medium: medium::medium(values, &links)?,

@@ -8,6 +8,7 @@ mod network;
 mod nodes;
 mod transport;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use redpoll_base::{Addr, Duration};
@@ -40,6 +41,9 @@ pub use transport::{
 pub struct Scenario {
     /// Short name, as in results; the file's stem unless `name` is set.
     pub name: String,
+    /// What was set beside the file, the last value of each key; neither the seed, which is
+    /// `seed`, nor what is secret.
+    pub set: BTreeMap<String, String>,
     /// Virtual time to simulate; `redpoll up` ignores it.
     pub duration: Duration,
     /// Seed of every random stream.
