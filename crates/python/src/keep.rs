@@ -243,6 +243,18 @@ pub fn tune(
     })
 }
 
+/// Raises an error unless there is a study of this name.
+#[pyfunction]
+pub fn check_study(py: Python<'_>, name: &str) -> PyResult<()> {
+    find(name)
+        .map(drop)
+        .map_err(|problem| no_study(py, &problem))
+}
+
+fn no_study(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
+    error(py, "StudyError", (problem.to_string(), String::new()))
+}
+
 /// Runs a study's figures, or all of them, with so many seeds, keeps the runs in the file at
 /// `path`, and gives a row for each number.
 #[pyfunction]
@@ -255,9 +267,7 @@ pub fn study_rows(
     path: &str,
     at_once: Option<usize>,
 ) -> PyResult<Table> {
-    let unknown = |problem: &dyn std::error::Error| {
-        error(py, "StudyError", (problem.to_string(), String::new()))
-    };
+    let unknown = |problem: &dyn std::error::Error| no_study(py, problem);
     let study = find(name).map_err(|problem| unknown(&problem))?;
     let all = study.load().map_err(|problem| unknown(&problem))?;
     let chosen = select(all, &figures).map_err(|problem| unknown(&problem))?;

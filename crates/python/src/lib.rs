@@ -28,7 +28,7 @@ mod _native {
     #[pymodule_export]
     use super::congestion::News;
     #[pymodule_export]
-    use super::keep::{Kept, Tuned, study_rows, tune};
+    use super::keep::{Kept, Tuned, check_study, study_rows, tune};
     #[pymodule_export]
     use super::run::{Ran, run};
     #[pymodule_export]

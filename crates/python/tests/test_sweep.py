@@ -178,7 +178,7 @@ def test_a_study_s_figure_has_rows(tmp_path):
     with pytest.raises(redpoll.StudyError, match="unknown figure"):
         study.run(["no-such"], seeds=1, results=tmp_path / "s.sqlite")
     with pytest.raises(redpoll.StudyError, match="unknown study"):
-        redpoll.Study("nobody1999").run(results=tmp_path / "s.sqlite")
+        redpoll.Study("nobody1999")
 
 
 def test_a_study_s_figure_is_run_and_kept(tmp_path):

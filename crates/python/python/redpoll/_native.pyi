@@ -12,6 +12,7 @@ __all__ = [
     "Tuned",
     "built_in",
     "check",
+    "check_study",
     "report_table",
     "run",
     "study_rows",
@@ -34,6 +35,7 @@ def run(
     congestion: list[tuple[str, object]] = ...,
 ) -> Ran: ...
 def report_table(text: str, part: str) -> Table: ...
+def check_study(name: str) -> None: ...
 def study_rows(
     name: str, figures: list[str], seeds: int, path: str, at_once: int | None = None
 ) -> Table: ...

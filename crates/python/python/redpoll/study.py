@@ -10,9 +10,10 @@ from ._native import Table
 
 
 class Study:
-    """A published study, such as `Study("kumar2020")`."""
+    """A published study, such as `Study("kumar2020")`; else `StudyError`."""
 
     def __init__(self, name: str) -> None:
+        _native.check_study(name)
         self.name = name
 
     def run(
