@@ -34,7 +34,7 @@ pub use tape::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
 use crate::medium::{Link, Medium, Site, TxId};
-use crate::radio::{self, Chip, Identity, Received, Rest, State, Station};
+use crate::radio::{self, Chip, Identity, Overhears, Received, Rest, State, Station};
 use crate::topology::Neighbour;
 use crate::trace::Traces;
 use flight::Flights;
@@ -188,9 +188,13 @@ impl Air {
         self.stations[node].identity = identity;
     }
 
-    /// From now on `node` is told of each frame that its radio has followed.
-    pub fn overhear(&mut self, node: usize) {
-        self.stations[node].overhears = true;
+    /// From now on `node` is told of each frame that its radio has followed; or, without `all`,
+    /// of those that its filter lets through.
+    pub fn overhear(&mut self, node: usize, all: bool) {
+        self.stations[node].overhears = match all {
+            true => Overhears::All,
+            false => Overhears::Own,
+        };
     }
 
     /// The intact frame that `node` has just been told of.

@@ -10,7 +10,7 @@ use super::{Air, Event, Indication, Kind, Outcome};
 use crate::fault::{FrameFacts, Treatment};
 use crate::kernel::Queue;
 use crate::medium::{Reception, TxId};
-use crate::radio::{Acking, Received, State, TURNAROUND, Work};
+use crate::radio::{Acking, Overhears, Received, State, TURNAROUND, Work};
 
 impl Air {
     pub(super) fn on_flight_end<E: From<Event>>(
@@ -74,8 +74,13 @@ impl Air {
         if self.stations[node].is_raw {
             return self.receive_raw(now, node, flight, reception, rssi_dbm);
         }
-        if self.stations[node].overhears && flight.label.kind != Kind::Ack {
-            let intact = reception == Reception::Intact;
+        let intact = reception == Reception::Intact;
+        let tells = match self.stations[node].overhears {
+            Overhears::Nothing => false,
+            Overhears::Own => intact && self.is_own(node, flight),
+            Overhears::All => true,
+        };
+        if tells && flight.label.kind != Kind::Ack {
             if intact {
                 *self.stations[node].overheard = flight.frame.clone();
             }
@@ -112,6 +117,13 @@ impl Air {
         Outcome::Delivered
     }
 
+    /// Whether the filter of a node's radio lets a frame through.
+    fn is_own(&self, node: usize, flight: &Flight) -> bool {
+        let identity = self.stations[node].identity;
+        let is_own = flight.label.kind == Kind::Broadcast || identity.owns(flight.label.dst);
+        is_own && identity.is_in(flight.label.pan_id)
+    }
+
     fn receive_frame<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -120,9 +132,7 @@ impl Air {
         rssi_dbm: i8,
         queue: &mut Queue<E>,
     ) -> Outcome {
-        let identity = self.stations[node].identity;
-        let is_own = flight.label.kind == Kind::Broadcast || identity.owns(flight.label.dst);
-        if !is_own || !identity.is_in(flight.label.pan_id) {
+        if !self.is_own(node, flight) {
             return Outcome::OutOfRange;
         }
         let treatment = self.treatment(now, node, flight, false);

@@ -327,8 +327,8 @@ fn who_wants_to_know_is_told_of_every_frame() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
         config.max_frame_retries = 0;
     });
-    bench.air.overhear(0);
-    bench.air.overhear(1);
+    bench.air.overhear(0, true);
+    bench.air.overhear(1, true);
     bench.send(2, Address::Short(short(1)), 40);
     bench.settle();
     assert_eq!(bench.overheard, [0, 1, 0], "node 0 is out of range");
@@ -340,6 +340,26 @@ fn who_wants_to_know_is_told_of_every_frame() {
     bench.settle();
     assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
     assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
+}
+
+/// A CC2420 with address decoding keeps back what is for others, and what is broken may be.
+#[test]
+fn a_filter_keeps_back_what_is_for_others() {
+    let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
+        config.max_frame_retries = 0;
+    });
+    bench.air.overhear(0, false);
+    bench.air.overhear(1, false);
+    bench.send(2, Address::Short(short(1)), 40);
+    bench.settle();
+    bench.send(1, Address::Short(short(2)), 40);
+    bench.settle();
+    assert_eq!(bench.overheard, [0, 1, 0], "for another node");
+    bench.send(0, Address::Short(short(1)), 127);
+    bench.send(2, Address::Short(short(1)), 127);
+    bench.settle();
+    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert_eq!(bench.overheard, [0, 1, 0], "destroyed");
 }
 
 /// Hidden terminals whose retries are spread by the retry delay: both get through.

@@ -21,5 +21,7 @@ mod station;
 mod timing;
 
 pub use config::{Config, Currents, Model};
-pub use station::{Acking, Identity, Received, Rest, State, StateTimes, Station, Train, Work};
+pub use station::{
+    Acking, Identity, Overhears, Received, Rest, State, StateTimes, Station, Train, Work,
+};
 pub use timing::{ACK_WAIT, CCA, Chip, FCS_LEN, TURNAROUND};

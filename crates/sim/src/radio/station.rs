@@ -246,6 +246,17 @@ pub enum Rest {
     Sleep,
 }
 
+/// Of which frames that a radio has followed its node is told, beside receiving what is for it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Overhears {
+    /// Of none.
+    Nothing,
+    /// Of what its filter lets through.
+    Own,
+    /// Of every one, also for other nodes or destroyed.
+    All,
+}
+
 /// An acknowledgement that a radio owes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acking {
@@ -288,8 +299,8 @@ pub struct Station {
     /// Its node's firmware does itself what other radios do; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
-    /// Its node is told of each frame that the radio has followed.
-    pub overhears: bool,
+    /// Of which frames that the radio has followed its node is told.
+    pub overhears: Overhears,
     /// The last of those that was intact.
     pub overheard: Box<FrameBuf>,
     /// What the radio does between works.
@@ -334,7 +345,7 @@ impl Station {
             times: StateTimes::new(),
             work: Work::Idle,
             is_raw: false,
-            overhears: false,
+            overhears: Overhears::Nothing,
             overheard: Box::default(),
             generation: 0,
             outgoing: Box::default(),

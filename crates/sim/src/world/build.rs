@@ -212,11 +212,13 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
         faults: &scenario.faults,
     };
     let mut air = Air::new(&layout, seed, queue);
-    for node in scenario.cache.iter().flat_map(|cache| &cache.on) {
-        air.overhear(*node);
+    if let Some(cache) = &scenario.cache {
+        for node in &cache.on {
+            air.overhear(*node, cache.overhears);
+        }
     }
     if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
-        (0..scenario.nodes.len()).for_each(|node| air.overhear(node));
+        (0..scenario.nodes.len()).for_each(|node| air.overhear(node, true));
     }
     for (at, node) in air.faults().restarts() {
         if at < Instant::FAR_FUTURE {

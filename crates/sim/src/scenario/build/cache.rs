@@ -35,6 +35,7 @@ pub(super) fn cache(
     Ok(Some(CacheParams {
         on: on(values, nodes)?,
         params: params(values)?,
+        overhears: values.flag("cache.overhears"),
         flows: values.small("cache.flows"),
         packets: values.small("cache.packets"),
         packet_bytes: values.real("cache.packet_size") as u16,

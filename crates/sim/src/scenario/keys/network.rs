@@ -80,6 +80,8 @@ pub(super) const KEYS: &[Key] = &[
         "Data that have been acknowledged already are not passed on, but acknowledged."),
     key("cache.by_activity", Bool, Default("false"), None,
         "A copy is sent after two thirds of the time if the radio has heard nothing for an estimated round-trip time, not even a broken frame, or one for another node."),
+    key("cache.overhears", Bool, Default("true"), None,
+        "The radio tells of frames for other nodes, too, and of broken ones; or its filter keeps both back, as that of a CC2420 with address decoding does, and DTC and TSS never hear the next hop."),
     key("cache.flows", Count { min: 1, max: 255 }, Default("8"), None,
         "Connections that a router has room for; the one idle for longest goes for a new one."),
     key("cache.packets", Count { min: 1, max: 255 }, Default("16"), None,

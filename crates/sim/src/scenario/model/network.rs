@@ -62,6 +62,8 @@ pub struct CacheParams {
     pub on: Vec<usize>,
     /// How they decide.
     pub params: redpoll_assist::cache::Params,
+    /// Their radios tell of frames that are for other nodes, or broken.
+    pub overhears: bool,
     /// Connections that each has room for.
     pub flows: u16,
     /// Segments that each has room for.

@@ -4,9 +4,9 @@ use super::energy::AWAKE;
 use super::scenes::{
     ACTIVITY, ALL, CCTRL, CCTRL_DUAL, CONTIKIMAC, COPIES, DUAL, HOPS, LPP, MACS, Mac, NULLMAC, ON,
     RADIO, SEGMENTS, UNMODIFIED, VARIANTS, Variant, XMAC, case, copies, on, over_better_links,
-    radio_on_a_segment, segments, without_drift,
+    radio_on_a_segment, segments, with_filter, without_retries,
 };
-use super::throughput::{IDLE_CACHE, LINKS, PROBES};
+use super::throughput::{FILTERED, IDLE_CACHE, LINKS, RETRIES, STALE};
 use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Handle, Metric};
 use crate::engine::run::{Reading, Run};
@@ -194,29 +194,21 @@ pub fn figure_9() -> Figure {
         (CONTIKIMAC, UNMODIFIED),
     ]
     .map(|it| better(&mut figure, it, SEGMENTS, segments));
-    let lpp: Vec<Handle> = HOPS
-        .into_iter()
-        .map(|hops| {
-            let case = case(LPP, UNMODIFIED, hops);
-            let series = format!("LPP without help, {hops} hops");
-            let at = (series, LPP.name);
-            figure.point(at, SEGMENTS, &case, segments).aside().handle()
-        })
-        .collect();
-    let exact = [UNMODIFIED, ALL].map(|variant| {
-        let case = without_drift(LPP, variant, 4);
-        let at = (
-            format!("{}, 4 hops, clocks without drift", variant.name),
-            LPP.name,
-        );
-        figure.point(at, SEGMENTS, &case, segments).aside().handle()
+    let once = [UNMODIFIED, CCTRL, DUAL, CCTRL_DUAL, ALL].map(|variant| {
+        let named = (variant.name, "sent once by the link");
+        let case = |hops| without_retries(LPP, variant, hops);
+        mean(&mut figure, named, (LPP, SEGMENTS), case, segments)
     });
-    let lpp: Vec<Handle> = lpp.into_iter().chain(exact).collect();
     let copies_sent = {
         let case = case(CONTIKIMAC, CCTRL, 4);
         let at = ("cctrl, 4 hops", CONTIKIMAC.name);
         figure.point(at, COPIES, &case, copies).aside().handle()
     };
+    let filtered = [ACTIVITY, ALL].map(|variant| {
+        let named = (variant.name, "radios keep back what is for others");
+        let case = |hops| with_filter(NULLMAC, variant, hops);
+        mean(&mut figure, named, (NULLMAC, SEGMENTS), case, segments)
+    });
     for it in RATIOS {
         let [one, other] = it.of.map(|variant| means.of(it.mac, variant));
         let mut entry = figure.ratio(it.what, one, other).judged(it.id);
@@ -225,16 +217,16 @@ pub fn figure_9() -> Figure {
         }
         match it.mac {
             XMAC => entry.cause(LINKS, &better[..3]),
-            LPP => entry.cause(PROBES, &lpp),
+            LPP => entry.cause(RETRIES, &once),
             CONTIKIMAC => entry.cause(IDLE_CACHE, &[copies_sent]),
-            _ => entry,
+            _ => entry.cause(FILTERED, &filtered),
         };
     }
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
     figure
         .ratio("X-MAC, cctrl + dual / ContikiMAC, unmodified", x, contiki)
         .judged("xmac-over-contikimac")
-        .cause(LINKS, &better[2..]);
+        .cause(STALE, &better[2..]);
     figure
 }
 
@@ -245,13 +237,25 @@ fn better(
     metric: Metric,
     read: fn(&Run) -> Reading,
 ) -> Handle {
-    let series = format!("{}, links of 99 %", variant.name);
+    let named = (variant.name, "links of 99 %");
+    let case = |hops| over_better_links(mac, variant, hops);
+    mean(figure, named, (mac, metric), case, read)
+}
+
+/// A mean over all hops of other runs, folded away.
+fn mean(
+    figure: &mut Figure,
+    (name, how): (&str, &str),
+    (mac, metric): (Mac, Metric),
+    case: impl Fn(u32) -> Case,
+    read: fn(&Run) -> Reading,
+) -> Handle {
+    let series = format!("{name}, {how}");
     let of: Vec<Handle> = HOPS
         .into_iter()
         .map(|hops| {
-            let case = over_better_links(mac, variant, hops);
             let at = (format!("{series}, {hops} hops"), mac.name);
-            figure.point(at, metric, &case, read).aside().handle()
+            figure.point(at, metric, &case(hops), read).aside().handle()
         })
         .collect();
     let mean = |all: &[f64]| all.iter().sum::<f64>() / all.len() as f64;
