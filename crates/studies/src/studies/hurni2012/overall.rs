@@ -4,9 +4,9 @@ use super::energy::AWAKE;
 use super::scenes::{
     ACTIVITY, ALL, CCTRL, CCTRL_DUAL, CONTIKIMAC, COPIES, DUAL, HOPS, LPP, MACS, Mac, NULLMAC, ON,
     RADIO, SEGMENTS, UNMODIFIED, VARIANTS, Variant, XMAC, case, copies, on, over_better_links,
-    radio_on_a_segment, segments, with_filter, without_retries,
+    radio_on_a_segment, segments, without_retries,
 };
-use super::throughput::{FILTERED, IDLE_CACHE, LINKS, RETRIES, STALE};
+use super::throughput::{IDLE_CACHE, LINKS, RETRIES, STALE};
 use crate::engine::case::Case;
 use crate::engine::figure::{Figure, Handle, Metric};
 use crate::engine::run::{Reading, Run};
@@ -204,11 +204,6 @@ pub fn figure_9() -> Figure {
         let at = ("cctrl, 4 hops", CONTIKIMAC.name);
         figure.point(at, COPIES, &case, copies).aside().handle()
     };
-    let filtered = [ACTIVITY, ALL].map(|variant| {
-        let named = (variant.name, "radios keep back what is for others");
-        let case = |hops| with_filter(NULLMAC, variant, hops);
-        mean(&mut figure, named, (NULLMAC, SEGMENTS), case, segments)
-    });
     for it in RATIOS {
         let [one, other] = it.of.map(|variant| means.of(it.mac, variant));
         let mut entry = figure.ratio(it.what, one, other).judged(it.id);
@@ -219,7 +214,7 @@ pub fn figure_9() -> Figure {
             XMAC => entry.cause(LINKS, &better[..3]),
             LPP => entry.cause(RETRIES, &once),
             CONTIKIMAC => entry.cause(IDLE_CACHE, &[copies_sent]),
-            _ => entry.cause(FILTERED, &filtered),
+            _ => entry,
         };
     }
     let (x, contiki) = (means.of(XMAC, CCTRL_DUAL), means.of(CONTIKIMAC, UNMODIFIED));
