@@ -271,6 +271,11 @@ pub fn without_retries(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("mac.transmissions", 1)
 }
 
+/// The chain with the cache, whose copies leave after half of the time that the paper gives.
+pub fn with_early_copies(mac: Mac, hops: u32) -> Case {
+    case(mac, CCTRL, hops).set("cache.timeout_factor", 1.5)
+}
+
 /// The chain with caches that hear nothing of frames for other nodes, as where the radio's
 /// address decoding is on: it is in Contiki 2.5 on these nodes, but the paper says that frames
 /// for others are heard.

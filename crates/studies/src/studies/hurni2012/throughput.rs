@@ -3,7 +3,7 @@
 use super::scenes::{
     ACTIVITY, CCTRL, CONTIKIMAC, COPIES, HOPS, LPP, MACS, Mac, NULLMAC, SEGMENTS, UNMODIFIED,
     Variant, XMAC, aside, beside, case, copies, least, line, over_better_links, ratio_of_means,
-    segments, with_filter, without_memory, without_retries,
+    segments, with_early_copies, with_filter, without_memory, without_retries,
 };
 use crate::engine::figure::{Figure, Handle, Line};
 
@@ -142,6 +142,9 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
     let of = |variant| move |hops| case(CONTIKIMAC, variant, hops);
     let sent = aside(figure, "cctrl", COPIES, of(CCTRL), copies);
     let earlier = aside(figure, "cctrl + activity", COPIES, of(ACTIVITY), copies);
+    let series = "cctrl, copies after 1.5 round-trip times";
+    let case = |hops| with_early_copies(CONTIKIMAC, hops);
+    let hasty = aside(figure, series, SEGMENTS, case, segments);
     figure
         .verdict_of_all(
             "cctrl / unmodified",
@@ -149,7 +152,10 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
             ratio_of_means,
         )
         .judged("cctrl-falls")
-        .cause(IDLE_CACHE, &[sent.at(2), sent.at(4), sent.at(6)]);
+        .cause(
+            IDLE_CACHE,
+            &[sent.at(4), it.unmodified.at(4), it.cctrl.at(4), hasty.at(4)],
+        );
     figure
         .verdict_of_all(
             "cctrl + activity / unmodified",
@@ -166,9 +172,9 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         )
         .judged("activity-short")
         .cause(
-            "the cache alone harms little here, so there is little to make good; copies that \
-             leave early are new",
-            &[sent.at(2), earlier.at(2), sent.at(4), earlier.at(4)],
+            "the cache alone harms little here, so there is little to make good, and copies that \
+             leave earlier harm more",
+            &[sent.at(4), earlier.at(4), it.activity.at(4), hasty.at(4)],
         );
 }
 
@@ -223,11 +229,13 @@ fn with_activity(
 pub(super) const LINKS: &str = "the gain depends on how much the links lose, which the paper does \
     not say: over links of 99 % it is another";
 /// Why it does nothing over ContikiMAC.
-pub(super) const IDLE_CACHE: &str = "the link itself sends frames again that are lost, so the \
-    cache seldom has to: that its copies collide, as the paper presumes, needs copies";
+pub(super) const IDLE_CACHE: &str = "copies that leave after three round-trip times are few, for \
+    the link itself sends again what is lost; those that leave after half of that collide, as \
+    the paper presumes, and then uIP carries much less";
 /// Why X-MAC is slow.
-pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and wakes up at other times \
-    afterwards than its neighbours remember: they wait for a wrong moment, and then strobe";
+pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and wakes up at other \
+    times afterwards than its neighbours remember: they wait for a wrong moment, and then \
+    strobe; and its data frames are not sent again when they are lost";
 /// Why nothing helps LPP.
 pub(super) const RETRIES: &str = "the link sends frames again that are lost, so that uIP seldom \
     waits, and what is sent beside a frame is in its way; where each frame is sent once, the \
