@@ -230,8 +230,8 @@ pub(super) const LINKS: &str = "the gain depends on how much the links lose, whi
     not say: over links of 99 % it is another";
 /// Why it does nothing over ContikiMAC.
 pub(super) const IDLE_CACHE: &str = "copies that leave after three round-trip times are few, for \
-    the link itself sends again what is lost; those that leave after half of that collide, as \
-    the paper presumes, and then uIP carries much less";
+    the link itself sends again what is lost; where they leave after half of that, uIP carries \
+    much less";
 /// Why X-MAC is slow.
 pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and wakes up at other \
     times afterwards than its neighbours remember: they wait for a wrong moment, and then \
