@@ -50,7 +50,16 @@ fn the_documentation_has_every_key_of_a_report() {
 #[test]
 fn what_was_set_is_told_but_for_the_key() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
-    command.args(["run", "pair", "--duration", "1 s", "--seed", "3", "--json", "-"]);
+    command.args([
+        "run",
+        "pair",
+        "--duration",
+        "1 s",
+        "--seed",
+        "3",
+        "--json",
+        "-",
+    ]);
     for set in [
         "mac.max_frame_retries=2",
         "mac.max_frame_retries=4",

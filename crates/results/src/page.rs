@@ -86,7 +86,11 @@ fn head(page: &mut String, report: &Report, version: &str) {
             format!("<code>{} = {}</code>", escape(key), escape(value))
         });
         let keys: Vec<String> = keys.collect();
-        let _ = writeln!(page, "<p>Set beside the scenario's file: {}.</p>", keys.join(", "));
+        let _ = writeln!(
+            page,
+            "<p>Set beside the scenario's file: {}.</p>",
+            keys.join(", ")
+        );
     }
     let violations = value["oracle"]["violations"].as_array();
     match violations.filter(|it| !it.is_empty()) {

@@ -188,13 +188,9 @@ impl Air {
         self.stations[node].identity = identity;
     }
 
-    /// From now on `node` is told of each frame that its radio has followed; or, without `all`,
-    /// of those that its filter lets through.
-    pub fn overhear(&mut self, node: usize, all: bool) {
-        self.stations[node].overhears = match all {
-            true => Overhears::All,
-            false => Overhears::Own,
-        };
+    /// From now on `node` is told of these frames that its radio has followed.
+    pub fn overhear(&mut self, node: usize, which: Overhears) {
+        self.stations[node].overhears = which;
     }
 
     /// The intact frame that `node` has just been told of.

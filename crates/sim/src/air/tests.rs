@@ -327,8 +327,8 @@ fn who_wants_to_know_is_told_of_every_frame() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
         config.max_frame_retries = 0;
     });
-    bench.air.overhear(0, true);
-    bench.air.overhear(1, true);
+    bench.air.overhear(0, Overhears::All);
+    bench.air.overhear(1, Overhears::All);
     bench.send(2, Address::Short(short(1)), 40);
     bench.settle();
     assert_eq!(bench.overheard, [0, 1, 0], "node 0 is out of range");
@@ -348,8 +348,8 @@ fn a_filter_keeps_back_what_is_for_others() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
         config.max_frame_retries = 0;
     });
-    bench.air.overhear(0, false);
-    bench.air.overhear(1, false);
+    bench.air.overhear(0, Overhears::Own);
+    bench.air.overhear(1, Overhears::Own);
     bench.send(2, Address::Short(short(1)), 40);
     bench.settle();
     bench.send(1, Address::Short(short(2)), 40);

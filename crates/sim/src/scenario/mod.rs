@@ -120,7 +120,9 @@ impl Scenario {
         let values = check::Values::check(file, is_built_in, &root, given)?;
         let stem = Path::new(file).file_stem().and_then(|stem| stem.to_str());
         let mut scenario = build::build(&values, stem.unwrap_or("scenario"))?;
-        let shown = overrides.iter().filter(|(key, _)| !UNTOLD.contains(&key.as_str()));
+        let shown = overrides
+            .iter()
+            .filter(|(key, _)| !UNTOLD.contains(&key.as_str()));
         scenario.set = shown.cloned().collect();
         Ok(scenario)
     }

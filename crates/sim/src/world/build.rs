@@ -18,7 +18,7 @@ use crate::kernel::{Digest, Oscillator, Queue, Secrets, Seed};
 use crate::medium::{RadioSpec, Site};
 use crate::node;
 use crate::oracle::Oracle;
-use crate::radio::Identity;
+use crate::radio::{Identity, Overhears};
 use crate::scenario::{NodeSpec, Scenario};
 use crate::topology::{self, NodeRoutes};
 use crate::traffic;
@@ -218,7 +218,7 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
         }
     }
     if scenario.mac.duty.is_some_and(|duty| duty.overhears) {
-        (0..scenario.nodes.len()).for_each(|node| air.overhear(node, true));
+        (0..scenario.nodes.len()).for_each(|node| air.overhear(node, Overhears::All));
     }
     for (at, node) in air.faults().restarts() {
         if at < Instant::FAR_FUTURE {

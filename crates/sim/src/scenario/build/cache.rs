@@ -2,6 +2,7 @@
 
 use redpoll_assist::cache::{Choice, Params};
 
+use crate::radio::Overhears;
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
@@ -35,7 +36,10 @@ pub(super) fn cache(
     Ok(Some(CacheParams {
         on: on(values, nodes)?,
         params: params(values)?,
-        overhears: values.flag("cache.overhears"),
+        overhears: match values.flag("cache.overhears") {
+            true => Overhears::All,
+            false => Overhears::Own,
+        },
         flows: values.small("cache.flows"),
         packets: values.small("cache.packets"),
         packet_bytes: values.real("cache.packet_size") as u16,

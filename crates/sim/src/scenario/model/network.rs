@@ -3,6 +3,7 @@
 use redpoll_base::{Addr, Duration};
 
 use crate::fair_queue::FairQueueParams;
+use crate::radio::Overhears;
 
 /// Where the mesh meets the rest of the world.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -62,8 +63,8 @@ pub struct CacheParams {
     pub on: Vec<usize>,
     /// How they decide.
     pub params: redpoll_assist::cache::Params,
-    /// Their radios tell of frames that are for other nodes, or broken.
-    pub overhears: bool,
+    /// Which frames their radios tell of.
+    pub overhears: Overhears,
     /// Connections that each has room for.
     pub flows: u16,
     /// Segments that each has room for.
