@@ -34,6 +34,11 @@ pub struct MacConfig {
     /// Busy channel assessments after which another backoff follows,
     /// macMaxCSMABackoffs. Default 4, so the fifth is a channel access failure.
     pub max_csma_backoffs: u8,
+    /// Backoffs as TinyOS 2.1.2 has them for the CC2420 instead of those of the standard: up to
+    /// 9.8 ms before the channel is first looked at, up to 2.4 ms whenever it was busy, and as
+    /// often as it is; all of them drawn in steps of 31 us. Default false.
+    #[cfg(feature = "tinyos-backoff")]
+    pub tinyos_backoff: bool,
     /// How the space between two frames is kept. Default [`Ifs::Minimum`].
     pub ifs: Ifs,
     /// How a frame goes out that the frame before it promised. Default
@@ -102,6 +107,8 @@ impl Default for MacConfig {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
+            #[cfg(feature = "tinyos-backoff")]
+            tinyos_backoff: false,
             ifs: Ifs::Minimum,
             promised: Promised::Csma,
             link_retry_delay: Duration::from_millis(40),

@@ -285,6 +285,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         min_be: mac.min_be,
         max_be: mac.max_be,
         max_csma_backoffs: mac.max_csma_backoffs,
+        tinyos_backoff: mac.tinyos_backoff,
         ifs: mac.ifs,
         promised: mac.promised,
         link_retry_delay: mac.link_retry_delay,

@@ -158,6 +158,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
         promised: promised(values),
         link_retry_delay: values.duration("mac.link_retry_delay"),
         link_retry_pause: values.duration("mac.link_retry_pause"),
+        tinyos_backoff: values.text("mac.backoff") == "tinyos",
         deaf_backoff: values.flag("mac.deaf_backoff"),
         security_bytes: values.small("mac.security_bytes"),
         duty: duty(values)?,

@@ -22,6 +22,8 @@ pub(super) const KEYS: &[Key] = &[
         "macMaxBE; at least `mac.min_be`."),
     key("mac.max_csma_backoffs", Count { min: 0, max: 20 }, Default("4"), None,
         "macMaxCSMABackoffs: busy channels in a row before an attempt counts as failed."),
+    key("mac.backoff", Choice(&["ieee", "tinyos"]), Default("ieee"), None,
+        "How long to wait before the channel is looked at: `ieee`, by the three keys above; `tinyos`, as TinyOS 2.1.2 does with a CC2420, 0.5 to 10 ms first and 0.5 to 2.7 ms whenever it was busy, as often as it is, in steps of 31 us. Those who wait for the same frame to end often begin together."),
     key("mac.ifs", Choice(&["minimum", "sequential", "off"]), Default("minimum"), None,
         "Space between two frames of one sender, 640 us behind frames of more than 18 bytes and 192 us behind others (IEEE 802.15.4-2015, 6.2.4), from the end of the acknowledgment where there is one: `minimum`, the next frame begins no sooner, and loading, backoff and assessment count towards it; `sequential`, only then is the next frame loaded and CSMA begins, as in ns-3; `off`, against the standard, none."),
     key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,

@@ -21,6 +21,8 @@ pub struct MacParams {
     pub max_be: u8,
     /// macMaxCSMABackoffs.
     pub max_csma_backoffs: u8,
+    /// Backoffs are those of TinyOS's driver for the CC2420.
+    pub tinyos_backoff: bool,
     /// How the interframe space is kept.
     pub ifs: Ifs,
     /// d: after a failed transmission wait a time drawn evenly from zero to

@@ -144,7 +144,7 @@ fn an_override_is_named_when_it_is_wrong() {
     assert_eq!(
         wrong("mac.max_bee", "5"),
         "--set mac.max_bee=5: mac.max_bee: got the unknown key \"max_bee\" (did you mean max_be?); \
-         allowed: pan_id, addresses, max_frame_retries, min_be, max_be, max_csma_backoffs, ifs, link_retry_delay, link_retry_pause, be_by_queue, deaf_backoff, security_bytes, access, release, check_rate, phase_lock, fast_sleep, strobe_bursts, link_acks, contiki_csma, transmissions, coarse_tick, neighbour_queues, overhears, border_awake"
+         allowed: pan_id, addresses, max_frame_retries, min_be, max_be, max_csma_backoffs, backoff, ifs, link_retry_delay, link_retry_pause, be_by_queue, deaf_backoff, security_bytes, access, release, check_rate, phase_lock, fast_sleep, strobe_bursts, link_acks, contiki_csma, transmissions, coarse_tick, neighbour_queues, overhears, border_awake"
     );
     assert_eq!(
         wrong("mac.link_retry_delay", "40 m"),
