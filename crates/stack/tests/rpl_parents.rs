@@ -265,6 +265,41 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
     }
 }
 
+/// As TinyRPL counts hops a node stays with the root over a link that loses frames, and over one
+/// of an ETX over 3 as long as nobody else is nearer than itself; by ranks of ETX it takes
+/// the router that has a good link.
+#[cfg(feature = "rpl-foreign")]
+#[test]
+fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
+    for (counts_hops, lost, rank, chosen) in [
+        (false, 1, 256, ROUTER),
+        (true, 1, 256, ROOT),
+        (true, 2, 256, ROOT),
+        (true, 2, 128, ROUTER),
+    ] {
+        let mut lone = lone_with(RplRole::Router, |config| {
+            config.dao_ack = false;
+            config.initial_etx = 128;
+            config.counts_hops = counts_hops;
+        });
+        let by_hops = |mut configuration: Configuration| {
+            configuration.objective = objective::OF0;
+            RplOption::Configuration(configuration)
+        };
+        let options = [bytes(&[by_hops(CONFIGURATION)]), dio_options(ROOT)].concat();
+        let say = |lone: &mut Lone, from, rank| {
+            dio_with(lone, from, VERSION, rank, &options, |_| ());
+        };
+        say(&mut lone, ROOT, 128);
+        lone.run_for(Duration::from_secs(8));
+        lose_frames(&mut lone, lost);
+        lone.run_for(Duration::from_secs(60));
+        say(&mut lone, ROUTER, rank);
+        let what = (counts_hops, lost, rank);
+        assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");
+    }
+}
+
 /// Nobody relies on a leaf's parent before its first DAO: until then who is better by whatever
 /// it is takes the place of who answered first; afterwards it is by the threshold, as with a
 /// router.

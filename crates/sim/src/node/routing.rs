@@ -74,6 +74,7 @@ pub(super) fn begin(
         dao_interval: params.dao_interval.unwrap_or(Duration::ZERO),
         initial_etx: params.initial_etx,
         switch_threshold: params.switch_threshold,
+        counts_hops: params.counts_hops,
         dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)

@@ -47,6 +47,8 @@ pub struct RplParams {
     pub initial_etx: u16,
     /// By how much a parent of MRHOF must be better than the present one, in 128ths.
     pub switch_threshold: u16,
+    /// Objective function zero counts hops.
+    pub counts_hops: bool,
     /// Time between two solicitations of a node without a DODAG.
     pub dis_interval: Duration,
     /// Candidate neighbours that a node has room for.

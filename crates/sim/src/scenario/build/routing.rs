@@ -29,7 +29,8 @@ pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
             }
         };
     }
-    let is_mrhof = values.text("rpl.objective") != "of0";
+    let function = values.text("rpl.objective");
+    let is_mrhof = function == "mrhof";
     let minutes = values.duration("rpl.lifetime").as_millis() / 60_000;
     Ok(Routing::Rpl(RplParams {
         mode: match values.text("rpl.mode").as_str() {
@@ -63,6 +64,7 @@ pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
         dao_interval: values.time("rpl.dao_interval"),
         initial_etx: etx(values.real("rpl.initial_etx")),
         switch_threshold: etx(values.real("rpl.switch_threshold")),
+        counts_hops: function == "tinyrpl-of0",
         dis_interval: values.duration("rpl.dis_interval"),
         neighbours: values.small("rpl.neighbours"),
         routes: values.count("rpl.routes").map(|count| count as u16),

@@ -9,8 +9,8 @@ use crate::scenario::schema::Presence::*;
 pub(super) const KEYS: &[Key] = &[
     key("rpl.mode", Choice(&["storing", "non-storing"]), Default("storing"), None,
         "RPL's mode of operation (RFC 6550 §9): every router knows the ways down, or the root does and writes them into packets. This and what follows has a meaning with `routing = \"rpl\"` only."),
-    key("rpl.objective", Choice(&["mrhof", "of0"]), Default("mrhof"), None,
-        "How parents are chosen: least ETX with hysteresis (RFC 6719), or objective function zero (RFC 6552)."),
+    key("rpl.objective", Choice(&["mrhof", "of0", "tinyrpl-of0"]), Default("mrhof"), None,
+        "How parents are chosen: `mrhof`, least ETX with hysteresis (RFC 6719); `of0`, objective function zero (RFC 6552), whose step of rank is 3 ETX - 2 here; `tinyrpl-of0`, as TinyRPL takes it, fewest hops, each over any link whose ETX is 3 at most."),
     key("rpl.dio_interval_min", Count { min: 3, max: 20 }, Default("10"), None,
         "DIOIntervalMin: Trickle's shortest interval is 2 to the power of this, in milliseconds. RFC 6550 has 3, 8 ms, which floods a mesh of 250 kb/s; Contiki-NG has 12, TinyRPL 8. Ours is an assumption."),
     key("rpl.dio_interval_doublings", Count { min: 0, max: 20 }, Default("8"), None,

@@ -310,7 +310,15 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(neighbour) = self.candidates.get_mut(link) else {
             return;
         };
-        neighbour.on_frame(now, quality.attempts, quality.ok);
+        #[cfg(feature = "rpl-foreign")]
+        let counts_hops = self.config.counts_hops;
+        #[cfg(not(feature = "rpl-foreign"))]
+        let counts_hops = false;
+        match counts_hops {
+            #[cfg(feature = "rpl-foreign")]
+            true => neighbour.on_frame_as_tinyrpl(now, quality.attempts),
+            _ => neighbour.on_frame(now, quality.attempts, quality.ok),
+        }
         self.reconsider(now, table);
     }
 

@@ -3,6 +3,7 @@
 
 use redpoll_wire::rpl::{INFINITE_RANK, objective};
 
+use super::RplConfig;
 use super::neighbours::{ETX, RplNeighbour};
 
 /// How a node chooses its parent.
@@ -12,10 +13,22 @@ pub(super) enum Objective {
     Mrhof,
     /// Objective function zero (RFC 6552).
     Zero,
+    /// Objective function zero as TinyRPL has it: a hop is a step of rank, however bad.
+    #[cfg(feature = "rpl-foreign")]
+    Hops,
 }
 
 /// MAX_LINK_METRIC (RFC 6719 §5): an ETX of 4.
 const MAX_LINK_METRIC: u16 = 4 * ETX;
+/// A parent over a worse link is given up for another by TinyRPL (ETX_THRESHOLD).
+#[cfg(feature = "rpl-foreign")]
+const HOPS_LINK_METRIC: u16 = 3 * ETX;
+/// What TinyRPL changes its parent for: a tenth of a transmission.
+#[cfg(feature = "rpl-foreign")]
+const HOPS_THRESHOLD: u32 = ETX as u32 / 10;
+/// What such a parent costs more: all others are better.
+#[cfg(feature = "rpl-foreign")]
+const WORN: u32 = 1 << 20;
 /// MAX_PATH_COST (RFC 6719 §5): an ETX of 256.
 const MAX_PATH_COST: u32 = 256 * ETX as u32;
 /// MINIMUM_STEP_OF_RANK and MAXIMUM_STEP_OF_RANK (RFC 6552 §6.3).
@@ -40,6 +53,16 @@ impl Objective {
             objective::MRHOF => Some(Objective::Mrhof),
             objective::OF0 => Some(Objective::Zero),
             _ => None,
+        }
+    }
+
+    /// The same code point as this node takes it.
+    #[cfg_attr(not(feature = "rpl-foreign"), expect(unused_variables))]
+    pub(super) const fn as_told(self, config: &RplConfig) -> Self {
+        match self {
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Zero if config.counts_hops => Objective::Hops,
+            it => it,
         }
     }
 
@@ -69,6 +92,13 @@ impl Objective {
                 let rank = rank.saturating_add(step.saturating_mul(min_hop));
                 (rank, rank)
             }
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => {
+                let hops = rank.checked_div(min_hop).unwrap_or_default();
+                let worn = if self.is_eligible(neighbour) { 0 } else { WORN };
+                let cost = hops.saturating_mul(ETX.into()) + etx + worn;
+                (cost, rank.saturating_add(min_hop))
+            }
         };
         if cost > MAX_PATH_COST && self == Objective::Mrhof {
             return None;
@@ -85,7 +115,20 @@ impl Objective {
     /// Whether the link to a neighbour is good enough for a new parent (RFC 6719 §3.2.2,
     /// RFC 6552 §4.2.1 (2)). The present one stays as long as there is no other.
     pub(super) fn is_eligible(self, neighbour: &RplNeighbour) -> bool {
-        neighbour.etx <= MAX_LINK_METRIC
+        match self {
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => neighbour.etx <= HOPS_LINK_METRIC,
+            _ => neighbour.etx <= MAX_LINK_METRIC,
+        }
+    }
+
+    /// Whether a bad link counts as a new one with the next DIO over it, as TinyRPL has it.
+    pub(super) const fn forgives_at_once(self) -> bool {
+        match self {
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => true,
+            _ => false,
+        }
     }
 
     /// Whether `other` is so much better than the present parent that it takes its
@@ -95,6 +138,8 @@ impl Objective {
         match self {
             Objective::Mrhof => better >= threshold.max(1).into(),
             Objective::Zero => better > 0,
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => better >= HOPS_THRESHOLD,
         }
     }
 }

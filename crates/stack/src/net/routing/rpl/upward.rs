@@ -53,7 +53,7 @@ impl<M: Memory + 'static> Rpl<M> {
             preference: 0,
             prefix: addr::prefix(&root.prefix, 64),
             configuration,
-            objective,
+            objective: objective.as_told(&self.config),
         });
         // ROOT_RANK (§17).
         self.rank = configuration.min_hop_rank_increase;
@@ -238,7 +238,7 @@ impl<M: Memory + 'static> Rpl<M> {
             preference: dio.preference,
             prefix: prefix_of,
             configuration,
-            objective,
+            objective: objective.as_told(&self.config),
         });
         self.lowest = INFINITE_RANK;
         self.quiet_until = None;
@@ -287,7 +287,8 @@ impl<M: Memory + 'static> Rpl<M> {
         neighbour.overloaded = overloaded;
         // What was measured long ago, or before everything changed, need not be so still.
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour);
-        if is_bad && (self.parent.is_none() || neighbour.unmeasured_s(now) >= GONE_S) {
+        let is_old = neighbour.unmeasured_s(now) >= GONE_S || objective.forgives_at_once();
+        if is_bad && (self.parent.is_none() || is_old) {
             neighbour.forgive(self.config.initial_etx());
         }
         neighbour.dtsn = dio.dtsn;
