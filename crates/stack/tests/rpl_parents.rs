@@ -265,17 +265,17 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
     }
 }
 
-/// As TinyRPL counts hops a node stays with the root over a link that loses frames, and over one
-/// of an ETX over 3 as long as nobody else is nearer than itself; by ranks of ETX it takes
-/// the router that has a good link.
+/// As TinyRPL counts hops a node stays with the root over a link that loses frames, up to an ETX
+/// of 3, and then takes whoever is not behind it; by ranks of ETX it takes the router that has
+/// a good link at once.
 #[cfg(feature = "rpl-foreign")]
 #[test]
 fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     for (counts_hops, lost, rank, chosen) in [
         (false, 1, 256, ROUTER),
         (true, 1, 256, ROOT),
-        (true, 2, 256, ROOT),
-        (true, 2, 128, ROUTER),
+        (true, 2, 256, ROUTER),
+        (true, 2, 384, ROOT),
     ] {
         let mut lone = lone_with(RplRole::Router, |config| {
             config.dao_ack = false;

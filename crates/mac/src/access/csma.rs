@@ -81,8 +81,8 @@ mod tinyos {
     /// A wait in jiffies, 32,768 of which are a second.
     pub(super) fn backoff(was_busy: bool, rng: &mut Rng) -> Duration {
         let drawn = rng.below(if was_busy { CONGESTION } else { INITIAL });
-        let jiffies = u64::from(LEAST + drawn + TURNAROUND);
-        Duration::from_micros((jiffies * 15_625) >> 9)
+        let jiffies = u64::from(drawn.saturating_add(LEAST + TURNAROUND));
+        Duration::from_micros(jiffies.saturating_mul(15_625) >> 9)
     }
 }
 

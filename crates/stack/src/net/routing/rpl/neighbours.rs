@@ -104,8 +104,9 @@ impl RplNeighbour {
     #[cfg(feature = "rpl-foreign")]
     pub(super) fn on_frame_as_tinyrpl(&mut self, now: Instant, attempts: u8) {
         self.measured_s = seconds(now);
-        let sample = u32::from(attempts.max(1)) * u32::from(ETX);
-        let etx = (u32::from(self.etx) * 8 + sample * 2) / 10;
+        let sample = u32::from(attempts.max(1)).saturating_mul(ETX.into());
+        let old = u32::from(self.etx).saturating_mul(8);
+        let etx = old.saturating_add(sample.saturating_mul(2)) / 10;
         self.etx = etx.min(u16::MAX.into()) as u16;
         self.samples = self.samples.saturating_add(1);
     }

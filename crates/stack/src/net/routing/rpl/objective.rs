@@ -96,7 +96,8 @@ impl Objective {
             Objective::Hops => {
                 let hops = rank.checked_div(min_hop).unwrap_or_default();
                 let worn = if self.is_eligible(neighbour) { 0 } else { WORN };
-                let cost = hops.saturating_mul(ETX.into()) + etx + worn;
+                let cost = hops.saturating_mul(ETX.into()).saturating_add(etx);
+                let cost = cost.saturating_add(worn);
                 (cost, rank.saturating_add(min_hop))
             }
         };
@@ -119,6 +120,17 @@ impl Objective {
             #[cfg(feature = "rpl-foreign")]
             Objective::Hops => neighbour.etx <= HOPS_LINK_METRIC,
             _ => neighbour.etx <= MAX_LINK_METRIC,
+        }
+    }
+
+    /// Whether the link to the parent is so bad that a neighbour as far as this node will do, as
+    /// with TinyRPL, which takes whoever is heard next.
+    #[cfg_attr(not(feature = "rpl-foreign"), expect(unused_variables))]
+    pub(super) fn is_worn(self, parent: &RplNeighbour) -> bool {
+        match self {
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => !self.is_eligible(parent),
+            _ => false,
         }
     }
 

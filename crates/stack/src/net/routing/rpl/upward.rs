@@ -386,7 +386,10 @@ impl<M: Memory + 'static> Rpl<M> {
         let present = self.present_offer(dodag);
         // Who is nearer to the root than this node has said that it is, is not behind it
         // (§8.2.1 (5)).
+        let parent = self.parent.and_then(|parent| self.candidates.get(parent));
+        let is_worn = parent.is_some_and(|it| dodag.objective.is_worn(it));
         let farthest = match self.is_joined() {
+            true if is_worn => self.rank.saturating_add(1),
             true => self.rank.min(self.advertised),
             false => INFINITE_RANK,
         };
