@@ -12,10 +12,13 @@ use crate::engine::case::{Case, Scene};
 /// a frame stand for that).
 ///
 /// From TinyOS's sources: three packets in a node, whether it sends or forwards them; five
-/// attempts a frame, 100.6 ms apart with nothing random; a first backoff of up to 10 ms, and
-/// no limit on busy channels (here 20); CCA at -77 dBm; objective function zero; a
-/// DIO interval from 256 ms to 262 s without suppression; a border router made of a mote at
-/// a serial line of 115,200 Bd that has room for one packet at a time.
+/// attempts a frame, 100.6 ms apart with nothing random; backoffs of up to 10 ms first and of
+/// up to 2.4 ms after a busy channel, as often as it is; CCA at -77 dBm; objective function zero
+/// that counts hops, over links of an ETX of up to 3, which are taken for 1 until something
+/// was sent over them; a DIO interval from 256 ms to 262 s without suppression; each node's DAO
+/// each 10 s, passed on by itself; packets from the host without RPL's headers (here with 8
+/// bytes of them); a border router made of a mote at a serial line of 115,200 Bd that has room
+/// for one packet at a time.
 ///
 /// From TOSSIM's link layer model and the article behind it (Zuniga and Krishnamachari, ACM
 /// TOSN 3(2), 2007): 55 dB over the first metre, exponent 3.0 and shadowing of 3.8 dB for
@@ -23,7 +26,7 @@ use crate::engine::case::{Case, Scene};
 ///
 /// Assumptions: crystals within 20 ppm; where the nodes stand (the figures show no lengths); 28 us a byte between
 /// processor and radio, 3.5 ms a full frame; 5 ms that the mote has to do with a packet from
-/// the serial line; 30-second DAOs, where TinyOS's come every 10 s; room for all routes;
+/// the serial line; room for all routes;
 /// the two corrections of BLIP that Kim et al. 2015 made, of the same group, and sequence
 /// numbers that differ between connections; one write outstanding, as the paper says that
 /// BLIP has in the end; a node whose connection was lost opens another after 3 s and goes
@@ -54,10 +57,8 @@ model = "cc2420"
 spi_time_per_byte = "28 us"
 
 [mac]
+backoff = "tinyos"
 max_frame_retries = 4
-min_be = 5
-max_be = 5
-max_csma_backoffs = 20
 link_retry_delay = "0 ms"
 link_retry_pause = "100586 us"
 security_bytes = 27
@@ -72,13 +73,19 @@ serial_turn = "5 ms"
 
 [rpl]
 mode = "storing"
-objective = "of0"
+objective = "tinyrpl-of0"
 dio_interval_min = 8
 dio_interval_doublings = 10
 dio_redundancy = 0
+dis_interval = "3 s"
+initial_etx = 1
+probe_interval = "1 h"
+tunnels = false
 dao_ack = false
 dao_delay = "250 ms"
-lifetime = "1 min"
+dao_interval = "9766 ms"
+dao_targets = 1
+lifetime = "17 min"
 routes = 32
 
 [tcp]
