@@ -3,10 +3,10 @@
 use super::read::{delivery, offered, worst_has};
 use super::scenes::{READINGS, Testbed};
 use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{mean, quantile};
+use crate::engine::run::{Reading, Run, mean, quantile};
 
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
-const ARRIVED: Metric = Metric::new("arrived", "%");
+pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("arrived of the worst node's", "");
 const CHILDREN: Metric = Metric::new("targets of the worst node / of all on average", "");
 
@@ -15,6 +15,11 @@ const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 /// Why nobody loses what the paper's worst node does.
 const MORE_THAN_THEIRS: &str = "the mesh carries more than theirs at that load; room for two packets \
     a node stands beside";
+
+/// The share of all datagrams that arrived, in percent.
+pub(super) fn arrived(run: &Run) -> Reading {
+    Ok(100.0 * mean(&delivery(run, READINGS)?)?)
+}
 
 /// Fig. 6.
 pub fn figure_6() -> Figure {
@@ -37,9 +42,7 @@ pub fn figure_6() -> Figure {
         })
     });
     figure.error_bars(&median, [&low, &high]);
-    let all = figure.line("UDP, all nodes", ARRIVED, cases(), |run| {
-        Ok(100.0 * mean(&delivery(run, READINGS)?)?)
-    });
+    let all = figure.line("UDP, all nodes", ARRIVED, cases(), arrived);
     figure
         .of("arrived at 0.4 a second", all.at(0.4))
         .judged("no-losses-yet");
