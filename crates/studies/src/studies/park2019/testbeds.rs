@@ -231,6 +231,16 @@ pub fn figure_10() -> Figure {
         beside(&mut figure, series, &case, together_when_longer);
     }
     for (series, case) in [
+        ("TAiM, a quarter lost on the air", with.clone()),
+        (
+            "TAiM, D_init 60 ms, a quarter lost on the air",
+            with.clone().set("taim.initial_delay", "60 ms"),
+        ),
+    ] {
+        let case = worn(case).set("duration", "4 h");
+        beside(&mut figure, series, &case, together);
+    }
+    for (series, case) in [
         ("without, room for ten packets", without),
         ("TAiM, room for ten packets", with.clone()),
         (
