@@ -99,8 +99,9 @@ impl RplNeighbour {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// The same as TinyRPL counts it: what was given up is no more than its attempts, the newest
-    /// frame weighs a fifth, and no failure means that the neighbour is gone.
+    /// A frame to it has ended after so many attempts, as TinyRPL counts them: one that was given
+    /// up is no more than its attempts, the newest weighs a fifth, and no failure means that
+    /// the neighbour is gone.
     #[cfg(feature = "rpl-foreign")]
     pub(super) fn on_frame_as_tinyrpl(&mut self, now: Instant, attempts: u8) {
         self.measured_s = seconds(now);
