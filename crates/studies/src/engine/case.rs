@@ -143,8 +143,9 @@ impl Case {
     /// If the scenario is not valid; a mistake of the study's.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
-        // Neither decides what a run gives: the seed is the run's.
+        // None of them decides what a run gives: the seed is the run's.
         scenario.name.clear();
+        scenario.set.clear();
         scenario.seed = 0;
         let probe = self.probe.as_ref().map(|probe| probe.id());
         let digest = Sha256::digest(format!("{scenario:?}\0{probe:?}").as_bytes());

@@ -51,8 +51,9 @@ impl Run {
     /// A run with this report, of which nothing else is known.
     pub fn of(mut report: Value) -> Run {
         if let Some(fields) = report.as_object_mut() {
-            // What differs between two runs of the same seed.
+            // What differs between two runs of the same seed, and how the scenario was written.
             fields.remove("wall_s");
+            fields.remove("set");
             fields.remove("peak_memory_bytes");
         }
         Run {
