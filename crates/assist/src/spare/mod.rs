@@ -309,7 +309,14 @@ impl<M: Kind> Spare<M> {
         if read.window > 0 {
             packet::set_window(packet, room.max(read.window));
         }
-        let is_alone = self.slot(flow)?.host_ack == Some(read.seq);
+        if read.len == 0 {
+            return whole;
+        }
+        // What is sent again may end where the last segment was cut: the mesh end has to hear
+        // that it has arrived.
+        let slot = self.slot(flow)?;
+        slot.split = None;
+        let is_alone = slot.host_ack == Some(read.seq);
         if read.len < 2 || read.has(FIN) || !is_alone {
             return whole;
         }
