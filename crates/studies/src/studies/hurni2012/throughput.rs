@@ -244,6 +244,7 @@ pub(super) const RETRIES: &str = "the link sends frames again that are lost, so 
 pub(super) const FILTERED: &str = "caches hear the frames of others, as the paper says, and seldom \
     find the channel quiet too early; where the radio's filter keeps those back, as Contiki 2.5 \
     has it on these nodes, they send early over long routes, and carry less";
+
 /// The MACs of fig. 6 beside each other.
 pub fn figure_6e() -> Figure {
     let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")

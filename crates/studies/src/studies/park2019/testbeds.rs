@@ -255,8 +255,8 @@ pub fn figure_10() -> Figure {
 
 const WAITS: &str = "nothing in the paper's rule ends the wait of who has had most: what waits for \
                      longer than BLIP's three seconds is sent again. If no packet waits for more \
-                     than a second, shares are as equal as the paper's or nearly so, and nothing \
-                     is lost by it";
+                     than a second, shares are more equal for the throughput that is left, but \
+                     never as equal as the paper's for nothing";
 
 /// What D_init was chosen from, and one with which shares are as equal as they should be.
 const D_INITS: [(&str, &str); 5] = [
