@@ -12,7 +12,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 31] = [
+const ARROWS: [(&str, &[&str]); 32] = [
     ("base", &[]),
     ("tcp", &["base"]),
     ("wire", &["base"]),
@@ -36,6 +36,7 @@ const ARROWS: [(&str, &[&str]); 31] = [
             "stack", "socket", "border", "assist", "coap", "ota", "rivals", "uart",
         ],
     ),
+    ("dissect", &["base", "mac", "wire"]),
     ("studies", &["sim"]),
     ("results", &["studies"]),
     ("sweep", &["results"]),
@@ -45,10 +46,11 @@ const ARROWS: [(&str, &[&str]); 31] = [
     (
         "cli",
         &[
-            "sim", "studies", "results", "sweep", "linux", "wire", "web", "peers", "modules",
+            "sim", "studies", "results", "sweep", "linux", "wire", "web", "dissect", "peers",
+            "modules",
         ],
     ),
-    ("web", &["sim"]),
+    ("web", &["sim", "dissect"]),
     ("modules", &["sim"]),
     ("capi", &["socket"]),
     ("python", &["sweep"]),

@@ -1,7 +1,6 @@
 //! `redpoll dissect`: a line for every frame of a capture.
 
 mod args;
-pub mod capture;
 mod frame;
 mod keys;
 mod packet;
@@ -21,8 +20,9 @@ use crate::progress::Progress;
 use crate::{FAILED, USAGE};
 
 pub use args::DissectArgs;
-use capture::{Capture, Ended, NotOpen, Record};
 pub use keys::Keys;
+pub use redpoll_dissect::capture;
+use redpoll_dissect::capture::{Capture, Ended, NotOpen, Record};
 
 /// What frames are read with.
 pub struct Reading {
