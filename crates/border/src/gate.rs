@@ -1,4 +1,10 @@
-//! Which packets pass between host and mesh.
+//! The packets that pass between host and mesh (ingress filtering, RFC 2827, RFC 3704).
+//!
+//! A packet leaves the mesh only with a source inside the mesh's prefix, and enters it only with
+//! a source outside. So a node cannot pretend to be this computer, a loopback or IPv4-mapped
+//! address, or a machine beyond, and a machine beyond cannot pretend to be a node. Sources that
+//! no router may forward (RFC 6890, RFC 4291 §2.5) are refused whatever the prefix is. Packets
+//! whose source is the border router's own address are dropped by its node before they get here.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_stack::assist::Assist;
@@ -21,6 +27,18 @@ pub enum Rejected {
     Node(DropReason),
 }
 
+/// Why a packet from the mesh did not reach the host.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Withheld {
+    /// Not a well-formed IPv6 packet.
+    Malformed,
+    /// Its source is one that no router forwards: unspecified, loopback, link-local, a group,
+    /// or an IPv4 address in IPv6 form (RFC 4291 §2.5, RFC 6890).
+    UnroutableSource,
+    /// Its source is outside the mesh's prefix, or is the host's own address.
+    ForeignSource,
+}
+
 /// What passed, and what did not, by reason. Counters wrap after 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateCounters {
@@ -38,6 +56,12 @@ pub struct GateCounters {
     pub foreign_destination: u32,
     /// See [`Rejected::Node`].
     pub node: u32,
+    /// See [`Withheld::Malformed`].
+    pub withheld_malformed: u32,
+    /// See [`Withheld::UnroutableSource`].
+    pub unroutable_source: u32,
+    /// See [`Withheld::ForeignSource`].
+    pub foreign_source: u32,
 }
 
 /// The host side of a border router: knows the mesh's prefix and lets packets
@@ -46,6 +70,7 @@ pub struct GateCounters {
 pub struct Gate {
     prefix: Addr,
     prefix_len: u8,
+    host: Addr,
     counters: GateCounters,
 }
 
@@ -55,6 +80,7 @@ impl Gate {
         Gate {
             prefix,
             prefix_len,
+            host: Addr::UNSPECIFIED,
             counters: GateCounters {
                 to_mesh: 0,
                 to_host: 0,
@@ -63,8 +89,19 @@ impl Gate {
                 not_for_mesh: 0,
                 foreign_destination: 0,
                 node: 0,
+                withheld_malformed: 0,
+                unroutable_source: 0,
+                foreign_source: 0,
             },
         }
+    }
+
+    /// Refuses packets from the mesh whose source is `host`, the host's own address, even if that
+    /// lies inside the mesh's prefix.
+    #[must_use]
+    pub const fn with_host(mut self, host: Addr) -> Self {
+        self.host = host;
+        self
     }
 
     /// What passed and what did not.
@@ -98,17 +135,43 @@ impl Gate {
         result
     }
 
-    /// The next packet for the host, written to the start of `out` (at least
-    /// 1280 bytes). Returns its length.
+    /// Writes the next packet for the host to the start of `out` (at least 1280 bytes) and
+    /// returns its length. Packets that may not leave the mesh are dropped and counted
+    /// ([`Withheld`]).
     pub fn poll_packet<M: Memory + 'static, A: Assist, T: StreamTransport>(
         &mut self,
         now: Instant,
         node: &mut Node<M, A, T>,
         out: &mut [u8],
     ) -> Option<usize> {
-        let len = node.poll_packet(now, out)?;
-        self.counters.to_host = self.counters.to_host.wrapping_add(1);
-        Some(len)
+        loop {
+            let len = node.poll_packet(now, out)?;
+            let may_leave = self.may_leave(out.get(..len).unwrap_or_default());
+            let counters = &mut self.counters;
+            let counter = match may_leave {
+                Ok(()) => &mut counters.to_host,
+                Err(Withheld::Malformed) => &mut counters.withheld_malformed,
+                Err(Withheld::UnroutableSource) => &mut counters.unroutable_source,
+                Err(Withheld::ForeignSource) => &mut counters.foreign_source,
+            };
+            *counter = counter.wrapping_add(1);
+            if may_leave.is_ok() {
+                return Some(len);
+            }
+        }
+    }
+
+    /// Checks the source of a packet that is about to leave the mesh.
+    fn may_leave(&self, packet: &[u8]) -> Result<(), Withheld> {
+        let (header, _) = Ipv6Header::parse(packet).map_err(|_| Withheld::Malformed)?;
+        let src = &header.src;
+        if is_unroutable(src) {
+            return Err(Withheld::UnroutableSource);
+        }
+        if !self.contains(src) || *src == self.host {
+            return Err(Withheld::ForeignSource);
+        }
+        Ok(())
     }
 
     fn check(&self, packet: &[u8]) -> Result<(), Rejected> {
@@ -116,7 +179,7 @@ impl Gate {
         if header.dst.is_multicast() || ipv6::addr::is_link_local(&header.dst) {
             return Err(Rejected::NotForMesh);
         }
-        if self.contains(&header.src) {
+        if self.contains(&header.src) && header.src != self.host {
             return Err(Rejected::SpoofedSource);
         }
         if !self.contains(&header.dst) {
@@ -128,6 +191,18 @@ impl Gate {
     fn contains(&self, addr: &Addr) -> bool {
         addr.shares_prefix(&self.prefix, self.prefix_len)
     }
+}
+
+/// Whether no router forwards packets with this source: the unspecified and the loopback address,
+/// IPv4 addresses in IPv6 form (compatible `::/96`, mapped `::ffff:0:0/96`; RFC 4291 §2.5.2, §2.5.3,
+/// §2.5.5), link-local addresses (§2.5.6) and groups (§2.7).
+fn is_unroutable(src: &Addr) -> bool {
+    let [head @ .., _, _, _, _] = &src.0;
+    let is_ipv4 = matches!(
+        head,
+        [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0] | [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff]
+    );
+    is_ipv4 || src.is_multicast() || ipv6::addr::is_link_local(src)
 }
 
 #[cfg(test)]
@@ -169,5 +244,54 @@ mod tests {
         assert_eq!(check("fe80::1", "ff02::2"), Err(Rejected::NotForMesh));
         assert_eq!(gate.check(&[0x45; 60]), Err(Rejected::Malformed));
         assert_eq!(gate.check(&[]), Err(Rejected::Malformed));
+    }
+
+    /// Special-purpose ranges of RFC 6890 and its registry, an address of each.
+    const SPECIAL: [&str; 20] = [
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::192.0.2.1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "::ffff:0.0.0.0",
+        "::ffff:255.255.255.255",
+        "64:ff9b::7f00:1",
+        "64:ff9b:1::7f00:1",
+        "100::1",
+        "2001::1",
+        "2001:db8::1",
+        "2002:7f00:1::1",
+        "fc00::1",
+        "fd00:2::1",
+        "fe80::1",
+        "febf::1",
+        "ff02::1",
+        "ff0e::1",
+    ];
+
+    #[test]
+    fn no_special_or_foreign_source_leaves_the_mesh() {
+        let gate = Gate::new(addr("fd00:1::"), 64).with_host(addr("fd00:1::aa"));
+        for src in SPECIAL {
+            let packet = packet(addr(src), addr("2001:db8::1"));
+            assert!(gate.may_leave(&packet).is_err(), "{src}");
+        }
+        let leaves = |src| gate.may_leave(&packet(addr(src), addr("2001:db8::1")));
+        assert_eq!(leaves("fd00:1::5"), Ok(()));
+        assert_eq!(leaves("fd00:1::aa"), Err(Withheld::ForeignSource));
+        assert_eq!(leaves("fd00:1:0:1::5"), Err(Withheld::ForeignSource));
+        assert_eq!(leaves("::ffff:1.2.3.4"), Err(Withheld::UnroutableSource));
+        assert_eq!(gate.may_leave(&[0x45; 60]), Err(Withheld::Malformed));
+    }
+
+    /// A prefix of such a range changes nothing.
+    #[test]
+    fn an_unroutable_source_is_refused_inside_any_prefix() {
+        for src in ["::1", "::ffff:127.0.0.1", "fe80::1", "ff02::1"] {
+            let gate = Gate::new(addr(src), 64);
+            let packet = packet(addr(src), addr("2001:db8::1"));
+            assert_eq!(gate.may_leave(&packet), Err(Withheld::UnroutableSource));
+        }
     }
 }

@@ -27,5 +27,5 @@
 mod gate;
 mod splice;
 
-pub use gate::{Gate, GateCounters, Rejected};
+pub use gate::{Gate, GateCounters, Rejected, Withheld};
 pub use splice::{Splice, ToHost};

@@ -50,7 +50,7 @@ pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, F
     let mut secrets = mesh::secrets().map_err(failed)?;
     let node = on_radio(&scenario, border, caps, counter, &mut secrets);
     let node = node.ok_or_else(|| unusable("--radio wants --set routing=rpl"))?;
-    let gate = Gate::new(scenario.border.prefix, 64);
+    let gate = Gate::new(scenario.border.prefix, 64).with_host(scenario.border.host);
     let mut mesh = RadioMesh::new(node, gate, (radio, caps), store);
 
     let (forwarder, forwards) = listen(args, &scenario)?;

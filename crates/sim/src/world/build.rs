@@ -158,7 +158,7 @@ impl World {
             air,
             inhabitants,
             oracle: Oracle::default(),
-            gate: Gate::new(scenario.border.prefix, 64),
+            gate: Gate::new(scenario.border.prefix, 64).with_host(scenario.border.host),
             taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
             spare: super::spare::of(scenario.border.spare),
             serial: (scenario.border.serial).map(|it| Box::new(super::serial::Serial::new(it))),
