@@ -35,8 +35,9 @@ use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
 use redpoll_linux::line::LineWatch;
 use redpoll_linux::privilege;
+use redpoll_linux::reach::{Attempt, Reach, Service};
 use redpoll_linux::signals::{Notice, Signals};
-use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, When};
+use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, TargetHost, When};
 use redpoll_web::Desk;
 use redpoll_web::message::Mode;
 
@@ -136,7 +137,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         host: scenario.border.host.into(),
         forwards,
     };
-    let mut greeting = greeting::text(&scenario, &joined, &environment);
+    let reach = Reach::new(exposed(args, &scenario));
+    let mut greeting = greeting::text(&scenario, &joined, &environment, &reach);
     greeting.extend(server.as_ref().map(web::greeting));
     if chatty {
         output::print(&greeting).map_err(failed)?;
@@ -146,7 +148,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
 
     let mut session = Session {
         desk: None,
-        gateway: Gateway::new(joined.tun, forwarder),
+        gateway: Gateway::new(joined.tun, forwarder).with_reach(reach),
         mesh,
         outputs,
         look_at: Instant::ZERO,
@@ -273,6 +275,32 @@ fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
         let wanted = 2 * Forwarder::<Splice>::MAX_PAIRS as u16;
         node.forwards = wanted.min(CONNECTIONS_MAX - node.connections.min(CONNECTIONS_MAX));
     }
+}
+
+/// The services outside the mesh that its nodes may reach: those that the scenario's applications
+/// send to, and those of `--expose`.
+fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
+    let apps = scenario.nodes.iter().flat_map(|node| &node.apps);
+    let targets = apps.filter_map(|app| app.kind.target());
+    let outside = targets.filter(|target| target.host == TargetHost::Outside);
+    let mut services: Vec<Service> = outside
+        .map(|target| Service {
+            addr: Some(target.addr.into()),
+            protocol: None,
+            port: Some(target.port),
+        })
+        .collect();
+    services.extend(&args.expose);
+    services.dedup();
+    services
+}
+
+/// Says what a node was not allowed to reach, and how to allow it.
+fn withheld(attempt: &Attempt) -> String {
+    let Attempt { node, service } = attempt;
+    format!(
+        "packets from {node} to {service} are dropped, because nothing exposes that service to the mesh; to allow it: --expose {service}"
+    )
 }
 
 /// Lines for /etc/hosts: every node as NAME.redpoll.
@@ -436,6 +464,9 @@ impl Session {
             }
             for notice in self.mesh.notices() {
                 self.warn(&notice);
+            }
+            while let Some(attempt) = self.gateway.poll_attempt() {
+                self.warn(&withheld(&attempt));
             }
             if let Some(tui) = &mut self.tui {
                 let now = self.gateway.clock().now();

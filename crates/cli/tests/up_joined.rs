@@ -3,6 +3,8 @@
 
 #[path = "../../linux/tests/common/mod.rs"]
 mod common;
+#[path = "up/intruder.rs"]
+mod intruder;
 #[path = "up/neighbour.rs"]
 mod neighbour;
 #[path = "up/program.rs"]
@@ -16,6 +18,7 @@ use std::process::{Command, ExitCode};
 use std::time::Duration;
 
 use common::{Case, host_address};
+use intruder::{Intruder, received};
 use neighbour::{Neighbour, no_wire};
 use nix::sys::signal::Signal;
 use nix::sys::socket::{
@@ -70,6 +73,10 @@ fn main() -> ExitCode {
         Case::new(
             "nobody_is_told_on_an_interface_that_is_not",
             nobody_is_told_on_an_interface_that_is_not,
+        ),
+        Case::new(
+            "a_node_on_the_air_reaches_only_what_is_exposed",
+            reaches_only_what_is_exposed,
         ),
         Case::new("names_for_the_hosts_file", names_for_the_hosts_file),
         Case::new("a_capture_has_the_time_of_the_day", capture_has_the_time),
@@ -518,6 +525,55 @@ fn requests_of_nobody() {
     assert!(String::from_utf8_lossy(&answer).contains("This is leaf-12"));
     let sink = SocketAddr::from((border, 5001));
     TcpStream::connect_timeout(&sink, Duration::from_secs(20)).expect("the sink accepts");
+    mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// A node that no scenario knows sends to services of this computer that listen on [::], with its
+/// own address, and with addresses that are not its own.
+fn reaches_only_what_is_exposed() {
+    let bind = || UdpSocket::bind("[::]:0").unwrap();
+    let (open, closed) = (bind(), bind());
+    let port = |socket: &UdpSocket| socket.local_addr().unwrap().port();
+    let expose = format!("udp:{}", port(&open));
+    let (mut intruder, url) = Intruder::new();
+    let args = ["--set", "routing=rpl", "--radio", &url, "--expose", &expose];
+    let mut mesh = office(73, &args);
+    mesh.wait_until_up();
+    let host = host_address(73);
+    let special = [
+        "::",
+        "::1",
+        "::127.0.0.1",
+        "::ffff:127.0.0.1",
+        "::ffff:10.0.0.1",
+        "fe80::63",
+        "2001:db8::1",
+        "fc00::1",
+        "64:ff9b::7f00:1",
+        "2002:7f00:1::1",
+        "ff02::1",
+    ];
+    let mut sources: Vec<Ipv6Addr> = special.map(|text| text.parse().unwrap()).into();
+    // This computer's own, the border router's own, and one of another mesh.
+    sources.extend([host, leaf(73, 1), leaf(74, 5)]);
+    for source in sources {
+        let text = source.to_string();
+        intruder.send((source, 7), (host, port(&open)), text.as_bytes());
+    }
+    let own = leaf(73, 99);
+    intruder.send((own, 7), (host, port(&closed)), b"closed");
+    intruder.send((own, 7), (host, port(&open)), b"own");
+    let arrived = received(&open);
+    assert_eq!(arrived.len(), 1, "{arrived:?}");
+    assert_eq!((arrived[0].0.ip(), arrived[0].1.as_str()), (&own, "own"));
+    assert_eq!(received(&closed), []);
+    // An answer needs no permission.
+    let request = (own, 9);
+    closed.send_to(b"hello", SocketAddr::from(request)).unwrap();
+    std::thread::sleep(Duration::from_millis(200));
+    intruder.send(request, (host, port(&closed)), b"answer");
+    let arrived = received(&closed);
+    assert_eq!(arrived.len(), 1, "{arrived:?}");
     mesh.end(Signal::SIGINT, Some(0));
 }
 

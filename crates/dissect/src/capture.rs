@@ -117,7 +117,7 @@ impl Capture {
     /// # Errors
     ///
     /// Why nothing more can be read.
-    pub fn next(&mut self) -> Result<Option<Record>, Ended> {
+    pub fn next_record(&mut self) -> Result<Option<Record>, Ended> {
         let record = match &mut self.reader {
             Reader::Pcapng(reader, described) => next_of_pcapng(reader, described)?,
             Reader::Pcap(reader, link) => match reader.next_packet() {

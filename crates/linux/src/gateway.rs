@@ -19,6 +19,7 @@ use redpoll_stack::Streams;
 use redpoll_stack::transport::Endpoint;
 
 use crate::forward::{Broken, ForwardEvent, Forwarder, MeshTcp, Received};
+use crate::reach::{Attempt, Reach};
 use crate::tun::Tun;
 
 /// A mesh that ends in a border router, as its host sees it.
@@ -117,6 +118,8 @@ pub struct GatewayCounters {
     pub packets_out: u64,
     /// Packets from the mesh that the host's kernel would not take.
     pub refused_by_host: u64,
+    /// Packets from the mesh to what its nodes may not reach.
+    pub withheld: u64,
 }
 
 /// The joints between one mesh and this host.
@@ -125,6 +128,7 @@ pub struct Gateway {
     clock: Clock,
     tun: Option<Tun>,
     forwarder: Forwarder<Splice>,
+    reach: Reach,
     counters: GatewayCounters,
     /// How late the mesh's most belated event was since somebody asked.
     lateness: Duration,
@@ -151,10 +155,23 @@ impl Gateway {
             clock,
             tun,
             forwarder,
+            reach: Reach::anything(),
             counters: GatewayCounters::default(),
             lateness: Duration::ZERO,
             packet: vec![0; 65536].into_boxed_slice(),
         }
+    }
+
+    /// Limits what the nodes may reach; without this call they may reach everything.
+    #[must_use]
+    pub fn with_reach(mut self, reach: Reach) -> Self {
+        self.reach = reach;
+        self
+    }
+
+    /// What a node was not allowed to reach next.
+    pub fn poll_attempt(&mut self) -> Option<Attempt> {
+        self.reach.poll_attempt()
     }
 
     /// The clock that the mesh runs on.
@@ -252,6 +269,7 @@ impl Gateway {
                 break;
             };
             self.counters.packets_in += 1;
+            self.reach.on_packet_to_mesh(&self.packet[..len]);
             mesh.input_packet(&self.packet[..len]);
         }
         Ok(())
@@ -259,13 +277,19 @@ impl Gateway {
 
     fn give_to_host(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         while let Some(len) = mesh.poll_packet(&mut self.packet) {
+            let packet = &self.packet[..len.min(self.packet.len())];
+            if !self.reach.may_leave(packet) {
+                self.counters.withheld += 1;
+                continue;
+            }
             let taken = match &self.tun {
-                Some(tun) => tun.send(&self.packet[..len.min(self.packet.len())])?,
+                Some(tun) => tun.send(packet)?,
                 None => false,
             };
-            match taken {
-                true => self.counters.packets_out += 1,
-                false => self.counters.refused_by_host += 1,
+            if taken {
+                self.counters.packets_out += 1;
+            } else {
+                self.counters.refused_by_host += 1;
             }
         }
         Ok(())

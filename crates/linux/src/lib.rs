@@ -11,6 +11,7 @@
 //! - [`entropy`]: random bytes that nobody can guess;
 //! - [`processor`]: time that this thread had a processor;
 //! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
+//! - [`reach`]: what the nodes of a mesh may reach outside it;
 //! - [`privilege`]: giving capabilities up;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
@@ -34,5 +35,6 @@ pub mod nfqueue;
 pub mod privilege;
 pub mod processor;
 pub mod radio;
+pub mod reach;
 pub mod signals;
 pub mod tun;

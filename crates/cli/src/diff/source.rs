@@ -108,7 +108,7 @@ impl Source {
     /// The next frame.
     pub(super) fn next(&mut self) -> Result<Option<Record>, String> {
         let name = self.name.clone();
-        match self.capture.next() {
+        match self.capture.next_record() {
             Ok(Some(record)) => match record.foreign_link() {
                 None => Ok(Some(record)),
                 Some(link) => Err(format!(

@@ -57,7 +57,7 @@ pub fn run(args: &DissectArgs) -> ExitCode {
     let mut fit = Fit::of(args.mesh.prefix);
     let mut out = BufWriter::new(io::stdout().lock());
     loop {
-        let record = match capture.next() {
+        let record = match capture.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => break,
             Err(ended) => {

@@ -270,7 +270,7 @@ fn lines(file: &[u8]) -> (Vec<String>, Option<Ended>) {
     let mut capture = Capture::open(Box::new(std::io::Cursor::new(file.to_vec()))).unwrap();
     let mut lines = Vec::new();
     loop {
-        match capture.next() {
+        match capture.next_record() {
             Ok(Some(record)) => lines.push(super::line(&record, &reading())),
             Ok(None) => return (lines, None),
             Err(ended) => return (lines, Some(ended)),
@@ -372,7 +372,7 @@ fn broken_captures_never_panic() {
                 file.truncate(rng.below(file.len() as u32) as usize);
             }
             if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
-                while let Ok(Some(record)) = capture.next() {
+                while let Ok(Some(record)) = capture.next_record() {
                     let _ = super::line(&record, &reading());
                 }
             }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use redpoll_base::Duration;
+use redpoll_linux::reach::Service;
 
 use crate::args::{ScenarioArgs, WebArgs, interval};
 use crate::run::outputs::Asked;
@@ -32,6 +33,12 @@ pub struct UpArgs {
     /// 8080:leaf-12:80; needs no privilege. May be repeated
     #[arg(long, value_name = "PORT:NODE:PORT")]
     pub forward: Vec<String>,
+
+    /// Let the nodes reach a service outside the mesh: PORT of any address, ADDRESS,
+    /// [ADDRESS]:PORT, each with tcp: or udp: before it, or any. Without it they reach what the
+    /// scenario's applications name, and answer what comes from outside. May be repeated
+    #[arg(long, value_name = "SERVICE")]
+    pub expose: Vec<Service>,
 
     /// Open a shell in a network namespace that the mesh is joined to; needs no
     /// privilege where the kernel allows that

@@ -4,13 +4,19 @@ use std::fmt::Write;
 use std::net::Ipv6Addr;
 
 use redpoll_linux::namespace;
+use redpoll_linux::reach::{Reach, Service};
 use redpoll_sim::scenario::{AppKind, NodeSpec, Scenario};
 
 use super::environment::Environment;
 use super::join::{Joined, Way};
 
 /// How the mesh is joined and where its nodes are.
-pub(super) fn text(scenario: &Scenario, joined: &Joined, environment: &Environment) -> String {
+pub(super) fn text(
+    scenario: &Scenario,
+    joined: &Joined,
+    environment: &Environment,
+    reach: &Reach,
+) -> String {
     let mut text = format!(
         "{}: {} nodes, in real time\n",
         scenario.name,
@@ -47,6 +53,18 @@ pub(super) fn text(scenario: &Scenario, joined: &Joined, environment: &Environme
             "Prefix {prefix}/64, this computer is {}.",
             environment.host
         );
+        let services: Vec<String> = reach.exposed().iter().map(Service::to_string).collect();
+        let _ = match services.as_slice() {
+            [] => writeln!(
+                text,
+                "Nodes may only answer what comes from outside the mesh (--expose allows more)."
+            ),
+            services => writeln!(
+                text,
+                "Nodes may reach outside the mesh: {} (--expose allows more).",
+                services.join(", ")
+            ),
+        };
     }
     let width = scenario
         .nodes

@@ -12,6 +12,7 @@ use redpoll_linux::radio::Radio;
 use redpoll_linux::radio::mesh::{RadioMesh, Store};
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
+use redpoll_linux::reach::Reach;
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::node::on_radio;
 use redpoll_sim::scenario::{NodeSpec, Scenario};
@@ -19,7 +20,10 @@ use redpoll_stack::mac::RadioCaps;
 
 use super::args::UpArgs;
 use super::environment::Environment;
-use super::{failed, greeting, hosts, join, listen, load, mesh, reserve_forwards, unusable};
+use super::{
+    exposed, failed, greeting, hosts, join, listen, load, mesh, reserve_forwards, unusable,
+    withheld,
+};
 use crate::failure::{Failure, cannot_write};
 use crate::output;
 
@@ -71,14 +75,15 @@ pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, F
         host: scenario.border.host.into(),
         forwards,
     };
-    let text = greeting::text(&scenario, &joined, &environment);
+    let reach = Reach::new(exposed(args, &scenario));
+    let text = greeting::text(&scenario, &joined, &environment, &reach);
     output::print(&format!(
         "{text}Of these {} lives here, the others are those in the air.\nThe radio is {version}, channel {}.\n",
         scenario.nodes[border].name, args.channel
     ))
     .map_err(failed)?;
     privilege::drop_all(false).map_err(failed)?;
-    let gateway = Gateway::on_clock(clock, joined.tun, forwarder);
+    let gateway = Gateway::on_clock(clock, joined.tun, forwarder).with_reach(reach);
     live(&mut mesh, gateway, &mut signals)
 }
 
@@ -102,6 +107,9 @@ where
         while gateway.poll_forward().is_some() {}
         while let Some(notice) = mesh.notice() {
             eprintln!("redpoll: {notice}");
+        }
+        while let Some(attempt) = gateway.poll_attempt() {
+            eprintln!("redpoll: {}", withheld(&attempt));
         }
         while let Some(notice) = signals.next().map_err(failed)? {
             if let Notice::End(_) = notice {

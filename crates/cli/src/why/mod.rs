@@ -157,7 +157,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
     let mut reader = Reader::new(Contexts::with_prefix(args.mesh.prefix), args.keys.clone());
     let mut cut_off = None;
     loop {
-        let record = match capture.next() {
+        let record = match capture.next_record() {
             Ok(Some(record)) => record,
             Ok(None) => break,
             Err(ended) => {

@@ -1,0 +1,323 @@
+//! What the nodes of a mesh may reach outside it: answers to what came from outside, and the
+//! services that the operator has exposed.
+//!
+//! A mesh without link-layer security admits any radio in range, and a TUN interface makes every
+//! service of this computer that listens on `[::]` reachable. So nothing is reachable by default
+//! except the services that are named. A [`Reach`] remembers the flows that the outside has
+//! begun, as a stateful firewall does, with bounded memory: of too many flows the one that was
+//! idle for longest is forgotten, and its next packet from outside is remembered again.
+//!
+//! ICMPv6 echo messages and errors always pass: path MTU discovery and diagnosis need them
+//! (RFC 4890 §4.3.1).
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::fmt;
+use std::net::Ipv6Addr;
+use std::str::FromStr;
+
+use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
+
+/// Flows from outside that are remembered.
+const FLOWS_MAX: usize = 4_096;
+/// Withheld destinations that wait to be reported, and that are remembered as reported.
+const REPORTS_MAX: usize = 64;
+
+/// A transport protocol with ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Protocol {
+    /// TCP.
+    Tcp,
+    /// UDP.
+    Udp,
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Protocol::Tcp => "tcp",
+            Protocol::Udp => "udp",
+        })
+    }
+}
+
+/// A service outside the mesh that its nodes may reach. A field that is `None` matches anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct Service {
+    /// The destination address.
+    pub addr: Option<Ipv6Addr>,
+    /// The transport protocol.
+    pub protocol: Option<Protocol>,
+    /// The destination port.
+    pub port: Option<u16>,
+}
+
+impl Service {
+    /// Whether packets to this destination are for the service.
+    fn matches(&self, to: &Destination) -> bool {
+        let protocol = match to.protocol {
+            Some(protocol) => self.protocol.is_none_or(|it| it == protocol),
+            // Without ports only a service that is a whole address, or everything, can be meant.
+            None => self.protocol.is_none() && self.port.is_none(),
+        };
+        protocol
+            && self.addr.is_none_or(|addr| addr == to.addr)
+            && self.port.is_none_or(|port| port == to.port)
+    }
+}
+
+impl fmt::Display for Service {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(protocol) = self.protocol {
+            write!(f, "{protocol}:")?;
+        }
+        match (self.addr, self.port) {
+            (Some(addr), Some(port)) => write!(f, "[{addr}]:{port}"),
+            (Some(addr), None) => write!(f, "{addr}"),
+            (None, Some(port)) => write!(f, "{port}"),
+            (None, None) => f.write_str("any"),
+        }
+    }
+}
+
+/// A text that names no service.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "got {0:?}; allowed: any, PORT, ADDRESS, [ADDRESS]:PORT, each with tcp: or udp: before it, such \
+     as 1883, tcp:[2001:db8::5]:443 or 2001:db8::5"
+)]
+pub struct NoService(String);
+
+impl FromStr for Service {
+    type Err = NoService;
+
+    fn from_str(text: &str) -> Result<Service, NoService> {
+        let wrong = || NoService(text.to_owned());
+        let (protocol, rest) = match text.split_once(':') {
+            Some(("tcp", rest)) => (Some(Protocol::Tcp), rest),
+            Some(("udp", rest)) => (Some(Protocol::Udp), rest),
+            _ => (None, text),
+        };
+        let port = |text: &str| match text.parse() {
+            Ok(0) | Err(_) => Err(wrong()),
+            Ok(port) => Ok(Some(port)),
+        };
+        let addr = |text: &str| text.parse().map(Some).map_err(|_| wrong());
+        let (addr, port) = match rest.strip_prefix('[') {
+            Some(rest) => match rest.split_once(']') {
+                Some((inside, "")) => (addr(inside)?, None),
+                Some((inside, behind)) => {
+                    let number = behind.strip_prefix(':').ok_or_else(wrong)?;
+                    (addr(inside)?, port(number)?)
+                }
+                None => return Err(wrong()),
+            },
+            None if rest == "any" => (None, None),
+            None if rest.contains(':') => (addr(rest)?, None),
+            None => (None, port(rest)?),
+        };
+        Ok(Service {
+            addr,
+            protocol,
+            port,
+        })
+    }
+}
+
+/// Where a packet goes. The port is 0 for protocols without ports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Destination {
+    addr: Ipv6Addr,
+    protocol: Option<Protocol>,
+    port: u16,
+}
+
+/// A flow as a node sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Flow {
+    protocol: Protocol,
+    node: (Ipv6Addr, u16),
+    outside: (Ipv6Addr, u16),
+}
+
+/// What a packet is, as far as this matters.
+enum Seen {
+    /// A transport's packet: protocol, source and destination with ports.
+    Ports(Protocol, (Ipv6Addr, u16), (Ipv6Addr, u16)),
+    /// An ICMPv6 echo message or error.
+    Icmp,
+    /// Any other packet to this address.
+    Other(Ipv6Addr),
+    /// No well-formed IPv6 packet.
+    Malformed,
+}
+
+/// A destination that a node was not allowed to reach.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attempt {
+    /// The node's address.
+    pub node: Ipv6Addr,
+    /// What would have to be exposed.
+    pub service: Service,
+}
+
+/// See the [module](self).
+#[derive(Debug, Default)]
+pub struct Reach {
+    exposed: Vec<Service>,
+    /// The flows, each with the number of its last packet from outside.
+    flows: HashMap<Flow, u64>,
+    /// The flows by that number: the first one was idle for longest.
+    by_age: BTreeMap<u64, Flow>,
+    packets: u64,
+    withheld: u64,
+    reported: VecDeque<(Ipv6Addr, Destination)>,
+    attempts: VecDeque<Attempt>,
+}
+
+impl Reach {
+    /// Lets nodes reach `exposed` and answer whatever comes from outside.
+    pub fn new(exposed: Vec<Service>) -> Reach {
+        Reach {
+            exposed,
+            ..Reach::default()
+        }
+    }
+
+    /// Lets nodes reach everything.
+    pub fn anything() -> Reach {
+        Reach::new(vec![Service::default()])
+    }
+
+    /// The services that nodes may reach.
+    pub fn exposed(&self) -> &[Service] {
+        &self.exposed
+    }
+
+    /// Packets from the mesh that were dropped here.
+    pub fn withheld(&self) -> u64 {
+        self.withheld
+    }
+
+    /// Flows from outside that are remembered.
+    pub fn flows(&self) -> usize {
+        self.flows.len()
+    }
+
+    /// The next destination that a node was not allowed to reach. Each node and destination is
+    /// reported once.
+    pub fn poll_attempt(&mut self) -> Option<Attempt> {
+        self.attempts.pop_front()
+    }
+
+    /// Remembers the flow of a packet that goes from outside to a node.
+    pub fn on_packet_to_mesh(&mut self, packet: &[u8]) {
+        let Seen::Ports(protocol, outside, node) = seen(packet) else {
+            return;
+        };
+        let flow = Flow {
+            protocol,
+            node,
+            outside,
+        };
+        self.packets += 1;
+        if let Some(before) = self.flows.insert(flow, self.packets) {
+            self.by_age.remove(&before);
+        } else if self.flows.len() > FLOWS_MAX
+            && let Some((_, oldest)) = self.by_age.pop_first()
+        {
+            self.flows.remove(&oldest);
+        }
+        self.by_age.insert(self.packets, flow);
+    }
+
+    /// Whether a packet of a node may go outside; counts and reports it if not.
+    pub fn may_leave(&mut self, packet: &[u8]) -> bool {
+        let (to, is_answer) = match seen(packet) {
+            Seen::Icmp => return true,
+            Seen::Ports(protocol, node, outside) => {
+                let flow = Flow {
+                    protocol,
+                    node,
+                    outside,
+                };
+                let to = Destination {
+                    addr: outside.0,
+                    protocol: Some(protocol),
+                    port: outside.1,
+                };
+                (Some(to), self.flows.contains_key(&flow))
+            }
+            Seen::Other(addr) => {
+                let to = Destination {
+                    addr,
+                    protocol: None,
+                    port: 0,
+                };
+                (Some(to), false)
+            }
+            Seen::Malformed => (None, false),
+        };
+        let is_exposed = self.exposed.iter().any(|service| match &to {
+            Some(to) => service.matches(to),
+            None => *service == Service::default(),
+        });
+        if is_answer || is_exposed {
+            return true;
+        }
+        self.withheld += 1;
+        if let (Some(to), Ok((header, _))) = (to, Ipv6Header::parse(packet)) {
+            self.report(header.src.into(), to);
+        }
+        false
+    }
+
+    /// Notes an attempt, unless the same one was reported before.
+    fn report(&mut self, node: Ipv6Addr, to: Destination) {
+        if self.reported.contains(&(node, to)) || self.attempts.len() >= REPORTS_MAX {
+            return;
+        }
+        if self.reported.len() >= REPORTS_MAX {
+            self.reported.pop_front();
+        }
+        self.reported.push_back((node, to));
+        self.attempts.push_back(Attempt {
+            node,
+            service: Service {
+                addr: Some(to.addr),
+                protocol: to.protocol,
+                port: to.protocol.map(|_| to.port),
+            },
+        });
+    }
+}
+
+/// Reads what matters of a packet.
+fn seen(packet: &[u8]) -> Seen {
+    /// ICMPv6 error messages have types below 128; 128 and 129 are the echo messages (RFC 4443).
+    const ECHO_REPLY: u8 = 129;
+    let Ok((header, payload)) = Ipv6Header::parse(packet) else {
+        return Seen::Malformed;
+    };
+    let Ok((protocol, offset)) = skip_extension_headers(header.next_header, payload) else {
+        return Seen::Malformed;
+    };
+    let upper = payload.get(offset..).unwrap_or_default();
+    let (src, dst) = (header.src.into(), header.dst.into());
+    let protocol = match (protocol, upper) {
+        (next_header::TCP, _) => Protocol::Tcp,
+        (next_header::UDP, _) => Protocol::Udp,
+        (next_header::ICMPV6, [kind, ..]) if *kind <= ECHO_REPLY => return Seen::Icmp,
+        _ => return Seen::Other(dst),
+    };
+    match upper {
+        [s1, s2, d1, d2, ..] => Seen::Ports(
+            protocol,
+            (src, u16::from_be_bytes([*s1, *s2])),
+            (dst, u16::from_be_bytes([*d1, *d2])),
+        ),
+        _ => Seen::Malformed,
+    }
+}
+
+#[cfg(test)]
+mod tests;
