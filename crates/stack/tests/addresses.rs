@@ -416,3 +416,95 @@ fn a_closed_udp_socket_is_silent_and_its_handle_dead() {
     lone.node.udp_close(first);
     assert!(lone.node.udp_recv(second, &mut [0; 9]).is_some());
 }
+
+/// A neighbour solicitation for `target` from `src` to `dst`, with these options.
+fn solicitation(src: Addr, dst: Addr, target: Addr, options: &[u8]) -> Vec<u8> {
+    let rest = [&[0; 4][..], &target.0, options].concat();
+    icmp(src, dst, 255, 135, 0, &rest)
+}
+
+/// RFC 4861 §7.2.4: duplicate address detection is answered to all nodes, unsolicited; of each
+/// address that a node has.
+#[test]
+fn duplicate_address_detection_is_answered() {
+    for own in [address(1), addr::link_local_from_short(1)] {
+        let mut lone = lone();
+        let group = addr::solicited_node(&own);
+        let question = solicitation(Addr::UNSPECIFIED, group, own, &[]);
+        lone.link_sends_to(5, Address::Short(0xffff), &question);
+        let (to, answer) = lone.link_packets().pop().expect("an answer");
+        assert_eq!(to, Address::Short(0xffff));
+        assert_eq!(answer[24..40], addr::LINK_LOCAL_ALL_NODES.0);
+        assert_eq!(answer[40], 136, "a neighbour advertisement");
+        assert_eq!(answer[44] & 0x40, 0, "S is not set");
+        assert_eq!(answer[48..64], own.0, "the target");
+        assert_eq!(
+            answer[64..66],
+            [2, 1],
+            "RFC 4861: with the target's link-layer address"
+        );
+    }
+    // RFC 4861 §7.1.1: not to another group or to the node alone, and without its own address.
+    for (dst, target, options) in [
+        (address(1), address(1), &[][..]),
+        (addr::LINK_LOCAL_ALL_NODES, address(1), &[]),
+        (
+            addr::solicited_node(&address(1)),
+            address(1),
+            &[1, 1, 0, 5, 0, 0, 0, 0],
+        ),
+        (addr::solicited_node(&address(7)), address(7), &[]),
+        (
+            addr::solicited_node(&address(1)),
+            addr::solicited_node(&address(1)),
+            &[],
+        ),
+    ] {
+        let mut lone = lone();
+        let question = solicitation(Addr::UNSPECIFIED, dst, target, options);
+        lone.link_sends_to(5, Address::Short(0xffff), &question);
+        lone.assert_silent(&format!("{dst:?} {target:?} {options:?}"));
+    }
+}
+
+/// RFC 4291 §2.6.1: a router answers at the Subnet-Router anycast address, with an address of its
+/// own, and opens no connection there.
+#[test]
+fn the_subnet_router_anycast_address_is_answered() {
+    let anycast = prefix();
+    for from_host in [false, true] {
+        let mut lone = lone();
+        let src = if from_host { HOST } else { address(5) };
+        let mut ask = |lone: &mut Lone, packet: &[u8]| {
+            if from_host {
+                lone.host_sends(packet).unwrap();
+                lone.host_packets()
+            } else {
+                lone.link_sends(5, packet);
+                lone.link_packets().into_iter().map(|it| it.1).collect()
+            }
+        };
+        let answers = ask(&mut lone, &echo_request(src, anycast));
+        let [answer] = answers.as_slice() else {
+            panic!("{answers:?}")
+        };
+        assert_eq!(icmp_of(answer), (129, 0));
+        assert_eq!(answer[8..24], address(1).0, "from an address of its own");
+        let syn = common::packets::Tcp {
+            src_port: 4_000,
+            dst_port: 80,
+            flags: common::packets::SYN,
+            window: 1_000,
+            ..common::packets::Tcp::default()
+        };
+        assert_eq!(
+            ask(&mut lone, &syn.packet(src, anycast)),
+            Vec::<Vec<u8>>::new()
+        );
+        assert_eq!(lone.dropped(DropReason::BadDestination), 1);
+    }
+    // A host does not.
+    let mut lone = Lone::border(|config| config.forwards = false);
+    lone.link_sends(5, &echo_request(address(5), anycast));
+    lone.assert_silent("it is no router");
+}

@@ -69,7 +69,8 @@ fn ask(lone: &mut Lone, from: u16) {
 /// `sender`.
 fn register_as(lone: &mut Lone, sender: u16, leaf: u16, minutes: u16) {
     let mut rest = vec![0; 4];
-    rest.extend(addr::link_local(Address::Short(1)).unwrap().0);
+    // RFC 8505 §5.5: the registered address.
+    rest.extend(address(leaf).0);
     rest.extend([1, 1, 0, leaf as u8, 0, 0, 0, 0]);
     rest.extend([33, 2, 0, 0, 3, 241]);
     rest.extend(minutes.to_be_bytes());

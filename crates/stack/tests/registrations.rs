@@ -59,7 +59,8 @@ fn report_as(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minute
 /// The leaf itself registers here.
 fn register(lone: &mut Lone, tid: u8, routed: bool) {
     let mut rest = vec![0; 4];
-    rest.extend(link_local(1).0);
+    // RFC 8505 §5.5: the registered address.
+    rest.extend(address(LEAF).0);
     rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
     let flags = 1 | u8::from(routed) << 1;
     rest.extend([33, 2, 0, 0, flags, tid, 0, 60]);
@@ -347,5 +348,62 @@ fn a_given_route_is_not_displaced() {
             assert_eq!(answers(&mut lone)[0].2, SUCCESS);
             assert_eq!(way(&mut lone), Address::Short(5));
         }
+    }
+}
+
+/// RFC 8505 §5.5: the registered address is the target of the solicitation, whatever its source
+/// is; in the answer it is the target, too.
+#[test]
+fn the_registered_address_is_the_target() {
+    for src in [link_local(LEAF), address(LEAF)] {
+        let mut lone = router();
+        let mut rest = vec![0; 4];
+        rest.extend(address(LEAF).0);
+        rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
+        rest.extend([33, 2, 0, 0, 3, 240, 0, 60]);
+        rest.extend(EUI64);
+        let packet = packets::icmp(src, link_local(1), 255, SOLICITATION, 0, &rest);
+        lone.link_sends(LEAF, &packet);
+        let (_, answer) = lone.link_packets().pop().expect("an answer");
+        assert_eq!((answer[40], answer[40 + 34]), (ADVERTISEMENT, SUCCESS));
+        assert_eq!(answer[48..64], address(LEAF).0, "the target");
+        assert_eq!(answer[24..40], link_local(LEAF).0, "to the host");
+        assert_eq!(way_to_leaf(&mut lone), LEAF);
+    }
+}
+
+/// RFC 6775 §5.5.1, §6.5.2: a host that does not know RFC 8505 registers its source address and
+/// asks for an address of the router.
+#[test]
+fn without_a_number_the_registered_address_is_the_source() {
+    let mut lone = router();
+    let mut rest = vec![0; 4];
+    rest.extend(link_local(1).0);
+    rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
+    rest.extend([33, 2, 0, 0, 0, 0, 0, 60]);
+    rest.extend(EUI64);
+    let packet = packets::icmp(address(LEAF), link_local(1), 255, SOLICITATION, 0, &rest);
+    lone.link_sends(LEAF, &packet);
+    let (_, answer) = lone.link_packets().pop().expect("an answer");
+    assert_eq!((answer[40], answer[40 + 34]), (ADVERTISEMENT, SUCCESS));
+    assert_eq!(answer[48..64], link_local(1).0, "the target");
+    assert_eq!(way_to_leaf(&mut lone), LEAF);
+}
+
+/// The router's own address cannot be registered, nor can one outside the mesh.
+#[test]
+fn addresses_of_others_are_not_registered() {
+    for (target, status) in [(address(1), Some(1)), (Addr([0x20; 16]), None)] {
+        let mut lone = router();
+        let mut rest = vec![0; 4];
+        rest.extend(target.0);
+        rest.extend([1, 1, 0, LEAF as u8, 0, 0, 0, 0]);
+        rest.extend([33, 2, 0, 0, 3, 240, 0, 60]);
+        rest.extend(EUI64);
+        let packet = packets::icmp(link_local(LEAF), link_local(1), 255, SOLICITATION, 0, &rest);
+        lone.link_sends(LEAF, &packet);
+        let answers = lone.link_packets();
+        let answered = answers.first().map(|(_, answer)| answer[40 + 34]);
+        assert_eq!(answered, status, "{target:?}");
     }
 }

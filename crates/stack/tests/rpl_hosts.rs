@@ -101,7 +101,8 @@ type Told = (Addr, Transit, Addr);
 /// Sends it; the status of the answer, and what the router tells of at once.
 fn ask(lone: &mut Lone, asked: Asked) -> (Option<u8>, Vec<Told>) {
     let mut rest = vec![0; 4];
-    rest.extend(link_local(1).0);
+    // RFC 8505 §5.5: the registered address.
+    rest.extend(address(asked.address).0);
     rest.extend([1, 1, 0, asked.link as u8, 0, 0, 0, 0]);
     rest.extend([33, 2, 0, 0, 3, asked.tid]);
     rest.extend(asked.minutes.to_be_bytes());

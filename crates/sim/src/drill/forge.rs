@@ -106,7 +106,8 @@ impl Ends {
         let [m1, m0] = minutes.to_be_bytes();
         let source = [1, 1, high, low, 0, 0, 0, 0];
         let asked = [33, 2, 0, 0, 3, tid, m1, m0];
-        let rest = [&[0; 4], &self.dst.0[..], &source, &asked, &eui64].concat();
+        // RFC 8505 §5.5: the registered address is the target.
+        let rest = [&[0; 4], &self.src.0[..], &source, &asked, &eui64].concat();
         self.icmp(255, (135, 0), &rest)
     }
 

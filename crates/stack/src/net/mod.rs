@@ -20,7 +20,7 @@ pub(crate) mod routing;
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
 use redpoll_wire::icmpv6::Message;
-use redpoll_wire::icmpv6::nd::{AddressRegistration, ContextInformation};
+use redpoll_wire::icmpv6::nd::{ContextInformation, NeighborSolicitation};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
@@ -242,17 +242,12 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 return self.on_router_advertisement(now, src, lifetime_s, &learned);
             }
             Message::NeighborSolicitation(message) => {
-                let link = message.options.source_link_layer();
-                let (asked, ends) = (
-                    message.options.address_registration(),
-                    (src, message.target),
-                );
-                self.on_neighbor_solicitation(now, ends, link, asked, sender)?;
+                self.on_neighbor_solicitation(now, header, &message, sender)?;
             }
             Message::NeighborAdvertisement(message) => {
                 let answer = message.options.address_registration();
                 self.nd
-                    .on_neighbor_advertisement(now, &identity, message.target, answer)?;
+                    .on_neighbor_advertisement(now, &identity, src, answer)?;
             }
             Message::DuplicateAddressRequest(report) => {
                 self.on_control(now, Control::Report { src, report })?;
@@ -323,34 +318,48 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             .map_or(Consequence::Done, Consequence::Context))
     }
 
-    /// RFC 6775 §6.5 (registration) and RFC 4861 §7.2.3 (a question about us).
+    /// Registers an address (RFC 6775 §6.5, RFC 8505 §5.5), or answers a question about an
+    /// address of this node (RFC 4861 §7.2.3).
     fn on_neighbor_solicitation(
         &mut self,
         now: Instant,
-        (src, target): (Addr, Addr),
-        link: Option<Address>,
-        registration: Option<AddressRegistration>,
+        header: &Ipv6Header,
+        message: &NeighborSolicitation<'_>,
         sender: Sender,
     ) -> Result<(), DropReason> {
-        if src.is_unspecified() || !self.identity.is_mine(&target) || target.is_multicast() {
-            return Err(DropReason::IcmpIgnored);
-        }
+        let (src, target) = (header.src, message.target);
+        let link = message.options.source_link_layer();
         let link = link.filter(|link| is_unicast(*link));
+        let registration = message.options.address_registration();
+        // RFC 4861 §7.1.1: duplicate address detection goes to the solicited-node group and
+        // names no link-layer address.
+        if src.is_unspecified() && (header.dst != addr::solicited_node(&target) || link.is_some()) {
+            return Err(DropReason::BadSource);
+        }
         let is_router = self.routing.advertised().is_some();
         if let (Some(asked), Some(link), true) = (registration, link, is_router) {
-            // Nobody registers for a neighbour.
+            // The registering node is the neighbour that has sent the frame.
             if sender.link != Some(link) {
                 return Err(DropReason::BadSource);
             }
-            let crowded = sender.crowds;
+            // RFC 8505 §5.5: the registered address is the target. Hosts that know RFC 6775
+            // only, which have no TID, register their source and ask an address of this router.
+            let address = match asked.tid {
+                Some(_) => target,
+                None if self.identity.is_own(&target) => src,
+                None => return Err(DropReason::IcmpIgnored),
+            };
             let control = Control::Registration {
-                crowded,
-                src,
+                crowded: sender.crowds,
+                address,
                 link,
                 target,
                 asked,
             };
             return self.on_control(now, control);
+        }
+        if !self.identity.is_own(&target) {
+            return Err(DropReason::IcmpIgnored);
         }
         let question = Question {
             src,

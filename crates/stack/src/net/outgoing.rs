@@ -27,7 +27,7 @@ pub(crate) enum Content {
     RouterSolicitation,
     /// This node is one (RFC 4861 §4.2, RFC 6775 §4.2 and §4.3).
     RouterAdvertisement(Advertised),
-    /// The packet's source is to be registered (RFC 6775 §5.5.1).
+    /// Registers `target` with a router (RFC 8505 §5.5).
     Registration {
         target: Addr,
         asked: AddressRegistration,
@@ -99,7 +99,8 @@ impl Outgoing {
             Content::NeighborAdvertisement { router, target, .. } => {
                 Message::NeighborAdvertisement(NeighborAdvertisement {
                     router,
-                    solicited: true,
+                    // RFC 4861 §7.2.4: not set in answers to duplicate address detection.
+                    solicited: !self.dst.is_multicast(),
                     override_cached: true,
                     target,
                     options,

@@ -61,6 +61,10 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             }
             _ => {}
         }
+        // A connection is known by one of the node's own addresses.
+        if protocol == next_header::TCP && self.net.identity.is_subnet_anycast(&header.dst) {
+            return Err(DropReason::BadDestination.into());
+        }
         let arrived = Arrived {
             header,
             local: self.net.identity.local(&header.dst),

@@ -100,9 +100,10 @@ impl Discovery {
         Elapsed::Quiet
     }
 
-    /// RFC 6775 §5.5.1: the address being registered is the packet's source.
+    /// Registers the node's address (RFC 6775 §5.5.1), which is the target and the packet's
+    /// source (RFC 8505 §5.5).
     fn register_with(&self, identity: &Identity, router: Address, outbox: &mut Outbox) {
-        let Some(target) = addr::link_local(router) else {
+        let Some(to) = addr::link_local(router) else {
             return;
         };
         let asked = AddressRegistration {
@@ -112,8 +113,11 @@ impl Discovery {
             lifetime_min: REGISTRATION_LIFETIME_MIN,
             eui64: identity.eui64,
         };
-        let content = Content::Registration { target, asked };
-        outbox.push(identity.address, target, content);
+        let content = Content::Registration {
+            target: identity.address,
+            asked,
+        };
+        outbox.push(identity.address, to, content);
     }
 
     /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
@@ -156,7 +160,8 @@ impl Discovery {
         Ok(Standing::Serves(router))
     }
 
-    /// RFC 4861 §7.2.3: somebody asks about an address of this node's.
+    /// Answers a question about an address of this node (RFC 4861 §7.2.4). An answer to
+    /// duplicate address detection goes to all nodes of the link.
     pub(crate) fn on_question(
         &self,
         identity: &Identity,
@@ -176,22 +181,28 @@ impl Discovery {
         // goes to the link-local address, which is never in doubt.
         match link.and_then(addr::link_local) {
             Some(to) if question.registers => outbox.push(identity.link_local, to, content),
+            _ if src.is_unspecified() => {
+                outbox.push(target, addr::LINK_LOCAL_ALL_NODES, content);
+            }
             _ => outbox.push(target, src, content),
         }
     }
 
-    /// The answer to this host's registration (RFC 6775 §5.5.2).
+    /// Takes the answer of the router `src` to this host's registration (RFC 6775 §5.5.2).
     pub(crate) fn on_neighbor_advertisement(
         &mut self,
         now: Instant,
         identity: &Identity,
-        target: Addr,
+        src: Addr,
         registration: Option<AddressRegistration>,
     ) -> Result<(), DropReason> {
         let answer = registration
             .filter(|registration| registration.eui64 == identity.eui64)
             .ok_or(DropReason::IcmpIgnored)?;
-        let router = addr::link_address(&target);
+        if !addr::is_link_local(&src) {
+            return Err(DropReason::BadSource);
+        }
+        let router = addr::link_address(&src);
         self.solicitor.on_registration(router, answer, now);
         Ok(())
     }

@@ -54,11 +54,11 @@ type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 /// A message that changes routes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
-    /// The neighbour at `link` registers the address `src` with this router, which
-    /// it calls `target`. `crowded`: it sleeps, and there is no room for what would
-    /// wait for it.
+    /// The neighbour at `link` registers `address` with this router; `target` is that of its
+    /// solicitation. `crowded`: the neighbour sleeps, and there is no room for packets that
+    /// would wait for it.
     Registration {
-        src: Addr,
+        address: Addr,
         link: Address,
         target: Addr,
         asked: AddressRegistration,

@@ -137,12 +137,12 @@ impl<M: Memory + 'static> Registered<M> {
         };
         match control {
             Control::Registration {
-                src,
+                address,
                 link,
                 target,
                 asked,
                 crowded: false,
-            } => router.on_registration(src, link, target, asked),
+            } => router.on_registration(address, link, target, asked),
             Control::Registration {
                 link,
                 target,
@@ -158,8 +158,8 @@ impl<M: Memory + 'static> Registered<M> {
     }
 }
 
-/// Answers a registration of the neighbour at `link` with the router that it calls `target`
-/// (RFC 6775 §6.5.2): to the link-local address, which is never in doubt.
+/// Answers a registration of the neighbour at `link`, with the `target` of its solicitation
+/// (RFC 8505 §5.5), to its link-local address, which is unique (RFC 6775 §6.5.2).
 pub(super) fn confirm(
     outbox: &mut Outbox,
     identity: &Identity,
@@ -186,38 +186,42 @@ struct Router<'r, M: Memory + 'static> {
 }
 
 impl<M: Memory + 'static> Router<'_, M> {
-    /// RFC 6775 §6.5: a host registers the address `src` with this router.
+    /// Registers `address` for the host at `link` (RFC 6775 §6.5).
     fn on_registration(
         &mut self,
-        src: Addr,
+        address: Addr,
         link: Address,
         target: Addr,
         asked: AddressRegistration,
     ) -> Result<(), DropReason> {
-        // Somebody's address elsewhere would draw its packets here.
-        if !src.shares_prefix(&self.way.advertised.prefix, 64) {
+        // Registering an address outside the mesh would attract its packets here.
+        if !address.shares_prefix(&self.way.advertised.prefix, 64) {
             return Err(DropReason::BadSource);
         }
         let asked = AddressRegistration {
             lifetime_min: asked.lifetime_min.min(LIFETIME_MAX_MIN),
             ..asked
         };
-        let known = self.table.registration(self.now, &src);
+        let known = self.table.registration(self.now, &address);
         let elsewhere = |via| via != Via::Neighbour(link);
-        let firm = self.table.firm(self.now, &src);
+        let firm = self.table.firm(self.now, &address);
         let status = match known {
+            _ if self.identity.is_own(&address) => status::DUPLICATE,
             // The program has said where this address is.
             _ if firm.is_some_and(elsewhere) => status::DUPLICATE,
             // RFC 6775 §6.5.1: somebody else's, registered with another router.
             Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,
             // It may have moved on while this was on its way.
             Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
-            _ => self.way.neighbours.register(self.now, src, link, &asked),
+            _ => self
+                .way
+                .neighbours
+                .register(self.now, address, link, &asked),
         };
         self.way.note_tenure(self.now, link);
         // RFC 8505 §5.1: without R it sees to its being reachable itself.
         let is_routed = asked.routed || asked.tid.is_none();
-        let is_reported = status == status::SUCCESS && is_routed && self.report(src, asked);
+        let is_reported = status == status::SUCCESS && is_routed && self.report(address, asked);
         if is_reported && asked.lifetime_min > 0 {
             // The next router's answer comes first. One that ends a registration would
             // not find its way.
@@ -373,7 +377,11 @@ impl<M: Memory + 'static> Router<'_, M> {
                 lifetime_min: answer.lifetime_min,
                 eui64: answer.eui64,
             };
-            let target = self.identity.link_local;
+            // RFC 8505 §5.5, or without a TID RFC 6775 §6.5.2.
+            let target = match tid {
+                Some(_) => address,
+                None => self.identity.link_local,
+            };
             confirm(self.outbox, self.identity, (child, target), registration);
             return Ok(());
         }

@@ -38,7 +38,7 @@ impl<M: Memory + 'static> Rpl<M> {
         control: Control,
     ) -> Result<(), DropReason> {
         let Control::Registration {
-            src,
+            address,
             link,
             target,
             asked,
@@ -51,7 +51,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
             return Err(DropReason::IcmpIgnored);
         };
-        if !src.shares_prefix(&dodag.prefix, 64) {
+        if !address.shares_prefix(&dodag.prefix, 64) {
             return Err(DropReason::BadSource);
         }
         let asked = AddressRegistration {
@@ -60,7 +60,7 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let status = match (crowded, Peer::of(link)) {
             (false, Some(peer)) => {
-                let host = (src, link, peer);
+                let host = (address, link, peer);
                 self.register(now, (identity, &dodag), table, host, &asked)
             }
             _ => status::CACHE_FULL,
