@@ -230,7 +230,8 @@ fn forged_no_paths_and_daos_are_not_believed() {
     // The true one's is.
     dao(&mut lone, CHILD, 2, &[(CHILD, 251, 0)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 0);
-    lone.run_for(Duration::from_secs(20));
+    // At once: RFC 6550 §6.4.3.
+    lone.run_for(Duration::from_millis(100));
     lone.frames.clear();
     lone.link_sends(ROOT, &packets::echo_request(address(ROOT), address(CHILD)));
     let packets = lone.link_packets();

@@ -10,7 +10,10 @@ use redpoll_base::{Addr, Duration};
 use redpoll_stack::{DropReason, RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
-use redpoll_wire::rpl::{MESSAGE_TYPE, PacketInformation, hop_by_hop_len, mode, status};
+use redpoll_wire::rpl::{
+    Dao, MESSAGE_TYPE, Message, Options, PacketInformation, RplOption, Sequence, TargetOption,
+    Transit, hop_by_hop_len, mode, status,
+};
 
 /// Runs the node for so many seconds beside a parent that says the same every 30 s and
 /// acknowledges each DAO; when, in seconds, DAOs have come.
@@ -232,4 +235,58 @@ fn parents_in_a_circle_make_no_source_route() {
         to_mesh.iter().any(|(to, _)| *to == Address::Short(7)),
         "{to_mesh:?}"
     );
+}
+
+/// RFC 6550 §9.4: a group has as many targets as its sender likes. All that fit into a packet are
+/// heeded, in groups of any size, and so is a No-Path for all of them.
+#[test]
+fn groups_of_targets_have_any_size() {
+    let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
+    for sizes in [&[1][..], &[4], &[5], &[6], &[1, 5], &[5, 1], &[3, 3]] {
+        let mut lone = lone(RplRole::Root(root));
+        lone.run_for(Duration::from_secs(10));
+        let told = |lifetime: u8| {
+            let mut options = Vec::new();
+            let mut target = 100;
+            for &size in sizes {
+                for _ in 0..size {
+                    options.push(RplOption::Target(TargetOption {
+                        prefix: address(target),
+                        len: 128,
+                    }));
+                    target += 1;
+                }
+                options.push(RplOption::Transit(Transit {
+                    external: false,
+                    control: 0,
+                    sequence: Sequence(240),
+                    lifetime,
+                    parent: None,
+                }));
+            }
+            bytes(&options)
+        };
+        let count: usize = sizes.iter().sum();
+        for (lifetime, reachable) in [(30, count), (0, 0)] {
+            let options = told(lifetime);
+            let dao = Message::Dao(Dao {
+                instance: 0,
+                acknowledge: true,
+                sequence: 1,
+                dodag: None,
+                options: Options::parse(&options).unwrap(),
+            });
+            say(&mut lone, CHILD, link_local(1), &dao);
+            assert_eq!(acks(&mut lone), [status::ACCEPTED], "{sizes:?}");
+            assert_eq!(lone.node.rpl_targets(lone.now), reachable, "{sizes:?}");
+            for target in 100..100 + count as u16 {
+                lone.frames.clear();
+                let asked = packets::echo_request(Addr([0x20; 16]), address(target));
+                let _ = lone.host_sends(&asked);
+                let to_child = |(to, _): &(Address, Vec<u8>)| *to == Address::Short(CHILD);
+                let is_reached = lone.link_packets().iter().any(to_child);
+                assert_eq!(is_reached, lifetime > 0, "{sizes:?}: {target}");
+            }
+        }
+    }
 }

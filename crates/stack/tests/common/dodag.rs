@@ -243,7 +243,7 @@ pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
         dodag: None,
         options: Options::parse(&options).unwrap(),
     };
-    let mut buffer = [0; 128];
+    let mut buffer = [0; 1200];
     let mut out = Cursor::new(&mut buffer);
     dao.emit(&mut out).unwrap();
     let (src, dst) = (address(target), address(1));

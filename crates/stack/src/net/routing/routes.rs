@@ -166,6 +166,15 @@ impl RouteSlot {
         }
     }
 
+    /// Whether packets may take the route.
+    fn is_usable(&self, now: Instant) -> bool {
+        match self.kind {
+            #[cfg(feature = "rpl")]
+            Kind::Downward(downward) => downward.is_usable(now),
+            _ => self.is_good(now),
+        }
+    }
+
     #[inline(never)] // size
     fn is(&self, route: &Route) -> bool {
         (self.prefix, self.len(), self.via()) == (route.prefix, route.len, route.via)
@@ -358,7 +367,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// The route to this one address.
     fn host(&self, now: Instant, dst: &Addr) -> Option<&RouteSlot> {
         let host = self.table.as_ref().get(self.host_at(dst)?)?.as_ref();
-        host.filter(|host| host.is_good(now))
+        host.filter(|host| host.is_usable(now))
     }
 
     /// Where in the table that route stands.

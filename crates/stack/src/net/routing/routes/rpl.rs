@@ -45,10 +45,12 @@ pub(crate) enum News {
     Gone,
     /// That was told.
     GoneTold,
+    /// The target belongs to a version of the DODAG that is over.
+    Faded,
 }
 
-/// So long a route is kept after a No-Path, in seconds. RFC 6550 has no such time; Contiki
-/// keeps it for 60 s.
+/// Seconds for which a withdrawn target is remembered, so that its No-Path can be passed to the
+/// parent; and for which packets still take a route of the previous version of the DODAG.
 const GRACE_S: u32 = 15;
 /// It never ends.
 const FOR_EVER: u32 = u32::MAX;
@@ -97,13 +99,19 @@ impl Downward {
         }
     }
 
-    /// Whether packets may take it.
+    /// Whether the entry is still remembered.
     pub(crate) fn is_good(&self, now: Instant) -> bool {
         u32::from_be_bytes(self.until_s) >= seconds(now)
     }
 
-    /// The target has another way, or is gone: this one is told of no more, and ends
-    /// soon. Until then packets take it, for the other one may not be known everywhere.
+    /// Whether packets may take the route: it has not expired, and no No-Path has withdrawn it
+    /// (RFC 6550 §6.4.3).
+    pub(crate) fn is_usable(&self, now: Instant) -> bool {
+        self.is_good(now) && !matches!(self.news, News::Gone | News::GoneTold)
+    }
+
+    /// Withdraws the route: packets do not take it from now on, and the entry is remembered
+    /// until the parent has heard of it.
     pub(crate) fn end(&mut self, now: Instant, sequence: Sequence) {
         let until_s = u32::from_be_bytes(self.until_s);
         let soon = seconds(now).saturating_add(GRACE_S);
@@ -119,11 +127,11 @@ impl Downward {
         self.end(now, self.sequence);
     }
 
-    /// As [`Self::end`], and nobody is told: it belongs to a version of the DODAG that is
-    /// over.
+    /// Lets the route end soon without a No-Path: it belongs to a version of the DODAG that is
+    /// over. Until then packets take it, because the new version may not be complete.
     pub(crate) fn fade(&mut self, now: Instant) {
         self.end(now, self.sequence);
-        self.news = News::GoneTold;
+        self.news = News::Faded;
     }
 
     pub(crate) fn is_host(&self) -> bool {
@@ -131,7 +139,7 @@ impl Downward {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.news, News::Gone | News::GoneTold)
+        matches!(self.news, News::Gone | News::GoneTold | News::Faded)
     }
 }
 
@@ -225,6 +233,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Whether a target lies behind this neighbour.
     pub(crate) fn leads_down_through(&self, now: Instant, link: Peer) -> bool {
         self.downwards()
-            .any(|(_, downward)| downward.link == link && downward.is_good(now))
+            .any(|(_, downward)| downward.link == link && downward.is_usable(now))
     }
 }

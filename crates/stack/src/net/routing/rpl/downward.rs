@@ -16,8 +16,6 @@ use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, News, Target};
 
-/// Targets of one group in a DAO that are heeded: as many as a frame holds.
-const GROUP_MAX: usize = 4;
 /// A former parent hears so many DelayDAOs later that it is one, when the new parent has
 /// heard of all.
 const NO_PATH_DELAYS: u64 = 2;
@@ -372,8 +370,8 @@ impl<M: Memory + 'static> Rpl<M> {
         Ok(())
     }
 
-    /// §9.4: groups of targets, each before its transit information. Whether all of
-    /// them found room.
+    /// Takes the groups of targets of a DAO, each before its transit information (§9.4), however
+    /// many targets a group has. Returns whether all of them found room.
     fn take_targets(
         &mut self,
         now: Instant,
@@ -382,28 +380,20 @@ impl<M: Memory + 'static> Rpl<M> {
         (dodag, from): (&Dodag, Option<Peer>),
         dao: &Dao<'_>,
     ) -> Result<bool, DropReason> {
-        let mut group = [None; GROUP_MAX];
-        let mut filled = 0_usize;
+        // The option with which the group begins.
+        let mut first = None;
         let mut in_transit = true;
         let mut accepted = true;
-        for option in dao.options.iter() {
+        for (at, option) in dao.options.iter().enumerate() {
             match option {
-                RplOption::Target(target) => {
+                RplOption::Target(_) => {
                     if core::mem::take(&mut in_transit) {
-                        group = [None; GROUP_MAX];
-                        filled = 0;
+                        first = Some(at);
                     }
-                    match group.get_mut(filled) {
-                        Some(place) => *place = Some(target),
-                        None => accepted = false,
-                    }
-                    filled = filled.saturating_add(1);
                 }
                 RplOption::Transit(transit) => {
                     // §9.4 (3).
-                    if filled == 0 {
-                        return Err(DropReason::Malformed);
-                    }
+                    let first = first.ok_or(DropReason::Malformed)?;
                     // Of several parents of a target the first one.
                     if core::mem::replace(&mut in_transit, true) {
                         continue;
@@ -412,10 +402,14 @@ impl<M: Memory + 'static> Rpl<M> {
                         Some(link) => link,
                         None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
                     };
-                    for target in group.iter().flatten() {
-                        // One that cannot be is no reason to refuse the others: nobody
-                        // behind a router that has one would be reached.
-                        if !is_possible(identity, dodag, target) {
+                    let group = dao.options.iter().skip(first);
+                    for option in group.take(at.saturating_sub(first)) {
+                        let RplOption::Target(target) = option else {
+                            continue;
+                        };
+                        // An impossible target is skipped, so that the others of the same
+                        // router remain reachable.
+                        if !is_possible(identity, dodag, &target) {
                             count(&mut self.counters.implausible);
                             continue;
                         }
@@ -426,9 +420,10 @@ impl<M: Memory + 'static> Rpl<M> {
             }
         }
         // §9.4 (1), (3).
-        match filled > 0 && in_transit {
-            true => Ok(accepted),
-            false => Err(DropReason::Malformed),
+        if first.is_some() && in_transit {
+            Ok(accepted)
+        } else {
+            Err(DropReason::Malformed)
         }
     }
 
