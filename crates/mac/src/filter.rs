@@ -4,9 +4,11 @@ use redpoll_wire::ieee802154::{Address, BROADCAST_PAN, FrameHeader, FrameType};
 
 use crate::MacConfig;
 
-/// The highest frame version spoken: 0 and 1 are the standards of 2003 and
-/// 2006, whose data frames look the same.
-const MAX_VERSION: u8 = 1;
+/// The highest frame version accepted. 0 and 1 are the editions of 2003 and 2006, 2 is that of 2015.
+/// Frames of version 2 with information elements or without a sequence number do not get here:
+/// [`FrameHeader::parse`] refuses them, and neither this MAC nor a radio in software acknowledges
+/// them.
+const MAX_VERSION: u8 = 2;
 
 /// What to do with a frame, and whether it must be acknowledged.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,10 +54,12 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
         // A beacon has no destination, and nobody acknowledges it.
         FrameType::Beacon => true,
         FrameType::Data | FrameType::Command => {
-            if header
-                .dst_pan
-                .is_none_or(|pan| pan != config.pan_id && pan != BROADCAST_PAN)
-            {
+            // §6.7.2: a PAN identifier that is not in the frame (version 2) is not compared.
+            let is_other = match header.dst_pan {
+                Some(pan) => pan != config.pan_id && pan != BROADCAST_PAN,
+                None => header.version < MAX_VERSION,
+            };
+            if is_other {
                 return Verdict::OtherPan;
             }
             if !is_ours(config, header.dst) {

@@ -158,12 +158,7 @@ fn what_arrives_and_is_no_use() {
 
 #[test]
 fn versions_and_acknowledgements() {
-    for (version, expected) in [
-        (0, ACCEPT),
-        (1, ACCEPT),
-        (2, Verdict::Version),
-        (3, Verdict::Version),
-    ] {
+    for (version, expected) in [(0, ACCEPT), (1, ACCEPT), (2, ACCEPT), (3, Verdict::Version)] {
         assert_eq!(
             verdict(FrameHeader {
                 version,
@@ -180,4 +175,24 @@ fn versions_and_acknowledgements() {
         ..header()
     };
     assert_eq!(verdict(ack), Verdict::Ack);
+}
+
+/// A frame of version 2 between extended addresses may have no PAN identifier
+/// (IEEE 802.15.4-2015 §7.2.1.5).
+#[test]
+fn a_frame_without_pan_identifiers_is_taken() {
+    let frame = FrameHeader {
+        version: 2,
+        dst_pan: None,
+        src_pan: None,
+        dst: Address::Extended(config().extended),
+        src: Address::Extended([0x22; 8]),
+        ..header()
+    };
+    assert_eq!(verdict(frame), ACCEPT);
+    let other = FrameHeader {
+        dst: Address::Extended([0x33; 8]),
+        ..frame
+    };
+    assert_eq!(verdict(other), Verdict::NotForUs);
 }

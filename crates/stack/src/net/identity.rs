@@ -40,8 +40,8 @@ impl Identity {
         !addr.is_unspecified() && (*addr == self.address || *addr == self.link_local)
     }
 
-    /// Whether packets to this address are for the node: its own addresses, groups and the
-    /// Subnet-Router anycast address (RFC 4291 §2.8).
+    /// Whether packets to this address are for the node: its own addresses and groups
+    /// (RFC 4291 §2.8).
     pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
         #[cfg(feature = "rpl")]
         if self.speaks_rpl && *dst == redpoll_wire::rpl::ALL_NODES {
@@ -51,15 +51,13 @@ impl Identity {
             || *dst == addr::LINK_LOCAL_ALL_NODES
             || *dst == addr::solicited_node(&self.address)
             || *dst == addr::solicited_node(&self.link_local)
-            || (self.forwards
-                && (*dst == addr::LINK_LOCAL_ALL_ROUTERS || self.is_subnet_anycast(dst)))
+            || (self.forwards && *dst == addr::LINK_LOCAL_ALL_ROUTERS)
     }
 
-    /// Whether this is the Subnet-Router anycast address of the node's prefix, which every
-    /// router answers (RFC 4291 §2.6.1).
+    /// Whether this is the Subnet-Router anycast address of a router's prefix (RFC 4291 §2.6.1).
     pub(crate) fn is_subnet_anycast(&self, dst: &Addr) -> bool {
-        let prefix = self.address.shares_prefix(dst, 64) && !self.address.is_unspecified();
-        prefix && dst.0.ends_with(&[0; 8])
+        let is_prefix = self.forwards && self.address.shares_prefix(dst, 64);
+        is_prefix && !self.address.is_unspecified() && dst.0.ends_with(&[0; 8])
     }
 
     /// The source address for packets to `dst`, of the same scope (RFC 6724 §5,

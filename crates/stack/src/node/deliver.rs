@@ -62,7 +62,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             _ => {}
         }
         // A connection is known by one of the node's own addresses.
-        if protocol == next_header::TCP && self.net.identity.is_subnet_anycast(&header.dst) {
+        let is_anycast = M::ROUTES && self.net.identity.is_subnet_anycast(&header.dst);
+        if is_anycast && protocol == next_header::TCP {
             return Err(DropReason::BadDestination.into());
         }
         let arrived = Arrived {

@@ -146,7 +146,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             Err(DropReason::BadSource) if self.is_given_back(packet) => {}
             admitted => admitted?,
         }
-        if self.net.identity.is_mine(&packet.header.dst) {
+        let (identity, dst) = (&self.net.identity, &packet.header.dst);
+        if identity.is_mine(dst) || M::ROUTES && identity.is_subnet_anycast(dst) {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return self.deliver(now, packet);
         }
