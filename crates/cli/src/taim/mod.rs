@@ -32,14 +32,16 @@ use notify::Supervisor;
 /// Give the TCP flows through this Linux border router fair shares, by when their packets
 /// are forwarded.
 ///
-/// Takes an NFQUEUE of forwarded packets; a rule such as
+/// Takes forwarded packets from an NFQUEUE. This rule, and the same with -i instead of -o,
+/// bring them there:
 ///
-///   ip6tables -I FORWARD -o wpan0 -p tcp -j NFQUEUE --queue-num 0 --queue-bypass
+///   ip6tables -t mangle -I FORWARD -o wpan0 -p tcp -j NFQUEUE --queue-num 0 --queue-bypass
 ///
-/// and the one with -i instead of -o bring them there. Nothing is changed or dropped. All
-/// but TCP over IPv6 passes at once, and so does everything while this program does not
-/// run, or does not keep up. Ctrl-C sets all held packets free and ends it, Ctrl-Z sets them free
-/// and stops it for a while; killed, what it held is lost, and TCP sends it again. See docs/taim.md.
+/// Use the table mangle: in the table filter, such a rule accepts packets that later firewall
+/// rules would drop. The program changes and drops no packet. All packets except TCP over IPv6
+/// pass at once, and all packets pass while the program does not run or does not keep up. Ctrl-C
+/// releases all held packets and ends the program, Ctrl-Z releases them and stops it; if it is
+/// killed, the packets it holds are lost, and TCP retransmits them. See docs/taim.md.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the queue cannot be had or a file cannot be written,
 /// 2 when an option cannot be used.

@@ -60,16 +60,33 @@ fn main() -> ExitCode {
                 killed_with_thousands,
             ),
             Case::with(IP6TABLES, "who_may_not_is_told_what_to_do", refusals),
+            Case::with(
+                "ip6tables-legacy",
+                "the_firewall_keeps_deciding_with_legacy_rules",
+                || firewall_decides("ip6tables-legacy", 21),
+            ),
+            Case::with(
+                "ip6tables-nft",
+                "the_firewall_keeps_deciding_with_nftables_rules",
+                || firewall_decides("ip6tables-nft", 22),
+            ),
         ],
         1,
     )
 }
 
-/// Refuses to let the forwarded TCP packets by without the queue, but for a bypass.
+/// Sends the forwarded TCP packets through the queue, by the rules of docs/taim.md.
 fn rules(queue: &str) {
+    rules_of(IP6TABLES, queue);
+}
+
+/// As [`rules`], with this program.
+fn rules_of(program: &str, queue: &str) {
     for way in ["-i", "-o"] {
-        ip6tables(&[
-            "-A",
+        let rule = [
+            "-t",
+            "mangle",
+            "-I",
             "FORWARD",
             way,
             MESH,
@@ -80,8 +97,48 @@ fn rules(queue: &str) {
             "--queue-num",
             queue,
             "--queue-bypass",
-        ]);
+        ];
+        net::rule(program, &rule);
     }
+}
+
+/// Packets that the operator's firewall drops stay dropped, and others pass: without the program,
+/// with it, stopped and killed. With the queue in the table `filter`, before the firewall's rules,
+/// all of them would pass, which this shows as well.
+fn firewall_decides(program: &'static str, number: u16) {
+    let queue = number.to_string();
+    let network = Network::new(number, [1, 1]);
+    net::flush_with(program);
+    let drop = [
+        "-A", "FORWARD", "-p", "tcp", "--dport", "6001", "-j", "DROP",
+    ];
+    net::rule(program, &drop);
+    assert_eq!(reached(&network), [true, false], "before");
+    rules_of(program, &queue);
+    assert_eq!(reached(&network), [true, false], "without the program");
+    let daemon = Daemon::start(&["--queue", &queue, "--delay", "1"]);
+    assert_eq!(reached(&network), [true, false], "with the program");
+    daemon.signal(Signal::SIGTSTP);
+    std::thread::sleep(Duration::from_millis(300));
+    assert_eq!(reached(&network), [true, false], "stopped");
+    daemon.signal(Signal::SIGCONT);
+    std::thread::sleep(Duration::from_millis(300));
+    let _ = daemon.end(Signal::SIGKILL);
+    assert_eq!(reached(&network), [true, false], "killed");
+    net::flush_with(program);
+    net::rule(program, &drop);
+    let dangerous = ["-I", "FORWARD", "-p", "tcp", "-j", "NFQUEUE", "--queue-num"];
+    net::rule(
+        program,
+        &[&dangerous[..], &[&queue, "--queue-bypass"]].concat(),
+    );
+    assert_eq!(reached(&network), [true, true], "the table filter");
+    net::flush_with(program);
+}
+
+/// Whether a node can connect to ports 6000 and 6001 of the host.
+fn reached(network: &Network) -> [bool; 2] {
+    [6_000, 6_001].map(|port| network.connects(port, Duration::from_millis(400)))
 }
 
 /// What the faster flow had, divided by what the slower one had, in so many seconds.

@@ -114,6 +114,29 @@ impl Network {
         }
     }
 
+    /// Whether a node can connect to this port of the host within `patience`.
+    pub fn connects(&self, port: u16, patience: Duration) -> bool {
+        let server = SocketAddrV6::new(*self.server.ip(), port, 0, 0);
+        let (ready, is_ready) = channel();
+        let (done, is_done) = channel();
+        self.host.run(move || {
+            let listener = TcpListener::bind(server).expect("the host listens");
+            ready.send(()).unwrap();
+            listener.set_nonblocking(true).unwrap();
+            // The backlog completes the handshake.
+            std::thread::sleep(patience + Duration::from_millis(200));
+        });
+        is_ready.recv_timeout(PATIENCE).expect("the host listens");
+        self.nodes[0].run(move || {
+            let result = TcpStream::connect_timeout(&server.into(), patience);
+            done.send(result.is_ok()).unwrap();
+        });
+        let connected = is_done.recv_timeout(PATIENCE).expect("an outcome");
+        // Until the listener has gone, and the port is free.
+        std::thread::sleep(Duration::from_millis(300));
+        connected
+    }
+
     /// Both nodes send to the host as fast as they can with a small window, for so long.
     /// What arrived of each.
     pub fn upload(&self, time: Duration, flows: usize) -> [u64; 2] {
@@ -396,9 +419,27 @@ pub fn ip6tables(args: &[&str]) {
     assert!(done.is_ok_and(|status| status.success()), "{args:?}");
 }
 
-/// No rules are there.
+/// Runs a program that sets a rule.
+pub fn rule(program: &str, args: &[&str]) {
+    let done = Command::new(program).args(args).status();
+    assert!(
+        done.is_ok_and(|status| status.success()),
+        "{program} {args:?}"
+    );
+}
+
+/// Removes all rules.
 pub fn flush() {
-    let _ = Command::new(IP6TABLES).args(["-F", "FORWARD"]).status();
+    flush_with(IP6TABLES);
+}
+
+/// Removes all rules that this program has set.
+pub fn flush_with(program: &str) {
+    for table in ["filter", "mangle"] {
+        let _ = Command::new(program)
+            .args(["-t", table, "-F", "FORWARD"])
+            .status();
+    }
 }
 
 /// TCP over IPv6 with ten bytes of payload; nobody looks at its checksum.
