@@ -112,6 +112,21 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
     Some(plan(scenario, &neighbours))
 }
 
+/// An arrowhead in the middle of the way from a node to its parent; none where they are too close.
+fn arrowhead(from: (f64, f64), to: (f64, f64)) -> String {
+    const LENGTH: f64 = 7.0;
+    let (dx, dy) = (to.0 - from.0, to.1 - from.1);
+    let distance = dx.hypot(dy);
+    if distance < 4.0 * LENGTH {
+        return String::new();
+    }
+    let (ux, uy) = (dx / distance * LENGTH, dy / distance * LENGTH);
+    let (x, y) = (from.0 + dx * 0.55, from.1 + dy * 0.55);
+    let wing = |side: f64| (x - ux - side * uy / 2.0, y - uy + side * ux / 2.0);
+    let ((x1, y1), (x2, y2)) = (wing(1.0), wing(-1.0));
+    format!("M{x1:.1} {y1:.1}L{x:.1} {y:.1}L{x2:.1} {y2:.1}")
+}
+
 fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
     let range = |of: fn(&(f64, f64)) -> f64| {
         let values = all.iter().map(of);
@@ -119,12 +134,13 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
         let high = values.fold(f64::NEG_INFINITY, f64::max);
         (low, high)
     };
-    let ((left, right), (top, bottom)) = (range(|it| it.0), range(|it| it.1));
+    let ((left, right), (bottom, top)) = (range(|it| it.0), range(|it| it.1));
     let scale = ((WIDTH - 2.0 * MARGIN) / (right - left).max(1.0))
-        .min((HEIGHTS.1 - 2.0 * MARGIN) / (bottom - top).max(1.0));
-    let height = (2.0 * MARGIN + scale * (bottom - top)).max(HEIGHTS.0);
+        .min((HEIGHTS.1 - 2.0 * MARGIN) / (top - bottom).max(1.0));
+    let height = (2.0 * MARGIN + scale * (top - bottom)).max(HEIGHTS.0);
     let x = |metres: f64| MARGIN + scale * (metres - left);
-    let y = |metres: f64| height / 2.0 + scale * (metres - (top + bottom) / 2.0);
+    // As in the live view: y grows upwards.
+    let y = |metres: f64| height / 2.0 - scale * (metres - (top + bottom) / 2.0);
     let at = |(a, b): (f64, f64)| (x(a), y(b));
     let mut svg = format!(
         "<svg width=\"{WIDTH}\" height=\"{height:.0}\" viewBox=\"0 0 {WIDTH} {height:.0}\" \
@@ -136,7 +152,8 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
             let ((x1, y1), (x2, y2)) = (at(node.position_m), at(parent.position_m));
             let _ = writeln!(
                 svg,
-                "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>"
+                "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}{}\"/>",
+                arrowhead((x1, y1), (x2, y2))
             );
         }
     }
@@ -185,4 +202,48 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
         line + 4.0
     );
     svg
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(name: &str, position_m: (f64, f64), parent: Option<usize>) -> Place {
+        Place {
+            name: name.to_owned(),
+            role: "router".to_owned(),
+            position_m,
+            parent,
+        }
+    }
+
+    /// The pixels of a circle, by its order in the picture.
+    fn circle(svg: &str, nth: usize) -> (f64, f64) {
+        let tag = svg.split("<circle ").nth(nth + 1).unwrap();
+        let number = |name: &str| {
+            let (_, after) = tag.split_once(&format!("{name}=\"")).unwrap();
+            after.split('"').next().unwrap().parse().unwrap()
+        };
+        (number("cx"), number("cy"))
+    }
+
+    /// The live view has larger y above and larger x to the right (`web/src/map/view.ts`).
+    #[test]
+    fn a_map_has_the_orientation_of_the_live_view() {
+        let mesh = Mesh {
+            nodes: vec![
+                node("low", (0.0, 0.0), None),
+                node("high", (30.0, 40.0), Some(0)),
+            ],
+            interferers: Vec::new(),
+        };
+        let svg = mesh.svg();
+        let (low, high) = (circle(&svg, 0), circle(&svg, 1));
+        assert!(high.0 > low.0 && high.1 < low.1, "{svg}");
+        assert_eq!(svg.matches("class=\"route\"").count(), 1);
+        assert!(
+            svg.matches('L').count() == 3,
+            "a line and an arrowhead: {svg}"
+        );
+    }
 }
