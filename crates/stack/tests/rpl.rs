@@ -590,3 +590,89 @@ fn the_root_is_followed_into_a_version_that_cannot_be_compared() {
     assert_eq!(lone.node.rpl_counters().versions, 2);
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
+
+/// A packet with these extension headers in front of an echo request: kind and body of each,
+/// without its first two bytes.
+fn extended(src: Addr, dst: Addr, headers: &[(u8, &[u8])]) -> Vec<u8> {
+    let inner = packets::echo_request(src, dst);
+    let mut upper = Vec::new();
+    for (at, (_, body)) in headers.iter().enumerate() {
+        let next = headers.get(at + 1).map_or(58, |(kind, _)| *kind);
+        upper.extend([next, (body.len() as u8 + 2) / 8 - 1]);
+        upper.extend(*body);
+    }
+    upper.extend(&inner[40..]);
+    let first = headers.first().map_or(58, |(kind, _)| *kind);
+    packets::packet(src, dst, first, 64, &upper)
+}
+
+/// RFC 6554 §5: no packet with a source route enters the DODAG, wherever the header is in the
+/// chain and whether or not stops are left; other routing headers and options do.
+#[test]
+fn source_routes_do_not_enter_from_outside() {
+    let outside = Addr([0x20; 16]);
+    let pad: &[u8] = &[1, 4, 0, 0, 0, 0];
+    let mut route = vec![3, 1, 0, 0, 0, 0];
+    route.extend(address(ROUTER).0);
+    let spent = [3, 0, 0, 0, 0, 0];
+    let other = [253, 0, 0, 0, 0, 0];
+    for mode in [mode::STORING, mode::NON_STORING] {
+        for dst in [address(1), address(CHILD)] {
+            for headers in [
+                &[(43, &route[..])][..],
+                &[(43, &spent)],
+                &[(0, pad), (43, &route)],
+                &[(60, pad), (43, &route)],
+                &[(0, pad), (60, pad), (43, &route), (60, pad)],
+                &[(43, &other), (43, &route)],
+            ] {
+                let mut root = lone(RplRole::Root(RplRoot::new(prefix(), mode, CONFIGURATION)));
+                root.run_for(Duration::from_secs(5));
+                root.frames.clear();
+                let _ = root.host_sends(&extended(outside, dst, headers));
+                assert_eq!(root.dropped(DropReason::SourceRoute), 1, "{headers:?}");
+                let sent = root.link_packets();
+                assert!(
+                    sent.iter().all(|(to, _)| *to == Address::BROADCAST),
+                    "{sent:?}"
+                );
+            }
+            let mut root = lone(RplRole::Root(RplRoot::new(prefix(), mode, CONFIGURATION)));
+            root.run_for(Duration::from_secs(5));
+            let _ = root.host_sends(&extended(outside, dst, &[(60, pad), (43, &other)]));
+            assert_eq!(root.dropped(DropReason::SourceRoute), 0);
+        }
+    }
+}
+
+/// RFC 9008 §4.1: only nodes of the DODAG encapsulate; a tunnel from outside is not opened, at
+/// the border router or behind it, whatever is inside.
+#[test]
+fn tunnels_from_outside_are_not_opened() {
+    let outside = Addr([0x20; 16]);
+    for inner_src in [outside, address(ROUTER), Addr([0x30; 16])] {
+        for inner_dst in [address(CHILD), address(1), outside] {
+            let inner = packets::echo_request(inner_src, inner_dst);
+            let tunnel = |src, dst| packets::packet(src, dst, 41, 64, &inner);
+            let root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
+            let mut root = lone(RplRole::Root(root));
+            root.run_for(Duration::from_secs(5));
+            root.frames.clear();
+            let _ = root.host_sends(&tunnel(outside, address(1)));
+            assert_eq!(root.dropped(DropReason::UnknownProtocol), 1);
+            let answers = root.host_packets();
+            assert!(
+                answers.iter().all(|it| it[40] == 4),
+                "a parameter problem: {answers:?}"
+            );
+            // As a router in the mesh gets it.
+            let mut router = joined();
+            router.link_sends(ROOT, &tunnel(outside, address(1)));
+            assert_eq!(router.dropped(DropReason::UnknownProtocol), 1);
+            // From the root of its DODAG it is opened.
+            let mut router = joined();
+            router.link_sends(ROOT, &tunnel(address(ROOT), address(1)));
+            assert_eq!(router.dropped(DropReason::UnknownProtocol), 0);
+        }
+    }
+}

@@ -7,7 +7,7 @@ use redpoll_lowpan::SlotId;
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
-use redpoll_wire::rpl::{PacketInformation, hop_by_hop_len};
+use redpoll_wire::rpl::{PacketInformation, has_source_route, hop_by_hop_len};
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::rpl::{SourceRoute, srh_len};
 
@@ -79,14 +79,14 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     fn undress(&mut self, packet: &Packet, has_information: bool) -> Result<(), Refusal> {
         let slot = packet.slot;
         let bytes = self.link.lowpan.packet_mut(slot);
+        if has_source_route(bytes) {
+            return Err(DropReason::SourceRoute.into());
+        }
         let hop_by_hop = hop_by_hop_len(bytes);
         let behind = match hop_by_hop {
             0 => packet.header.next_header,
             _ => bytes.get(Ipv6Header::LEN).copied().unwrap_or_default(),
         };
-        if behind == next_header::ROUTING {
-            return Err(DropReason::SourceRoute.into());
-        }
         // One that holds other options is let be: who does not know RPL's passes over it. It
         // does not say the rank (RFC 9008 §6).
         if !has_information || hop_by_hop != PacketInformation::LEN {
@@ -239,13 +239,18 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         Ok(Packet { header, ..*packet })
     }
 
-    /// RFC 2473 §3.3: the packet inside one that was for this node goes its own way.
+    /// Decapsulates a packet for this node (RFC 2473 §3.3). Only nodes of the DODAG encapsulate
+    /// (RFC 9008 §4.1): a tunnel from outside would let any host send packets in the name of the
+    /// node that decapsulates them.
     pub(super) fn unwrap(
         &mut self,
         now: Instant,
         packet: &Packet,
         offset: usize,
     ) -> Result<(), Refusal> {
+        if !self.net.routing.is_inside(&packet.header.src) {
+            return Err(DropReason::UnknownProtocol.into());
+        }
         let slot = packet.slot;
         let outer_ecn = packet.header.ecn;
         let start = Ipv6Header::LEN.saturating_add(offset);

@@ -4,6 +4,8 @@ use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
+#[cfg(feature = "rpl")]
+use redpoll_wire::rpl::has_source_route;
 
 use super::Node;
 use crate::assist::{Assist, Verdict};
@@ -145,6 +147,14 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             #[cfg(feature = "rpl")]
             Err(DropReason::BadSource) if self.is_given_back(packet) => {}
             admitted => admitted?,
+        }
+        // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
+        #[cfg(feature = "rpl")]
+        if packet.origin == Origin::Host
+            && self.net.routing.is_rpl()
+            && has_source_route(self.link.lowpan.packet(packet.slot))
+        {
+            return Err(DropReason::SourceRoute.into());
         }
         let (identity, dst) = (&self.net.identity, &packet.header.dst);
         if identity.is_mine(dst) || M::ROUTES && identity.is_subnet_anycast(dst) {

@@ -18,7 +18,7 @@ pub use message::{Dao, DaoAck, Dio, Message, parse_dis, status};
 pub use option::{
     Configuration, Options, PrefixInformation, RplOption, TargetOption, Transit, config_flag,
 };
-pub use source_route::{Advance, SourceRoute, advance, srh_len};
+pub use source_route::{Advance, SourceRoute, advance, has_source_route, srh_len};
 
 use redpoll_base::Addr;
 

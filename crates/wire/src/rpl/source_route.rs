@@ -243,3 +243,26 @@ impl SourceRoute<'_> {
         Ok(())
     }
 }
+/// Whether a whole IPv6 packet has a source routing header among its extension headers
+/// (RFC 6554 §3), wherever it is in their chain.
+pub fn has_source_route(packet: &[u8]) -> bool {
+    let Ok((header, mut rest)) = Ipv6Header::parse_partial(packet) else {
+        return false;
+    };
+    let mut next = header.next_header;
+    loop {
+        let units = match next {
+            next_header::ROUTING if rest.get(2) == Some(&ROUTING_TYPE) => return true,
+            next_header::HOP_BY_HOP | next_header::ROUTING | next_header::DST_OPTIONS => {
+                usize::from(rest.get(1).copied().unwrap_or_default()).saturating_add(1)
+            }
+            next_header::FRAGMENT => 1,
+            _ => return false,
+        };
+        let len = units.saturating_mul(8);
+        let (Some(&behind), Some(more)) = (rest.first(), rest.get(len..)) else {
+            return false;
+        };
+        (next, rest) = (behind, more);
+    }
+}

@@ -51,6 +51,11 @@ impl<M: Memory + 'static> Routing<M> {
         self.rpl().is_some()
     }
 
+    /// Whether this is an address of the DODAG.
+    pub(crate) fn is_inside(&self, addr: &Addr) -> bool {
+        self.rpl().is_some_and(|rpl| rpl.holds(addr))
+    }
+
     pub(crate) fn rpl_counters(&self) -> RplCounters {
         self.rpl().map(|rpl| rpl.counters).unwrap_or_default()
     }

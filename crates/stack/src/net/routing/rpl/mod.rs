@@ -217,7 +217,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Whether this is an address of the DODAG.
-    fn holds(&self, addr: &Addr) -> bool {
+    pub(crate) fn holds(&self, addr: &Addr) -> bool {
         let dodag = self.dodag.as_ref();
         dodag.is_some_and(|dodag| addr.shares_prefix(&dodag.prefix, 64))
     }
