@@ -61,7 +61,7 @@ fn completions_and_pages_know_commands_and_options() {
     assert_eq!(code(&redpoll(&["man", "nothing"])), 2);
 }
 
-/// A flow whose only relay dies half-way has half the goodput, and lines that say so.
+/// A flow whose only relay dies half-way delivers half as much, and the output says so.
 #[test]
 fn the_table_says_who_died_and_since_when_nothing_comes() {
     let whole = redpoll(&["run", "line-2", "--duration", "20 s"]);
@@ -88,12 +88,12 @@ fn the_table_says_who_died_and_since_when_nothing_comes() {
         text.contains("bulk: nothing was delivered after "),
         "{text}"
     );
-    let goodput = |text: &str| -> f64 {
-        let end = text.find(" kb/s").expect("a goodput");
+    let delivered = |text: &str| -> f64 {
+        let end = text.find(" B ").expect("delivered bytes");
         let start = text[..end].rfind(' ').unwrap() + 1;
         text[start..end].parse().unwrap()
     };
-    let (whole, half) = (goodput(&stdout(&whole)), goodput(&text));
+    let (whole, half) = (delivered(&stdout(&whole)), delivered(&text));
     assert!((0.35..0.65).contains(&(half / whole)), "{half} of {whole}");
 }
 

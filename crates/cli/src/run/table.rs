@@ -43,7 +43,7 @@ pub fn render(
         );
     }
     text.push('\n');
-    flows(&mut text, &report.flows, report.simulated_s);
+    flows(&mut text, &report.flows);
     troubles(&mut text, report, scenario);
     text.push('\n');
     readings(&mut text, &report.flows);
@@ -121,7 +121,7 @@ fn medium(medium: &Medium) -> String {
     }
 }
 
-fn flows(text: &mut String, flows: &[FlowFigures], simulated_s: f64) {
+fn flows(text: &mut String, flows: &[FlowFigures]) {
     if flows.is_empty() {
         text.push_str("no flows\n");
         return;
@@ -150,7 +150,7 @@ fn flows(text: &mut String, flows: &[FlowFigures], simulated_s: f64) {
             flow.from.clone(),
             flow.to.clone(),
             format!("{} B", flow.delivered_bytes),
-            format!("{:.1} kb/s", over_the_run(flow, simulated_s)),
+            format!("{:.1} kb/s", flow.goodput_kbps),
             flow.segments_sent.to_string(),
             percent(flow.segment_loss),
             again.rto.to_string(),
@@ -178,15 +178,6 @@ fn flows(text: &mut String, flows: &[FlowFigures], simulated_s: f64) {
             flows.len(),
             percent(loss),
         );
-    }
-}
-
-/// Goodput over the time that was simulated, in 1000 bit/s: what stopped half-way has
-/// half of it.
-fn over_the_run(flow: &FlowFigures, simulated_s: f64) -> f64 {
-    match simulated_s > 0.0 {
-        true => flow.delivered_bytes as f64 * 8.0 / 1_000.0 / simulated_s,
-        false => 0.0,
     }
 }
 
