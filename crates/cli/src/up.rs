@@ -488,6 +488,9 @@ impl Session {
                 if let Some(tun) = self.gateway.tun().filter(|tun| !tun.is_intact()) {
                     return Err(failed(tun.gone()));
                 }
+                if let Some(why) = self.mesh.world().stall() {
+                    return Err(failed(why));
+                }
                 match self.mesh.flush() {
                     Err(error) if output::is_closed_pipe(&error.source) => return Ok(0),
                     other => other.map_err(failed)?,

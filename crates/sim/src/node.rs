@@ -156,7 +156,7 @@ pub(crate) fn build(
     let spec = place(scenario, index);
     let (rival, rivals) = rival(
         &spec.transport,
-        &scenario.tcp,
+        scenario,
         (spec.connections.into(), sockets.listeners + SPARE_SOCKETS),
         secrets.stream(birth.stream(seed, "rival", index)),
     );

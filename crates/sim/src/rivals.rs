@@ -8,42 +8,65 @@ use redpoll_rivals::smol::{Smol, SmolConfig};
 use redpoll_rivals::uip::Uip;
 use redpoll_rivals::{Port, Protocol, Rival, Slot, Table};
 use redpoll_stack::NoStreams;
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::rpl::PacketInformation;
 
 use crate::memory::{HeapMemory, buffer};
-use crate::scenario::{TcpParams, TransportSpec};
+use crate::scenario::{Scenario, TransportSpec};
+use crate::world::MTU;
 
-/// The transport in the place of TCP, with memory for so many connections and
-/// listeners, and how many bytes it takes.
+/// Length of a TCP header without options (RFC 9293 §3.1), in bytes.
+const TCP_HEADER: u16 = 20;
+
+/// Returns the largest MSS whose packets fit into the MTU of the link. With RPL, each packet
+/// carries a hop-by-hop header (RFC 6553), which the other stacks do not know of.
+fn largest_mss(scenario: &Scenario) -> u16 {
+    let information = match scenario.routing.rpl() {
+        Some(_) => PacketInformation::LEN as u16,
+        None => 0,
+    };
+    MTU as u16 - Ipv6Header::LEN as u16 - TCP_HEADER - information
+}
+
+/// Returns the transport that takes the place of TCP, with memory for `connections` and
+/// `listeners`, and the bytes that it takes. Its MSS is at most [`largest_mss`].
 pub(crate) fn rival(
     spec: &TransportSpec,
-    tcp: &TcpParams,
+    scenario: &Scenario,
     (connections, listeners): (usize, usize),
     rng: Rng,
 ) -> (Rival<HeapMemory>, usize) {
     let size = (connections, listeners);
-    let _ = tcp;
+    let most = largest_mss(scenario);
     match spec {
         TransportSpec::Redpoll => (Rival::None(NoStreams), 0),
         TransportSpec::Uip(config) => {
+            let mut config = config.clone();
+            config.mss = config.mss.min(most);
             // The application keeps what is under way, and has the next segment ready.
             let (tx, rx) = (2 * usize::from(config.mss), config.window.into());
-            let (table, bytes) = table(Uip::new(config.clone(), rng), size, (tx, rx));
+            let (table, bytes) = table(Uip::new(config, rng), size, (tx, rx));
             (Rival::Uip(table), bytes)
         }
         TransportSpec::Blip { config, buffer } => {
+            let mut config = config.clone();
+            config.mss = config.mss.min(most);
             let (tx, rx) = (usize::from(*buffer), config.window.into());
-            let (table, bytes) = table(Blip::new(config.clone(), rng), size, (tx, rx));
+            let (table, bytes) = table(Blip::new(config, rng), size, (tx, rx));
             (Rival::Blip(table), bytes)
         }
         TransportSpec::Linux { config, buffer } => {
+            let mut config = config.clone();
+            config.mss = config.mss.min(most);
             let both = (usize::from(*buffer), usize::from(*buffer));
-            let (table, bytes) = table(Linux::new(config.clone(), rng), size, both);
+            let (table, bytes) = table(Linux::new(config, rng), size, both);
             (Rival::Linux(table), bytes)
         }
         #[cfg(feature = "smoltcp")]
         TransportSpec::Smoltcp { reno } => {
+            let tcp = &scenario.tcp;
             let config = SmolConfig {
-                mss: tcp.announced_mss(),
+                mss: tcp.announced_mss().min(most),
                 send_buffer: tcp.send_buffer as usize,
                 receive_buffer: tcp.receive_buffer as usize,
                 reno: *reno,

@@ -191,3 +191,40 @@ fn what_cannot_be_is_refused() {
         "{error}"
     );
 }
+
+/// A server whose answer to the leaf's FIN is lost resets the connection after the whole image:
+/// the leaf does not connect again, and time goes on.
+#[test]
+fn an_image_over_http_ends_whatever_becomes_of_the_connection() {
+    let text = r#"
+        duration = "300 s"
+        [topology]
+        kind = "line"
+        nodes = 2
+        spacing = "10 m"
+        [nodes.node-1]
+        role = "border"
+        [faults.loss]
+        type = "drop-packets"
+        share = "50 %"
+        [apps.source]
+        type = "image-source"
+        on = "host"
+        port = 80
+        protocol = "http"
+        file = "3000 B"
+        [apps.image]
+        type = "image-leaf"
+        on = "node-2"
+        to = "host:80"
+        protocol = "http"
+        retry = "1 s"
+    "#;
+    let scenario = Scenario::parse("lossy", text, &[]).unwrap();
+    for seed in 1..=60 {
+        let mut world = World::new(&scenario, seed).unwrap();
+        world.run_until(Instant::ZERO + scenario.duration);
+        assert_eq!(world.stall(), None, "seed {seed}");
+        assert!(world.report().oracle.ok, "seed {seed}");
+    }
+}

@@ -256,3 +256,24 @@ fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
     assert!(error.contains("tcp.transport"), "{error}");
     assert!(error.contains("built without smoltcp"), "{error}");
 }
+
+/// RPL's header takes room in each packet, so a segment of the largest configured MSS would not
+/// fit beside it.
+#[test]
+fn the_largest_segments_fit_beside_rpls_header() {
+    let rpl = ("routing", "rpl");
+    for (sender, key) in [
+        ("uip-2.5", "rivals.uip_mss"),
+        ("blip", "rivals.blip_mss"),
+        ("one-segment", "rivals.segment_mss"),
+    ] {
+        let more = [
+            rpl,
+            (key, "1220 B"),
+            ("duration", "60 s"),
+            ("apps.bulk.start", "20 s"),
+        ];
+        let report = transfer(sender, "redpoll", 5_000, &more);
+        assert_eq!(report.flows[0].delivered_bytes, 5_000, "{sender}");
+    }
+}

@@ -235,3 +235,50 @@ fn secrets_from_outside_do_not_follow_from_the_seed() {
         }
     }
 }
+
+/// A datagram that the path duplicates arrives twice, and its bytes count once.
+#[test]
+fn datagrams_that_a_fault_duplicates_are_no_violations() {
+    let text = r#"
+        duration = "60 s"
+        [topology]
+        kind = "line"
+        nodes = 2
+        spacing = "10 m"
+        [nodes.node-1]
+        role = "border"
+        [faults.again]
+        type = "duplicate-packets"
+        share = "50 %"
+        [apps.readings]
+        type = "sensor"
+        on = "node-2"
+        to = "host:PORT"
+        transport = "TRANSPORT"
+        reading = "50 B"
+        interval = "1 s"
+        [apps.server]
+        type = "coap-server"
+        on = "host"
+        port = 5683
+        [apps.sink]
+        type = "bulk-sink"
+        on = "host"
+        port = 5001
+    "#;
+    for (transport, port) in [
+        ("udp", "5000"),
+        ("coap", "5683"),
+        ("unreliable", "5683"),
+        ("tcp", "5001"),
+    ] {
+        let text = text.replace("TRANSPORT", transport).replace("PORT", port);
+        let scenario = Scenario::parse("again", &text, &[]).unwrap();
+        let (_, report) = run(&scenario, 1, 60_000);
+        let flow = &report.flows[0];
+        assert!(
+            (54..=60).contains(&(flow.delivered_bytes / 50)),
+            "{transport}: {flow:?}"
+        );
+    }
+}

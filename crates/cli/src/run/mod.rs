@@ -189,7 +189,7 @@ fn simulate(
     let mut step = Duration::from_millis(100);
     let mut signal = None;
     let mut capture_failed = None;
-    while world.now() < end && signal.is_none() {
+    while world.now() < end && signal.is_none() && world.stall().is_none() {
         let until = end.min(world.now() + step).min(outputs.next());
         let started = WallInstant::now();
         world.run_until(until);

@@ -19,6 +19,8 @@ pub(super) struct Datagrams {
     old_lost: u64,
     /// The longest that one took to arrive.
     longest: Duration,
+    /// The path may duplicate datagrams, so that one may arrive more than once.
+    may_repeat: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -47,21 +49,30 @@ impl Datagrams {
         Ok(())
     }
 
-    pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<(), String> {
+    /// Permits more than one arrival of a datagram.
+    pub(super) fn permit_repeats(&mut self) {
+        self.may_repeat = true;
+    }
+
+    /// Notes the arrival of a datagram, and returns whether it is the first one.
+    pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<bool, String> {
         let Ok(index) = self.sent.binary_search_by_key(&seq, |sent| sent.seq) else {
             let is_old = self.old > 0 && self.sent.front().is_some_and(|first| seq < first.seq);
             return match is_old {
-                true => Ok(()),
+                true => Ok(!self.may_repeat),
                 false => Err(format!("datagram {seq} received that was never sent")),
             };
         };
         let datagram = &mut self.sent[index];
         self.longest = self.longest.max(now.since(datagram.sent_at));
         if datagram.has_arrived {
-            return Err(format!("datagram {seq} received twice"));
+            return match self.may_repeat {
+                true => Ok(false),
+                false => Err(format!("datagram {seq} received twice")),
+            };
         }
         datagram.has_arrived = true;
-        Ok(())
+        Ok(true)
     }
 
     pub(super) fn sent_count(&self) -> u64 {
@@ -103,8 +114,12 @@ mod tests {
         assert!(datagrams.sent.len() <= REMEMBERED);
         assert_eq!(datagrams.sent_count(), 200_000);
         assert_eq!(datagrams.settled(at(300_000)), (200_000, 50_000));
-        assert_eq!(datagrams.received(at(300_000), 8), Ok(()));
+        assert_eq!(datagrams.received(at(300_000), 8), Ok(true));
         assert!(datagrams.received(at(300_000), 200_000).is_err());
         assert!(datagrams.received(at(300_000), 199_999).is_err());
+        datagrams.permit_repeats();
+        assert_eq!(datagrams.received(at(300_000), 199_999), Ok(false));
+        assert_eq!(datagrams.received(at(300_000), 8), Ok(false));
+        assert!(datagrams.received(at(300_000), 200_000).is_err());
     }
 }

@@ -225,7 +225,8 @@ impl Flow {
         let new = readings.message(now, payload, |at| Oracle::pattern(id, at))?;
         // A sensor over UDP numbers its datagrams as its readings.
         if let (Some(number), true) = (payload.first_chunk(), self.datagrams.sent_count() > 0) {
-            self.datagrams.received(now, u32::from_be_bytes(*number))?;
+            let seq = u32::from_be_bytes(*number);
+            self.datagrams.received(now, seq)?;
         }
         self.measure(now, new);
         Ok(())
@@ -275,8 +276,15 @@ impl Flow {
         seq: u32,
         len: usize,
     ) -> Result<(), String> {
-        self.measure(now, len);
-        self.datagrams.received(now, seq)
+        if self.datagrams.received(now, seq)? {
+            self.measure(now, len);
+        }
+        Ok(())
+    }
+
+    /// Permits more than one arrival of a datagram.
+    pub(super) fn permit_repeats(&mut self) {
+        self.datagrams.permit_repeats();
     }
 
     /// Another connection is this end of the flow; its number.

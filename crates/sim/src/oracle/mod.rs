@@ -2,7 +2,8 @@
 //!
 //! - Streams: every byte arrives at most once, in order, as it was sent; when
 //!   a stream ends in good order, all of them have arrived.
-//! - Datagrams: each arrives at most once, and only if it was sent.
+//! - Datagrams: each arrives at most once, and only if it was sent. Where a fault of the
+//!   scenario duplicates packets, a datagram may arrive again; its bytes count once.
 //! - Readings: they arrive as they were made.
 //! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
 //! - Sequence space: nothing is acknowledged that was not received, received
@@ -82,11 +83,21 @@ pub struct Oracle {
     latest: Instant,
     /// The node whose application is running.
     node: u32,
+    /// The scenario duplicates packets.
+    duplicates: bool,
     /// Connections to watch that the world has not taken over yet.
     new_watches: Vec<Watch>,
 }
 
 impl Oracle {
+    /// An oracle for a scenario that duplicates packets, or does not.
+    pub(crate) fn new(duplicates: bool) -> Oracle {
+        Oracle {
+            duplicates,
+            ..Oracle::default()
+        }
+    }
+
     /// A new flow called `name`, between the nodes called `from` and `to`.
     ///
     /// The same flow if all three are known already, so that either end may
@@ -94,7 +105,11 @@ impl Oracle {
     pub fn flow(&mut self, name: &str, from: &str, to: &str) -> FlowId {
         let known = self.flows.iter().position(|flow| flow.is(name, from, to));
         let index = known.unwrap_or_else(|| {
-            self.flows.push(Flow::new(name, from, to));
+            let mut flow = Flow::new(name, from, to);
+            if self.duplicates {
+                flow.permit_repeats();
+            }
+            self.flows.push(flow);
             self.flows.len() - 1
         });
         FlowId(index as u32)

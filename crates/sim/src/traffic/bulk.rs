@@ -3,10 +3,11 @@
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
+use redpoll_tcp::SeqNum;
 
 use super::content::pattern;
 use super::outgoing::{Change, Outgoing};
-use super::peers::{Pair, Peers};
+use super::peers::{Pair, Peers, irs};
 use super::sessions::{Session, Sessions};
 use super::{App, Context, Route};
 use crate::oracle::{End, counting_lines};
@@ -143,6 +144,8 @@ pub(super) struct Sink {
 struct Upload {
     conn: ConnId,
     pair: Pair,
+    /// Initial sequence number of the sender.
+    irs: Option<SeqNum>,
     /// When it last said something.
     heard: Instant,
 }
@@ -173,16 +176,25 @@ impl Upload {
     fn begin(cx: &mut Context<'_>, conn: ConnId, peers: &Peers) -> Option<Upload> {
         let stream = cx.node.stream(conn)?;
         let pair = Pair::new(stream.remote, stream.local);
-        if let Some(flow) = peers.flow(&pair) {
+        let irs = irs(cx.node, conn);
+        if let Some(flow) = peers.flow(&pair, irs) {
             cx.oracle.watch(flow, End::Receiver, conn);
         }
         let heard = cx.now;
-        Some(Upload { conn, pair, heard })
+        Some(Upload {
+            conn,
+            pair,
+            irs,
+            heard,
+        })
     }
 
     /// Since when it has been silent, if it is no sender of the scenario.
     fn idle_since(&self, peers: &Peers) -> Option<Instant> {
-        peers.flow(&self.pair).is_none().then_some(self.heard)
+        peers
+            .flow(&self.pair, self.irs)
+            .is_none()
+            .then_some(self.heard)
     }
 
     /// Resets the connection.
@@ -197,7 +209,7 @@ impl Upload {
         loop {
             // A connection that its sender has given up on may still hold
             // bytes: they are read, and belong to no flow any more.
-            let flow = peers.flow(&self.pair);
+            let flow = peers.flow(&self.pair, self.irs);
             match cx.node.recv(cx.now, self.conn, &mut chunk) {
                 Ok(0) => {
                     if let Some(flow) = flow {

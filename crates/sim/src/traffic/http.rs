@@ -17,7 +17,7 @@ use redpoll_stack::{NodeEvent, Streams};
 
 use self::session::Exchange;
 use self::site::Site;
-use super::peers::{Pair, Peers};
+use super::peers::{Pair, Peers, irs};
 use super::sessions::Sessions;
 use super::{App, Context};
 
@@ -71,7 +71,10 @@ impl App for Server {
                     .node
                     .stream(conn)
                     .map(|it| Pair::new(it.remote, it.local));
-                let flow = peers.zip(ends).and_then(|(peers, ends)| peers.flow(&ends));
+                let irs = irs(cx.node, conn);
+                let flow = peers
+                    .zip(ends)
+                    .and_then(|(peers, ends)| peers.flow(&ends, irs));
                 Some(Exchange::new(cx, conn, flow))
             },
             |cx, exchange| exchange.pump(cx, &site),

@@ -5,7 +5,7 @@ use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 use redpoll_tcp::Event;
 
 use super::content::pattern;
-use super::peers::Pair;
+use super::peers::{Pair, iss};
 use super::{Context, Route};
 use crate::oracle::{End, FlowId};
 
@@ -136,12 +136,13 @@ impl Outgoing {
             return;
         };
         self.early = early as u64;
+        let iss = iss(cx.node, conn);
         cx.oracle.watch(flow, End::Sender, conn);
         if early > 0 {
             cx.oracle.sent(flow, cx.world_time, &first[..early]);
         }
         if *is_inside && let Some(stream) = cx.node.stream(conn) {
-            peers.set(Pair::new(stream.local, *remote), flow);
+            peers.set(Pair::new(stream.local, *remote), iss, flow);
         }
         self.state = State::Connecting(conn);
     }
@@ -193,6 +194,11 @@ impl Outgoing {
             cx.node.close(cx.now, conn);
             self.state = State::Closing(conn);
         }
+    }
+
+    /// Ends all attempts.
+    pub(super) fn stop(&mut self) {
+        self.state = State::Over;
     }
 
     /// Resets the connection and tries again later.

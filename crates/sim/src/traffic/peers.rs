@@ -1,16 +1,19 @@
-//! Which flow a connection or a datagram belongs to: the sender says so when
-//! it opens its socket, the receiver looks it up by the addresses it sees.
+//! Maps a connection or a datagram to its flow. The sender registers the flow when it opens its
+//! socket; the receiver looks the flow up by the addresses, the ports and, for TCP, the initial
+//! sequence number of the sender, because a later connection may use the same ports.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Addr;
-use redpoll_tcp::Endpoint;
+use redpoll_stack::ConnId;
+use redpoll_tcp::{Endpoint, SeqNum, State};
 
+use crate::node::SimNode;
 use crate::oracle::FlowId;
 
-/// The addresses of both ends.
+/// Addresses and ports of both ends.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Pair {
     sender: (Addr, u16),
@@ -32,23 +35,71 @@ pub(super) struct Peers(Rc<RefCell<Pairs>>);
 
 #[derive(Debug, Default)]
 struct Pairs {
-    flows: BTreeMap<Pair, FlowId>,
+    flows: BTreeMap<Pair, (FlowId, Option<SeqNum>)>,
     pairs: BTreeMap<FlowId, Pair>,
 }
 
 impl Peers {
-    /// From now on `flow` is what goes over `pair`, and over no other.
-    pub(super) fn set(&self, pair: Pair, flow: FlowId) {
+    /// Assigns `pair` to `flow`, in place of the pair that the flow had. `iss` is the initial
+    /// sequence number of the sender, if the transport has one that is known.
+    pub(super) fn set(&self, pair: Pair, iss: Option<SeqNum>, flow: FlowId) {
         let mut pairs = self.0.borrow_mut();
         if let Some(old) = pairs.pairs.insert(flow, pair) {
             pairs.flows.remove(&old);
         }
-        pairs.flows.insert(pair, flow);
+        pairs.flows.insert(pair, (flow, iss));
     }
 
-    /// The flow over `pair`; `None` for what a sender has given up on, and for
-    /// strangers.
-    pub(super) fn flow(&self, pair: &Pair) -> Option<FlowId> {
-        self.0.borrow().flows.get(pair).copied()
+    /// Returns the flow over `pair`, whose sender began with `irs`; `None` for a connection
+    /// that its sender has given up, and for hosts outside the scenario.
+    pub(super) fn flow(&self, pair: &Pair, irs: Option<SeqNum>) -> Option<FlowId> {
+        let (flow, iss) = self.0.borrow().flows.get(pair).copied()?;
+        let is_earlier = iss.zip(irs).is_some_and(|(iss, irs)| iss != irs);
+        (!is_earlier).then_some(flow)
+    }
+}
+
+/// Returns the initial send sequence number (ISS) of a connection that has sent nothing yet;
+/// `None` over another TCP than Redpoll's.
+pub(super) fn iss(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
+    let [snd_nxt, _] = node.tcp_connection(conn)?.next_numbers();
+    Some(snd_nxt)
+}
+
+/// Returns the initial receive sequence number (IRS) of an open connection; `None` over another
+/// TCP than Redpoll's.
+pub(super) fn irs(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
+    use State::{CloseWait, Closing, LastAck, TimeWait};
+    let connection = node.tcp_connection(conn)?;
+    let [_, rcv_nxt] = connection.next_numbers();
+    let has_fin = matches!(connection.state(), CloseWait | Closing | LastAck | TimeWait);
+    let controls = 1 + u32::from(has_fin);
+    let received = connection.counted()?.bytes_received;
+    Some(SeqNum(
+        rcv_nxt.0.wrapping_sub(received).wrapping_sub(controls),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::oracle::Oracle;
+    use redpoll_base::Addr;
+
+    #[test]
+    fn a_connection_with_other_initial_numbers_is_of_no_flow() {
+        let end = |port| Endpoint {
+            addr: Addr::UNSPECIFIED,
+            port,
+        };
+        let pair = Pair::new(end(1), end(2));
+        let flow = Oracle::default().flow("readings", "a", "b");
+        let peers = Peers::default();
+        peers.set(pair, Some(SeqNum(7)), flow);
+        assert_eq!(peers.flow(&pair, Some(SeqNum(7))), Some(flow));
+        assert_eq!(peers.flow(&pair, None), Some(flow));
+        assert_eq!(peers.flow(&pair, Some(SeqNum(8))), None);
+        peers.set(pair, None, flow);
+        assert_eq!(peers.flow(&pair, Some(SeqNum(8))), Some(flow));
     }
 }

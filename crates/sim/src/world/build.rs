@@ -6,6 +6,7 @@ use std::rc::Rc;
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 
+use super::stall::Calls;
 use super::waiting::Waiting;
 use super::{Event, Inhabitant, MTU, World};
 use crate::air::{Air, Layout};
@@ -139,6 +140,10 @@ impl World {
         let controllers =
             controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
         let scenario = &bound;
+        let duplicates = scenario.faults.iter();
+        let duplicates = duplicates
+            .map(|fault| &fault.rule)
+            .any(|rule| matches!(rule, Rule::DuplicatePackets { .. }));
         let seed = Seed(seed);
         let mut queue = Queue::default();
         let air = air_of(scenario, seed, &mut queue);
@@ -157,7 +162,7 @@ impl World {
             queue,
             air,
             inhabitants,
-            oracle: Oracle::default(),
+            oracle: Oracle::new(duplicates),
             gate: Gate::new(scenario.border.prefix, 64).with_host(scenario.border.host),
             taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
             spare: super::spare::of(scenario.border.spare),
@@ -175,6 +180,7 @@ impl World {
             host_overflow: 0,
             digest: Digest::default(),
             events: 0,
+            stall: None,
             wall: std::time::Duration::ZERO,
             packet: vec![0; MTU].into_boxed_slice(),
             scenario: bound.clone(),
@@ -327,8 +333,7 @@ fn inhabitant(
         wakes_at: Instant::FAR_FUTURE,
         wants_at: None,
         apps_wake_at: Instant::FAR_FUTURE,
-        calls: 0,
-        called_at: Instant::ZERO,
+        calls: Calls::default(),
         labour: Labour::new(scenario.energy.packet_instructions),
         memory_bytes: built.memory_bytes + radio_bytes,
         counter_stored: 0,

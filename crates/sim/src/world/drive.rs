@@ -1,17 +1,13 @@
 //! How a world goes on: one event after the other, and after each whatever the
 //! nodes want because of it.
 
-use redpoll_base::{Duration, Instant};
+use redpoll_base::Instant;
 use redpoll_stack::Streams;
 
+use super::stall::Loop;
 use super::{Event, Inhabitant, World};
 use crate::air::Indication;
 use crate::traffic::{App, Context};
-
-/// A node or application that asks to be called at the same instant more often
-/// than this gets nowhere; time goes on without it for [`PENALTY`].
-const CALLS_AN_INSTANT: u32 = 10_000;
-const PENALTY: Duration = Duration::from_millis(1);
 
 impl World {
     pub(super) fn on_event(&mut self, event: Event) {
@@ -142,6 +138,9 @@ impl World {
                 });
             }
             while let Some(event) = self.inhabitants[index].node.poll_event() {
+                if !self.count_call(index, Loop::Work) {
+                    break;
+                }
                 self.with_apps(index, |apps, cx| {
                     for app in apps {
                         app.on_event(cx, &event);
@@ -159,6 +158,10 @@ impl World {
             let Some(work) = inhabitant.node.poll_radio(now) else {
                 break;
             };
+            if !self.count_call(index, Loop::Work) {
+                break;
+            }
+            let inhabitant = &mut self.inhabitants[index];
             let frame = inhabitant.node.frame();
             inhabitant.labour.work(&inhabitant.node, work, frame);
             if self.scenario.energy.takes_time {
@@ -198,7 +201,7 @@ impl World {
             && at < inhabitant.wakes_at
         {
             // A node that asks for the past is called once more now.
-            let at = self.no_earlier(index, at);
+            let at = self.no_earlier(index, at, Loop::Node);
             self.inhabitants[index].wakes_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::Wake { node });
@@ -241,35 +244,10 @@ impl World {
         if let Some(at) = next.map(|next| inhabitant.clock.global(next))
             && at < inhabitant.apps_wake_at
         {
-            let at = self.no_earlier(index, at);
+            let at = self.no_earlier(index, at, Loop::Application);
             self.inhabitants[index].apps_wake_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::App { node });
         }
-    }
-
-    /// The time to call a node or its applications that ask for `at`: not in
-    /// the past, and not for ever at the same instant.
-    pub(super) fn no_earlier(&mut self, index: usize, at: Instant) -> Instant {
-        if at > self.now {
-            return at;
-        }
-        let inhabitant = &mut self.inhabitants[index];
-        if inhabitant.called_at != self.now {
-            inhabitant.called_at = self.now;
-            inhabitant.calls = 0;
-        }
-        inhabitant.calls += 1;
-        if inhabitant.calls < CALLS_AN_INSTANT {
-            return self.now;
-        }
-        inhabitant.calls = 0;
-        let place = self.scenario.place(index);
-        let name = place.map_or("nobody", |place| &place.name);
-        let now = self.now;
-        self.oracle.violated(format!(
-            "{now:?}: {name} wants to be called again and again at the same time"
-        ));
-        now + PENALTY
     }
 }

@@ -25,7 +25,7 @@ impl World {
             seed: self.seed.0,
             set: self.scenario.set.clone(),
             medium: report::medium(&self.scenario),
-            simulated_s: self.now.as_micros() as f64 / 1e6,
+            simulated_s: self.simulated_until().as_micros() as f64 / 1e6,
             wall_s: self.wall.as_secs_f64(),
             events: self.events,
             peak_memory_bytes: report::peak_memory_bytes(),

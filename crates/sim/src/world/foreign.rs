@@ -170,7 +170,7 @@ impl World {
         if let Some(at) = at
             && at < self.inhabitants[index].wakes_at
         {
-            let at = self.no_earlier(index, at);
+            let at = self.no_earlier(index, at, super::stall::Loop::Node);
             self.inhabitants[index].wakes_at = at;
             let node = index as u32;
             self.queue.schedule(at, Event::Wake { node });

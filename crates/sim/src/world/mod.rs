@@ -19,6 +19,7 @@ mod obey;
 mod outlaw;
 mod serial;
 mod spare;
+mod stall;
 mod taim;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use build::{BuildError, Means};
 pub use command::{Command, Commanded, Refusal};
 pub use foreign::PrintedLine;
 pub use outlaw::OutlawFigures;
+use stall::Calls;
 use waiting::Waiting;
 
 use std::collections::{BTreeMap, VecDeque};
@@ -48,7 +50,7 @@ use crate::trace::{FrameTrace, TraceError};
 use crate::traffic::{App, Transfers};
 
 /// No packet is longer: the MTU of 6LoWPAN (RFC 4944 §4).
-const MTU: usize = 1_280;
+pub(crate) const MTU: usize = 1_280;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
@@ -100,9 +102,8 @@ pub(crate) struct Inhabitant {
     wants_at: Option<Instant>,
     /// When the node's applications want to be called.
     apps_wake_at: Instant,
-    /// How often it asked at this instant to be called at the same instant.
-    calls: u32,
-    called_at: Instant,
+    /// How often it was called at the latest instant.
+    calls: Calls,
     /// What its processor had to do.
     pub(crate) labour: Labour,
     memory_bytes: usize,
@@ -153,6 +154,8 @@ pub struct World {
     host_overflow: u64,
     digest: Digest,
     events: u64,
+    /// When and why the run ended early.
+    stall: Option<(Instant, String)>,
     wall: std::time::Duration,
     packet: Box<[u8]>,
     scenario: Scenario,
@@ -212,15 +215,22 @@ impl World {
         self.now
     }
 
-    /// When something happens next; `None` if nothing ever will.
+    /// When something happens next; `None` if nothing ever will, or after a
+    /// [`stall`](Self::stall).
     pub fn next_event_at(&self) -> Option<Instant> {
-        self.queue.next_at()
+        match self.stall {
+            None => self.queue.next_at(),
+            Some(_) => None,
+        }
     }
 
-    /// Lets everything happen up to and including `until`.
+    /// Lets everything happen up to and including `until`. After a [`stall`](Self::stall)
+    /// nothing happens any more; only the clock goes on.
     pub fn run_until(&mut self, until: Instant) {
         let started = std::time::Instant::now();
-        while let Some(next) = self.queue.pop_until(until) {
+        while self.stall.is_none()
+            && let Some(next) = self.queue.pop_until(until)
+        {
             self.now = next.at;
             self.events += 1;
             self.on_event(next.event);

@@ -16,18 +16,21 @@ impl App for Stuck {
 }
 
 #[test]
-fn an_application_that_gets_nowhere_does_not_stop_time() {
+fn a_run_ends_at_an_application_that_stops_time() {
     let mut scenario = Scenario::load("line-1", &[]).unwrap();
     scenario.retain_apps(|_| false);
     let mut world = World::new(&scenario, 1).unwrap();
     world.add_app(1, Box::new(Stuck));
     world.run_until(Instant::from_millis(10));
-    assert_eq!(world.now(), Instant::from_millis(10));
-    let first = &world.oracle().violations()[0];
-    assert_eq!(
-        first,
-        "0.005000 s: node-2 wants to be called again and again at the same time"
-    );
+    let why = "0.005000 s: node-2 runs an application that asked for its timer 10000 times while \
+               time did not advance; the run ends here";
+    assert_eq!(world.stall(), Some(why));
+    assert_eq!(world.oracle().violations(), [why]);
+    assert_eq!(world.next_event_at(), None);
+    let events = world.events();
+    world.run_until(Instant::from_millis(3_600_000));
+    assert_eq!(world.events(), events);
+    assert_eq!(world.report().simulated_s, 0.005);
 }
 
 #[test]

@@ -401,8 +401,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.acks.is_due()
     }
 
-    /// SND.NXT and RCV.NXT.
-    pub(crate) fn next_numbers(&self) -> [SeqNum; 2] {
+    /// Returns SND.NXT and RCV.NXT (RFC 9293 §3.3.1).
+    pub fn next_numbers(&self) -> [SeqNum; 2] {
         [self.snd.max(), self.rcv.nxt]
     }
 

@@ -72,7 +72,7 @@ impl Server {
             addr: from.addr,
             port: from.port,
         };
-        let Some(flow) = self.peers.flow(&Pair::new(from, here)) else {
+        let Some(flow) = self.peers.flow(&Pair::new(from, here), None) else {
             return Response::new(Status::Forbidden);
         };
         cx.oracle.readings_received(flow, cx.world_time, payload);

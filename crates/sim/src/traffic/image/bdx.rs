@@ -147,7 +147,7 @@ impl Source {
             None => {
                 let (addr, port) = (cx.node.address(), self.spec.port);
                 let here = Endpoint { addr, port };
-                let Some(flow) = self.peers.flow(&Pair::new(from, here)) else {
+                let Some(flow) = self.peers.flow(&Pair::new(from, here), None) else {
                     return;
                 };
                 if self.leaves.len() >= LEAVES {

@@ -128,14 +128,14 @@ impl Way for Http {
                 self.pump(cx, flash);
             }
             Some(Change::Progress) => self.pump(cx, flash),
+            // The server has reset the connection after the last byte.
+            Some(Change::Lost) if flash.have.is_whole() => self.out.stop(),
             Some(Change::Lost | Change::Finished) | None => {}
         }
     }
 
-    fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
-        if !flash.have.is_whole() {
-            self.out.on_timer(cx);
-        }
+    fn on_timer(&mut self, cx: &mut Context<'_>, _flash: &mut Flash) {
+        self.out.on_timer(cx);
     }
 
     fn next_timer(&self) -> Option<Instant> {

@@ -35,7 +35,7 @@ pub(super) fn hello(
         return Err(Status::NotFound);
     }
     let ends = [(from.addr, from.port), here].map(|(addr, port)| Endpoint { addr, port });
-    let flow = peers.flow(&Pair::new(ends[0], ends[1]));
+    let flow = peers.flow(&Pair::new(ends[0], ends[1]), None);
     let have = request.query.strip_prefix("have=");
     let have: Option<u64> = have.and_then(|have| have.parse().ok());
     let have = have.filter(|have| *have <= bytes);

@@ -186,7 +186,7 @@ pub(super) fn open_port<S>(
                     addr: cx.node.address(),
                     port,
                 };
-                route.peers.set(Pair::new(local, route.remote), flow);
+                route.peers.set(Pair::new(local, route.remote), None, flow);
                 return Some(socket);
             }
             Err(Error::PortInUse) => {}

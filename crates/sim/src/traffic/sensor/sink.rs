@@ -42,7 +42,7 @@ impl App for DatagramSink {
         };
         let mut datagram = [0; 1_280];
         while let Some((len, sender)) = cx.node.udp_recv(*socket, &mut datagram) {
-            if let Some(flow) = self.peers.flow(&Pair::new(sender, local)) {
+            if let Some(flow) = self.peers.flow(&Pair::new(sender, local), None) {
                 cx.oracle
                     .readings_received(flow, cx.world_time, &datagram[..len]);
             }

@@ -1,0 +1,88 @@
+//! Ends a run whose time no longer advances.
+//!
+//! A node or an application may ask to be called again at the same instant, for example with
+//! Python's `wake_in(0)`. The world counts these calls and ends the run when one place reaches
+//! the limit, because the run would otherwise last for ever.
+
+use redpoll_base::Instant;
+
+use super::World;
+
+/// Calls of one place at one instant after which the run ends. The largest built-in scenarios
+/// need fewer than a hundred.
+const CALLS_AN_INSTANT: u32 = 10_000;
+
+/// Calls of one place at the latest instant at which it was called.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Calls {
+    at: Instant,
+    count: u32,
+}
+
+impl Calls {
+    /// Counts one more call at `now`, and reports whether the limit is reached.
+    fn add(&mut self, now: Instant) -> bool {
+        if self.at != now {
+            *self = Calls { at: now, count: 0 };
+        }
+        self.count = self.count.saturating_add(1);
+        self.count >= CALLS_AN_INSTANT
+    }
+}
+
+/// What a place does that time does not advance.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Loop {
+    /// The node asks for a call of its timers.
+    Node,
+    /// An application asks for a call of its timer.
+    Application,
+    /// The node has events or radio work without end.
+    Work,
+}
+
+impl World {
+    /// Returns why the run ended early, if one place stopped time.
+    pub fn stall(&self) -> Option<&str> {
+        self.stall.as_ref().map(|(_, why)| why.as_str())
+    }
+
+    /// Returns the end of the time that was simulated: now, or the instant of the stall.
+    pub(super) fn simulated_until(&self) -> Instant {
+        self.stall.as_ref().map_or(self.now, |(at, _)| *at)
+    }
+
+    /// Returns when to call place `index`, which asks for `at`: `at`, or now if `at` is past.
+    pub(super) fn no_earlier(&mut self, index: usize, at: Instant, what: Loop) -> Instant {
+        if at > self.now {
+            return at;
+        }
+        self.count_call(index, what);
+        self.now
+    }
+
+    /// Counts one call of place `index` at this instant. Returns false once the run has ended.
+    pub(super) fn count_call(&mut self, index: usize, what: Loop) -> bool {
+        if self.stall.is_some() {
+            return false;
+        }
+        if !self.inhabitants[index].calls.add(self.now) {
+            return true;
+        }
+        let place = self.scenario.place(index);
+        let name = place.map_or_else(|| format!("place {index}"), |place| place.name.clone());
+        let asked = match what {
+            Loop::Node => "asked for its own timer",
+            Loop::Application => "runs an application that asked for its timer",
+            Loop::Work => "had events or radio work",
+        };
+        let now = self.now;
+        let why = format!(
+            "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times while time did not advance; \
+             the run ends here"
+        );
+        self.oracle.violated(why.clone());
+        self.stall = Some((now, why));
+        false
+    }
+}
