@@ -3,8 +3,10 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+use std::thread::ThreadId;
 
-use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use redpoll_base::{Duration, Instant};
@@ -59,6 +61,23 @@ struct Conn {
     id: ConnId,
     away: FlowId,
     here: FlowId,
+}
+
+/// The methods that an application may have.
+const METHODS: [&str; 3] = ["start", "on_event", "on_timer"];
+
+/// Checks that `app` can be an application: it has at least one of [`METHODS`].
+pub fn check(app: &Bound<'_, PyAny>) -> PyResult<()> {
+    for method in METHODS {
+        if app.hasattr(method)? && app.getattr(method)?.is_callable() {
+            return Ok(());
+        }
+    }
+    let kind = app.get_type().qualname()?;
+    Err(PyTypeError::new_err(format!(
+        "got an object of type {kind} as an application; allowed: an object with `start`, \
+         `on_event` or `on_timer`, such as a subclass of redpoll.App"
+    )))
 }
 
 impl PythonApp {
@@ -205,9 +224,11 @@ impl State {
 }
 
 /// A node, as long as a method of its application is being called.
-#[pyclass(frozen, unsendable, module = "redpoll")]
+#[pyclass(frozen, module = "redpoll")]
 pub struct Node {
-    lent: RefCell<Option<Lent>>,
+    /// The thread of the run, on which alone the node may be used.
+    thread: ThreadId,
+    lent: Mutex<Option<Lent>>,
 }
 
 /// Takes back what was lent to a node, even if a panic unwinds.
@@ -215,7 +236,7 @@ struct Loan<'py>(PyRef<'py, Node>);
 
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
-        self.0.lent.borrow_mut().take();
+        self.0.lent().take();
     }
 }
 
@@ -226,11 +247,16 @@ struct Lent {
     state: *mut State,
 }
 
+// SAFETY: `Node::with` is the only place which follows the pointers. It does so on the thread
+// that lent them and refuses all others; another thread at most drops the pointers.
+unsafe impl Send for Lent {}
+
 impl Node {
     fn lend(cx: &mut Context<'_>, state: &mut State) -> Node {
         let cx: *mut Context<'_> = cx;
         Node {
-            lent: RefCell::new(Some(Lent {
+            thread: std::thread::current().id(),
+            lent: Mutex::new(Some(Lent {
                 // Only the lifetime's name changes; `with` gives it back no longer than a call.
                 cx: cx.cast(),
                 state,
@@ -238,20 +264,33 @@ impl Node {
         }
     }
 
+    /// Returns what is lent, even if a panic poisoned the lock: the pointers stay valid.
+    fn lent(&self) -> MutexGuard<'_, Option<Lent>> {
+        self.lent.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn with<R>(
         &self,
         act: impl FnOnce(&mut Context<'_>, &mut State) -> PyResult<R>,
     ) -> PyResult<R> {
-        // Borrowed while it is used, so that no second call uses it meanwhile.
-        let mut lent = self
-            .lent
-            .try_borrow_mut()
-            .map_err(|_| PyRuntimeError::new_err("the node is in use"))?;
+        if std::thread::current().id() != self.thread {
+            return Err(PyRuntimeError::new_err(
+                "a node can be used only on the thread that runs its application",
+            ));
+        }
+        // Locked while it is used, so that no second call uses it meanwhile.
+        let mut lent = match self.lent.try_lock() {
+            Ok(lent) => lent,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                return Err(PyRuntimeError::new_err("the node is in use"));
+            }
+        };
         let lent = lent.as_mut().ok_or_else(|| {
             PyRuntimeError::new_err("a node can be used only while its application is called")
         })?;
-        // SAFETY: `PythonApp::call` has both borrowed mutably until its `Loan` ends, uses neither
-        // meanwhile, and this object never leaves its thread (`unsendable`).
+        // SAFETY: `PythonApp::call` has both borrowed mutably until its `Loan` ends and uses neither
+        // meanwhile. This thread is the one which lent them.
         let (cx, state) = unsafe { (&mut *lent.cx, &mut *lent.state) };
         act(cx, state)
     }
@@ -275,7 +314,8 @@ impl Node {
         self.with(|cx, _| Ok(cx.now.as_micros() as f64 / 1e6))
     }
 
-    /// Has `on_timer` called in so many seconds, once; the last call counts.
+    /// Calls `on_timer` once after `seconds`; the latest call counts. A run ends when an
+    /// application asks 10,000 times for the same instant.
     fn wake_in(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
             return Err(PyValueError::new_err("allowed: 0 to a billion seconds"));

@@ -1,6 +1,7 @@
 //! Many runs, and the file that they are kept in: sweeps and studies.
 
 use std::path::Path;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pyo3::prelude::*;
@@ -19,10 +20,10 @@ use crate::table::Table;
 type ToDo = (usize, Changes, u64);
 
 /// A sweep and its results file.
-#[pyclass(unsendable, module = "redpoll")]
+#[pyclass(frozen, module = "redpoll")]
 pub struct Kept {
     plan: Plan,
-    results: Results,
+    results: Mutex<Results>,
     path: String,
     jobs: Vec<Job>,
 }
@@ -35,6 +36,13 @@ fn open(py: Python<'_>, path: &str) -> PyResult<Results> {
 fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
     let key = problem.key().to_owned();
     error(py, "ScenarioError", (problem.to_string(), key))
+}
+
+impl Kept {
+    /// Returns the results file. A panic elsewhere leaves the file itself intact.
+    fn results(&self) -> MutexGuard<'_, Results> {
+        self.results.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 #[pymethods]
@@ -57,7 +65,7 @@ impl Kept {
             .map_err(|problem| damaged(py, &problem))?;
         Ok(Kept {
             plan,
-            results,
+            results: Mutex::new(results),
             path: path.to_owned(),
             jobs,
         })
@@ -93,7 +101,9 @@ impl Kept {
         let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
         let job = self.jobs.get(number).ok_or_else(|| wrong("no such run"))?;
         let run = serde_json::from_str(report).map_err(|_| wrong("that is no report"))?;
-        let kept = self.results.put(&job.case, job.seed, cpu_s, &Run::of(run));
+        let kept = self
+            .results()
+            .put(&job.case, job.seed, cpu_s, &Run::of(run));
         kept.map_err(|problem| damaged(py, &problem))
     }
 
@@ -111,14 +121,14 @@ impl Kept {
 
     /// A row for each run and flow, and how many runs the oracle objects to.
     fn flows(&self, py: Python<'_>) -> PyResult<(Table, u64)> {
-        let table = redpoll_sweep::Table::flows(&self.plan, &self.results);
+        let table = redpoll_sweep::Table::flows(&self.plan, &self.results());
         let table = table.map_err(|problem| damaged(py, &problem))?;
         Ok((Table::of(&table)?, table.objections))
     }
 
     /// A row for each run and node.
     fn nodes(&self, py: Python<'_>) -> PyResult<Table> {
-        let table = redpoll_sweep::Table::nodes(&self.plan, &self.results);
+        let table = redpoll_sweep::Table::nodes(&self.plan, &self.results());
         Table::of(&table.map_err(|problem| damaged(py, &problem))?)
     }
 }

@@ -13,7 +13,7 @@ use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::{Means, World};
 
-use crate::app::{Fault, PythonApp};
+use crate::app::{Fault, PythonApp, check};
 use crate::congestion::Classes;
 use crate::scenario::{Changes, error, load, refused};
 use crate::table::Table;
@@ -61,6 +61,7 @@ pub fn run(
             let text = format!("there is no node called {node:?}");
             error(py, "ScenarioError", (text, "nodes".to_owned()))
         })?;
+        check(app.bind(py))?;
         placed.push((index, app));
     }
     let every = interval_s.map(|s| Duration::from_micros((s * 1e6) as u64));

@@ -3,6 +3,7 @@
 import pickle
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -152,6 +153,49 @@ def test_what_an_application_raises_ends_the_run():
         broken.node.now
     with pytest.raises(ScenarioError, match="nobody"):
         redpoll.run(empty("line-2", "1 s"), apps=[("nobody", broken)])
+
+
+def test_a_node_refuses_other_threads():
+    said = []
+
+    class Elsewhere(App):
+        def start(self, node):
+            def use():
+                for call in (lambda: node.now, lambda: node.wake_in(1), lambda: node.listen(7)):
+                    try:
+                        call()
+                    except RuntimeError as error:
+                        said.append(str(error))
+
+            thread = threading.Thread(target=use)
+            thread.start()
+            thread.join()
+            assert node.now == 0
+
+    result = redpoll.run(empty("line-2", "1 s"), apps=[("node-2", Elsewhere())])
+    assert result.ok
+    assert said == ["a node can be used only on the thread that runs its application"] * 3
+
+
+def test_an_application_has_the_methods_of_one():
+    for wrong in (5, None, "app", object(), [], {"start": 1}):
+        with pytest.raises(TypeError, match="as an application; allowed"):
+            redpoll.run(empty("line-2", "1 s"), apps=[("node-2", wrong)])
+
+
+def test_an_application_that_stops_time_ends_the_run():
+    class Stuck(App):
+        def start(self, node):
+            node.wake_in(0)
+
+        def on_timer(self, node):
+            node.wake_in(0)
+
+    result = redpoll.run(empty("line-2", "60 s"), apps=[("node-2", Stuck())])
+    assert not result.ok
+    [why] = result.report["oracle"]["violations"]
+    assert "node-2 runs an application that asked for its timer 10000 times" in why
+    assert result.report["simulated_s"] == 0
 
 
 def test_ctrl_c_ends_a_run():
