@@ -2,7 +2,7 @@
 
 use redpoll_base::Duration;
 use redpoll_tcp::Config;
-use redpoll_testkit::{Host, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_testkit::{FIN_ACK, Host, Record, SYN, SYN_ACK, recv, recv_nothing, send};
 
 fn plain() -> Config {
     Config {
@@ -247,4 +247,64 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
     assert!(t.conn.cwnd() > begin);
     assert!(t.conn.cwnd() <= 2 * 4_000 + 462, "{}", t.conn.cwnd());
+}
+
+/// Acknowledgments that `t` has sent by now, and in half a second after that.
+fn acks_soon(t: &mut Host) -> usize {
+    t.wait(500);
+    t.sent().len()
+}
+
+/// §4.2: "a TCP receiver MUST NOT generate more than one ACK for every incoming
+/// full-sized segment". With SACK and without, each segment that arrives twice,
+/// lies beyond a gap or fills one has a single answer.
+#[test]
+fn one_acknowledgment_for_each_segment() {
+    for sack in [false, true] {
+        let answer = Record::new().mss(100).sack_ok(sack);
+        let mut t = Host::established_by(&plain(), answer, 100);
+        send!(t, seq 1, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "in order");
+        send!(t, seq 1, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a duplicate below the window");
+        send!(t, seq 201, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "beyond a gap");
+        send!(t, seq 201, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a duplicate beyond a gap");
+        send!(t, seq 101, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "a part of the gap");
+        send!(t, seq 151, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "the rest of the gap");
+        send!(t, seq 251, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "old and new text");
+        send!(t, flags FIN_ACK, seq 401, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a FIN beyond a gap");
+        send!(t, seq 351, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "the gap before the FIN");
+    }
+}
+
+/// §4.2: several segments that arrive before the link is free have no more
+/// acknowledgments than there are segments, whatever their order.
+#[test]
+fn no_more_acknowledgments_than_segments_in_any_order() {
+    for sack in [false, true] {
+        for order in 0..120usize {
+            let mut left = vec![0u32, 1, 2, 3, 4];
+            let mut rest = order;
+            let answer = Record::new().mss(100).sack_ok(sack);
+            let mut t = Host::established_by(&plain(), answer, 100);
+            let mut count = 0;
+            while !left.is_empty() {
+                let n = left.remove(rest % left.len());
+                rest /= left.len() + 1;
+                for _ in 0..=n % 2 {
+                    send!(t, seq 1 + 100 * n, ack 1, len 100);
+                    count += 1;
+                }
+            }
+            assert!(acks_soon(&mut t) <= count, "{order}");
+            assert_eq!(t.read(600).len(), 500);
+        }
+    }
 }
