@@ -298,10 +298,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// The peer is there: a segment of its came through the checks.
     pub(super) fn on_heard(&mut self) {
         self.persist.on_heard();
-        match self.synchronized() {
-            Some(Synchronized::TimeWait) | None => return,
-            Some(Synchronized::FinWait2) => self.start_fin_wait_2(),
-            Some(_) => {}
+        if matches!(self.synchronized(), Some(Synchronized::TimeWait) | None) {
+            return;
         }
         if let Some(idle) = self.keepalive.on_heard(&self.params) {
             self.timers.start(Timer::Keepalive, idle);
