@@ -249,6 +249,40 @@ fn a_window_that_is_not_used_does_not_grow() {
     assert!(t.conn.cwnd() <= 2 * 4_000 + 462, "{}", t.conn.cwnd());
 }
 
+/// RFC 7661 §4.3: whether a window was filled is judged by the most that was out
+/// in the round trip, not by what each ACK leaves. With an ACK for each of the
+/// four segments of a filled window, slow start doubles it.
+#[test]
+fn every_acknowledgment_of_a_filled_window_counts() {
+    let mut t = busy();
+    let mut t4 = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
+    t4.write(&[b'x'; 400]);
+    for (t, filled) in [(&mut t, true), (&mut t4, false)] {
+        assert_eq!(sizes(t).len(), 4);
+        for n in 1..=4 {
+            send!(t, seq 1, ack 1 + 100 * n, win 60_000);
+            assert_eq!(t.conn.cwnd(), 400 + 100 * n, "{filled}");
+        }
+    }
+    // Of a window of eight segments two are used: less than half.
+    t4.write(&[b'x'; 200]);
+    assert_eq!(sizes(&mut t4).len(), 2);
+    send!(t4, seq 1, ack 501, win 60_000);
+    send!(t4, seq 1, ack 601, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 800);
+    // And what follows after a filled window, without filling it, counts no more.
+    t4.write(&[b'x'; 800]);
+    assert_eq!(sizes(&mut t4).len(), 8);
+    send!(t4, seq 1, ack 1201, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_000);
+    t4.write(&[b'x'; 100]);
+    assert_eq!(sizes(&mut t4).len(), 1);
+    send!(t4, seq 1, ack 1401, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_200, "the rest of the filled window");
+    send!(t4, seq 1, ack 1501, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_200);
+}
+
 /// Acknowledgments that `t` has sent by now, and in half a second after that.
 fn acks_soon(t: &mut Host) -> usize {
     t.wait(500);
