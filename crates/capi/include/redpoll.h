@@ -178,7 +178,8 @@ struct rp_ip_config {
     uint8_t address[16];     /* its own, global or unique local: the source of its packets */
     uint8_t entropy[32];     /* random, other ones after each start; all 0 is refused */
     uint16_t mss;            /* the longest segment's payload either way, 64 at least: 1220,
-                                which the least MTU of IPv6 leaves */
+                                which the least MTU of IPv6 leaves. More needs path MTU
+                                discovery, which the library for hosts has */
     uint16_t send_buffer;    /* bytes, of each connection, 64 at least: 4880 */
     uint16_t receive_buffer; /* the same */
     uint16_t udp_buffer;     /* bytes, of each UDP socket, 64 at least: 512 */

@@ -69,6 +69,8 @@ impl RpIpConfig {
             || self.entropy == [0; 32]
             || buffers.iter().any(|len| *len < BUFFER_MIN)
             || self.mss < 64
+            // Without path MTU discovery, a path may take no more (RFC 8201 §4).
+            || (self.mss > MTU.saturating_sub(HEADERS) && !redpoll_tcp::PATH_MTU)
             // Peers send segments as long as this.
             || self.packet_bytes < self.mss.saturating_add(HEADERS)
             || self.packets == 0

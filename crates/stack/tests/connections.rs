@@ -396,7 +396,7 @@ fn a_fin_is_acknowledged_after_time_wait_had_to_make_room() {
     }
 }
 
-/// RFC 8201 §4: a path MTU below 1280 is discarded, whoever says so.
+/// RFC 8201 §4: a path MTU below 1280 is discarded.
 #[test]
 fn packet_too_big_does_not_shrink_segments() {
     let mut lone = Lone::border(|_| {});
@@ -415,6 +415,55 @@ fn packet_too_big_does_not_shrink_segments() {
     assert_eq!(lone.dropped(DropReason::IcmpIgnored), 3);
     assert!(lone.host_packets().is_empty(), "nothing is sent again");
     peer.acknowledge(&mut lone);
+}
+
+/// RFC 8201 §4: over a link of the host that takes more, segments have the size that
+/// the path is said to take; RFC 5927 §4.1: if the message quotes one that is out.
+#[test]
+fn packet_too_big_makes_smaller_segments() {
+    let mut lone = Lone::border(|config| config.tcp.mss = 1_440);
+    let listener = lone.node.tcp_listen(80).unwrap();
+    let mut peer = Peer {
+        port: 5_000,
+        seq: 1_000,
+        ack: 0,
+    };
+    let mss = [2, 4, 5, 160]; // 1,440
+    let syn = peer.segment(SYN, b"");
+    lone.host_sends(&syn.packet_with(HOST, address(1), &mss))
+        .unwrap();
+    let answer = lone.host_packets();
+    peer.seq += 1;
+    peer.ack = read_tcp(&answer[0]).unwrap().1.wrapping_add(1);
+    peer.give(&mut lone, ACK, b"");
+    let conn = lone.node.tcp_accept(listener).unwrap();
+    let now = lone.now;
+    assert_eq!(lone.node.tcp_send(now, conn, &[7; 1_440]), Ok(1_440));
+    let poll = |lone: &mut Lone| {
+        let mut out = [0; 1_500];
+        let len = lone.node.poll_packet(lone.now, &mut out)?;
+        Some(out[..len].to_vec())
+    };
+    let large = poll(&mut lone).unwrap();
+    assert_eq!(large.len(), 1_500);
+    assert_eq!(poll(&mut lone), None);
+    let too_big = |lone: &mut Lone, mtu: u32, quoted: &[u8]| {
+        let rest = [&mtu.to_be_bytes()[..], &quoted[..1_200]].concat();
+        lone.host_sends(&icmp(HOST, address(1), 64, 2, 0, &rest))
+            .unwrap();
+        poll(lone).map(|packet| packet.len())
+    };
+    let mut forged = large.clone();
+    forged[44] ^= 1;
+    assert_eq!(too_big(&mut lone, 1_300, &forged), None, "a number not out");
+    forged = large.clone();
+    forged[41] ^= 1;
+    assert_eq!(too_big(&mut lone, 1_300, &forged), None, "another port");
+    for mtu in [0, 1_279, 1_500, 9_000, u32::MAX] {
+        assert_eq!(too_big(&mut lone, mtu, &large), None, "{mtu}");
+    }
+    assert_eq!(too_big(&mut lone, 1_300, &large), Some(1_300));
+    assert_eq!(poll(&mut lone).unwrap().len(), 1_500 - 1_300 + 60);
 }
 
 /// A registered neighbour is reached by radio, also where the default route

@@ -61,9 +61,10 @@ pub struct Config {
     /// How long TIME-WAIT lasts: two maximum segment lifetimes. Default 60 s,
     /// two times the 30 s that is common instead of RFC 9293's 2 minutes.
     pub time_wait: Duration,
-    /// How long FIN-WAIT-2 may pass without a segment from the peer; `None`
-    /// is for ever, as RFC 9293 has it. Default 3 minutes: a peer that repairs
-    /// a loss may be silent for two of its longest retransmission timeouts.
+    /// How long FIN-WAIT-2 may last once the application has let go
+    /// ([`Connection::orphan`](crate::Connection::orphan)), if that is less than
+    /// `orphan`; `None` sets no limit of its own. An application that has only
+    /// closed may receive without a limit (RFC 9293 §3.6). Default 3 minutes.
     pub fin_wait_2: Option<Duration>,
     /// How long TCP may take to come to an end for an application that has let
     /// go ([`Connection::release`](crate::Connection::orphan)). Default 3

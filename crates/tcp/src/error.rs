@@ -11,7 +11,8 @@ pub enum Error {
     /// The peer, or a host on its behalf, refused the connection.
     Refused,
     /// The peer did not answer: retransmissions (RFC 9293 §3.8.3, R2), window
-    /// probes or keep-alives ran out, or FIN-WAIT-2 lasted too long.
+    /// probes or keep-alives ran out, or a connection that the application
+    /// had let go did not end in time.
     TimedOut,
     /// The user timeout ran out (RFC 9293 §3.10.8).
     UserTimeout,

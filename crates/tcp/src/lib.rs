@@ -142,6 +142,7 @@ pub use header::{Fields, Flags, Header, PROTOCOL};
 pub use isn::IsnGenerator;
 pub use listener::{Action, Listener, Request, Terms};
 pub use options::{Extra, Options, TimestampOption};
+pub use pmtu::ON as PATH_MTU;
 pub use reconnect::{Reconnect, ReconnectPolicy};
 pub use recovery::RecoveryChoice;
 pub use recycled::Recycled;

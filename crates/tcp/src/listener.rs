@@ -230,12 +230,11 @@ pub(crate) fn in_listen(src: &Addr, dst: &Addr, seg: &Segment<'_>) -> Demand {
     // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57:
     // not from an invalid source, nor to a group.
     let group = |addr: &Addr| addr.is_multicast() || addr.is_unspecified();
-    // A SYN with a FIN could only begin a stream of TCP for transactions (RFC 1644,
-    // historic); others that come are made to slip through packet filters.
-    if !seg.flags.syn() || seg.flags.fin() || group(src) || group(dst) {
+    if !seg.flags.syn() || group(src) || group(dst) {
         return Demand::Nothing;
     }
-    // Text on the SYN is not kept; the peer will send it again.
+    // A FIN or text on the SYN is not kept, nor acknowledged: the peer
+    // retransmits both.
     Demand::Connection
 }
 

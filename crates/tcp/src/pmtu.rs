@@ -10,6 +10,13 @@ const DEFAULT_SEND_MSS: u16 = 1220;
 /// Length of an IPv6 header (RFC 8200 §3), the only one in use.
 const IP_HEADER: u16 = 40;
 
+/// IPv6's and TCP's without options.
+pub(crate) const HEADERS: u16 = IP_HEADER + header::BASE_LEN as u16;
+
+/// Whether path MTU discovery is compiled in: with the feature `large-windows`. A
+/// device with an MSS of 1,220 or less, which every path takes, does without.
+pub const ON: bool = cfg!(feature = "large-windows");
+
 /// The limits on the size of a segment that we send.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSize {
@@ -40,8 +47,7 @@ impl SegmentSize {
     /// options. Returns whether that is less than before; the size never grows
     /// again (RFC 8201 §4 would allow it after ten minutes).
     pub(crate) fn on_path_mtu(&mut self, mtu: u16, space: u16) -> bool {
-        let headers = IP_HEADER.wrapping_add(header::BASE_LEN as u16);
-        let mss = mtu.saturating_sub(headers).max(LEAST_MSS);
+        let mss = mtu.saturating_sub(HEADERS).max(LEAST_MSS);
         let eff_snd_mss = mss.wrapping_sub(space);
         let shrinks = eff_snd_mss < self.eff_snd_mss;
         if shrinks {

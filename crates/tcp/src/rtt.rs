@@ -53,11 +53,6 @@ impl RttEstimator {
         (self.srtt > 0).then_some(self.srtt)
     }
 
-    /// Whether SRTT may be too short.
-    pub(crate) fn is_in_doubt(&self) -> bool {
-        self.doubt != Doubt::None
-    }
-
     /// What is known of the path: SRTT and K·RTTVAR.
     pub(crate) fn frozen(&self) -> [u16; 2] {
         [self.srtt, self.variation]
@@ -182,10 +177,8 @@ mod tests {
         let mut rtt = RttEstimator::default();
         assert_eq!(measured(&mut rtt, 0, 60), Some(60));
         rtt.on_handshake();
-        assert!(rtt.is_in_doubt());
         assert_eq!(measured(&mut rtt, 100, 350), Some(350));
         assert_eq!((rtt.srtt(), rtt.rto()), (Some(350), Some(350 + 4 * 175)));
-        assert!(!rtt.is_in_doubt());
     }
 
     #[test]

@@ -165,7 +165,8 @@ pub(crate) struct SynReceived {
     pub(crate) passive: bool,
     /// Whether CLOSE was called and waits for ESTABLISHED.
     pub(crate) close_queued: bool,
-    /// How many bytes of data on the peer's SYN were taken (RFC 7413).
+    /// How many bytes of data on the peer's SYN were taken (RFC 7413), if it is
+    /// `passive`; otherwise how many wait for ESTABLISHED, not acknowledged.
     pub(crate) text: u16,
 }
 

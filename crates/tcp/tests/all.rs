@@ -33,6 +33,7 @@ mod rfc6675;
 mod rfc6691;
 mod rfc7323;
 mod rfc7413;
+mod rfc8201;
 mod rfc8985;
 mod rfc9293_close;
 mod rfc9293_data;

@@ -2,7 +2,7 @@
 
 use redpoll_base::Duration;
 use redpoll_tcp::Config;
-use redpoll_testkit::{Host, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_testkit::{FIN_ACK, Host, Record, SYN, SYN_ACK, recv, recv_nothing, send};
 
 fn plain() -> Config {
     Config {
@@ -247,4 +247,98 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
     assert!(t.conn.cwnd() > begin);
     assert!(t.conn.cwnd() <= 2 * 4_000 + 462, "{}", t.conn.cwnd());
+}
+
+/// RFC 7661 §4.3: whether a window was filled is judged by the most that was out
+/// in the round trip, not by what each ACK leaves. With an ACK for each of the
+/// four segments of a filled window, slow start doubles it.
+#[test]
+fn every_acknowledgment_of_a_filled_window_counts() {
+    let mut t = busy();
+    let mut t4 = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
+    t4.write(&[b'x'; 400]);
+    for (t, filled) in [(&mut t, true), (&mut t4, false)] {
+        assert_eq!(sizes(t).len(), 4);
+        for n in 1..=4 {
+            send!(t, seq 1, ack 1 + 100 * n, win 60_000);
+            assert_eq!(t.conn.cwnd(), 400 + 100 * n, "{filled}");
+        }
+    }
+    // Of a window of eight segments two are used: less than half.
+    t4.write(&[b'x'; 200]);
+    assert_eq!(sizes(&mut t4).len(), 2);
+    send!(t4, seq 1, ack 501, win 60_000);
+    send!(t4, seq 1, ack 601, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 800);
+    // And what follows after a filled window, without filling it, counts no more.
+    t4.write(&[b'x'; 800]);
+    assert_eq!(sizes(&mut t4).len(), 8);
+    send!(t4, seq 1, ack 1201, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_000);
+    t4.write(&[b'x'; 100]);
+    assert_eq!(sizes(&mut t4).len(), 1);
+    send!(t4, seq 1, ack 1401, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_200, "the rest of the filled window");
+    send!(t4, seq 1, ack 1501, win 60_000);
+    assert_eq!(t4.conn.cwnd(), 1_200);
+}
+
+/// Acknowledgments that `t` has sent by now, and in half a second after that.
+fn acks_soon(t: &mut Host) -> usize {
+    t.wait(500);
+    t.sent().len()
+}
+
+/// §4.2: "a TCP receiver MUST NOT generate more than one ACK for every incoming
+/// full-sized segment". With SACK and without, each segment that arrives twice,
+/// lies beyond a gap or fills one has a single answer.
+#[test]
+fn one_acknowledgment_for_each_segment() {
+    for sack in [false, true] {
+        let answer = Record::new().mss(100).sack_ok(sack);
+        let mut t = Host::established_by(&plain(), answer, 100);
+        send!(t, seq 1, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "in order");
+        send!(t, seq 1, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a duplicate below the window");
+        send!(t, seq 201, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "beyond a gap");
+        send!(t, seq 201, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a duplicate beyond a gap");
+        send!(t, seq 101, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "a part of the gap");
+        send!(t, seq 151, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "the rest of the gap");
+        send!(t, seq 251, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "old and new text");
+        send!(t, flags FIN_ACK, seq 401, ack 1, len 100);
+        assert_eq!(acks_soon(&mut t), 1, "a FIN beyond a gap");
+        send!(t, seq 351, ack 1, len 50);
+        assert_eq!(acks_soon(&mut t), 1, "the gap before the FIN");
+    }
+}
+
+/// §4.2: several segments that arrive before the link is free have no more
+/// acknowledgments than there are segments, whatever their order.
+#[test]
+fn no_more_acknowledgments_than_segments_in_any_order() {
+    for sack in [false, true] {
+        for order in 0..120usize {
+            let mut left = vec![0u32, 1, 2, 3, 4];
+            let mut rest = order;
+            let answer = Record::new().mss(100).sack_ok(sack);
+            let mut t = Host::established_by(&plain(), answer, 100);
+            let mut count = 0;
+            while !left.is_empty() {
+                let n = left.remove(rest % left.len());
+                rest /= left.len() + 1;
+                for _ in 0..=n % 2 {
+                    send!(t, seq 1 + 100 * n, ack 1, len 100);
+                    count += 1;
+                }
+            }
+            assert!(acks_soon(&mut t) <= count, "{order}");
+            assert_eq!(t.read(600).len(), 500);
+        }
+    }
 }

@@ -67,6 +67,7 @@ fn a_link_that_takes_less_gets_less() {
 /// RFC 9293 §3.7.2: a smaller path MTU makes smaller segments; what was out
 /// is sent again, smaller, and RFC 5681 §3.1 scales cwnd.
 #[test]
+#[cfg(feature = "large-windows")]
 fn a_smaller_path_mtu_makes_smaller_segments() {
     let mut t = Host::established(&config(474, false), 400, 4096);
     t.write(&[b'x'; 1600]);

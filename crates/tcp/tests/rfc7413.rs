@@ -200,7 +200,8 @@ mod client {
         assert_eq!(t.conn.state(), State::SynSent);
     }
 
-    /// §4.2.2: both open at once; the SYN with ACK has no data.
+    /// §4.2.2: both open at once; the SYN with ACK has no data. That of the peer
+    /// waits for ESTABLISHED (RFC 9293 §3.10.7.3).
     #[test]
     fn opens_at_once_with_a_peer_that_does() {
         let mut t = client(COOKIE, None, b"data");
@@ -208,8 +209,9 @@ mod client {
         send!(t, flags SYN, seq 0, mss MSS, fo b"theirs", data b"text");
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 1220);
         send!(t, flags SYN_ACK, seq 0, ack 1, mss MSS);
-        recv!(t, seq 1, ack 1, data b"data");
+        recv!(t, seq 1, ack 5, data b"data");
         assert_eq!(t.conn.state(), State::Established);
+        assert_eq!(t.read(9), b"text");
     }
 
     /// The receive buffer is where the cookie waits.

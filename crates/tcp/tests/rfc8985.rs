@@ -86,30 +86,48 @@ fn the_tail_is_probed() {
     assert_eq!(t.conn.stats().rtos, 1);
 }
 
-/// §7.2: a handshake of one small frame each way is no estimate for segments of several: the
-/// first data is probed for after a second, or where the timeout would be, and no timeout
-/// comes with the probe. Data that takes longer than the handshake makes the estimate anew.
+/// §7.2: "If SRTT is available: PTO = 2 * SRTT", and "If FlightSize is one
+/// segment: PTO += TLP.max_ack_delay". The handshake measures it for the first
+/// data; data that takes longer makes the estimate anew.
 #[test]
-fn the_first_data_is_not_judged_by_the_handshake() {
+fn the_handshake_times_the_first_probe() {
     let answer = || Record::new().mss(100).sack_ok(true);
-    let mut t = Host::established_by(&plain(), answer(), RTT);
-    t.write(&[b'x'; 200]);
-    assert_eq!(starts(&mut t), [1, 101]);
-    recv_nothing!(t, until RTT + 999);
-    recv!(t, at RTT + 1_000, seq 101, ack 1, len 100);
-    assert_eq!(t.conn.stats().tail_probes, 1);
-    assert_eq!(t.conn.stats().rtos, 0);
+    for rtt in [100, 150, 300] {
+        for (bytes, more) in [(200, 0), (100, 200)] {
+            let mut t = Host::established_by(&plain(), answer(), rtt);
+            t.write(&vec![b'x'; bytes]);
+            let last = *starts(&mut t).last().unwrap();
+            recv_nothing!(t, until 3 * rtt + more - 1);
+            recv!(t, at 3 * rtt + more, seq last, ack 1, len 100);
+            assert_eq!(t.conn.stats().tail_probes, 1);
+            assert_eq!(t.conn.stats().rtos, 0);
+        }
+    }
 
-    let mut t = Host::established_by(&plain(), answer(), RTT);
+    let mut t = Host::established_by(&plain(), answer(), 300);
     t.write(&[b'x'; 200]);
     assert_eq!(starts(&mut t), [1, 101]);
     t.wait(500);
     send!(t, seq 1, ack 201);
-    assert_eq!(t.conn.stats().tail_probes, 0);
     t.write(&[b'x'; 200]);
     assert_eq!(starts(&mut t), [201, 301]);
     let pto = t.conn.poll_at().unwrap().at.since(t.now()).as_millis();
     assert_eq!(pto, 2 * 500);
+}
+
+/// §7.2: a probe is not later than the retransmission timer.
+#[test]
+fn a_probe_is_not_later_than_the_timeout() {
+    let config = Config {
+        min_rto: redpoll_testkit::ms(300),
+        ..plain()
+    };
+    let answer = Record::new().mss(100).sack_ok(true);
+    let mut t = Host::established_by(&config, answer, 20);
+    t.write(&[b'x'; 100]);
+    recv!(t, seq 1, ack 1, len 100);
+    recv!(t, at 320, seq 1, ack 1, len 100);
+    assert_eq!(t.conn.stats().rtos + t.conn.stats().tail_probes, 1);
 }
 
 /// §7.3: new data is better than old data, whatever cwnd says.

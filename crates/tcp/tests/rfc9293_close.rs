@@ -283,26 +283,50 @@ fn time_wait_yields_to_a_newer_syn_only() {
     assert!(!yields(&host_in(State::CloseWait), syn.seq(3)));
 }
 
+/// RFC 9293 §3.6: a user that has closed "may continue to RECEIVE until the TCP
+/// receiver is told that the remote peer has CLOSED also", however long the
+/// peer is silent.
 #[test]
-fn fin_wait_2_does_not_last_for_ever() {
+fn a_half_closed_connection_receives_after_hours_of_silence() {
     let mut t = host_in(State::FinWait2);
-    t.run_until(50_000);
-    send!(t, seq 1, ack 2, data b"still there");
-    t.run_until(229_999);
+    assert_eq!(t.conn.poll_at(), None);
+    t.run_until(24 * 3_600_000);
     assert_eq!(t.conn.state(), State::FinWait2);
-    t.run_until(230_000);
-    assert_eq!(t.conn.error(), Some(Error::TimedOut));
+    send!(t, seq 1, ack 2, data b"the result");
+    assert_eq!(t.read(99), b"the result");
+    recv!(t, at 24 * 3_600_000 + 200, seq 2, ack 11);
+    t.wait(24 * 3_600_000);
+    send!(t, flags FIN_ACK, seq 11, ack 2);
+    recv!(t, seq 2, ack 12);
+    assert_eq!(t.conn.recv(t.now(), &mut [0; 9]), Ok(0));
+    assert_eq!(t.conn.state(), State::TimeWait);
+}
 
+/// The limit of FIN-WAIT-2 holds once the application has let go. It begins
+/// with FIN-WAIT-2, or when the application lets go in FIN-WAIT-2.
+#[test]
+fn fin_wait_2_of_an_orphan_does_not_last_for_ever() {
     let config = Config {
-        fin_wait_2: None,
+        fin_wait_2: Some(ms(60_000)),
         ..plain()
     };
-    let mut t = Host::established(&config, 462, 4096);
-    t.close();
-    t.sent();
-    send!(t, seq 1, ack 2);
-    assert_eq!(t.conn.poll_at(), None);
-    assert_eq!(t.conn.state(), State::FinWait2);
+    for before in [true, false] {
+        let mut t = Host::established(&config, 462, 4096);
+        t.close();
+        t.sent();
+        if before {
+            t.conn.orphan(t.now(), ms(180_000));
+        }
+        t.wait(500);
+        send!(t, seq 1, ack 2);
+        if !before {
+            t.conn.orphan(t.now(), ms(180_000));
+        }
+        t.run_until(60_499);
+        assert_eq!(t.conn.state(), State::FinWait2);
+        t.run_until(60_500);
+        assert_eq!(t.conn.error(), Some(Error::TimedOut));
+    }
 }
 
 /// RFC 9293 §3.5.3 in every state.

@@ -248,7 +248,7 @@ fn a_silly_window_is_used_in_the_end() {
     t.sent();
     send!(t, seq 1, ack 201, win 20);
     recv_nothing!(t);
-    recv!(t, at 1000, seq 201, ack 1, len 20);
+    recv!(t, at 500, seq 201, ack 1, len 20);
 }
 
 #[test]
@@ -284,6 +284,58 @@ fn a_probe_that_is_taken_moves_on() {
     recv!(t, at 1000, seq 201, ack 1, len 1);
     send!(t, seq 1, ack 202, win 500);
     recv!(t, seq 202, ack 1, len 99);
+}
+
+/// §3.8.6.2.1: "The override timeout should be in the range 0.1 - 1.0 seconds",
+/// however long the window was closed before and however late the next probe
+/// of the closed window would be.
+#[test]
+fn a_small_window_after_a_closed_one_is_used_within_a_second() {
+    for probes in 0..8u64 {
+        let mut t = established();
+        t.write(&[b'x'; 400]);
+        t.sent();
+        send!(t, seq 1, ack 401, win 0);
+        t.write(&[b'y'; 300]);
+        // Probes after 1, 3, 7, 15 ... seconds.
+        t.run_until(1_000 * ((1 << probes.min(6)) - 1) + 60_000 * probes.saturating_sub(6));
+        for _ in t.sent() {
+            send!(t, seq 1, ack 401, win 0);
+        }
+        let opened = t.ms();
+        send!(t, seq 1, ack 401, win 30);
+        recv_nothing!(t, until opened + 300);
+        // A window that grows does not put it off.
+        send!(t, seq 1, ack 401, win 40);
+        recv_nothing!(t, until opened + 499);
+        recv!(t, at opened + 500, seq 401, ack 1, len 40);
+        send!(t, seq 1, ack 441, win 30);
+        recv!(t, at opened + 1_000, seq 441, ack 1, len 30);
+        // One that takes a full-sized segment is used at once.
+        send!(t, seq 1, ack 471, win 100);
+        recv!(t, seq 471, ack 1, len 100);
+    }
+}
+
+/// SHLD-29: a window that closes after it was small is probed after the
+/// retransmission timeout, not after the override timeout.
+#[test]
+fn a_small_window_that_closes_is_probed_after_the_retransmission_timeout() {
+    let mut t = established();
+    t.write(&[b'x'; 400]);
+    t.sent();
+    send!(t, seq 1, ack 401, win 30);
+    t.write(&[b'y'; 300]);
+    recv_nothing!(t, until 400);
+    send!(t, seq 1, ack 401, win 0);
+    recv_nothing!(t, until 1_399);
+    recv!(t, at 1_400, seq 401, ack 1, len 1);
+    // And the reverse: the probe was refused, the window opens a little.
+    send!(t, seq 1, ack 401, win 30);
+    recv_nothing!(t, until 1_899);
+    recv!(t, at 1_900, seq 401, ack 1, len 30);
+    // This is data like any other, which the retransmission timer covers.
+    recv!(t, at 2_900, seq 401, ack 1, len 30);
 }
 
 /// The update that opens the window is lost: the next probe's answer tells.

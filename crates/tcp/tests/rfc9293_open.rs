@@ -94,27 +94,54 @@ fn simultaneous_open() {
     recv_nothing!(t);
 }
 
-/// §3.10.7.3: text on a SYN that crosses ours may be dropped; it comes again, by the
-/// SYN with ACK or behind it, and is taken then, once.
+/// §3.10.7.3: "If there are other controls or text in the segment, queue them for
+/// processing after the ESTABLISHED state has been reached". The text is not read
+/// before that, and once, whether the peer retransmits it or not.
 #[test]
-fn text_on_a_crossing_syn_comes_through_later() {
-    for with_the_answer in [true, false] {
+fn text_on_a_crossing_syn_is_queued() {
+    for again in 0..3 {
         let mut t = Host::connect(&plain(), 2048, 2048);
         recv!(t, flags SYN, seq 0, mss 462);
         send!(t, flags SYN, seq 0, mss 300, data b"early");
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
-        if with_the_answer {
-            send!(t, flags SYN_ACK, seq 0, ack 1, data b"early");
-        } else {
-            send!(t, flags SYN_ACK, seq 0, ack 1);
-            assert_eq!(t.conn.state(), State::Established);
-            send!(t, seq 1, ack 1, data b"early");
+        assert_eq!(t.events(), []);
+        assert_eq!(t.conn.recv_queue(), 0);
+        // The SYN comes again, with its text.
+        t.wait(500);
+        send!(t, flags SYN, seq 0, mss 300, data b"early");
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        match again {
+            0 => send!(t, flags SYN_ACK, seq 0, ack 1, data b"early"),
+            1 => send!(t, seq 1, ack 1, data b"early and more"),
+            _ => send!(t, flags SYN_ACK, seq 0, ack 1),
         }
         assert_eq!(t.conn.state(), State::Established);
-        assert_eq!(t.read(100), b"early");
-        t.wait(300);
-        assert_eq!(t.sent().last().unwrap().ack_number(), 6);
+        assert_eq!(t.events(), [Event::Connected, Event::Readable]);
+        let text = if again == 1 {
+            &b"early and more"[..]
+        } else {
+            b"early"
+        };
+        recv!(t, seq 1, ack 1 + text.len() as u32);
+        recv_nothing!(t, until 1_000);
+        assert_eq!(t.read(100), text);
+        t.write(b"answer");
+        recv!(t, seq 1, ack 1 + text.len() as u32, data b"answer");
     }
+}
+
+/// Text on a crossing SYN for which there is no room comes again.
+#[test]
+fn text_on_a_crossing_syn_without_room_comes_again() {
+    let mut t = Host::connect(&plain(), 64, 64);
+    recv!(t, flags SYN, seq 0, mss 462);
+    send!(t, flags SYN, seq 0, mss 300, len 65);
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    send!(t, flags SYN_ACK, seq 0, ack 1);
+    assert_eq!(t.conn.state(), State::Established);
+    assert_eq!(t.conn.recv_queue(), 0);
+    send!(t, seq 1, ack 1, len 64);
+    assert_eq!(t.read(100).len(), 64);
 }
 
 #[test]
@@ -286,11 +313,40 @@ fn listen_ignores_resets_and_resets_acks() {
     ));
 }
 
-/// Not by any section: what such a segment is for today is to slip through filters.
+/// §3.10.7.2: with a SYN "any other control or text should be queued for
+/// processing later", and the SYN is answered. Here the peer retransmits what
+/// the answer does not acknowledge.
 #[test]
-fn listen_ignores_a_request_that_is_an_end_too() {
+fn a_request_with_a_fin_and_text_is_answered() {
     let both = SYN.with(redpoll_tcp::Flags::FIN);
-    assert!(matches!(listen(Record::new().flags(both)), Action::Drop));
+    for text in [&b""[..], b"all of it"] {
+        let len = text.len() as u32;
+        let syn = Record::new().flags(both).mss(462).data(text);
+        assert!(matches!(listen(syn.clone()), Action::Accept(_)));
+        let mut t = Host::accept(&plain(), 64, 64, syn.clone());
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        // The answer was lost.
+        t.wait(500);
+        t.send(syn);
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        send!(t, flags FIN_ACK, seq 1, ack 1, data text);
+        recv!(t, seq 1, ack 2 + len);
+        assert_eq!(t.conn.state(), State::CloseWait);
+        assert_eq!(t.read(64), text);
+    }
+}
+
+/// §3.10.7.4, first, in SYN-RECEIVED: a SYN that is retransmitted with text is
+/// answered as one without.
+#[test]
+fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
+    let mut t = passive();
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    t.wait(500);
+    send!(t, flags SYN, seq 0, mss 300, data b"text");
+    recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+    recv_nothing!(t);
+    assert_eq!(t.conn.state(), State::SynReceived);
 }
 
 /// §3.9.2.3, MUST-57 and MUST-63.

@@ -250,7 +250,10 @@ impl World {
             self.now = self.now.max(wake.at);
             self.conn.on_timeout(self.now);
         }
-        let open = matches!(self.conn.state(), State::Established | State::CloseWait);
+        let open = matches!(
+            self.conn.state(),
+            State::Established | State::CloseWait | State::FinWait2
+        );
         let idle = open && self.conn.unacked() == 0 && self.conn.poll_at().is_none();
         if !(self.conn.is_closed() || idle) {
             for line in self.log.iter().rev().take(40).rev() {

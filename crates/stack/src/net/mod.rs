@@ -19,6 +19,7 @@ pub(crate) mod outgoing;
 pub(crate) mod routing;
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
+use redpoll_tcp::PATH_MTU;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::icmpv6::nd::{ContextInformation, NeighborSolicitation};
 use redpoll_wire::ieee802154::Address;
@@ -26,7 +27,7 @@ use redpoll_wire::ipv6::{Ipv6Header, addr};
 
 use crate::assist::{Assist, Passing, Verdict};
 use crate::counters::{DropReason, NodeCounters};
-use crate::packet::{NextHop, Origin, Packet, is_unicast};
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
 use crate::transports::{Reach, Side, Trouble};
 use icmp::{ErrorLimiter, IcmpError, Refusal};
 use identity::{Identity, is_loopback};
@@ -266,8 +267,12 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 self.routing
                     .on_rpl(now, identity, ends, message, sender.link)?;
             }
-            // RFC 8201 §4: below the minimum MTU it must be discarded; and no
-            // packet of ours is larger than that.
+            Message::PacketTooBig { mtu, quoted } if PATH_MTU && mtu >= LINK_MTU as u32 => {
+                let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
+                return Ok(Consequence::Trouble(Trouble::PacketTooBig { mtu }, quoted));
+            }
+            // RFC 8201 §4: below the minimum MTU it must be discarded; and where
+            // there is no path MTU discovery, no packet of ours is larger than that.
             Message::PacketTooBig { .. } | Message::Unknown { .. } => {
                 return Err(DropReason::IcmpIgnored);
             }

@@ -82,6 +82,11 @@ pub enum Trouble {
     TimeExceeded,
     /// A field of the packet was not understood.
     ParameterProblem,
+    /// The packet is too large for a link on the path, which takes `mtu` bytes.
+    PacketTooBig {
+        /// 1,280 at least.
+        mtu: u16,
+    },
 }
 
 impl Trouble {

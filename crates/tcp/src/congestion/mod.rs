@@ -8,11 +8,13 @@ mod cubic;
 #[cfg(feature = "other-engines")]
 mod given;
 mod newreno;
+mod pipe;
 
 pub use choice::CongestionChoice;
 #[cfg(feature = "other-engines")]
 pub use given::{CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion};
 pub(crate) use newreno::InitialWindow;
+pub(crate) use pipe::Pipe;
 
 /// What a connection has.
 #[cfg(feature = "other-engines")]

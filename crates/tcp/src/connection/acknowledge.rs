@@ -124,6 +124,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .rack
             .on_delivered(&mut self.board, acked, fack, tick, echo);
         news.is_over = self.advance(seg.ack);
+        self.note_segment_size(news.advance);
         self.rto.on_progress();
         self.link.on_sent();
         self.timers.cancel(Timer::User);

@@ -7,6 +7,7 @@ use redpoll_base::Bytes;
 use super::Connection;
 use super::input::Step;
 use super::marks::Marks;
+use crate::ahead::window;
 use crate::listener::{Offer, PeerSyn};
 use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
@@ -39,7 +40,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.window);
-            // Simultaneous open. Text on the SYN will come again.
+            // Simultaneous open: "If there are other controls or text in the
+            // segment, queue them for processing after the ESTABLISHED state has
+            // been reached". A FIN comes again.
+            let text = if self.inbox.stash(seg.payload) {
+                window(seg.payload.len() as u32)
+            } else {
+                0
+            };
             self.phase = Phase::SynReceived(SynReceived {
                 syn: OurSyn {
                     due: true,
@@ -47,7 +55,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 },
                 passive: false,
                 close_queued: false,
-                text: 0,
+                text,
             });
             return Break(());
         }
@@ -70,10 +78,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.on_handshake_ack(seg);
         self.established(state.syn);
-        // Where data came with the SYN, that was when it could be used.
-        if state.text == 0 {
+        if !state.passive || state.text == 0 {
             self.events.connected();
+            self.take_queued_text(state.text);
         } else {
+            // Where data came with a Fast Open, that was when it could be used.
             self.offer_window();
         }
         if state.close_queued {
@@ -81,6 +90,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.transition(Cause::Close);
         }
         Continue(())
+    }
+
+    /// The text on a SYN that crossed ours, `len` bytes, has waited in the
+    /// receive buffer.
+    fn take_queued_text(&mut self, len: u16) {
+        if len == 0 {
+            return;
+        }
+        self.inbox.take_stashed(len);
+        self.rcv.advance(self.rcv.nxt + u32::from(len));
+        self.stats
+            .add(|stats| &mut stats.bytes_received, len.into());
+        self.acks.require();
+        self.events.readable();
     }
 
     /// The peer's SYN: its sequence number and its options.

@@ -3,12 +3,13 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
+use super::marks::Marks;
 use crate::ahead::Span;
 use crate::event::Trouble;
 use crate::recovery::Loss;
 use crate::send::SendStore;
 use crate::state::Phase;
-use crate::{Error, SeqNum};
+use crate::{Error, SeqNum, pmtu};
 
 /// An ICMPv6 error message that quoted a segment of ours (RFC 4443).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -62,43 +63,76 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.settle();
     }
 
-    /// An ICMPv6 Packet Too Big that quoted a segment of this connection that
-    /// began at `quoted`: the path takes packets of `mtu` bytes, it says.
+    /// An ICMPv6 Packet Too Big quoted a segment of this connection that began
+    /// at `quoted`: according to it, the path takes packets of `mtu` bytes.
+    /// Does nothing without the feature `large-windows`.
     ///
-    /// It is believed (RFC 5927 §7.2) if the quoted number is out, the MTU is
-    /// one that IPv6 allows (RFC 8201 §4), and the segment does not get
-    /// through: it has timed out since the last progress. Each retransmission
-    /// that is too large brings a new message, so the true one is heard; a
-    /// blind attacker would have to send during an outage.
+    /// The message counts (RFC 5927 §7.2) if the quoted number is out, the MTU
+    /// is one that IPv6 allows (RFC 8201 §4), and the segment may not have got
+    /// through: none as large was acknowledged yet, or this one has timed out
+    /// since the last progress. Each retransmission that is too large brings a
+    /// new message. A blind attacker has to send during an outage, or before
+    /// the first full-sized segment is acknowledged.
     pub fn on_packet_too_big(&mut self, now: Instant, mtu: u16, quoted: SeqNum) {
+        if !pmtu::ON {
+            return;
+        }
         let is_out = self.snd.una <= quoted && quoted < self.snd.max();
-        if is_out && mtu >= IPV6_LEAST_MTU && !self.rto.is_first() {
+        let is_doubtful = !self.rto.is_first() || !self.marks.has(Marks::PROVEN);
+        if is_out && mtu >= IPV6_LEAST_MTU && is_doubtful {
             self.on_path_mtu(now, mtu);
         }
     }
 
     /// The path takes IP packets of `mtu` bytes. The caller has checked that
     /// the message is genuine (RFC 8201 §4; RFC 5927 §7), or has it from
-    /// elsewhere.
+    /// elsewhere. Does nothing without the feature `large-windows`.
     ///
     /// A lower MTU makes segments smaller from now on. What is out and too
     /// large is sent again, and not as a sign of congestion; what the link is
     /// sending right now stays as it is.
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
+        if !pmtu::ON {
+            return;
+        }
         self.timers.enter(now);
+        self.shrink_segments(mtu);
+        self.settle();
+    }
+
+    fn shrink_segments(&mut self, mtu: u16) {
         let old = self.eff_snd_mss();
         if !self.size.on_path_mtu(mtu, self.option_space()) {
             return;
         }
-        self.cc.on_smaller_mss(old, self.eff_snd_mss());
+        let mss = self.eff_snd_mss();
+        self.cc.on_smaller_mss(old, mss);
         if self.synchronized().is_some() && self.snd.flight() > 0 {
             for (span, stretch) in self.board.walk(Span::ALL) {
-                if !self.pins.overlaps(span) {
+                if span.len() > mss && !self.pins.overlaps(span) {
                     stretch.lose();
                 }
             }
             self.stats.on_loss(Loss::PathMtu);
         }
-        self.settle();
+    }
+
+    /// A segment has timed out again. RFC 9293 §3.7.2: not every path reports
+    /// what is too large for it. From now on segments are no larger than what
+    /// every path of IPv6 takes (RFC 8200 §5), if the one that is missing may
+    /// have been.
+    pub(super) fn suspect_path_mtu(&mut self) {
+        let headers = pmtu::HEADERS.wrapping_add(self.option_space());
+        if pmtu::ON && self.snd.flight() > u32::from(IPV6_LEAST_MTU.wrapping_sub(headers)) {
+            self.shrink_segments(IPV6_LEAST_MTU);
+        }
+    }
+
+    /// `advance` bytes were acknowledged at once: as many as in a full-sized
+    /// segment, and so probably one such (RFC 5927 §7.2: maxsizeacked).
+    pub(super) fn note_segment_size(&mut self, advance: u32) {
+        if pmtu::ON && advance >= self.eff_snd_mss() {
+            self.marks.set(Marks::PROVEN);
+        }
     }
 }

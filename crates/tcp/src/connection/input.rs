@@ -122,16 +122,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// First, check sequence number.
     fn check_sequence(&mut self, seg: &Segment<'_>) -> Step {
-        // RFC 5961 §3.2: a reset's own sequence number is what counts.
-        let len = if seg.flags.rst() { 0 } else { seg.len() };
-        if self.rcv.accepts(seg.seq, len) {
-            return Continue(());
-        }
-        if seg.flags.rst() {
-            self.stats.count(|stats| &mut stats.bad_segments);
-            return Break(());
-        }
-        if self.is_peers_syn_again(seg) {
+        if !seg.flags.rst() && self.is_peers_syn_again(seg) {
             // RFC 3168 §6.1.1: one SYN without ECN-setup is enough to refuse.
             self.ecn.on_peer_syn(seg.flags, seg.flags.ack());
             // Simultaneous open: the peer's SYN comes again with its ACK. "Old
@@ -139,10 +130,20 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             if seg.flags.ack() {
                 return Continue(());
             }
-            // Passive open: our answer was lost, or is slow.
+            // Our answer was lost, or is slow. With text or a FIN this SYN
+            // reaches into the window, and has the same answer.
             if let Some(syn) = self.phase.our_syn() {
                 syn.due = true;
             }
+            return Break(());
+        }
+        // RFC 5961 §3.2: a reset's own sequence number is what counts.
+        let len = if seg.flags.rst() { 0 } else { seg.len() };
+        if self.rcv.accepts(seg.seq, len) {
+            return Continue(());
+        }
+        if seg.flags.rst() {
+            self.stats.count(|stats| &mut stats.bad_segments);
             return Break(());
         }
         // Eighth step, in TIME-WAIT: the peer's FIN comes again.
@@ -177,7 +178,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn is_peers_syn_again(&self, seg: &Segment<'_>) -> bool {
         match self.phase {
             Phase::SynReceived(state) => {
-                seg.flags.syn() && seg.seq + 1 + u32::from(state.text) == self.rcv.nxt
+                // Text that waits for the handshake is not acknowledged.
+                let text = if state.passive { state.text } else { 0 };
+                seg.flags.syn() && seg.seq + 1 + u32::from(text) == self.rcv.nxt
             }
             _ => false,
         }
@@ -298,10 +301,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// The peer is there: a segment of its came through the checks.
     pub(super) fn on_heard(&mut self) {
         self.persist.on_heard();
-        match self.synchronized() {
-            Some(Synchronized::TimeWait) | None => return,
-            Some(Synchronized::FinWait2) => self.start_fin_wait_2(),
-            Some(_) => {}
+        if matches!(self.synchronized(), Some(Synchronized::TimeWait) | None) {
+            return;
         }
         if let Some(idle) = self.keepalive.on_heard(&self.params) {
             self.timers.start(Timer::Keepalive, idle);

@@ -135,7 +135,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.persist.stop();
             }
             self.settle_retransmission();
-        } else if !self.persist.is_due() && !self.timers.is_running(Timer::Persist) {
+            return;
+        }
+        let turns = self.persist.on_window(self.snd.wnd() > 0);
+        let waits = self.persist.is_due() || self.timers.is_running(Timer::Persist);
+        if turns || !waits {
             self.timers.cancel(Timer::Retransmission);
             let max = self.params.max_rto.get();
             let interval = self.persist.interval(self.rto_ms(), max);

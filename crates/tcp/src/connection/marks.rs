@@ -21,6 +21,8 @@ impl Marks {
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
     /// Taken up from what was written down, and the peer was not heard since.
     pub(super) const THAWED: Marks = Marks(1 << 6);
+    /// A full-sized segment was acknowledged.
+    pub(super) const PROVEN: Marks = Marks(1 << 7);
 
     pub(super) fn has(self, mark: Marks) -> bool {
         self.0 & mark.0 != 0

@@ -39,7 +39,7 @@ use self::marks::Marks;
 use crate::ahead::Ahead;
 use crate::challenge::ChallengeLimit;
 use crate::config::{Config, Params};
-use crate::congestion::Congestion;
+use crate::congestion::{Congestion, Pipe};
 use crate::ecn::EcnState;
 use crate::event::EventSet;
 use crate::keepalive::KeepaliveProbes;
@@ -86,6 +86,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     uto: Negotiation,
     challenge: ChallengeLimit,
     cc: Congestion,
+    pipe: Pipe,
     snd: SendWindow,
     outbox: S,
     timers: TimerTable,
@@ -296,6 +297,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             nagle: Nagle::default(),
             persist: Persist::default(),
             cc: Congestion::new(size.eff_snd_mss(), config),
+            pipe: Pipe::default(),
             last_sent: timers.now(),
             rtt: RttEstimator::default(),
             rto: Rto::default(),

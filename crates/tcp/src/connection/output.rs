@@ -121,12 +121,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.ecn.on_new_data_sent();
         }
         if plan.flags.ack() {
-            let wants_repeat = self.acks.on_sent(plan.is_pure_ack());
+            self.acks.on_sent(plan.is_pure_ack());
             self.timers.cancel(Timer::DelayedAck);
-            if wants_repeat && self.has_sack() {
-                let delay = self.params.delayed_ack.get() / 2;
-                self.timers.start(Timer::DelayedAck, delay);
-            }
             self.ts.on_ack_sent(self.rcv.nxt);
             self.inbox.on_reported();
         }

@@ -12,8 +12,6 @@ use crate::timers::Timer;
 
 /// The least PTO: a segment takes several frames on every hop, and waits.
 const LEAST_PTO_MS: u32 = 200;
-/// RFC 8985 §7.2: the PTO without an estimate of the round trip.
-const FIRST_PTO_MS: u32 = 1_000;
 
 /// For how long beyond half a round trip a peer is not believed to have dropped
 /// what it had.
@@ -26,6 +24,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             self.stats.count(|stats| &mut stats.dup_acks_received);
         }
         let (mode, delivered) = (news.mode, self.delivered(news));
+        let pipe = self.use_of_window(news.advance);
         let is_undone = self.undo_if_spurious(news);
         if news.is_over && !is_undone {
             self.on_recovered(mode);
@@ -38,7 +37,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             // value of cwnd must not be changed any further for that ACK".
             Mode::Open | Mode::Timeout if news.is_marked || is_undone => {}
             // Growth belongs to the mode in which the data was sent.
-            Mode::Open | Mode::Timeout => self.grow(mode, news.advance),
+            Mode::Open | Mode::Timeout => self.grow(mode, news.advance, pipe),
             Mode::Fast => self.reduce_proportionally(delivered, news.advance > 0 && lost == 0),
         }
         if news.advance > 0 {
@@ -221,18 +220,24 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         });
     }
 
+    /// The most of the window that was in use in this round trip, before
+    /// `advance` bytes were acknowledged. What waits for the link counts as
+    /// well: nothing is sent before the link has room.
+    fn use_of_window(&mut self, advance: u32) -> u32 {
+        let given = self.outbox.end() - self.snd.una;
+        let used = given.min(self.snd.wnd()).wrapping_add(advance);
+        self.pipe.on_ack(advance, used, self.snd.flight())
+    }
+
     /// RFC 5681 §3.1 and RFC 3465.
     ///
     /// RFC 7661 §4.3: a window of which the application fills less than half tells
     /// nothing of the path. It does not grow, lest a later burst goes out all at
-    /// once. What waits for the link fills it as well: nothing is sent before the
-    /// link has room.
-    fn grow(&mut self, mode: Mode, bytes: u32) {
+    /// once.
+    fn grow(&mut self, mode: Mode, bytes: u32, pipe: u32) {
         let mss = self.eff_snd_mss();
-        let given = self.outbox.end() - self.snd.una;
-        let used = given.min(self.snd.wnd()).wrapping_add(bytes);
         self.tell_cc();
-        if used.wrapping_mul(2) < self.cc.cwnd() {
+        if pipe.wrapping_mul(2) < self.cc.cwnd() {
             #[cfg(feature = "other-engines")]
             self.cc.on_unfilled(bytes);
             return;
@@ -345,8 +350,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// Before the first measurement §7.3 forbids the probe. The timer of a
     /// second, which §7.2 wants all the same, would only put off the
-    /// retransmission timer. It is what the first data has, as long as the
-    /// handshake alone was measured: that is no estimate for it.
+    /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
         let may = self.params.recovery.has_tail_probes()
             && self.has_sack()
@@ -358,9 +362,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return self.timers.cancel(Timer::LossProbe);
         };
         let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
-        if self.rtt.is_in_doubt() {
-            pto = FIRST_PTO_MS;
-        } else if self.snd.flight() <= self.eff_snd_mss() {
+        if self.snd.flight() <= self.eff_snd_mss() {
             pto = pto.wrapping_add(self.params.delayed_ack.get());
         }
         if let Some(rto) = self.timers.remaining(Timer::Retransmission) {

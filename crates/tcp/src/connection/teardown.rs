@@ -25,7 +25,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.phase = Phase::Synchronized(next);
                 match next {
                     Synchronized::TimeWait => self.enter_time_wait(),
-                    Synchronized::FinWait2 => self.start_fin_wait_2(),
+                    Synchronized::FinWait2 => self.limit_fin_wait_2(),
                     _ => {}
                 }
             }
@@ -45,14 +45,15 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .start(Timer::Linger, self.params.time_wait.get());
     }
 
-    pub(super) fn start_fin_wait_2(&mut self) {
-        let Some(limit) = self.params.fin_wait_2 else {
-            return;
-        };
-        if self.marks.has(Marks::ORPHANED) {
+    /// Limits FIN-WAIT-2 if the application has let go of the connection.
+    ///
+    /// RFC 9293 §3.6: a user that has only closed "may continue to RECEIVE
+    /// until the TCP receiver is told that the remote peer has CLOSED also".
+    fn limit_fin_wait_2(&mut self) {
+        if let Some(limit) = self.params.fin_wait_2
+            && self.marks.has(Marks::ORPHANED)
+        {
             self.end_within(limit.get());
-        } else {
-            self.timers.start(Timer::Linger, limit.get());
         }
     }
 
@@ -70,6 +71,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !over {
             self.end_within(limit.millis_saturating());
             self.marks.set(Marks::ORPHANED);
+            if self.synchronized() == Some(Synchronized::FinWait2) {
+                self.limit_fin_wait_2();
+            }
         }
     }
 

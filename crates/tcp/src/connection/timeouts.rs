@@ -67,6 +67,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             }
             return;
         }
+        if !is_first {
+            self.suspect_path_mtu();
+        }
         self.enter_timeout_recovery(is_first);
     }
 

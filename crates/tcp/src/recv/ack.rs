@@ -7,23 +7,10 @@ pub(crate) struct AckPolicy {
     unacked: u8,
     /// Duplicate ACKs owed: one for each segment beyond a gap.
     duplicates: u8,
-    due: Due,
+    /// An ACK is due now.
+    due: bool,
     /// Segments in order that are yet to be acknowledged one by one.
     quick: u8,
-}
-
-/// Whether an ACK is due now, and is sent once more if nothing comes of it.
-///
-/// The ACK of a segment that filled the last gap gives the peer back its whole
-/// window. Without it, the peer has nothing to send that would bring another:
-/// it waits for a timeout, and sends again what has arrived. So the window is
-/// announced a second time, once; RFC 5681 §4.2 allows for that.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-enum Due {
-    #[default]
-    No,
-    Once,
-    Twice,
 }
 
 /// How many segments after a sign of loss are acknowledged one by one: while
@@ -42,8 +29,8 @@ impl AckPolicy {
     /// desirable: the peer's idea of full-sized may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
         self.unacked = self.unacked.saturating_add(1);
-        let may_wait = !self.is_due() && self.unacked < every && self.quick == 0;
-        self.due = if may_wait { Due::No } else { Due::Once };
+        let may_wait = !self.due && self.unacked < every && self.quick == 0;
+        self.due = !may_wait;
         self.quick = self.quick.saturating_sub(1);
         may_wait
     }
@@ -56,7 +43,6 @@ impl AckPolicy {
     /// still no more than one for each segment.
     pub(crate) fn on_out_of_order(&mut self) {
         self.quick = QUICK;
-        self.due = self.due.min(Due::Once);
         let waiting = u8::from(self.unacked > 0);
         self.unacked = 0;
         let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
@@ -70,18 +56,21 @@ impl AckPolicy {
     }
 
     /// A segment arrived again: its acknowledgment was lost or late.
+    ///
+    /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming
+    /// full-sized segment". If that ACK is lost, the peer's timeout asks for it.
     pub(crate) fn on_duplicate(&mut self) {
-        self.due = Due::Twice;
+        self.due = true;
         self.quick = QUICK;
     }
 
     /// An ACK is due for another reason.
     pub(crate) fn require(&mut self) {
-        self.due = self.due.max(Due::Once);
+        self.due = true;
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.due != Due::No
+        self.due
     }
 
     pub(crate) fn owes_duplicate(&self) -> bool {
@@ -94,14 +83,13 @@ impl AckPolicy {
     }
 
     /// A segment with an acknowledgment leaves; `pure` if it has neither text
-    /// nor control. Only such a one can be a duplicate ACK (RFC 5681 §2). Returns
-    /// whether its acknowledgment is sent once more if nothing comes of it.
-    pub(crate) fn on_sent(&mut self, pure: bool) -> bool {
+    /// nor control. Only such a segment can be a duplicate ACK (RFC 5681 §2).
+    pub(crate) fn on_sent(&mut self, pure: bool) {
         self.unacked = 0;
         if pure {
             self.duplicates = self.duplicates.saturating_sub(1);
         }
-        core::mem::take(&mut self.due) == Due::Twice
+        self.due = false;
     }
 }
 

@@ -221,6 +221,11 @@ impl<B: Bytes> Inbox<B> {
         stashed
     }
 
+    /// Makes the `len` bytes that were stashed ready to be read.
+    pub(crate) fn take_stashed(&mut self, len: u16) {
+        self.ring.keep(len.into());
+    }
+
     /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.ring.free(usize::MAX);

@@ -8,13 +8,20 @@ use crate::timers::doubled;
 /// Paces window probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persist {
-    /// Probes since the window was last open; with [`DUE`] if one is to be sent.
+    /// Probes since the window was last open; with [`DUE`] if one is to be sent,
+    /// and with [`SMALL`] while the window is open but too small.
     sent: u8,
     /// Probes since the peer was last heard.
     unanswered: u8,
 }
 
 const DUE: u8 = 1 << 7;
+const SMALL: u8 = 1 << 6;
+
+/// How long a window may stay open but too small for a segment that is worth
+/// sending, in milliseconds: the override timeout of RFC 9293 §3.8.6.2.1, which
+/// "should be in the range 0.1 - 1.0 seconds".
+const OVERRIDE_MS: u32 = 500;
 
 impl Persist {
     /// How long to wait for the next probe, in milliseconds.
@@ -22,7 +29,21 @@ impl Persist {
     /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
     /// exponentially longer.
     pub(crate) fn interval(&self, rto: u32, max: u32) -> u32 {
+        if self.sent & SMALL != 0 {
+            return OVERRIDE_MS;
+        }
         doubled(rto, self.sent & !DUE, max.max(rto))
+    }
+
+    /// The window holds data back because it is closed, or because it is
+    /// `small`. Returns whether it was the other before: then the timer starts
+    /// again, and the count of probes with it.
+    pub(crate) fn on_window(&mut self, small: bool) -> bool {
+        let turns = small != (self.sent & SMALL != 0);
+        if turns {
+            self.sent = if small { SMALL } else { 0 };
+        }
+        turns
     }
 
     /// The timer ran out. Returns whether to go on: not if the peer has been
@@ -40,7 +61,7 @@ impl Persist {
     }
 
     pub(crate) fn on_probe_sent(&mut self) {
-        self.sent = (self.sent & !DUE).wrapping_add(1).min(32);
+        self.sent = (self.sent & !(DUE | SMALL)).wrapping_add(1).min(32);
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
@@ -69,6 +90,19 @@ mod tests {
             persist.on_probe_sent();
         }
         assert_eq!(seconds, [1, 2, 4, 8, 10, 10]);
+    }
+
+    #[test]
+    fn a_small_window_has_the_override_timeout_whatever_was_probed_before() {
+        let mut persist = Persist::default();
+        (0..9).for_each(|_| persist.on_probe_sent());
+        persist.on_timeout(12);
+        assert!(persist.on_window(true) && !persist.is_due());
+        assert!(!persist.on_window(true));
+        assert_eq!(persist.interval(2_000, 10_000), OVERRIDE_MS);
+        assert!((100..=1_000).contains(&OVERRIDE_MS));
+        assert!(persist.on_window(false));
+        assert_eq!(persist.interval(2_000, 10_000), 2_000);
     }
 
     #[test]

@@ -78,8 +78,10 @@ impl<M: Memory + 'static> Transport for TcpSockets<M> {
         };
         let (local, remote) = (end(ip.src, [s0, s1]), end(ip.dst, [d0, d1]));
         let seq = SeqNum(u32::from_be_bytes([q0, q1, q2, q3]));
-        let kind = kind(trouble);
-        self.report(now, &local, &remote, |c| c.on_icmp(now, kind, seq));
+        self.report(now, &local, &remote, |c| match kind(trouble) {
+            Ok(kind) => c.on_icmp(now, kind, seq),
+            Err(mtu) => c.on_packet_too_big(now, mtu, seq),
+        });
     }
 
     fn poll_at(&self) -> Option<Wake> {
@@ -141,13 +143,15 @@ impl<M: Memory + 'static> Transport for TcpSockets<M> {
     }
 }
 
-fn kind(trouble: Trouble) -> IcmpKind {
-    match trouble {
+/// The kind of an error that is none of size, or the MTU of one that is.
+fn kind(trouble: Trouble) -> Result<IcmpKind, u16> {
+    Ok(match trouble {
         Trouble::NoRoute => IcmpKind::NoRoute,
         Trouble::Prohibited => IcmpKind::Prohibited,
         Trouble::AddressUnreachable => IcmpKind::AddressUnreachable,
         Trouble::PortUnreachable => IcmpKind::PortUnreachable,
         Trouble::TimeExceeded => IcmpKind::TimeExceeded,
         Trouble::ParameterProblem => IcmpKind::ParameterProblem,
-    }
+        Trouble::PacketTooBig { mtu } => return Err(mtu),
+    })
 }

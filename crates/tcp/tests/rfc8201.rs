@@ -1,0 +1,143 @@
+//! RFC 8201: path MTU discovery, where an MSS is above what every path takes.
+#![cfg(feature = "large-windows")]
+
+use redpoll_tcp::Config;
+use redpoll_testkit::{Host, ISS, Record, recv, recv_nothing, send};
+
+fn config() -> Config {
+    Config {
+        timestamps: false,
+        mss: 1440,
+        ..Config::default()
+    }
+}
+
+/// A path of 100 ms over Ethernet, to a peer with SACK or without.
+fn host(config: &Config, sack: bool) -> Host {
+    let answer = Record::new().mss(1440).win(16_000).sack_ok(sack);
+    let mut t = Host::established_by(config, answer, 100);
+    t.max_len = 1460;
+    t
+}
+
+/// §4 and §5.2: "it must reduce its estimate of the PMTU". What was too large is
+/// retransmitted at once, in segments that fit, and the rest is not.
+#[test]
+fn what_was_too_large_is_retransmitted_at_once() {
+    for sack in [false, true] {
+        let mut t = host(&config(), sack);
+        t.write(&[b'x'; 1440]);
+        recv!(t, seq 1, ack 1, len 1440);
+        t.write(b"small");
+        recv!(t, seq 1441, ack 1, data b"small");
+        t.wait(20);
+        t.conn.on_packet_too_big(t.now(), 1400, ISS + 1);
+        recv!(t, seq 1, ack 1, len 1340);
+        recv!(t, seq 1341, ack 1, len 100);
+        recv_nothing!(t);
+        // Another message about the same flight, and one about the next.
+        t.conn.on_packet_too_big(t.now(), 1400, ISS + 1);
+        recv_nothing!(t);
+        t.conn.on_packet_too_big(t.now(), 1300, ISS + 1);
+        recv!(t, seq 1, ack 1, len 1240);
+        recv!(t, seq 1241, ack 1, len 100);
+        recv_nothing!(t);
+        send!(t, seq 1, ack 1446);
+        assert_eq!(t.conn.stats().rtos, 0);
+        assert_eq!(t.conn.stats().retransmissions.fast, 0);
+        assert_eq!(t.conn.ssthresh(), 65_535, "not a sign of congestion");
+    }
+}
+
+/// Sends 20,000 bytes over a path that takes packets of `mtu` bytes, and reports
+/// what is larger if it `reports`. Returns how long that took in milliseconds.
+fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
+    let headers = if t.conn.eff_snd_mss() == 1440 { 60 } else { 72 };
+    let (mut left, mut acked) = (20_000usize, 1u32);
+    let mut arrived = std::collections::BTreeMap::new();
+    while left > 0 || t.conn.unacked() > 0 {
+        assert!(t.ms() < 60_000, "{left} {}", t.conn.unacked());
+        let room = t.conn.send_room().min(left);
+        t.write(&vec![b'x'; room]);
+        left -= room;
+        let sent = t.sent();
+        t.wait(100);
+        for record in sent {
+            let (seq, len) = (record.seq_number(), record.payload().len());
+            if len + headers <= mtu {
+                arrived.insert(seq, seq + len as u32);
+                while let Some(end) = arrived.range(..=acked).next_back().map(|it| *it.1)
+                    && end > acked
+                {
+                    acked = end;
+                }
+                send!(t, seq 1, ack acked, win 16_000);
+            } else if reports {
+                t.conn.on_packet_too_big(t.now(), mtu as u16, ISS + seq);
+            }
+        }
+    }
+    t.ms()
+}
+
+/// §4: a path that reports what is too large costs no timeout.
+#[test]
+fn a_path_that_reports_costs_no_timeout() {
+    for (mtu, sack) in [(1280, false), (1280, true), (1400, false), (1400, true)] {
+        let mut t = host(&config(), sack);
+        transfer(&mut t, mtu, true);
+        assert_eq!(t.conn.stats().rtos, 0);
+        assert_eq!(t.conn.eff_snd_mss() as usize, mtu - 60);
+    }
+}
+
+/// RFC 9293 §3.7.2: a path that drops what is too large and reports nothing is
+/// found by two timeouts, and the transfer goes on.
+#[test]
+fn a_silent_path_is_found_by_two_timeouts() {
+    for sack in [false, true] {
+        let mut t = host(&config(), sack);
+        let ms = transfer(&mut t, 1280, false);
+        assert_eq!(t.conn.eff_snd_mss(), 1220);
+        assert!(t.conn.stats().rtos <= 2, "{:?}", t.conn.stats());
+        assert!(ms < 5_000, "{ms}");
+    }
+    let config = Config {
+        timestamps: true,
+        ..config()
+    };
+    let answer = Record::new().mss(1440).win(16_000).ts((1, 1_000));
+    let mut t = Host::established_by(&config, answer, 100);
+    t.max_len = 1460;
+    t.write(&[b'x'; 1428]);
+    recv!(t, seq 1, ack 1, len 1428);
+    t.run_until(5_000);
+    assert_eq!(t.sent().last().unwrap().payload().len(), 1208);
+}
+
+/// An outage during which nothing large was out says nothing of the path MTU.
+#[test]
+fn an_outage_with_small_segments_does_not_shrink_them() {
+    let mut t = host(&config(), true);
+    t.write(&[b'x'; 1000]);
+    t.run_until(20_000);
+    assert!(t.conn.stats().rtos > 3);
+    assert_eq!(t.conn.eff_snd_mss(), 1440);
+}
+
+/// §4: "A node must not increase its estimate of the Path MTU in response to
+/// the contents of a Packet Too Big message", nor does a timeout.
+#[test]
+fn nothing_makes_segments_larger_again() {
+    let mut t = host(&config(), true);
+    t.write(&[b'x'; 4000]);
+    t.sent();
+    t.conn.on_packet_too_big(t.now(), 1300, ISS + 1);
+    for mtu in [1301, 1500, u16::MAX] {
+        t.conn.on_packet_too_big(t.now(), mtu, ISS + 1);
+        t.conn.on_path_mtu(t.now(), mtu);
+        assert_eq!(t.conn.eff_snd_mss(), 1240);
+    }
+    t.run_until(30_000);
+    assert_eq!(t.conn.eff_snd_mss(), 1220);
+}
