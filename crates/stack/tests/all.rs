@@ -20,6 +20,7 @@ mod random;
 mod registrations;
 mod rpl;
 mod rpl_daos;
+mod rpl_forged;
 mod rpl_hosts;
 mod rpl_parents;
 mod rpl_repair;
