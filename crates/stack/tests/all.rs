@@ -15,6 +15,7 @@ mod joining;
 mod ledger;
 mod limits;
 mod line;
+mod orphans;
 mod pins;
 mod random;
 mod registrations;
