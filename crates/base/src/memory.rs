@@ -21,7 +21,7 @@ pub trait Memory {
     type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
 
     /// Whether nodes with this kind of memory can be routers: pass packets on, have others
-    /// register with them, keep what waits for neighbours that sleep, mark packets early, be
+    /// register with them, keep what waits for neighbours that sleep, mark packets early, forward
     /// between the radio and another link, bound what goes to neighbours that nobody knows,
     /// count how full their queues were over time, pause for those who pass their packets on,
     /// answer a flood of requests with SYN cookies. Where they cannot, the compiler leaves

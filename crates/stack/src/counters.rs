@@ -145,6 +145,8 @@ pub struct NodeCounters {
     /// Released connections that did not come to their end in time: the peer
     /// was silent, or took nothing, or never ended.
     pub orphans_given_up: u32,
+    /// Released connections that were stalled and had to make room for new ones.
+    pub orphans_recycled: u32,
     /// Connection requests that were given up, because nobody completed them.
     pub half_open_expired: u32,
     /// Connection requests answered with a SYN cookie, for want of a free

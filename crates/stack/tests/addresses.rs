@@ -475,7 +475,7 @@ fn the_subnet_router_anycast_address_is_answered() {
     for from_host in [false, true] {
         let mut lone = lone();
         let src = if from_host { HOST } else { address(5) };
-        let mut ask = |lone: &mut Lone, packet: &[u8]| {
+        let ask = |lone: &mut Lone, packet: &[u8]| {
             if from_host {
                 lone.host_sends(packet).unwrap();
                 lone.host_packets()

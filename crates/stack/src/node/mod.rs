@@ -18,6 +18,8 @@
 pub(crate) mod config;
 mod deliver;
 mod driver;
+#[cfg(feature = "rpl")]
+mod edge;
 mod fragments;
 mod joining;
 mod messages;

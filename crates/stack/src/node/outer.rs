@@ -1,13 +1,13 @@
-//! What RPL puts before packets and into them, and takes away: packet information,
-//! source routes, outer headers (RFC 6553, RFC 6554, RFC 9008).
+//! The headers that RPL adds to packets inside the DODAG: packet information, source routes and
+//! outer headers (RFC 6553, RFC 6554, RFC 9008).
 
 use redpoll_base::{Addr, Instant, Memory, move_within};
 use redpoll_lowpan::SlotId;
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
-use redpoll_wire::rpl::{PacketInformation, has_source_route, hop_by_hop_len};
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::rpl::PacketInformation;
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::rpl::{SourceRoute, srh_len};
 
@@ -22,7 +22,7 @@ use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
 use crate::transports::StreamTransport;
 
 /// Where in an IPv6 header the next header stands, and where the payload's length.
-const NEXT_HEADER_AT: usize = 6;
+pub(super) const NEXT_HEADER_AT: usize = 6;
 const PAYLOAD_LEN_AT: usize = 4;
 /// The longest extension header that is put into packets: a source route of 64 stops
 /// whose addresses are two bytes each, or of eight whole ones.
@@ -72,43 +72,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             #[cfg(feature = "rpl-root")]
             Dress::Route(path) => self.add_route_header(packet, &path),
         }
-    }
-
-    /// RFC 9008 §7, §8: what leaves the DODAG has nothing of it. RFC 6554 §5.1: what has
-    /// a source route does not leave it.
-    fn undress(&mut self, packet: &Packet, has_information: bool) -> Result<(), Refusal> {
-        let slot = packet.slot;
-        let bytes = self.link.lowpan.packet_mut(slot);
-        if has_source_route(bytes) {
-            return Err(DropReason::SourceRoute.into());
-        }
-        let hop_by_hop = hop_by_hop_len(bytes);
-        let behind = match hop_by_hop {
-            0 => packet.header.next_header,
-            _ => bytes.get(Ipv6Header::LEN).copied().unwrap_or_default(),
-        };
-        // One that holds other options is let be: who does not know RPL's passes over it. It
-        // does not say the rank (RFC 9008 §6).
-        if !has_information || hop_by_hop != PacketInformation::LEN {
-            if let Some(mut information) = PacketInformation::find(bytes) {
-                information.sender_rank = 0;
-                information.replace(bytes);
-            }
-            return Ok(());
-        }
-        let from = Ipv6Header::LEN.saturating_add(hop_by_hop);
-        let len = bytes.len();
-        if from > len {
-            return Err(DropReason::Malformed.into());
-        }
-        move_within(bytes, from..len, Ipv6Header::LEN);
-        if let Some(next) = bytes.get_mut(NEXT_HEADER_AT) {
-            *next = behind;
-        }
-        let rest = len.saturating_sub(hop_by_hop);
-        set_payload_len(bytes, rest.saturating_sub(Ipv6Header::LEN));
-        self.link.lowpan.resize(slot, rest);
-        Ok(())
     }
 
     fn add_information(&mut self, packet: &Packet, information: PacketInformation) {
@@ -229,54 +192,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         true
     }
 
-    /// A control message without the hop-by-hop header before it: echo requests are
-    /// answered in place.
-    #[inline(never)] // size
-    pub(super) fn bare(&mut self, packet: &Packet) -> Result<Packet, Refusal> {
-        self.undress(packet, true)?;
-        let bytes = self.link.lowpan.packet(packet.slot);
-        let (header, _) = Ipv6Header::parse_partial(bytes).map_err(|_| DropReason::Malformed)?;
-        Ok(Packet { header, ..*packet })
-    }
-
-    /// Decapsulates a packet for this node (RFC 2473 §3.3). Only nodes of the DODAG encapsulate
-    /// (RFC 9008 §4.1): a tunnel from outside would let any host send packets in the name of the
-    /// node that decapsulates them.
-    pub(super) fn unwrap(
-        &mut self,
-        now: Instant,
-        packet: &Packet,
-        offset: usize,
-    ) -> Result<(), Refusal> {
-        if !self.net.routing.is_inside(&packet.header.src) {
-            return Err(DropReason::UnknownProtocol.into());
-        }
-        let slot = packet.slot;
-        let outer_ecn = packet.header.ecn;
-        let start = Ipv6Header::LEN.saturating_add(offset);
-        let bytes = self.link.lowpan.packet_mut(slot);
-        let len = bytes.len();
-        let inner = bytes.get(start..).unwrap_or_default();
-        let (header, payload) = Ipv6Header::parse(inner).map_err(|_| DropReason::Malformed)?;
-        // One in another in another is nobody's; and this ends.
-        let nested = ipv6::skip_extension_headers(header.next_header, payload);
-        if nested.is_ok_and(|(protocol, _)| protocol == next_header::IPV6) {
-            return Err(DropReason::UnknownProtocol.into());
-        }
-        move_within(bytes, start..len, 0);
-        let rest = len.saturating_sub(start);
-        self.link.lowpan.resize(slot, rest);
-        // RFC 6040 §4.2: a mark on the outside counts inside.
-        if outer_ecn == redpoll_base::Ecn::Ce && !ipv6::mark_ce(self.link.lowpan.packet_mut(slot)) {
-            return Err(DropReason::Malformed.into());
-        }
-        match self.link.open(slot, packet.origin) {
-            Ok(inner) => self.input(now, &inner),
-            Err(reason) => self.counters.drop(reason),
-        }
-        Ok(())
-    }
-
     /// A segment that was made whole gets what it is to have.
     pub(super) fn dress_held(
         &mut self,
@@ -296,8 +211,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 }
 
-/// RFC 8200 §3.
-fn set_payload_len(packet: &mut [u8], len: usize) {
+/// Writes the payload length of an IPv6 header (RFC 8200 §3).
+pub(super) fn set_payload_len(packet: &mut [u8], len: usize) {
     if let Some(area) = packet.get_mut(PAYLOAD_LEN_AT..NEXT_HEADER_AT) {
         area.copy_from_slice(&(len as u16).to_be_bytes());
     }

@@ -228,7 +228,6 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 self.link.queue(now, packet.slot, neighbour);
                 Ok(())
             }
-            NextHop::Host if !M::ROUTES => Err(DropReason::NoRoute.into()),
             NextHop::Host => {
                 let pushed = self.host.push(packet.slot);
                 pushed.map_err(|_| DropReason::HostQueueFull.into())

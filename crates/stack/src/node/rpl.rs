@@ -1,5 +1,6 @@
 //! A node that routes by RPL: its messages, and packets on their way through it
-//! (RFC 6550 §11.2, RFC 6554 §4.2). What is put before packets is in `outer.rs`.
+//! (RFC 6550 §11.2, RFC 6554 §4.2). `outer.rs` adds RPL's headers to packets,
+//! and `edge.rs` removes them.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::Cursor;

@@ -25,6 +25,8 @@ pub struct Lone<A = NoAssist> {
     pub attempts: usize,
     /// Whether neighbours acknowledge.
     pub deaf: bool,
+    /// Neighbours that do not, if the others do.
+    pub absent: BTreeSet<u16>,
     /// Neighbours whose requests the radio answers with "there is something".
     pub promised: BTreeSet<u16>,
     neighbour: Lowpan<HeapMemory>,
@@ -71,6 +73,7 @@ impl<A: Assist> Lone<A> {
             frames: Vec::new(),
             attempts: 0,
             deaf: false,
+            absent: BTreeSet::new(),
             promised: BTreeSet::new(),
             neighbour,
             dsn: 0,
@@ -177,7 +180,8 @@ impl<A: Assist> Lone<A> {
     fn on_air(&mut self) -> RadioResult {
         self.attempts += 1;
         let (header, payload) = FrameHeader::parse(&self.loaded).expect("a frame of ours");
-        if header.dst != Address::BROADCAST && self.deaf {
+        let is_absent = matches!(header.dst, Address::Short(it) if self.absent.contains(&it));
+        if header.dst != Address::BROADCAST && self.deaf || is_absent {
             return RadioResult::NoAck;
         }
         self.frames.push((header.dst, payload.to_vec()));

@@ -12,6 +12,9 @@ use crate::send::{Persist, SendStore};
 use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
 
+/// Timeouts, or window probes, in a row after which an orphan counts as stalled.
+const STALLED: u8 = 3;
+
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Follows the table of transitions.
     pub(super) fn transition(&mut self, cause: Cause) {
@@ -75,6 +78,18 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
                 self.limit_fin_wait_2();
             }
         }
+    }
+
+    /// Milliseconds that an [orphan](Self::orphan) has left, if it may make room for another
+    /// connection: nothing has moved for [`STALLED`] timeouts or window probes in a row, or the
+    /// peer has everything and has not ended (FIN-WAIT-2). A peer that is there after all is
+    /// answered by a reset.
+    pub fn stalled_orphan(&self) -> Option<u32> {
+        let stalls = self.rto.retries() >= STALLED || self.persist.probes() >= STALLED;
+        let is_idle = self.synchronized() == Some(Synchronized::FinWait2);
+        let yields = self.marks.has(Marks::ORPHANED) && (stalls || is_idle);
+        let left = self.timers.remaining(Timer::Linger);
+        left.filter(|_| yields && !self.is_closed())
     }
 
     /// Brings the end forward, never puts it off.

@@ -49,6 +49,11 @@ impl Rto {
         self.retries == 0
     }
 
+    /// Timeouts since SND.UNA last moved.
+    pub(crate) fn retries(&self) -> u8 {
+        self.retries
+    }
+
     /// The timer ran out; at most `max_retries` in a row are answered.
     pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Expiry {
         if self.retries >= max_retries {

@@ -55,6 +55,11 @@ impl Persist {
         self.unanswered < max_unanswered
     }
 
+    /// Probes since the window was last open.
+    pub(crate) fn probes(&self) -> u8 {
+        self.sent & !DUE
+    }
+
     /// Whether a probe is to be sent.
     pub(crate) fn is_due(&self) -> bool {
         self.sent & DUE != 0

@@ -10,7 +10,7 @@ use redpoll_wire::ipv6::addr;
 
 use crate::Error;
 #[cfg(feature = "rpl")]
-pub(crate) use rpl::{Downward, News, Target};
+pub(crate) use rpl::{Downward, HAS_TARGETS, News, Target};
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

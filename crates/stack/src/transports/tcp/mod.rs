@@ -234,8 +234,8 @@ impl<M: Memory + 'static> TcpSockets<M> {
                 .all(|(_, c)| c.local().port != port || c.remote() != remote)
     }
 
-    /// A free slot; if there is none, the connection in TIME-WAIT that has
-    /// waited longest makes room, so that a server of few slots keeps serving.
+    /// A free slot. If there is none, the connection in TIME-WAIT that has waited longest makes
+    /// room, and otherwise the oldest stalled orphan, so that a server of few slots keeps serving.
     /// One whose last acknowledgment has yet to leave does not: its peer would
     /// stay in LAST-ACK.
     fn free_slot(&mut self, counters: &mut NodeCounters) -> Option<u8> {
@@ -249,13 +249,28 @@ impl<M: Memory + 'static> TcpSockets<M> {
             (waits && !connection.owes_acknowledgment())
                 .then(|| (connection.poll_at().map(|w| w.at), index))
         });
-        let index = least(waiting)?;
+        let Some(index) = least(waiting) else {
+            return self.recycle_orphan(counters);
+        };
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;
         if let Some(open) = slot.open() {
             self.recycled.remember(&self.isn, &open.connection);
         }
         slot.free();
         counters.time_wait_recycled = counters.time_wait_recycled.wrapping_add(1);
+        Some(index)
+    }
+
+    /// Frees the slot of the released connection that has been stalled and has the least time left.
+    fn recycle_orphan(&mut self, counters: &mut NodeCounters) -> Option<u8> {
+        let stalled = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
+            let open = slot.open().filter(|open| open.released)?;
+            Some((open.connection.stalled_orphan()?, index))
+        });
+        let index = least(stalled)?;
+        let slot = self.connections.as_mut().get_mut(usize::from(index))?;
+        slot.free();
+        counters.orphans_recycled = counters.orphans_recycled.wrapping_add(1);
         Some(index)
     }
 

@@ -1,11 +1,12 @@
 //! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
 
-use redpoll_base::{Addr, Instant, divide_long};
+use redpoll_base::{Addr, Instant, divide_long, least};
 use redpoll_wire::rpl::Sequence;
 
 use super::{Kind, Route, RouteSlot, RouteTable, Via};
 use crate::Error;
 use crate::net::routing::Peer;
+use crate::net::routing::rpl::UnackedHop;
 
 /// What a router knows of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,6 +17,8 @@ pub(crate) struct Downward {
     pub(crate) sequence: Sequence,
     pub(crate) news: News,
     pub(crate) target: Target,
+    /// Whether the next hop acknowledges frames.
+    pub(crate) hop: UnackedHop,
     /// Until when, in seconds since the node's start; as bytes, for a number would have
     /// to lie at an even address and make the route larger.
     until_s: [u8; 4],
@@ -57,7 +60,7 @@ const FOR_EVER: u32 = u32::MAX;
 
 /// Whether there may be targets: a router or leaf in non-storing mode, with which no host
 /// registers, has none.
-const HAS_TARGETS: bool = cfg!(any(
+pub(crate) const HAS_TARGETS: bool = cfg!(any(
     feature = "rpl-root",
     feature = "rpl-storing",
     feature = "rpl-hosts"
@@ -87,6 +90,7 @@ impl Downward {
             sequence,
             news: News::Fresh,
             target: Target::Member,
+            hop: UnackedHop::default(),
             until_s: until_s.to_be_bytes(),
         }
     }
@@ -144,8 +148,8 @@ impl Downward {
 }
 
 impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
-    /// Adds or replaces the route to the one address `to`. One that is full gets rid
-    /// of what has ended before it refuses.
+    /// Adds or replaces the route to the one address `to`. A full table first removes what has
+    /// ended, and then the oldest route of another next hop that has never acknowledged a frame.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,
@@ -160,6 +164,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             return Ok(());
         }
         self.expire(now);
+        if self.insert(slot).is_ok() {
+            return Ok(());
+        }
+        let unproven = self.downwards();
+        let unproven = unproven
+            .filter(|(_, it)| !it.hop.is_proven() && !it.is_host() && it.link != downward.link);
+        let oldest = least(unproven.map(|(to, it)| (it.until_s, to)));
+        self.forget_downward(&oldest.ok_or(Error::NoSlot)?);
         self.insert(slot)
     }
 

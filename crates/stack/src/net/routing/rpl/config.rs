@@ -230,6 +230,11 @@ pub struct RplCounters {
     pub returned: u32,
     /// Stops of source routes that their parents did not reach, and that were forgotten.
     pub lost_stops: u32,
+    /// Routes that were removed because their next hop did not acknowledge frames.
+    pub routes_unacked: u32,
+    /// Targets of DAOs that were ignored because their next hop had not acknowledged a frame,
+    /// and the next hop of the present route had.
+    pub daos_unproven: u32,
     /// Neighbours for which there was no room.
     pub neighbours_refused: u32,
     /// Registrations of hosts that were refused: of addresses that are others', out of date,

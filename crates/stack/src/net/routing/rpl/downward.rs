@@ -6,21 +6,22 @@
 //! looks for another parent: what is there stays until it ends.
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng, divide};
-use redpoll_wire::rpl::{Dao, DaoAck, RplOption, Sequence, TargetOption, Transit, status};
+use redpoll_wire::rpl::{Dao, DaoAck, Sequence, TargetOption, status};
 
 use super::config::count;
 use super::messages::Ack;
+use super::targets::{Taken, Teller};
 use super::{Dodag, Rpl, STORES, Table, earlier, has_come, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{Downward, News, Target};
+use crate::net::routing::routes::{Downward, News};
 
 /// A former parent hears so many DelayDAOs later that it is one, when the new parent has
 /// heard of all.
 const NO_PATH_DELAYS: u64 = 2;
 /// A path lifetime that has no end (§6.7.8).
-const FOR_EVER: u8 = 255;
+pub(super) const FOR_EVER: u8 = 255;
 /// The timeout of a DAO that is repeated doubles so often at most: from 5 s to 320 s.
 const TIMEOUT_DOUBLINGS: u8 = 6;
 /// A parent that has no room is tried again after this.
@@ -350,11 +351,17 @@ impl<M: Memory + 'static> Rpl<M> {
             (false, _) if self.is_root() && src.shares_prefix(&dodag.prefix, 64) => None,
             _ => return Err(DropReason::BadSource),
         };
-        let accepted = self.take_targets(now, identity, table, (&dodag, from), dao)?;
-        if dao.acknowledge || !accepted {
-            let status = match accepted {
-                true => status::ACCEPTED,
-                false => status::REJECTED,
+        let teller = Teller { src, from };
+        let taken = self.take_targets(now, identity, table, (&dodag, teller), dao)?;
+        let answers = match taken {
+            Taken::All => dao.acknowledge,
+            Taken::Later => false,
+            Taken::Full => true,
+        };
+        if answers {
+            let status = match taken {
+                Taken::Full => status::REJECTED,
+                _ => status::ACCEPTED,
             };
             self.replies.push_ack(Ack {
                 to: src,
@@ -368,136 +375,6 @@ impl<M: Memory + 'static> Rpl<M> {
             self.daos.due.get_or_insert(now + delay);
         }
         Ok(())
-    }
-
-    /// Takes the groups of targets of a DAO, each before its transit information (§9.4), however
-    /// many targets a group has. Returns whether all of them found room.
-    fn take_targets(
-        &mut self,
-        now: Instant,
-        identity: &Identity,
-        table: &mut Table<M>,
-        (dodag, from): (&Dodag, Option<Peer>),
-        dao: &Dao<'_>,
-    ) -> Result<bool, DropReason> {
-        // The option with which the group begins.
-        let mut first = None;
-        let mut in_transit = true;
-        let mut accepted = true;
-        for (at, option) in dao.options.iter().enumerate() {
-            match option {
-                RplOption::Target(_) => {
-                    if core::mem::take(&mut in_transit) {
-                        first = Some(at);
-                    }
-                }
-                RplOption::Transit(transit) => {
-                    // §9.4 (3).
-                    let first = first.ok_or(DropReason::Malformed)?;
-                    // Of several parents of a target the first one.
-                    if core::mem::replace(&mut in_transit, true) {
-                        continue;
-                    }
-                    let link = match from {
-                        Some(link) => link,
-                        None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
-                    };
-                    let group = dao.options.iter().skip(first);
-                    for option in group.take(at.saturating_sub(first)) {
-                        let RplOption::Target(target) = option else {
-                            continue;
-                        };
-                        // An impossible target is skipped, so that the others of the same
-                        // router remain reachable.
-                        if !is_possible(identity, dodag, &target) {
-                            count(&mut self.counters.implausible);
-                            continue;
-                        }
-                        accepted &= self.take_target(now, table, target.prefix, link, &transit);
-                    }
-                }
-                _ => {}
-            }
-        }
-        // §9.4 (1), (3).
-        if first.is_some() && in_transit {
-            Ok(accepted)
-        } else {
-            Err(DropReason::Malformed)
-        }
-    }
-
-    /// One target, through `link` or with that parent. `false`: there is no room.
-    fn take_target(
-        &mut self,
-        now: Instant,
-        table: &mut Table<M>,
-        to: Addr,
-        link: Peer,
-        transit: &Transit,
-    ) -> bool {
-        let is_root = self.is_root();
-        let storing = self.is_storing();
-        let known = table.downward_mut(&to).copied();
-        let is_same = known.is_some_and(|known| known.link == link);
-        if transit.lifetime == 0 {
-            match known.filter(|_| is_same || !storing) {
-                // A No-Path of somebody else, or of long ago.
-                None => count(&mut self.counters.stale),
-                Some(known) if transit.sequence.is_stale_after(known.sequence) => {
-                    count(&mut self.counters.stale);
-                }
-                Some(known) if known.is_gone() => {}
-                Some(_) => {
-                    if let Some(known) = table.downward_mut(&to) {
-                        known.end(now, transit.sequence);
-                    }
-                }
-            }
-            return true;
-        }
-        // What comes by the same way is in the order in which it was sent, even of a node
-        // that has begun to count anew. Of two ways the newer one counts; a router that
-        // has another parent tells of those behind it by the numbers that they have.
-        // A node of the DODAG and one that does not know RPL are two: who was first stays.
-        let is_others = known.is_some_and(|known| {
-            let is_member = known.target == Target::Member;
-            known_is_good(&known, now) && is_member == transit.external
-        });
-        if is_others {
-            count(&mut self.counters.implausible);
-            return true;
-        }
-        let is_stale = known.is_some_and(|known| {
-            let is_older = transit.sequence.is_stale_after(known.sequence);
-            !is_same && known_is_good(&known, now) && is_older
-        });
-        if is_stale {
-            count(&mut self.counters.stale);
-            return true;
-        }
-        let lifetime_s = u32::from(self.lifetime_unit_s()).saturating_mul(transit.lifetime.into());
-        let lifetime_s = (transit.lifetime != FOR_EVER).then_some(lifetime_s);
-        let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
-        if transit.external {
-            downward.target = Target::External;
-        }
-        // §9.2.2: what is not new need not be told again.
-        let is_repeated = known.is_some_and(|known| {
-            is_same && known.news == News::Old && known.sequence == transit.sequence
-        });
-        if is_root || is_repeated || !storing {
-            downward.news = News::Old;
-        }
-        #[cfg(feature = "rpl-hosts")]
-        if known.is_some_and(|known| known.is_host()) {
-            self.forget_host(now, &to);
-        }
-        let added = table.add_downward(now, to, downward).is_ok();
-        if !added {
-            count(&mut self.counters.targets_refused);
-        }
-        added
     }
 
     pub(super) fn on_dao_ack(
@@ -565,11 +442,4 @@ pub(super) fn is_news(downward: &Downward) -> bool {
 
 pub(super) fn known_is_good(known: &Downward, now: Instant) -> bool {
     !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
-}
-
-/// The parent in transit information (§9.7 (1)), a router of this DODAG whose address is
-/// formed from its link-layer address. A No-Path need not say whose child the target was.
-fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<Peer> {
-    let parent = transit.parent?;
-    Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)
 }

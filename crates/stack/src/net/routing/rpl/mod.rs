@@ -6,6 +6,8 @@
 //! - `upward.rs`: DIOs, joining, repair (§8);
 //! - `downward.rs`: DAOs (§9), with the targets in the table of routes;
 //! - `hosts.rs`: hosts that do not know RPL (RFC 9010);
+//! - `targets.rs`: targets of DAOs that have come, and `unacked.rs`: next hops that do not
+//!   acknowledge frames;
 //! - `passing.rs`: what data packets say of their way (§11, RFC 6553, RFC 6554);
 //! - `messages.rs`: the messages that are due, as bytes.
 //!
@@ -20,7 +22,9 @@ mod messages;
 mod neighbours;
 mod objective;
 mod passing;
+mod targets;
 mod trickle;
+mod unacked;
 mod upward;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng, Wake};
@@ -31,6 +35,7 @@ use redpoll_wire::rpl::{
 
 #[cfg(feature = "rpl-hosts")]
 use super::registered::Registered;
+use super::routes::HAS_TARGETS;
 use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -41,6 +46,7 @@ pub use neighbours::RplNeighbour;
 #[cfg(feature = "rpl-root")]
 pub(crate) use passing::Path;
 pub(crate) use passing::{Dress, Passage};
+pub(crate) use unacked::UnackedHop;
 
 use config::count;
 use downward::Daos;
@@ -104,6 +110,8 @@ pub(super) struct Rpl<M: Memory + 'static> {
     dodag: Option<Dodag>,
     daos: Daos,
     replies: Replies,
+    /// Neighbours that acknowledged a frame lately and have no route yet.
+    answered: [Option<Peer>; 2],
     trickle: Trickle,
     config: RplConfig,
     limits: Limits,
@@ -151,6 +159,7 @@ impl<M: Memory + 'static> Rpl<M> {
             dtsn: Sequence::FIRST,
             daos: Daos::new(&mut rng),
             replies: Replies::default(),
+            answered: [None; 2],
             limits: Limits::default(),
             dio_due: false,
             is_adrift: false,
@@ -307,6 +316,9 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(link) = Peer::of(quality.neighbour) else {
             return;
         };
+        if HAS_TARGETS {
+            self.on_hop(now, table, link, quality.ok);
+        }
         let Some(neighbour) = self.candidates.get_mut(link) else {
             return;
         };

@@ -64,6 +64,11 @@ impl RplNeighbour {
         self.failures >= FAILURES_MAX
     }
 
+    /// Whether it has acknowledged a frame, and is there as far as is known.
+    pub(super) fn answers(&self) -> bool {
+        self.samples > self.failures && !self.is_gone()
+    }
+
     /// Seconds since the link was measured last, up to 18 hours.
     pub(super) fn unmeasured_s(&self, now: Instant) -> u16 {
         seconds(now).wrapping_sub(self.measured_s)

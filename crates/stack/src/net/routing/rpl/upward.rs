@@ -525,6 +525,7 @@ impl<M: Memory + 'static> Rpl<M> {
         #[cfg(feature = "rpl-hosts")]
         self.end_hosts(now, table);
         table.expire(now);
+        self.prove_any(table);
         for neighbour in self.candidates.iter_mut() {
             neighbour.full = false;
         }

@@ -1,0 +1,224 @@
+//! Targets of DAOs that have come (RFC 6550 §9.7, §9.8): which of them change the table of routes.
+//!
+//! A DAO is not authenticated, so a target keeps the route that it has until the next hop of the
+//! other one has acknowledged a frame (ADR 38).
+
+use redpoll_base::{Addr, Instant, Memory};
+use redpoll_wire::rpl::{Dao, RplOption, Transit};
+
+use super::config::count;
+use super::downward::{FOR_EVER, is_possible, known_is_good};
+use super::{Dodag, Rpl, Table, UnackedHop};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::routing::routes::{Downward, News, Target};
+use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
+
+/// The outcome for a DAO, or for one target of it.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Taken {
+    /// Every target was heeded.
+    All,
+    /// A next hop has to acknowledge a frame first. The DAO is not acknowledged, so that its
+    /// sender repeats it.
+    Later,
+    /// A target found no room.
+    Full,
+}
+
+/// The sender of a DAO.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Teller {
+    /// Its address.
+    pub(super) src: Addr,
+    /// The neighbour that has sent it, in storing mode.
+    pub(super) from: Option<Peer>,
+}
+
+impl<M: Memory + 'static> Rpl<M> {
+    /// Takes the groups of targets of a DAO, each before its transit information (§9.4), however
+    /// many targets a group has.
+    pub(super) fn take_targets(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        (dodag, teller): (&Dodag, Teller),
+        dao: &Dao<'_>,
+    ) -> Result<Taken, DropReason> {
+        // The option with which the group begins.
+        let mut first = None;
+        let mut in_transit = true;
+        let mut taken = Taken::All;
+        for (at, option) in dao.options.iter().enumerate() {
+            match option {
+                RplOption::Target(_) if core::mem::take(&mut in_transit) => first = Some(at),
+                RplOption::Transit(transit) => {
+                    // §9.4 (3).
+                    let first = first.ok_or(DropReason::Malformed)?;
+                    // Of several parents of a target the first one.
+                    if core::mem::replace(&mut in_transit, true) {
+                        continue;
+                    }
+                    let link = match teller.from {
+                        Some(link) => link,
+                        None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
+                    };
+                    let group = dao.options.iter().skip(first);
+                    for option in group.take(at.saturating_sub(first)) {
+                        let RplOption::Target(target) = option else {
+                            continue;
+                        };
+                        // An impossible target is skipped, so that the others of the same
+                        // router remain reachable.
+                        let is_its_own = teller.may_tell(dodag, &target.prefix, &transit);
+                        if !is_its_own || !is_possible(identity, dodag, &target) {
+                            count(&mut self.counters.implausible);
+                            continue;
+                        }
+                        let one = (target.prefix, link);
+                        taken = taken.max(self.take_target(now, table, dodag, one, &transit));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // §9.4 (1), (3).
+        if first.is_some() && in_transit {
+            Ok(taken)
+        } else {
+            Err(DropReason::Malformed)
+        }
+    }
+
+    /// Takes one target, which is reached through the neighbour `link` or has that parent.
+    fn take_target(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        dodag: &Dodag,
+        (to, link): (Addr, Peer),
+        transit: &Transit,
+    ) -> Taken {
+        let known = table.downward_mut(&to).copied();
+        if transit.lifetime == 0 {
+            self.withdraw(now, table, (&to, link), transit);
+            return Taken::All;
+        }
+        // A node of the DODAG and one that does not know RPL are two: the first one stays.
+        let good = known.filter(|known| known_is_good(known, now));
+        if good.is_some_and(|it| (it.target == Target::Member) == transit.external) {
+            count(&mut self.counters.implausible);
+            return Taken::All;
+        }
+        let is_same = known.is_some_and(|known| known.link == link);
+        let is_proven = self.is_proven(now, table, dodag, &to, link);
+        if let Some(known) = good.filter(|_| !is_same) {
+            // What comes by the same way is in the order in which it was sent, even of a node
+            // that has begun to count anew. Of two ways the newer one counts; a router that
+            // has another parent tells of those behind it by the numbers that they have. A
+            // number proves nothing for a next hop that does not acknowledge frames.
+            let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
+            if transit.sequence.is_stale_after(known.sequence) && !is_doubtful {
+                count(&mut self.counters.stale);
+                return Taken::All;
+            }
+            if !is_proven && self.is_proven(now, table, dodag, &to, known.link) {
+                self.on_unproven();
+                self.prove(dodag, &to, link);
+                return Taken::Later;
+            }
+        }
+        if !is_same && !is_proven && self.is_at_limit(now, table, link) {
+            count(&mut self.counters.targets_refused);
+            return Taken::Full;
+        }
+        let lifetime_s = self.lifetime_s(transit);
+        let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
+        match known.filter(|_| is_same) {
+            Some(known) if known.hop.is_proven() || !is_proven => downward.hop = known.hop,
+            _ if is_proven => downward.hop = UnackedHop::PROVEN,
+            _ => self.prove(dodag, &to, link),
+        }
+        if transit.external {
+            downward.target = Target::External;
+        }
+        // §9.2.2: what is not new need not be told again.
+        let is_repeated = known.is_some_and(|known| {
+            is_same && known.news == News::Old && known.sequence == transit.sequence
+        });
+        if self.is_root() || is_repeated || !self.is_storing() {
+            downward.news = News::Old;
+        }
+        #[cfg(feature = "rpl-hosts")]
+        if known.is_some_and(|known| known.is_host()) {
+            self.forget_host(now, &to);
+        }
+        if table.add_downward(now, to, downward).is_err() {
+            count(&mut self.counters.targets_refused);
+            return Taken::Full;
+        }
+        Taken::All
+    }
+
+    /// Takes a No-Path (§6.4.3). It counts from the neighbour through which the target is reached,
+    /// in non-storing mode from the target, and if it is not older than the route.
+    fn withdraw(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        (to, link): (&Addr, Peer),
+        transit: &Transit,
+    ) {
+        let storing = self.is_storing();
+        let known = table.downward_mut(to);
+        match known.filter(|known| known.link == link || !storing) {
+            Some(known) if !transit.sequence.is_stale_after(known.sequence) => {
+                if !known.is_gone() {
+                    known.end(now, transit.sequence);
+                }
+            }
+            _ => count(&mut self.counters.stale),
+        }
+    }
+
+    /// The lifetime of a route in seconds: what the DAO asks for, up to the lifetime that the root
+    /// announces (§6.7.6); up to a day for a host, whose registration counts (RFC 8505). `None`:
+    /// no end, which only the root can allow.
+    fn lifetime_s(&self, transit: &Transit) -> Option<u32> {
+        let configuration = self.dodag.as_ref().map(|dodag| dodag.configuration);
+        let (unit, most) =
+            configuration.map_or((1, FOR_EVER), |it| (it.lifetime_unit_s, it.lifetime));
+        let span = |units: u8| u32::from(unit).saturating_mul(units.into());
+        let asked = (transit.lifetime != FOR_EVER).then_some(span(transit.lifetime));
+        let most = match transit.external {
+            true => Some(u32::from(LIFETIME_MAX_MIN).saturating_mul(60)),
+            false if most == FOR_EVER => None,
+            false => Some(span(most.max(1))),
+        };
+        match (asked, most) {
+            (Some(asked), Some(most)) => Some(asked.min(most)),
+            (asked, most) => asked.or(most),
+        }
+    }
+}
+
+impl Teller {
+    /// Whether it may tell of the target `to`. In non-storing mode a node tells the root of
+    /// itself (§9.7), and a router of the hosts whose parent it is (RFC 9010 §9.2.2).
+    fn may_tell(&self, dodag: &Dodag, to: &Addr, transit: &Transit) -> bool {
+        match (dodag.is_storing(), transit.external) {
+            (true, _) => true,
+            (false, false) => *to == self.src,
+            // A No-Path need not name the parent.
+            (false, true) => transit.parent.is_none_or(|parent| parent == self.src),
+        }
+    }
+}
+
+/// The parent in transit information (§9.7 (1)), a router of this DODAG whose address is
+/// formed from its link-layer address. A No-Path need not say whose child the target was.
+fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<Peer> {
+    let parent = transit.parent?;
+    Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)
+}

@@ -1,0 +1,191 @@
+//! Next hops that do not acknowledge frames. A DAO may name any next hop (RFC 6550 §9), so the
+//! link decides whether a route stays: ADR 38.
+
+use redpoll_base::{Addr, Instant, Memory};
+
+use super::config::count;
+use super::{Dodag, Rpl, Table};
+use crate::net::routing::Peer;
+use crate::net::routing::routes::News;
+
+/// Frames in a row without an acknowledgement after which the routes through a next hop are
+/// removed: one that has never acknowledged a frame, and one that has.
+const FRAMES_OF_UNPROVEN: u8 = 2;
+const FRAMES_OF_PROVEN: u8 = 4;
+/// Routes through a next hop that has not acknowledged a frame yet.
+const UNPROVEN_MAX: usize = 8;
+/// Set once the next hop has acknowledged a frame; the other bits count frames.
+const PROVEN: u8 = 128;
+
+/// The link results of a route's next hop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) struct UnackedHop(u8);
+
+impl UnackedHop {
+    /// The state of a next hop that has acknowledged a frame.
+    pub(crate) const PROVEN: UnackedHop = UnackedHop(PROVEN);
+
+    /// Counts a frame to the next hop. Returns whether its routes are to be removed.
+    pub(crate) fn on_frame(&mut self, acknowledged: bool) -> bool {
+        if acknowledged {
+            *self = Self::PROVEN;
+            return false;
+        }
+        self.0 = self.0.saturating_add(1);
+        let limit = match self.is_proven() {
+            true => FRAMES_OF_PROVEN,
+            false => FRAMES_OF_UNPROVEN,
+        };
+        self.frames() >= limit
+    }
+
+    /// Whether the next hop has acknowledged a frame.
+    pub(crate) fn is_proven(self) -> bool {
+        self.0 & PROVEN != 0
+    }
+
+    /// Frames in a row that were not acknowledged.
+    fn frames(self) -> u8 {
+        self.0 & !PROVEN
+    }
+
+    /// Whether the next hop has acknowledged a frame, and the last frame too.
+    pub(super) fn answers(self) -> bool {
+        self == Self::PROVEN
+    }
+}
+
+impl Dodag {
+    /// The neighbour to which packets to the target `to` go first, as its DAO says: `link`, or in
+    /// non-storing mode the target itself if its parent `link` is this node, `own`.
+    fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
+        match self.is_storing() {
+            true => Some(link),
+            false if Some(link) == own => Peer::at(to),
+            false => None,
+        }
+    }
+}
+
+impl<M: Memory + 'static> Rpl<M> {
+    /// Counts a frame to the neighbour `hop` for the routes that begin there, and removes them if
+    /// it does not acknowledge. Registered hosts stay: their registrations end by themselves.
+    pub(super) fn on_hop(&mut self, now: Instant, table: &mut Table<M>, hop: Peer, ok: bool) {
+        let Some(dodag) = &self.dodag else {
+            return;
+        };
+        let own = self.own;
+        let mut lost = 0_u32;
+        let mut unproven = None;
+        let mut doubtful = false;
+        let mut any = false;
+        table.each_downward(|to, route| {
+            let first = dodag.first_hop(own, to, route.link);
+            if route.is_host() || route.is_gone() || first.is_none() {
+                return;
+            }
+            let is_it = first == Some(hop);
+            any |= is_it;
+            if is_it && route.hop.on_frame(ok) {
+                lost = lost.saturating_add(1);
+                route.end(now, route.sequence);
+            } else if !route.hop.is_proven() {
+                doubtful |= is_it;
+                unproven = first;
+            }
+        });
+        if ok && !any && !self.answered.contains(&Some(hop)) {
+            self.answered = [Some(hop), self.answered[0]];
+        } else if !ok {
+            self.answered = self.answered.map(|it| it.filter(|it| *it != hop));
+        }
+        // The second frame decides; then the next unproven hop gets one.
+        if doubtful || lost > 0 {
+            self.replies.probe = self.replies.probe.or(unproven);
+        }
+        if lost == 0 {
+            return;
+        }
+        self.counters.routes_unacked = self.counters.routes_unacked.wrapping_add(lost);
+        if self.is_root() {
+            table.retain_downward(|route| route.news != News::Gone);
+        } else {
+            self.daos.due.get_or_insert(now + self.config.dao_delay);
+        }
+    }
+
+    /// Whether the first hop of a route to `to`, by `link` or behind the parent `link`, has
+    /// acknowledged frames. In non-storing mode a way to the parent has to be known.
+    pub(super) fn is_proven(
+        &self,
+        now: Instant,
+        table: &Table<M>,
+        dodag: &Dodag,
+        to: &Addr,
+        link: Peer,
+    ) -> bool {
+        let Some(hop) = dodag.first_hop(self.own, to, link) else {
+            let parent = table.downward(now, &link.within(&dodag.prefix));
+            return parent.is_some_and(|parent| parent.hop.is_proven());
+        };
+        let is_known = self.candidates.get(hop).is_some_and(|it| it.answers());
+        let mut routes = table.downwards();
+        is_known
+            || self.answered.contains(&Some(hop))
+            || routes.any(|(to, it)| {
+                let is_good = it.hop.answers() && !it.is_gone();
+                is_good && dodag.first_hop(self.own, &to, it.link) == Some(hop)
+            })
+    }
+
+    /// Whether a next hop that has not acknowledged a frame yet has as many routes as it may have.
+    pub(super) fn is_at_limit(&self, now: Instant, table: &Table<M>, link: Peer) -> bool {
+        let routes = table.downwards();
+        let routes = routes.filter(|(_, it)| it.link == link && it.is_usable(now));
+        self.is_storing() && routes.count() >= UNPROVEN_MAX
+    }
+
+    /// Sends a frame to a next hop that has not acknowledged one yet.
+    pub(super) fn prove(&mut self, dodag: &Dodag, to: &Addr, link: Peer) {
+        let hop = dodag.first_hop(self.own, to, link);
+        self.replies.probe = hop.or(self.replies.probe);
+    }
+
+    /// Sends a frame to one of the next hops that have not acknowledged one yet, for those whose
+    /// first frames found no room in the queue.
+    pub(super) fn prove_any(&mut self, table: &Table<M>) {
+        let Some(dodag) = &self.dodag else {
+            return;
+        };
+        let mut routes = table.downwards();
+        let unproven = routes.find_map(|(to, route)| {
+            let first = dodag.first_hop(self.own, &to, route.link);
+            first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
+        });
+        self.replies.probe = self.replies.probe.or(unproven);
+    }
+
+    /// Counts a DAO that does not take a target from the route that it has.
+    pub(super) fn on_unproven(&mut self) {
+        count(&mut self.counters.daos_unproven);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unproven_hop_is_lost_with_the_second_frame_and_a_proven_one_with_the_fourth() {
+        let mut hop = UnackedHop::default();
+        assert!(!hop.on_frame(false) && !hop.is_proven());
+        assert!(hop.on_frame(false));
+        let mut hop = UnackedHop::default();
+        assert!(!hop.on_frame(false) && !hop.on_frame(true));
+        for _ in 0..3 {
+            assert!(!hop.on_frame(false) && hop.is_proven() && !hop.answers());
+        }
+        assert!(hop.on_frame(false));
+        assert!(!hop.on_frame(true) && hop.answers());
+    }
+}

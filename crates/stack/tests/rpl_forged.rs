@@ -1,0 +1,291 @@
+//! Routes that forged DAOs ask for (ADR 38).
+#![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
+
+use crate::common;
+
+use common::dodag::*;
+use common::lone::Lone;
+use common::{address, packets, prefix};
+use redpoll_base::{Addr, Duration};
+use redpoll_stack::{RplRole, RplRoot};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::rpl::{
+    Configuration, Dao, MESSAGE_TYPE, Message, Options, RplOption, Sequence, TargetOption, Transit,
+    mode,
+};
+
+/// The attacked node, and a neighbour that does not exist.
+const VICTIM: u16 = 12;
+const NOBODY: u16 = 0x0999;
+
+fn root_with(mode: u8, configuration: Configuration) -> Lone {
+    let root = RplRoot::new(prefix(), mode, configuration);
+    let mut lone = lone(RplRole::Root(root));
+    lone.run_for(Duration::from_secs(10));
+    lone.frames.clear();
+    lone
+}
+
+fn root() -> Lone {
+    root_with(mode::STORING, CONFIGURATION)
+}
+
+/// The next hop of a packet to `to`.
+fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
+    lone.run_for(Duration::from_secs(1));
+    lone.frames.clear();
+    let asked = packets::echo_request(Addr([0x20; 16]), address(to));
+    let _ = lone.host_sends(&asked);
+    let packets = lone.link_packets();
+    let is_to = |packet: &[u8]| packet.get(24..40) == Some(&address(to).0[..]);
+    packets.into_iter().find_map(|(hop, packet)| match hop {
+        Address::Short(hop) if is_to(&packet) || packet.get(6) == Some(&43) => Some(hop),
+        _ => None,
+    })
+}
+
+/// A DAO of a non-storing DODAG: the source `src` tells that `target` is behind `parent`.
+fn tell(
+    lone: &mut Lone,
+    via: u16,
+    src: u16,
+    target: u16,
+    parent: u16,
+    adapt: impl Fn(&mut Transit),
+) {
+    let mut transit = Transit {
+        external: false,
+        control: 0,
+        sequence: Sequence(240),
+        lifetime: 30,
+        parent: Some(address(parent)),
+    };
+    adapt(&mut transit);
+    let options = bytes(&[
+        RplOption::Target(TargetOption {
+            prefix: address(target),
+            len: 128,
+        }),
+        RplOption::Transit(transit),
+    ]);
+    let message = Message::Dao(Dao {
+        instance: 0,
+        acknowledge: false,
+        sequence: 1,
+        dodag: None,
+        options: Options::parse(&options).unwrap(),
+    });
+    let mut buffer = [0; 256];
+    let mut out = redpoll_wire::Cursor::new(&mut buffer);
+    message.emit(&mut out).unwrap();
+    let (src, dst) = (address(src), address(1));
+    let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
+    lone.link_sends(via, &packet);
+}
+
+/// A neighbour that acknowledges no frame takes no node's traffic, however often it asks, with
+/// whatever path sequence and lifetime.
+#[test]
+fn a_forged_dao_takes_no_traffic() {
+    for sequence in [0, 60, 127, 128, 200, 245, 255] {
+        let mut lone = root();
+        lone.absent.insert(NOBODY);
+        for round in 0..10_u8 {
+            dao(&mut lone, CHILD, round, &[(VICTIM, 240 + round, 30)]);
+            lone.run_for(Duration::from_secs(1));
+            dao(&mut lone, NOBODY, round, &[(VICTIM, sequence, 255)]);
+            assert_eq!(
+                next_hop(&mut lone, VICTIM),
+                Some(CHILD),
+                "{sequence}, {round}"
+            );
+        }
+        assert_eq!(lone.node.rpl_targets(lone.now), 1);
+    }
+}
+
+/// Whatever came first: a genuine DAO takes the target back at once, with an older path sequence
+/// too, because the forged next hop has not acknowledged a frame.
+#[test]
+fn a_genuine_dao_takes_its_target_back() {
+    for sequence in [1, 60, 130, 200, 250] {
+        let mut lone = root();
+        lone.absent.insert(NOBODY);
+        dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
+        lone.run_for(Duration::from_secs(1));
+        dao(&mut lone, NOBODY, 1, &[(VICTIM, 200, 255)]);
+        dao(&mut lone, CHILD, 2, &[(VICTIM, sequence, 30)]);
+        assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD), "{sequence}");
+    }
+}
+
+/// Forged DAOs are forgotten without any traffic to their targets, and while they are known they
+/// leave room for genuine ones.
+#[test]
+fn forged_daos_do_not_fill_the_table() {
+    let mut lone = root();
+    for n in 0..64 {
+        lone.absent.insert(NOBODY + n);
+        dao(&mut lone, NOBODY + n, 1, &[(0x0400 + n, 200, 255)]);
+        lone.run_for(Duration::from_millis(20));
+    }
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30), (8, 240, 30)]);
+    lone.run_for(Duration::from_secs(3));
+    assert_eq!(next_hop(&mut lone, CHILD), Some(CHILD));
+    assert_eq!(next_hop(&mut lone, 8), Some(CHILD));
+    lone.run_for(Duration::from_secs(120));
+    let counters = lone.node.rpl_counters();
+    assert_eq!(lone.node.rpl_targets(lone.now), 2, "{counters:?}");
+    assert!(counters.routes_unacked > 0, "{counters:?}");
+}
+
+/// One neighbour that has not acknowledged a frame gets eight routes, and all of them end.
+#[test]
+fn an_unproven_neighbour_has_few_routes() {
+    let mut lone = root();
+    lone.absent.insert(NOBODY);
+    for n in 0..20 {
+        dao(&mut lone, NOBODY, n as u8, &[(0x0400 + n, 200, 255)]);
+    }
+    assert!(lone.node.rpl_targets(lone.now) <= 8);
+    assert!(lone.node.rpl_counters().targets_refused > 0);
+    lone.run_for(Duration::from_secs(60));
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+}
+
+/// A next hop that goes away loses its routes with the fourth frame, and the DAO of another way
+/// counts whatever its number is.
+#[test]
+fn a_proven_next_hop_that_falls_silent_loses_its_routes() {
+    let mut lone = root();
+    dao(&mut lone, CHILD, 1, &[(VICTIM, 200, 30)]);
+    dao(&mut lone, ROUTER, 1, &[(ROUTER, 240, 30)]);
+    assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
+    lone.absent.insert(CHILD);
+    for n in 1..=4 {
+        assert_eq!(lone.node.rpl_targets(lone.now), 2, "{n}");
+        next_hop(&mut lone, VICTIM);
+    }
+    assert_eq!(lone.node.rpl_targets(lone.now), 1);
+    assert_eq!(lone.node.rpl_counters().routes_unacked, 1);
+    dao(&mut lone, ROUTER, 2, &[(VICTIM, 190, 30)]);
+    assert_eq!(next_hop(&mut lone, VICTIM), Some(ROUTER));
+}
+
+/// A node that moves is reached by its new way once that has acknowledged one frame.
+#[test]
+fn a_node_that_moves_takes_its_route_along() {
+    let mut lone = root();
+    dao(&mut lone, CHILD, 1, &[(VICTIM, 240, 30)]);
+    assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
+    // It repeats the DAO that is not acknowledged.
+    for n in [1, 1] {
+        dao(&mut lone, ROUTER, n, &[(VICTIM, 241, 30)]);
+        lone.run_for(Duration::from_secs(1));
+    }
+    assert_eq!(next_hop(&mut lone, VICTIM), Some(ROUTER));
+}
+
+/// RFC 6550 §7.2: a counter that has begun anew is heeded by the same way at once, and by another
+/// way no later than after the lifetime of routes, whatever lifetime the DAO asked for.
+#[test]
+fn a_path_sequence_that_begins_anew_is_heeded_within_a_lifetime() {
+    for (before, after) in [
+        (200, 190),
+        (250, 240),
+        (240, 50),
+        (60, 50),
+        (255, 128),
+        (5, 250),
+    ] {
+        let configuration = Configuration {
+            lifetime: 2,
+            ..CONFIGURATION
+        };
+        let mut lone = root_with(mode::STORING, configuration);
+        dao(&mut lone, ROUTER, 1, &[(ROUTER, 240, 2)]);
+        dao(&mut lone, CHILD, 1, &[(VICTIM, before, 255)]);
+        assert_eq!(next_hop(&mut lone, VICTIM), Some(CHILD));
+        let began = lone.now;
+        while next_hop(&mut lone, VICTIM) == Some(CHILD) {
+            dao(&mut lone, ROUTER, 2, &[(VICTIM, after, 2)]);
+            let waited = lone.now.since(began);
+            assert!(waited <= Duration::from_secs(125), "{before}, {after}");
+            lone.run_for(Duration::from_secs(2));
+        }
+        dao(&mut lone, ROUTER, 2, &[(VICTIM, after, 2)]);
+        assert_eq!(
+            next_hop(&mut lone, VICTIM),
+            Some(ROUTER),
+            "{before}, {after}"
+        );
+        // By the same way.
+        dao(&mut lone, ROUTER, 3, &[(VICTIM, before, 2)]);
+        dao(&mut lone, ROUTER, 4, &[(VICTIM, after, 2)]);
+        lone.run_for(Duration::from_secs(115));
+        assert_eq!(
+            next_hop(&mut lone, VICTIM),
+            Some(ROUTER),
+            "{before}, {after}"
+        );
+    }
+}
+
+/// Routes end with the lifetime that the root announces; those of hosts, with a day.
+#[test]
+fn lifetimes_are_capped() {
+    for (external, lifetime) in [(false, 255), (false, 254), (false, 31)] {
+        let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
+        tell(&mut lone, VICTIM, VICTIM, VICTIM, 1, |it| {
+            it.lifetime = lifetime;
+            it.external = external;
+        });
+        assert_eq!(lone.node.rpl_targets(lone.now), 1);
+        lone.run_for(Duration::from_secs(30 * 60 + 5));
+        assert_eq!(lone.node.rpl_targets(lone.now), 0, "{lifetime}");
+    }
+    let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
+    tell(&mut lone, CHILD, CHILD, VICTIM, CHILD, |it| {
+        it.external = true;
+        it.lifetime = 255;
+    });
+    lone.run_for(Duration::from_secs(24 * 3_600 - 60));
+    assert_eq!(lone.node.rpl_targets(lone.now), 1);
+    lone.run_for(Duration::from_secs(120));
+    assert_eq!(lone.node.rpl_targets(lone.now), 0);
+}
+
+/// RFC 6550 §9.7, RFC 9010 §9.2.2: in non-storing mode a node tells the root of itself, and of
+/// hosts whose parent it is.
+#[test]
+fn nobody_tells_the_root_of_others() {
+    let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
+    tell(&mut lone, CHILD, CHILD, CHILD, 1, |_| {});
+    tell(&mut lone, CHILD, VICTIM, VICTIM, CHILD, |_| {});
+    let reached = |lone: &mut Lone| next_hop(lone, VICTIM);
+    assert_eq!(reached(&mut lone), Some(CHILD));
+    let before = lone.node.rpl_counters().implausible;
+    // Another source; a host behind a parent that is another one; a No-Path of another one.
+    tell(&mut lone, ROUTER, ROUTER, VICTIM, ROUTER, |it| {
+        it.sequence = Sequence(245)
+    });
+    tell(&mut lone, ROUTER, ROUTER, 77, CHILD, |it| {
+        it.external = true
+    });
+    tell(&mut lone, ROUTER, ROUTER, VICTIM, ROUTER, |it| {
+        it.lifetime = 0
+    });
+    assert_eq!(lone.node.rpl_counters().implausible, before + 3);
+    assert_eq!(reached(&mut lone), Some(CHILD));
+    // In its name, but to where it is not: straight behind the root, or behind no router.
+    lone.absent.insert(VICTIM);
+    for parent in [1, NOBODY] {
+        for _ in 0..3 {
+            tell(&mut lone, ROUTER, VICTIM, VICTIM, parent, |it| {
+                it.sequence = Sequence(250);
+            });
+            assert_eq!(reached(&mut lone), Some(CHILD), "{parent}");
+        }
+    }
+    assert_eq!(lone.node.rpl_counters().daos_unproven, 6);
+}
