@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType, fcs};
+use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc, recoverable};
 
 use super::Reading;
-use super::capture::Captured;
+use super::capture::{Captured, Trailer};
 use super::packet;
 
 /// The frame in one line.
@@ -15,7 +15,13 @@ pub fn summary(frame: &Captured<'_>, reading: &Reading) -> String {
         Ok((header, payload)) => described(&header, payload, frame, reading),
         Err(error) => format!("malformed frame ({error}) [{} B]", frame.mpdu.len()),
     };
-    if frame.fcs.is_some_and(|carried| carried != fcs(frame.mpdu)) {
+    if let Trailer::Ti {
+        rssi, correlation, ..
+    } = frame.trailer
+    {
+        let _ = write!(text, " (RSSI {rssi} correlation {correlation})");
+    }
+    if frame.is_right() == Some(false) {
         text.push_str(" (wrong FCS)");
     }
     if frame.missing > 0 {

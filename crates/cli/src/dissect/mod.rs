@@ -12,7 +12,6 @@ use std::process::ExitCode;
 
 use redpoll_base::Addr;
 use redpoll_results::folder;
-use redpoll_wire::ieee802154::fcs;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::output::{fail, is_closed_pipe, is_standard};
@@ -119,20 +118,9 @@ pub fn opened(path: &Path, progress: &Progress) -> Result<Capture, ExitCode> {
     }
 }
 
-/// The frame, if all of it was captured and its check sequence is right or not there.
-pub fn whole<'a>(frame: &capture::Captured<'a>) -> Option<&'a [u8]> {
-    let is_right = frame.fcs.is_none_or(|carried| carried == fcs(frame.mpdu));
-    (is_right && frame.missing == 0).then_some(frame.mpdu)
-}
-
 /// A frame without its check sequence, in one line.
 pub fn mpdu(mpdu: &[u8], reading: &Reading) -> String {
-    let whole = capture::Captured {
-        mpdu,
-        fcs: None,
-        missing: 0,
-    };
-    frame::summary(&whole, reading)
+    frame::summary(&capture::Captured::of(mpdu), reading)
 }
 
 fn unreadable(name: &impl std::fmt::Display, error: &io::Error) -> ExitCode {

@@ -12,7 +12,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::sixlowpan::{Contexts, fragment, iphc, recoverable};
 use redpoll_wire::udp::UdpHeader;
 
-use super::capture::{Capture, Captured, Ended, NotOpen};
+use super::capture::{Capture, Captured, Ended, NotOpen, Trailer};
 use super::frame::summary;
 use super::{Keys, Reading};
 
@@ -92,9 +92,8 @@ fn tcp_segment(payload: &[u8]) -> Vec<u8> {
 fn shown(mpdu: &[u8]) -> String {
     summary(
         &Captured {
-            mpdu,
-            fcs: Some(fcs(mpdu)),
-            missing: 0,
+            trailer: Trailer::Crc16(fcs(mpdu)),
+            ..Captured::of(mpdu)
         },
         &reading(),
     )
@@ -220,9 +219,8 @@ fn what_is_malformed_is_said_to_be() {
     let mpdu = frame(&[0]);
     let text = summary(
         &Captured {
-            mpdu: &mpdu,
-            fcs: Some(1),
-            missing: 0,
+            trailer: Trailer::Crc16(1),
+            ..Captured::of(&mpdu)
         },
         &reading(),
     );
@@ -307,7 +305,7 @@ fn a_pcap_file_is_read_to_where_it_breaks_off() {
 #[test]
 fn other_link_types_and_short_records_are_said_to_be_malformed() {
     let (lines_, _) = lines(&pcap(DataLink::ETHERNET, &[vec![0; 20]]));
-    assert!(lines_[0].ends_with("malformed: link type 1, which is not IEEE 802.15.4"));
+    assert!(lines_[0].ends_with("malformed: ETHERNET (1), which is not IEEE 802.15.4"));
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4, &[vec![0; 1]]));
     assert!(lines_[0].ends_with("malformed: too short for its check sequence"));
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4_TAP, &[vec![0, 0, 99, 0, 1]]));

@@ -16,8 +16,8 @@ use std::process::ExitCode;
 
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::dissect::capture::Ended;
-use crate::dissect::{Keys, opened, whole};
+use crate::dissect::capture::{Captured, Ended};
+use crate::dissect::{Keys, opened};
 use crate::output::fail;
 use crate::places::Places;
 use crate::progress::Progress;
@@ -176,7 +176,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
             return fail(USAGE, problem);
         };
         let frame = record.frame().ok();
-        reader.input(at_us, frame.as_ref().and_then(whole));
+        reader.input(at_us, frame.as_ref().and_then(Captured::whole));
     }
     progress.finish();
     let seen = reader.finish();

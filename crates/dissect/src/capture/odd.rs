@@ -1,0 +1,46 @@
+//! Fields of a capture file that contradict its format. The frames are read all the same, and the
+//! fields are reported at the end.
+
+use std::collections::BTreeMap;
+
+/// Kinds of odd fields that are told apart; more are counted together.
+const KINDS_MAX: usize = 64;
+
+/// One kind of odd field.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Odd {
+    /// A description of the field.
+    pub what: String,
+    /// Occurrences.
+    pub count: u64,
+    /// Number of the first frame with it, or of the frame that follows it.
+    pub first: u64,
+}
+
+/// All odd fields.
+#[derive(Debug, Default)]
+pub(crate) struct Odds {
+    kinds: BTreeMap<String, (u64, u64)>,
+}
+
+impl Odds {
+    pub(crate) fn add(&mut self, what: &str, frame: u64) {
+        let what = match self.kinds.len() < KINDS_MAX || self.kinds.contains_key(what) {
+            true => what,
+            false => "further kinds of odd fields",
+        };
+        if let Some((count, _)) = self.kinds.get_mut(what) {
+            *count += 1;
+            return;
+        }
+        self.kinds.insert(what.to_owned(), (1, frame));
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Odd> + '_ {
+        self.kinds.iter().map(|(what, (count, first))| Odd {
+            what: what.clone(),
+            count: *count,
+            first: *first,
+        })
+    }
+}
