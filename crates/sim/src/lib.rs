@@ -66,3 +66,6 @@ pub mod topology;
 pub mod trace;
 pub mod traffic;
 pub mod world;
+
+/// Length of the longest packet, in bytes: the MTU of 6LoWPAN (RFC 4944 §4).
+const MTU: usize = 1_280;

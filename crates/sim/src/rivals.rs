@@ -11,9 +11,9 @@ use redpoll_stack::NoStreams;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::rpl::PacketInformation;
 
+use crate::MTU;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::{Scenario, TransportSpec};
-use crate::world::MTU;
 
 /// Length of a TCP header without options (RFC 9293 §3.1), in bytes.
 const TCP_HEADER: u16 = 20;

@@ -49,8 +49,7 @@ use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
 use crate::traffic::{App, Transfers};
 
-/// No packet is longer: the MTU of 6LoWPAN (RFC 4944 §4).
-pub(crate) const MTU: usize = 1_280;
+use crate::MTU;
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
