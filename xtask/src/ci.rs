@@ -9,8 +9,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, docs, features, firmware, lanes, left_out, lines, names, publish,
-    purity, python, rfc, size, web,
+    arrows, boards, book, deny, docs, features, firmware, hosts, lanes, left_out, lines, names,
+    publish, purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -40,9 +40,10 @@ const BESIDE: [Step; 2] = [
 ];
 
 /// What is built for this machine.
-const BUILDS: [Step; 5] = [
+const BUILDS: [Step; 6] = [
     ("clippy", clippy),
     ("features", features::run),
+    ("hosts", hosts::run),
     ("publish", publish::run),
     ("doc", doc),
     ("tests built", |w| lanes::build(w).map(|()| None)),

@@ -16,6 +16,7 @@ mod features;
 mod figures;
 mod firmware;
 mod fuzz;
+mod hosts;
 mod lanes;
 mod left_out;
 mod lines;
@@ -58,6 +59,8 @@ Usage: cargo xtask CHECK
                                 (default: the first of the two that is there)
   features  the published crates have few features; each alone, none and all
             build; and all of them for the targets that the toolchain has
+  hosts     the program compiles for the Linux boards that docs/radios.md names,
+            as far as the toolchain has their standard libraries
   deny      the licences and sources of dependencies, as deny.toml has them
             (needs cargo-deny: scripts/setup.sh test)
   publish   the published crates can be packed with all that a package needs, and
@@ -125,6 +128,7 @@ fn main() -> ExitCode {
         }
         ["python"] => python::run(&workspace).map(told),
         ["features"] => features::check(&workspace),
+        ["hosts"] => hosts::check(&workspace),
         ["deny"] => deny::check(&workspace),
         ["boards"] => boards::run(&workspace).map(told),
         ["publish"] => publish::run(&workspace).map(told),
@@ -155,8 +159,9 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features" | "deny"
-            | "boards" | "publish" | "rfc" | "figures" | "firmware" | "fuzz" | "book"),
+            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
+            | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
+            | "fuzz" | "book"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));
