@@ -80,17 +80,28 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    /// Milliseconds that an [orphan](Self::orphan) has left, if it may make room for another
-    /// connection: nothing has moved for [`STALLED`] timeouts or window probes in a row, or the
-    /// peer has everything and has not ended (FIN-WAIT-2). A peer that is there after all is
-    /// answered by a reset.
-    pub fn stalled_orphan(&self) -> Option<u32> {
-        let stalls = self.rto.retries() >= STALLED || self.persist.probes() >= STALLED;
-        let is_idle = self.synchronized() == Some(Synchronized::FinWait2);
-        let yields = self.marks.has(Marks::ORPHANED) && (stalls || is_idle);
-        let left = self.timers.remaining(Timer::Linger);
-        left.filter(|_| yields && !self.is_closed())
+    /// How late this connection makes room for another one, if it may: the one with the least
+    /// number is first. In TIME-WAIT these are the milliseconds that are left, if no
+    /// acknowledgment is owed without which the peer stays in LAST-ACK. An
+    /// [orphan](Self::orphan) comes after them, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on, if
+    /// nothing has moved for three timeouts or window probes in a row, or if the peer has
+    /// everything and has not ended (FIN-WAIT-2). A peer that is there after all is answered by
+    /// a reset.
+    pub fn spare_turn(&self) -> Option<u32> {
+        let left = self.timers.remaining(Timer::Linger)?;
+        let state = self.synchronized();
+        if state == Some(Synchronized::TimeWait) {
+            return (!self.owes_acknowledgment()).then_some(left);
+        }
+        let stalls = self.rto.retries() >= STALLED
+            || self.persist.probes() >= STALLED
+            || state == Some(Synchronized::FinWait2);
+        let yields = self.marks.has(Marks::ORPHANED) && stalls;
+        yields.then_some(left | Self::ORPHAN_TURN)
     }
+
+    /// See [`spare_turn`](Self::spare_turn).
+    pub const ORPHAN_TURN: u32 = 1 << 31;
 
     /// Brings the end forward, never puts it off.
     fn end_within(&mut self, limit: u32) {
