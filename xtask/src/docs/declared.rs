@@ -31,6 +31,8 @@ pub struct Block {
     pub head: Vec<String>,
     pub rows: Vec<Row>,
     pub check: Check,
+    /// Whether the page names the command itself, once for all of its blocks.
+    without_caption: bool,
     seeds: Vec<u64>,
 }
 
@@ -74,6 +76,8 @@ struct BlockText {
     columns: Columns,
     rows: Vec<SideText>,
     check: Check,
+    /// Leaves the command out: the page names it once, for all of its blocks.
+    without_caption: bool,
     /// Of a block without rows: what stands in the sentence.
     value: Option<String>,
     scenario: Option<String>,
@@ -262,6 +266,7 @@ impl BlockText {
             inline: self.value.is_some(),
             head,
             check: self.check,
+            without_caption: self.without_caption,
             seeds: seeds.map_or(Vec::new(), |_| own.seeds()),
             rows,
         })
@@ -364,8 +369,11 @@ impl Cell {
 }
 
 impl Block {
-    /// What is said below a table: how its numbers are had.
-    pub fn caption(&self, name: &str) -> String {
+    /// The line below a table: the command that prints it. `None` with `without_caption`.
+    pub fn caption(&self, name: &str) -> Option<String> {
+        if self.without_caption {
+            return None;
+        }
         let cells = self.rows.iter().flat_map(|row| &row.cells);
         let first = cells.flat_map(|cell| &cell.runs).next();
         let seeds = match self.seeds.as_slice() {
@@ -376,7 +384,9 @@ impl Block {
         let first = first.map_or(String::new(), |compared| {
             format!("; it begins with `{}`", compared.run)
         });
-        format!("`cargo xtask docs --only {name}` prints this{seeds}{first}.")
+        Some(format!(
+            "`cargo xtask docs --only {name}` prints this{seeds}{first}."
+        ))
     }
 
     /// The cells that are looked at, by row and column.
@@ -428,6 +438,12 @@ mod tests {
                 { head = "small", set = ["b=2"] },
                 { head = "a paper's", cells = ["7", "8"] },
             ]
+            [plain]
+            scenario = "line-1"
+            without_caption = true
+            columns = [{ head = "kb/s" }]
+            cell = "{goodput:.1}"
+            rows = [{}]
             [ratio]
             scenario = "line-1"
             value = "{goodput / base.goodput:.2}"
@@ -446,11 +462,9 @@ mod tests {
         assert!(second.contains("line-2 --set a=1 --set b=3"), "{second}");
         assert_eq!(windows.chosen(false), [(0, 0), (0, 1)]);
         assert_eq!(windows.chosen(true), [(0, 0)]);
-        assert!(
-            windows
-                .caption("windows")
-                .contains("seeds 1 and 2; it begins with `redpoll")
-        );
+        let caption = windows.caption("windows").unwrap();
+        assert!(caption.contains("seeds 1 and 2; it begins with `redpoll"));
+        assert_eq!(declared.blocks["plain"].caption("plain"), None);
         let ratio = &declared.blocks["ratio"];
         assert!(ratio.inline);
         let base = ratio.rows[0].cells[0].runs[0].base.as_ref().unwrap();
