@@ -21,6 +21,7 @@ mod lanes;
 mod left_out;
 mod lines;
 mod names;
+mod packetdrill;
 mod publish;
 mod purity;
 mod python;
@@ -152,6 +153,10 @@ fn main() -> ExitCode {
         ["docs", options @ ..] => match docs::Options::parse(options) {
             Ok(options) => docs::run(&workspace, &options),
             Err(words) => return usage(&format!("`docs` does not take `{words}`")),
+        },
+        ["packetdrill", options @ ..] => match packetdrill::Options::parse(options) {
+            Ok(options) => packetdrill::run(&workspace, &options),
+            Err(words) => return usage(&format!("`packetdrill` does not take `{words}`")),
         },
         ["size", options @ ..] => match size::Options::parse(options) {
             Ok(options) => size::run(&workspace, &options),
