@@ -22,6 +22,7 @@ mod left_out;
 mod lines;
 mod names;
 mod packetdrill;
+mod prose;
 mod publish;
 mod purity;
 mod python;
@@ -52,6 +53,11 @@ Usage: cargo xtask CHECK
             device crate they fail the check
   names     in a device crate no two types have one name; comments name what
             they are about
+  prose     documents, interface texts and comments: fails if more blocks than
+            xtask/prose.toml allows have an unclear turn of phrase
+              --list [PLACE]    print each finding
+              --accept          lower the limits to the present numbers
+              --sample N        print N random blocks with their findings
   tests     every file of a crate's tests belongs to a program of tests
   purity    the device crates build for thumbv6m-none-eabi, and use neither
             alloc nor float nor unsafe code
@@ -120,6 +126,10 @@ fn main() -> ExitCode {
         ["arrows"] => arrows::run(&workspace),
         ["lines"] => lines::run(&workspace),
         ["names"] => names::run(&workspace),
+        ["prose", options @ ..] => match prose::command(&workspace, options) {
+            Some(outcome) => outcome,
+            None => return usage(&format!("`prose` does not take `{}`", options.join(" "))),
+        },
         ["tests"] => left_out::run(&workspace),
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),

@@ -71,7 +71,9 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     };
     let tool = Tool {
         program: options.tool.clone(),
-        library: workspace.root.join("target/debug/libredpoll_packetdrill.so"),
+        library: workspace
+            .root
+            .join("target/debug/libredpoll_packetdrill.so"),
         folder: folder.clone(),
     };
     let only = options.only.as_deref().unwrap_or_default();
@@ -79,7 +81,14 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     outcomes.extend(outcome::run(&tool, Suite::Linux, &options.linux, only)?);
     for o in &outcomes {
         match &o.ended {
-            Ok(Ended::Failed { line, message }) => println!("{} {} {:?} {:?} {}", o.suite.key(), o.name, o.favours, line.map(|l|l+1), message),
+            Ok(Ended::Failed { line, message }) => println!(
+                "{} {} {:?} {:?} {}",
+                o.suite.key(),
+                o.name,
+                o.favours,
+                line.map(|l| l + 1),
+                message
+            ),
             Ok(Ended::Passed) => println!("{} {} {:?} pass", o.suite.key(), o.name, o.favours),
             Err(e) => println!("{} {} skip {:?}", o.suite.key(), o.name, e),
         }

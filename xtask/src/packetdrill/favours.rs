@@ -148,10 +148,12 @@ fn no_delay(adapted: &mut Adapted, line: usize) -> bool {
         return false;
     }
     let lines = &mut adapted.script.lines;
-    let selective = lines[..line.min(lines.len())].iter().any(|line| match line {
-        Line::Packet(packet) => packet.sent && packet.text().contains("sack "),
-        Line::Other(text) => text.contains("sack "),
-    });
+    let selective = lines[..line.min(lines.len())]
+        .iter()
+        .any(|line| match line {
+            Line::Packet(packet) => packet.sent && packet.text().contains("sack "),
+            Line::Other(text) => text.contains("sack "),
+        });
     let Some(Line::Packet(packet)) = lines.get_mut(line) else {
         return false;
     };

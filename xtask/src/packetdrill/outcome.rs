@@ -117,7 +117,11 @@ fn combinations() -> Vec<Vec<usize>> {
     let all = 0..FAVOURS.len();
     let mut chosen: Vec<Vec<usize>> = all.clone().map(|index| vec![index]).collect();
     for first in all.clone() {
-        chosen.extend(all.clone().skip(first + 1).map(|second| vec![first, second]));
+        chosen.extend(
+            all.clone()
+                .skip(first + 1)
+                .map(|second| vec![first, second]),
+        );
     }
     chosen
 }
