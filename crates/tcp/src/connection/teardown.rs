@@ -26,10 +26,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Some(next) if next == state => {}
             Some(next) => {
                 self.phase = Phase::Synchronized(next);
-                match next {
-                    Synchronized::TimeWait => self.enter_time_wait(),
-                    Synchronized::FinWait2 => self.limit_fin_wait_2(),
-                    _ => {}
+                if next == Synchronized::TimeWait {
+                    self.enter_time_wait();
                 }
             }
         }
@@ -48,21 +46,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .start(Timer::Linger, self.params.time_wait.get());
     }
 
-    /// Limits FIN-WAIT-2 if the application has let go of the connection.
-    ///
-    /// RFC 9293 §3.6: a user that has only closed "may continue to RECEIVE
-    /// until the TCP receiver is told that the remote peer has CLOSED also".
-    fn limit_fin_wait_2(&mut self) {
-        if let Some(limit) = self.params.fin_wait_2
-            && self.marks.has(Marks::ORPHANED)
-        {
-            self.end_within(limit.get());
-        }
-    }
-
     /// The application lets go: it has closed and will not read any more. TCP
     /// has `limit` to deliver what is left and bring both FINs across; then it
-    /// resets the connection. FIN-WAIT-2 keeps its own limit within that.
+    /// resets the connection. An application that has only closed "may continue to
+    /// RECEIVE until the TCP receiver is told that the remote peer has CLOSED also"
+    /// (RFC 9293 §3.6), however long that takes.
     ///
     /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer
     /// answers window probes, for the sake of an application that may abort
@@ -74,9 +62,6 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !over {
             self.end_within(limit.millis_saturating());
             self.marks.set(Marks::ORPHANED);
-            if self.synchronized() == Some(Synchronized::FinWait2) {
-                self.limit_fin_wait_2();
-            }
         }
     }
 
