@@ -39,6 +39,10 @@ struct World {
     heard: usize,
     edge: usize,
     read: usize,
+    /// By when we must have acknowledged how much of it.
+    due: Option<(u64, usize)>,
+    /// Tail probes, and the measurements at the last of them.
+    probes: (u64, u64),
     /// The peer's timestamps that count, and the last that we sent and echoed.
     stamps: Vec<u32>,
     stamped: (u32, u32),
@@ -90,6 +94,8 @@ impl World {
             heard: 0,
             edge: BUFFER,
             read: 0,
+            due: None,
+            probes: (0, 0),
             stamps: vec![1_000],
             stamped: (0, 0),
             segments: 1,
@@ -116,6 +122,9 @@ impl World {
         }
         if self.has_sack {
             record = record.sack(self.blocks());
+        }
+        if from <= self.heard && self.heard < to && self.due.is_none() {
+            self.due = Some((self.t.ms() + 500, to));
         }
         let is_new = from < to && !self.arrived[from..to].iter().any(|it| *it);
         self.arrived[from..to].fill(true);
@@ -218,10 +227,26 @@ impl World {
             }
         }
         self.before = self.t.conn.in_flight();
+        self.check_timers();
         let missing = self.held.iter().position(|held| !held).unwrap_or(TOTAL);
         self.acked = self.acked.max(missing);
         // RFC 5681 §4.2: no more than one for each segment, but to update the window.
         assert!(self.acks <= self.segments + self.reads);
+    }
+
+    /// RFC 9293 §3.8.6.3, MUST-40: an acknowledgment waits for less than half a second.
+    /// RFC 8985 §7.3: one probe for each measurement of the round trip.
+    fn check_timers(&mut self) {
+        if let Some((by, heard)) = self.due {
+            assert!(self.t.ms() < by, "{heard} is not acknowledged");
+            self.due = self.due.filter(|_| self.heard < heard);
+        }
+        let stats = self.t.conn.stats();
+        let (probes, samples) = (stats.tail_probes.into(), stats.rtt_samples.into());
+        if probes > self.probes.0 {
+            assert!(probes == self.probes.0 + 1 && samples > self.probes.1);
+            self.probes = (probes, samples);
+        }
     }
 
     /// RFC 9293 MUST-65, RFC 2018 §2 and §4, RFC 7323 §3.2.
