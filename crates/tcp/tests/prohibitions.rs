@@ -2,8 +2,8 @@
 //! shrinks its window at random. Each segment that the connection sends is checked.
 
 use redpoll_base::{Duration, Rng};
-use redpoll_tcp::Config;
-use redpoll_testkit::{Host, Record};
+use redpoll_tcp::{Config, Flags};
+use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, send};
 
 /// Bytes in each direction.
 const TOTAL: usize = 12_000;
@@ -23,11 +23,12 @@ struct World {
     has_sack: bool,
     has_ts: bool,
     /// Our stream: how much the application gave, how much was ever sent, what
-    /// of it the peer holds, and what it acknowledged.
+    /// of it the peer holds, could acknowledge, and did.
     given: usize,
     sent: usize,
     held: Vec<bool>,
     acked: usize,
+    told: usize,
     window: usize,
     /// What was in flight before the segments that are looked at.
     before: u32,
@@ -38,6 +39,13 @@ struct World {
     heard: usize,
     edge: usize,
     read: usize,
+    /// By when we must have acknowledged how much of it.
+    due: Option<(u64, usize)>,
+    /// Tail probes, and the measurements at the last of them.
+    probes: (u64, u64),
+    /// The peer's timestamps that count, and the last that we sent and echoed.
+    stamps: Vec<u32>,
+    stamped: (u32, u32),
     /// Segments of the peer, calls that read, and empty acknowledgments.
     segments: usize,
     reads: usize,
@@ -63,7 +71,7 @@ impl World {
         let syn = t.sent();
         assert_eq!(syn.len(), 1);
         t.wait(20);
-        let mut answer = Record::new().flags(redpoll_testkit::SYN_ACK).ack(1);
+        let mut answer = Record::new().flags(SYN_ACK).ack(1);
         answer = answer.win(4_000).mss(MSS as u16).sack_ok(has_sack);
         if has_ts {
             answer = answer.ts((1_000, syn[0].timestamps().unwrap().0));
@@ -78,6 +86,7 @@ impl World {
             sent: 0,
             held: vec![false; TOTAL],
             acked: 0,
+            told: 0,
             window: 4_000,
             before: 0,
             theirs: 0,
@@ -85,6 +94,10 @@ impl World {
             heard: 0,
             edge: BUFFER,
             read: 0,
+            due: None,
+            probes: (0, 0),
+            stamps: vec![1_000],
+            stamped: (0, 0),
             segments: 1,
             reads: 0,
             acks: 0,
@@ -103,15 +116,81 @@ impl World {
         let mut record = Record::new().seq(1 + from as u32).data(&data);
         record = record.ack(1 + self.acked as u32).win(self.window as u16);
         if self.has_ts {
-            record = record.ts((1_000 + self.t.ms() as u32, 0));
+            let stamp = 1_000 + self.t.ms() as u32;
+            record = record.ts((stamp, 0));
+            self.stamps.push(stamp);
         }
         if self.has_sack {
             record = record.sack(self.blocks());
         }
+        if from <= self.heard && self.heard < to && self.due.is_none() {
+            self.due = Some((self.t.ms() + 500, to));
+        }
+        let is_new = from < to && !self.arrived[from..to].iter().any(|it| *it);
         self.arrived[from..to].fill(true);
         self.segments += 1;
+        let (cwnd, undone) = (self.t.conn.cwnd(), self.t.conn.stats().undone_reductions);
         self.t.send(record);
+        self.told = self.acked;
         self.before = self.t.conn.in_flight();
+        // RFC 5681 §3.1, RFC 3465 §2.3: no more than two segments for an ACK, but to
+        // the threshold when a recovery ends, or back when it was needless.
+        let most = (cwnd + 2 * MSS as u32).max(self.t.conn.ssthresh());
+        let is_undone = self.t.conn.stats().undone_reductions > undone;
+        assert!(self.t.conn.cwnd() <= most || is_undone, "{cwnd}");
+        if is_new && from > self.whole() && self.has_sack {
+            self.check_first_block(from, to);
+        }
+    }
+
+    /// RFC 2018 §4: "The first SACK block MUST specify the contiguous block of data
+    /// containing the segment which triggered this ACK".
+    fn check_first_block(&mut self, from: usize, to: usize) {
+        self.t.drain();
+        let sent = self.t.sent();
+        let &(start, end) = sent[0].sack_blocks().first().expect("a block");
+        let text = format!("{:?} for {from} to {to}", sent[0]);
+        assert!(start as usize <= from + 1 && to < end as usize, "{text}");
+        self.look_at(sent, 0);
+    }
+
+    /// How much of the peer's stream has arrived without a gap.
+    fn whole(&self) -> usize {
+        self.arrived.iter().position(|it| !it).unwrap_or(TOTAL)
+    }
+
+    /// A segment in the peer's name of which nothing may be believed, with bytes that
+    /// would be wrong.
+    fn forge(&mut self) {
+        let whole = 1 + self.whole() as u32;
+        let ack = 1 + self.acked as u32;
+        let stamp = 1_000 + self.t.ms() as u32;
+        let far = self.below(3_000) as u32;
+        let data = [0xee; 40];
+        let record = Record::new().seq(whole).ack(ack).ts((stamp, 0));
+        let record = match self.below(7) {
+            // RFC 9293 §3.10.7.4, second: a reset that is not at RCV.NXT.
+            0 => record.flags(RST).seq(whole + 1 + far),
+            1 => record.flags(RST).seq(whole.wrapping_sub(70_000 + far)),
+            // Fourth: a SYN.
+            2 => record.flags(SYN).seq(whole - 1 + far).data(&data),
+            3 => record.flags(SYN_ACK).seq(whole + far),
+            // Fifth: an acknowledgment of what was never sent, or of long ago.
+            4 => record.ack(self.sent as u32 + 3 + far).data(&data),
+            5 => record.ack(ack.wrapping_sub(70_000 + far)).data(&data),
+            // First: outside of the window.
+            _ => record.seq(self.edge as u32 + 1 + far).data(&data),
+        };
+        let before = self.state();
+        self.segments += 1;
+        self.t.send(record);
+        assert_eq!(self.state(), before);
+    }
+
+    /// What no forged segment may change.
+    fn state(&self) -> (redpoll_tcp::State, usize, usize, u32) {
+        let conn = &self.t.conn;
+        (conn.state(), conn.recv_queue(), conn.unacked(), conn.cwnd())
     }
 
     /// What the peer holds beyond a gap.
@@ -131,7 +210,13 @@ impl World {
     /// Looks at all that was sent since the last look; each segment is lost with
     /// `loss` of 100.
     fn check(&mut self, loss: usize) {
-        for record in self.t.sent() {
+        let sent = self.t.sent();
+        self.look_at(sent, loss);
+    }
+
+    fn look_at(&mut self, sent: Vec<Record>, loss: usize) {
+        for record in sent {
+            self.check_timestamps(&record);
             self.check_options(&record);
             self.check_acknowledgment(&record);
             self.check_data(&record);
@@ -142,10 +227,26 @@ impl World {
             }
         }
         self.before = self.t.conn.in_flight();
+        self.check_timers();
         let missing = self.held.iter().position(|held| !held).unwrap_or(TOTAL);
         self.acked = self.acked.max(missing);
         // RFC 5681 §4.2: no more than one for each segment, but to update the window.
         assert!(self.acks <= self.segments + self.reads);
+    }
+
+    /// RFC 9293 §3.8.6.3, MUST-40: an acknowledgment waits for less than half a second.
+    /// RFC 8985 §7.3: one probe for each measurement of the round trip.
+    fn check_timers(&mut self) {
+        if let Some((by, heard)) = self.due {
+            assert!(self.t.ms() < by, "{heard} is not acknowledged");
+            self.due = self.due.filter(|_| self.heard < heard);
+        }
+        let stats = self.t.conn.stats();
+        let (probes, samples) = (stats.tail_probes.into(), stats.rtt_samples.into());
+        if probes > self.probes.0 {
+            assert!(probes == self.probes.0 + 1 && samples > self.probes.1);
+            self.probes = (probes, samples);
+        }
     }
 
     /// RFC 9293 MUST-65, RFC 2018 §2 and §4, RFC 7323 §3.2.
@@ -164,11 +265,22 @@ impl World {
         }
     }
 
+    /// RFC 7323 §4.1 and §5.2: our clock and what we echo never go back, and what we
+    /// echo was sent.
+    fn check_timestamps(&mut self, record: &Record) {
+        let Some((value, echo)) = record.timestamps() else {
+            return;
+        };
+        assert!(self.stamped.0 <= value && self.stamped.1 <= echo);
+        assert!(self.stamps.contains(&echo), "{record:?}");
+        self.stamped = (value, echo);
+    }
+
     /// RFC 9293 SHLD-14, MUST-39 and §3.10.7.4: neither the acknowledgment nor the
     /// window's edge goes back, and the edge moves in large steps.
     fn check_acknowledgment(&mut self, record: &Record) {
         let heard = record.ack_number() as usize - 1;
-        let whole = self.arrived.iter().position(|it| !it).unwrap_or(TOTAL);
+        let whole = self.whole();
         assert!(self.heard <= heard && heard <= whole, "{record:?}");
         self.heard = heard;
         let edge = heard + usize::from(record.window().unwrap());
@@ -189,6 +301,9 @@ impl World {
         let end = from + data.len();
         assert!(data.iter().zip(from..).all(|(it, at)| *it == byte(at)));
         assert!(end <= self.given);
+        // RFC 9293 §3.9.1.2, MUST-61.
+        let is_pushed = record.control().contains(Flags::PSH);
+        assert!(data.is_empty() || end < self.given || is_pushed);
         let options = if self.has_ts { TIMESTAMPS } else { 0 };
         assert!(data.len() + options <= MSS, "{record:?}");
         if end > self.sent {
@@ -229,7 +344,8 @@ impl World {
 
     fn step(&mut self) {
         let loss = [0, 10, 40][self.below(3)];
-        match self.below(10) {
+        match self.below(11) {
+            10 => self.forge(),
             0..=2 => self.send_theirs(),
             3..=5 => self.tell(self.theirs, self.theirs),
             6 => {
@@ -255,12 +371,21 @@ impl World {
     /// Lets time pass, and looks at what each timer brings.
     fn wait(&mut self, ms: u64, loss: usize) {
         let end = self.t.ms() + ms;
+        self.check(loss);
         while let Some(wake) = self.t.conn.poll_at() {
             let at = wake.at.as_micros().div_ceil(1_000) - 1_000;
             if at > end {
                 break;
             }
+            let (rtos, given) = (self.t.conn.stats().rtos, self.t.conn.unacked());
+            let ssthresh = self.t.conn.ssthresh();
             self.t.run_until(at.max(self.t.ms()));
+            if self.t.conn.stats().rtos > rtos {
+                // RFC 5681 §3.1: the loss window, and equation (4).
+                let half = (given / 2).max(2 * MSS) as u32;
+                assert!(self.t.conn.cwnd() <= MSS as u32);
+                assert!(self.t.conn.ssthresh() <= half.max(ssthresh));
+            }
             self.check(loss);
         }
         self.t.run_until(end);
@@ -319,6 +444,48 @@ fn nothing_forbidden_leaves() {
         if let Err(panic) = result {
             eprintln!("seed {seed}");
             std::panic::resume_unwind(panic);
+        }
+    }
+}
+
+/// RFC 6298 §5: "a segment is never retransmitted too early, i.e., less than one RTO
+/// after the previous transmission of that segment", as long as no acknowledgment says
+/// more: here they come late, are lost, and repeat nothing.
+#[test]
+fn nothing_is_retransmitted_within_a_timeout() {
+    for seed in 0..200 {
+        let mut rng = Rng::named(seed, "too early");
+        let config = Config {
+            sack: false,
+            timestamps: false,
+            ..Config::default()
+        };
+        let mut t = Host::established_with(&config, 100, 4_000, 4_000, 64);
+        // When each segment was last sent, and what the timeout was then.
+        let mut last = std::collections::BTreeMap::new();
+        let (mut acked, mut sent) = (1, 1);
+        while t.ms() < 60_000 {
+            let now = t.now();
+            let len = rng.below(500) as usize;
+            let _ = t.conn.send(now, &vec![b'x'; len]);
+            let end = t.ms() + u64::from(rng.below(2_000));
+            while t.ms() < end {
+                let rto = t.conn.rto().as_millis();
+                for record in t.sent() {
+                    let (seq, ms) = (record.seq_number(), t.ms());
+                    let before = last.insert(seq, (ms, rto));
+                    let is_early = before.is_some_and(|(at, rto)| ms < at + rto);
+                    assert!(!is_early, "seed {seed}: {record:?} at {ms}, {before:?}");
+                    sent = sent.max(seq + record.payload().len() as u32);
+                }
+                let step = t.conn.poll_at().map_or(end, |it| it.at.as_millis() - 999);
+                t.run_until(step.clamp(t.ms() + 1, end.max(t.ms() + 1)));
+            }
+            if rng.below(3) > 0 && acked < sent {
+                acked += 1 + rng.below(sent - acked);
+                send!(t, seq 1, ack acked, win 4_000);
+                last.clear();
+            }
         }
     }
 }
