@@ -195,6 +195,9 @@ impl Outputs {
     }
 }
 
+/// Begins the file of a series.
+type Begin = fn(&Path) -> std::io::Result<(Part, BufWriter<File>)>;
+
 /// A series and the file that it goes to.
 struct SeriesFile {
     series: Series<BufWriter<File>>,
@@ -204,7 +207,7 @@ struct SeriesFile {
 
 impl SeriesFile {
     fn create(
-        begin: fn(&Path) -> std::io::Result<(Part, BufWriter<File>)>,
+        begin: Begin,
         path: &Path,
         format: Format,
         world: &World,
