@@ -77,6 +77,7 @@ fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> {
         request.extend(part.iter().take(len));
     }
     let (status, body) = match request.starts_with(b"GET /metrics ") {
+        _ if !is_sound(&request) => ("400 Bad Request", String::new()),
         true => match ask(desk) {
             Some(snapshot) => ("200 OK", snapshot.prometheus()),
             None => ("503 Service Unavailable", String::new()),
@@ -93,6 +94,35 @@ fn serve(mut stream: TcpStream, desk: &Desk) -> io::Result<()> {
     )
 }
 
+/// Whether a request has one Host, which only HTTP/1.0 may leave out, and names without spaces
+/// (RFC 9112 §3.2, §5.1).
+fn is_sound(request: &[u8]) -> bool {
+    let mut lines = request.split(|byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default().trim_ascii_end();
+    let is_old = first.ends_with(b" HTTP/1.0");
+    let mut hosts = 0;
+    for line in lines
+        .map(<[u8]>::trim_ascii_end)
+        .take_while(|line| !line.is_empty())
+    {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            return false;
+        };
+        let (name, value) = line.split_at(colon);
+        if name.is_empty() || name.iter().any(u8::is_ascii_whitespace) {
+            return false;
+        }
+        if name.eq_ignore_ascii_case(b"host") {
+            hosts += 1;
+            let value = value.get(1..).unwrap_or_default().trim_ascii();
+            if value.iter().any(|byte| b" \t/?#@".contains(byte)) {
+                return false;
+            }
+        }
+    }
+    hosts == 1 || hosts == 0 && is_old
+}
+
 fn ask(desk: &Desk) -> Option<Snapshot> {
     let mut answer = desk.answer.lock().unwrap_or_else(PoisonError::into_inner);
     *answer = None;
@@ -102,4 +132,17 @@ fn ask(desk: &Desk) -> Option<Snapshot> {
         .wait_timeout_while(answer, PATIENCE, |answer| answer.is_none());
     let (mut answer, _) = waited.unwrap_or_else(PoisonError::into_inner);
     answer.take()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_need_one_host_and_names_without_spaces() {
+        for (request, is_wrong) in redpoll_testkit::requests() {
+            let text = String::from_utf8_lossy(&request);
+            assert_eq!(is_sound(&request), !is_wrong, "{text}");
+        }
+    }
 }
