@@ -34,7 +34,7 @@ pub(super) struct Server {
 }
 
 /// The time between two looks for clients that wait.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 
 impl Server {
     /// The server of the node called `name`, which has memory for `connections`.
