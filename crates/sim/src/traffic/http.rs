@@ -72,7 +72,7 @@ impl Server {
             self.make_room(cx);
             self.sessions
                 .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
-            self.look_at = self.sessions.is_crowded().then(|| cx.now + LOOK);
+            self.look_at = self.sessions.is_crowded(cx).then(|| cx.now + LOOK);
         }
     }
 }

@@ -15,7 +15,7 @@ const FRAMES_OF_PROVEN: u8 = 4;
 /// Routes through a next hop that has not acknowledged a frame yet.
 const UNPROVEN_MAX: usize = 8;
 /// The time between two frames to next hops that have not acknowledged one.
-const TRY_EACH: Duration = Duration::from_secs(1);
+const TRY_EACH: Duration = Duration::from_secs(3);
 /// Set once the next hop has acknowledged a frame; the other bits count frames.
 const PROVEN: u8 = 128;
 
@@ -79,6 +79,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let own = self.own;
         let mut lost = 0_u32;
         let mut any = false;
+        let mut is_news = false;
         table.each_downward(|to, route| {
             let first = dodag.first_hop(own, to, route.link);
             if route.is_host() || route.is_gone() || first.is_none() {
@@ -86,9 +87,16 @@ impl<M: Memory + 'static> Rpl<M> {
             }
             let is_it = first == Some(hop);
             any |= is_it;
+            let was_proven = route.hop.is_proven();
             if is_it && route.hop.on_frame(ok) {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
+                if !was_proven {
+                    // The parent has not heard of it.
+                    route.news = News::GoneTold;
+                }
+            } else if is_it && !was_proven {
+                is_news |= ok && route.news == News::Fresh;
             }
         });
         if ok && !any && !self.answered.contains(&Some(hop)) {
@@ -99,12 +107,15 @@ impl<M: Memory + 'static> Rpl<M> {
         if ok && self.tried == Some(hop) {
             self.try_at = Some(now);
         }
+        if is_news && !self.is_root() {
+            self.daos.due.get_or_insert(now + self.config.dao_delay);
+        }
         if lost == 0 {
             return;
         }
         self.counters.routes_unacked = self.counters.routes_unacked.wrapping_add(lost);
         if self.is_root() {
-            table.retain_downward(|route| route.news != News::Gone);
+            table.retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
         } else {
             self.daos.due.get_or_insert(now + self.config.dao_delay);
         }
@@ -148,7 +159,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Whether a frame may be sent to a next hop that has not acknowledged one yet, and notes that
     /// it is sent. A neighbour that does not exist costs a frame with all its attempts, and a slot
-    /// for as long: there is one such frame a second, unless it is acknowledged.
+    /// for as long: there is one such frame in three seconds, unless it is acknowledged.
     pub(super) fn may_try(&mut self, now: Instant, hop: Option<Peer>) -> bool {
         let may = hop.is_some() && self.try_at.is_none_or(|at| at <= now);
         if may {
