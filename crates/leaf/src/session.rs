@@ -13,7 +13,7 @@ const DATAGRAM: usize = 128;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// While another client waits, a connection that has been there for this long gives way...
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(2);
 /// ...if its peer takes fewer bytes than this in a second.
 const LEAST_PACE: u64 = 300;
 

@@ -131,8 +131,8 @@ impl<S: Session> Sessions<S> {
     }
 
     /// Whether every slot for a session is taken.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.open.len() >= self.connections
+    pub(super) fn is_crowded(&self, cx: &Context<'_>) -> bool {
+        self.open.len() >= self.connections || self.is_full(cx)
     }
 
     /// Whether nobody else can be accepted. A connection that only waits for late
