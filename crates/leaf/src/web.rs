@@ -118,8 +118,8 @@ impl Web {
                 has_ended,
             } => {
                 let is_space = matches!(byte, b' ' | b'\t');
-                let is_bad = has_ended && !is_space || !is_space && !is_of_host(byte);
-                self.is_bad |= is_host && is_bad;
+                let is_bad = has_ended || !is_of_host(byte);
+                self.is_bad |= is_host && !is_space && is_bad;
                 self.field = Field::Value {
                     is_host,
                     has_begun: has_begun || !is_space,
