@@ -4,7 +4,7 @@
 Every node sends alone to the border router, once for each seed. Printed are, for
 each number of hops, how many nodes have it, the median and the quartiles of
 their goodput in kb/s, the worst, and the mean share of segments lost: rows of
-the table in docs/model.md.
+the table in docs/model/links.md.
 
     scripts/k7_hops.py --border node-47 --channel 26 --channel 12 grenoble.k7.gz
 """

@@ -124,7 +124,7 @@ get_thumb_linker() {
 # What else the published crates are for. Without them their check names them.
 get_more_targets() {
     have rustup || return 0
-    for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf; do
+    for target in thumbv7em-none-eabi thumbv7em-none-eabihf riscv32imac-unknown-none-elf "$@"; do
         rustup target list --installed 2>/dev/null | grep -qx "$target" && continue
         say "rustup target add $target"
         rustup target add "$target" 2>/dev/null || say "rustup does not have it here"
@@ -192,7 +192,8 @@ if [ "$purpose" = test ]; then
         have cargo-clippy || need cargo-clippy rust-web-clippy "the lints"
     fi
     get_thumb_twice
-    get_more_targets
+    # The Linux boards of xtask/src/hosts.rs.
+    get_more_targets armv7-unknown-linux-gnueabihf aarch64-unknown-linux-gnu
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
     need valgrind valgrind "programs in C under Valgrind"

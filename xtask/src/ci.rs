@@ -9,8 +9,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, docs, features, firmware, lanes, left_out, lines, names, publish,
-    purity, python, rfc, size, web,
+    arrows, boards, book, deny, docs, features, firmware, hosts, lanes, left_out, lines, names,
+    prose, publish, purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -20,11 +20,12 @@ type Step = (
 );
 
 /// What takes seconds, and is wrong most often.
-const FIRST: [Step; 9] = [
+const FIRST: [Step; 10] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
     ("names", |w| names::run(w).map(|()| None)),
+    ("prose", |w| prose::run(w).map(|()| None)),
     ("tests named", |w| left_out::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
     ("book", book::run),
@@ -40,9 +41,10 @@ const BESIDE: [Step; 2] = [
 ];
 
 /// What is built for this machine.
-const BUILDS: [Step; 5] = [
+const BUILDS: [Step; 6] = [
     ("clippy", clippy),
     ("features", features::run),
+    ("hosts", hosts::run),
     ("publish", publish::run),
     ("doc", doc),
     ("tests built", |w| lanes::build(w).map(|()| None)),

@@ -40,7 +40,7 @@ const IDEAL_D0: &[&str] = &[
     "mac.link_retry_delay=\"0 ms\"",
 ];
 /// What one hop can carry with an ideal radio and segments of 487 bytes, in kb/s:
-/// `docs/model.md`.
+/// `docs/model/throughput.md`.
 const IDEAL_BOUND: f64 = 121.0;
 /// Interference that reaches twice as far as frames do, as in other simulators. Without it
 /// the two ranges are equal, 50 m.

@@ -16,10 +16,13 @@ mod features;
 mod figures;
 mod firmware;
 mod fuzz;
+mod hosts;
 mod lanes;
 mod left_out;
 mod lines;
 mod names;
+mod packetdrill;
+mod prose;
 mod publish;
 mod purity;
 mod python;
@@ -50,6 +53,11 @@ Usage: cargo xtask CHECK
             device crate they fail the check
   names     in a device crate no two types have one name; comments name what
             they are about
+  prose     documents, interface texts and comments: fails if more blocks than
+            xtask/prose.toml allows have an unclear turn of phrase
+              --list [PLACE]    print each finding
+              --accept          lower the limits to the present numbers
+              --sample N        print N random blocks with their findings
   tests     every file of a crate's tests belongs to a program of tests
   purity    the device crates build for thumbv6m-none-eabi, and use neither
             alloc nor float nor unsafe code
@@ -58,6 +66,8 @@ Usage: cargo xtask CHECK
                                 (default: the first of the two that is there)
   features  the published crates have few features; each alone, none and all
             build; and all of them for the targets that the toolchain has
+  hosts     the program compiles for the Linux boards that docs/radios.md names,
+            as far as the toolchain has their standard libraries
   deny      the licences and sources of dependencies, as deny.toml has them
             (needs cargo-deny: scripts/setup.sh test)
   publish   the published crates can be packed with all that a package needs, and
@@ -116,6 +126,10 @@ fn main() -> ExitCode {
         ["arrows"] => arrows::run(&workspace),
         ["lines"] => lines::run(&workspace),
         ["names"] => names::run(&workspace),
+        ["prose", options @ ..] => match prose::command(&workspace, options) {
+            Some(outcome) => outcome,
+            None => return usage(&format!("`prose` does not take `{}`", options.join(" "))),
+        },
         ["tests"] => left_out::run(&workspace),
         ["purity"] => purity::run(&workspace, None),
         ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
@@ -125,6 +139,7 @@ fn main() -> ExitCode {
         }
         ["python"] => python::run(&workspace).map(told),
         ["features"] => features::check(&workspace),
+        ["hosts"] => hosts::check(&workspace),
         ["deny"] => deny::check(&workspace),
         ["boards"] => boards::run(&workspace).map(told),
         ["publish"] => publish::run(&workspace).map(told),
@@ -149,14 +164,19 @@ fn main() -> ExitCode {
             Ok(options) => docs::run(&workspace, &options),
             Err(words) => return usage(&format!("`docs` does not take `{words}`")),
         },
+        ["packetdrill", options @ ..] => match packetdrill::Options::parse(options) {
+            Ok(options) => packetdrill::run(&workspace, &options),
+            Err(words) => return usage(&format!("`packetdrill` does not take `{words}`")),
+        },
         ["size", options @ ..] => match size::Options::parse(options) {
             Ok(options) => size::run(&workspace, &options),
             Err(words) => return usage(&format!("`size` does not take `{words}`")),
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features" | "deny"
-            | "boards" | "publish" | "rfc" | "figures" | "firmware" | "fuzz" | "book"),
+            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
+            | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
+            | "fuzz" | "book"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

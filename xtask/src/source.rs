@@ -9,6 +9,11 @@ use crate::report::Failure;
 
 /// All Rust files under `folder`, sorted; none if there is no such folder.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
+    files(folder, "rs")
+}
+
+/// The files under `folder` with this extension, sorted; none if the folder does not exist.
+pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
     while let Some(folder) = folders.pop() {
@@ -21,7 +26,7 @@ pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
             let built = path.file_name().is_some_and(|name| name == "target");
             if path.is_dir() && !built {
                 folders.push(path);
-            } else if path.extension().is_some_and(|e| e == "rs") {
+            } else if path.extension().is_some_and(|e| e == extension) {
                 files.push(path);
             }
         }

@@ -233,7 +233,8 @@ static int wait_for(void *context, uint64_t until_us)
         to_riot.count--;
     }
     serve_all();
-    return now_us > 600000000 ? RP_ETIMEDOUT : 0;
+    /* An hour: with these losses, timeouts of up to a minute follow one another. */
+    return now_us > 3600000000 ? RP_ETIMEDOUT : 0;
 }
 
 static uint64_t now_of(void *context)

@@ -9,6 +9,7 @@ use redpoll_base::{Addr, Instant};
 use redpoll_border::Gate;
 use redpoll_linux::gateway::{Clock, Mesh};
 use redpoll_linux::radio::Radio;
+use redpoll_linux::radio::counter::CounterFile;
 use redpoll_linux::radio::mesh::RadioMesh;
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
@@ -210,4 +211,31 @@ fn what_is_missing_is_said() {
         assert_eq!(got, code, "{text}");
         assert!(!text.contains(KEY), "{text}");
     }
+}
+
+#[test]
+fn a_frame_counter_has_one_user() {
+    let folder = std::env::temp_dir().join(format!("redpoll-state-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("counter");
+    let (file, stored) = CounterFile::open(&path).unwrap();
+    assert_eq!(stored, 0);
+    let key = format!("security.key={KEY}");
+    let state = path.display().to_string();
+    let args = [
+        ["--radio", "zep://127.0.0.1:1"],
+        ["--set", "routing=rpl"],
+        ["--set", "security.level=enc-mic-32"],
+        ["--set", &key],
+        ["--state", &state],
+    ];
+    let (code, text) = up(&args.concat());
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("another process uses it"), "{text}");
+    drop(file);
+    std::fs::write(&path, "a counter").unwrap();
+    let (code, text) = up(&args.concat());
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("holds no frame counter"), "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
 }

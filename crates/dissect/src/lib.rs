@@ -1,9 +1,24 @@
 //! Captures of IEEE 802.15.4 networks: reading the files that people have, and decoding their
 //! frames layer by layer.
 //!
-//! - [`capture`]: file formats and link types, from a file to frames.
+//! - [`capture`]: file formats and link types, from a file to frames;
+//! - [`dissector`]: from a frame to its layers, over the following modules;
+//! - [`mac`]: headers of IEEE 802.15.4; [`keys`]: opening secured frames;
+//! - [`lowpan`]: 6LoWPAN headers, header compression, fragments;
+//! - [`ip`]: IPv6, tunnels, source routes; [`upper`]: the layers above;
+//! - [`layer`]: fields with their names.
 //!
 //! `redpoll dissect`, `redpoll why` and the live view share this crate, so that one decoder
 //! answers for all three.
 
 pub mod capture;
+pub mod dissector;
+pub mod ip;
+pub mod keys;
+pub mod layer;
+pub mod lowpan;
+pub mod mac;
+pub mod upper;
+
+pub use dissector::{Dissector, Frame, Reading};
+pub use keys::Keys;

@@ -9,7 +9,7 @@
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
 //! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
 //! - [`entropy`]: random bytes that nobody can guess;
-//! - [`processor`]: time that this thread had a processor;
+//! - [`processor`]: processor time of this thread;
 //! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
 //! - [`reach`]: what the nodes of a mesh may reach outside it;
 //! - [`privilege`]: giving capabilities up;
@@ -18,8 +18,8 @@
 //! What the mesh is, simulated or behind a radio, this crate does not know: it
 //! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
 //!
-//! Unsafe code is confined to `ioctl`, `child`, `privilege`, `processor` and `namespace`,
-//! each block with its reason.
+//! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`, each block with
+//! its reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 

@@ -1,5 +1,5 @@
 //! What one hop could carry at best, worked out by hand from the standard's
-//! times, and that no run carries more. `docs/model.md` tells the same in
+//! times, and that no run carries more. `docs/model/throughput.md` tells the same in
 //! words.
 
 use std::cell::RefCell;

@@ -11,7 +11,7 @@ use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::world::World;
 
-/// AT86RF233, mA: its data sheet, as in `docs/model.md`.
+/// AT86RF233, mA: its data sheet, as in `docs/model/energy.md`.
 const IDLE_MA: f64 = 0.3;
 const LISTEN_MA: f64 = 11.8;
 const TRANSMIT_MA: f64 = 13.8;

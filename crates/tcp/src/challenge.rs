@@ -15,17 +15,19 @@ const LIMIT: u8 = 10;
 /// repeats an old segment gets an acknowledgment for each.
 const TEXT_LIMIT: u8 = 40;
 
-/// Counts answers in the current window.
+/// Counts answers in the current window: in the low bits, below the number of
+/// the window, wrapping.
 #[derive(Clone, Debug)]
-pub(crate) struct ChallengeLimit {
-    /// The number of the window, wrapping.
-    window: u8,
-    sent: u8,
-}
+pub(crate) struct ChallengeLimit(u8);
+
+/// As many bits hold every limit.
+const SENT_BITS: u32 = 6;
+const SENT: u8 = (1 << SENT_BITS) - 1;
+const _: () = assert!(LIMIT < SENT && TEXT_LIMIT < SENT);
 
 impl ChallengeLimit {
     pub(crate) const fn new() -> Self {
-        ChallengeLimit { window: 0, sent: 0 }
+        ChallengeLimit(0)
     }
 
     /// Whether one more answer may be sent now; if so, counts it.
@@ -41,14 +43,16 @@ impl ChallengeLimit {
 
     #[inline(never)] // size
     fn admit_up_to(&mut self, limit: u8, now: u32) -> bool {
-        let window = divide(now, WINDOW_MS) as u8;
-        if window != self.window {
-            *self = ChallengeLimit { window, sent: 0 };
+        let window = (divide(now, WINDOW_MS) << SENT_BITS) as u8;
+        let mut sent = self.0.wrapping_sub(window);
+        if sent > SENT {
+            sent = 0;
         }
-        let admitted = self.sent < limit;
+        let admitted = sent < limit;
         if admitted {
-            self.sent = self.sent.wrapping_add(1);
+            sent = sent.wrapping_add(1);
         }
+        self.0 = window | sent;
         admitted
     }
 }

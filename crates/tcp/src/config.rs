@@ -61,15 +61,11 @@ pub struct Config {
     /// How long TIME-WAIT lasts: two maximum segment lifetimes. Default 60 s,
     /// two times the 30 s that is common instead of RFC 9293's 2 minutes.
     pub time_wait: Duration,
-    /// How long FIN-WAIT-2 may last once the application has let go
-    /// ([`Connection::orphan`](crate::Connection::orphan)), if that is less than
-    /// `orphan`; `None` sets no limit of its own. An application that has only
-    /// closed may receive without a limit (RFC 9293 §3.6). Default 3 minutes.
-    pub fin_wait_2: Option<Duration>,
     /// How long TCP may take to come to an end for an application that has let
     /// go ([`Connection::release`](crate::Connection::orphan)). Default 3
     /// minutes, what RFC 9293 §3.8.3 gives a SYN (MUST-23): enough for a
-    /// sleeping peer, and no peer holds memory longer.
+    /// sleeping peer, and no peer holds memory longer. An application that has
+    /// only closed may receive without a limit (RFC 9293 §3.6).
     pub orphan: Duration,
     /// How long sent data may stay unacknowledged before the connection is
     /// aborted (RFC 9293 §3.10.8), behind a closed window as well. It takes the
@@ -144,7 +140,6 @@ impl Default for Config {
             syn_retries: 7,
             keepalive: None,
             time_wait: Duration::from_secs(60),
-            fin_wait_2: Some(Duration::from_secs(180)),
             orphan: Duration::from_secs(180),
             user_timeout: None,
             user_timeout_option: None,
@@ -241,7 +236,6 @@ pub(crate) struct Params {
     pub(crate) min_rto: Millis,
     pub(crate) max_rto: Millis,
     pub(crate) time_wait: Millis,
-    pub(crate) fin_wait_2: Option<Millis>,
     pub(crate) user_timeout: Option<Millis>,
     pub(crate) keepalive_idle: Millis,
     pub(crate) keepalive_interval: Millis,
@@ -296,7 +290,6 @@ impl From<&Config> for Params {
             min_rto,
             max_rto: Millis::from(config.max_rto).max(min_rto),
             time_wait: config.time_wait.into(),
-            fin_wait_2: config.fin_wait_2.map(Millis::from),
             user_timeout: config.user_timeout.map(Millis::from),
             keepalive_idle: (*idle).into(),
             keepalive_interval: (*interval).into(),

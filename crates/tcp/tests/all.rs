@@ -12,6 +12,7 @@ mod ledger_recovery;
 mod limits;
 mod lone_segment;
 mod pins;
+mod prohibitions;
 mod properties;
 mod recovery_choice;
 mod rfc2018;

@@ -81,7 +81,6 @@ fn config() -> impl Strategy<Value = Config> {
                 max_retries: 60,
                 syn_retries: 60,
                 max_rto: Duration::from_secs(8),
-                fin_wait_2: None,
                 ..Config::default()
             },
         )
@@ -248,7 +247,6 @@ fn a_timeout_behind_a_closed_window_is_no_deadlock() {
         max_retries: 60,
         syn_retries: 60,
         max_rto: Duration::from_secs(8),
-        fin_wait_2: None,
         ..Config::default()
     };
     let links = [

@@ -130,6 +130,24 @@ fn text_on_a_crossing_syn_is_queued() {
     }
 }
 
+/// §3.10.7.3: so is a FIN on such a SYN.
+#[test]
+fn a_fin_on_a_crossing_syn_is_queued() {
+    for text in [&b""[..], b"all of it"] {
+        let both = SYN.with(redpoll_tcp::Flags::FIN);
+        let mut t = Host::connect(&plain(), 2048, 2048);
+        recv!(t, flags SYN, seq 0, mss 462);
+        t.send(Record::new().flags(both).mss(300).data(text));
+        recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
+        assert_eq!(t.conn.state(), State::SynReceived);
+        let end = 2 + text.len() as u32;
+        send!(t, flags SYN_ACK, seq 0, ack 1);
+        assert_eq!(t.conn.state(), State::CloseWait);
+        assert_eq!(t.sent().last().unwrap().ack_number(), end);
+        assert_eq!(t.read(64), text);
+    }
+}
+
 /// Text on a crossing SYN for which there is no room comes again.
 #[test]
 fn text_on_a_crossing_syn_without_room_comes_again() {

@@ -98,7 +98,6 @@ impl Between {
             // An adversary that drops everything for hours is no failure.
             user_timeout: Some(Duration::from_secs(7 * 24 * 3_600)),
             syn_retries: u8::MAX,
-            fin_wait_2: None,
             ..Config::default()
         };
         let mut between = Between::open(&config, &mut input);

@@ -200,6 +200,11 @@ impl Record {
         self.ts
     }
 
+    /// The blocks of the SACK option.
+    pub fn sack_blocks(&self) -> &[(u32, u32)] {
+        self.sack.as_deref().unwrap_or(&[])
+    }
+
     /// The window, if it is known.
     pub fn window(&self) -> Option<u16> {
         self.win

@@ -1,46 +1,281 @@
-//! Connections: so many at a time, and none for long that says nothing.
+//! Connections: a limited number at a time, and none for long that stands still.
 //!
-//! Descriptors are the program's, whose forwards and files need them, too.
+//! Descriptors belong to the whole program, whose forwards and files need them, too. A new
+//! connection is always accepted: when there is no room, the connection that has stood still for
+//! longest is closed for it. A client that neither sends nor reads is closed soon, and keeps
+//! nobody waiting meanwhile.
 
-use std::sync::Arc;
+use std::io;
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::Router;
+use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
+use socket2::SockRef;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+use tokio::time::Instant;
 
-/// Connections at a time, beside those through which pages hear, which are bounded by themselves: a
-/// browser loads the page by six at most. Who comes when there are as many waits in the system's
-/// backlog.
+/// Connections at a time, beside WebSockets, which are limited separately. A browser loads the
+/// page by six at most.
 const CONNECTIONS: usize = 96;
-/// Who has not asked for anything for so long is gone, before the first request as between two.
-/// The connection through which a page hears is not meant.
+/// Connections at a time of one network.
+const OF_ONE_NETWORK: usize = 48;
+/// Time after which a connection is closed on which no byte moves, in either direction. A
+/// request's header has to be complete within the same time. WebSockets are not affected.
 const SILENCE: Duration = Duration::from_secs(5);
-/// How long nothing is accepted where the system has no descriptor left.
-const NO_DESCRIPTOR: Duration = Duration::from_secs(1);
+/// Pause after the system has refused a connection, for lack of a descriptor for example.
+const NO_DESCRIPTOR: Duration = Duration::from_millis(100);
 
-/// Serves whoever connects, until it is dropped.
+/// Connections that the system queues until they are accepted. In the standard library's queue
+/// of 128 a burst of clients leaves no place for others, which then wait for a second.
+const BACKLOG: i32 = 1_024;
+
+/// Listens at `address`, without waiting.
+///
+/// # Errors
+/// The operating system's.
+pub(crate) fn listen(address: SocketAddr) -> io::Result<std::net::TcpListener> {
+    let listener = std::net::TcpListener::bind(address)?;
+    SockRef::from(&listener).listen(BACKLOG)?;
+    listener.set_nonblocking(true)?;
+    Ok(listener)
+}
+
+/// A client's IPv4 address, or the first 64 bits of its IPv6 address: the smallest unit that a
+/// network assigns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Network(IpAddr);
+
+impl Network {
+    pub(crate) fn of(address: IpAddr) -> Network {
+        Network(match address.to_canonical() {
+            IpAddr::V6(address) if !address.is_loopback() => {
+                let prefix = u128::from(address) >> 64 << 64;
+                Ipv6Addr::from(prefix).into()
+            }
+            other => other,
+        })
+    }
+}
+
+/// Serves all clients, until it is dropped. Handlers find the client's [`Network`] among the
+/// request's extensions.
 pub(crate) async fn serve(listener: TcpListener, router: Router) {
-    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let table = Arc::new(Table::default());
     loop {
-        let Ok(place) = places.clone().acquire_owned().await else {
-            return;
-        };
-        let Ok((stream, _)) = listener.accept().await else {
+        let Ok((stream, peer)) = listener.accept().await else {
+            table.lock().evict(|_| true);
             tokio::time::sleep(NO_DESCRIPTOR).await;
             continue;
         };
-        let service = TowerToHyperService::new(router.clone());
-        tokio::spawn(async move {
-            let mut http = http1::Builder::new();
-            http.timer(TokioTimer::new()).header_read_timeout(SILENCE);
-            let connection = http.serve_connection(TokioIo::new(stream), service);
-            // What goes wrong with a connection ends it.
-            let _ = connection.with_upgrades().await;
-            drop(place);
+        let network = Network::of(peer.ip());
+        let router = router.clone().layer(Extension(network));
+        // Locked until it is in the table: a task that ends first waits for that.
+        let mut places = table.lock();
+        places.make_room(network);
+        let id = places.next;
+        places.next += 1;
+        let moved = Moved::default();
+        let leave = Leave(Arc::clone(&table), id);
+        let task = tokio::spawn(converse(stream, router, moved.clone(), leave));
+        places.entries.push(Entry {
+            id,
+            network,
+            moved,
+            task: task.abort_handle(),
         });
+    }
+}
+
+/// Serves one connection to its end, or until it stands still.
+async fn converse(stream: TcpStream, router: Router, moved: Moved, leave: Leave) {
+    let stream = Watched {
+        stream,
+        moved: moved.clone(),
+    };
+    let service = TowerToHyperService::new(router);
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(SILENCE);
+    let connection = http.serve_connection(TokioIo::new(stream), service);
+    tokio::select! {
+        // An error of a connection ends it.
+        _ = connection.with_upgrades() => {}
+        () = moved.stops_for(SILENCE) => {}
+    }
+    drop(leave);
+}
+
+/// The open connections.
+#[derive(Default)]
+struct Table(Mutex<Places>);
+
+#[derive(Default)]
+struct Places {
+    entries: Vec<Entry>,
+    next: u64,
+}
+
+struct Entry {
+    id: u64,
+    network: Network,
+    moved: Moved,
+    task: AbortHandle,
+}
+
+impl Table {
+    fn lock(&self) -> MutexGuard<'_, Places> {
+        // Each change of the list is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Places {
+    /// Makes room for a connection of `network`: at its own expense if it has its share, else
+    /// at that of the network with most connections.
+    fn make_room(&mut self, network: Network) {
+        let count = |of: Network| {
+            self.entries
+                .iter()
+                .filter(|entry| entry.network == of)
+                .count()
+        };
+        if count(network) >= OF_ONE_NETWORK {
+            self.evict(|entry| entry.network == network);
+        } else if self.entries.len() >= CONNECTIONS {
+            let busiest = self.entries.iter().map(|entry| entry.network);
+            if let Some(busiest) = busiest.max_by_key(|network| count(*network)) {
+                self.evict(|entry| entry.network == busiest);
+            }
+        }
+    }
+
+    /// Closes the connection that has stood still for longest among those that `may` go.
+    fn evict(&mut self, may: impl Fn(&Entry) -> bool) {
+        let candidates = self.entries.iter().enumerate().filter(|(_, it)| may(it));
+        let oldest = candidates.min_by_key(|(_, it)| it.moved.last());
+        if let Some((index, _)) = oldest {
+            self.entries.swap_remove(index).task.abort();
+        }
+    }
+}
+
+/// Takes a connection out of the table when its task ends, however that ends.
+struct Leave(Arc<Table>, u64);
+
+impl Drop for Leave {
+    fn drop(&mut self) {
+        self.0.lock().entries.retain(|entry| entry.id != self.1);
+    }
+}
+
+/// When a byte was last moved on a connection.
+#[derive(Clone)]
+struct Moved(Arc<Mutex<Instant>>);
+
+impl Default for Moved {
+    fn default() -> Self {
+        Moved(Arc::new(Mutex::new(Instant::now())))
+    }
+}
+
+impl Moved {
+    fn last(&self) -> Instant {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn now(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+    }
+
+    /// Ends when no byte has moved for `silence`.
+    async fn stops_for(&self, silence: Duration) {
+        loop {
+            let until = self.last() + silence;
+            if until <= Instant::now() {
+                return;
+            }
+            tokio::time::sleep_until(until).await;
+        }
+    }
+}
+
+/// A stream that notes when bytes move.
+struct Watched {
+    stream: TcpStream,
+    moved: Moved,
+}
+
+impl AsyncRead for Watched {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(cx, buffer);
+        if buffer.filled().len() > before {
+            self.moved.now();
+        }
+        polled
+    }
+}
+
+impl AsyncWrite for Watched {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(cx, bytes);
+        if matches!(polled, Poll::Ready(Ok(1..))) {
+            self.moved.now();
+        }
+        polled
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(cx, parts);
+        if matches!(polled, Poll::Ready(Ok(1..))) {
+            self.moved.now();
+        }
+        polled
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_ipv4_address_or_64_bits_of_ipv6() {
+        let of = |text: &str| Network::of(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::2:3:4:5"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_ne!(of("::1"), of("::2"));
     }
 }

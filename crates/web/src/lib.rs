@@ -15,6 +15,9 @@
 //! - [`story`] keeps the messages of a run in a file, and finds its way in one.
 //! - [`layers`] takes a frame apart for the list of packets.
 //!
+//! Apart from the view, [`PageServer`] serves one text that a daemon writes anew for each client,
+//! with the same limits for slow clients.
+//!
 //! Memory is bounded: what waits for the server, what the server keeps for the next
 //! browser, and what a slow browser has not taken yet. A browser that falls behind gets a
 //! fresh snapshot; nobody waits for it.
@@ -28,10 +31,13 @@ mod http;
 mod hub;
 pub mod layers;
 pub mod message;
+mod page;
 mod scribe;
+mod seats;
 mod server;
 pub mod story;
 
 pub use desk::Desk;
+pub use page::{Page, PageKind, PageServer};
 pub use scribe::Scribe;
 pub use server::{Server, ServerError};

@@ -9,9 +9,9 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::ws::{self, WebSocket, WebSocketUpgrade};
-use axum::extract::{Request as HttpRequest, State};
+use axum::extract::{Extension, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
@@ -23,20 +23,21 @@ use tokio::sync::oneshot;
 use crate::assets::ASSETS;
 use crate::desk::{Desk, News, Request, Wanted};
 use crate::guard;
-use crate::http;
+use crate::http::{self, Network};
 use crate::hub::{Hub, Message, Source};
 use crate::message::{Answer, Ask, Clock, FromPage, FromServer, Mode};
 use crate::scribe::{self, Scribe};
+use crate::seats::{Seat, Seats};
 use crate::story::Story;
 
 /// Messages of the simulation that wait for the server.
 const NEWS: usize = 8;
-/// Browsers at a time.
-const BROWSERS: usize = 32;
 /// The longest thing that a page has to say.
 const LONGEST: usize = 16 * 1024;
-/// A browser that takes nothing for so long is gone.
+/// A browser that takes nothing and answers no ping for this long is disconnected.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// Time between two pings of a browser.
+const PING: Duration = Duration::from_secs(5);
 /// Requests of pages that wait for the simulation.
 const REQUESTS: usize = 64;
 
@@ -73,7 +74,7 @@ struct Shared {
     bell: Arc<UnixStream>,
     token: Arc<str>,
     port: u16,
-    browsers: Arc<tokio::sync::Semaphore>,
+    seats: Arc<Seats>,
 }
 
 impl Server {
@@ -83,8 +84,7 @@ impl Server {
     /// [`ServerError::Listen`].
     pub fn listen(address: SocketAddr, random: [u8; 16]) -> Result<Server, ServerError> {
         let listen = |source| ServerError::Listen { address, source };
-        let listener = TcpListener::bind(address).map_err(listen)?;
-        listener.set_nonblocking(true)?;
+        let listener = http::listen(address).map_err(listen)?;
         Ok(Server {
             address: listener.local_addr()?,
             listener,
@@ -148,7 +148,7 @@ impl Server {
             bell: Arc::new(ringer),
             token: self.token.as_str().into(),
             port: self.address.port(),
-            browsers: Arc::new(tokio::sync::Semaphore::new(BROWSERS)),
+            seats: Arc::new(Seats::default()),
         };
         let listener = self.listener;
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -253,6 +253,7 @@ fn refuse(why: &'static str) -> Response {
 /// A page opens its connection.
 async fn live(
     State(shared): State<Shared>,
+    Extension(network): Extension<Network>,
     headers: HeaderMap,
     upgrade: WebSocketUpgrade,
 ) -> Response {
@@ -267,7 +268,7 @@ async fn live(
     {
         return refuse("another site's page may not look at this mesh");
     }
-    let Ok(place) = shared.browsers.clone().try_acquire_owned() else {
+    let Some(seat) = shared.seats.take(network) else {
         let why = "too many browsers look at this mesh";
         return (StatusCode::SERVICE_UNAVAILABLE, Body::from(why)).into_response();
     };
@@ -276,11 +277,13 @@ async fn live(
         .max_frame_size(LONGEST)
         .on_upgrade(move |socket| async move {
             let hub = shared.hub.clone();
-            // What goes wrong with a browser's connection ends it.
-            let _ = converse(socket, &shared).await;
+            // An error of a browser's connection ends it.
+            tokio::select! {
+                _ = converse(socket, &shared, &seat) => {}
+                () = seat.lost() => {}
+            }
             hub.leave();
             shared.ring();
-            drop(place);
         })
 }
 
@@ -288,12 +291,13 @@ async fn live(
 struct Over;
 
 /// Tells a page what happens, and does what it asks for.
-async fn converse(mut socket: WebSocket, shared: &Shared) -> Result<(), Over> {
+async fn converse(mut socket: WebSocket, shared: &Shared, seat: &Seat) -> Result<(), Over> {
     let (messages, mut news) = shared.hub.join();
     shared.ring();
     for message in messages {
         send(&mut socket, &message).await?;
     }
+    let mut pings = tokio::time::interval(PING);
     loop {
         tokio::select! {
             message = news.recv() => match message {
@@ -307,21 +311,34 @@ async fn converse(mut socket: WebSocket, shared: &Shared) -> Result<(), Over> {
                 }
                 Err(RecvError::Closed) => return Err(Over),
             },
-            said = socket.recv() => match said {
-                Some(Ok(ws::Message::Text(text))) => {
-                    let answer = shared.answer(&text).await;
-                    send(&mut socket, &scribe::text(&FromServer::Answer(answer)).into()).await?;
+            _ = pings.tick() => {
+                if seat.asked() > PATIENCE {
+                    return Err(Over);
                 }
-                Some(Ok(ws::Message::Close(_)) | Err(_)) | None => return Err(Over),
-                Some(Ok(_)) => {}
+                put(&mut socket, ws::Message::Ping(Bytes::new())).await?;
+            },
+            said = socket.recv() => {
+                seat.heard();
+                match said {
+                    Some(Ok(ws::Message::Text(text))) => {
+                        let answer = shared.answer(&text).await;
+                        let answer = scribe::text(&FromServer::Answer(answer));
+                        send(&mut socket, &answer.into()).await?;
+                    }
+                    Some(Ok(ws::Message::Close(_)) | Err(_)) | None => return Err(Over),
+                    Some(Ok(_)) => {}
+                }
             },
         }
     }
 }
 
 async fn send(socket: &mut WebSocket, message: &Message) -> Result<(), Over> {
-    let text = ws::Message::Text(message.as_ref().into());
-    match tokio::time::timeout(PATIENCE, socket.send(text)).await {
+    put(socket, ws::Message::Text(message.as_ref().into())).await
+}
+
+async fn put(socket: &mut WebSocket, message: ws::Message) -> Result<(), Over> {
+    match tokio::time::timeout(PATIENCE, socket.send(message)).await {
         Ok(Ok(())) => Ok(()),
         _ => Err(Over),
     }

@@ -1,7 +1,7 @@
 //! What security of the link costs: goodput, held against what its bytes and the time that
 //! they take come to by hand; and how many bytes a frame has of it.
 //!
-//! The derivation is that of `docs/model.md`, "What one hop can carry", with the frames of
+//! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with the frames of
 //! both kinds beside each other. Over more hops each of them takes the same time at every
 //! one, so the share that is kept is the same; collisions are in neither.
 
@@ -70,7 +70,7 @@ const WITHOUT: f64 = pace(&PLAIN, PLAIN_ACK, 0);
 const FULL: f64 = pace(&PROTECTED, PROTECTED_ACK, 0) / WITHOUT;
 /// If three full ones are always followed by the rest of the buffer: 0.870.
 const WITH_RESTS: f64 = pace(&PROTECTED, PROTECTED_ACK, 1) / WITHOUT;
-/// Goodput over a line is by chance up to 4 % off (`docs/model.md`); the mean of five ratios
+/// Goodput over a line is by chance up to 4 % off (`docs/model/throughput.md`); the mean of five ratios
 /// of two such runs is by 4 % · √(2 / 5).
 const CHANCE: f64 = 0.0253;
 
@@ -174,7 +174,7 @@ mod tests {
         assert_eq!(frame_ns(PROTECTED_ACK), 62 * (32_000 + 7_140) + 1_994_000);
         assert_eq!(PLAIN.ns(), 632 * (32_000 + 7_140) + 5 * 1_994_000);
         assert_eq!((REST.payload, REST.frames.len()), (126, 2));
-        // 106.1 kb/s, as in docs/model.md.
+        // 106.1 kb/s, as in docs/model/throughput.md.
         assert!((WITHOUT * 8e6 - 106.1).abs() < 0.05, "{}", WITHOUT * 8e6);
         assert!((FULL - 0.901).abs() < 0.0005, "{FULL}");
         assert!((WITH_RESTS - 0.8695).abs() < 0.0005, "{WITH_RESTS}");

@@ -2,27 +2,123 @@
 
 use std::path::PathBuf;
 
-use clap::Args as ClapArgs;
+use clap::{Args as ClapArgs, ValueEnum};
+use redpoll_base::Addr;
+use redpoll_dissect::Reading;
+use redpoll_dissect::capture::Fcs;
+use redpoll_wire::sixlowpan::Contexts;
 
-use super::Keys;
+use super::KeyArgs;
 use crate::args::Prefix;
 
 /// Print a line for every frame of a capture, decoded by Redpoll itself.
 ///
-/// Reads pcapng and pcap with the link types of IEEE 802.15.4 (with TAP header,
-/// with or without check sequence). Frames that cannot be decoded say so.
+/// Reads pcapng and pcap, also compressed as .gz or .zst, with the link types of
+/// IEEE 802.15.4 (with and without check sequence, PHY header, TAP header), with
+/// IEEE 802.15.4 or 6LoWPAN in Ethernet, ZEP in UDP, and raw IPv6. Datagrams in
+/// fragments are put together. Frames that cannot be decoded say so; frames of
+/// other technologies are counted and named on standard error.
 ///
 /// Exit code: 0 when the capture was read to its end, 1 when it cannot be read
-/// or breaks off (what there is is printed), 2 when it is no capture.
+/// or breaks off (the frames before that are printed), 2 when the file is no
+/// capture or has no frame of IEEE 802.15.4.
 #[derive(Debug, ClapArgs)]
 pub struct DissectArgs {
-    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input
+    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input,
+    /// of which each frame is printed as it arrives
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
     #[command(flatten)]
+    pub network: NetworkArgs,
+
+    /// Print one JSON object for each frame, with its fields named as in Wireshark
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// The parameters of the network that was captured.
+#[derive(Clone, Debug, ClapArgs)]
+pub struct NetworkArgs {
+    #[command(flatten)]
     pub mesh: Prefix,
 
+    /// The prefix of 6LoWPAN context N, 0 to 15, such as 1=fd00:1::/64. May be repeated
+    #[arg(long = "context", value_name = "N=PREFIX", value_parser = context)]
+    pub contexts: Vec<(u8, Addr, u8)>,
+
     #[command(flatten)]
-    pub keys: Keys,
+    pub keys: KeyArgs,
+
+    /// The last two bytes of frames: the check sequence, metadata of TI CC24xx
+    /// radios in its place, or found out from the first frames
+    #[arg(long, value_enum, default_value_t = FcsArg::Auto)]
+    pub fcs: FcsArg,
+}
+
+/// See [`NetworkArgs::fcs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum FcsArg {
+    /// Found out from the first frames
+    Auto,
+    /// The check sequence
+    Crc,
+    /// RSSI, correlation and a bit for the check sequence
+    Ti,
+}
+
+impl NetworkArgs {
+    /// The contexts of compressed addresses.
+    pub fn contexts(&self) -> Contexts {
+        let mut contexts = Contexts::with_prefix(self.mesh.prefix);
+        for (cid, prefix, len) in &self.contexts {
+            contexts.set(*cid, *prefix, *len);
+        }
+        contexts
+    }
+
+    /// The parameters that frames are decoded with.
+    pub fn reading(&self) -> Reading {
+        Reading {
+            contexts: self.contexts(),
+            keys: self.keys.keys(),
+        }
+    }
+
+    /// The meaning of the last bytes of frames.
+    pub fn fcs(&self) -> Fcs {
+        match self.fcs {
+            FcsArg::Auto => Fcs::Auto,
+            FcsArg::Crc => Fcs::Crc,
+            FcsArg::Ti => Fcs::Ti,
+        }
+    }
+}
+
+/// Reads a context's number and its prefix.
+fn context(text: &str) -> Result<(u8, Addr, u8), String> {
+    const ALLOWED: &str = "allowed: N=PREFIX/LEN with N from 0 to 15, such as 1=fd00:1::/64";
+    let read = text.split_once('=').and_then(|(cid, prefix)| {
+        let cid = cid.parse().ok().filter(|cid| *cid <= 15)?;
+        let (addr, len) = prefix.split_once('/').unwrap_or((prefix, "64"));
+        let addr = addr.parse::<std::net::Ipv6Addr>().ok()?;
+        let len = len.parse().ok().filter(|len| *len <= 128)?;
+        Some((cid, Addr::from(addr), len))
+    });
+    read.ok_or_else(|| ALLOWED.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_are_read_and_others_refused() {
+        let addr = Addr::from("fd00:1::".parse::<std::net::Ipv6Addr>().unwrap());
+        assert_eq!(context("1=fd00:1::/48"), Ok((1, addr, 48)));
+        assert_eq!(context("15=fd00:1::"), Ok((15, addr, 64)));
+        for wrong in ["", "1", "16=fd00::", "x=fd00::", "1=fd00", "1=fd00::/129"] {
+            assert!(context(wrong).unwrap_err().contains("N=PREFIX"), "{wrong}");
+        }
+    }
 }

@@ -1,4 +1,4 @@
-//! Frames that are protected, for whoever has the key.
+//! The command line's keys for secured frames.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,16 +6,14 @@ use std::fs;
 use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args as ClapArgs, Command};
+use redpoll_dissect::Keys;
 use redpoll_sim::scenario::EUI64_PREFIX;
-use redpoll_stack::mac::FrameBuf;
-use redpoll_stack::mac::security::{SoftwareAes, look};
-use redpoll_wire::ieee802154::Address;
 
-/// What frames are opened with.
+/// The key of secured frames, and the EUI-64s of short addresses.
 #[derive(Clone, Debug, Default, ClapArgs)]
-pub struct Keys {
-    /// Open frames that are protected, with this key: 32 hexadecimal digits, or @FILE for a
-    /// file that has them, which others on this computer do not see
+pub struct KeyArgs {
+    /// Open secured frames with this key: 32 hexadecimal digits, or @FILE for a file that has
+    /// them, which hides the key from other users of this computer
     #[arg(long, value_name = "KEY", value_parser = KeyParser)]
     key: Option<Key>,
 
@@ -36,32 +34,11 @@ impl std::fmt::Debug for Key {
     }
 }
 
-impl Keys {
-    /// Whether there is a key.
-    pub fn is_given(&self) -> bool {
-        self.key.is_some()
-    }
-
-    /// What the frame is without its protection, if the key opens it.
-    pub fn clear(&self, mpdu: &[u8]) -> Option<FrameBuf> {
-        let Key(key) = self.key.as_ref()?;
-        let mut clear = FrameBuf::default();
-        let opened = look(mpdu, key, &SoftwareAes, |src| self.eui64(src), &mut clear);
-        opened.ok().map(|()| clear)
-    }
-
-    fn eui64(&self, address: Address) -> Option<[u8; 8]> {
-        match address {
-            Address::Extended(eui64) => Some(eui64),
-            Address::Short(short) => {
-                let named = self.names.iter().find(|(it, _)| *it == short);
-                named.map(|(_, eui64)| *eui64).or_else(|| {
-                    let bytes = EUI64_PREFIX.into_iter().chain(short.to_be_bytes());
-                    bytes.collect::<Vec<u8>>().try_into().ok()
-                })
-            }
-            Address::Absent => None,
-        }
+impl KeyArgs {
+    /// The keys; short addresses without a name have the EUI-64 of nodes of scenarios.
+    pub fn keys(&self) -> Keys {
+        let key = self.key.as_ref().map(|Key(key)| *key);
+        Keys::new(key, self.names.clone(), EUI64_PREFIX)
     }
 }
 
@@ -142,8 +119,5 @@ mod tests {
         ] {
             assert!(name(wrong).is_err(), "{wrong}");
         }
-        let keys = Keys::default();
-        assert_eq!(keys.eui64(Address::Short(2)), Some(two));
-        assert_eq!(keys.eui64(Address::Absent), None);
     }
 }

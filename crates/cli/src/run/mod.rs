@@ -151,6 +151,7 @@ fn asked(args: &RunArgs) -> Asked<'_> {
         series: args.series.as_deref(),
         interval: args.series_interval,
         log: args.module_log.as_deref(),
+        in_place: false,
     }
 }
 

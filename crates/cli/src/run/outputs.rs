@@ -43,6 +43,9 @@ pub(crate) struct Asked<'a> {
     pub series: Option<&'a Path>,
     pub interval: Duration,
     pub log: Option<&'a Path>,
+    /// The process gives up its rights before the files are complete, so none of them can be
+    /// renamed at the end.
+    pub in_place: bool,
 }
 
 /// Which files, of each kind.
@@ -54,6 +57,7 @@ struct Wanted {
     series: Vec<(PathBuf, Format)>,
     interval: Duration,
     log: Option<PathBuf>,
+    in_place: bool,
 }
 
 impl Outputs {
@@ -68,6 +72,7 @@ impl Outputs {
             series: Vec::new(),
             interval: asked.interval,
             log: owned(asked.log),
+            in_place: asked.in_place,
         };
         if let Some(path) = asked.series {
             let format = Format::of(path).ok_or_else(|| {
@@ -128,7 +133,11 @@ impl Outputs {
         let record = record.map(|path| Record::create(path, world));
         self.record = record.and_then(|record| made(record, &mut failures));
         for (path, format) in &wanted.series {
-            let series = SeriesFile::create(path, *format, world, wanted.interval);
+            let begin = match wanted.in_place {
+                true => Part::in_place,
+                false => Part::create,
+            };
+            let series = SeriesFile::create(begin, path, *format, world, wanted.interval);
             self.series.extend(made(series, &mut failures));
         }
         match failures.is_empty() {
@@ -186,6 +195,9 @@ impl Outputs {
     }
 }
 
+/// Begins the file of a series.
+type Begin = fn(&Path) -> std::io::Result<(Part, BufWriter<File>)>;
+
 /// A series and the file that it goes to.
 struct SeriesFile {
     series: Series<BufWriter<File>>,
@@ -195,6 +207,7 @@ struct SeriesFile {
 
 impl SeriesFile {
     fn create(
+        begin: Begin,
         path: &Path,
         format: Format,
         world: &World,
@@ -202,7 +215,7 @@ impl SeriesFile {
     ) -> Result<SeriesFile, Failure> {
         let name = path.display().to_string();
         let failed = |error: WriteError| failed(&name, &error);
-        let (part, file) = Part::create(path).map_err(|error| failed(error.into()))?;
+        let (part, file) = begin(path).map_err(|error| failed(error.into()))?;
         let mut series = Series::new(file, format, world, every).map_err(failed)?;
         series.look(world).map_err(failed)?;
         Ok(SeriesFile { series, part, name })

@@ -12,10 +12,10 @@ use redpoll_base::Duration;
 use redpoll_linux::gateway::Clock;
 use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::signals::{self, Notice, Signals};
+use redpoll_web::Page;
 
 use super::Heap;
 use super::notify::Supervisor;
-use super::serve::Server;
 use super::tell::{Lateness, Snapshot, Status};
 use crate::output;
 
@@ -46,7 +46,7 @@ pub(super) struct Daemon {
     begin: Begin,
     clock: Clock,
     signals: Signals,
-    metrics: Option<Server>,
+    metrics: Option<Page>,
     supervisor: Supervisor,
     /// Packets that the kernel keeps beyond those held here, before others pass.
     margin: u32,
@@ -61,7 +61,6 @@ impl Daemon {
     pub(super) fn new(
         begin: Begin,
         signals: Signals,
-        metrics: Option<Server>,
         supervisor: Supervisor,
         margin: u32,
     ) -> io::Result<Self> {
@@ -72,13 +71,18 @@ impl Daemon {
             begin,
             clock: Clock::start(),
             signals,
-            metrics,
+            metrics: None,
             supervisor,
             margin,
             limit: margin,
             late: Lateness::default(),
             turn: Vec::with_capacity(4 * BURST),
         })
+    }
+
+    /// Answers those that ask for metrics by this page.
+    pub(super) fn answers(&mut self, page: Page) {
+        self.metrics = Some(page);
     }
 
     /// Lives until a signal; then everything that is held goes on. Ctrl-Z stops it in the
@@ -115,11 +119,8 @@ impl Daemon {
             self.supervisor.lives();
             let is_busy = self.turn()?;
             let now = self.clock.now();
-            if self.metrics.as_ref().is_some_and(Server::is_asked) {
-                let snapshot = self.snapshot();
-                if let Some(server) = &self.metrics {
-                    server.answer(snapshot);
-                }
+            if let Some(page) = self.metrics.as_ref().filter(|page| page.is_asked()) {
+                page.answer(self.snapshot().prometheus());
             }
             if let Some(file) = json.as_mut().filter(|_| now >= write_at) {
                 write_at = now + every;

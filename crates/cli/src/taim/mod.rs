@@ -3,13 +3,11 @@
 //! - `notify`: a supervisor that wants to hear that it lives;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
 //! - `tell`: what there is to tell, for the status line, for JSON and for Prometheus;
-//! - `serve`: who asks over HTTP;
 //! - `bench`: what all that costs.
 
 pub mod bench;
 mod daemon;
 mod notify;
-mod serve;
 mod tell;
 
 use std::fs::File;
@@ -23,6 +21,7 @@ use redpoll_assist::taim::{FlowSlot, HeldSlot, Lead, Memory, Params, Policy, Tai
 use redpoll_base::Duration;
 use redpoll_linux::nfqueue::NfQueue;
 use redpoll_linux::signals::Signals;
+use redpoll_web::{PageKind, PageServer};
 
 use crate::output::{self, fail};
 use crate::{FAILED, USAGE};
@@ -106,6 +105,12 @@ pub struct TaimArgs {
     pub every: u64,
 }
 
+/// Where Prometheus asks, and the version of its text format.
+const METRICS: PageKind = PageKind {
+    path: "/metrics",
+    media_type: "text/plain; version=0.0.4",
+};
+
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PolicyArg {
@@ -175,13 +180,13 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     };
     let metrics = match args.metrics {
         None => None,
-        Some(address) => Some(serve::Server::start(address).map_err(|e| {
+        Some(address) => Some(PageServer::listen(address, METRICS).map_err(|e| {
             failed(&format!(
                 "cannot listen at {address}: {e}; choose another with --metrics ADDRESS:PORT"
             ))
         })?),
     };
-    let address = metrics.as_ref().map(serve::Server::address);
+    let address = metrics.as_ref().map(PageServer::address);
     let mut secret = [0; 8];
     redpoll_linux::entropy::fill(&mut secret).map_err(|e| failed(&e))?;
     let secret = u64::from_le_bytes(secret);
@@ -203,8 +208,11 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
         Ok((queue, engine(params, secret, flows, packets)))
     };
     let supervisor = Supervisor::of_environment();
-    let daemon = Daemon::new(Box::new(begin), signals, metrics, supervisor, margin);
-    let daemon = daemon.map_err(|e| failed(&e))?;
+    let daemon = Daemon::new(Box::new(begin), signals, supervisor, margin);
+    let mut daemon = daemon.map_err(|e| failed(&e))?;
+    if let Some(metrics) = metrics {
+        daemon.answers(metrics.start().map_err(|e| failed(&e))?);
+    }
     eprintln!(
         "redpoll: queue {} is ours{}; Ctrl-C ends it",
         args.queue,

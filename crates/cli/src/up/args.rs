@@ -226,6 +226,7 @@ impl UpArgs {
             series: self.series.as_deref(),
             interval: self.series_interval,
             log: None,
+            in_place: true,
         }
     }
 

@@ -3,27 +3,28 @@
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 
-use crate::dissect::{self, Reading};
+use crate::dissect::{Dissector, Reading};
 use crate::output;
 
 /// See the [module](self).
 pub(super) struct FrameLines {
-    reading: Reading,
+    dissector: Dissector,
 }
 
 impl FrameLines {
     /// Lines about the frames of this scenario, whose addresses are compressed.
     pub(super) fn of(scenario: &Scenario) -> FrameLines {
         FrameLines {
-            reading: Reading::of(scenario.border.prefix),
+            dissector: Dissector::new(Reading::of(scenario.border.prefix)),
         }
     }
 }
 
 impl FrameTrace for FrameLines {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
-        let seconds = frame.start.as_micros() as f64 / 1_000_000.0;
-        let summary = dissect::mpdu(frame.mpdu, &self.reading);
+        let at_us = frame.start.as_micros();
+        let seconds = at_us as f64 / 1_000_000.0;
+        let summary = self.dissector.mpdu(frame.mpdu, at_us).summary();
         let written = output::print(&format!("{seconds:>9.3} s  {summary}\n"));
         written.map_err(|source| TraceError {
             path: "standard output".to_owned(),

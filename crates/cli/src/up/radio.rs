@@ -1,15 +1,14 @@
 //! `redpoll up --radio`: this computer is the border router of a mesh that is in the air.
 
 use std::fs;
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 use redpoll_linux::gateway::{Clock, Gateway};
 use redpoll_linux::privilege;
 use redpoll_linux::radio::Radio;
-use redpoll_linux::radio::mesh::{RadioMesh, Store};
+use redpoll_linux::radio::counter::{CounterFile, Store};
+use redpoll_linux::radio::mesh::RadioMesh;
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_linux::reach::Reach;
@@ -148,6 +147,11 @@ where
             false => refused.join(", "),
         };
         text.push_str(&format!("Frames refused: {refused}.\n"));
+        let counters = mesh.keeper_counters();
+        text.push_str(&format!(
+            "The frame counter: stored {} times, {} attempts failed.\n",
+            counters.stored, counters.failed
+        ));
     }
     text
 }
@@ -216,34 +220,13 @@ fn set_up(
     )))
 }
 
-/// The frame counter that was stored last, and how the next is.
+/// Returns the frame counter that was stored last, and how the next one is stored.
 fn state(args: &UpArgs) -> Result<(u32, Store), Failure> {
-    let Some(path) = args.state.clone() else {
-        // Without security nothing is counted.
+    let Some(path) = &args.state else {
+        // Without security no frame is counted.
         return Ok((0, Box::new(|_| Ok(()))));
     };
-    let stored = match fs::read_to_string(&path) {
-        Ok(text) => text.trim().parse().map_err(|_| {
-            let place = path.display();
-            unusable(format!(
-                "--state {place}: got something else than one number; a new file begins at 0, which a key that was used before must not"
-            ))
-        })?,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => 0,
-        Err(error) => return Err(unusable(format!("--state {}: {error}", path.display()))),
-    };
-    // Before anything is sent: whether it can be written at all.
-    write_state(&path, stored).map_err(|e| unusable(format!("--state {}: {e}", path.display())))?;
-    Ok((stored, Box::new(move |counter| write_state(&path, counter))))
-}
-
-/// Writes the counter so that whatever happens meanwhile the file has the old or the new one.
-fn write_state(path: &Path, counter: u32) -> io::Result<()> {
-    let mut beside = path.as_os_str().to_owned();
-    beside.push(".new");
-    let beside = PathBuf::from(beside);
-    let mut file = fs::File::create(&beside)?;
-    writeln!(file, "{counter}")?;
-    file.sync_all()?;
-    fs::rename(&beside, path)
+    let (mut file, stored) = CounterFile::open(path)
+        .map_err(|error| unusable(format!("--state {}: {error}", path.display())))?;
+    Ok((stored, Box::new(move |counter| file.write(counter))))
 }

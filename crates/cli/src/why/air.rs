@@ -2,9 +2,9 @@
 
 use std::collections::{HashMap, HashSet, VecDeque};
 
-use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, FrameHeader, FrameType, timing};
-
-use crate::dissect::Keys;
+use redpoll_dissect::Keys;
+use redpoll_dissect::mac::{self, Mac};
+use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FCS_LEN, timing};
 
 /// Senders whose transfer is under way that are remembered; with one more, the one that
 /// was heard longest ago is done with.
@@ -69,7 +69,7 @@ pub struct Transfer {
 
 struct Open {
     transfer: Transfer,
-    dsn: u8,
+    dsn: Option<u8>,
     len: usize,
     asked: bool,
     /// Whom the last attempt overlapped.
@@ -77,6 +77,9 @@ struct Open {
     /// Whether the receiver or a neighbour of its was on the air during the last attempt.
     is_disturbed: bool,
 }
+
+/// Sequence number, length and receiver of a frame.
+type Identity = (Option<u8>, usize, Address);
 
 #[derive(Clone, Copy)]
 struct Recent {
@@ -90,9 +93,8 @@ struct Recent {
 pub struct Air {
     open: HashMap<Address, Open>,
     recent: VecDeque<Recent>,
-    /// The last frame of each sender's that was acknowledged: its number, its length, whom it
-    /// was for, and when it began.
-    last: HashMap<Address, ((u8, usize, Address), u64)>,
+    /// The last acknowledged frame of each sender: its identity, and the time at which it began.
+    last: HashMap<Address, (Identity, u64)>,
     neighbours: HashSet<(Address, Address)>,
     /// What opens frames that are secured.
     keys: Keys,
@@ -124,20 +126,30 @@ impl Air {
             start_us,
             end_us: start_us + air_us,
         };
-        let Ok((header, payload)) = FrameHeader::parse(mpdu) else {
+        let Ok(mut header) = Mac::parse(mpdu) else {
             self.malformed += 1;
             return;
         };
-        let kind = match header.frame_type {
-            FrameType::Ack => return self.acknowledgment(header.dsn, place, done),
-            FrameType::Beacon => return,
-            FrameType::Command if header.security || payload.first() == Some(&DATA_REQUEST) => {
-                Kind::Request
+        let is_request = header.security || header.payload.first() == Some(&DATA_REQUEST);
+        let kind = match header.kind {
+            mac::Kind::Ack => return self.acknowledgment(&header, place, done),
+            mac::Kind::Command if is_request => Kind::Request,
+            mac::Kind::Beacon | mac::Kind::Command => return,
+            mac::Kind::Data | mac::Kind::Multipurpose => Kind::Data,
+            mac::Kind::Other(_) => {
+                self.malformed += 1;
+                return;
             }
-            FrameType::Command => return,
-            FrameType::Data => Kind::Data,
         };
-        let readable = self.readable(&header, payload, mpdu);
+        let plain = self.plain(&header, mpdu);
+        let is_readable = header.is_readable() || plain.is_some();
+        if let Some(plain) = &plain {
+            header.opened(plain);
+        }
+        let readable = match is_readable {
+            true => header.payload.to_vec(),
+            false => Vec::new(),
+        };
         let sent = Recent {
             place,
             src: header.src,
@@ -195,23 +207,17 @@ impl Air {
         }
     }
 
-    /// What is behind the MAC header; nothing of what is secured and is not opened.
-    fn readable(&mut self, header: &FrameHeader, payload: &[u8], mpdu: &[u8]) -> Vec<u8> {
-        if !header.security {
-            return payload.to_vec();
+    /// The plain payload of an encrypted frame, if a key opens it.
+    fn plain(&mut self, header: &Mac<'_>, mpdu: &[u8]) -> Option<Vec<u8>> {
+        if header.is_readable() {
+            return None;
         }
-        let opened = self.keys.clear(mpdu);
-        let opened = opened.as_ref().map(|it| FrameHeader::parse(it.as_slice()));
-        match opened {
-            Some(Ok((_, payload))) => {
-                self.opened += 1;
-                payload.to_vec()
-            }
-            _ => {
-                self.secured += 1;
-                Vec::new()
-            }
+        let plain = self.keys.open(mpdu, header);
+        match plain {
+            Some(_) => self.opened += 1,
+            None => self.secured += 1,
         }
+        plain
     }
 
     /// At the capture's end.
@@ -223,12 +229,13 @@ impl Air {
         }
     }
 
-    fn acknowledgment(&mut self, dsn: u8, place: Place, done: &mut Vec<Transfer>) {
+    fn acknowledgment(&mut self, ack: &Mac<'_>, place: Place, done: &mut Vec<Transfer>) {
         self.acks += 1;
         let waits = |open: &&Open| {
             let end = open.transfer.last.end_us;
             open.asked
-                && open.dsn == dsn
+                && open.dsn == ack.dsn
+                && (ack.dst.is_empty() || ack.dst == open.transfer.src)
                 && place.start_us + timing::TURNAROUND_US > end
                 && place.start_us < end + ACK_WITHIN_US
         };
@@ -308,7 +315,7 @@ impl Air {
 }
 
 impl Open {
-    fn is_repeated_by(&self, header: &FrameHeader, len: usize, place: Place) -> bool {
+    fn is_repeated_by(&self, header: &Mac<'_>, len: usize, place: Place) -> bool {
         let last = &self.transfer.last;
         (self.dsn, self.len, self.transfer.dst) == (header.dsn, len, header.dst)
             && place.start_us.saturating_sub(last.start_us) < SAME_FRAME_US

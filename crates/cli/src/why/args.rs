@@ -4,12 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
 
-use crate::args::Prefix;
-use crate::dissect::Keys;
+use crate::dissect::NetworkArgs;
 
 /// Say what makes the TCP connections of a capture slow, with the frames that show it.
 ///
-/// Reads a capture of a 6LoWPAN mesh, ours or another's. Six causes are known: a poll for each
+/// Reads a capture of a 6LoWPAN mesh, of any stack, in all formats of `redpoll dissect`. Follows
+/// connections through source routes, tunnels and mesh headers. Six causes are known: a poll for each
 /// fragment, a floor of the retransmission timeout, delayed acknowledgments of single
 /// segments, lost fragments, hidden terminals, a window of one segment. One is named if it
 /// took at least 5 % of the time in which data were in flight.
@@ -27,10 +27,7 @@ pub struct WhyArgs {
     pub file: PathBuf,
 
     #[command(flatten)]
-    pub mesh: Prefix,
-
-    #[command(flatten)]
-    pub keys: Keys,
+    pub network: NetworkArgs,
 
     /// Simulate for each cause the same traffic with it and with the remedy: one bulk transfer
     /// over a line of as many hops (four at most), with segments, window, losses and

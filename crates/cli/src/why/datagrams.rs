@@ -2,8 +2,12 @@
 
 use std::collections::HashMap;
 
+use redpoll_dissect::ip::Packet;
+use redpoll_dissect::layer::Layer;
+use redpoll_dissect::lowpan::expand::{Whole, expand};
+use redpoll_dissect::lowpan::{Body, Lowpan};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc, recoverable};
+use redpoll_wire::sixlowpan::Contexts;
 
 use super::air::{Kind, Place, Transfer};
 use super::segment::{self, Segment};
@@ -14,8 +18,6 @@ const ASSEMBLED_MAX: usize = 4_096;
 const ASKERS_MAX: usize = 4_096;
 /// After so long a receiver discards what has come of a datagram (RFC 4944 §5.3).
 const REASSEMBLY_US: u64 = 60_000_000;
-/// Room for what a frame's compressed headers expand to.
-const HEADERS_MAX: usize = 256;
 
 /// A fragment that waited until the sleepy node that it is for had asked once more.
 #[derive(Clone, Copy, Debug)]
@@ -72,12 +74,16 @@ pub struct Datagram {
     pub disturbed: u32,
 }
 
-/// Labels of datagrams: RFC 4944's and RFC 8931's tags are counted apart.
+/// Labels of datagrams: tags of RFC 4944 and of RFC 8931 are counted apart, and those of each
+/// pair of ends of a mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Label {
-    Fragments(u16),
-    Recoverable(u8),
+    Fragments(u16, Ends),
+    Recoverable(u8, Ends),
 }
+
+/// Originator and final destination of a mesh header, if there is one.
+type Ends = Option<(Address, Address)>;
 
 /// A sender, a receiver and a datagram's label.
 type Link = (Address, Address, Label);
@@ -134,10 +140,10 @@ impl Frame {
 }
 
 /// One frame's part of a datagram.
-struct Part<'a> {
+struct Part {
     label: Label,
-    /// What the first one begins with, and bytes of the whole.
-    head: Option<(&'a [u8], usize)>,
+    /// Whether it is the first, and the datagram's length, uncompressed or compressed.
+    head: Option<Whole>,
     place: PartPlace,
 }
 
@@ -160,11 +166,11 @@ struct Progress {
 }
 
 impl Progress {
-    fn take(&mut self, part: &Part<'_>) {
+    fn take(&mut self, part: &Part) {
         match part.place {
             PartPlace::InOrder { is_last } => self.is_whole |= is_last,
             PartPlace::Numbered { sequence, len } => {
-                if let Some((_, size)) = part.head {
+                if let Some(Whole::Compressed(size)) = part.head {
                     self.size = size;
                 }
                 let bit = 1 << (sequence & 31);
@@ -212,9 +218,10 @@ impl Datagrams {
         if transfer.payload.is_empty() {
             return;
         }
-        match part(&transfer.payload) {
-            Some(part) => self.fragment(transfer, &part, done),
-            None => self.whole(transfer, done),
+        let lowpan = Lowpan::parse(&transfer.payload, transfer.src, transfer.dst);
+        match part(&lowpan) {
+            Some(part) => self.fragment(transfer, &lowpan, &part, done),
+            None => self.whole(transfer, &lowpan, done),
         }
     }
 
@@ -225,8 +232,8 @@ impl Datagrams {
         done.extend(left.into_iter().filter_map(Assembly::left));
     }
 
-    fn whole(&mut self, transfer: &Transfer, done: &mut Vec<Datagram>) {
-        let Some(segment) = self.segment(transfer, &transfer.payload, None) else {
+    fn whole(&mut self, transfer: &Transfer, lowpan: &Lowpan<'_>, done: &mut Vec<Datagram>) {
+        let Some(segment) = self.segment(lowpan, Whole::Here) else {
             self.others += u64::from(!transfer.repeats);
             return;
         };
@@ -245,28 +252,32 @@ impl Datagrams {
         done.push(begun.tried(transfer, fate));
     }
 
-    fn segment(&self, transfer: &Transfer, head: &[u8], size: Option<usize>) -> Option<Segment> {
-        let mut headers = [0; HEADERS_MAX];
-        let (src, dst) = (transfer.src, transfer.dst);
-        match dispatch(head) {
-            Dispatch::Iphc => {
-                let expanded =
-                    iphc::decompress(head, src, dst, &self.contexts, size, &mut headers).ok()?;
-                let mut packet = headers.get(..expanded.written)?.to_vec();
-                packet.extend_from_slice(head.get(expanded.consumed..)?);
-                segment::parse(&packet)
-            }
-            Dispatch::Ipv6Uncompressed => segment::parse(head.get(1..)?),
-            _ => None,
-        }
+    fn segment(&self, lowpan: &Lowpan<'_>, whole: Whole) -> Option<Segment> {
+        let head = match lowpan.body {
+            Body::Whole(bytes) => bytes,
+            Body::First { rest, .. } | Body::Recoverable(_, rest) => rest,
+            _ => return None,
+        };
+        let ends = (lowpan.src, lowpan.dst);
+        let mut layer = Layer::default();
+        let expanded = expand(head, ends, &self.contexts, whole, &mut layer).ok()?;
+        let packet = Packet::parse(expanded.packet, whole != Whole::Here, &expanded.unknown);
+        let mesh = lowpan.mesh.map(|mesh| mesh.hops_left);
+        segment::parse(&packet, expanded.tunnel_hop_limit.or(mesh))
     }
 
-    fn fragment(&mut self, transfer: &Transfer, part: &Part<'_>, done: &mut Vec<Datagram>) {
+    fn fragment(
+        &mut self,
+        transfer: &Transfer,
+        lowpan: &Lowpan<'_>,
+        part: &Part,
+        done: &mut Vec<Datagram>,
+    ) {
         let key = (transfer.src, transfer.dst, part.label);
-        if let Some((head, size)) = part.head
+        if let Some(whole) = part.head
             && !transfer.repeats
         {
-            let segment = self.segment(transfer, head, Some(size));
+            let segment = self.segment(lowpan, whole);
             if !self.goes_on(key, segment.as_ref()) {
                 self.give_up(transfer, Some(key), segment.as_ref(), done);
                 self.make_room(done);
@@ -280,7 +291,7 @@ impl Datagrams {
         let Some(assembly) = self.assembled.get_mut(&key) else {
             // Its sender has not heard that it has arrived.
             if let Some((label, datagram)) = self.complete.get(&(key.0, key.1))
-                && (transfer.repeats || matches!(label, Label::Recoverable(_)))
+                && (transfer.repeats || matches!(label, Label::Recoverable(..)))
                 && *label == part.label
             {
                 done.push(datagram.clone().tried(transfer, Fate::Tried));
@@ -310,7 +321,7 @@ impl Datagrams {
         let is_complete = |(label, datagram): &(Label, Datagram)| {
             *label == key.2 && segment.is_some_and(|it| datagram.segment.repeats(it))
         };
-        matches!(key.2, Label::Recoverable(_))
+        matches!(key.2, Label::Recoverable(..))
             && (self
                 .assembled
                 .get(&key)
@@ -399,28 +410,32 @@ impl Datagram {
     }
 }
 
-/// What a frame is of a fragmented datagram.
-fn part(payload: &[u8]) -> Option<Part<'_>> {
-    match dispatch(payload) {
-        Dispatch::First | Dispatch::Next => {
-            let (header, rest) = fragment::Header::parse(payload).ok()?;
-            let size = usize::from(header.size());
-            let is_first = matches!(header, fragment::Header::First { .. });
-            let end = usize::from(header.offset()) + rest.len();
-            Some(Part {
-                label: Label::Fragments(header.tag()),
-                head: is_first.then_some((rest, size)),
-                place: PartPlace::InOrder {
-                    is_last: !is_first && end >= size,
-                },
-            })
-        }
-        Dispatch::Recoverable => {
-            let (header, rest) = recoverable::Fragment::parse(payload).ok()?;
+/// The part of a fragmented datagram that a frame carries.
+fn part(lowpan: &Lowpan<'_>) -> Option<Part> {
+    let ends = lowpan.mesh.map(|mesh| (mesh.originator, mesh.last));
+    match &lowpan.body {
+        Body::First { tag, size, .. } => Some(Part {
+            label: Label::Fragments(*tag, ends),
+            head: Some(Whole::Expanded((*size).into())),
+            place: PartPlace::InOrder { is_last: false },
+        }),
+        Body::Next {
+            tag,
+            size,
+            offset,
+            rest,
+        } => Some(Part {
+            label: Label::Fragments(*tag, ends),
+            head: None,
+            place: PartPlace::InOrder {
+                is_last: usize::from(*offset) + rest.len() >= usize::from(*size),
+            },
+        }),
+        Body::Recoverable(header, _) => {
             let is_first = header.sequence == 0 && !header.is_abort();
             Some(Part {
-                label: Label::Recoverable(header.tag),
-                head: is_first.then_some((rest, usize::from(header.offset))),
+                label: Label::Recoverable(header.tag, ends),
+                head: is_first.then_some(Whole::Compressed(header.offset.into())),
                 place: PartPlace::Numbered {
                     sequence: header.sequence,
                     len: usize::from(header.size),
@@ -455,7 +470,7 @@ impl Assembly {
             .is_some_and(|(segment, datagram)| datagram.segment.repeats(segment))
     }
 
-    fn take(&mut self, transfer: &Transfer, part: &Part<'_>, asked: Option<Place>) {
+    fn take(&mut self, transfer: &Transfer, part: &Part, asked: Option<Place>) {
         let last_end_us = self.frame.last.end_us;
         if part.head.is_none()
             && !transfer.repeats

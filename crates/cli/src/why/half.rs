@@ -64,13 +64,79 @@ pub enum Limit {
     Sender,
 }
 
+/// Segments whose way is followed at the same time.
+const PATHS_MAX: usize = 64;
+
+/// The ways of segments, hop by hop.
+#[derive(Clone, Debug, Default)]
+struct Paths {
+    /// The newest last.
+    followed: VecDeque<Path>,
+    /// The most hops behind the first.
+    most: u8,
+}
+
+/// The way of one segment, each time that it leaves its sender's node.
+#[derive(Clone, Debug)]
+struct Path {
+    /// Sequence number, length and acknowledgment number.
+    segment: (u32, u32, Option<u32>),
+    /// The time at which it left, in microseconds.
+    start_us: u64,
+    /// The hop limits of the last link.
+    limits: Limits,
+    /// Hops behind the first.
+    hops: u8,
+}
+
+/// Hop limits of a packet, and of the tunnel or the mesh header around it.
+type Limits = (u8, Option<u8>);
+
+impl Paths {
+    /// Takes the beginning of a datagram on a link, which is the first one if `is_first`.
+    fn follow(&mut self, datagram: &Datagram, is_first: bool) {
+        let segment = &datagram.segment;
+        let (limits, start_us) = (segment.hop_limits, datagram.first.start_us);
+        let segment = (segment.seq, segment.span(), segment.ack);
+        let mut newest_first = self.followed.iter_mut().rev();
+        let known = newest_first.find(|it| it.segment == segment && it.start_us <= start_us);
+        match known.filter(|_| !is_first) {
+            Some(path) => {
+                path.hops = path.hops.saturating_add(fallen(path.limits, limits));
+                path.limits = limits;
+                self.most = self.most.max(path.hops);
+            }
+            None => {
+                if self.followed.len() == PATHS_MAX {
+                    self.followed.pop_front();
+                }
+                self.followed.push_back(Path {
+                    segment,
+                    start_us,
+                    limits,
+                    hops: 0,
+                });
+            }
+        }
+    }
+}
+
+/// Hops between two links. A tunnel begins and ends at nodes that take one from the limit of the
+/// packet in it.
+fn fallen(before: Limits, after: Limits) -> u8 {
+    match (before.0.saturating_sub(after.0), before.1.zip(after.1)) {
+        (0, Some((before, after))) => before.saturating_sub(after),
+        (fallen, _) => fallen,
+    }
+}
+
 /// What is known of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Half {
     /// The mesh's node at which the segments begin: the sender, or a border router.
     pub near: Option<Address>,
-    highest: (u8, u8),
-    lowest: Option<(u8, u8)>,
+    highest: (u8, Option<u8>),
+    paths: Paths,
     pub mss: Option<u16>,
     pub shift: Option<u8>,
     /// The window of the other end, in bytes.
@@ -132,25 +198,25 @@ fn before(a: u32, b: u32) -> bool {
 }
 
 impl Half {
-    /// Learns where the direction begins, which is where hop limits are highest.
+    /// Learns at which node the direction begins, the one with the highest hop limits, and over
+    /// how many hops segments go.
     pub fn locate(&mut self, datagram: &Datagram) {
         let limits = datagram.segment.hop_limits;
-        if self.near.is_none() || limits > self.highest {
+        // A packet that no tunnel encloses yet comes before the same packet in a tunnel.
+        let rank = |(inner, outer): (u8, Option<u8>)| (inner, outer.unwrap_or(u8::MAX));
+        if self.near.is_none() || rank(limits) > rank(self.highest) {
             self.near = Some(datagram.src);
             self.highest = limits;
         }
-        let lowest = self.lowest.get_or_insert(limits);
-        *lowest = limits.min(*lowest);
+        if datagram.fate == Fate::Begun {
+            let is_first = self.near == Some(datagram.src);
+            self.paths.follow(datagram, is_first);
+        }
     }
 
     /// Hops in the mesh.
     pub fn hops(&self) -> u8 {
-        let lowest = self.lowest.unwrap_or(self.highest);
-        let fallen = match self.highest.0 - lowest.0 {
-            0 => self.highest.1.saturating_sub(lowest.1),
-            some => some,
-        };
-        fallen.saturating_add(1)
+        self.paths.most.saturating_add(1)
     }
 
     /// Whether a SYN with this number is its first segment, or may be.
@@ -420,11 +486,7 @@ impl Half {
 
     /// What another connection between the same ends has had.
     pub fn join(&mut self, other: Half) {
-        self.highest = self.highest.max(other.highest);
-        self.lowest = match (self.lowest, other.lowest) {
-            (Some(a), Some(b)) => Some(a.min(b)),
-            (a, b) => a.or(b),
-        };
+        self.paths.most = self.paths.most.max(other.paths.most);
         self.mss = other.mss.or(self.mss);
         self.largest_window = self.largest_window.max(other.largest_window);
         self.round_trips.join(other.round_trips);

@@ -14,10 +14,11 @@ mod tell;
 
 use std::process::ExitCode;
 
+use redpoll_dissect::Keys;
+use redpoll_dissect::capture::{Captured, Content, Ended};
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::dissect::capture::{Captured, Ended};
-use crate::dissect::{Keys, opened};
+use crate::dissect::{Notes, Opened, opened};
 use crate::output::fail;
 use crate::places::Places;
 use crate::progress::Progress;
@@ -33,15 +34,17 @@ use simulate::Comparison;
 /// What a capture has, but for its frames.
 pub struct Seen {
     pub frames: u64,
-    /// Whose check sequence is wrong.
+    /// Frames that are cut off, or whose check sequence is wrong.
     pub broken: u64,
+    /// Records without a frame of the radio.
+    pub without_radio: u64,
     pub malformed: u64,
     /// Frames whose payload is secured and was not opened.
     pub secured: u64,
     /// Secured frames that the key opened.
     pub opened: u64,
     pub acks: u64,
-    /// Datagrams without TCP.
+    /// Datagrams without TCP, or that cannot be decoded.
     pub others: u64,
     /// Connections too many.
     pub beyond: u64,
@@ -57,6 +60,8 @@ struct Reader {
     done: Vec<Datagram>,
     frames: u64,
     broken: u64,
+    /// Records without a frame of the radio: packets, datagrams in Ethernet.
+    without_radio: u64,
 }
 
 impl Reader {
@@ -69,19 +74,19 @@ impl Reader {
             done: Vec::new(),
             frames: 0,
             broken: 0,
+            without_radio: 0,
         }
     }
 
-    /// Takes the capture's next frame, without its check sequence; nothing of one that is
-    /// cut off or wrong.
-    fn input(&mut self, at_us: u64, mpdu: Option<&[u8]>) {
+    /// Takes the next frame of the capture, without its check sequence; `mpdu` is absent if the
+    /// frame is cut off or damaged.
+    fn input(&mut self, number: u64, at_us: u64, mpdu: Option<&[u8]>) {
         self.frames += 1;
         let Some(mpdu) = mpdu else {
             self.broken += 1;
             return;
         };
-        self.air
-            .input(self.frames, at_us, mpdu, &mut self.transfers);
+        self.air.input(number, at_us, mpdu, &mut self.transfers);
         self.pass();
     }
 
@@ -102,6 +107,7 @@ impl Reader {
         Seen {
             frames: self.frames,
             broken: self.broken,
+            without_radio: self.without_radio,
             malformed: self.air.malformed,
             secured: self.air.secured,
             opened: self.air.opened,
@@ -150,11 +156,13 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         return fail(USAGE, line);
     }
     let progress = Progress::of_bytes();
-    let mut capture = match opened(&args.file, &progress) {
-        Ok(capture) => capture,
+    let Opened { mut capture, .. } = match opened(&args.file, &args.network, &progress) {
+        Ok(opened) => opened,
         Err(code) => return code,
     };
-    let mut reader = Reader::new(Contexts::with_prefix(args.mesh.prefix), args.keys.clone());
+    let network = &args.network;
+    let mut notes = Notes::of(network.mesh.prefix);
+    let mut reader = Reader::new(network.contexts(), network.keys.keys());
     let mut cut_off = None;
     loop {
         let record = match capture.next_record() {
@@ -165,21 +173,28 @@ pub fn run(args: &WhyArgs) -> ExitCode {
                 break;
             }
         };
-        if let Some(link) = record.foreign_link() {
-            progress.finish();
-            let problem = format!("{name}: frames of link type {link}, not of IEEE 802.15.4");
-            return fail(USAGE, problem);
+        if !notes.is_ours(&record) {
+            continue;
         }
         let Some(at_us) = record.at_us else {
             progress.finish();
             let problem = format!("{name}: frame {} has no time", capture.frames());
             return fail(USAGE, problem);
         };
-        let frame = record.frame().ok();
-        reader.input(at_us, frame.as_ref().and_then(Captured::whole));
+        match record.content() {
+            Ok(Content::Frame(frame)) => {
+                reader.input(record.number, at_us, Captured::whole(&frame));
+            }
+            Ok(_) => reader.without_radio += 1,
+            Err(_) => reader.input(record.number, at_us, None),
+        }
     }
     progress.finish();
+    if let Some(problem) = notes.refusal(&name.to_string()) {
+        return fail(USAGE, problem);
+    }
     let seen = reader.finish();
+    notes.tell(&name.to_string(), &capture);
     let told = findings(&seen, args.simulate);
     if let Err(code) = tell::tell(args, &seen, &told) {
         return code;

@@ -60,6 +60,10 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     for (count, what) in [
         (seen.broken, "frames are broken or cut off"),
         (seen.malformed, "frames have no MAC header that can be read"),
+        (
+            seen.without_radio,
+            "records have no frame of the radio: they were left out",
+        ),
         (seen.secured, shut(args, seen)),
         (seen.beyond, "connections were left out: there are too many"),
     ] {
@@ -78,7 +82,7 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
 
 /// Why frames that are secured were not opened.
 fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
-    match (args.keys.is_given(), seen.opened) {
+    match (args.network.keys.keys().is_given(), seen.opened) {
         (false, _) => {
             "frames are secured and were not opened (--key): what they carry is not known"
         }
@@ -99,8 +103,9 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         1 => format!("{} <> {}", end(first), end(second)),
         more => format!("{more} connections, {} <> {}", first.addr, end(second)),
     });
+    let has_data = flow.halves.iter().any(|half| half.bytes > 0);
     for (half, to) in flow.halves.iter().zip([second, first]) {
-        if half.bytes > 0 {
+        if half.bytes > 0 || !has_data && half.segments > 0 {
             lines.push(format!("  to {}: {}", end(to), carried(half, flow)));
         }
     }
@@ -200,6 +205,7 @@ fn json(seen: &Seen, told: &[Vec<Told>]) -> Value {
         "frames": seen.frames,
         "broken": seen.broken,
         "malformed": seen.malformed,
+        "without_radio": seen.without_radio,
         "secured": seen.secured,
         "opened": seen.opened,
         "link_acknowledgments": seen.acks,

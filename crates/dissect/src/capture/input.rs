@@ -11,6 +11,9 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// First bytes of a Zstandard frame (RFC 8878 §3.1.1).
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 
+/// Bytes that are read ahead of the parser.
+const BUFFER: usize = 65_536;
+
 type Peeked = Chain<Cursor<Vec<u8>>, Box<dyn Read>>;
 
 /// See the [module](self).
@@ -28,7 +31,7 @@ impl Input {
         Ok(Input(match (is_gzip, is_zstd) {
             (true, _) => Box::new(io::BufReader::new(MultiGzDecoder::new(whole))),
             (_, true) => Box::new(io::BufReader::new(Zstd::of(whole))),
-            _ => Box::new(whole),
+            _ => Box::new(io::BufReader::with_capacity(BUFFER, whole)),
         }))
     }
 

@@ -2,7 +2,6 @@
 //! and whoever is in its radio's range.
 
 use std::collections::VecDeque;
-use std::io;
 
 use redpoll_base::{Instant, Memory};
 use redpoll_border::Gate;
@@ -11,14 +10,12 @@ use redpoll_stack::mac::{FrameBuf, RadioCaps, RadioResult, RadioWork};
 use redpoll_stack::{Node, StreamTransport, Streams};
 
 use super::Radio;
+use super::counter::{Keeper, KeeperCounters, Store};
 use super::rcp::Event;
 use crate::gateway::Mesh;
 
 /// Packets of the host's that wait while the node has no room.
 const WAITING: usize = 64;
-
-/// Writes a frame counter to where it outlives this process.
-pub type Store = Box<dyn FnMut(u32) -> io::Result<()>>;
 
 /// See the [module](self).
 pub struct RadioMesh<M: Memory + 'static, A, T> {
@@ -27,7 +24,7 @@ pub struct RadioMesh<M: Memory + 'static, A, T> {
     radio: Radio,
     /// What the radio can must not change, for the node has been told.
     caps: RadioCaps,
-    store: Store,
+    keeper: Keeper,
     now: Instant,
     loaded: FrameBuf,
     from_host: VecDeque<Vec<u8>>,
@@ -49,7 +46,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
             gate,
             radio,
             caps,
-            store,
+            keeper: Keeper::new(store),
             now: Instant::ZERO,
             loaded: FrameBuf::new(),
             from_host: VecDeque::new(),
@@ -76,6 +73,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
     /// Packets of the host's that found no room.
     pub fn turned_away(&self) -> u64 {
         self.turned_away
+    }
+
+    /// Returns how often the frame counter was stored, and how often that failed.
+    pub fn keeper_counters(&self) -> KeeperCounters {
+        self.keeper.counters()
     }
 
     /// Tells the node what the radio has to say.
@@ -141,14 +143,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
         let Some(security) = self.node.security_mut() else {
             return;
         };
-        if let Some(counter) = security.poll_counter() {
-            match (self.store)(counter) {
-                Ok(()) => security.on_counter_stored(counter),
-                Err(error) => self.notices.push_back(format!(
-                    "the frame counter cannot be stored ({error}): nothing is sent when those that are left are used up"
-                )),
-            }
-        }
+        let said = self.keeper.turn(self.now, security);
+        self.notices.extend(said);
     }
 }
 
@@ -170,7 +166,8 @@ where
 
     fn next_at(&self) -> Option<Instant> {
         let node = self.node.poll_at().map(|wake| wake.at);
-        [node, self.radio.poll_at()].into_iter().flatten().min()
+        let wakes = [node, self.radio.poll_at(), self.keeper.retry_at()];
+        wakes.into_iter().flatten().min()
     }
 
     fn input_packet(&mut self, packet: &[u8]) {

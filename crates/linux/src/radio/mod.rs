@@ -4,8 +4,10 @@
 //! - [`hdlc`], [`spinel`], [`rcp`]: a radio co-processor, without its line;
 //! - [`mod@line`]: lines to it;
 //! - [`zep`]: frames in UDP datagrams, without the socket;
+//! - [`counter`]: the frame counter in a file that outlives the process;
 //! - [`mesh`]: a border router on one of them, as the [gateway](crate::gateway) sees it.
 
+pub mod counter;
 pub mod hdlc;
 pub mod line;
 pub mod mesh;

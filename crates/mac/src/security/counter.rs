@@ -64,7 +64,8 @@ impl FrameCounter {
         self.next >= self.stored && !self.is_exhausted()
     }
 
-    /// What is to be stored now, once: half a stretch before it is needed.
+    /// Returns what is to be stored now, once: half a stretch before it is needed.
+    /// [`Self::on_stored`] or [`Self::on_failed`] answers it.
     pub(super) fn poll(&mut self) -> Option<u32> {
         let left = self.stored.saturating_sub(self.next);
         if left > self.stretch / 2 || self.asked != self.stored || self.stored == EXHAUSTED {
@@ -79,6 +80,11 @@ impl FrameCounter {
     pub(super) fn on_stored(&mut self, stored: u32) {
         self.stored = self.stored.max(stored.min(self.asked));
         // What is missing is asked for again.
+        self.asked = self.stored;
+    }
+
+    /// What was asked for could not be stored, and is asked for again.
+    pub(super) const fn on_failed(&mut self) {
         self.asked = self.stored;
     }
 }
@@ -106,6 +112,21 @@ mod tests {
         assert_eq!(counter.take(), Err(NoCounter::NotStored));
         counter.on_stored(200);
         assert_eq!(counter.take(), Ok(100));
+    }
+
+    #[test]
+    fn what_could_not_be_stored_is_asked_for_again() {
+        let mut counter = FrameCounter::new(0, 100);
+        for _ in 0..3 {
+            assert_eq!((counter.poll(), counter.poll()), (Some(100), None));
+            counter.on_failed();
+            assert_eq!(counter.take(), Err(NoCounter::NotStored));
+        }
+        assert_eq!(counter.poll(), Some(100));
+        counter.on_stored(100);
+        assert_eq!(counter.take(), Ok(0));
+        counter.on_failed();
+        assert_eq!((counter.take(), counter.poll()), (Ok(1), None));
     }
 
     #[test]

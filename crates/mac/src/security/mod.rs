@@ -224,9 +224,11 @@ impl<M: Memory + 'static> Security<M> {
         }
     }
 
-    /// A number to write, now, to memory that outlives a reboot, once; afterwards
-    /// [`Security::on_counter_stored`] says so. It is [`SecurityConfig::counter_stored`]
-    /// after the next reboot. Frames wait if it takes longer than half a stretch of frames.
+    /// Returns a number to write now to memory that outlives a reboot. It is returned once:
+    /// call [`Security::on_counter_stored`] when it is written, or
+    /// [`Security::on_counter_failed`] if that failed, after which it is returned again. It is
+    /// [`SecurityConfig::counter_stored`] after the next reboot. Frames wait if writing takes
+    /// longer than half a stretch of frames.
     pub fn poll_counter(&mut self) -> Option<u32> {
         self.counter.poll()
     }
@@ -234,6 +236,12 @@ impl<M: Memory + 'static> Security<M> {
     /// The number that was polled has been written.
     pub fn on_counter_stored(&mut self, stored: u32) {
         self.counter.on_stored(stored);
+    }
+
+    /// The number that was polled could not be written. [`Security::poll_counter`] returns it
+    /// again, so the caller decides how long to wait before the next attempt.
+    pub fn on_counter_failed(&mut self) {
+        self.counter.on_failed();
     }
 
     /// Whether every frame counter has been used: nothing can be sent any more.

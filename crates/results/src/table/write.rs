@@ -188,7 +188,8 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
 }
 
 /// A file that takes its place once all of it is written: what stands there before stays
-/// until then, and nothing half written is ever taken for whole.
+/// until then, and nothing half written is ever taken for whole. [`Part::in_place`] is for
+/// processes that cannot rename a file at the end.
 #[derive(Debug)]
 pub struct Part {
     part: PathBuf,
@@ -214,14 +215,31 @@ impl Part {
         Ok((part, BufWriter::new(file)))
     }
 
+    /// Begins a file at `path` itself, replacing what is there: for a process that gives up
+    /// its rights to the folder before the file is complete.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be made.
+    pub fn in_place(path: &Path) -> io::Result<(Part, BufWriter<File>)> {
+        let part = Part {
+            part: path.to_owned(),
+            path: path.to_owned(),
+            is_kept: true,
+        };
+        Ok((part, BufWriter::new(File::create(path)?)))
+    }
+
     /// It is written, and takes its place.
     ///
     /// # Errors
     ///
     /// If it cannot be renamed.
     pub fn keep(mut self) -> io::Result<()> {
-        std::fs::rename(&self.part, &self.path)?;
-        self.is_kept = true;
+        if !self.is_kept {
+            std::fs::rename(&self.part, &self.path)?;
+            self.is_kept = true;
+        }
         Ok(())
     }
 }

@@ -1,5 +1,5 @@
 //! What a run costs a node: charge by the times of its radio and processor,
-//! and how long a battery lasts. `docs/model.md` says where each figure comes
+//! and how long a battery lasts. `docs/model/energy.md` says where each figure comes
 //! from.
 
 mod labour;

@@ -6,13 +6,14 @@
 //! are too long or make no sense get an answer with an error and a close, and
 //! clients that say nothing, or take nothing, for too long are reset. When a node
 //! has no room for another connection, the client that has been without a request
-//! for longest gives way.
+//! for longest gives way. If all of them are being answered and a client waits, the slowest of
+//! those that take less than 300 bytes a second gives way.
 
 mod request;
 mod session;
 mod site;
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_stack::{NodeEvent, Streams};
 
 use self::session::Exchange;
@@ -28,7 +29,12 @@ pub(super) struct Server {
     /// The entity tag of the file, and who the clients are that ask for it as an image.
     image: Option<(String, Peers)>,
     sessions: Sessions<Exchange>,
+    /// When the server looks for clients that wait, if it is full.
+    look_at: Option<Instant>,
 }
+
+/// The time between two looks for clients that wait.
+const LOOK: Duration = Duration::from_secs(1);
 
 impl Server {
     /// The server of the node called `name`, which has memory for `connections`.
@@ -38,6 +44,7 @@ impl Server {
             file_bytes,
             image: None,
             sessions: Sessions::new(port, connections),
+            look_at: None,
         }
     }
 
@@ -48,6 +55,25 @@ impl Server {
         let etag = format!("\"{:x}\"", self.file_bytes);
         let image = Some((etag, peers));
         Server { image, ..self }
+    }
+}
+
+impl Server {
+    /// Has the client give way that has been without a request for longest, if the server is full.
+    fn make_room(&mut self, cx: &mut Context<'_>) {
+        let now = cx.now;
+        self.sessions
+            .make_room(cx, |it| it.idle_since(now), |cx, it| it.end(cx));
+    }
+
+    /// Has the slowest client give way if the server is full and another one waits.
+    fn look_around(&mut self, cx: &mut Context<'_>) {
+        if self.look_at.is_none_or(|at| at <= cx.now) {
+            self.make_room(cx);
+            self.sessions
+                .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
+            self.look_at = self.sessions.is_crowded().then(|| cx.now + LOOK);
+        }
     }
 }
 
@@ -79,8 +105,8 @@ impl App for Server {
             },
             |cx, exchange| exchange.pump(cx, &site),
         );
-        self.sessions
-            .make_room(cx, Exchange::idle_since, |cx, exchange| exchange.end(cx));
+        self.make_room(cx);
+        self.look_around(cx);
         // What a connection repeats whose client has gone elsewhere counts, too.
         for exchange in self.sessions.open() {
             exchange.measure(cx);
@@ -91,9 +117,11 @@ impl App for Server {
         self.sessions
             .open()
             .retain_mut(|exchange| exchange.deadline() > cx.now || exchange.on_deadline(cx));
+        self.look_around(cx);
     }
 
     fn next_timer(&self) -> Option<Instant> {
-        self.sessions.iter().map(Exchange::deadline).min()
+        let deadlines = self.sessions.iter().map(Exchange::deadline);
+        deadlines.chain(self.look_at).min()
     }
 }

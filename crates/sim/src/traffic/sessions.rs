@@ -2,7 +2,7 @@
 //! connection that it has accepted.
 
 use redpoll_base::Instant;
-use redpoll_stack::{ConnId, Listen, ListenerId, NodeEvent, Streams};
+use redpoll_stack::{ConnId, DropReason, Listen, ListenerId, NodeEvent, Streams};
 use redpoll_tcp::State;
 
 use super::Context;
@@ -22,6 +22,8 @@ pub(super) struct Sessions<S> {
     connections: usize,
     listener: Option<ListenerId>,
     open: Vec<S>,
+    /// Handshakes that clients had completed and for which there was no slot, at the last look.
+    turned_away: u32,
 }
 
 impl<S: Session> Sessions<S> {
@@ -32,6 +34,7 @@ impl<S: Session> Sessions<S> {
             connections: connections.into(),
             listener: None,
             open: Vec::new(),
+            turned_away: 0,
         }
     }
 
@@ -103,6 +106,33 @@ impl<S: Session> Sessions<S> {
             };
             end(cx, &mut self.open.swap_remove(longest));
         }
+    }
+
+    /// Ends the session with the slowest client if a client has completed its handshake in vain
+    /// since the last look. `pace` gives the bytes a second that a client takes, if its session
+    /// may end for that; `end` resets it. A forged SYN does not count, because its sender
+    /// completes no handshake.
+    pub(super) fn relieve(
+        &mut self,
+        cx: &mut Context<'_>,
+        pace: impl Fn(&Context<'_>, &S) -> Option<u64>,
+        end: impl Fn(&mut Context<'_>, &mut S),
+    ) {
+        let counters = cx.node.counters();
+        let turned_away = counters.dropped(DropReason::NoConnectionSlot);
+        if std::mem::replace(&mut self.turned_away, turned_away) == turned_away {
+            return;
+        }
+        let sessions = self.open.iter().enumerate();
+        let slow = sessions.filter_map(|(at, session)| Some((pace(cx, session)?, at)));
+        if let Some((_, slowest)) = slow.min() {
+            end(cx, &mut self.open.swap_remove(slowest));
+        }
+    }
+
+    /// Whether every slot for a session is taken.
+    pub(super) fn is_crowded(&self) -> bool {
+        self.open.len() >= self.connections
     }
 
     /// Whether nobody else can be accepted. A connection that only waits for late

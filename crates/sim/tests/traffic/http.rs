@@ -42,8 +42,9 @@ struct Client {
     sent: usize,
     conn: Option<ConnId>,
     got: Rc<RefCell<Got>>,
-    /// Takes a byte in each of these; `None`: all that is there.
+    /// Takes [`Self::gulp`] bytes in each of these; `None`: all that is there.
     pace: Option<Duration>,
+    gulp: usize,
     next: Instant,
 }
 
@@ -95,9 +96,9 @@ impl App for Client {
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         if let (Some(pace), Some(conn)) = (self.pace, self.conn) {
             self.next = cx.now + pace;
-            let mut byte = [0];
-            if let Ok(len @ 1..) = cx.node.tcp_recv(cx.now, conn, &mut byte) {
-                self.got.borrow_mut().bytes.extend_from_slice(&byte[..len]);
+            let mut some = vec![0; self.gulp];
+            if let Ok(len @ 1..) = cx.node.tcp_recv(cx.now, conn, &mut some) {
+                self.got.borrow_mut().bytes.extend_from_slice(&some[..len]);
             }
         }
     }
@@ -121,6 +122,16 @@ fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
 
 /// Sends `request` to the server of `world`, and takes what comes.
 fn begin(world: &mut World, request: &[u8], pace: Option<Duration>) -> Rc<RefCell<Got>> {
+    begin_slow(world, request, pace, 1)
+}
+
+/// As [`begin`], of a client that takes `gulp` bytes at a time.
+fn begin_slow(
+    world: &mut World,
+    request: &[u8],
+    pace: Option<Duration>,
+    gulp: usize,
+) -> Rc<RefCell<Got>> {
     let addr = world.scenario().address(1).unwrap();
     let got = Rc::new(RefCell::new(Got::default()));
     let client = Client {
@@ -130,6 +141,7 @@ fn begin(world: &mut World, request: &[u8], pace: Option<Duration>) -> Rc<RefCel
         conn: None,
         got: got.clone(),
         pace,
+        gulp,
         next: world.now(),
     };
     world.add_app(0, Box::new(client));
@@ -299,6 +311,66 @@ fn an_answer_on_its_way_is_not_cut_off() {
             assert!(page.ended && !page.failed, "seed {seed}: {page:?}");
             assert!(page.head().starts_with("HTTP/1.1 200 OK"));
         }
+    }
+}
+
+/// Four clients that take 600 bytes every five seconds, and come again when they are reset: an
+/// honest client gets its page within 15 s each time.
+#[test]
+fn slow_readers_give_way_to_clients_that_wait() {
+    let mut scenario = server();
+    scenario.nodes[0].connections = 12;
+    let mut world = World::new(&scenario, 1).unwrap();
+    let pace = Some(Duration::from_secs(5));
+    let get = b"GET /file HTTP/1.0\r\n\r\n";
+    let mut slow: Vec<_> = (0..4)
+        .map(|_| begin_slow(&mut world, get, pace, 600))
+        .collect();
+    run(&mut world, 20);
+    let mut answered = 0;
+    for round in 0..10 {
+        let page = begin(&mut world, b"GET / HTTP/1.0\r\n\r\n", None);
+        for step in 1..=5 {
+            run(&mut world, 20 + round * 15 + step * 3);
+            for it in &mut slow {
+                if it.borrow().failed {
+                    *it = begin_slow(&mut world, get, pace, 600);
+                }
+            }
+        }
+        let page = page.take();
+        answered += usize::from(page.ended && page.head().starts_with("HTTP/1.1 200 OK"));
+    }
+    assert!(answered >= 9, "{answered} of 10");
+}
+
+/// Slow readers alone are let be, as long as they take the least that a client may take.
+#[test]
+fn slow_readers_are_not_cut_off_without_need() {
+    let mut world = World::new(&server(), 1).unwrap();
+    let pace = Some(Duration::from_secs(5));
+    let get = b"GET /file HTTP/1.0\r\n\r\n";
+    let slow: Vec<_> = (0..4)
+        .map(|_| begin_slow(&mut world, get, pace, 600))
+        .collect();
+    run(&mut world, 120);
+    assert!(slow.iter().all(|got| !got.borrow().failed));
+}
+
+/// Connections that all stay open without a request: the one that was idle for longest makes room
+/// for each that comes.
+#[test]
+fn idle_connections_give_way() {
+    let mut scenario = server();
+    scenario.nodes[0].connections = 12;
+    let mut world = World::new(&scenario, 1).unwrap();
+    let get = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+    let mut all = Vec::new();
+    for n in 0..12 {
+        all.push(begin(&mut world, get, None));
+        run(&mut world, n + 1);
+        let got = all.last().unwrap().borrow().bytes.clone();
+        assert!(got.starts_with(b"HTTP/1.1 200 OK"), "{n}");
     }
 }
 

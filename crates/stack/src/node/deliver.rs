@@ -55,10 +55,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             next_header::FRAGMENT if M::JOINS_FRAGMENTS && self.net.joiner.is_some() => {
                 return self.collect(now, packet, offset);
             }
-            next_header::NONE => {
-                self.link.lowpan.release(packet.slot);
-                return Ok(());
-            }
+            next_header::NONE => return self.consume(packet),
             _ => {}
         }
         // A connection is known by one of the node's own addresses.
@@ -75,10 +72,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             .transports
             .input(now, protocol, &arrived, &mut self.counters);
         match outcome {
-            Some(Outcome::Taken) => {
-                self.link.lowpan.release(packet.slot);
-                Ok(())
-            }
+            Some(Outcome::Taken) => self.consume(packet),
             Some(Outcome::Drop(reason)) => Err(reason.into()),
             Some(Outcome::Reply(reply)) => self.reply(now, packet, &reply),
             Some(Outcome::Reset(reply)) => {
@@ -99,6 +93,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
                 Err(Refusal(DropReason::UnknownProtocol, error))
             }
         }
+    }
+
+    /// Releases the slot of a packet that has arrived.
+    fn consume(&mut self, packet: &Packet) -> Result<(), Refusal> {
+        self.link.lowpan.release(packet.slot);
+        Ok(())
     }
 
     /// Writes a reply without payload over the packet that it answers, and sends it.

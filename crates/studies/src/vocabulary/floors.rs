@@ -3,7 +3,7 @@
 
 /// The office floor of the shipped scenario `testbed-3`: 15 nodes at -8 dBm, SINR with
 /// capture, path loss exponent 4. Node 1 is the border router, 2 to 11 are routers,
-/// the leaves are 12 to 15. `docs/model.md` says where its figures come from.
+/// the leaves are 12 to 15. `docs/model/medium.md` says where its figures come from.
 pub const OFFICE: &str = r#"
 duration = "300 s"
 

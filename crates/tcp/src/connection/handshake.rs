@@ -40,14 +40,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.ecn.on_peer_syn(seg.flags, acks_our_syn);
         if !acks_our_syn {
             self.snd.set(seg.seq, seg.window);
-            // Simultaneous open: "If there are other controls or text in the
-            // segment, queue them for processing after the ESTABLISHED state has
-            // been reached". A FIN comes again.
-            let text = if self.inbox.stash(seg.payload) {
-                window(seg.payload.len() as u32)
-            } else {
-                0
-            };
+            let text = self.queue(seg);
             self.phase = Phase::SynReceived(SynReceived {
                 syn: OurSyn {
                     due: true,
@@ -92,8 +85,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         Continue(())
     }
 
-    /// The text on a SYN that crossed ours, `len` bytes, has waited in the
-    /// receive buffer.
+    /// Queues what is on a SYN that crosses ours (RFC 9293 §3.10.7.3: "If there
+    /// are other controls or text in the segment, queue them for processing after
+    /// the ESTABLISHED state has been reached"). Returns how much text that is;
+    /// what has no room in the receive buffer comes again.
+    fn queue(&mut self, seg: &Segment<'_>) -> u16 {
+        if !self.inbox.stash(seg.payload) {
+            return 0;
+        }
+        if seg.flags.fin() {
+            self.inbox.on_fin(self.rcv.nxt, seg.end() - 1);
+        }
+        window(seg.payload.len() as u32)
+    }
+
+    /// Takes the text that was queued, `len` bytes.
     fn take_queued_text(&mut self, len: u16) {
         if len == 0 {
             return;

@@ -26,10 +26,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Some(next) if next == state => {}
             Some(next) => {
                 self.phase = Phase::Synchronized(next);
-                match next {
-                    Synchronized::TimeWait => self.enter_time_wait(),
-                    Synchronized::FinWait2 => self.limit_fin_wait_2(),
-                    _ => {}
+                if next == Synchronized::TimeWait {
+                    self.enter_time_wait();
                 }
             }
         }
@@ -48,21 +46,11 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .start(Timer::Linger, self.params.time_wait.get());
     }
 
-    /// Limits FIN-WAIT-2 if the application has let go of the connection.
-    ///
-    /// RFC 9293 §3.6: a user that has only closed "may continue to RECEIVE
-    /// until the TCP receiver is told that the remote peer has CLOSED also".
-    fn limit_fin_wait_2(&mut self) {
-        if let Some(limit) = self.params.fin_wait_2
-            && self.marks.has(Marks::ORPHANED)
-        {
-            self.end_within(limit.get());
-        }
-    }
-
     /// The application lets go: it has closed and will not read any more. TCP
     /// has `limit` to deliver what is left and bring both FINs across; then it
-    /// resets the connection. FIN-WAIT-2 keeps its own limit within that.
+    /// resets the connection. An application that has only closed "may continue to
+    /// RECEIVE until the TCP receiver is told that the remote peer has CLOSED also"
+    /// (RFC 9293 §3.6), however long that takes.
     ///
     /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer
     /// answers window probes, for the sake of an application that may abort
@@ -74,23 +62,31 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if !over {
             self.end_within(limit.millis_saturating());
             self.marks.set(Marks::ORPHANED);
-            if self.synchronized() == Some(Synchronized::FinWait2) {
-                self.limit_fin_wait_2();
-            }
         }
     }
 
-    /// Milliseconds that an [orphan](Self::orphan) has left, if it may make room for another
-    /// connection: nothing has moved for [`STALLED`] timeouts or window probes in a row, or the
-    /// peer has everything and has not ended (FIN-WAIT-2). A peer that is there after all is
-    /// answered by a reset.
-    pub fn stalled_orphan(&self) -> Option<u32> {
-        let stalls = self.rto.retries() >= STALLED || self.persist.probes() >= STALLED;
-        let is_idle = self.synchronized() == Some(Synchronized::FinWait2);
-        let yields = self.marks.has(Marks::ORPHANED) && (stalls || is_idle);
-        let left = self.timers.remaining(Timer::Linger);
-        left.filter(|_| yields && !self.is_closed())
+    /// How late this connection makes room for another one, if it may: the one with the least
+    /// number is first. In TIME-WAIT these are the milliseconds that are left, if no
+    /// acknowledgment is owed without which the peer stays in LAST-ACK. An
+    /// [orphan](Self::orphan) comes after them, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on, if
+    /// nothing has moved for three timeouts or window probes in a row, or if the peer has
+    /// everything and has not ended (FIN-WAIT-2). A peer that is there after all is answered by
+    /// a reset.
+    pub fn spare_turn(&self) -> Option<u32> {
+        let left = self.timers.remaining(Timer::Linger)?;
+        let state = self.synchronized();
+        if state == Some(Synchronized::TimeWait) {
+            return (!self.owes_acknowledgment()).then_some(left);
+        }
+        let stalls = self.rto.retries() >= STALLED
+            || self.persist.probes() >= STALLED
+            || state == Some(Synchronized::FinWait2);
+        let yields = self.marks.has(Marks::ORPHANED) && stalls;
+        yields.then_some(left | Self::ORPHAN_TURN)
     }
+
+    /// See [`spare_turn`](Self::spare_turn).
+    pub const ORPHAN_TURN: u32 = 1 << 31;
 
     /// Brings the end forward, never puts it off.
     fn end_within(&mut self, limit: u32) {

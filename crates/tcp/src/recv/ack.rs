@@ -3,15 +3,15 @@
 /// What acknowledgments are owed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckPolicy {
-    /// Segments in order since the last acknowledgment.
+    /// Segments in order since the last acknowledgment; [`DUE`] if one is due now.
     unacked: u8,
     /// Duplicate ACKs owed: one for each segment beyond a gap.
     duplicates: u8,
-    /// An ACK is due now.
-    due: bool,
     /// Segments in order that are yet to be acknowledged one by one.
     quick: u8,
 }
+
+const DUE: u8 = u8::MAX;
 
 /// How many segments after a sign of loss are acknowledged one by one: while
 /// the peer repairs it has few segments out, and acknowledgments get lost too.
@@ -28,9 +28,10 @@ impl AckPolicy {
     /// Segments are counted whatever their size, as RFC 5681 §4.2 thinks
     /// desirable: the peer's idea of full-sized may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
-        self.unacked = self.unacked.saturating_add(1);
-        let may_wait = !self.due && self.unacked < every && self.quick == 0;
-        self.due = !may_wait;
+        // One that is due stays so: nothing is above that.
+        let unacked = self.unacked.saturating_add(1);
+        let may_wait = unacked < every && self.quick == 0;
+        self.unacked = if may_wait { unacked } else { DUE };
         self.quick = self.quick.saturating_sub(1);
         may_wait
     }
@@ -60,24 +61,24 @@ impl AckPolicy {
     /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming
     /// full-sized segment". If that ACK is lost, the peer's timeout asks for it.
     pub(crate) fn on_duplicate(&mut self) {
-        self.due = true;
+        self.unacked = DUE;
         self.quick = QUICK;
     }
 
     /// An ACK is due for another reason.
     pub(crate) fn require(&mut self) {
-        self.due = true;
+        self.unacked = DUE;
     }
 
     pub(crate) fn is_due(&self) -> bool {
-        self.due
+        self.unacked == DUE
     }
 
     pub(crate) fn owes_duplicate(&self) -> bool {
         self.duplicates > 0
     }
 
-    /// Whether segments wait for their acknowledgment.
+    /// Whether an acknowledgment waits, or is due.
     pub(crate) fn is_waiting(&self) -> bool {
         self.unacked > 0
     }
@@ -89,7 +90,6 @@ impl AckPolicy {
         if pure {
             self.duplicates = self.duplicates.saturating_sub(1);
         }
-        self.due = false;
     }
 }
 

@@ -1,21 +1,21 @@
-//! From the bytes on the air to an IPv6 packet, or the beginning of one.
+//! From the bytes on the air to an IPv6 packet, or the beginning of one: the parts of the
+//! dissector's result that the live view shows.
 
-use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
-use redpoll_wire::ipv6::{Ipv6Header, skip_extension_headers};
-use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc, recoverable};
-
-/// Room for what a frame's compressed headers expand to: IPv6, extension headers
-/// (RFC 6282 §4.2) as long as the frame is, UDP.
-const HEADERS_MAX: usize = 256;
+use redpoll_base::Addr;
+use redpoll_dissect::ip;
+use redpoll_dissect::layer;
+use redpoll_dissect::lowpan::expand::{Whole, expand};
+use redpoll_dissect::lowpan::{self, Body};
+use redpoll_dissect::mac::{Kind, Mac};
+use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::sixlowpan::Contexts;
 
 /// A frame whose layers have been found.
 #[derive(Clone, Debug)]
 pub struct Opened<'a> {
-    /// The MAC header.
-    pub mac: FrameHeader,
-    /// What is behind it.
-    pub payload: &'a [u8],
-    /// What 6LoWPAN says, of a data frame.
+    /// The MAC header, and the payload.
+    pub mac: Mac<'a>,
+    /// The 6LoWPAN header of a data frame.
     pub lowpan: Option<Lowpan>,
     /// The IPv6 packet, if its headers are in this frame.
     pub packet: Option<Packet>,
@@ -66,33 +66,39 @@ pub enum Lowpan {
     Other,
 }
 
-/// An IPv6 packet.
+/// An IPv6 packet, the innermost if it is in a tunnel.
 #[derive(Clone, Debug)]
 pub struct Packet {
     /// Its header.
     pub ip: Ipv6Header,
-    /// What the packet carries behind extension headers, by its number.
+    /// The destination at the end of its source route.
+    pub dst: Addr,
+    /// The protocol behind the extension headers.
     pub upper: u8,
-    /// Length of the extension headers.
+    /// Bytes of the headers between the packet's beginning and that protocol, without the
+    /// fixed header.
     pub extensions: usize,
-    /// What is here of that, from the header of the upper layer on.
+    /// The bytes that are here of the upper layer.
     pub body: Vec<u8>,
-    /// How long that is in all.
+    /// Bytes of the upper layer in the whole packet.
     pub body_len: usize,
 }
 
 impl Packet {
-    /// A packet whose beginning is here; `None` if that cannot be read.
+    /// A packet whose beginning is here; `None` if it is malformed.
     pub fn parse(bytes: &[u8]) -> Option<Packet> {
-        let (ip, payload) = Ipv6Header::parse_partial(bytes).ok()?;
-        let payload = payload.get(..payload.len().min(usize::from(ip.payload_len)))?;
-        let (upper, at) = skip_extension_headers(ip.next_header, payload).ok()?;
+        Packet::of(&ip::Packet::parse(bytes.to_vec(), true, &[]))
+    }
+
+    fn of(packet: &ip::Packet) -> Option<Packet> {
+        let inner = packet.inner().filter(|_| packet.problem.is_none())?;
         Some(Packet {
-            ip,
-            upper,
-            extensions: at,
-            body: payload.get(at..)?.to_vec(),
-            body_len: usize::from(ip.payload_len).checked_sub(at)?,
+            ip: inner.header,
+            dst: inner.final_dst(),
+            upper: inner.upper,
+            extensions: inner.body_at.saturating_sub(Ipv6Header::LEN),
+            body: packet.body().to_vec(),
+            body_len: packet.body_len(),
         })
     }
 }
@@ -100,102 +106,66 @@ impl Packet {
 impl<'a> Opened<'a> {
     /// Opens a frame without its check sequence. `None` if its header cannot be read.
     pub fn of(mpdu: &'a [u8], contexts: &Contexts) -> Option<Opened<'a>> {
-        let (mac, payload) = FrameHeader::parse(mpdu).ok()?;
+        let mac = Mac::parse(mpdu).ok()?;
         let mut opened = Opened {
             mac,
-            payload,
             lowpan: None,
             packet: None,
         };
-        if mac.frame_type == FrameType::Data && !mac.security && !payload.is_empty() {
-            let (lowpan, packet) = lowpan(payload, mac.src, mac.dst, contexts);
-            opened.lowpan = Some(lowpan);
-            opened.packet = packet.and_then(|bytes| Packet::parse(&bytes));
+        let mac = &opened.mac;
+        if mac.kind == Kind::Data && mac.is_readable() && !mac.payload.is_empty() {
+            let parsed = lowpan::Lowpan::parse(mac.payload, mac.src, mac.dst);
+            let packet = expanded(&parsed, contexts);
+            opened.lowpan = Some(Lowpan::of(&parsed.body));
+            opened.packet = packet.and_then(|packet| Packet::of(&packet));
         }
         Some(opened)
     }
 }
 
-fn lowpan(
-    payload: &[u8],
-    src: Address,
-    dst: Address,
-    contexts: &Contexts,
-) -> (Lowpan, Option<Vec<u8>>) {
-    let expand = |bytes, whole| datagram(bytes, src, dst, contexts, whole);
-    match dispatch(payload) {
-        Dispatch::First | Dispatch::Next => match fragment::Header::parse(payload) {
-            Ok((header @ fragment::Header::First { size, tag }, rest)) => {
-                let packet = expand(rest, Some(usize::from(header.size())));
-                (Lowpan::First { tag, size }, packet)
-            }
-            Ok((fragment::Header::Next { size, tag, offset }, rest)) => {
-                let len = rest.len();
-                (
-                    Lowpan::Next {
-                        tag,
-                        size,
-                        offset,
-                        len,
-                    },
-                    None,
-                )
-            }
-            Err(_) => (Lowpan::Other, None),
-        },
-        Dispatch::Recoverable => match recoverable::Fragment::parse(payload) {
-            Ok((header, rest)) => {
-                let found = Lowpan::Recoverable {
-                    tag: header.tag,
-                    sequence: header.sequence,
-                    len: rest.len(),
-                    offset: header.offset,
-                };
-                let first = header.sequence == 0 && !header.is_abort();
-                let packet = first.then(|| {
-                    // What it measures uncompressed shows only when it is expanded.
-                    let mut headers = [0; HEADERS_MAX];
-                    let size = usize::from(header.offset);
-                    let done = iphc::decompress_of(rest, src, dst, contexts, size, &mut headers);
-                    let whole = done
-                        .ok()
-                        .and_then(|done| (size + done.written).checked_sub(done.consumed));
-                    expand(rest, Some(whole.unwrap_or(size)))
-                });
-                (found, packet.flatten())
-            }
-            Err(_) => (Lowpan::Other, None),
-        },
-        Dispatch::RecoverableAck => match recoverable::Ack::parse(payload) {
-            Ok(ack) => {
-                let (tag, bitmap) = (ack.tag, ack.bitmap.0);
-                (Lowpan::RecoverableAck { tag, bitmap }, None)
-            }
-            Err(_) => (Lowpan::Other, None),
-        },
-        Dispatch::Iphc | Dispatch::Ipv6Uncompressed => (Lowpan::Whole, expand(payload, None)),
-        _ => (Lowpan::Other, None),
+impl Lowpan {
+    fn of(body: &Body<'_>) -> Lowpan {
+        match *body {
+            Body::Whole(_) => Lowpan::Whole,
+            Body::First { tag, size, .. } => Lowpan::First { tag, size },
+            Body::Next {
+                tag,
+                size,
+                offset,
+                rest,
+            } => Lowpan::Next {
+                tag,
+                size,
+                offset,
+                len: rest.len(),
+            },
+            Body::Recoverable(header, rest) => Lowpan::Recoverable {
+                tag: header.tag,
+                sequence: header.sequence,
+                len: rest.len(),
+                offset: header.offset,
+            },
+            Body::RecoverableAck(ack) => Lowpan::RecoverableAck {
+                tag: ack.tag,
+                bitmap: ack.bitmap.0,
+            },
+            Body::Foreign(_) | Body::Unknown(_) | Body::Malformed(_) => Lowpan::Other,
+        }
     }
 }
 
-/// A datagram or the beginning of one, whose size is then `whole`, with its headers
-/// expanded.
-fn datagram(
-    bytes: &[u8],
-    src: Address,
-    dst: Address,
-    contexts: &Contexts,
-    whole: Option<usize>,
-) -> Option<Vec<u8>> {
-    match dispatch(bytes) {
-        Dispatch::Iphc => {
-            let mut headers = [0; HEADERS_MAX];
-            let done = iphc::decompress(bytes, src, dst, contexts, whole, &mut headers).ok()?;
-            let mut packet = headers.get(..done.written)?.to_vec();
-            packet.extend_from_slice(bytes.get(done.consumed..)?);
-            Some(packet)
+/// The packet whose headers are in a frame.
+fn expanded(lowpan: &lowpan::Lowpan<'_>, contexts: &Contexts) -> Option<ip::Packet> {
+    let (bytes, whole) = match &lowpan.body {
+        Body::Whole(bytes) => (*bytes, Whole::Here),
+        Body::First { size, rest, .. } => (*rest, Whole::Expanded((*size).into())),
+        Body::Recoverable(header, rest) if header.sequence == 0 && !header.is_abort() => {
+            (*rest, Whole::Compressed(header.offset.into()))
         }
-        Dispatch::Ipv6Uncompressed => Some(bytes.get(1..)?.to_vec()),
-        _ => None,
-    }
+        _ => return None,
+    };
+    let ends = (lowpan.src, lowpan.dst);
+    let done = expand(bytes, ends, contexts, whole, &mut layer::Layer::default()).ok()?;
+    let is_part = whole != Whole::Here;
+    Some(ip::Packet::parse(done.packet, is_part, &done.unknown))
 }

@@ -1,14 +1,14 @@
 //! A frame in words: one line for a list, and all layers with their fields.
 
 use redpoll_base::Ecn;
+use redpoll_dissect::mac::Kind;
 use redpoll_wire::icmpv6::Message;
-use redpoll_wire::ieee802154::FrameType;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::Serialize;
 
+use super::Tcp;
 use super::open::{Lowpan, Opened, Packet};
-use super::tcp::Tcp;
 
 /// A frame in one line.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,25 +39,30 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
         };
     };
     let mac = &opened.mac;
-    match (mac.frame_type, opened.lowpan) {
-        (FrameType::Ack, _) => {
+    match (mac.kind, opened.lowpan) {
+        (Kind::Ack, _) => {
             let pending = if mac.frame_pending {
                 ", more to come"
             } else {
                 ""
             };
-            of("ACK", format!("acknowledges frame {}{pending}", mac.dsn))
+            of(
+                "ACK",
+                format!("acknowledges frame {}{pending}", number(mac.dsn)),
+            )
         }
-        (FrameType::Beacon, _) => of("802.15.4", "beacon".to_owned()),
-        (FrameType::Command, _) => of("802.15.4", command(opened.payload)),
-        (FrameType::Data, None) => of(
+        (Kind::Beacon, _) => of("802.15.4", "beacon".to_owned()),
+        (Kind::Command, _) => of("802.15.4", command(mac.payload)),
+        (Kind::Multipurpose, _) => of("802.15.4", "multipurpose".to_owned()),
+        (Kind::Other(kind), _) => of("802.15.4", format!("frame of type {kind}")),
+        (Kind::Data, None) => of(
             "802.15.4",
             match mac.security {
                 true => "secured".to_owned(),
                 false => "no payload".to_owned(),
             },
         ),
-        (FrameType::Data, Some(lowpan)) => match &opened.packet {
+        (Kind::Data, Some(lowpan)) => match &opened.packet {
             Some(packet) => {
                 let inner = packet_line(packet);
                 let info = match lowpan {
@@ -70,6 +75,11 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
             None => of("6LoWPAN", fragment(lowpan)),
         },
     }
+}
+
+/// A sequence number, which frames since 2015 may leave out.
+fn number(dsn: Option<u8>) -> String {
+    dsn.map_or_else(|| "without number".to_owned(), |dsn| dsn.to_string())
 }
 
 fn of(protocol: &'static str, info: String) -> Line {
@@ -208,7 +218,7 @@ pub fn layers(mpdu: &[u8], first: Option<&[u8]>, contexts: &Contexts) -> Vec<Lay
     };
     let mut all = vec![mac_layer(&opened, mpdu.len())];
     if let Some(lowpan) = opened.lowpan {
-        all.push(lowpan_layer(lowpan, opened.payload.len()));
+        all.push(lowpan_layer(lowpan, opened.mac.payload.len()));
     }
     let first = first.and_then(|first| Opened::of(first, contexts));
     let packet = opened.packet.as_ref();
@@ -227,33 +237,35 @@ pub fn layers(mpdu: &[u8], first: Option<&[u8]>, contexts: &Contexts) -> Vec<Lay
 
 fn mac_layer(opened: &Opened<'_>, len: usize) -> Layer {
     let mac = &opened.mac;
-    let name = match mac.frame_type {
-        FrameType::Beacon => "beacon",
-        FrameType::Data => "data",
-        FrameType::Ack => "acknowledgement",
-        FrameType::Command => "command",
+    let name = match mac.kind {
+        Kind::Beacon => "beacon",
+        Kind::Data => "data",
+        Kind::Ack => "acknowledgement",
+        Kind::Command => "command",
+        Kind::Multipurpose => "multipurpose",
+        Kind::Other(_) => "other",
     };
     let mut fields = vec![
         ("Frame type", name.to_owned()),
         ("Length", format!("{len} B and check sequence")),
-        ("Sequence number", mac.dsn.to_string()),
+        ("Sequence number", number(mac.dsn)),
         ("Acknowledgement requested", yes(mac.ack_request)),
         ("Frame pending", yes(mac.frame_pending)),
         ("Security", yes(mac.security)),
     ];
-    if mac.frame_type != FrameType::Ack {
+    if mac.kind != Kind::Ack {
         if let Some(pan) = mac.dst_pan {
             fields.push(("PAN", format!("0x{pan:04x}")));
         }
         fields.push(("Source", mac.src.to_string()));
         fields.push(("Destination", mac.dst.to_string()));
     }
-    if mac.frame_type == FrameType::Command {
-        fields.push(("Command", command(opened.payload)));
+    if mac.kind == Kind::Command {
+        fields.push(("Command", command(mac.payload)));
     }
     Layer {
         name: "IEEE 802.15.4".to_owned(),
-        title: format!("{name}, sequence number {}, {len} B", mac.dsn),
+        title: format!("{name}, sequence number {}, {len} B", number(mac.dsn)),
         fields,
     }
 }
@@ -304,7 +316,7 @@ fn packet_layers(packet: &Packet) -> Vec<Layer> {
     };
     let mut fields = vec![
         ("Source", ip.src.to_string()),
-        ("Destination", ip.dst.to_string()),
+        ("Destination", packet.dst.to_string()),
         ("Hop limit", ip.hop_limit.to_string()),
         ("Payload length", format!("{} B", ip.payload_len)),
         ("ECN", ecn.to_owned()),
@@ -315,7 +327,7 @@ fn packet_layers(packet: &Packet) -> Vec<Layer> {
     }
     let mut all = vec![Layer {
         name: "IPv6".to_owned(),
-        title: format!("{} → {}", ip.src, ip.dst),
+        title: format!("{} → {}", ip.src, packet.dst),
         fields,
     }];
     let line = packet_line(packet);

@@ -109,7 +109,7 @@ impl Flows {
         }
         let tcp = Tcp::parse(&packet.body, packet.body_len)?;
         let from = (packet.ip.src, tcp.ports[0]);
-        let to = (packet.ip.dst, tcp.ports[1]);
+        let to = (packet.dst, tcp.ports[1]);
         let (id, side) = self.find(at, from, to, &tcp)?;
         let track = self.track(id)?;
         let first = *track.first[side].get_or_insert(tcp.seq);

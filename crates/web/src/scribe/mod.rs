@@ -150,7 +150,7 @@ impl Scribe {
         if frame.kind == Kind::Ack {
             return false;
         }
-        let dsn = opened.map(|opened| opened.mac.dsn);
+        let dsn = opened.and_then(|opened| opened.mac.dsn);
         let last = self.dsn.get_mut(frame.from as usize);
         last.is_some_and(|last| dsn.is_some() && std::mem::replace(last, dsn) == dsn)
     }

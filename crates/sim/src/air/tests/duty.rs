@@ -161,7 +161,7 @@ fn nobody_there_is_told_after_five_transmissions() {
 
 /// Two senders, out of each other's range or in it, to one receiver: every frame arrives. By LPP
 /// one may not: cycles are equally long, so what hides the receiver's probe from a sender once
-/// hides it from all of its attempts (docs/model.md, "What shows in runs").
+/// hides it from all of its attempts (docs/model/sleep.md, "Repeated collisions").
 #[test]
 fn two_senders_get_their_frames_through() {
     for (method, release) in METHODS {

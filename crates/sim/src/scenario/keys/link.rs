@@ -32,7 +32,7 @@ pub(super) const KEYS: &[Key] = &[
         "A constant part of that wait. TinyOS has 100.6 ms of it and no random one: two frames that have collided at a third node are likely to collide again."),
 
     key("mac.be_by_queue", Bool, Default("false"), None,
-        "Frames that belong together: the first is sent with a macMinBE of one more, those that follow with one less. More goodput, 5 % beside a bystander; others in range pay: its reading takes 16.0 ms instead of 13.1, with an ideal radio 16.8 instead of 14.5 and 3.7 % of them are lost instead of 2.3 ([bystander](model.md#what-others-in-range-pay))."),
+        "Frames that belong together: the first is sent with a macMinBE of one more, those that follow with one less. More goodput, 5 % beside a bystander; others in range pay: its reading takes 16.0 ms instead of 13.1, with an ideal radio 16.8 instead of 14.5 and 3.7 % of them are lost instead of 2.3 ([bystander](model/link-options.md#what-others-in-range-pay))."),
     key("mac.deaf_backoff", Bool, Default("false"), None,
         "Deaf listening: the receiver is off during the backoffs of CSMA-CA, as it is while AT86RF2xx chips do them by themselves."),
 
@@ -111,7 +111,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.frame_pending", Bool, Default("true"), None,
         "All fragments of a datagram but the last have the frame-pending bit, and of a node that sleeps the last one of a segment that another follows, too; who gets one holds its own frames back until the next has come, 8 ms at most."),
     key("lowpan.fragment_burst", Bool, Default("false"), None,
-        "Frames that the frame-pending bit promised go out without a backoff, against the standard. Others in range pay: a reading beside a bulk flow that gains a tenth takes 24.4 ms instead of 13.1 and 1.15 repetitions instead of 0.44, and 5.9 % are lost instead of 0.7; with an ideal radio 22.5 ms instead of 14.5, and 12.9 % lost instead of 2.3 ([bystander](model.md#what-others-in-range-pay))."),
+        "Frames that the frame-pending bit promised go out without a backoff, against the standard. Others in range pay: a reading beside a bulk flow that gains a tenth takes 24.4 ms instead of 13.1 and 1.15 repetitions instead of 0.44, and 5.9 % are lost instead of 0.7; with an ideal radio 22.5 ms instead of 14.5, and 12.9 % lost instead of 2.3 ([bystander](model/link-options.md#what-others-in-range-pay))."),
     key("lowpan.fragment_forwarding", Bool, Default("false"), None,
         "Routers pass fragments on as they come (RFC 8930) instead of reassembling what they forward."),
     key("lowpan.fragment_recovery", Bool, Default("false"), None,
@@ -135,7 +135,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.pause", time(0.0, US_PER_S), Default("0 ms"), None,
         "Collision avoidance: when a datagram has gone to a node that forwards it, how long its sender waits for each of its frames before it sends another. Nodes two hops apart do not hear each other."),
     key("lowpan.segment_burst", Bool, Default("false"), None,
-        "With `lowpan.fragment_burst`: the segments of a node that sleeps are one burst, too. Others in range pay: beside a node that sleeps and sends all it can a reading takes 19.8 ms instead of 11.3 without any bursts, 23.2 with those of fragments alone ([bystander](model.md#what-others-in-range-pay))."),
+        "With `lowpan.fragment_burst`: the segments of a node that sleeps are one burst, too. Others in range pay: beside a node that sleeps and sends all it can a reading takes 19.8 ms instead of 11.3 without any bursts, 23.2 with those of fragments alone ([bystander](model/link-options.md#what-others-in-range-pay))."),
     key("lowpan.red", Bool, Default("false"), None,
         "Random early detection on a node's queue towards the radio, counted in datagrams: those that take ECN are marked before their first fragment leaves, others dropped."),
     key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("4"), None,

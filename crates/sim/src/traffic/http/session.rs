@@ -26,6 +26,14 @@ const LEAST_TIME: Duration = Duration::from_secs(60);
 /// path still carries.
 const LEAST_BYTES: u64 = 2_000;
 
+/// A client that has just connected does not give way for this long.
+const FRESH: Duration = Duration::from_secs(2);
+/// While other clients wait for a slot, a client that takes less than this many bytes a second
+/// may be reset...
+const LEAST_PACE: u64 = 300;
+/// ...once its answer has been under way for this long.
+const GRACE: Duration = Duration::from_secs(5);
+
 /// See the [module](self).
 pub(super) struct Exchange {
     conn: ConnId,
@@ -38,6 +46,8 @@ pub(super) struct Exchange {
     /// Since when it is as it is.
     since: Instant,
     phase: Phase,
+    /// When the present answer began, and its bytes that went to TCP.
+    answer: Option<(Instant, u64)>,
     /// The image that its client fetches, and what of the bytes sent has been counted.
     image: Option<(FlowId, u32)>,
 }
@@ -80,6 +90,7 @@ impl Exchange {
             deadline: cx.now + REQUEST_TIME,
             since: cx.now,
             phase: Phase::Reading,
+            answer: None,
             image: image.map(|flow| (flow, 0)),
         }
     }
@@ -98,9 +109,21 @@ impl Exchange {
     }
 
     /// Since when it has been without a whole request, or has only to be closed:
-    /// then it may give way to a client that comes.
-    pub(super) fn idle_since(&self) -> Option<Instant> {
-        (!matches!(self.phase, Phase::Writing(_))).then_some(self.since)
+    /// then it may give way to a client that comes. A client that has just come has a moment for
+    /// its request.
+    pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
+        let is_fresh = !self.has_served && now < self.since + FRESH;
+        (!matches!(self.phase, Phase::Writing(_)) && !is_fresh).then_some(self.since)
+    }
+
+    /// The bytes of its answer that the client takes in a second, if these are so few that it may
+    /// give way to a client that waits.
+    pub(super) fn slow_pace(&self, cx: &Context<'_>) -> Option<u64> {
+        let (since, given) = self.answer?;
+        let age = cx.now.since(since);
+        let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
+        let pace = given.saturating_sub(unacked) * 1_000 / age.as_millis().max(1);
+        (age >= GRACE && pace < LEAST_PACE).then_some(pace)
     }
 
     /// The time is up: a connection between two requests ends in order, any other is
@@ -201,6 +224,7 @@ impl Exchange {
             progress: 0,
         };
         self.turn(cx, Phase::Writing(writing), LEAST_TIME);
+        self.answer = Some((cx.now, 0));
         Step::Again
     }
 
@@ -210,6 +234,7 @@ impl Exchange {
         };
         if writing.is_over() {
             if writing.stays_open {
+                self.answer = None;
                 // The next request may be there already.
                 let time = match self.request.is_empty() {
                     true => IDLE_TIME,
@@ -228,6 +253,9 @@ impl Exchange {
             Ok(0) | Err(Error::WouldBlock) => Step::Wait,
             Ok(sent) => {
                 writing.advance(sent);
+                if let Some((_, given)) = &mut self.answer {
+                    *given += sent as u64;
+                }
                 if writing.progress >= LEAST_BYTES {
                     writing.progress = 0;
                     self.deadline = cx.now + LEAST_TIME;

@@ -242,35 +242,22 @@ impl<M: Memory + 'static> TcpSockets<M> {
         if let Some((index, _)) = INDICES.zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
         }
-        let waiting = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
-            let open = slot.open()?;
-            let connection = &open.connection;
-            let waits = connection.state() == State::TimeWait && open.released;
-            (waits && !connection.owes_acknowledgment())
-                .then(|| (connection.poll_at().map(|w| w.at), index))
+        let spare = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
+            let open = slot.open().filter(|open| open.released)?;
+            let turn = open.connection.spare_turn()?;
+            Some((turn, (turn, index)))
         });
-        let Some(index) = least(waiting) else {
-            return self.recycle_orphan(counters);
-        };
+        let (turn, index) = least(spare)?;
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;
         if let Some(open) = slot.open() {
             self.recycled.remember(&self.isn, &open.connection);
         }
         slot.free();
-        counters.time_wait_recycled = counters.time_wait_recycled.wrapping_add(1);
-        Some(index)
-    }
-
-    /// Frees the slot of the released connection that has been stalled and has the least time left.
-    fn recycle_orphan(&mut self, counters: &mut NodeCounters) -> Option<u8> {
-        let stalled = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
-            let open = slot.open().filter(|open| open.released)?;
-            Some((open.connection.stalled_orphan()?, index))
-        });
-        let index = least(stalled)?;
-        let slot = self.connections.as_mut().get_mut(usize::from(index))?;
-        slot.free();
-        counters.orphans_recycled = counters.orphans_recycled.wrapping_add(1);
+        let count = match turn < Connection::<M::Buffer>::ORPHAN_TURN {
+            true => &mut counters.time_wait_recycled,
+            false => &mut counters.orphans_recycled,
+        };
+        *count = count.wrapping_add(1);
         Some(index)
     }
 

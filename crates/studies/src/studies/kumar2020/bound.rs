@@ -1,5 +1,5 @@
 //! What one hop could carry at best: the paper's chain of bounds (§6.3), worked
-//! out with the radio's times that `docs/model.md` gives.
+//! out with the radio's times that `docs/model/radio.md` gives.
 
 /// Microseconds of an octet on the air.
 const OCTET: f64 = 32.0;

@@ -58,7 +58,7 @@ pub fn figure_4a() -> Figure {
              from one frame's beginning on the air to the next one's. Access is backoff, \
              assessment and turnaround; the acknowledgment includes the turnaround before \
              it. The paper has 4.1 ms on the air and 7.2 ms in all from an oscilloscope. The \
-             time of a byte on the bus was chosen after that figure (docs/model.md), so the \
+             time of a byte on the bus was chosen after that figure (docs/model/radio.md), so the \
              whole shows that the model is put together rightly, not what a radio takes.",
         );
     let case = case();

@@ -1,5 +1,5 @@
 //! What three hops could carry at best, worked out with the radio's times that
-//! `docs/model.md` gives: the standard's MAC with a macMinBE of 1, each frame with a backoff, one
+//! `docs/model/radio.md` gives: the standard's MAC with a macMinBE of 1, each frame with a backoff, one
 //! sender at a time.
 
 use super::scenes::IMAGE;

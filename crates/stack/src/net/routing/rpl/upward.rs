@@ -16,7 +16,7 @@ use super::{Dodag, Rpl, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::Downward;
+use crate::net::routing::routes::{Downward, HAS_TARGETS};
 
 /// How often what has ended is cleared away.
 pub(super) const UPKEEP: Duration = Duration::from_secs(60);
@@ -525,7 +525,9 @@ impl<M: Memory + 'static> Rpl<M> {
         #[cfg(feature = "rpl-hosts")]
         self.end_hosts(now, table);
         table.expire(now);
-        self.prove_any(table);
+        if HAS_TARGETS {
+            self.prove_any(table);
+        }
         for neighbour in self.candidates.iter_mut() {
             neighbour.full = false;
         }

@@ -1,3 +1,5 @@
+//! Frames in words, and files that break off or are malformed.
+
 use pcap_file::DataLink;
 use pcap_file::pcap::{PcapHeader, PcapPacket, PcapWriter};
 use pcap_file::pcapng::PcapNgWriter;
@@ -12,9 +14,8 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::sixlowpan::{Contexts, fragment, iphc, recoverable};
 use redpoll_wire::udp::UdpHeader;
 
-use super::capture::{Capture, Captured, Ended, NotOpen, Trailer};
-use super::frame::summary;
-use super::{Keys, Reading};
+use redpoll_dissect::capture::{Capture, Captured, Ended, NotOpen, Record, Trailer};
+use redpoll_dissect::{Dissector, Reading};
 
 const SRC: Address = Address::Short(2);
 const DST: Address = Address::Short(1);
@@ -26,11 +27,18 @@ fn addr(short: u8) -> Addr {
     Addr(bytes)
 }
 
-fn reading() -> Reading {
-    Reading {
-        contexts: contexts(),
-        keys: Keys::default(),
-    }
+fn dissector() -> Dissector {
+    Dissector::new(Reading::of(addr(0)))
+}
+
+fn summary(captured: &Captured<'_>) -> String {
+    dissector().captured(captured, 0).summary()
+}
+
+fn line(record: &Record) -> String {
+    let us = record.at_us.unwrap_or(0);
+    let summary = dissector().record(record).summary();
+    format!("{}.{:06} {summary}", us / 1_000_000, us % 1_000_000)
 }
 
 fn contexts() -> Contexts {
@@ -90,13 +98,10 @@ fn tcp_segment(payload: &[u8]) -> Vec<u8> {
 }
 
 fn shown(mpdu: &[u8]) -> String {
-    summary(
-        &Captured {
-            trailer: Trailer::Crc16(fcs(mpdu)),
-            ..Captured::of(mpdu)
-        },
-        &reading(),
-    )
+    summary(&Captured {
+        trailer: Trailer::Crc16(fcs(mpdu)),
+        ..Captured::of(mpdu)
+    })
 }
 
 #[test]
@@ -206,24 +211,22 @@ fn recoverable_fragments_and_their_acknowledgments_are_shown() {
         bitmap: recoverable::Bitmap::first(5),
     };
     assert!(shown(&frame(&ack.to_bytes())).ends_with("RFRAG-ACK tag 3 f8000000"));
-    assert!(shown(&frame(&ack.to_bytes()[..4])).contains("malformed acknowledgment"));
-    assert!(shown(&frame(&[0xe8, 3, 0, 9, 0, 1])).contains("malformed fragment"));
+    assert!(shown(&frame(&ack.to_bytes()[..4])).contains("malformed acknowledgment ("));
+    assert!(shown(&frame(&[0xe8, 3, 0, 9, 0, 1])).contains("malformed fragment ("));
 }
 
 #[test]
 fn what_is_malformed_is_said_to_be() {
     assert!(shown(&[]).starts_with("malformed frame"));
-    assert!(shown(&[0xff; 20]).starts_with("malformed frame"));
+    assert!(shown(&[0xff; 20]).contains("frame type 7, which is not decoded"));
+    assert!(shown(&[0x41, 0x88, 1]).starts_with("malformed frame"));
     assert!(shown(&frame(&[0x7f])).contains("malformed IPHC"));
-    assert!(shown(&frame(&[0xc0])).contains("malformed fragment"));
+    assert!(shown(&frame(&[0xc0])).contains("malformed fragment ("));
     let mpdu = frame(&[0]);
-    let text = summary(
-        &Captured {
-            trailer: Trailer::Crc16(1),
-            ..Captured::of(&mpdu)
-        },
-        &reading(),
-    );
+    let text = summary(&Captured {
+        trailer: Trailer::Crc16(1),
+        ..Captured::of(&mpdu)
+    });
     assert!(text.ends_with("(wrong FCS)"), "{text}");
 }
 
@@ -269,7 +272,7 @@ fn lines(file: &[u8]) -> (Vec<String>, Option<Ended>) {
     let mut lines = Vec::new();
     loop {
         match capture.next_record() {
-            Ok(Some(record)) => lines.push(super::line(&record, &reading())),
+            Ok(Some(record)) => lines.push(line(&record)),
             Ok(None) => return (lines, None),
             Err(ended) => return (lines, Some(ended)),
         }
@@ -293,10 +296,10 @@ fn a_pcap_file_is_read_to_where_it_breaks_off() {
     assert!(ended.is_none());
     assert_eq!(all.len(), 2);
     assert!(
-        all[0].starts_with("    0.000000 ") && all[0].ends_with("ack seq 1 [3 B]"),
+        all[0].starts_with("0.000000 ") && all[0].ends_with("ack seq 1 [3 B]"),
         "{all:?}"
     );
-    assert!(all[1].starts_with("    1.500000 "), "{all:?}");
+    assert!(all[1].starts_with("1.500000 "), "{all:?}");
     let (part, ended) = lines(&file[..file.len() - 3]);
     assert_eq!(part.len(), 1);
     assert!(matches!(ended, Some(Ended::CutOff)));
@@ -352,7 +355,7 @@ fn a_pcapng_file_tells_the_time_in_its_own_resolution() {
     let ack = with_fcs(imm_ack(1, false).to_vec());
     let (all, ended) = lines(&pcapng(&[ack.clone(), ack]));
     assert!(ended.is_none());
-    assert!(all[1].starts_with("    2.500000 "), "{all:?}");
+    assert!(all[1].starts_with("2.500000 "), "{all:?}");
 }
 
 #[test]
@@ -371,7 +374,7 @@ fn broken_captures_never_panic() {
             }
             if let Ok(mut capture) = Capture::open(Box::new(std::io::Cursor::new(file))) {
                 while let Ok(Some(record)) = capture.next_record() {
-                    let _ = super::line(&record, &reading());
+                    let _ = line(&record);
                 }
             }
         }

@@ -1,0 +1,123 @@
+//! Notes about a capture on standard error: frames that are not decoded, odd fields, and options
+//! that would help.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use redpoll_base::Addr;
+use redpoll_dissect::Frame;
+use redpoll_dissect::capture::{Capture, Record};
+use redpoll_dissect::upper::Verdict;
+
+/// Technologies that are told apart.
+const NAMES_MAX: usize = 64;
+
+/// See the [module](self).
+pub struct Notes {
+    prefix: Addr,
+    ours: u64,
+    /// Frames of other technologies, by name: the count and the first number.
+    foreign: BTreeMap<String, (u64, u64)>,
+    /// Frames whose addresses have this unknown context.
+    unknown: [u64; 16],
+    /// Checksums over addresses of context 0.
+    right: u64,
+    wrong: u64,
+}
+
+impl Notes {
+    /// Nothing yet, of a mesh whose context 0 is `prefix`.
+    pub fn of(prefix: Addr) -> Notes {
+        Notes {
+            prefix,
+            ours: 0,
+            foreign: BTreeMap::new(),
+            unknown: [0; 16],
+            right: 0,
+            wrong: 0,
+        }
+    }
+
+    /// Whether a record is decoded; counts it if it is not.
+    pub fn is_ours(&mut self, record: &Record) -> bool {
+        let Some(name) = record.foreign_link() else {
+            self.ours += 1;
+            return true;
+        };
+        let is_known = self.foreign.contains_key(&name) || self.foreign.len() < NAMES_MAX;
+        let name = if is_known {
+            name
+        } else {
+            "other link types".to_owned()
+        };
+        self.foreign.entry(name).or_insert((0, record.number)).0 += 1;
+        false
+    }
+
+    /// Counts a frame's contexts and its checksum.
+    pub fn look_at(&mut self, frame: &Frame) {
+        for (cid, count) in self.unknown.iter_mut().enumerate() {
+            *count += u64::from(frame.unknown_contexts >> cid & 1);
+        }
+        if frame.contexts & 1 != 0 {
+            match frame.checksum() {
+                Some(Verdict::Right) => self.right += 1,
+                Some(Verdict::Wrong) => self.wrong += 1,
+                Some(Verdict::Unchecked) | None => {}
+            }
+        }
+    }
+
+    /// The reason to refuse a capture: it has frames, and all are of other technologies.
+    pub fn refusal(&self, name: &str) -> Option<String> {
+        let (link, _) = self.foreign.iter().next().filter(|_| self.ours == 0)?;
+        Some(format!(
+            "{name}: frames of link type {link}; allowed: IEEE 802.15.4 with or without check \
+             sequence, with PHY or TAP header, in Ethernet or ZEP, and raw IPv6"
+        ))
+    }
+
+    /// Writes the notes to standard error.
+    pub fn tell(&self, name: &str, capture: &Capture) {
+        let mut err = io::stderr().lock();
+        for odd in capture.odd() {
+            let _ = writeln!(
+                err,
+                "warning: {name}: {} ({} times, first at frame {})",
+                odd.what, odd.count, odd.first
+            );
+        }
+        for (link, (count, first)) in &self.foreign {
+            let frames = if *count == 1 { "frame" } else { "frames" };
+            let _ = writeln!(
+                err,
+                "warning: {name}: {count} {frames} of link type {link} skipped (first: frame {first})"
+            );
+        }
+        for (cid, count) in self
+            .unknown
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
+            let frames = if *count == 1 {
+                "frame has"
+            } else {
+                "frames have"
+            };
+            let _ = writeln!(
+                err,
+                "redpoll: {count} {frames} addresses of the unknown context {cid}; give its \
+                 prefix with --context {cid}=PREFIX/64"
+            );
+        }
+        if self.wrong > 0 && self.right == 0 {
+            let _ = writeln!(
+                err,
+                "redpoll: no checksum is right: the capture seems to be of a mesh with a prefix \
+                 other than {}/64; give it with --prefix PREFIX/64",
+                self.prefix
+            );
+        }
+    }
+}

@@ -1,0 +1,74 @@
+//! What `redpoll up` may do once it is up, as /proc says it, and that its files need nothing
+//! more.
+
+#[allow(
+    dead_code,
+    reason = "each test binary uses its own part of this module"
+)]
+#[path = "up/program.rs"]
+mod program;
+#[path = "support/mod.rs"]
+mod support;
+
+use nix::sys::signal::Signal;
+use program::Program;
+use redpoll_testkit::skipped;
+use support::Folder;
+
+/// A user without rights, and its group.
+const NOBODY: u32 = 65_534;
+
+/// Starts `up` without an interface.
+fn up(more: &[&str]) -> Program {
+    let mut args = vec![
+        "up",
+        "office",
+        "--join",
+        "forward",
+        "--forward",
+        "0:leaf-12:80",
+    ];
+    args.extend(more);
+    let mut mesh = Program::start(&args);
+    mesh.wait_until_up();
+    mesh.line();
+    mesh
+}
+
+/// Gives a folder to another user; `false`, and the test is skipped, if that is not allowed.
+fn given_away(folder: &Folder, test: &str) -> bool {
+    match std::os::unix::fs::chown(&folder.0, Some(NOBODY), Some(NOBODY)) {
+        Ok(()) => true,
+        Err(error) => {
+            skipped(&format!(
+                "test {test}: it needs root: chown of a folder: {error}"
+            ));
+            false
+        }
+    }
+}
+
+#[test]
+fn files_are_complete_in_a_folder_of_another_user() {
+    let folder = Folder::new("up-series");
+    if !given_away(&folder, "files_are_complete_in_a_folder_of_another_user") {
+        return;
+    }
+    for name in ["series.csv", "series.parquet"] {
+        let (series, json) = (folder.file(name), folder.file("report.json"));
+        let mesh = up(&["--series", &series, "--json", &json]);
+        mesh.end(Signal::SIGINT, Some(0));
+        let bytes = std::fs::read(&series).unwrap();
+        let whole = match name {
+            "series.csv" => bytes.starts_with(b"t"),
+            _ => bytes.ends_with(b"PAR1"),
+        };
+        assert!(whole, "{series}");
+        assert!(std::fs::read(&json).unwrap().ends_with(b"}\n"));
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left.len(), 3, "{left:?}");
+}

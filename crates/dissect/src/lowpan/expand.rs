@@ -1,0 +1,237 @@
+//! From a compressed datagram to an IPv6 packet.
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr::iid_of;
+use redpoll_wire::sixlowpan::{Contexts, IPV6_DISPATCH};
+
+use super::{hc1, iphc, nhc, route};
+use crate::layer::{Bytes, Layer};
+
+/// The known length of a datagram.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whole {
+    /// All of it is at hand.
+    Here,
+    /// The beginning is at hand, and the length of the uncompressed form is known.
+    Expanded(usize),
+    /// The beginning is at hand, and the length of the compressed form is known.
+    Compressed(usize),
+}
+
+/// The contexts that the two addresses of a header were compressed with, if they are unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    /// The context of the source address.
+    pub src: Option<u8>,
+    /// The context of the destination address.
+    pub dst: Option<u8>,
+}
+
+/// An expanded datagram.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Expanded {
+    /// The IPv6 packet, or its beginning.
+    pub packet: Vec<u8>,
+    /// Bytes of compressed headers.
+    pub consumed: usize,
+    /// Bytes of expanded headers.
+    pub written: usize,
+    /// For each compressed IPv6 header, the outermost first, its unknown contexts.
+    pub unknown: Vec<Unknown>,
+    /// The contexts that were used, a bit each.
+    pub used: u16,
+    /// Whether a UDP checksum was elided; it is zero in the packet.
+    pub is_udp_elided: bool,
+    /// The hops of a tunnel that RFC 8138 describes, if there is one.
+    pub tunnel_hop_limit: Option<u8>,
+}
+
+/// Headers that are nested at most.
+const NESTED_MAX: usize = 8;
+
+/// The dispatch of the older header compression (RFC 4944 §5.1).
+pub(super) const HC1: u8 = 0b0100_0010;
+/// Dispatches that switch to another page of dispatches (RFC 8025 §3).
+pub(super) const PAGES: std::ops::RangeInclusive<u8> = 0xf0..=0xf1;
+
+/// Whether bytes begin as a datagram does: uncompressed, compressed, or with routing headers.
+pub fn is_datagram(bytes: &[u8]) -> bool {
+    matches!(bytes.first(), Some(&first) if first == IPV6_DISPATCH
+        || first == HC1
+        || iphc::is_dispatch(first)
+        || PAGES.contains(&first))
+}
+
+/// Headers that are being expanded.
+pub(super) struct Expander<'a> {
+    pub input: Bytes<'a>,
+    pub contexts: &'a Contexts,
+    pub out: Vec<u8>,
+    /// Where headers of IPv6 and UDP were written, whose length is to be set.
+    ips: Vec<usize>,
+    pub udp_at: Option<usize>,
+    pub done: Expanded,
+}
+
+/// Interface identifiers that elided addresses are derived from.
+#[derive(Clone, Copy)]
+pub(super) struct Identifiers {
+    pub src: Option<[u8; 8]>,
+    pub dst: Option<[u8; 8]>,
+}
+
+/// Expands the headers that `bytes` begin with, and shows them in `layer`.
+///
+/// # Errors
+///
+/// A description of the header that cannot be expanded.
+pub fn expand(
+    bytes: &[u8],
+    (src, dst): (Address, Address),
+    contexts: &Contexts,
+    whole: Whole,
+    layer: &mut Layer,
+) -> Result<Expanded, String> {
+    let mut expander = Expander {
+        input: Bytes(bytes),
+        contexts,
+        out: Vec::with_capacity(bytes.len() + 64),
+        ips: Vec::new(),
+        udp_at: None,
+        done: Expanded::default(),
+    };
+    let identifiers = Identifiers {
+        src: iid_of(src),
+        dst: iid_of(dst),
+    };
+    if PAGES.contains(bytes.first().unwrap_or(&0)) {
+        expander.routes(layer)?;
+    }
+    match expander.input.0.first() {
+        Some(&IPV6_DISPATCH) => {
+            layer.say("IPv6");
+            expander.input.u8();
+            expander.done.consumed = bytes.len() - expander.input.0.len();
+            expander.done.packet = expander.input.rest().to_vec();
+            return Ok(expander.done);
+        }
+        Some(&HC1) => {
+            layer.say("HC1");
+            let done = hc1::expand(&mut expander, identifiers, layer);
+            done.ok_or("malformed HC1 (cut off, or reserved)")?;
+        }
+        Some(&first) if iphc::is_dispatch(first) => {
+            layer.say("IPHC");
+            let done = expander.chain(identifiers, layer);
+            done.map_err(|problem| format!("malformed IPHC ({problem})"))?;
+        }
+        Some(&other) => return Err(format!("unknown dispatch 0x{other:02x}")),
+        None => return Err("malformed: cut off before the datagram".to_owned()),
+    }
+    expander.finish(bytes.len(), whole)
+}
+
+impl Expander<'_> {
+    fn routes(&mut self, layer: &mut Layer) -> Result<(), String> {
+        let read = route::read(&mut self.input, layer);
+        self.done.tunnel_hop_limit = read.ok_or("malformed 6LoRH (cut off, or reserved)")?;
+        Ok(())
+    }
+
+    /// Expands a compressed IPv6 header and the compressed headers behind it.
+    fn chain(&mut self, first: Identifiers, layer: &mut Layer) -> Result<(), String> {
+        let mut identifiers = first;
+        loop {
+            if self.ips.len() == NESTED_MAX {
+                return Err("too many headers within one another".to_owned());
+            }
+            let is_next_compressed = iphc::expand(self, identifiers, layer)?;
+            if !is_next_compressed || !nhc::expand(self, layer)? {
+                return Ok(());
+            }
+            // RFC 6282 §3.1.1: what is elided comes from the encapsulating header.
+            identifiers = self.encapsulating().ok_or("no encapsulating header")?;
+        }
+    }
+
+    /// The interface identifiers of the last IPv6 header.
+    fn encapsulating(&self) -> Option<Identifiers> {
+        let at = *self.ips.last()?;
+        let half = |offset: usize| {
+            let rest = self.out.get(at + offset..)?;
+            rest.first_chunk().copied()
+        };
+        Some(Identifiers {
+            src: half(16),
+            dst: half(32),
+        })
+    }
+
+    /// Writes an IPv6 header, whose length is set at the end.
+    pub(super) fn put_ip(&mut self, header: [u8; 40], unknown: Unknown) {
+        self.ips.push(self.out.len());
+        self.out.extend(header);
+        self.done.unknown.push(unknown);
+    }
+
+    /// The address with context `cid` before the interface identifier. If the context is unknown,
+    /// the address begins with zeros.
+    pub(super) fn joined(&mut self, cid: u8, iid: [u8; 8]) -> (Addr, Option<u8>) {
+        self.done.used |= 1 << (cid & 0x0f);
+        let mut addr = [0; 16];
+        if let Some((_, low)) = addr.split_at_mut_checked(8) {
+            low.copy_from_slice(&iid);
+        }
+        let Some(context) = self.contexts.lookup(cid) else {
+            return (Addr(addr), Some(cid));
+        };
+        // RFC 6282 §3.1.1: bits covered by context information are always used.
+        let len = usize::from(context.len);
+        for (at, (to, from)) in addr.iter_mut().zip(context.prefix.0).enumerate() {
+            let covered = len.saturating_sub(8 * at).min(8) as u32;
+            let mask = u8::try_from(0xff00_u32 >> covered & 0xff).unwrap_or(0);
+            let mask = if at < 8 { 0xff } else { mask };
+            *to = from & mask | *to & !mask;
+        }
+        (Addr(addr), None)
+    }
+
+    /// Sets the lengths, and appends the bytes that are not compressed.
+    fn finish(mut self, len: usize, whole: Whole) -> Result<Expanded, String> {
+        const BEYOND: &str = "malformed: longer than the datagram's size";
+        let rest = self.input.rest();
+        self.done.consumed = len - rest.len();
+        self.done.written = self.out.len();
+        let at_hand = self.out.len() + rest.len();
+        let total = match whole {
+            Whole::Here => at_hand,
+            Whole::Expanded(total) => total,
+            Whole::Compressed(total) => {
+                let rest = total.checked_sub(self.done.consumed).ok_or(BEYOND)?;
+                self.done.written + rest
+            }
+        };
+        if at_hand > total {
+            return Err(BEYOND.to_owned());
+        }
+        for at in &self.ips {
+            let length = (total - at).saturating_sub(40);
+            set(&mut self.out, at + 4, length);
+        }
+        if let Some(at) = self.udp_at {
+            set(&mut self.out, at + 4, total - at);
+        }
+        self.out.extend_from_slice(rest);
+        self.done.packet = self.out;
+        Ok(self.done)
+    }
+}
+
+/// Writes a length of two bytes; the largest if it is longer.
+fn set(out: &mut [u8], at: usize, length: usize) {
+    let length = u16::try_from(length).unwrap_or(u16::MAX);
+    if let Some(field) = out.get_mut(at..at + 2) {
+        field.copy_from_slice(&length.to_be_bytes());
+    }
+}

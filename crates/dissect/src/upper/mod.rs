@@ -1,0 +1,76 @@
+//! The layers above IPv6.
+//!
+//! - [`tcp`], [`udp`], [`icmp`]: one module for each protocol;
+//! - [`nd`] and [`rpl`]: messages within ICMPv6;
+//! - [`coap`] and [`mle`]: messages within UDP.
+
+pub mod coap;
+pub mod icmp;
+pub mod mle;
+pub mod nd;
+pub mod rpl;
+pub mod tcp;
+pub mod udp;
+
+use redpoll_wire::ipv6::next_header;
+
+use crate::ip::Packet;
+use crate::layer::Layer;
+
+/// The verdict about a checksum, as Wireshark numbers it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// The checksum is wrong.
+    Wrong,
+    /// The checksum is right.
+    Right,
+    /// The checksum was not checked: the packet is not whole, or a context is unknown.
+    Unchecked,
+}
+
+impl Verdict {
+    pub(crate) fn of(is_right: Option<bool>) -> Verdict {
+        match is_right {
+            Some(true) => Verdict::Right,
+            Some(false) => Verdict::Wrong,
+            None => Verdict::Unchecked,
+        }
+    }
+
+    fn number(self) -> u8 {
+        match self {
+            Verdict::Wrong => 0,
+            Verdict::Right => 1,
+            Verdict::Unchecked => 2,
+        }
+    }
+
+    pub(crate) fn show(self, name: &'static str, layer: &mut Layer) {
+        layer.number(name, self.number());
+        if self == Verdict::Wrong {
+            layer.say("(wrong checksum)");
+        }
+    }
+}
+
+/// Adds the layers above IPv6 to those of the frame.
+pub(crate) fn show(packet: &Packet, protocol: u8, layers: &mut Vec<Layer>) {
+    match protocol {
+        next_header::TCP => tcp::show(packet, layers),
+        next_header::UDP => udp::show(packet, layers),
+        next_header::ICMPV6 => icmp::show(packet, layers),
+        next_header::NONE => say("no next header".to_owned(), layers),
+        // Further headers are within one another than are followed.
+        other => say(
+            format!("next header {other}, {} B", packet.body_len()),
+            layers,
+        ),
+    }
+}
+
+fn say(title: String, layers: &mut Vec<Layer>) {
+    layers.push(Layer {
+        title,
+        ..Layer::new("redpoll")
+    });
+}

@@ -1,0 +1,283 @@
+//! A file that holds a frame counter, safe against power failures, full disks and a second
+//! process.
+//!
+//! The file has two records, in blocks of their own, which are written in turns: while one is
+//! written the other one is intact. Its blocks are allocated when it is opened, so a disk that
+//! fills up later does not matter to most file systems. The file is never replaced, therefore
+//! its descriptor and its lock stay valid after this process has given up its rights.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, ErrorKind, Read as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::Path;
+
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
+
+/// Bytes between the starts of the two records: a page, so that no write touches both.
+const BLOCK: u64 = 4_096;
+/// Length of a record in bytes, padded with blanks to a sector.
+const RECORD: usize = 512;
+/// First words of a record.
+const TITLE: &str = "frame counter";
+
+/// Why a file cannot hold a frame counter.
+#[derive(Debug, thiserror::Error)]
+pub enum CounterFileError {
+    /// Another process has the lock.
+    #[error(
+        "another process uses it, and two that use one counter expose what they encrypt; allowed: one process and one file for each key"
+    )]
+    InUse,
+    /// The content is neither records nor one number.
+    #[error(
+        "it holds no frame counter; allowed: a file that this program wrote, one number, or a file that does not exist, which begins at 0 and is for a key that was never used"
+    )]
+    Unreadable,
+    /// The path names a folder, a device or a pipe.
+    #[error("it is not a regular file")]
+    NotAFile,
+    /// The operating system refuses.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// An open, locked file with a frame counter.
+#[derive(Debug)]
+pub struct CounterFile {
+    file: Flock<File>,
+    /// Which record is written next, 0 or 1: not the one that was written last.
+    next: u64,
+}
+
+impl CounterFile {
+    /// Opens or creates the file and locks it. Returns it with the counter that was stored
+    /// last, 0 in a new file. The counter is written once, so that what cannot be written
+    /// fails here.
+    ///
+    /// # Errors
+    /// [`CounterFileError`].
+    pub fn open(path: &Path) -> Result<(CounterFile, u32), CounterFileError> {
+        let (file, is_new) = open_or_create(path)?;
+        if !file.metadata()?.is_file() {
+            return Err(CounterFileError::NotAFile);
+        }
+        let file =
+            Flock::lock(file, FlockArg::LockExclusiveNonblock).map_err(
+                |(_, errno)| match errno {
+                    Errno::EWOULDBLOCK => CounterFileError::InUse,
+                    other => CounterFileError::System(other.into()),
+                },
+            )?;
+        let (stored, last) = match is_new {
+            true => (0, 0),
+            false => read(&file)?.ok_or(CounterFileError::Unreadable)?,
+        };
+        let mut this = CounterFile {
+            file,
+            next: 1 - last,
+        };
+        // Both records, so that both blocks exist from now on.
+        this.write(stored)?;
+        this.write(stored)?;
+        // The name of a new file is in its folder, which has to reach the disk as well.
+        let folder = path.parent().filter(|it| !it.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+        Ok((this, stored))
+    }
+
+    /// Writes the counter and waits until it is on the disk. After an error the previous
+    /// counter is intact.
+    ///
+    /// # Errors
+    /// The operating system's; [`ErrorKind::NotFound`] if the file was deleted or replaced.
+    pub fn write(&mut self, counter: u32) -> io::Result<()> {
+        if self.file.metadata()?.nlink() == 0 {
+            let text = "the file was deleted or replaced while it was in use";
+            return Err(io::Error::new(ErrorKind::NotFound, text));
+        }
+        self.file
+            .write_all_at(&record(counter), self.next * BLOCK)?;
+        self.file.sync_all()?;
+        self.next = 1 - self.next;
+        Ok(())
+    }
+}
+
+/// Opens the file for reading and writing; whether it was created.
+fn open_or_create(path: &Path) -> io::Result<(File, bool)> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    match options.open(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            Ok((options.create_new(true).open(path)?, true))
+        }
+        other => Ok((other?, false)),
+    }
+}
+
+/// Formats a record. The number is in it twice: a record of which only a part was written has
+/// two different numbers, or one.
+fn record(counter: u32) -> [u8; RECORD] {
+    let mut record = [b' '; RECORD];
+    record[RECORD - 1] = b'\n';
+    let text = format!("{TITLE} {counter:010} {counter:010}");
+    record[..text.len()].copy_from_slice(text.as_bytes());
+    record
+}
+
+/// Reads the larger of the two counters and the place of its record; `None` if there is none.
+fn read(file: &File) -> io::Result<Option<(u32, u64)>> {
+    let mut bytes = Vec::new();
+    file.take(2 * BLOCK).read_to_end(&mut bytes)?;
+    let (first, second) = bytes.split_at(bytes.len().min(BLOCK as usize));
+    // Earlier versions wrote one number and nothing else.
+    let first = parse(first).or_else(|| number(&text(first)?));
+    let found = [(first, 0), (parse(second), 1)];
+    let found = found
+        .into_iter()
+        .filter_map(|(counter, place)| Some((counter?, place)));
+    Ok(found.max())
+}
+
+/// Reads a record.
+fn parse(block: &[u8]) -> Option<u32> {
+    let record = block.get(..RECORD)?;
+    let text = text(record)?;
+    let (one, other) = text.strip_prefix(TITLE)?.trim_start().split_once(' ')?;
+    let counter = number(one)?;
+    (number(other) == Some(counter) && record.ends_with(b"\n")).then_some(counter)
+}
+
+/// Returns the text of a block without what fills it.
+fn text(block: &[u8]) -> Option<String> {
+    let text = std::str::from_utf8(block).ok()?;
+    Some(text.trim_matches(['\0', ' ', '\n', '\r']).to_owned())
+}
+
+fn number(text: &str) -> Option<u32> {
+    let digits = text.bytes().all(|byte| byte.is_ascii_digit());
+    digits.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A path in a folder of the test's own.
+    struct Scratch(PathBuf);
+
+    impl Scratch {
+        fn new(name: &str) -> Scratch {
+            let folder =
+                std::env::temp_dir().join(format!("redpoll-{name}-{}", std::process::id()));
+            fs::create_dir_all(&folder).unwrap();
+            Scratch(folder)
+        }
+
+        fn file(&self) -> PathBuf {
+            self.0.join("state")
+        }
+    }
+
+    impl Drop for Scratch {
+        fn drop(&mut self) {
+            let _ = fs::remove_dir_all(&self.0);
+        }
+    }
+
+    fn stored(path: &Path) -> u32 {
+        CounterFile::open(path).unwrap().1
+    }
+
+    #[test]
+    fn a_counter_is_there_after_the_process_has_ended() {
+        let scratch = Scratch::new("counter");
+        let path = scratch.file();
+        assert_eq!(stored(&path), 0);
+        for counter in [1_000, 2_000, u32::MAX] {
+            let (mut file, _) = CounterFile::open(&path).unwrap();
+            file.write(counter).unwrap();
+            drop(file);
+            assert_eq!(stored(&path), counter);
+        }
+    }
+
+    #[test]
+    fn a_second_user_is_refused_by_every_name() {
+        let scratch = Scratch::new("counter-lock");
+        let path = scratch.file();
+        let (file, _) = CounterFile::open(&path).unwrap();
+        let alias = scratch.0.join("alias");
+        fs::hard_link(&path, &alias).unwrap();
+        for name in [&path, &alias] {
+            let error = CounterFile::open(name).unwrap_err();
+            assert!(matches!(error, CounterFileError::InUse), "{error}");
+            assert!(error.to_string().contains("another process uses it"));
+        }
+        drop(file);
+        assert_eq!(stored(&alias), 0);
+    }
+
+    #[test]
+    fn a_record_that_was_cut_short_costs_one_stretch_at_most() {
+        let scratch = Scratch::new("counter-torn");
+        let path = scratch.file();
+        let (mut file, _) = CounterFile::open(&path).unwrap();
+        file.write(1_000).unwrap();
+        file.write(2_000).unwrap();
+        drop(file);
+        let whole = fs::read(&path).unwrap();
+        let last = [0, BLOCK as usize]
+            .into_iter()
+            .find(|at| parse(&whole[*at..]) == Some(2_000))
+            .unwrap();
+        let new = record(3_000);
+        for cut in 0..=RECORD {
+            let mut torn = whole.clone();
+            let other = BLOCK as usize - last;
+            torn[other..other + cut].copy_from_slice(&new[..cut]);
+            fs::write(&path, torn).unwrap();
+            let counter = stored(&path);
+            assert!(counter == 2_000 || counter == 3_000, "{cut}: {counter}");
+        }
+    }
+
+    #[test]
+    fn files_of_earlier_versions_go_on_and_other_files_are_refused() {
+        let scratch = Scratch::new("counter-old");
+        let path = scratch.file();
+        fs::write(&path, "12345\n").unwrap();
+        assert_eq!((stored(&path), stored(&path)), (12_345, 12_345));
+        for content in [
+            "",
+            "\n",
+            "twelve",
+            "-1",
+            "4294967296",
+            "1 2",
+            "frame counter 1 2",
+        ] {
+            fs::write(&path, content).unwrap();
+            let error = CounterFile::open(&path).unwrap_err();
+            assert!(matches!(error, CounterFileError::Unreadable), "{content}");
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        let error = CounterFile::open(Path::new("/dev/null")).unwrap_err();
+        assert!(matches!(error, CounterFileError::NotAFile), "{error}");
+        assert!(CounterFile::open(&scratch.0).is_err());
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_reported() {
+        let scratch = Scratch::new("counter-gone");
+        let path = scratch.file();
+        let (mut file, _) = CounterFile::open(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let error = file.write(1_000).unwrap_err();
+        assert!(error.to_string().contains("deleted or replaced"), "{error}");
+    }
+}

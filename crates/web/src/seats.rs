@@ -1,0 +1,107 @@
+//! Browsers that look on through a WebSocket: a limited number, of which those that answer no
+//! ping give way to others.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use crate::http::Network;
+
+/// Browsers at a time.
+const BROWSERS: usize = 32;
+/// Browsers at a time of one network.
+const OF_ONE_NETWORK: usize = 24;
+/// Time for which a ping may stay unanswered before its browser has to give way.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// All seats.
+#[derive(Default)]
+pub(crate) struct Seats(Mutex<Vec<Entry>>);
+
+struct Entry {
+    network: Network,
+    /// When the browser was asked for a sign of life that it has not given yet.
+    asked_at: Option<Instant>,
+    lost: Arc<Notify>,
+}
+
+impl Seats {
+    /// Takes a seat. If there is none, the browser loses its seat that has been silent for
+    /// longest after a ping. `None` if all browsers answer.
+    pub(crate) fn take(self: &Arc<Self>, network: Network) -> Option<Seat> {
+        let mut entries = self.lock();
+        let of_network = entries.iter().filter(|it| it.network == network).count();
+        let is_full = entries.len() >= BROWSERS;
+        if is_full || of_network >= OF_ONE_NETWORK {
+            let only = (of_network >= OF_ONE_NETWORK).then_some(network);
+            let silent = entries.iter().enumerate().filter_map(|(index, it)| {
+                let is_candidate = only.is_none_or(|only| it.network == only);
+                Some((it.asked_at.filter(|_| is_candidate)?, index))
+            });
+            let (asked_at, index) = silent.min()?;
+            if asked_at.elapsed() < GRACE {
+                return None;
+            }
+            entries.swap_remove(index).lost.notify_one();
+        }
+        let lost = Arc::new(Notify::new());
+        entries.push(Entry {
+            network,
+            asked_at: Some(Instant::now()),
+            lost: Arc::clone(&lost),
+        });
+        Some(Seat {
+            seats: Arc::clone(self),
+            lost,
+        })
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Entry>> {
+        // Each change of the list is whole.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A browser's seat, which is free again when this is dropped.
+pub(crate) struct Seat {
+    seats: Arc<Seats>,
+    lost: Arc<Notify>,
+}
+
+impl Seat {
+    /// The browser has said something, if only in answer to a ping.
+    pub(crate) fn heard(&self) {
+        self.update(|entry| entry.asked_at = None);
+    }
+
+    /// The browser is asked for a sign of life. Returns for how long it has owed one.
+    pub(crate) fn asked(&self) -> Duration {
+        let mut owed = Duration::ZERO;
+        self.update(|entry| {
+            owed = entry.asked_at.get_or_insert_with(Instant::now).elapsed();
+        });
+        owed
+    }
+
+    /// Ends when the seat is given to another browser.
+    pub(crate) async fn lost(&self) {
+        self.lost.notified().await;
+    }
+
+    fn update(&self, change: impl FnOnce(&mut Entry)) {
+        let mut entries = self.seats.lock();
+        let mine = entries
+            .iter_mut()
+            .find(|entry| Arc::ptr_eq(&entry.lost, &self.lost));
+        mine.map(change);
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        let mut entries = self.seats.lock();
+        entries.retain(|entry| !Arc::ptr_eq(&entry.lost, &self.lost));
+    }
+}

@@ -1,0 +1,90 @@
+//! The targets of the program: `redpoll` compiles for the Linux computers that our documents
+//! name as border routers, 32-bit and 64-bit ARM boards included.
+//!
+//! A check compiles no machine code, so it needs neither a linker nor a C compiler for the
+//! target, only the target's standard library.
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::path::Path;
+use std::process::Command;
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+
+/// Targets beside this computer's own. docs/radios.md names them.
+const TARGETS: [&str; 2] = ["armv7-unknown-linux-gnueabihf", "aarch64-unknown-linux-gnu"];
+
+/// A C compiler and an archiver that do nothing, for the build scripts of dependencies in C:
+/// a check links none of it.
+const NOTHING: &str = "true";
+
+/// Checks the program for each target, and returns the targets that the toolchain lacks.
+pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
+    let sysroot = workspace::output(Command::new("rustc").args(["--print", "sysroot"]))?;
+    let libraries = Path::new(sysroot.trim()).join("lib/rustlib");
+    let (there, missing): (Vec<&str>, Vec<&str>) = TARGETS
+        .into_iter()
+        .partition(|target| libraries.join(target).join("lib").is_dir());
+    for target in there {
+        let mut cargo = workspace.cargo();
+        cargo.args(["check", "--quiet", "--package=redpoll-linux"]);
+        cargo.args(["--package=redpoll", "--target", target]);
+        for tool in ["CC", "CXX", "AR"] {
+            cargo.env(format!("{tool}_{}", target.replace('-', "_")), NOTHING);
+        }
+        workspace::run(&mut cargo)?;
+        println!("hosts: the program compiles for {target}");
+    }
+    Ok(advice(&missing))
+}
+
+/// Runs the check as a command of its own.
+pub fn check(workspace: &Workspace) -> Outcome {
+    if let Some(skipped) = run(workspace)? {
+        println!("hosts: skipped: {skipped}");
+        note(&format!("hosts: {skipped}"))?;
+    }
+    Ok(())
+}
+
+/// Says how to install targets that are missing; `None` if none is.
+fn advice(missing: &[&str]) -> Option<String> {
+    let list = missing.join(" ");
+    (!missing.is_empty()).then(|| {
+        format!("the toolchain lacks the standard library of {list}: `rustup target add {list}`")
+    })
+}
+
+/// Appends a line to the file that `REDPOLL_SKIPPED` names, if it names one.
+fn note(line: &str) -> Outcome {
+    let Some(path) = std::env::var_os("REDPOLL_SKIPPED") else {
+        return Ok(());
+    };
+    let file = OpenOptions::new().create(true).append(true).open(&path);
+    file.and_then(|mut file| writeln!(file, "{line}"))
+        .map_err(|error| Failure::new(format!("cannot write {}: {error}", path.display())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn missing_targets_are_named_with_the_command_that_installs_them() {
+        assert_eq!(advice(&[]), None);
+        let said = advice(&TARGETS).unwrap();
+        for target in TARGETS {
+            assert_eq!(said.matches(target).count(), 2, "{said}");
+        }
+    }
+
+    #[test]
+    fn the_documents_name_every_target() {
+        let document = Workspace::here().root.join("docs/radios.md");
+        let text = std::fs::read_to_string(document).unwrap();
+        for target in TARGETS {
+            assert!(text.contains(target), "{target}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Two public suites of packetdrill scripts against the library, and the tables of
+//! `docs/packetdrill.md`.
+
+mod adapt;
+mod favours;
+mod outcome;
+mod script;
+mod suite;
+mod tool;
+
+use std::path::{Path, PathBuf};
+
+use crate::report::{Failure, Outcome};
+use crate::workspace::{self, Workspace};
+use outcome::Outcome as Ran;
+use suite::Suite;
+use tool::{Ended, Tool};
+
+/// The command line.
+#[derive(Default)]
+pub struct Options {
+    tool: PathBuf,
+    freebsd: PathBuf,
+    linux: PathBuf,
+    only: Option<String>,
+    keep: Option<PathBuf>,
+    json: Option<PathBuf>,
+    write: bool,
+}
+
+impl Options {
+    /// Reads the options; the words that do not fit, if some do not.
+    pub fn parse(words: &[&str]) -> Result<Options, String> {
+        let mut options = Options::default();
+        let mut rest = words.iter();
+        while let Some(word) = rest.next() {
+            if *word == "--write" {
+                options.write = true;
+                continue;
+            }
+            let value = rest.next().ok_or((*word).to_owned())?;
+            match *word {
+                "--tool" => options.tool = value.into(),
+                "--freebsd" => options.freebsd = value.into(),
+                "--linux" => options.linux = value.into(),
+                "--only" => options.only = Some((*value).to_owned()),
+                "--keep" => options.keep = Some(value.into()),
+                "--json" => options.json = Some(value.into()),
+                _ => return Err((*word).to_owned()),
+            }
+        }
+        for (name, value) in [
+            ("--tool", &options.tool),
+            ("--freebsd", &options.freebsd),
+            ("--linux", &options.linux),
+        ] {
+            if value.as_os_str().is_empty() {
+                return Err(format!("nothing for {name}"));
+            }
+        }
+        Ok(options)
+    }
+}
+
+pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
+    let mut cargo = workspace.cargo();
+    workspace::run(cargo.args(["build", "--quiet", "-p", "redpoll-packetdrill"]))?;
+    let folder = match &options.keep {
+        Some(folder) => folder.clone(),
+        None => std::env::temp_dir().join(format!("redpoll-packetdrill-{}", std::process::id())),
+    };
+    let tool = Tool {
+        program: options.tool.clone(),
+        library: workspace
+            .root
+            .join("target/debug/libredpoll_packetdrill.so"),
+        folder: folder.clone(),
+    };
+    let only = options.only.as_deref().unwrap_or_default();
+    let mut outcomes = outcome::run(&tool, Suite::FreeBsd, &options.freebsd, only)?;
+    outcomes.extend(outcome::run(&tool, Suite::Linux, &options.linux, only)?);
+    for o in &outcomes {
+        match &o.ended {
+            Ok(Ended::Failed { line, message }) => println!(
+                "{} {} {:?} {:?} {}",
+                o.suite.key(),
+                o.name,
+                o.favours,
+                line.map(|l| l + 1),
+                message
+            ),
+            Ok(Ended::Passed) => println!("{} {} {:?} pass", o.suite.key(), o.name, o.favours),
+            Err(e) => println!("{} {} skip {:?}", o.suite.key(), o.name, e),
+        }
+    }
+    Ok(())
+}

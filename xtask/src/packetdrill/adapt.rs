@@ -1,0 +1,403 @@
+//! What is changed in every script before it runs, and why.
+//!
+//! These rules replace what only the other system has: its addresses, its settings and its
+//! shell commands. What relaxes a comparison is in [`favours`](super::favours) instead.
+
+use super::script::{Line, Packet, Script};
+use super::suite::Suite;
+
+/// A change of a script.
+pub struct Rule {
+    pub name: &'static str,
+    pub reason: &'static str,
+    apply: fn(&mut Adapted) -> bool,
+}
+
+/// A script on its way to the tool.
+#[derive(Clone)]
+pub struct Adapted {
+    pub suite: Suite,
+    pub script: Script,
+    /// The library's flags, `key=value`. Later ones win.
+    pub flags: Vec<String>,
+}
+
+/// Linux's and FreeBSD's rules, in their order.
+pub const RULES: [Rule; 11] = [
+    Rule {
+        name: "addresses",
+        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes, so our MSS is 1,440 bytes \
+                 where a script for IPv4 has 1,460 bytes.",
+        apply: addresses,
+    },
+    Rule {
+        name: "settings",
+        reason: "Settings of the kernel become flags of the library (`ecn`, `rcvbuf`, `sndbuf`, \
+                 `ts`, `delack`); other shell commands are removed.",
+        apply: settings,
+    },
+    Rule {
+        name: "`TCP_INFO`",
+        reason: "Assertions about a kernel's `TCP_INFO` are removed: the tool asks the host's \
+                 kernel for it.",
+        apply: |adapted| adapted.script.assertions > 0,
+    },
+    Rule {
+        name: "right edge",
+        reason: "FreeBSD accepts 66,240 bytes where it has announced 65,535. Segments at the right \
+                 edge of the window are moved to the announced edge (RFC 9293 §3.10.7.4, first \
+                 step).",
+        apply: right_edge,
+    },
+    Rule {
+        name: "receive buffer",
+        reason: "FreeBSD rounds `SO_RCVBUF` up to a multiple of the MSS. The size of a buffer is \
+                 the system's choice, so these assertions are removed.",
+        apply: receive_buffer,
+    },
+    Rule {
+        name: "send buffer",
+        reason: "`SO_SNDBUF` of a connection becomes the flag `sndbuf`, doubled as Linux doubles \
+                 it: the library has one size for all connections.",
+        apply: send_buffer,
+    },
+    Rule {
+        name: "listener's options",
+        reason: "`TCP_FASTOPEN` and `TCP_MAXSEG` of a listener are set before `listen`: the \
+                 library refuses them later.",
+        apply: before_listen,
+    },
+    Rule {
+        name: "peer's window",
+        reason: "The library does not offer window scaling (RFC 7323 §2.2), so the peer does not \
+                 scale its windows either: they are given in bytes, 65,535 at most.",
+        apply: peers_window,
+    },
+    Rule {
+        name: "options of SYNs",
+        reason: "The options on SYNs are those of the script in the library's order, without \
+                 window scaling. MSS, SACK-permitted, timestamps and Fast Open are compared.",
+        apply: syn_options,
+    },
+    Rule {
+        name: "`TCP_FASTOPEN`",
+        reason: "Linux switches Fast Open on for all listeners. The library has the option of the \
+                 socket, so it is set before `listen`.",
+        apply: listener_fast_open,
+    },
+    Rule {
+        name: "cookies",
+        reason: "A server's cookie depends on its secret (RFC 7413 §4.1.2), so the library's \
+                 cookie stands in the place of Linux's.",
+        apply: cookies,
+    },
+];
+
+/// The cookie that the library gives to the tool's address.
+const OWN_COOKIE: &str = "29ca9a31c617e327";
+/// Those that Linux gives to the scripts' addresses with the key of the suite, beside the ones
+/// that a script's SYN-ACKs have.
+const LINUX_COOKIES: [&str; 3] = ["3021b9d889017eeb", "c1d1e9742a47a9bc", "TFO_COOKIE"];
+
+/// Adapts a script. The indices of the rules that changed it are the second value.
+pub fn adapt(suite: Suite, text: &str) -> (Adapted, Vec<usize>) {
+    let mut adapted = Adapted {
+        suite,
+        // FreeBSD's scripts have what RFC 9293 asks for beside what FreeBSD does.
+        script: Script::parse(text, &["STANDARD"]),
+        flags: suite.flags().split(',').map(str::to_owned).collect(),
+    };
+    let mut changed = Vec::new();
+    for (index, rule) in RULES.iter().enumerate() {
+        if (rule.apply)(&mut adapted) {
+            changed.push(index);
+        }
+    }
+    (adapted, changed)
+}
+
+fn addresses(adapted: &mut Adapted) -> bool {
+    let mut changed = false;
+    for line in &mut adapted.script.lines {
+        let Line::Other(text) = line else { continue };
+        let option = text.trim_start();
+        let ours = ["--ip_version", "--local_ip", "--remote_ip", "--mtu"];
+        if ours.iter().any(|name| option.starts_with(name)) {
+            changed |= !option.starts_with("--ip_version=ipv6");
+            text.clear();
+        }
+    }
+    for packet in adapted.script.packets() {
+        if !packet.sent || !packet.has('S') {
+            continue;
+        }
+        if let Some(options) = &mut packet.options
+            && options.contains("mss 1460")
+        {
+            *options = options.replace("mss 1460", "mss 1440");
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn settings(adapted: &mut Adapted) -> bool {
+    let first = adapted.script.line_with("socket(").unwrap_or(usize::MAX);
+    let mut flags = Vec::new();
+    for (line, command) in &adapted.script.commands {
+        let words = command.split([' ', '\n', '\t', '\\']);
+        for (name, value) in words.filter_map(|word| word.split_once('=')) {
+            let name = name.rsplit(['/', '.']).next().unwrap_or(name);
+            let wide = name == "enable" && command.contains("ecn.enable");
+            let flag = match name {
+                "rfc1323" | "tcp_timestamps" => "ts",
+                "recvspace" => "rcvbuf",
+                "sendspace" => "sndbuf",
+                "delacktime" => "delack",
+                "tcp_ecn" => "ecn",
+                _ if wide => "ecn",
+                _ => continue,
+            };
+            // Settings after the first socket are those of the host's next test.
+            if *line < first {
+                flags.push(format!("{flag}={value}"));
+            }
+        }
+    }
+    adapted.flags.append(&mut flags);
+    !adapted.script.commands.is_empty()
+}
+
+fn receive_buffer(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::FreeBsd {
+        return false;
+    }
+    let mut changed = false;
+    for line in &mut adapted.script.lines {
+        if buffer_size(line).is_some_and(|bytes| bytes != 65_536) {
+            *line = Line::Other(String::new());
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The size in an assertion about `SO_RCVBUF`.
+fn buffer_size(line: &Line) -> Option<u32> {
+    let Line::Other(text) = line else { return None };
+    let (_, size) = text
+        .split_once("getsockopt(")?
+        .1
+        .split_once("SO_RCVBUF, [")?;
+    size.split_once(']')?.0.parse().ok()
+}
+
+fn send_buffer(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::Linux {
+        return false;
+    }
+    let mut changed = false;
+    for line in &mut adapted.script.lines {
+        let Line::Other(text) = line else { continue };
+        let call = text.split_once("setsockopt(").map_or("", |(_, call)| call);
+        let size = call.split_once("SO_SNDBUF, [").and_then(|(_, size)| {
+            let digits = size.trim_start().split_once(']')?.0;
+            digits.parse::<u32>().ok()
+        });
+        if let Some(size) = size {
+            adapted.flags.push(format!("sndbuf={}", size * 2));
+            text.clear();
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn before_listen(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::Linux {
+        return false;
+    }
+    let mut changed = false;
+    let mut listens: Option<usize> = None;
+    for number in 0..adapted.script.lines.len() {
+        let Line::Other(text) = &adapted.script.lines[number] else {
+            continue;
+        };
+        let late = ["TCP_FASTOPEN,", "TCP_MAXSEG,"];
+        if text.contains("listen(") {
+            listens = Some(number);
+        } else if text.contains("setsockopt(")
+            && late.iter().any(|option| text.contains(option))
+            && let Some(listen) = listens.take()
+        {
+            adapted.script.lines.swap(listen, number);
+            changed = true;
+        }
+    }
+    changed
+}
+
+fn peers_window(adapted: &mut Adapted) -> bool {
+    let mut changed = false;
+    let mut shift = 0;
+    for packet in adapted.script.packets().filter(|packet| !packet.sent) {
+        if packet.has('S') {
+            let list = packet.option_list();
+            let scale = list
+                .iter()
+                .find_map(|option| option.strip_prefix("wscale "));
+            shift = scale.and_then(|scale| scale.parse().ok()).unwrap_or(0);
+        } else if let Some(window) = &mut packet.window
+            && let Ok(units) = window.parse::<u32>()
+        {
+            let bytes = (units << shift).min(65_535);
+            changed |= bytes != units;
+            *window = bytes.to_string();
+        }
+    }
+    changed
+}
+
+fn syn_options(adapted: &mut Adapted) -> bool {
+    let mut changed = false;
+    // Whether the peer's last SYN had timestamps.
+    for packet in adapted.script.packets() {
+        if packet.sent && packet.has('S') && packet.options.as_deref() != Some("...") {
+            let own = own_order(packet);
+            changed |= packet.options.as_deref() != Some(&own);
+            packet.options = Some(own);
+        }
+    }
+    changed
+}
+
+/// The options of a SYN as the library writes them.
+fn own_order(packet: &Packet) -> String {
+    let list = packet.option_list();
+    let find = |prefix: &str| {
+        let found = list.iter().find(|option| option.starts_with(prefix));
+        found.map(|option| (*option).to_owned())
+    };
+    let mut own: Vec<String> = find("mss").into_iter().collect();
+    let stamps = find("TS val");
+    own.extend(find("sackOK").map(|option| match stamps {
+        Some(_) => option,
+        None => format!("nop,nop,{option}"),
+    }));
+    own.extend(stamps);
+    own.extend(find("FO").map(|option| {
+        let kind = if option.starts_with("FOEXP") { 4 } else { 2 };
+        let cookie = option
+            .split_once(' ')
+            .map_or(0, |(_, cookie)| cookie.len() / 2);
+        let bytes = kind + cookie;
+        let padding = ["", "nop,nop,nop,", "nop,nop,", "nop,"][bytes % 4];
+        format!("{padding}{option}")
+    }));
+    own.join(",")
+}
+
+fn right_edge(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::FreeBsd {
+        return false;
+    }
+    let mut changed = false;
+    // What FreeBSD accepts beyond the library's window, which a FIN takes a byte of.
+    let (mut beyond, mut ended) = (0, 0);
+    for line in &mut adapted.script.lines {
+        beyond = buffer_size(line).map_or(beyond, |bytes| bytes.saturating_sub(65_536));
+        let Line::Packet(packet) = line else { continue };
+        let Some(first) = packet.first().filter(|_| !packet.sent) else {
+            continue;
+        };
+        if beyond > 0 && (65_536..100_000).contains(&first) {
+            packet.move_to(first - beyond - 1 - ended);
+            changed = true;
+        } else if packet.has('F') {
+            ended = 1;
+        }
+    }
+    changed
+}
+
+fn listener_fast_open(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::Linux {
+        return false;
+    }
+    let script = &mut adapted.script;
+    let offered = |line: &Line| {
+        let Line::Packet(packet) = line else {
+            return false;
+        };
+        let list = packet.option_list();
+        !packet.sent && packet.flags == "S" && list.iter().any(|option| option.starts_with("FO"))
+    };
+    if !script.lines.iter().any(offered) || script.line_with("TCP_FASTOPEN").is_some() {
+        return false;
+    }
+    let mut changed = false;
+    for number in 0..script.lines.len() {
+        let before = script.commands.iter().filter(|(line, _)| *line <= number);
+        let settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
+        let last = settings
+            .last()
+            .map_or(LISTENERS, |(_, value)| number_in(value));
+        let Line::Other(text) = &mut script.lines[number] else {
+            continue;
+        };
+        if last & LISTENERS != 0
+            && let Some((_, call)) = text.split_once("listen(")
+        {
+            let socket = call.split(',').next().unwrap_or_default();
+            *text =
+                format!("+0 setsockopt({socket}, IPPROTO_TCP, TCP_FASTOPEN, [5], 4) = 0 {text}");
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The bit of Linux's setting with which listeners need no option of their own.
+const LISTENERS: u32 = 0x400;
+
+/// The number that `text` begins with, hexadecimal or decimal.
+fn number_in(text: &str) -> u32 {
+    let text = text.trim_start_matches('"');
+    let digits = |text: &str, radix| {
+        let end = text
+            .find(|c: char| !c.is_digit(radix))
+            .unwrap_or(text.len());
+        u32::from_str_radix(&text[..end], radix).unwrap_or(0)
+    };
+    match text.strip_prefix("0x") {
+        Some(text) => digits(text, 16),
+        None => digits(text, 10),
+    }
+}
+
+fn cookies(adapted: &mut Adapted) -> bool {
+    if adapted.suite != Suite::Linux {
+        return false;
+    }
+    let mut given: Vec<String> = LINUX_COOKIES.map(str::to_owned).into();
+    for packet in adapted.script.packets() {
+        let list = packet.option_list();
+        let offered = list.iter().find_map(|option| option.strip_prefix("FO "));
+        if packet.sent && packet.flags == "S." {
+            given.extend(offered.map(str::to_owned));
+        }
+    }
+    let mut changed = false;
+    for packet in adapted.script.packets() {
+        let Some(options) = &mut packet.options else {
+            continue;
+        };
+        for cookie in &given {
+            if options.contains(cookie) && cookie != OWN_COOKIE {
+                *options = options.replace(cookie, OWN_COOKIE);
+                changed = true;
+            }
+        }
+    }
+    changed
+}

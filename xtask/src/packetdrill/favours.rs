@@ -1,0 +1,203 @@
+//! Relaxed comparisons, each used only where a script does not pass without it.
+//!
+//! A favour is kept if the script then fails in a later line or passes.
+
+use super::adapt::Adapted;
+use super::script::Line;
+use super::suite::Suite;
+
+/// A relaxed comparison.
+pub struct Favour {
+    pub name: &'static str,
+    pub reason: &'static str,
+    /// Changes the script, in which the numbered line does not compare equal; whether
+    /// something changed.
+    pub apply: fn(&mut Adapted, usize) -> bool,
+}
+
+pub const FAVOURS: [Favour; 7] = [
+    Favour {
+        name: "windows",
+        reason: "The windows that the library announces are not compared. The size of the window \
+                 is the receiver's choice (RFC 9293 §3.8.6).",
+        apply: windows,
+    },
+    Favour {
+        name: "PSH",
+        reason: "PSH on data follows the library: set where the send buffer becomes empty. \
+                 RFC 9293 §3.9.1.2, MAY-15 leaves the coalescing of the flag to the sender.",
+        apply: push,
+    },
+    Favour {
+        name: "FIN again",
+        reason: "In a simultaneous close FreeBSD sends its FIN again to acknowledge the peer's. \
+                 RFC 9293 §3.10.7.4, eighth step: the ACK has SEQ=SND.NXT.",
+        apply: simultaneous_close,
+    },
+    Favour {
+        name: "delayed ACK first",
+        reason: "When a segment beyond a gap arrives while an ACK is delayed, the library sends \
+                 the delayed ACK and a duplicate ACK; FreeBSD sends one for both. \
+                 RFC 5681 §4.2 allows one ACK for each segment, and §3.2 counts only ACKs that \
+                 do not advance as duplicates.",
+        apply: delayed_first,
+    },
+    Favour {
+        name: "no delay after a loss",
+        reason: "After a gap the library acknowledges 16 segments one by one; FreeBSD delays \
+                 again. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+        apply: no_delay,
+    },
+    Favour {
+        name: "ACKs at once",
+        reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
+                 when a connection begins. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+        apply: at_once,
+    },
+    Favour {
+        name: "options of SYNs",
+        reason: "The options on a SYN are not compared.",
+        apply: any_options,
+    },
+];
+
+fn windows(adapted: &mut Adapted, _: usize) -> bool {
+    let mut changed = false;
+    for packet in adapted.script.packets().filter(|packet| packet.sent) {
+        changed |= packet.window.take().is_some();
+    }
+    changed
+}
+
+fn push(adapted: &mut Adapted, line: usize) -> bool {
+    let Some(Line::Packet(packet)) = adapted.script.lines.get_mut(line) else {
+        return false;
+    };
+    if !packet.sent || packet.length().is_none_or(|bytes| bytes == 0) || packet.has('S') {
+        return false;
+    }
+    packet.flags = match packet.has('P') {
+        true => packet.flags.replace('P', ""),
+        false => format!("P{}", packet.flags),
+    };
+    true
+}
+
+fn simultaneous_close(adapted: &mut Adapted, line: usize) -> bool {
+    let Some(Line::Packet(packet)) = adapted.script.lines.get(line) else {
+        return false;
+    };
+    let earlier = adapted.script.lines[..line].iter().any(|earlier| {
+        matches!(earlier, Line::Packet(other)
+            if other.sent && other.has('F') && other.sequence == packet.sequence)
+    });
+    if adapted.suite != Suite::FreeBsd || !earlier || packet.flags != "F." {
+        return false;
+    }
+    let Some(Line::Packet(packet)) = adapted.script.lines.get_mut(line) else {
+        return false;
+    };
+    let Some(first) = packet.first() else {
+        return false;
+    };
+    packet.flags = ".".to_owned();
+    packet.move_to(first.wrapping_add(1));
+    true
+}
+
+/// The number of the last line before `line` with a segment that the stack sends.
+fn sent_before(adapted: &Adapted, line: usize) -> Option<usize> {
+    let lines = adapted.script.lines.get(..line)?;
+    let sent = |line: &Line| matches!(line, Line::Packet(packet) if packet.sent);
+    lines.iter().rposition(sent)
+}
+
+/// The numbers of the lines with text from the peer after the line `from` and before `to`.
+fn texts(adapted: &Adapted, from: usize, to: usize) -> Vec<usize> {
+    let has_text = |number: &usize| {
+        matches!(&adapted.script.lines[*number], Line::Packet(packet)
+            if !packet.sent && packet.length().is_some_and(|bytes| bytes > 0))
+    };
+    (from..to).filter(has_text).collect()
+}
+
+fn delayed_first(adapted: &mut Adapted, line: usize) -> bool {
+    if adapted.suite != Suite::FreeBsd {
+        return false;
+    }
+    // The line with the failure follows the one whose ACK came twice.
+    let Some(before) = sent_before(adapted, line) else {
+        return false;
+    };
+    let earlier = sent_before(adapted, before).unwrap_or(0);
+    if texts(adapted, earlier, before).len() < 2 {
+        return false;
+    }
+    let Line::Packet(packet) = &adapted.script.lines[before] else {
+        return false;
+    };
+    if packet.flags != "." || !packet.option_list().iter().any(|o| o.starts_with("sack")) {
+        return false;
+    }
+    adapted.script.lines[before] = Line::Other(format!("{0} {0}", packet.text()));
+    true
+}
+
+fn no_delay(adapted: &mut Adapted, line: usize) -> bool {
+    if adapted.suite != Suite::FreeBsd {
+        return false;
+    }
+    let lines = &mut adapted.script.lines;
+    let selective = lines[..line.min(lines.len())]
+        .iter()
+        .any(|line| match line {
+            Line::Packet(packet) => packet.sent && packet.text().contains("sack "),
+            Line::Other(text) => text.contains("sack "),
+        });
+    let Some(Line::Packet(packet)) = lines.get_mut(line) else {
+        return false;
+    };
+    if !selective || !packet.sent || packet.flags != "." {
+        return false;
+    }
+    if packet.when == "+0.04" {
+        packet.when = "+0.00".to_owned();
+        return true;
+    }
+    let mut own = packet.clone();
+    let Some(earlier) = sent_before(adapted, line) else {
+        return false;
+    };
+    let texts = texts(adapted, earlier, line);
+    let (Some(first), true) = (texts.first(), texts.len() > 1) else {
+        return false;
+    };
+    let Line::Packet(text) = &adapted.script.lines[*first] else {
+        return false;
+    };
+    own.ack = text.last().map(|end| end.to_string());
+    own.options = None;
+    let both = format!("{} {}", text.text(), own.text());
+    adapted.script.lines[*first] = Line::Other(both);
+    true
+}
+
+fn at_once(adapted: &mut Adapted, _: usize) -> bool {
+    let flag = "ack_every=1".to_owned();
+    if adapted.suite != Suite::Linux || adapted.flags.contains(&flag) {
+        return false;
+    }
+    adapted.flags.push(flag);
+    true
+}
+
+fn any_options(adapted: &mut Adapted, line: usize) -> bool {
+    let Some(Line::Packet(packet)) = adapted.script.lines.get_mut(line) else {
+        return false;
+    };
+    if !packet.sent || !packet.has('S') || packet.options.as_deref() == Some("...") {
+        return false;
+    }
+    packet.options = Some("...".to_owned());
+    true
+}
