@@ -2,6 +2,8 @@
 
 use std::io;
 
+use nix::sys::prctl;
+
 /// `_LINUX_CAPABILITY_VERSION_3`: 64 bits in two halves.
 const VERSION_3: u32 = 0x2008_0522;
 /// `CAP_KILL`, by its number.
@@ -23,8 +25,14 @@ struct Data {
     inheritable: u32,
 }
 
+/// `CAP_SETPCAP`, by its number.
+const SETPCAP: u32 = 1 << 8;
+/// Numbers of capabilities that a kernel can have.
+const NUMBERS: std::ops::Range<libc::c_ulong> = 0..64;
+
 /// Drops this thread's capabilities, all but that of ending processes of other users
-/// if `keeps_kill`. Files and interfaces that are open stay open.
+/// if `keeps_kill`: from its sets and, where it may, from the bounding set. No program that it
+/// starts can gain any (`no_new_privs`). Files and interfaces that are open stay open.
 ///
 /// # Errors
 ///
@@ -39,6 +47,10 @@ pub fn drop_all(keeps_kill: bool) -> io::Result<()> {
     if unsafe { libc::syscall(libc::SYS_capget, &raw const header, now.as_mut_ptr()) } != 0 {
         return Err(io::Error::last_os_error());
     }
+    if now[0].effective & SETPCAP != 0 {
+        drop_bounding(if keeps_kill { KILL } else { 0 });
+    }
+    prctl::set_no_new_privs()?;
     let mut kept = [Data::default(); 2];
     if keeps_kill {
         kept[0].permitted = now[0].permitted & KILL;
@@ -48,5 +60,17 @@ pub fn drop_all(keeps_kill: bool) -> io::Result<()> {
     match unsafe { libc::syscall(libc::SYS_capset, &raw const header, kept.as_ptr()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Drops all capabilities but those of `kept`, a set of bits, from the bounding set.
+fn drop_bounding(kept: u32) {
+    for number in NUMBERS {
+        if u64::from(kept) >> number & 1 == 0 {
+            let unused: libc::c_ulong = 0;
+            // SAFETY: prctl(2) takes numbers here and touches no memory. It refuses a capability
+            // that the kernel does not have, of which nothing can be dropped.
+            unsafe { libc::prctl(libc::PR_CAPBSET_DROP, number, unused, unused, unused) };
+        }
     }
 }
