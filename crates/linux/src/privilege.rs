@@ -25,6 +25,8 @@ struct Data {
     inheritable: u32,
 }
 
+/// `CAP_NET_ADMIN`, by its number.
+const NET_ADMIN: u32 = 1 << 12;
 /// `CAP_SETPCAP`, by its number.
 const SETPCAP: u32 = 1 << 8;
 /// Numbers of capabilities that a kernel can have.
@@ -38,6 +40,20 @@ const NUMBERS: std::ops::Range<libc::c_ulong> = 0..64;
 ///
 /// The kernel's, which has no reason to refuse that.
 pub fn drop_all(keeps_kill: bool) -> io::Result<()> {
+    drop_all_but(if keeps_kill { KILL } else { 0 })
+}
+
+/// Drops this thread's capabilities as [`drop_all`] does, all but `CAP_NET_ADMIN`, for which the
+/// kernel asks with every verdict about a packet.
+///
+/// # Errors
+///
+/// The kernel's, which has no reason to refuse that.
+pub fn keep_net_admin() -> io::Result<()> {
+    drop_all_but(NET_ADMIN)
+}
+
+fn drop_all_but(keeps: u32) -> io::Result<()> {
     let header = Header {
         version: VERSION_3,
         pid: 0,
@@ -48,14 +64,12 @@ pub fn drop_all(keeps_kill: bool) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     if now[0].effective & SETPCAP != 0 {
-        drop_bounding(if keeps_kill { KILL } else { 0 });
+        drop_bounding(keeps);
     }
     prctl::set_no_new_privs()?;
     let mut kept = [Data::default(); 2];
-    if keeps_kill {
-        kept[0].permitted = now[0].permitted & KILL;
-        kept[0].effective = kept[0].permitted;
-    }
+    kept[0].permitted = now[0].permitted & keeps;
+    kept[0].effective = kept[0].permitted;
     // SAFETY: capset(2) reads a header of version 3 and two data structs.
     match unsafe { libc::syscall(libc::SYS_capset, &raw const header, kept.as_ptr()) } {
         0 => Ok(()),
