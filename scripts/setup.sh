@@ -197,6 +197,8 @@ if [ "$purpose" = test ]; then
     need qemu-system-arm qemu-system-arm "running images on an emulated microcontroller"
     need tshark tshark "reading our captures with an independent decoder"
     need valgrind valgrind "programs in C under Valgrind"
+    need ip iproute2 "programs in C, and meshes, in network namespaces"
+    need unshare util-linux "programs in C in network namespaces"
     get_c_for_thumb
 fi
 

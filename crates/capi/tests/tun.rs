@@ -6,27 +6,50 @@ use std::process::Command;
 use crate::c::sanitized;
 use crate::c::{VALGRIND, built, compiler, has_valgrind, here, library, runs, skipped, text};
 
-/// A shell in a namespace: as root as it is, else as root of a user namespace.
-fn shell() -> Option<Command> {
-    ["-n", "-rn"].into_iter().find_map(|how| {
-        let shell = || {
-            let mut shell = Command::new("unshare");
-            shell.args([how, "timeout", "60", "bash"]);
-            shell
-        };
-        let mut works = shell();
-        works.args(["-c", "test -c /dev/net/tun && ip link show lo"]);
-        runs(works).then(shell)
-    })
+/// Returns a shell in a namespace: as root as it is, else as root of a user namespace. Otherwise
+/// the one reason why there is none.
+fn shell() -> Result<Command, String> {
+    let mut version = compiler();
+    version.arg("--version");
+    if !runs(version) {
+        let name = compiler().get_program().to_string_lossy().into_owned();
+        return Err(format!("there is no C compiler ({name})"));
+    }
+    for (program, option, package) in [
+        ("unshare", "--version", "util-linux"),
+        ("bash", "--version", "bash"),
+        ("ip", "-V", "iproute2"),
+    ] {
+        let mut tool = Command::new(program);
+        tool.arg(option);
+        if !runs(tool) {
+            return Err(format!("there is no {program} (the package {package})"));
+        }
+    }
+    let in_namespace = |how: &str, command: &str| {
+        let mut works = Command::new("unshare");
+        works.args([how, "bash", "-c", command]);
+        runs(works)
+    };
+    let Some(how) = ["-n", "-rn"]
+        .into_iter()
+        .find(|how| in_namespace(how, "true"))
+    else {
+        return Err("this user may make no network namespace".to_owned());
+    };
+    if !in_namespace(how, "ip tuntap add dev rp0 mode tun") {
+        return Err("no TUN interface can be made in a namespace (/dev/net/tun)".to_owned());
+    }
+    let mut shell = Command::new("unshare");
+    shell.args([how, "timeout", "60", "bash"]);
+    Ok(shell)
 }
 
 #[test]
 fn the_kernel_gets_an_echo_from_c() {
-    let mut version = compiler();
-    version.arg("--version");
-    let Some(mut shell) = shell().filter(|_| runs(version)) else {
-        skipped("of a node in C over TUN: no compiler, no ip, or no right to a namespace");
-        return;
+    let mut shell = match shell() {
+        Ok(shell) => shell,
+        Err(reason) => return skipped(&format!("of a node in C over TUN: {reason}")),
     };
     let program = built(&library(), "examples/tun_echo.c", &[]);
     let output = shell.arg(here("tests/tun.sh")).arg(program).output();
@@ -36,12 +59,9 @@ fn the_kernel_gets_an_echo_from_c() {
 
 #[test]
 fn the_kernel_and_a_node_without_a_radio_fetch_from_one_another() {
-    let mut version = compiler();
-    version.arg("--version");
-    let Some(shell) = shell().filter(|_| runs(version)).map(|_| shell) else {
-        skipped("of TCP in C over TUN: no compiler, no ip, or no right to a namespace");
-        return;
-    };
+    if let Err(reason) = shell() {
+        return skipped(&format!("of TCP in C over TUN: {reason}"));
+    }
     let library = library();
     let peer = built(&library, "tests/kernel.c", &[]);
     let run = |options: &[&str], under: &[&str]| {

@@ -72,3 +72,26 @@ fn files_are_complete_in_a_folder_of_another_user() {
         .collect();
     assert_eq!(left.len(), 3, "{left:?}");
 }
+
+#[test]
+fn no_capability_can_come_back() {
+    let mesh = up(&[]);
+    // The greeting is there before the capabilities are dropped.
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let status = std::fs::read_to_string(format!("/proc/{}/status", mesh.pid())).unwrap();
+    let line = |name: &str| {
+        let line = status.lines().find_map(|line| line.strip_prefix(name));
+        line.unwrap_or_else(|| panic!("{name} {status}"))
+            .trim()
+            .to_owned()
+    };
+    for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
+        assert_eq!(line(set), "0000000000000000", "{set}");
+    }
+    assert_eq!(line("NoNewPrivs:"), "1");
+    match line("Uid:").starts_with('0') {
+        true => assert_eq!(line("CapBnd:"), "0000000000000000"),
+        false => skipped("check of the bounding set: it needs root"),
+    }
+    mesh.end(Signal::SIGINT, Some(0));
+}

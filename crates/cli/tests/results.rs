@@ -288,6 +288,9 @@ fn sweeps_are_compared_point_by_point() {
 /// Whoever waits sees how far it is; logs and pipes have nothing of it.
 #[test]
 fn bars_are_there_on_a_terminal_alone() {
+    if !redpoll_testkit::has_terminals("bars_are_there_on_a_terminal_alone") {
+        return;
+    }
     let folder = Folder::new("bars");
     let kept = folder.file("kept");
     let run = ["run", "line-2", "--duration", "20 s", "--result", &kept];

@@ -135,6 +135,9 @@ impl Drop for Session {
 
 #[test]
 fn a_mesh_is_shown_changed_and_left_by_a_key() {
+    if !redpoll_testkit::has_terminals("a_mesh_is_shown_changed_and_left_by_a_key") {
+        return;
+    }
     let mut session = Session::start();
     session.wait_for("leaf-12");
     session.wait_for("TCP connections");
@@ -150,6 +153,9 @@ fn a_mesh_is_shown_changed_and_left_by_a_key() {
 
 #[test]
 fn control_c_and_sigterm_give_the_terminal_back() {
+    if !redpoll_testkit::has_terminals("control_c_and_sigterm_give_the_terminal_back") {
+        return;
+    }
     let mut session = Session::start();
     session.wait_for("TCP connections");
     session.press("\u{3}");

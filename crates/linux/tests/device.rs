@@ -353,9 +353,10 @@ fn main() -> ExitCode {
     common::main(vec![
         of_mqtt(
             "curl_and_mosquitto_over_a_tun_interface",
-            curl_and_mosquitto_over_a_tun_interface as fn(),
+            curl_and_mosquitto_over_a_tun_interface,
         ),
-        of_mqtt(
+        Case::unless(
+            || no_curl_or_mosquitto().or_else(redpoll_testkit::no_terminal),
             "curl_and_mosquitto_over_a_serial_line",
             curl_and_mosquitto_over_a_serial_line,
         ),

@@ -20,6 +20,7 @@ use redpoll_linux::radio::rcp::{Event, Identity, Rcp, packed};
 use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_linux::radio::spinel::{Command, Message, property, radio_caps, status};
 use redpoll_stack::mac::RadioResult;
+use redpoll_testkit::has_terminals;
 
 const IDENTITY: Identity = Identity {
     channel: 20,
@@ -270,6 +271,9 @@ const ACKED: RadioResult = RadioResult::Acked {
 
 #[test]
 fn a_radio_is_set_up_and_sends() {
+    if !has_terminals("a_radio_is_set_up_and_sends") {
+        return;
+    }
     let link = link("sends");
     let stick = Stick::plug_in(&link);
     let mut bench = Bench::open(&link);
@@ -302,6 +306,9 @@ fn a_radio_is_set_up_and_sends() {
 
 #[test]
 fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
+    if !has_terminals("a_radio_that_misbehaves_is_told_of_and_set_up_again") {
+        return;
+    }
     let link = link("misbehaves");
     let stick = Stick::plug_in(&link);
     let mut bench = Bench::open(&link);
@@ -359,6 +366,9 @@ impl Bench {
 /// A program that is no radio, and one that ends at once.
 #[test]
 fn a_process_that_is_no_radio_is_told_of() {
+    if !has_terminals("a_process_that_is_no_radio_is_told_of") {
+        return;
+    }
     for program in ["/bin/cat", "/bin/true"] {
         let clock = Clock::start();
         let spec = RadioSpec::Spinel(LineSpec::Process {
@@ -444,4 +454,83 @@ fn random_messages_do_no_harm() {
         }
         assert_eq!(sent, done, "seed {seed}");
     }
+}
+
+/// A radio that sends reset notices for ever and reads nothing takes no more memory than one
+/// that behaves, and is reported.
+#[test]
+fn endless_reset_notices_are_bounded_and_reported() {
+    let mut rcp = Rcp::new(IDENTITY);
+    rcp.on_connected(Instant::ZERO);
+    let message = Message {
+        tid: 0,
+        command: Command::Is,
+        property: property::LAST_STATUS,
+        value: &packed(status::RESET_BEGIN),
+    };
+    let notice = encode(&message.to_frame());
+    let (mut longest, mut reports) = (0, Vec::new());
+    // A hundred notices in each of 6,000 ms: as fast as a fast line has them.
+    for ms in 0..6_000 {
+        let now = Instant::from_millis(ms);
+        for _ in 0..100 {
+            rcp.input(now, &notice);
+        }
+        rcp.on_timeout(now);
+        longest = longest.max(rcp.output().len());
+        while let Some(event) = rcp.poll_event() {
+            match event {
+                Event::Trouble(text) => reports.push(text),
+                other => panic!("{other:?}"),
+            }
+        }
+    }
+    assert!(longest < 1_000, "{longest} bytes wait for the line");
+    let said = "says again and again";
+    assert!(reports.iter().any(|it| it.contains(said)), "{reports:?}");
+    assert!(reports.len() <= 8, "{reports:?}");
+    assert_eq!(rcp.counters().reset_notices, 600_000);
+    assert!(rcp.counters().unanswered > 0);
+}
+
+/// What is said to a radio that reads nothing finds an end as well.
+#[test]
+fn a_radio_that_reads_nothing_is_bounded() {
+    let mut rcp = set_up_rcp();
+    for round in 0..100_000 {
+        rcp.set_pending(2, round % 2 == 0);
+    }
+    assert!(rcp.output().len() <= 16 * 1_024);
+    assert!(rcp.counters().unsent > 0);
+}
+
+/// A radio co-processor that has answered all questions.
+fn set_up_rcp() -> Rcp {
+    let mut rcp = Rcp::new(IDENTITY);
+    let now = Instant::ZERO;
+    rcp.on_connected(now);
+    let mut decoder = Decoder::default();
+    while !rcp.is_ready() {
+        let bytes: Vec<u8> = rcp.output().drain(..).collect();
+        let frames = bytes.iter().filter_map(|byte| decoder.input(*byte));
+        for frame in frames.collect::<Vec<_>>() {
+            let asked = Message::parse(&frame).unwrap();
+            let (power_on, caps) = (packed(status::RESET_BEGIN), packed(0));
+            let (property, value) = match (asked.command, asked.property) {
+                (Command::Reset, _) => (property::LAST_STATUS, &power_on[..]),
+                (Command::Get, property::PROTOCOL_VERSION) => (asked.property, &[4, 3][..]),
+                (Command::Get, property::NCP_VERSION) => (asked.property, &b"FAKE\0"[..]),
+                (Command::Get, _) => (asked.property, &caps[..]),
+                _ => (asked.property, asked.value),
+            };
+            let answer = Message {
+                tid: asked.tid,
+                command: Command::Is,
+                property,
+                value,
+            };
+            rcp.input(now, &encode(&answer.to_frame()));
+        }
+    }
+    rcp
 }

@@ -39,7 +39,7 @@ pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, out
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
 pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};
 pub use requests::requests;
-pub use skip::skipped;
+pub use skip::{has_terminals, no_terminal, skipped};
 pub use wire::{Badness, Wire, WireCounters};
 
 /// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.

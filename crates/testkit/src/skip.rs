@@ -18,3 +18,23 @@ pub fn skipped(what: &str) {
     file.and_then(|mut file| writeln!(file, "{what}"))
         .expect("REDPOLL_SKIPPED names a file that can be written");
 }
+
+/// Returns whether this machine has pseudo-terminals. If not, `test` is named as skipped, with
+/// the reason.
+pub fn has_terminals(test: &str) -> bool {
+    let obstacle = no_terminal();
+    if let Some(reason) = &obstacle {
+        skipped(&format!("test {test}: {reason}"));
+    }
+    obstacle.is_none()
+}
+
+/// Returns why no pseudo-terminal can be opened; `None` if one can.
+pub fn no_terminal() -> Option<String> {
+    // Where /dev/pts is not mounted, the kernel refuses to open the master's end.
+    let master = OpenOptions::new().read(true).write(true).open("/dev/ptmx");
+    let error = master.err()?;
+    Some(format!(
+        "no pseudo-terminal can be opened (/dev/ptmx: {error}); is /dev/pts mounted?"
+    ))
+}

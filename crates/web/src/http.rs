@@ -12,6 +12,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use axum::extract::Request;
+use axum::http::{StatusCode, Version, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
 use axum::{Extension, Router};
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -68,6 +72,7 @@ impl Network {
 /// Serves all clients, until it is dropped. Handlers find the client's [`Network`] among the
 /// request's extensions.
 pub(crate) async fn serve(listener: TcpListener, router: Router) {
+    let router = router.layer(middleware::from_fn(require_one_host));
     let table = Arc::new(Table::default());
     loop {
         let Ok((stream, peer)) = listener.accept().await else {
@@ -277,5 +282,22 @@ mod tests {
         assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
         assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
         assert_ne!(of("::1"), of("::2"));
+    }
+}
+
+/// Answers 400 to a request without exactly one valid Host; HTTP/1.0 may leave Host out
+/// (RFC 9112 §3.2). hyper itself answers 400 to a space before the colon (RFC 9112 §5.1).
+async fn require_one_host(request: Request, next: Next) -> Response {
+    let mut hosts = request.headers().get_all(header::HOST).iter();
+    let is_valid = match hosts.next() {
+        None => request.version() < Version::HTTP_11,
+        Some(host) => {
+            let is_name = |byte: &u8| byte.is_ascii_graphic() && !b"/?#@".contains(byte);
+            hosts.next().is_none() && host.as_bytes().iter().all(is_name)
+        }
+    };
+    match is_valid {
+        true => next.run(request).await,
+        false => StatusCode::BAD_REQUEST.into_response(),
     }
 }

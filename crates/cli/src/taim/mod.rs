@@ -210,6 +210,8 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let supervisor = Supervisor::of_environment();
     let daemon = Daemon::new(Box::new(begin), signals, supervisor, margin);
     let mut daemon = daemon.map_err(|e| failed(&e))?;
+    // Before the server's thread begins, which inherits what is left.
+    redpoll_linux::privilege::keep_net_admin().map_err(|e| failed(&e))?;
     if let Some(metrics) = metrics {
         daemon.answers(metrics.start().map_err(|e| failed(&e))?);
     }

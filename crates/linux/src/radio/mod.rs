@@ -175,15 +175,18 @@ impl Radio {
             Kind::Spinel(stick) => {
                 let (rcp, line) = (stick.rcp.counters(), stick.rcp.line_counters());
                 format!(
-                    "{} frames sent, {} received; set up {} times, {} resets, {} unanswered, {} late answers, {} nonsense, {} bad checks",
+                    "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, {} unanswered, {} late answers, {} nonsense, {} bad checks, {} not sent, {} reports left out",
                     rcp.sent,
                     rcp.received,
                     rcp.set_up,
                     rcp.resets,
+                    rcp.reset_notices,
                     rcp.unanswered,
                     rcp.late_answers,
                     rcp.nonsense,
                     line.bad_check + line.too_long + rcp.bad_fcs,
+                    rcp.unsent,
+                    rcp.unreported,
                 )
             }
             Kind::Zep { zep, .. } => {

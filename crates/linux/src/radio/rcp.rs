@@ -26,6 +26,15 @@ const TRANSMISSION: Duration = Duration::from_millis(3_000);
 const BEGINNING: Duration = Duration::from_millis(2_000);
 /// Questions that are not answered before all begins anew.
 const PATIENCE: u8 = 3;
+/// Reset notices to which the host answers by its first question while it sets the radio up.
+/// Some radios send two: when they are powered on and when they are told to.
+const NOTICES: u32 = 4;
+/// Bytes that wait for the line at most. A radio that reads takes them within a second.
+const OUTPUT: usize = 16 * 1_024;
+/// Reports of trouble in [`REPORT_WINDOW`]; further ones are counted.
+const REPORTS: u32 = 8;
+/// See [`REPORTS`].
+const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
 /// The version of the protocol that is spoken.
 const PROTOCOL: u32 = 4;
 
@@ -80,6 +89,12 @@ pub struct RcpCounters {
     pub set_up: u64,
     /// How often it began anew by itself.
     pub resets: u64,
+    /// Reset notices, also those while it was set up.
+    pub reset_notices: u64,
+    /// Messages that found no room because it reads too slowly.
+    pub unsent: u64,
+    /// Reports of trouble that were left out because there were too many.
+    pub unreported: u64,
     /// Questions and transmissions that it has not answered in time.
     pub unanswered: u64,
     /// Answers to questions that nobody waits for any more.
@@ -161,6 +176,10 @@ pub struct Rcp {
     pending: BTreeSet<u16>,
     output: VecDeque<u8>,
     events: VecDeque<Event>,
+    /// Reset notices since it was last told to begin anew, or was set up.
+    notices: u32,
+    /// When the window of reports began, and how many it has.
+    reports: (Instant, u32),
     counters: RcpCounters,
 }
 
@@ -178,6 +197,8 @@ impl Rcp {
             pending: BTreeSet::new(),
             output: VecDeque::new(),
             events: VecDeque::new(),
+            notices: 0,
+            reports: (Instant::ZERO, 0),
             counters: RcpCounters::default(),
         }
     }
@@ -306,13 +327,16 @@ impl Rcp {
                     self.ask(now, step, tries + 1);
                 } else {
                     let which = STEPS[step];
-                    self.trouble(format!("the radio does not answer ({which:?})"));
+                    self.trouble(now, format!("the radio does not answer ({which:?})"));
                     self.begin(now);
                 }
             }
             Phase::Ready => {
                 self.counters.unanswered += 1;
-                self.trouble("the radio does not say what became of a frame".to_owned());
+                self.trouble(
+                    now,
+                    "the radio does not say what became of a frame".to_owned(),
+                );
                 self.give_up();
                 self.begin(now);
             }
@@ -329,7 +353,10 @@ impl Rcp {
             property: 0,
             value: &[],
         };
-        self.output.extend(hdlc::encode(&message.to_frame()));
+        // Questions that still wait for the line belong to the previous attempt.
+        self.output.clear();
+        self.notices = 0;
+        self.put(&message);
         self.phase = Phase::Beginning {
             until: now + BEGINNING,
         };
@@ -372,6 +399,7 @@ impl Rcp {
 
     fn on_set_up(&mut self) {
         self.phase = Phase::Ready;
+        self.notices = 0;
         self.counters.set_up += 1;
         for neighbour in self.pending.clone() {
             self.say_pending(Command::Insert, neighbour);
@@ -395,8 +423,18 @@ impl Rcp {
             property,
             value,
         };
-        self.output.extend(hdlc::encode(&message.to_frame()));
+        self.put(&message);
         self.tid
+    }
+
+    /// Appends a message to what waits for the line, as long as there is room.
+    fn put(&mut self, message: &Message<'_>) {
+        let frame = hdlc::encode(&message.to_frame());
+        if self.output.len() + frame.len() > OUTPUT {
+            self.counters.unsent += 1;
+            return;
+        }
+        self.output.extend(frame);
     }
 
     // --- what it says ---
@@ -417,7 +455,7 @@ impl Rcp {
             Message { tid: 0, .. } => {}
             _ if self.is_awaited(message.tid) => match code {
                 Some(code) if self.transmission.is_some() && self.phase == Phase::Ready => {
-                    self.on_transmitted(code, message.value);
+                    self.on_transmitted(now, code, message.value);
                 }
                 _ if self.phase == Phase::Ready => self.counters.nonsense += 1,
                 _ => self.on_answer(now, code, message),
@@ -444,11 +482,21 @@ impl Rcp {
         // they are told to.
         if self.phase == Phase::Ready {
             self.counters.resets += 1;
-            self.trouble("the radio has begun anew by itself".to_owned());
+            self.trouble(now, "the radio has begun anew by itself".to_owned());
             self.give_up();
         }
-        if self.phase != Phase::Gone {
-            self.ask(now, 0, 0);
+        self.counters.reset_notices += 1;
+        self.notices = self.notices.saturating_add(1);
+        match self.phase {
+            Phase::Gone | Phase::Useless => {}
+            _ if self.notices <= NOTICES => self.ask(now, 0, 0),
+            _ if self.notices == NOTICES + 1 => self.trouble(
+                now,
+                "the radio says again and again that it has begun anew; the next notices are ignored"
+                    .to_owned(),
+            ),
+            // The question that was asked last has its time.
+            _ => {}
         }
     }
 
@@ -469,15 +517,19 @@ impl Rcp {
                 Some(())
             }
             (which, Some(code)) => {
-                self.trouble(format!("the radio refuses {which:?} with status {code}"));
+                self.trouble(
+                    now,
+                    format!("the radio refuses {which:?} with status {code}"),
+                );
                 None
             }
             (Step::Protocol, None) => match fields.packed() {
                 Some(PROTOCOL) => Some(()),
                 Some(other) => {
-                    self.trouble(format!(
-                        "the radio speaks version {other} of Spinel, not {PROTOCOL}"
-                    ));
+                    self.trouble(
+                        now,
+                        format!("the radio speaks version {other} of Spinel, not {PROTOCOL}"),
+                    );
                     self.phase = Phase::Useless;
                     return;
                 }
@@ -518,7 +570,7 @@ impl Rcp {
         });
     }
 
-    fn on_transmitted(&mut self, code: u32, value: &[u8]) {
+    fn on_transmitted(&mut self, now: Instant, code: u32, value: &[u8]) {
         let Some(transmission) = self.transmission.take() else {
             return;
         };
@@ -531,7 +583,10 @@ impl Rcp {
             status::NO_ACK => RadioResult::NoAck,
             status::CCA_FAILURE => RadioResult::ChannelBusy,
             other => {
-                self.trouble(format!("the radio has not sent a frame: status {other}"));
+                self.trouble(
+                    now,
+                    format!("the radio has not sent a frame: status {other}"),
+                );
                 RadioResult::ChannelBusy
             }
         };
@@ -549,8 +604,16 @@ impl Rcp {
         }
     }
 
-    fn trouble(&mut self, text: String) {
-        self.events.push_back(Event::Trouble(text));
+    /// Reports trouble, a limited number of times in a while.
+    fn trouble(&mut self, now: Instant, text: String) {
+        if now.since(self.reports.0) >= REPORT_WINDOW {
+            self.reports = (now, 0);
+        }
+        self.reports.1 = self.reports.1.saturating_add(1);
+        match self.reports.1 {
+            ..=REPORTS => self.events.push_back(Event::Trouble(text)),
+            _ => self.counters.unreported += 1,
+        }
     }
 }
 
