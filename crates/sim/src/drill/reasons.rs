@@ -15,7 +15,7 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
             "a SYN is owed an answer as long as itself (RFC 9293, section 3.10.7.2): the attack \
              has twice the air that its own packets take",
         ),
-        "trickle-readers" if target == Target::Leaf => Some(
+        "trickle-readers" if is_leaf => Some(
             "an answer is owed to a client that takes it: what the readers take is the flow's air",
         ),
         _ => None,
