@@ -9,8 +9,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, docs, features, firmware, lanes, left_out, lines, names, publish,
-    purity, python, rfc, size, web,
+    arrows, boards, book, deny, dissect, docs, features, firmware, lanes, left_out, lines, names,
+    publish, purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -49,12 +49,13 @@ const BUILDS: [Step; 5] = [
 ];
 
 /// What runs, with the machine to itself.
-const LAST: [Step; 6] = [
+const LAST: [Step; 7] = [
     ("test", test),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
     // After the tests, whose build of the program these take.
     ("page", web::page),
+    ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
     ("python", python::run),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)

@@ -238,7 +238,7 @@ impl<'a> Body<'a> {
                 }
                 layer.number("6lowpan.frag.size", *size);
                 layer.hex("6lowpan.frag.tag", *tag, 4);
-                layer.number("6lowpan.frag.offset", offset / fragment::OFFSET_UNIT);
+                layer.number("6lowpan.frag.offset", *offset);
             }
             Body::Recoverable(header, _) => show_recoverable(header, layer),
             Body::RecoverableAck(ack) => {
