@@ -17,7 +17,7 @@ SKIPPED := $(CURDIR)/target/skipped
 export REDPOLL_SKIPPED := $(SKIPPED)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo see test interop soak fairness taim fuzz radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
+.PHONY: help setup build demo see test interop soak fairness taim fuzz dissect-check radiofuzz drill heal firmware-test rcp-test size figures nrf52840 validate bench package publish-check web webtest pythontest book clean
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
@@ -68,6 +68,12 @@ taim: ## What redpoll taim costs: its engine, then from end to end, each figure 
 fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
+
+dissect-check: ## Compare our decoder with tshark's, field by field, over more than 50,000 frames
+	@scripts/setup.sh build
+	@mkdir -p target && rm -f $(SKIPPED)
+	@$(CARGO) xtask dissect-check; code=$$?; \
+	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
 radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, half of them with RPL
 	@scripts/setup.sh build

@@ -9,8 +9,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, docs, features, firmware, hosts, lanes, left_out, lines, names,
-    prose, publish, purity, python, rfc, size, web,
+    arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out, lines,
+    names, prose, publish, purity, python, rfc, size, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -51,12 +51,13 @@ const BUILDS: [Step; 6] = [
 ];
 
 /// What runs, with the machine to itself.
-const LAST: [Step; 6] = [
+const LAST: [Step; 7] = [
     ("test", test),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
     // After the tests, whose build of the program these take.
     ("page", web::page),
+    ("dissect-check", |w| dissect::run(w, dissect::Extent::Short)),
     ("python", python::run),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)

@@ -11,6 +11,7 @@ mod book;
 mod ci;
 mod circles;
 mod deny;
+mod dissect;
 mod docs;
 mod features;
 mod figures;
@@ -92,6 +93,9 @@ Usage: cargo xtask CHECK
               --pictures        instead: makes its pictures anew, from runs
               --program FILE    with --pictures: of this program's
               --preprocess      what mdBook calls
+  dissect-check  `redpoll dissect` and tshark find the same fields in the same frames,
+            but for the differences that docs/dissect-check.md justifies
+              --short           some thousand frames (default: more than 50,000)
   python    Redpoll in Python: builds it, runs its tests and its notebook, checks
             its types (needs Python 3.11 and packages: scripts/setup.sh test)
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
@@ -138,6 +142,8 @@ fn main() -> ExitCode {
             ci::one_way(&workspace, purity::Way::BuildStd).map(told)
         }
         ["python"] => python::run(&workspace).map(told),
+        ["dissect-check"] => dissect::run(&workspace, dissect::Extent::Long).map(told),
+        ["dissect-check", "--short"] => dissect::run(&workspace, dissect::Extent::Short).map(told),
         ["features"] => features::check(&workspace),
         ["hosts"] => hosts::check(&workspace),
         ["deny"] => deny::check(&workspace),
@@ -176,7 +182,7 @@ fn main() -> ExitCode {
         [
             known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
-            | "fuzz" | "book"),
+            | "fuzz" | "book" | "dissect-check"),
             rest @ ..,
         ] => {
             return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));

@@ -64,7 +64,8 @@ impl Frame {
             "udp.checksum.status",
             "icmpv6.checksum.status",
         ];
-        let mut layers = self.layers.iter().rev();
+        // The first one: an error quotes a packet with another.
+        let mut layers = self.layers.iter();
         let value = layers.find_map(|layer| NAMES.iter().find_map(|name| layer.get(name)))?;
         Some(match value {
             Value::Number(0) => Verdict::Wrong,
@@ -245,6 +246,9 @@ impl Dissector {
         let ends = (lowpan.src, lowpan.dst);
         // The fields of the first fragment's headers were shown with that fragment.
         let mut hidden = Layer::new("6lowpan");
+        let len = match &complete {
+            Complete::Compressed(bytes) | Complete::Expanded { bytes, .. } => bytes.len(),
+        };
         let expanded = match complete {
             Complete::Compressed(bytes) => expand(&bytes, ends, contexts, Whole::Here, &mut hidden),
             Complete::Expanded { first, bytes } => {
@@ -258,7 +262,6 @@ impl Dissector {
         };
         match expanded {
             Ok(expanded) => {
-                let len = expanded.packet.len();
                 if here.is_none() {
                     layer.say(format!("reassembled {len} B"));
                     layer.number("6lowpan.reassembled.length", len as u64);

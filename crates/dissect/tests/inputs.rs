@@ -55,7 +55,8 @@ fn a_source_route_ends_at_its_last_address() {
             "{line}"
         );
         assert_eq!(frame.checksum(), Some(Verdict::Right), "{line}");
-        assert_eq!(field(frame, "ipv6.dst"), leaf);
+        assert_eq!(field(frame, "redpoll.ipv6.final_dst"), leaf);
+        assert_eq!(field(frame, "ipv6.dst"), stop);
         assert_eq!(field(frame, "6lowpan.dst"), stop);
     }
     assert_eq!(frames.len(), 3);

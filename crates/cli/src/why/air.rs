@@ -172,15 +172,7 @@ impl Air {
         let repeats = last.is_some_and(|(last, at_us)| {
             *last == same && start_us.saturating_sub(*at_us) < SAME_FRAME_US
         });
-        if self.open.len() >= SENDERS_MAX {
-            let oldest = self
-                .open
-                .values()
-                .min_by_key(|it| it.transfer.last.start_us);
-            if let Some(oldest) = oldest.map(|it| it.transfer.src) {
-                self.close(oldest, false, done);
-            }
-        }
+        self.make_room(done);
         let open = Open {
             transfer: Transfer {
                 src: header.src,
@@ -204,6 +196,18 @@ impl Air {
         self.open.insert(header.src, open);
         if !header.ack_request {
             self.close(header.src, true, done);
+        }
+    }
+
+    /// Closes the transfer of the sender that was silent for longest, if there are too many.
+    fn make_room(&mut self, done: &mut Vec<Transfer>) {
+        if self.open.len() < SENDERS_MAX {
+            return;
+        }
+        let transfers = self.open.values().map(|it| &it.transfer);
+        let oldest = transfers.min_by_key(|it| it.last.start_us);
+        if let Some(oldest) = oldest.map(|it| it.src) {
+            self.close(oldest, false, done);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Capture files, from bytes to frames.
 //!
-//! - [`input`]: compressed files;
-//! - [`pcap`] and [`pcapng`]: the two file formats;
+//! - `input`: compressed files;
+//! - `pcap` and `pcapng`: the two file formats;
 //! - [`link`]: link types, from a record to the frame in it;
-//! - [`odd`]: fields that contradict the file format, which are counted and reported.
+//! - `odd`: fields that contradict the file format, which are counted and reported.
 
 mod input;
 pub mod link;

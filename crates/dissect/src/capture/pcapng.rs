@@ -110,7 +110,7 @@ impl Reader {
             }
         };
         let len = self.order().long(&len, 0).unwrap_or(0);
-        if len < 28 || len % 4 != 0 {
+        if len < 28 || !len.is_multiple_of(4) {
             return Err(Failure::Format(format!("a section header of {len} B")));
         }
         self.interfaces.clear();
@@ -130,7 +130,7 @@ impl Reader {
                 continue;
             }
             let len = self.order().long(&len_bytes, 0).unwrap_or(0);
-            if len < 12 || len % 4 != 0 {
+            if len < 12 || !len.is_multiple_of(4) {
                 return Err(Failure::Format(format!(
                     "a block of type 0x{kind:08x} with a length of {len} B; allowed: multiples \
                      of 4 from 12"

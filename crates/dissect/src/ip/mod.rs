@@ -1,7 +1,7 @@
 //! IPv6 packets: their headers, tunnels and routes, and the layers above.
 //!
-//! - [`show`]: the headers as layers;
-//! - [`extension`]: extension headers (RFC 8200 §4) and RPL's option (RFC 6553).
+//! - `show`: the headers as layers;
+//! - `extension`: extension headers (RFC 8200 §4) and RPL's option (RFC 6553).
 
 mod extension;
 mod show;

@@ -66,9 +66,9 @@ impl Ip {
         layer.number("ipv6.nxt", header.next_header);
         layer.number("ipv6.hlim", header.hop_limit);
         layer.addr("ipv6.src", header.src);
-        layer.addr("ipv6.dst", self.final_dst());
-        if let Some((stop, _)) = self.next_stop() {
-            layer.addr("redpoll.ipv6.next_stop", stop);
+        layer.addr("ipv6.dst", header.dst);
+        if self.next_stop().is_some() {
+            layer.addr("redpoll.ipv6.final_dst", self.final_dst());
         }
         for cid in [self.unknown.src, self.unknown.dst].into_iter().flatten() {
             layer.number("redpoll.ipv6.unknown_context", cid);

@@ -79,7 +79,11 @@ pub(super) fn expand(
     }
     header.next_header = match next {
         Some(next) => next,
-        None => bits.read(8)? as u8,
+        None => {
+            let next = bits.read(8)? as u8;
+            layer.hex("6lowpan.next", next, 2);
+            next
+        }
     };
     expander.put_ip(header.to_bytes(), Unknown::default());
     if let Some(hc2) = hc2 {

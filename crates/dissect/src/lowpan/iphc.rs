@@ -86,7 +86,9 @@ pub(super) fn expand(
         0b11 => 255,
         _ => input.u8().ok_or(CUT)?,
     };
-    layer.number("6lowpan.hops", header.hop_limit);
+    if encoding.field(8) == 0 {
+        layer.number("6lowpan.hops", header.hop_limit);
+    }
     let (src, src_context) = source(&encoding, expander, identifiers.src)?;
     let (dst, dst_context) = match encoding.is_multicast() {
         true => multicast(&encoding, expander)?,

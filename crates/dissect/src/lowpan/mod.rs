@@ -1,8 +1,8 @@
 //! 6LoWPAN: the headers before a datagram, and the expansion of compressed ones.
 //!
 //! - [`expand`]: from a compressed datagram to an IPv6 packet;
-//! - [`iphc`], [`nhc`] and [`hc1`]: compressed headers (RFC 6282, RFC 4944 §10);
-//! - [`route`]: routing headers of RFC 8138;
+//! - `iphc`, `nhc` and `hc1`: compressed headers (RFC 6282, RFC 4944 §10);
+//! - `route`: routing headers of RFC 8138;
 //! - [`reassembly`]: datagrams of several fragments.
 
 pub mod expand;
@@ -238,7 +238,7 @@ impl<'a> Body<'a> {
                 }
                 layer.number("6lowpan.frag.size", *size);
                 layer.hex("6lowpan.frag.tag", *tag, 4);
-                layer.number("6lowpan.frag.offset", offset / fragment::OFFSET_UNIT);
+                layer.number("6lowpan.frag.offset", *offset);
             }
             Body::Recoverable(header, _) => show_recoverable(header, layer),
             Body::RecoverableAck(ack) => {

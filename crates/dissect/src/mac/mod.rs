@@ -1,7 +1,7 @@
 //! The MAC header (IEEE 802.15.4-2015 §7.2), of all versions and frame types.
 //!
 //! - [`element`]: information elements;
-//! - [`show`]: the header as a layer.
+//! - `show`: the header as a layer.
 
 pub mod element;
 mod show;

@@ -117,10 +117,8 @@ impl Mac<'_> {
     fn add_payload(&self, layer: &mut Layer) {
         match self.kind {
             Kind::Command => self.add_command(layer),
-            Kind::Beacon if self.version < 2 => {
-                if add_beacon(layer, self.payload).is_none() {
-                    layer.say("malformed: cut off in the beacon");
-                }
+            Kind::Beacon if self.version < 2 && add_beacon(layer, self.payload).is_none() => {
+                layer.say("malformed: cut off in the beacon");
             }
             _ => {}
         }
@@ -227,10 +225,15 @@ impl Auxiliary<'_> {
         if let Some(counter) = self.counter {
             layer.number("wpan.aux_sec.frame_counter", counter);
         }
-        match self.source {
-            [] => {}
-            source if source.len() == 8 => layer.bytes("wpan.aux_sec.key_source.bytes", source),
-            source => layer.bytes("wpan.aux_sec.key_source", source),
+        if !self.source.is_empty() {
+            let number = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
+            let digits = 2 * self.source.len();
+            layer.hex(
+                "wpan.aux_sec.key_source",
+                self.source.iter().fold(0, number),
+                digits,
+            );
+            layer.bytes("wpan.aux_sec.key_source.bytes", self.source);
         }
         if let Some(index) = self.index {
             layer.hex("wpan.aux_sec.key_index", index, 2);

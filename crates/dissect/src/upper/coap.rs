@@ -41,7 +41,12 @@ pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
             Some(0xff) => {
                 input.u8();
                 let len = input.rest().len();
-                layer.number("coap.payload_length", len as u64);
+                // RFC 7959 §2.1: with a block option the payload is a part of the body.
+                let name = match layer.get("coap.opt.block_number") {
+                    Some(_) => "coap.block_length",
+                    None => "coap.payload_length",
+                };
+                layer.number(name, len as u64);
                 layer.say(format!("payload {len} B"));
                 break;
             }

@@ -1,6 +1,6 @@
 //! ICMPv6 messages (RFC 4443).
 
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::ipv6::next_header;
 
 use super::{Verdict, nd, rpl};
 use crate::ip::Packet;
@@ -9,6 +9,7 @@ use crate::layer::{Bytes, Layer};
 pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     let mut layer = Layer::new("icmpv6");
     layer.title = "ICMPv6".to_owned();
+    let mut quoted = Vec::new();
     let mut input = Bytes(packet.body());
     match (input.u8(), input.u8(), input.u16()) {
         (Some(kind), Some(code), Some(checksum)) => {
@@ -16,7 +17,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
             layer.number("icmpv6.code", code);
             layer.hex("icmpv6.checksum", checksum, 4);
             let is_part = packet.is_part || packet.is_short;
-            if message(kind, code, input, &mut layer).is_none() && !is_part {
+            if message(kind, code, input, &mut layer, &mut quoted).is_none() && !is_part {
                 layer.say("malformed: cut off");
             }
             let verdict = Verdict::of(packet.checks(next_header::ICMPV6));
@@ -25,10 +26,18 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
         _ => layer.say("malformed: no whole header"),
     }
     layers.push(layer);
+    layers.append(&mut quoted);
 }
 
-/// Adds a message behind its checksum; nothing if it is cut off.
-fn message(kind: u8, code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Option<()> {
+/// Adds a message behind its checksum; nothing if it is cut off. The layers of a packet that an
+/// error quotes go to `quoted`.
+fn message(
+    kind: u8,
+    code: u8,
+    mut input: Bytes<'_>,
+    layer: &mut Layer,
+    quoted: &mut Vec<Layer>,
+) -> Option<()> {
     match kind {
         1..=4 => {
             let word = input.u32()?;
@@ -43,7 +52,7 @@ fn message(kind: u8, code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Optio
                 4 => layer.number("icmpv6.pointer", word),
                 _ => {}
             }
-            about(input.0, layer);
+            about(input.0, layer, quoted);
         }
         128 | 129 => {
             let (id, seq) = (input.u16()?, input.u16()?);
@@ -62,11 +71,23 @@ fn message(kind: u8, code: u8, mut input: Bytes<'_>, layer: &mut Layer) -> Optio
     Some(())
 }
 
-/// Adds the addresses of the packet that an error quotes.
-fn about(quoted: &[u8], layer: &mut Layer) {
-    if let Ok((ip, _)) = Ipv6Header::parse_partial(quoted) {
-        layer.say(format!("(about {} > {})", ip.src, ip.dst));
-        layer.addr("redpoll.icmpv6.quoted_src", ip.src);
-        layer.addr("redpoll.icmpv6.quoted_dst", ip.dst);
+/// Adds the packet that an error quotes, of which usually the beginning is there. A quoted error
+/// is not followed further.
+fn about(bytes: &[u8], layer: &mut Layer, quoted: &mut Vec<Layer>) {
+    let packet = Packet::parse(bytes.to_vec(), true, &[]);
+    let Some(inner) = packet.inner() else {
+        return;
+    };
+    layer.say(format!(
+        "(about {} > {})",
+        inner.src_text(),
+        inner.dst_text()
+    ));
+    if inner.upper == next_header::ICMPV6 {
+        return;
+    }
+    packet.show(quoted);
+    for layer in quoted {
+        layer.title.clear();
     }
 }

@@ -6,16 +6,8 @@ use super::{Verdict, coap, mle};
 use crate::ip::Packet;
 use crate::layer::{Bytes, Layer};
 
-/// UDP ports of CoAP (RFC 7252 §6.1, RFC 7252 §12.8) and of MLE.
-const COAP: [u16; 17] = {
-    let mut ports = [5_683; 17];
-    let mut at = 1;
-    while at < ports.len() {
-        ports[at] = 61_615 + at as u16;
-        at += 1;
-    }
-    ports
-};
+/// UDP ports of CoAP (RFC 7252 §6.1) and of MLE.
+const COAP: u16 = 5_683;
 const MLE: u16 = 19_788;
 
 pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
@@ -50,10 +42,9 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     layers.push(layer);
     let end = usize::from(length).saturating_sub(8).min(input.0.len());
     let payload = input.0.get(..end).unwrap_or_default();
-    let is_of = |known: &[u16]| ports.iter().any(|port| known.contains(port));
-    if is_of(&[MLE]) {
+    if ports.contains(&MLE) {
         layers.extend(mle::layer(payload, !is_whole));
-    } else if is_of(&COAP) {
+    } else if ports.contains(&COAP) {
         layers.extend(coap::layer(payload, !is_whole));
     }
 }

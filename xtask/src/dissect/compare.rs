@@ -1,0 +1,189 @@
+//! What `redpoll dissect` and tshark find in the same file.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::Ipv6Addr;
+use std::path::Path;
+use std::process::Command;
+use std::rc::Rc;
+
+use serde_json::Value;
+
+use crate::report::Failure;
+use crate::workspace;
+
+/// The values of a frame's fields, by name.
+pub type Fields = BTreeMap<String, Vec<String>>;
+
+/// A field in which the two programs differ.
+pub struct Difference {
+    pub frame: usize,
+    pub field: String,
+    pub ours: Vec<String>,
+    pub theirs: Vec<String>,
+    /// All fields of the frame, those of Redpoll first.
+    pub both: Rc<[Fields; 2]>,
+}
+
+/// The comparison of one file.
+pub struct Found {
+    pub frames: usize,
+    /// Values that are the same.
+    pub values: usize,
+    pub differences: Vec<Difference>,
+}
+
+/// Contexts of compressed addresses that both programs are told.
+const CONTEXTS: [(u8, &str); 4] = [
+    (0, "fd72:6564:706f:6c6c::"),
+    (1, "fd00:1:2:3::"),
+    (2, "2001:db8:a:b::"),
+    (3, "2001:db8:ffff:1::"),
+];
+/// Fields of tshark that no value is compared with, for conditions of the table.
+const MARKS: [&str; 2] = ["_ws.malformed", "_ws.expert.message"];
+
+/// Compares the two programs over a file.
+pub fn file(program: &Path, path: &Path) -> Result<Found, Failure> {
+    let ours = redpoll(program, path)?;
+    let known = known_fields()?;
+    let names: BTreeSet<String> = ours.iter().flat_map(Fields::keys).cloned().collect();
+    let names: Vec<&str> = names.intersection(&known).map(String::as_str).collect();
+    let theirs = tshark(path, &names)?;
+    if ours.len() != theirs.len() {
+        return Err(Failure::new(format!(
+            "{}: redpoll finds {} frames, tshark {}",
+            path.display(),
+            ours.len(),
+            theirs.len()
+        )));
+    }
+    let mut found = Found {
+        frames: ours.len(),
+        values: 0,
+        differences: Vec::new(),
+    };
+    for (at, (ours, theirs)) in ours.into_iter().zip(theirs).enumerate() {
+        let both = Rc::new([ours, theirs]);
+        let [ours, theirs] = &*both;
+        for name in &names {
+            let of = |fields: &Fields| fields.get(*name).cloned().unwrap_or_default();
+            let (a, b) = (of(ours), of(theirs));
+            if a == b {
+                found.values += a.len();
+                continue;
+            }
+            found.differences.push(Difference {
+                frame: at + 1,
+                field: (*name).to_owned(),
+                ours: a,
+                theirs: b,
+                both: Rc::clone(&both),
+            });
+        }
+    }
+    Ok(found)
+}
+
+fn redpoll(program: &Path, path: &Path) -> Result<Vec<Fields>, Failure> {
+    let mut command = Command::new(program);
+    command
+        .args(["dissect", "--json", "--fcs", "crc"])
+        .arg(path);
+    for (cid, prefix) in CONTEXTS {
+        command.args(["--context", &format!("{cid}={prefix}/64")]);
+    }
+    let text = workspace::output(&mut command)?;
+    let frames = text.lines().map(|line| {
+        let frame: Value = serde_json::from_str(line)
+            .map_err(|e| Failure::new(format!("redpoll dissect --json: {e}: {line}")))?;
+        let mut fields = Fields::new();
+        let layers = frame["layers"].as_array().cloned().unwrap_or_default();
+        for layer in layers.iter().filter_map(Value::as_object) {
+            for (name, value) in layer {
+                let values = match value {
+                    Value::Array(values) => values.clone(),
+                    one => vec![one.clone()],
+                };
+                let values = values.iter().map(|value| match value {
+                    Value::String(text) => plain(text),
+                    Value::Bool(is_set) => u8::from(*is_set).to_string(),
+                    other => other.to_string(),
+                });
+                fields.entry(name.clone()).or_default().extend(values);
+            }
+        }
+        Ok(fields)
+    });
+    frames.collect()
+}
+
+fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
+    let mut command = Command::new("tshark");
+    command.arg("-n").arg("-r").arg(path);
+    for (cid, prefix) in CONTEXTS {
+        command.args(["-o", &format!("6lowpan.context{cid}:{prefix}/64")]);
+    }
+    for preference in [
+        "wpan.fcs_format:ITU-T CRC-16",
+        "tcp.check_checksum:TRUE",
+        "udp.check_checksum:TRUE",
+        "tcp.relative_sequence_numbers:FALSE",
+        // Other protocols in the same payload.
+        "tcp.desegment_tcp_streams:FALSE",
+    ] {
+        command.args(["-o", preference]);
+    }
+    command.args(["-T", "fields", "-E", "separator=/t", "-E", "aggregator=|"]);
+    let all: Vec<&str> = names.iter().copied().chain(MARKS).collect();
+    for name in &all {
+        command.args(["-e", name]);
+    }
+    let text = workspace::output(&mut command)?;
+    let frames = text.lines().map(|line| {
+        let mut fields = Fields::new();
+        for (name, values) in all.iter().zip(line.split('\t')) {
+            if !values.is_empty() {
+                let values = values.split('|').map(plain).collect();
+                fields.insert((*name).to_owned(), values);
+            }
+        }
+        fields
+    });
+    Ok(frames.collect())
+}
+
+/// The names of all fields that tshark has.
+fn known_fields() -> Result<BTreeSet<String>, Failure> {
+    let text = workspace::output(Command::new("tshark").args(["-G", "fields"]))?;
+    let name = |line: &str| {
+        let mut columns = line.split('\t');
+        (columns.next() == Some("F")).then(|| columns.nth(1).map(str::to_owned))?
+    };
+    Ok(text.lines().filter_map(name).collect())
+}
+
+/// One form of a value, whichever program wrote it.
+fn plain(value: &str) -> String {
+    let value = value.trim();
+    if value.matches(':').count() < 7
+        && let Ok(address) = value.parse::<Ipv6Addr>()
+    {
+        return address.to_string();
+    }
+    if value.len() > 23
+        && let Ok(address) = value.parse::<Ipv6Addr>()
+    {
+        return address.to_string();
+    }
+    let bytes = value.replace(':', "").to_lowercase();
+    if let Some(digits) = bytes.strip_prefix("0x") {
+        return u64::from_str_radix(digits, 16).map_or(bytes.clone(), |number| number.to_string());
+    }
+    match bytes.as_str() {
+        "true" => "1".to_owned(),
+        "false" => "0".to_owned(),
+        _ => bytes
+            .parse::<u64>()
+            .map_or(bytes.clone(), |number| number.to_string()),
+    }
+}
