@@ -185,7 +185,10 @@ fn receive_buffer(adapted: &mut Adapted) -> bool {
 /// The size in an assertion about `SO_RCVBUF`.
 fn buffer_size(line: &Line) -> Option<u32> {
     let Line::Other(text) = line else { return None };
-    let (_, size) = text.split_once("getsockopt(")?.1.split_once("SO_RCVBUF, [")?;
+    let (_, size) = text
+        .split_once("getsockopt(")?
+        .1
+        .split_once("SO_RCVBUF, [")?;
     size.split_once(']')?.0.parse().ok()
 }
 
@@ -240,7 +243,9 @@ fn peers_window(adapted: &mut Adapted) -> bool {
     for packet in adapted.script.packets().filter(|packet| !packet.sent) {
         if packet.has('S') {
             let list = packet.option_list();
-            let scale = list.iter().find_map(|option| option.strip_prefix("wscale "));
+            let scale = list
+                .iter()
+                .find_map(|option| option.strip_prefix("wscale "));
             shift = scale.and_then(|scale| scale.parse().ok()).unwrap_or(0);
         } else if let Some(window) = &mut packet.window
             && let Ok(units) = window.parse::<u32>()
@@ -282,7 +287,9 @@ fn own_order(packet: &Packet) -> String {
     own.extend(stamps);
     own.extend(find("FO").map(|option| {
         let kind = if option.starts_with("FOEXP") { 4 } else { 2 };
-        let cookie = option.split_once(' ').map_or(0, |(_, cookie)| cookie.len() / 2);
+        let cookie = option
+            .split_once(' ')
+            .map_or(0, |(_, cookie)| cookie.len() / 2);
         let bytes = kind + cookie;
         let padding = ["", "nop,nop,nop,", "nop,nop,", "nop,"][bytes % 4];
         format!("{padding}{option}")
@@ -332,7 +339,9 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
     for number in 0..script.lines.len() {
         let before = script.commands.iter().filter(|(line, _)| *line <= number);
         let settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
-        let last = settings.last().map_or(LISTENERS, |(_, value)| number_in(value));
+        let last = settings
+            .last()
+            .map_or(LISTENERS, |(_, value)| number_in(value));
         let Line::Other(text) = &mut script.lines[number] else {
             continue;
         };
@@ -340,7 +349,8 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
             && let Some((_, call)) = text.split_once("listen(")
         {
             let socket = call.split(',').next().unwrap_or_default();
-            *text = format!("+0 setsockopt({socket}, IPPROTO_TCP, TCP_FASTOPEN, [5], 4) = 0 {text}");
+            *text =
+                format!("+0 setsockopt({socket}, IPPROTO_TCP, TCP_FASTOPEN, [5], 4) = 0 {text}");
             changed = true;
         }
     }
@@ -354,7 +364,9 @@ const LISTENERS: u32 = 0x400;
 fn number_in(text: &str) -> u32 {
     let text = text.trim_start_matches('"');
     let digits = |text: &str, radix| {
-        let end = text.find(|c: char| !c.is_digit(radix)).unwrap_or(text.len());
+        let end = text
+            .find(|c: char| !c.is_digit(radix))
+            .unwrap_or(text.len());
         u32::from_str_radix(&text[..end], radix).unwrap_or(0)
     };
     match text.strip_prefix("0x") {

@@ -15,10 +15,10 @@ pub struct Favour {
     pub apply: fn(&mut Adapted, usize) -> bool,
 }
 
-pub const FAVOURS: [Favour; 7] = [
+pub const FAVOURS: [Favour; 8] = [
     Favour {
         name: "windows",
-        reason: "The windows that the library announces are not compared. The size of the window \
+        reason: "The windows that the library announces are not compared from the first other one on. The size of the window \
                  is the receiver's choice (RFC 9293 §3.8.6).",
         apply: windows,
     },
@@ -49,6 +49,12 @@ pub const FAVOURS: [Favour; 7] = [
         apply: no_delay,
     },
     Favour {
+        name: "text of a SYN",
+        reason: "The text of a SYN that crossed ours is acknowledged when the handshake ends; \
+                 FreeBSD delays the ACK. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+        apply: text_of_a_syn,
+    },
+    Favour {
         name: "ACKs at once",
         reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
                  when a connection begins. RFC 5681 §4.2: a receiver MAY delay an ACK.",
@@ -61,10 +67,14 @@ pub const FAVOURS: [Favour; 7] = [
     },
 ];
 
-fn windows(adapted: &mut Adapted, _: usize) -> bool {
+fn windows(adapted: &mut Adapted, line: usize) -> bool {
     let mut changed = false;
-    for packet in adapted.script.packets().filter(|packet| packet.sent) {
-        changed |= packet.window.take().is_some();
+    for line in adapted.script.lines.iter_mut().skip(line) {
+        if let Line::Packet(packet) = line
+            && packet.sent
+        {
+            changed |= packet.window.take().is_some();
+        }
     }
     changed
 }
@@ -148,10 +158,12 @@ fn no_delay(adapted: &mut Adapted, line: usize) -> bool {
         return false;
     }
     let lines = &mut adapted.script.lines;
-    let selective = lines[..line.min(lines.len())].iter().any(|line| match line {
-        Line::Packet(packet) => packet.sent && packet.text().contains("sack "),
-        Line::Other(text) => text.contains("sack "),
-    });
+    let selective = lines[..line.min(lines.len())]
+        .iter()
+        .any(|line| match line {
+            Line::Packet(packet) => packet.sent && packet.text().contains("sack "),
+            Line::Other(text) => text.contains("sack "),
+        });
     let Some(Line::Packet(packet)) = lines.get_mut(line) else {
         return false;
     };
@@ -177,6 +189,24 @@ fn no_delay(adapted: &mut Adapted, line: usize) -> bool {
     own.options = None;
     let both = format!("{} {}", text.text(), own.text());
     adapted.script.lines[*first] = Line::Other(both);
+    true
+}
+
+fn text_of_a_syn(adapted: &mut Adapted, line: usize) -> bool {
+    let lines = &mut adapted.script.lines;
+    let crossed = lines.iter().any(|line| {
+        matches!(line, Line::Packet(packet)
+            if !packet.sent && packet.has('S') && packet.length().is_some_and(|n| n > 0))
+    });
+    let Some(Line::Packet(packet)) = lines.get(line) else {
+        return false;
+    };
+    if adapted.suite != Suite::FreeBsd || !crossed || packet.flags != "F." {
+        return false;
+    }
+    let mut own = packet.clone();
+    own.flags = ".".to_owned();
+    lines[line] = Line::Other(format!("{} {}", own.text(), packet.text()));
     true
 }
 

@@ -109,8 +109,17 @@ mod tests {
 
     #[test]
     fn the_tools_message_has_a_line() {
-        let ended = understood(Path::new("/a/b.pkt"), "x\n/a/b.pkt:12: error handling packet: y\n");
+        let ended = understood(
+            Path::new("/a/b.pkt"),
+            "x\n/a/b.pkt:12: error handling packet: y\n",
+        );
         let message = "error handling packet: y".to_owned();
-        assert_eq!(ended, Ended::Failed { line: Some(11), message });
+        assert_eq!(
+            ended,
+            Ended::Failed {
+                line: Some(11),
+                message
+            }
+        );
     }
 }
