@@ -290,9 +290,9 @@ fn own_order(packet: &Packet) -> String {
         let cookie = option
             .split_once(' ')
             .map_or(0, |(_, cookie)| cookie.len() / 2);
-        let bytes = kind + cookie;
-        let padding = ["", "nop,nop,nop,", "nop,nop,", "nop,"][bytes % 4];
-        format!("{padding}{option}")
+        // Two no-operations go before the option, ends of the list behind it.
+        let ends = ",eol".repeat((2usize.wrapping_sub(kind + cookie)) % 4);
+        format!("nop,nop,{option}{ends}")
     }));
     own.join(",")
 }
@@ -338,9 +338,9 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
     let mut changed = false;
     for number in 0..script.lines.len() {
         let before = script.commands.iter().filter(|(line, _)| *line <= number);
-        let settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
+        let mut settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
         let last = settings
-            .last()
+            .next_back()
             .map_or(LISTENERS, |(_, value)| number_in(value));
         let Line::Other(text) = &mut script.lines[number] else {
             continue;
