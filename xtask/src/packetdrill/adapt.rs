@@ -26,7 +26,7 @@ pub struct Adapted {
 pub const RULES: [Rule; 11] = [
     Rule {
         name: "addresses",
-        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes, so our MSS is 1,440 bytes \
+        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes or the smaller one that they set, so our MSS is 1,440 bytes \
                  where a script for IPv4 has 1,460 bytes.",
         apply: addresses,
     },
@@ -124,6 +124,9 @@ fn addresses(adapted: &mut Adapted) -> bool {
         let ours = ["--ip_version", "--local_ip", "--remote_ip", "--mtu"];
         if ours.iter().any(|name| option.starts_with(name)) {
             changed |= !option.starts_with("--ip_version=ipv6");
+            if let Some(mtu) = option.strip_prefix("--mtu=") {
+                adapted.flags.push(format!("mtu={}", mtu.trim()));
+            }
             text.clear();
         }
     }

@@ -15,7 +15,7 @@ pub struct Favour {
     pub apply: fn(&mut Adapted, usize) -> bool,
 }
 
-pub const FAVOURS: [Favour; 8] = [
+pub const FAVOURS: [Favour; 7] = [
     Favour {
         name: "windows",
         reason: "The windows that the library announces are not compared from the first other one on. The size of the window \
@@ -59,11 +59,6 @@ pub const FAVOURS: [Favour; 8] = [
         reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
                  when a connection begins. RFC 5681 §4.2: a receiver MAY delay an ACK.",
         apply: at_once,
-    },
-    Favour {
-        name: "options of SYNs",
-        reason: "The options on a SYN are not compared.",
-        apply: any_options,
     },
 ];
 
@@ -216,16 +211,5 @@ fn at_once(adapted: &mut Adapted, _: usize) -> bool {
         return false;
     }
     adapted.flags.push(flag);
-    true
-}
-
-fn any_options(adapted: &mut Adapted, line: usize) -> bool {
-    let Some(Line::Packet(packet)) = adapted.script.lines.get_mut(line) else {
-        return false;
-    };
-    if !packet.sent || !packet.has('S') || packet.options.as_deref() == Some("...") {
-        return false;
-    }
-    packet.options = Some("...".to_owned());
     true
 }
