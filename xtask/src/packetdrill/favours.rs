@@ -25,7 +25,7 @@ pub const FAVOURS: [Favour; 7] = [
     Favour {
         name: "PSH",
         reason: "PSH on data follows the library: set where the send buffer becomes empty. \
-                 RFC 9293 §3.9.1.2, MAY-15 leaves the coalescing of the flag to the sender.",
+                 RFC 9293 §3.9.1.2, MAY-15: a TCP endpoint MAY implement PUSH flags on SEND calls.",
         apply: push,
     },
     Favour {
@@ -45,19 +45,22 @@ pub const FAVOURS: [Favour; 7] = [
     Favour {
         name: "no delay after a loss",
         reason: "After a gap the library acknowledges 16 segments one by one; FreeBSD delays \
-                 again. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+                 again. RFC 5681 §4.2 asks for an ACK for at least \
+                 every second full-sized segment, so more are permitted.",
         apply: no_delay,
     },
     Favour {
         name: "text of a SYN",
         reason: "The text of a SYN that crossed ours is acknowledged when the handshake ends; \
-                 FreeBSD delays the ACK. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+                 FreeBSD delays the ACK. RFC 5681 §4.2 asks for an ACK for at least \
+                 every second full-sized segment, so more are permitted.",
         apply: text_of_a_syn,
     },
     Favour {
         name: "ACKs at once",
         reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
-                 when a connection begins. RFC 5681 §4.2: a receiver MAY delay an ACK.",
+                 when a connection begins. RFC 5681 §4.2 asks for an ACK for at least \
+                 every second full-sized segment, so more are permitted.",
         apply: at_once,
     },
 ];
