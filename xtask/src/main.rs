@@ -75,6 +75,15 @@ Usage: cargo xtask CHECK
             build with the oldest Rust that is promised; REDPOLL_BASELINE, else
             the last release, is what their promises are held against
   boards    the examples for boards build for their targets
+  packetdrill  two public suites of packetdrill scripts against the library; fails
+            if one fails without a listed cause, or passes with one
+              --tool PATH       the packetdrill program
+              --freebsd DIR     freebsd-net/tcp-testsuite
+              --linux DIR       google/packetdrill, or its gtests/net/tcp
+              --only SUBSTRING  scripts whose name contains this
+              --keep DIR        keep the adapted scripts and the tool's messages
+              --json FILE       the outcome of every script
+              --write           the tables of docs/packetdrill.md
   rfc       table: how far each RFC is met, after docs/rfc, and where the
             sources cite it; fails if a reference leads nowhere
               --open            list what is not met, and why

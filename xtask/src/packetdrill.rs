@@ -2,19 +2,20 @@
 //! `docs/packetdrill.md`.
 
 mod adapt;
+mod causes;
 mod favours;
 mod outcome;
+mod page;
 mod script;
 mod suite;
 mod tool;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
-use outcome::Outcome as Ran;
 use suite::Suite;
-use tool::{Ended, Tool};
+use tool::Tool;
 
 /// The command line.
 #[derive(Default)]
@@ -49,6 +50,9 @@ impl Options {
                 _ => return Err((*word).to_owned()),
             }
         }
+        if options.write && options.only.is_some() {
+            return Err("--write with --only".to_owned());
+        }
         for (name, value) in [
             ("--tool", &options.tool),
             ("--freebsd", &options.freebsd),
@@ -79,19 +83,29 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let only = options.only.as_deref().unwrap_or_default();
     let mut outcomes = outcome::run(&tool, Suite::FreeBsd, &options.freebsd, only)?;
     outcomes.extend(outcome::run(&tool, Suite::Linux, &options.linux, only)?);
-    for o in &outcomes {
-        match &o.ended {
-            Ok(Ended::Failed { line, message }) => println!(
-                "{} {} {:?} {:?} {}",
-                o.suite.key(),
-                o.name,
-                o.favours,
-                line.map(|l| l + 1),
-                message
-            ),
-            Ok(Ended::Passed) => println!("{} {} {:?} pass", o.suite.key(), o.name, o.favours),
-            Err(e) => println!("{} {} skip {:?}", o.suite.key(), o.name, e),
-        }
+    if options.keep.is_none() {
+        // Whether the folder goes is no reason to fail.
+        let _ = std::fs::remove_dir_all(&folder);
     }
-    Ok(())
+    let causes = causes::read(workspace)?;
+    for suite in Suite::ALL {
+        let [all, run, passed, failed, by_stack] = page::counts(suite, &causes, &outcomes);
+        println!(
+            "{}: {all} scripts, {run} run, {passed} pass, {failed} do not pass, \
+             {by_stack} of these by the stack",
+            suite.title()
+        );
+    }
+    if let Some(file) = &options.json {
+        let text = format!("{:#}\n", page::json(&causes, &outcomes));
+        std::fs::write(file, text)
+            .map_err(|e| Failure::new(format!("cannot write {}: {e}", file.display())))?;
+    }
+    if options.write {
+        page::write(workspace, &causes, &outcomes)?;
+    }
+    Failure::unless_empty(
+        format!("packetdrill: outcomes differ from {}", causes::FILE),
+        causes::differences(&causes, &outcomes),
+    )
 }

@@ -26,7 +26,7 @@ pub struct Adapted {
 pub const RULES: [Rule; 11] = [
     Rule {
         name: "addresses",
-        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes, so our MSS is 1,440 bytes \
+        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes or the smaller one that they set, so our MSS is 1,440 bytes \
                  where a script for IPv4 has 1,460 bytes.",
         apply: addresses,
     },
@@ -124,6 +124,9 @@ fn addresses(adapted: &mut Adapted) -> bool {
         let ours = ["--ip_version", "--local_ip", "--remote_ip", "--mtu"];
         if ours.iter().any(|name| option.starts_with(name)) {
             changed |= !option.starts_with("--ip_version=ipv6");
+            if let Some(mtu) = option.strip_prefix("--mtu=") {
+                adapted.flags.push(format!("mtu={}", mtu.trim()));
+            }
             text.clear();
         }
     }
@@ -290,9 +293,9 @@ fn own_order(packet: &Packet) -> String {
         let cookie = option
             .split_once(' ')
             .map_or(0, |(_, cookie)| cookie.len() / 2);
-        let bytes = kind + cookie;
-        let padding = ["", "nop,nop,nop,", "nop,nop,", "nop,"][bytes % 4];
-        format!("{padding}{option}")
+        // Two no-operations go before the option, ends of the list behind it.
+        let ends = ",eol".repeat((2usize.wrapping_sub(kind + cookie)) % 4);
+        format!("nop,nop,{option}{ends}")
     }));
     own.join(",")
 }
@@ -338,9 +341,9 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
     let mut changed = false;
     for number in 0..script.lines.len() {
         let before = script.commands.iter().filter(|(line, _)| *line <= number);
-        let settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
+        let mut settings = before.filter_map(|(_, command)| command.split_once("tcp_fastopen="));
         let last = settings
-            .last()
+            .next_back()
             .map_or(LISTENERS, |(_, value)| number_in(value));
         let Line::Other(text) = &mut script.lines[number] else {
             continue;

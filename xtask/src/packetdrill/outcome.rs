@@ -20,8 +20,16 @@ pub struct Outcome {
     pub rules: Vec<usize>,
     /// The indices of the favours with which it ended so.
     pub favours: BTreeSet<usize>,
-    /// Whether it asserted something about `TCP_INFO`.
-    pub assertions: bool,
+}
+
+impl Outcome {
+    pub fn passed(&self) -> bool {
+        self.ended == Ok(Ended::Passed)
+    }
+
+    pub fn failed(&self) -> bool {
+        matches!(self.ended, Ok(Ended::Failed { .. }))
+    }
 }
 
 /// Runs the scripts of a suite whose names contain `only`, on all processors.
@@ -43,7 +51,6 @@ pub fn run(tool: &Tool, suite: Suite, given: &Path, only: &str) -> Result<Vec<Ou
                     ended: Err(reason),
                     rules: Vec::new(),
                     favours: BTreeSet::new(),
-                    assertions: false,
                 },
                 None => one(tool, suite, name, text)?,
             };
@@ -108,7 +115,6 @@ fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Fai
         ended: Ok(ended),
         rules,
         favours,
-        assertions: adapted.script.assertions > 0,
     })
 }
 

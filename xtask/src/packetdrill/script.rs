@@ -256,7 +256,7 @@ mod tests {
         let script =
             "/* a\n b */\n+.1 `x\n y`\n+0 %{ assert a }%\n#ifdef A\n+0 close(3) = 0\n#endif";
         let script = Script::parse(script, &[]);
-        assert_eq!(script.text(), "\n\n+.1 `true`\n\n\n\n\n\n");
+        assert_eq!(script.text(), "\n\n+.1 `true`\n\n\n\n\n");
         assert_eq!(script.commands, vec![(2, "x\n y".to_owned())]);
         assert_eq!(script.assertions, 1);
     }

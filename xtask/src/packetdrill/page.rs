@@ -1,0 +1,213 @@
+//! The tables of `docs/packetdrill.md`, between generated marks.
+
+use std::fmt::Write;
+
+use super::adapt::RULES;
+use super::causes::{self, By, Cause};
+use super::favours::FAVOURS;
+use super::outcome::Outcome;
+use super::suite::{Skipped, Suite};
+use super::tool::Ended;
+use crate::report::Failure;
+use crate::source;
+use crate::workspace::Workspace;
+
+/// The page, as seen from the root.
+pub const FILE: &str = "docs/packetdrill.md";
+
+/// Writes every table into the page.
+pub fn write(workspace: &Workspace, causes: &[Cause], outcomes: &[Outcome]) -> Result<(), Failure> {
+    let path = workspace.root.join(FILE);
+    let mut text = source::read(&path)?;
+    for (name, table) in [
+        ("summary", summary(causes, outcomes)),
+        ("skipped", skipped(outcomes)),
+        ("rules", rules(outcomes)),
+        ("favours", favours(outcomes)),
+        ("stack", reasons(causes, outcomes, None)),
+        ("freebsd", reasons(causes, outcomes, Some(Suite::FreeBsd))),
+        ("linux", reasons(causes, outcomes, Some(Suite::Linux))),
+    ] {
+        text = replaced(&text, name, &table)
+            .ok_or_else(|| Failure::new(format!("{FILE}: there is no block `{name}`")))?;
+    }
+    std::fs::write(&path, text)
+        .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))
+}
+
+/// The page with other text between the marks of this name.
+fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
+    let open = format!("<!-- packetdrill: {name} -->\n");
+    let (before, rest) = text.split_once(&open)?;
+    let (_, after) = rest.split_once("<!-- end -->")?;
+    Some(format!("{before}{open}{table}<!-- end -->{after}"))
+}
+
+/// The numbers of a suite: scripts, run, passed, not passed, by the stack.
+pub fn counts(suite: Suite, causes: &[Cause], outcomes: &[Outcome]) -> [usize; 5] {
+    let own = || outcomes.iter().filter(|outcome| outcome.suite == suite);
+    let run = own().filter(|outcome| outcome.ended.is_ok()).count();
+    let passed = own().filter(|outcome| outcome.passed()).count();
+    let by_stack = own().filter(|outcome| outcome.failed() && is_by_stack(causes, outcome));
+    [own().count(), run, passed, run - passed, by_stack.count()]
+}
+
+fn is_by_stack(causes: &[Cause], outcome: &Outcome) -> bool {
+    causes::of(causes, outcome).is_some_and(|cause| cause.by == By::Stack)
+}
+
+fn summary(causes: &[Cause], outcomes: &[Outcome]) -> String {
+    let mut text = String::from(
+        "| suite | scripts | run | pass | do not pass | of these by the stack |\n\
+         | --- | --: | --: | --: | --: | --: |\n",
+    );
+    for suite in Suite::ALL {
+        let cells = counts(suite, causes, outcomes).map(thousands).join(" | ");
+        let _ = writeln!(text, "| {} | {cells} |", suite.title());
+    }
+    text
+}
+
+/// A number with commas, as the page has them.
+fn thousands(number: usize) -> String {
+    match number {
+        0..1000 => number.to_string(),
+        _ => format!("{},{:03}", number / 1000, number % 1000),
+    }
+}
+
+fn skipped(outcomes: &[Outcome]) -> String {
+    let mut text =
+        String::from("| scripts that do not run | FreeBSD | packetdrill |\n| --- | --: | --: |\n");
+    for reason in Skipped::ALL {
+        let count = |suite| {
+            let fits = |o: &&Outcome| o.suite == suite && o.ended == Err(reason);
+            outcomes.iter().filter(fits).count()
+        };
+        let (freebsd, linux) = (count(Suite::FreeBsd), count(Suite::Linux));
+        let _ = writeln!(text, "| {} | {freebsd} | {linux} |", reason.what());
+    }
+    text
+}
+
+fn rules(outcomes: &[Outcome]) -> String {
+    let mut text = String::from("| change | scripts | reason |\n| --- | --: | --- |\n");
+    for (index, rule) in RULES.iter().enumerate() {
+        let changed = |outcome: &&Outcome| outcome.rules.contains(&index);
+        let count = outcomes.iter().filter(changed).count();
+        let _ = writeln!(text, "| {} | {count} | {} |", rule.name, rule.reason);
+    }
+    text
+}
+
+fn favours(outcomes: &[Outcome]) -> String {
+    let mut text = String::from("| relaxed | scripts | reason |\n| --- | --: | --- |\n");
+    for (index, favour) in FAVOURS.iter().enumerate() {
+        let needs = |outcome: &&Outcome| outcome.passed() && outcome.favours.contains(&index);
+        let count = outcomes.iter().filter(needs).count();
+        let _ = writeln!(text, "| {} | {count} | {} |", favour.name, favour.reason);
+    }
+    let none = |outcome: &&Outcome| outcome.passed() && outcome.favours.is_empty();
+    let count = outcomes.iter().filter(none).count();
+    let _ = writeln!(text, "| nothing | {count} | |");
+    text
+}
+
+/// The scripts that do not pass, by cause: those of a suite, or those by the stack.
+fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> String {
+    let mut text = String::from("| scripts | which | by | why |\n| --: | --- | --- | --- |\n");
+    for cause in causes {
+        let chosen = match suite {
+            Some(suite) => cause.suite == suite.key() && cause.by != By::Stack,
+            None => cause.by == By::Stack,
+        };
+        let own = |o: &&Outcome| {
+            o.failed() && causes::of(causes, o).is_some_and(|of| std::ptr::eq(of, cause))
+        };
+        let names: Vec<&str> = outcomes
+            .iter()
+            .filter(own)
+            .map(|o| o.name.as_str())
+            .collect();
+        if chosen && !names.is_empty() {
+            let (count, by) = (names.len(), cause.by.name());
+            let _ = writeln!(
+                text,
+                "| {count} | {} | {by} | {} |",
+                by_folder(&names),
+                cause.why
+            );
+        }
+    }
+    text
+}
+
+/// The names, each folder once.
+fn by_folder(names: &[&str]) -> String {
+    let mut text = String::new();
+    let mut last = "";
+    for name in names {
+        let (folder, script) = name.rsplit_once('/').unwrap_or(("", name));
+        match folder == last {
+            true => text.push_str(", "),
+            false if text.is_empty() => {
+                let _ = write!(text, "`{folder}/`: ");
+            }
+            false => {
+                let _ = write!(text, "; `{folder}/`: ");
+            }
+        }
+        let _ = write!(text, "`{script}`");
+        last = folder;
+    }
+    text
+}
+
+/// Everything about every script.
+pub fn json(causes: &[Cause], outcomes: &[Outcome]) -> serde_json::Value {
+    let rows = outcomes.iter().map(|outcome| {
+        let (ended, line, message) = match &outcome.ended {
+            Ok(Ended::Passed) => ("passes", None, None),
+            Ok(Ended::Failed { line, message }) => {
+                ("fails", line.map(|line| line + 1), Some(message.clone()))
+            }
+            Err(reason) => ("not run", None, Some(reason.what().to_owned())),
+        };
+        let cause = causes::of(causes, outcome).filter(|_| outcome.failed());
+        let favours: Vec<_> = outcome.favours.iter().map(|i| FAVOURS[*i].name).collect();
+        let rules: Vec<_> = outcome.rules.iter().map(|i| RULES[*i].name).collect();
+        serde_json::json!({
+            "suite": outcome.suite.key(),
+            "script": outcome.name,
+            "ended": ended,
+            "line": line,
+            "message": message,
+            "changed": rules,
+            "relaxed": favours,
+            "by": cause.map(|cause| cause.by.name()),
+            "why": cause.map(|cause| cause.why.as_str()),
+        })
+    });
+    rows.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_replaced_between_its_marks() {
+        let page = "a\n<!-- packetdrill: x -->\nold\n<!-- end -->\nb\n";
+        let new = "a\n<!-- packetdrill: x -->\nnew\n<!-- end -->\nb\n";
+        assert_eq!(replaced(page, "x", "new\n").as_deref(), Some(new));
+        assert_eq!(replaced(page, "y", ""), None);
+    }
+
+    #[test]
+    fn each_folder_is_named_once() {
+        assert_eq!(
+            by_folder(&["a/b", "a/c", "d/e"]),
+            "`a/`: `b`, `c`; `d/`: `e`"
+        );
+    }
+}
