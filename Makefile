@@ -71,7 +71,7 @@ fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (ne
 
 radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, half of them with RPL
 	@scripts/setup.sh build
-	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts --test radio_fuzz -- --nocapture
+	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
 
 drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build

@@ -14,12 +14,13 @@ use crate::{FAILED, USAGE, output};
 /// Attack small meshes in every way that is known, and print what an honest flow keeps.
 ///
 /// Each row is one attacker at its bounded rate, one node that it attacks, and the
-/// goodput of one honest TCP flow beside it as a share of its goodput without it.
+/// goodput of one honest TCP flow beside it as a share of its goodput without it. `new`
+/// is the same for an honest client that opens a new connection every five seconds.
 /// `floor` is what the air leaves: one less the share of the time that the attacker's
 /// own frames take. `rest` says how long after the attack all tables of all nodes were
 /// as they are without one. All in virtual time.
 ///
-/// Exit code: 0 when every flow keeps 80 % or the reason why not is printed beside it,
+/// Exit code: 0 when every flow keeps 80 %, of goodput and of new connections, or the reason why not is printed beside it,
 /// and every table came to rest; 1 when that is not so or a file could not be written;
 /// 2 when an option cannot be used.
 #[derive(Debug, ClapArgs)]
@@ -121,15 +122,15 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:<22} {:<11} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
-        "attack", "on", "rate", "alone", "beside", "keeps", "worst", "floor", "x", "rest"
+        "{:<22} {:<11} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
+        "attack", "on", "rate", "alone", "beside", "keeps", "worst", "new", "floor", "x", "rest"
     );
     for row in rows {
         let answered = row.answered.map_or("-".to_owned(), |x| format!("{x:.1}"));
         let rest = row.rest_s.map_or("never".to_owned(), |s| format!("{s} s"));
         let _ = writeln!(
             text,
-            "{:<22} {:<11} {:>3}/s {:>6.1} {:>6.1} {:>4.0} % {:>4.0} % {:>4.0} % {:>5} {:>6}{}",
+            "{:<22} {:<11} {:>3}/s {:>6.1} {:>6.1} {:>4.0} % {:>4.0} % {:>4.0} % {:>4.0} % {:>5} {:>6}{}",
             row.attack,
             row.target,
             row.per_s,
@@ -137,6 +138,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             row.beside_kbps,
             row.share * 100.0,
             row.worst * 100.0,
+            row.new_share * 100.0,
             row.floor * 100.0,
             answered,
             rest,
@@ -159,7 +161,8 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let _ = writeln!(
         text,
         "\n{} of {} rows keep {:.0} %, {} keep less for a reason that is stated; {} seeds of {} s.\n\
-         alone, beside: goodput in kb/s; floor: what the attacker's own frames leave of the air;\n\
+         alone, beside: goodput in kb/s; new: new connections that are served, as a share of those
+         without the attack; floor: what the attacker's own frames leave of the air;\n\
          x: bytes that came back from the mesh for each that was sent there.",
         kept.count(),
         rows.len(),

@@ -128,10 +128,18 @@ impl Transfer {
             return Step::Broken(Breach::Inconsistent);
         };
         let response = Response::read(packet);
-        // RFC 9175 §2.3: the request is sent again, once, with the value.
+        // RFC 9175 §2.3: the request is repeated once with the value. §2.2: a first block that is
+        // smaller than it could be has a value, too, and is asked for again.
         let value = packet.get_first_option(CoapOption::from(ECHO));
-        let is_challenge = response.status == ResponseType::Unauthorized && !self.was_challenged;
-        self.echo = value.filter(|_| is_challenge).cloned();
+        let is_reduced = match &self.phase {
+            Phase::Up { in_blocks, .. } => {
+                !in_blocks && block2.is_some_and(|block| block.more && block.size < self.size)
+            }
+            Phase::Down { .. } => false,
+        };
+        let is_challenge = is_reduced || response.status == ResponseType::Unauthorized;
+        let is_first = is_challenge && !self.was_challenged;
+        self.echo = value.filter(|_| is_first).cloned();
         if self.echo.is_some() {
             self.was_challenged = true;
             return Step::Next;

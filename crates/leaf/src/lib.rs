@@ -110,9 +110,7 @@ impl Services {
     /// what the page shows.
     pub fn serve(&mut self, now: Instant, node: &mut Device, status: Status) {
         self.status = status;
-        if self.session.deadline().is_some_and(|at| at <= now) {
-            self.session.give_up(now, node);
-        }
+        self.session.look(now, node);
         while let Some(event) = node.poll_event() {
             self.on_event(now, node, event);
         }

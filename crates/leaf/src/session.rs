@@ -1,7 +1,7 @@
 //! The one connection that a leaf has room for, and the service that it is for.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_stack::{ConnId, Error, UdpId};
+use redpoll_stack::{ConnId, DropReason, Error, UdpId};
 
 use crate::Device;
 use crate::held::{HELD, Held, Next};
@@ -11,6 +11,14 @@ use crate::web::{Status, Web};
 const DATAGRAM: usize = 128;
 /// A connection on which nothing moves for so long is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// While another client waits, a connection that has been there for this long gives way...
+const GRACE: Duration = Duration::from_secs(2);
+/// ...if its peer takes fewer bytes than this in a second.
+const LEAST_PACE: u64 = 300;
+/// The send buffer of [`Storage`](crate::Storage) in bytes: what is not given yet waits until the
+/// peer has acknowledged all but these.
+const SEND_BUFFER: u32 = 1_848;
 
 /// What is served.
 pub(crate) enum Service {
@@ -27,6 +35,14 @@ pub(crate) struct Session {
     held: Held,
     /// When something last moved.
     moved: Instant,
+    /// When the connection was accepted.
+    begun: Instant,
+    /// Bytes that it has been given to send.
+    given: u32,
+    /// Handshakes that peers completed in vain, because there is one connection.
+    turned_away: u32,
+    /// Such a peer waits.
+    is_wanted: bool,
 }
 
 impl Default for Session {
@@ -40,6 +56,10 @@ impl Default for Session {
                 end: 0,
             },
             moved: Instant::ZERO,
+            begun: Instant::ZERO,
+            given: 0,
+            turned_away: 0,
+            is_wanted: false,
         }
     }
 }
@@ -51,7 +71,34 @@ impl Session {
 
     /// When the connection is given up.
     pub(crate) fn deadline(&self) -> Option<Instant> {
-        self.conn.map(|_| self.moved + PATIENCE)
+        let end = self.moved + PATIENCE;
+        let look = self.begun + GRACE;
+        self.conn
+            .map(|_| if self.is_wanted { end.min(look) } else { end })
+    }
+
+    /// Resets a connection on which nothing moves, or whose peer takes too little while another
+    /// one waits. A forged SYN does not count, because its sender completes no handshake.
+    pub(crate) fn look(&mut self, now: Instant, node: &mut Device) {
+        let turned_away = node.counters().dropped(DropReason::NoConnectionSlot);
+        self.is_wanted |= turned_away != self.turned_away;
+        self.turned_away = turned_away;
+        if self.conn.is_none() {
+            self.is_wanted = false;
+            return;
+        }
+        let age = now.since(self.begun);
+        if self.is_wanted && age >= GRACE {
+            self.is_wanted = false;
+            let least = LEAST_PACE.saturating_mul(age.as_micros());
+            let taken = u64::from(self.given.saturating_sub(SEND_BUFFER));
+            if taken.saturating_mul(1_000_000) < least {
+                self.give_up(now, node);
+            }
+        }
+        if self.deadline().is_some_and(|at| at <= now) {
+            self.give_up(now, node);
+        }
     }
 
     /// Serves a new connection; one that still was there is reset.
@@ -61,6 +108,8 @@ impl Session {
         self.service = what;
         self.held.fill(|_| 0);
         self.moved = now;
+        self.begun = now;
+        self.given = 0;
     }
 
     /// Resets the connection.
@@ -89,7 +138,10 @@ impl Session {
             while !self.held.rest().is_empty() {
                 match node.tcp_send(now, conn, self.held.rest()) {
                     Ok(0) | Err(Error::WouldBlock) => return,
-                    Ok(sent) => self.held.sent = self.held.sent.saturating_add(sent),
+                    Ok(sent) => {
+                        self.held.sent = self.held.sent.saturating_add(sent);
+                        self.given = self.given.saturating_add(sent as u32);
+                    }
                     Err(_) => break,
                 }
                 self.moved = now;

@@ -29,6 +29,9 @@ pub struct Status {
     pub damaged: u32,
 }
 
+/// The only field that counts.
+const HOST: &[u8] = b"host";
+
 /// One request and its answer.
 #[derive(Default)]
 pub(crate) struct Web {
@@ -38,8 +41,30 @@ pub(crate) struct Web {
     has_line: bool,
     /// Ends of lines in a row.
     ends: u8,
+    /// The field that is being read.
+    field: Field,
+    /// Fields with the name Host.
+    hosts: u8,
+    /// A field is not as RFC 9112 §3.2 and §5.1 have it.
+    is_bad: bool,
     /// What follows the head of the answer.
     phase: Phase,
+}
+
+/// How far the field of a line has been read.
+#[derive(Default, Clone, Copy)]
+enum Field {
+    /// So many bytes of its name, and whether these are the first ones of [`HOST`].
+    Name(u8, bool),
+    /// The value; whether of Host, and whether a space follows its first bytes.
+    Value {
+        is_host: bool,
+        has_begun: bool,
+        has_ended: bool,
+    },
+    /// Before the line's first byte.
+    #[default]
+    Start,
 }
 
 #[derive(Default, Clone, Copy)]
@@ -60,6 +85,9 @@ impl Web {
             match byte {
                 b'\r' => {}
                 b'\n' => {
+                    // A line without a colon.
+                    self.is_bad |= matches!(self.field, Field::Name(..));
+                    self.field = Field::Start;
                     self.has_line = true;
                     self.ends = self.ends.saturating_add(1);
                 }
@@ -71,9 +99,53 @@ impl Web {
                         *place = *byte;
                         self.len = self.len.saturating_add(1);
                     }
+                    if self.has_line {
+                        self.field(*byte);
+                    }
                 }
             }
         }
+    }
+
+    /// Takes a byte of a field.
+    fn field(&mut self, byte: u8) {
+        let (at, is_host) = match self.field {
+            Field::Start => (0, true),
+            Field::Name(at, is_host) => (at, is_host),
+            Field::Value {
+                is_host,
+                has_begun,
+                has_ended,
+            } => {
+                let is_space = matches!(byte, b' ' | b'\t');
+                let is_bad = has_ended || !is_of_host(byte);
+                self.is_bad |= is_host && !is_space && is_bad;
+                self.field = Field::Value {
+                    is_host,
+                    has_begun: has_begun || !is_space,
+                    has_ended: has_ended || has_begun && is_space,
+                };
+                return;
+            }
+        };
+        self.field = match byte {
+            b':' => {
+                let is_host = is_host && usize::from(at) == HOST.len();
+                self.hosts = self.hosts.saturating_add(is_host.into());
+                self.is_bad |= at == 0;
+                Field::Value {
+                    is_host,
+                    has_begun: false,
+                    has_ended: false,
+                }
+            }
+            _ => {
+                self.is_bad |= byte <= b' ';
+                let expected = HOST.get(usize::from(at));
+                let is_host = is_host && expected == Some(&byte.to_ascii_lowercase());
+                Field::Name(at.saturating_add(1), is_host)
+            }
+        };
     }
 
     /// An empty line has ended the request's head.
@@ -105,6 +177,13 @@ impl Web {
         let line = self.line.get(..self.len).unwrap_or_default();
         let mut words = line.split(|byte| *byte == b' ');
         let (method, path) = (words.next(), words.next());
+        let is_old = words.next() == Some(b"HTTP/1.0");
+        // RFC 9112 §3.2: one Host, which only HTTP/1.0 may leave out.
+        if self.is_bad || self.hosts > 1 || self.hosts == 0 && !is_old {
+            self.phase = Phase::Over;
+            held.fill(|out| Text::of(out).head("400 Bad Request", 0).len);
+            return;
+        }
         let has_body = match method {
             Some(b"GET") => true,
             Some(b"HEAD") => false,
@@ -130,6 +209,11 @@ impl Web {
             _ => Text::of(out).head("404 Not Found", 0).len,
         });
     }
+}
+
+/// Whether a host and a port may have this byte (RFC 3986 §3.2.2).
+fn is_of_host(byte: u8) -> bool {
+    byte > b' ' && byte < 127 && !matches!(byte, b'/' | b'?' | b'#' | b'@' | b'"' | b'<' | b'>')
 }
 
 impl Status {
@@ -227,6 +311,8 @@ impl<'a> Text<'a> {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
+
     use super::*;
 
     #[test]
@@ -236,6 +322,26 @@ mod tests {
         assert_eq!(&out[..16], b"0000002\n0000003\n");
         assert_eq!(rows(19_990..20_000, &mut out), 10);
         assert_eq!(&out[..10], b"8\n0002499\n");
+    }
+
+    #[test]
+    fn requests_need_one_host_and_names_without_spaces() {
+        for (request, is_wrong) in redpoll_testkit::requests() {
+            for piece in [1, 7, request.len()] {
+                let mut web = Web::default();
+                request.chunks(piece).for_each(|bytes| web.read(bytes));
+                let mut held = Held {
+                    bytes: [0; HELD],
+                    sent: 0,
+                    end: 0,
+                };
+                let next = web.next(&mut held, &mut Status::default());
+                assert!(matches!(next, Next::Send));
+                let status: &[u8] = if is_wrong { b"400" } else { b"200" };
+                let text = std::str::from_utf8(&request).unwrap();
+                assert_eq!(&held.rest()[9..12], status, "{text}");
+            }
+        }
     }
 
     #[test]

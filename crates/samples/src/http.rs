@@ -3,9 +3,9 @@
 use core::fmt::{Debug, Display};
 use core::net::{Ipv6Addr, SocketAddr};
 
-use edge_http::Method;
 use edge_http::io::Error;
 use edge_http::io::server::{Connection, Handler, Server};
+use edge_http::{Method, RequestHeaders};
 use edge_nal::{TcpBind, TcpSplit};
 use embedded_io_async::{Read, Write};
 
@@ -38,6 +38,17 @@ pub async fn serve<N: TcpBind>(net: &N, port: u16, file: usize) -> Result<(), Er
     server.run(None, listener, Site { file }).await
 }
 
+/// Whether a request has one Host, which only HTTP/1.0 may leave out (RFC 9112 §3.2).
+fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
+    let fields = head.headers.iter_raw();
+    let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("Host"));
+    let is_good = match hosts.next() {
+        Some((_, value)) => !value.iter().any(|byte| b" \t/?#@".contains(byte)),
+        None => !head.http11,
+    };
+    is_good && hosts.next().is_none()
+}
+
 struct Site {
     file: usize,
 }
@@ -59,7 +70,9 @@ impl Handler for Site {
         let head = connection.headers()?;
         let (is_get, path) = (head.method == Method::Get, head.path);
         let file = path == "/file";
+        let is_sound = is_sound(head);
         let (status, bytes) = match (is_get, path) {
+            _ if !is_sound => (400, 0),
             (false, _) => (405, 0),
             (true, "/") => (200, PAGE.len()),
             (true, "/file") => (200, self.file),

@@ -23,9 +23,14 @@ pub async fn browse<N: TcpConnect>(net: &N, server: SocketAddr, file: usize) {
     assert_eq!(body, PAGE.as_bytes());
     let (head, _) = fetch(net, server, &get("/nowhere")).await;
     assert!(head.starts_with("HTTP/1.1 404"), "{head}");
-    let post = "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
+    let post = "POST / HTTP/1.1\r\nHost: node\r\nConnection: close\r\nContent-Length: 0\r\n\r\n";
     let (head, _) = fetch(net, server, post).await;
     assert!(head.starts_with("HTTP/1.1 405"), "{head}");
+    for wrong in ["", "Host: a\r\nHost: a\r\n", "Host: a b\r\n"] {
+        let request = format!("GET / HTTP/1.1\r\n{wrong}Connection: close\r\n\r\n");
+        let (head, _) = fetch(net, server, &request).await;
+        assert!(head.starts_with("HTTP/1.1 400"), "{wrong}: {head}");
+    }
     let (_, body) = fetch(net, server, &get("/file")).await;
     assert!(body.into_iter().eq((0..file).map(content)), "another file");
 }

@@ -20,8 +20,9 @@ fn all_is_well(rows: &[Row]) {
     let bad: Vec<String> = bad
         .map(|row| {
             let (share, left) = (row.share * 100.0, &row.left);
+            let new = row.new_share * 100.0;
             format!(
-                "{} on {}: keeps {share:.0} %, {left:?}",
+                "{} on {}: keeps {share:.0} %, new {new:.0} %, {left:?}",
                 row.attack, row.target
             )
         })
@@ -44,10 +45,11 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
     // A drill whose attackers send nothing would be passed by anybody.
     for row in &rows {
         println!(
-            "{:<22} {:<11} keeps {:>4.0} %, rests after {:?} s, x {:?}",
+            "{:<22} {:<11} keeps {:>4.0} %, new {:>4.0} %, rests after {:?} s, x {:?}",
             row.attack,
             row.target,
             row.share * 100.0,
+            row.new_share * 100.0,
             row.rest_s,
             row.answered
         );
@@ -63,6 +65,7 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
             *sent_per_s > expected,
             "{attack} on {target}: {sent_per_s}/s"
         );
+        assert!(row.new_alone > 0.5, "{target}: {}", row.new_alone);
         assert!(row.alone_kbps > 20.0, "{target}: {}", row.alone_kbps);
     }
 }

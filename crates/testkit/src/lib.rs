@@ -6,6 +6,7 @@
 //! - [`Pair`]: two connections and a link between them that delays, loses,
 //!   reorders and duplicates, in virtual time and reproducible by its seed.
 //! - [`skipped`]: that a test is left out, and why.
+//! - [`requests`](fn@requests): a family of HTTP requests, of which a server refuses some.
 //! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
 //! - [`Between`]: two connections and an adversary between them who forges
 //!   what the bytes of an input say; for the fuzz target as well.
@@ -29,6 +30,7 @@ mod between;
 mod host;
 mod pair;
 mod record;
+mod requests;
 mod skip;
 mod wire;
 
@@ -36,6 +38,7 @@ pub use between::Between;
 pub use host::{Buffer, Host, IRS, ISS, LOCAL, REMOTE, from_peer, inward, ms, outward};
 pub use pair::{Link, Outcome, Pair, Plan, Report, pattern};
 pub use record::{FIN_ACK, RST, RST_ACK, Record, SYN, SYN_ACK};
+pub use requests::requests;
 pub use skip::skipped;
 pub use wire::{Badness, Wire, WireCounters};
 

@@ -90,7 +90,9 @@ impl Daemon {
         let at = self.said.split("http://").nth(1).expect("it serves");
         let at = at.split('/').next().unwrap();
         let mut stream = TcpStream::connect(at).expect("it listens");
-        stream.write_all(b"GET /metrics HTTP/1.1\r\n\r\n").unwrap();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n")
+            .unwrap();
         let mut text = String::new();
         stream.read_to_string(&mut text).unwrap();
         text

@@ -17,6 +17,11 @@ use crate::reliable::Cargo;
 use crate::representations::etag;
 use crate::request::{Incoming, Response};
 
+/// Bytes of the options Block2 and ETag and of the payload's marker.
+const BESIDE: usize = 14;
+/// Bytes of everything beside the block in an answer, Echo included.
+const AROUND: usize = 40;
+
 /// A request that waits for its response.
 #[derive(Debug)]
 pub(super) struct Served {
@@ -268,10 +273,20 @@ impl Endpoint {
             }
             .write(&mut packet, CoapOption::Block1);
         }
-        // RFC 7959 §2.4: "the block size indicated or a smaller size".
+        // RFC 7959 §2.4: "the block size indicated or a smaller size". A peer that has not shown
+        // where it is gets small blocks, but for a GET whose answer is short anyway.
         let wanted = asked.block2.map_or(self.config.block, |block| block.size);
-        let size = wanted.min(self.config.block).min(self.largest_for(asked));
+        let usual = wanted.min(self.config.block);
         let offset = asked.block2.map_or(0, Block::offset);
+        let may_be_long = asked.is_get() && {
+            let rest = body.len().saturating_sub(offset).min(usual.bytes());
+            encode(&packet).len() + rest + BESIDE <= self.config.initial_response
+        };
+        let largest = match asked.verified || may_be_long {
+            true => BlockSize::LARGEST,
+            false => BlockSize::at_most(self.config.initial_response.saturating_sub(AROUND)),
+        };
+        let size = usual.min(largest);
         let fits = body.len() <= size.bytes();
         if fits && asked.block2.is_none() {
             packet.payload = response.payload;
@@ -288,23 +303,21 @@ impl Endpoint {
         if block.more || offset > 0 {
             packet.add_option(CoapOption::ETag, etag(body));
         }
-        if block.more && !self.is_challenged(asked, &packet) {
+        let is_reduced = asked.is_get() && block.more && size < usual;
+        if is_reduced {
+            // RFC 9175 §2.2: a client that shows the value gets larger blocks. Another one goes
+            // on with these.
+            self.counters.challenges += 1;
+            let value = self.verified.value(now, asked.from);
+            packet.add_option(CoapOption::from(ECHO), value);
+        }
+        if block.more && !is_reduced {
             self.representations
                 .keep(now, asked.resource.clone(), response);
         } else {
             self.representations.forget(&asked.resource);
         }
         packet
-    }
-
-    /// The largest block for whoever has asked. What is more than read has been done by
-    /// then, and must not be asked for again: its answer goes in small blocks.
-    fn largest_for(&self, asked: &Asked) -> BlockSize {
-        match asked.verified || asked.is_get() {
-            true => BlockSize::LARGEST,
-            // What stands beside the block takes up to 40 bytes.
-            false => BlockSize::at_most(self.config.initial_response.saturating_sub(40)),
-        }
     }
 
     /// Whether a response is too long for whoever has asked for it.

@@ -45,6 +45,12 @@ pub(super) enum Kind {
     RplSolicitations,
     RplDaos,
     RplSourceRoutes,
+    RplForgedDao,
+    RplFullTable,
+    SpoofedSources,
+    OutsideRoutes,
+    OutsideTunnels,
+    TrickleReaders,
 }
 
 /// An attack and the nodes on which it is tried.
@@ -68,9 +74,14 @@ impl Attack {
     pub(super) fn mesh(&self) -> Mesh {
         match self.kind {
             Kind::RecoverableFirsts => Mesh::Recovering,
-            Kind::RplDios | Kind::RplSolicitations | Kind::RplDaos | Kind::RplSourceRoutes => {
-                Mesh::Rpl
-            }
+            Kind::RplDios
+            | Kind::RplSolicitations
+            | Kind::RplDaos
+            | Kind::RplSourceRoutes
+            | Kind::RplForgedDao
+            | Kind::RplFullTable
+            | Kind::OutsideRoutes
+            | Kind::OutsideTunnels => Mesh::Rpl,
             Kind::SealedReplays | Kind::SealedEchoFlood => Mesh::Sealed,
             _ => Mesh::Plain,
         }
@@ -80,6 +91,7 @@ impl Attack {
 const ENDS: &[Target] = &[Border, Leaf, SleepyLeaf];
 const BEHIND: &[Target] = &[Leaf, SleepyLeaf];
 const ROUTERS: &[Target] = &[Router, SleepyLeaf];
+const PASSED: &[Target] = &[Router, Leaf];
 const AWAKE: &[Target] = &[Border, Router, Leaf];
 
 const fn from_host(
@@ -113,7 +125,7 @@ const fn from_air(
 }
 
 /// Every attack of the drill.
-pub const ATTACKS: [Attack; 27] = [
+pub const ATTACKS: [Attack; 33] = [
     from_host(
         Kind::SynFlood,
         "syn-flood",
@@ -302,5 +314,47 @@ pub const ATTACKS: [Attack; 27] = [
         5,
         AWAKE,
         "source routes back and forth between router and leaf (RFC 6554)",
+    ),
+    from_air(
+        Kind::RplForgedDao,
+        "rpl-forged-dao",
+        1,
+        PASSED,
+        "DAOs that put the leaf behind a neighbour that does not exist",
+    ),
+    from_air(
+        Kind::RplFullTable,
+        "rpl-full-table",
+        5,
+        PASSED,
+        "DAOs of fifteen neighbours that do not exist, for ever, about targets that do not",
+    ),
+    from_air(
+        Kind::SpoofedSources,
+        "spoofed-sources",
+        5,
+        PASSED,
+        "packets to the host in its own name and in those of others, from any address",
+    ),
+    from_host(
+        Kind::OutsideRoutes,
+        "outside-routes",
+        5,
+        PASSED,
+        "source routes from outside the mesh (RFC 6554)",
+    ),
+    from_host(
+        Kind::OutsideTunnels,
+        "outside-tunnels",
+        5,
+        PASSED,
+        "packets in packets from outside the mesh (RFC 2473)",
+    ),
+    from_host(
+        Kind::TrickleReaders,
+        "trickle-readers",
+        1,
+        &Target::ALL,
+        "requests whose answers are taken 600 bytes in some seconds",
     ),
 ];

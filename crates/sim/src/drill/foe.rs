@@ -7,12 +7,12 @@ use std::rc::Rc;
 
 use redpoll_base::{Addr, Rng};
 use redpoll_tcp::Endpoint;
-use redpoll_wire::ipv6::addr;
+use redpoll_wire::ipv6::{addr, next_header};
 
 use super::attack::{Attack, Kind};
 use super::forge::{Claim, Ends, Tcp, flag};
 use super::rpl::Forger;
-use super::scene::{COAP, SINK, Scene, WEB};
+use super::scene::{COAP, SINK, Scene, Target, WEB};
 use crate::node::SimNode;
 use crate::scenario::global_address;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
@@ -29,6 +29,8 @@ pub(super) enum Shot {
 
 /// Connections that the attacker keeps in mind.
 const HELD: usize = 32;
+/// Readers that take little.
+const READERS: usize = 4;
 /// Frames that it remembers.
 const HEARD: usize = 32;
 
@@ -110,7 +112,10 @@ impl<'s> Foe<'s> {
             | Kind::CoapAmplification
             | Kind::UnfinishedUploads
             | Kind::EchoFlood
-            | Kind::ClosedPorts => self.outside_shot(),
+            | Kind::ClosedPorts
+            | Kind::OutsideRoutes
+            | Kind::OutsideTunnels
+            | Kind::TrickleReaders => self.outside_shot(),
             Kind::ForgedResets | Kind::ForgedAcks | Kind::ForgedIcmp => {
                 let (mine, theirs) = self.honest?;
                 Shot::Packet(self.about_the_flow(mine, theirs))
@@ -166,6 +171,25 @@ impl<'s> Foe<'s> {
             },
             Kind::Slowloris => self.syn(ends, port),
             Kind::AddressScan => self.scan(ends.src, port),
+            Kind::TrickleReaders if self.held.len() >= READERS || self.count.is_multiple_of(2) => {
+                match self.take_some() {
+                    Some(packet) => packet,
+                    None => self.syn(ends, port),
+                }
+            }
+            Kind::TrickleReaders => self.syn(ends, port),
+            Kind::OutsideRoutes => {
+                let stops = ["leaf", "router", "leaf"].map(|name| self.named(name));
+                ends.source_route(64, &stops)
+            }
+            Kind::OutsideTunnels => {
+                let src = self.named("border");
+                let inner = Ends {
+                    src,
+                    dst: self.named("leaf"),
+                };
+                ends.raw(next_header::IPV6, 64, &inner.echo_request(1, &[b'x'; 16]))
+            }
             Kind::CoapAmplification => {
                 // GET /file, confirmable; the path is option 11.
                 let [high, low] = (self.count as u16).to_be_bytes();
@@ -190,7 +214,7 @@ impl<'s> Foe<'s> {
 
     fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
         let dst_port = match self.kind {
-            Kind::Slowloris | Kind::SlowReaders => WEB,
+            Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders => WEB,
             // The sink is at one end only; everybody has a web server.
             _ if self.count.is_multiple_of(2) => SINK,
             _ => WEB,
@@ -208,7 +232,56 @@ impl<'s> Foe<'s> {
     fn window(&self) -> u16 {
         match self.kind {
             Kind::SlowReaders => 64,
+            Kind::TrickleReaders => 600,
             _ => 4_096,
+        }
+    }
+
+    /// The address of the node with this name.
+    fn named(&self, name: &str) -> Addr {
+        let mut places = self.scene.scenario.places();
+        let found = places.position(|place| place.name == name);
+        self.scene.address(found.unwrap_or(self.scene.attacked))
+    }
+
+    /// Acknowledges what has come on one of the connections, and takes 600 bytes more.
+    fn take_some(&mut self) -> Option<Vec<u8>> {
+        let held = self.held.pop_front()?;
+        self.held.push_back(held);
+        Some(held.ends.tcp(&Tcp {
+            src_port: held.port,
+            dst_port: WEB,
+            seq: held.seq,
+            ack: held.ack,
+            flags: flag::ACK,
+            window: self.window(),
+            data: b"",
+        }))
+    }
+
+    /// Notes what a reader's connection has brought, or that it was reset.
+    fn note(&mut self, packet: &[u8]) {
+        let half = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
+        let word = |at: usize| Some(u32::from(half(at)?) << 16 | u32::from(half(at + 2)?));
+        let (Some(port), Some(seq), Some(offset)) = (half(42), word(44), packet.get(52)) else {
+            return;
+        };
+        let is_reset = packet.get(53).is_some_and(|flags| flags & flag::RST != 0);
+        if packet.get(6) != Some(&6) {
+            return;
+        }
+        if is_reset {
+            return self.held.retain(|held| held.port != port);
+        }
+        let len = packet
+            .len()
+            .saturating_sub(40 + usize::from(offset >> 4) * 4) as u32;
+        for held in self
+            .held
+            .iter_mut()
+            .filter(|held| held.port == port && held.ack == seq)
+        {
+            held.ack = seq.wrapping_add(len);
         }
     }
 
@@ -319,6 +392,13 @@ impl<'s> Foe<'s> {
             Kind::DataRequests | Kind::Registrations | Kind::Reports
         );
         let router = self.scene.scenario.node("router");
+        // The root's routes, or the router's, are what is changed.
+        let is_for_root = matches!(self.kind, Kind::RplForgedDao | Kind::RplFullTable)
+            && self.scene.target != Target::Router
+            || self.kind == Kind::SpoofedSources;
+        if let Some(border) = self.scene.scenario.node("border").filter(|_| is_for_root) {
+            return border;
+        }
         match (is_for_routers, router) {
             (true, Some(router)) => router,
             _ => self.scene.attacked,
@@ -363,6 +443,22 @@ impl<'s> Foe<'s> {
             Kind::RplSolicitations => self.forger(claim).solicitation(),
             Kind::RplDaos => self.forger(claim).dao(&mut self.rng),
             Kind::RplSourceRoutes => self.forger(claim).source_route(),
+            Kind::RplForgedDao => self.forger(claim).forged_dao(self.named("leaf")),
+            Kind::RplFullTable => {
+                let one = 0x0900 + (self.count % 15) as u16;
+                let target = global_address(&prefix, 0x4000 + one);
+                self.forger(Claim { src: one, ..claim }).forged_dao(target)
+            }
+            Kind::SpoofedSources => {
+                let host = self.named("host");
+                let src = match self.count % 4 {
+                    0 => host,
+                    1 => self.stranger(),
+                    2 => Addr([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 127, 0, 0, 1]),
+                    _ => self.named("leaf"),
+                };
+                claim.packet(&Ends { src, dst: host }.udp((7, 7), &[b'x'; 16]))
+            }
             Kind::AirEchoFlood | Kind::SealedEchoFlood => {
                 claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24]))
             }
@@ -443,10 +539,13 @@ impl<'s> Foe<'s> {
     /// What comes back from the mesh, and what the attacker says to that.
     pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Shot> {
         self.traffic.1 += packet.len() as u64;
+        if self.kind == Kind::TrickleReaders {
+            self.note(packet);
+        }
         let is_handshake = packet.get(6) == Some(&6) && packet.get(53) == Some(&0x12);
         let completes = matches!(
             self.kind,
-            Kind::SilentHandshakes | Kind::Slowloris | Kind::SlowReaders
+            Kind::SilentHandshakes | Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders
         );
         if !completes || !is_handshake {
             return None;
@@ -460,6 +559,7 @@ impl<'s> Foe<'s> {
         };
         let data: &[u8] = match self.kind {
             Kind::Slowloris => b"GET / HTTP/1.1\r\nHost: ",
+            Kind::TrickleReaders => b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n",
             Kind::SlowReaders => b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
             _ => b"",
         };

@@ -6,6 +6,7 @@ use redpoll_base::checksum::Checksum;
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::rpl::SourceRoute;
 use redpoll_wire::sixlowpan::IPV6_DISPATCH;
 use redpoll_wire::sixlowpan::recoverable::Fragment;
 
@@ -49,6 +50,15 @@ impl Ends {
         sum.add(&upper);
         upper[checksum_at..checksum_at + 2].copy_from_slice(&sum.finish().to_be_bytes());
         self.raw(protocol, hop_limit, &upper)
+    }
+
+    /// A packet with a source route (RFC 6554) through these stops.
+    pub(super) fn source_route(self, hop_limit: u8, stops: &[Addr]) -> Vec<u8> {
+        let mut buffer = [0; 64];
+        let mut out = Cursor::new(&mut buffer);
+        let written = SourceRoute::emit(next_header::NONE, 14, stops.iter().copied(), &mut out);
+        debug_assert!(written.is_ok(), "it fits a frame");
+        self.raw(next_header::ROUTING, hop_limit, out.written())
     }
 
     /// A packet with these bytes behind the IPv6 header.

@@ -4,7 +4,8 @@
 //! - `attack.rs`: what attackers do, and at which rate;
 //! - `scene.rs`: the meshes;
 //! - `foe.rs`, `forge.rs`, `rpl.rs`: the attacker, and how its packets are made;
-//! - `play.rs`: one run, with or without an attacker.
+//! - `play.rs`: one run, with or without an attacker;
+//! - `visitor.rs`: new honest connections beside the one that is open.
 //!
 //! The attacker's own frames take air that nobody else can have meanwhile. That share
 //! is the *floor*: no protocol gives the honest flow more than what is left. Behind the
@@ -17,6 +18,7 @@ mod play;
 mod reasons;
 mod rpl;
 mod scene;
+mod visitor;
 
 use redpoll_base::Duration;
 use serde::Serialize;
@@ -56,7 +58,7 @@ impl Default for Plan {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The flow keeps [`KEEPS`] of its goodput.
+    /// The flow keeps [`KEEPS`] of its goodput, and as many new connections are served.
     Kept,
     /// It keeps less, for a reason that is written down.
     Explained,
@@ -88,6 +90,12 @@ pub struct Row {
     pub share: f64,
     /// The worst seed's share.
     pub worst: f64,
+    /// New honest connections that were served without the attacker, of all that began.
+    pub new_alone: f64,
+    /// Beside the attacker.
+    pub new_beside: f64,
+    /// The second as a share of the first.
+    pub new_share: f64,
     /// What the air leaves: one less the share of the time that the attacker's frames,
     /// or the frames that carry its packets to whom they are for, are on it.
     pub floor: f64,
@@ -187,10 +195,17 @@ fn judge(
     left.dedup();
     let rests = with.iter().map(|course| course.rest_s);
     let share = beside_kbps / alone_kbps.max(f64::MIN_POSITIVE);
+    let served = |courses: &[Course]| {
+        let sum = |of: fn(&Course) -> u64| courses.iter().map(of).sum::<u64>();
+        sum(|it| it.visits.done) as f64 / sum(|it| it.visits.begun).max(1) as f64
+    };
+    let (new_alone, new_beside) = (served(without), served(with));
+    let new_share = new_beside / new_alone.max(f64::MIN_POSITIVE);
+    let keeps = share.min(new_share) >= KEEPS;
     let reason = reasons::reason(attack.name, target);
     let outcome = if !left.is_empty() {
         Outcome::LeftBehind
-    } else if share >= KEEPS {
+    } else if keeps {
         Outcome::Kept
     } else if reason.is_some() {
         Outcome::Explained
@@ -207,6 +222,9 @@ fn judge(
         beside_kbps,
         share,
         worst: shares.fold(f64::INFINITY, f64::min),
+        new_alone,
+        new_beside,
+        new_share,
         floor: 1.0 - air / seconds / runs,
         answered: (attack.side == Side::Host).then(|| traffic.1 as f64 / traffic.0.max(1) as f64),
         rest_s: rests
@@ -214,6 +232,6 @@ fn judge(
             .and_then(|all| all.into_iter().max()),
         left,
         outcome,
-        reason: reason.filter(|_| share < KEEPS),
+        reason: reason.filter(|_| !keeps),
     }
 }

@@ -1,12 +1,17 @@
 //! One run: a mesh with an honest flow, with or without an attacker, until all is
 //! quiet again.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::Tables;
+use redpoll_stack::transport::Endpoint;
 
 use super::attack::{Attack, Side};
 use super::foe::{Foe, Shot};
-use super::scene::Scene;
+use super::scene::{Scene, WEB};
+use super::visitor::{Visitor, Visits};
 use crate::radio::State;
 use crate::world::World;
 
@@ -36,6 +41,8 @@ pub struct Remains {
 pub(super) struct Course {
     /// Bytes of the honest flow that arrived during the attack.
     pub(super) bytes: u64,
+    /// New connections of an honest client.
+    pub(super) visits: Visits,
     /// Packets and frames that left the attacker.
     pub(super) sent: u64,
     /// Seconds for which the attacker's frames were on the air.
@@ -61,10 +68,17 @@ pub(super) fn play(
     let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
     world.outlaw(scene.foe);
     world.tap_host();
+    let end = BEGINS + duration;
+    let visits = Rc::new(RefCell::new(Visits::default()));
+    let server = Endpoint {
+        addr: scene.address(scene.attacked),
+        port: WEB,
+    };
+    let visitor = Visitor::new(server, (BEGINS, end), visits.clone());
+    world.add_app(scene.visitor(), Box::new(visitor));
     let mut foe = attack.map(|(attack, _)| Foe::new(scene, attack, seed, &mut world));
     world.run_until(BEGINS);
     let before = delivered(&world);
-    let end = BEGINS + duration;
     let mut air = Air::default();
     match (&mut foe, attack) {
         (Some(foe), Some((attack, _))) => assail(&mut world, scene, (foe, attack), end, &mut air),
@@ -80,6 +94,7 @@ pub(super) fn play(
     world.stop_apps(scene.sender);
     let mut course = Course {
         bytes,
+        visits: *visits.borrow(),
         sent: air.packets + radio.sent,
         air_s: air.us as f64 / 1e6,
         traffic: foe.map_or((0, 0), |foe| foe.traffic),

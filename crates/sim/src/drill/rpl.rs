@@ -2,10 +2,10 @@
 
 use redpoll_base::{Addr, Rng};
 use redpoll_stack::wire::Cursor;
-use redpoll_stack::wire::ipv6::{addr, next_header};
+use redpoll_stack::wire::ipv6::addr;
 use redpoll_stack::wire::rpl::{
     ALL_NODES, Configuration, Dao, Dio, MESSAGE_TYPE, Message, Options, RplOption, Sequence,
-    SourceRoute, TargetOption, Transit,
+    TargetOption, Transit,
 };
 
 use super::forge::{Claim, Ends};
@@ -133,29 +133,51 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
+    /// A DAO that puts `target` behind the attacker's neighbour, with a path sequence that no node
+    /// counts up to and for ever.
+    pub(super) fn forged_dao(&self, target: Addr) -> Vec<u8> {
+        let options = Self::options(&[
+            RplOption::Target(TargetOption {
+                prefix: target,
+                len: 128,
+            }),
+            RplOption::Transit(Transit {
+                external: false,
+                control: 0,
+                sequence: Sequence(200),
+                lifetime: 255,
+                parent: None,
+            }),
+        ]);
+        let dao = Dao {
+            instance: 0,
+            acknowledge: self.count.is_multiple_of(2),
+            sequence: self.count as u8,
+            dodag: None,
+            options: Options::parse(&options).expect("they are well formed"),
+        };
+        self.say(self.claim.dst, &Message::Dao(dao))
+    }
+
     /// A source route back and forth between router and leaf.
     pub(super) fn source_route(&self) -> Vec<u8> {
         let to = self.claim.dst;
         let (router, leaf) = (self.node("router"), self.node("leaf"));
         let stops = [leaf, router, leaf, router, leaf].map(|node| self.scene.address(node));
-        let mut buffer = [0; 64];
-        let mut out = Cursor::new(&mut buffer);
-        let written = SourceRoute::emit(59, 14, stops.into_iter(), &mut out);
-        debug_assert!(written.is_ok(), "it fits a frame");
         let prefix = self.scene.scenario.border.prefix;
         let ends = Ends {
             src: global_address(&prefix, self.claim.src),
             dst: global_address(&prefix, to),
         };
-        self.claim
-            .packet(&ends.raw(next_header::ROUTING, 64, out.written()))
+        self.claim.packet(&ends.source_route(64, &stops))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use redpoll_stack::wire::ieee802154::FrameHeader;
-    use redpoll_stack::wire::ipv6::Ipv6Header;
+    use redpoll_stack::wire::ipv6::{Ipv6Header, next_header};
+    use redpoll_stack::wire::rpl::SourceRoute;
 
     use super::super::scene::{Mesh, Target};
     use super::*;
@@ -182,6 +204,7 @@ mod tests {
                 forger.solicitation(),
                 forger.dao(&mut rng),
                 forger.source_route(),
+                forger.forged_dao(forger.root()),
             ];
             for frame in frames {
                 let (_, payload) = FrameHeader::parse(&frame).unwrap();

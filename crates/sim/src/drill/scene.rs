@@ -174,6 +174,18 @@ impl Scene {
         })
     }
 
+    /// The node whose user opens new connections to the attacked one: the host, or the router
+    /// next to the border router.
+    pub(super) fn visitor(&self) -> usize {
+        let name = match self.target {
+            Target::Border => "router",
+            _ => "host",
+        };
+        let mut places = self.scenario.places();
+        let found = places.position(|place| place.name == name);
+        found.unwrap_or(self.sender)
+    }
+
     /// The global address of a node.
     pub(super) fn address(&self, index: usize) -> Addr {
         self.scenario.address(index).unwrap_or_default()

@@ -34,7 +34,7 @@ pub(super) struct Server {
 }
 
 /// The time between two looks for clients that wait.
-const LOOK: Duration = Duration::from_secs(1);
+const LOOK: Duration = Duration::from_millis(500);
 
 impl Server {
     /// The server of the node called `name`, which has memory for `connections`.
@@ -72,7 +72,7 @@ impl Server {
             self.make_room(cx);
             self.sessions
                 .relieve(cx, |cx, it| it.slow_pace(cx), |cx, it| it.end(cx));
-            self.look_at = self.sessions.is_crowded().then(|| cx.now + LOOK);
+            self.look_at = self.sessions.is_crowded(cx).then(|| cx.now + LOOK);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The connections of a server: a listener, and what the app keeps of each
 //! connection that it has accepted.
 
-use redpoll_base::Instant;
+use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, DropReason, Listen, ListenerId, NodeEvent, Streams};
 use redpoll_tcp::State;
 
@@ -24,7 +24,12 @@ pub(super) struct Sessions<S> {
     open: Vec<S>,
     /// Handshakes that clients had completed and for which there was no slot, at the last look.
     turned_away: u32,
+    /// Until when clients are expected to come in vain.
+    wanted_until: Option<Instant>,
 }
+
+/// The time for which one client that came in vain has others expected.
+const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {
     pub(super) fn new(port: u16, connections: u16) -> Sessions<S> {
@@ -35,6 +40,7 @@ impl<S: Session> Sessions<S> {
             listener: None,
             open: Vec::new(),
             turned_away: 0,
+            wanted_until: None,
         }
     }
 
@@ -108,8 +114,8 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Ends the session with the slowest client if a client has completed its handshake in vain
-    /// since the last look. `pace` gives the bytes a second that a client takes, if its session
+    /// Ends the session with the slowest client for each client that has completed its handshake
+    /// in vain since the last look. `pace` gives the bytes a second that a client takes, if its session
     /// may end for that; `end` resets it. A forged SYN does not count, because its sender
     /// completes no handshake.
     pub(super) fn relieve(
@@ -120,19 +126,27 @@ impl<S: Session> Sessions<S> {
     ) {
         let counters = cx.node.counters();
         let turned_away = counters.dropped(DropReason::NoConnectionSlot);
-        if std::mem::replace(&mut self.turned_away, turned_away) == turned_away {
-            return;
+        let before = std::mem::replace(&mut self.turned_away, turned_away);
+        let more = turned_away.wrapping_sub(before);
+        if more > 0 {
+            self.wanted_until = Some(cx.now + WANTED);
         }
-        let sessions = self.open.iter().enumerate();
-        let slow = sessions.filter_map(|(at, session)| Some((pace(cx, session)?, at)));
-        if let Some((_, slowest)) = slow.min() {
+        // While clients come in vain one slot is kept free.
+        let is_wanted = self.wanted_until.is_some_and(|until| cx.now < until);
+        let spare = u32::from(is_wanted && self.is_crowded(cx));
+        for _ in 0..more.max(spare) {
+            let sessions = self.open.iter().enumerate();
+            let slow = sessions.filter_map(|(at, session)| Some((pace(cx, session)?, at)));
+            let Some((_, slowest)) = slow.min() else {
+                return;
+            };
             end(cx, &mut self.open.swap_remove(slowest));
         }
     }
 
     /// Whether every slot for a session is taken.
-    pub(super) fn is_crowded(&self) -> bool {
-        self.open.len() >= self.connections
+    pub(super) fn is_crowded(&self, cx: &Context<'_>) -> bool {
+        self.open.len() >= self.connections || self.is_full(cx)
     }
 
     /// Whether nobody else can be accepted. A connection that only waits for late

@@ -157,7 +157,10 @@ fn ask(world: &mut World, request: &[u8]) -> Got {
 #[test]
 fn a_page_and_a_file_arrive_whole() {
     let mut world = World::new(&server(), 1).unwrap();
-    let page = ask(&mut world, b"GET / HTTP/1.1\r\nConnection: close\r\n\r\n");
+    let page = ask(
+        &mut world,
+        b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
+    );
     assert!(
         page.head().starts_with("HTTP/1.1 200 OK\r\n"),
         "{}",
@@ -170,7 +173,7 @@ fn a_page_and_a_file_arrive_whole() {
 
     let file = ask(
         &mut world,
-        b"GET /file HTTP/1.1\r\nConnection: close\r\n\r\n",
+        b"GET /file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
     );
     assert!(
         file.head().contains("Content-Length: 51200"),
@@ -189,7 +192,11 @@ fn a_page_and_a_file_arrive_whole() {
 #[test]
 fn what_cannot_be_served_is_answered_with_its_reason() {
     let mut world = World::new(&server(), 1).unwrap();
-    let long = [b"GET / HTTP/1.1\r\nX: ".to_vec(), vec![b'x'; 3_000]].concat();
+    let long = [
+        b"GET / HTTP/1.1\r\nHost: a\r\nX: ".to_vec(),
+        vec![b'x'; 3_000],
+    ]
+    .concat();
     let cases: [(&[u8], &str); 6] = [
         (b"GET /nothing HTTP/1.0\r\n\r\n", "404 Not Found"),
         (b"POST / HTTP/1.1\r\n\r\n", "405 Method Not Allowed"),
@@ -241,7 +248,7 @@ fn connections(world: &World) -> usize {
 #[test]
 fn a_connection_serves_one_request_after_another() {
     let mut world = World::new(&server(), 1).unwrap();
-    let requests = b"GET / HTTP/1.1\r\n\r\nGET /file HTTP/1.1\r\nRange: bytes=8-23\r\n\r\n";
+    let requests = b"GET / HTTP/1.1\r\nHost: a\r\n\r\nGET /file HTTP/1.1\r\nHost: a\r\nRange: bytes=8-23\r\n\r\n";
     let got = begin(&mut world, requests, None);
     run(&mut world, 10);
     let text = String::from_utf8(got.borrow().bytes.clone()).unwrap();
@@ -379,7 +386,7 @@ fn idle_connections_give_way() {
 fn slow_clients_are_given_up() {
     let mut world = World::new(&server(), 1).unwrap();
     let pace = Some(Duration::from_secs(5));
-    let get = b"GET /file HTTP/1.1\r\n\r\n";
+    let get = b"GET /file HTTP/1.1\r\nHost: a\r\n\r\n";
     let slow: Vec<_> = (0..4).map(|_| begin(&mut world, get, pace)).collect();
     run(&mut world, 5);
     assert_eq!(connections(&world), 4);

@@ -2,7 +2,8 @@
 //! everything that a radio can do goes wrong: frames cut, changed, joined, doubled,
 //! held back and sent in anybody's name, data requests that nobody made, results of
 //! works that the radio never had, time that jumps by milliseconds or by days. With the
-//! features of RPL every second mesh finds its ways itself, in either mode.
+//! features of RPL every second mesh finds its ways itself, in either mode, and with the feature
+//! `security` every fifth mesh protects its frames.
 //!
 //! A panic (overflow of numbers counts), a frame that is counted twice or not at all, a
 //! stream with a byte that nobody sent, or a table that is not empty when all has been
@@ -15,6 +16,7 @@
 mod common;
 mod mesh;
 mod mutate;
+mod sealed;
 mod ways;
 
 use std::sync::Mutex;
@@ -100,7 +102,7 @@ fn run(seed: u64) -> [u64; 5] {
     outcome.unwrap_or_else(|panic| {
         eprintln!(
             "again: REDPOLL_FUZZ_SEED={seed} REDPOLL_FUZZ_STEPS={ROUND} \
-             cargo test -p redpoll-stack --features rpl-root,rpl-storing,rpl-hosts \
+             cargo test -p redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security \
              --test radio_fuzz"
         );
         std::panic::resume_unwind(panic);

@@ -14,6 +14,7 @@ use redpoll_wire::ipv6::addr;
 
 use crate::common::{TestNode, address, node_with, prefix};
 use crate::mutate::mutate;
+use crate::sealed;
 use crate::ways::{self, Ways};
 
 pub const BORDER: usize = 0;
@@ -145,7 +146,15 @@ impl Mesh {
             now,
             ways: how.1,
             rng: Rng::named(seed, "radio fuzz"),
-            nodes: (0..=HOST).map(|index| configure(index, how, now)).collect(),
+            nodes: (0..=HOST)
+                .map(|index| {
+                    let mut it = configure(index, how, now);
+                    if index < HOST && sealed::is_sealed(seed) {
+                        sealed::seal(&mut it.node);
+                    }
+                    it
+                })
+                .collect(),
             air: Vec::new(),
             wire: Vec::new(),
         }
@@ -209,6 +218,7 @@ impl Mesh {
     /// anything. The host has a radio, too, that hears nothing.
     fn serve(&mut self, index: usize, is_good: bool) -> bool {
         let it = &mut self.nodes[index];
+        sealed::store(&mut it.node);
         if it.work.is_none() {
             it.work = it.node.poll_radio(self.now);
             // A radio takes its time, now and then.
@@ -428,6 +438,8 @@ impl Mesh {
                 mac.rx_stray_acks,
             ];
             let sum: u64 = reasons.iter().map(|count| u64::from(*count)).sum();
+            #[cfg(feature = "security")]
+            let sum = sum + u64::from(mac.rx_refused);
             assert_eq!(sum, it.frames, "node {index}, frames in: {mac:?}");
             let lowpan = it.node.lowpan_counters();
             assert_eq!(lowpan.frames_received, mac.rx_frames, "node {index}");

@@ -15,6 +15,10 @@ use crate::timers::Timer;
 /// Timeouts, or window probes, in a row after which an orphan counts as stalled.
 const STALLED: u8 = 3;
 
+/// Milliseconds that the peer of an orphan in FIN-WAIT-2 has to end: as long as [`STALLED`]
+/// timeouts take that begin with a second.
+const IDLE_MS: u32 = 7_000;
+
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Follows the table of transitions.
     pub(super) fn transition(&mut self, cause: Cause) {
@@ -70,9 +74,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// acknowledgment is owed without which the peer stays in LAST-ACK. An
     /// [orphan](Self::orphan) comes after them, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on, if
     /// nothing has moved for three timeouts or window probes in a row, or if the peer has
-    /// everything and has not ended (FIN-WAIT-2). A peer that is there after all is answered by
-    /// a reset.
-    pub fn spare_turn(&self) -> Option<u32> {
+    /// everything and has not ended (FIN-WAIT-2) seven seconds after the application let go;
+    /// `limit` is the one that [`orphan`](Self::orphan) was given. A peer that is there after all
+    /// is answered by a reset.
+    pub fn spare_turn(&self, limit: Duration) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
         if state == Some(Synchronized::TimeWait) {
@@ -80,7 +85,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         let stalls = self.rto.retries() >= STALLED
             || self.persist.probes() >= STALLED
-            || state == Some(Synchronized::FinWait2);
+            || state == Some(Synchronized::FinWait2)
+                && limit.millis_saturating().wrapping_sub(left) >= IDLE_MS;
         let yields = self.marks.has(Marks::ORPHANED) && stalls;
         yields.then_some(left | Self::ORPHAN_TURN)
     }

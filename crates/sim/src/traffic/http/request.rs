@@ -21,6 +21,10 @@ pub(super) struct Get {
     pub if_range: Option<String>,
     /// The connection is to stay open for more.
     pub stays_open: bool,
+    /// It is of HTTP/1.0, which has no Host.
+    is_old: bool,
+    /// Its fields with the name Host.
+    hosts: u8,
 }
 
 /// A range of bytes (RFC 9110 §14.1.2).
@@ -123,7 +127,12 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
         Err(_) => Parsed::Wrong(Status::BAD_REQUEST),
     };
     if let Parsed::Get(get) = &mut parsed {
-        lines.for_each(|line| get.field(line));
+        let is_good = lines.all(|line| get.field(line));
+        let hosts = usize::from(get.hosts);
+        // RFC 9112 §3.2: one Host, which only HTTP/1.0 may leave out.
+        if !is_good || hosts > 1 || hosts == 0 && !get.is_old {
+            return Some((Parsed::Wrong(Status::BAD_REQUEST), taken));
+        }
         if get.head_only {
             // RFC 9110 §14.2: a range means something with GET alone.
             get.part = None;
@@ -133,14 +142,18 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
 }
 
 impl Get {
-    /// Takes in a line of the header.
-    fn field(&mut self, line: &[u8]) {
-        let Some((name, value)) = std::str::from_utf8(line)
-            .ok()
-            .and_then(|line| line.split_once(':'))
-        else {
-            return;
+    /// Takes in a line of the header. Returns whether it is one: a name that is a token, directly
+    /// before a colon (RFC 9112 §5.1), and no continuation of another line (§5.2).
+    fn field(&mut self, line: &[u8]) -> bool {
+        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
+            return false;
         };
+        let (name, value) = (&line[..colon], &line[colon + 1..]);
+        if name.is_empty() || !name.iter().all(|byte| is_token(*byte)) {
+            return false;
+        }
+        let name = String::from_utf8_lossy(name);
+        let value = String::from_utf8_lossy(value);
         let value = value.trim();
         match name.to_ascii_lowercase().as_str() {
             "connection" => {
@@ -158,9 +171,25 @@ impl Get {
             // What follows a request with content is not looked at.
             "content-length" if value != "0" => self.stays_open = false,
             "transfer-encoding" => self.stays_open = false,
+            "host" => {
+                self.hosts = self.hosts.saturating_add(1);
+                return is_host(value);
+            }
             _ => {}
         }
+        true
     }
+}
+
+/// Whether a field's name may have this byte (RFC 9110 §5.6.2).
+fn is_token(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
+}
+
+/// Whether this may be a host and a port (RFC 9112 §3.2, RFC 3986 §3.2.2); it may be empty.
+fn is_host(value: &str) -> bool {
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte);
+    value.bytes().all(allowed)
 }
 
 fn request_line(line: &str) -> Parsed {
@@ -196,6 +225,8 @@ fn request_line(line: &str) -> Parsed {
         if_range: None,
         // RFC 9112 §9.3.
         stays_open: version != "HTTP/1.0",
+        is_old: version == "HTTP/1.0",
+        hosts: 0,
     })
 }
 
@@ -214,19 +245,33 @@ mod tests {
     fn requests_are_read_once_they_are_whole() {
         assert_eq!(got(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n").path, "/");
         assert_eq!(got(b"\r\nGET /file?x=1 HTTP/1.0\n\n").path, "/file");
-        let absolute = b"GET http://[fd00::1]/file HTTP/1.1\r\n\r\n";
+        let absolute = b"GET http://[fd00::1]/file HTTP/1.1\r\nHost: a\r\n\r\n";
         assert_eq!(got(absolute).path, "/file");
-        assert_eq!(got(b"GET http://node HTTP/1.1\r\n\r\n").path, "/");
-        assert!(got(b"HEAD / HTTP/1.1\r\n\r\n").head_only);
+        assert_eq!(
+            got(b"GET http://node HTTP/1.1\r\nHost: a\r\n\r\n").path,
+            "/"
+        );
+        assert!(got(b"HEAD / HTTP/1.1\r\nHost: a\r\n\r\n").head_only);
         assert_eq!(parse(b"GET / HTTP/1.1\r\nHost: a\r\n"), None);
         assert_eq!(parse(b""), None);
-        let two = b"GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\n\r\n";
+        let two = b"GET /a HTTP/1.1\r\nHost: a\r\n\r\nGET /b HTTP/1.1\r\nHost: a\r\n\r\n";
         assert_eq!(parse(two).map(|(_, len)| len), Some(two.len() / 2));
     }
 
     #[test]
+    fn requests_need_one_host_and_names_without_spaces() {
+        for (request, is_wrong) in redpoll_testkit::requests() {
+            let parsed = parse(&request).map(|(parsed, _)| parsed);
+            let is_refused = parsed == Some(Parsed::Wrong(Status::BAD_REQUEST));
+            let text = String::from_utf8_lossy(&request);
+            assert_eq!(is_refused, is_wrong, "{text}: {parsed:?}");
+        }
+    }
+
+    #[test]
     fn a_connection_stays_open_unless_it_may_not() {
-        let stays = |head: &str| got(format!("GET / HTTP/{head}\r\n\r\n").as_bytes()).stays_open;
+        let stays =
+            |head: &str| got(format!("GET / HTTP/{head}\r\nHost: a\r\n\r\n").as_bytes()).stays_open;
         assert!(stays("1.1"));
         assert!(!stays("1.0"));
         assert!(stays("1.0\r\nConnection: Keep-Alive"));
@@ -238,7 +283,7 @@ mod tests {
     #[test]
     fn parts_of_a_file() {
         let part = |range: &str| {
-            let request = format!("GET /file HTTP/1.1\r\nRange: {range}\r\n\r\n");
+            let request = format!("GET /file HTTP/1.1\r\nHost: a\r\nRange: {range}\r\n\r\n");
             got(request.as_bytes()).part.map(|part| part.of(1_000))
         };
         assert_eq!(part("bytes=0-0"), Some(Some((0, 1))));
@@ -262,7 +307,7 @@ mod tests {
         ] {
             assert_eq!(part(none), None, "{none}");
         }
-        let head = got(b"HEAD /file HTTP/1.1\r\nRange: bytes=1-2\r\n\r\n");
+        let head = got(b"HEAD /file HTTP/1.1\r\nHost: a\r\nRange: bytes=1-2\r\n\r\n");
         assert_eq!(head.part, None);
     }
 
@@ -275,9 +320,12 @@ mod tests {
         wrong(b"POST / HTTP/1.1\r\n\r\n", Status::NOT_ALLOWED);
         wrong(b"GET / HTTP/2\r\n\r\n", Status::VERSION);
         wrong(b"GET /\r\n\r\n", Status::BAD_REQUEST);
-        wrong(b"GET file HTTP/1.1\r\n\r\n", Status::BAD_REQUEST);
+        wrong(b"GET file HTTP/1.1\r\nHost: a\r\n\r\n", Status::BAD_REQUEST);
         wrong(b"GET  / HTTP/1.1\r\n\r\n", Status::BAD_REQUEST);
-        wrong(b"GET /\xff HTTP/1.1\r\n\r\n", Status::BAD_REQUEST);
+        wrong(
+            b"GET /\xff HTTP/1.1\r\nHost: a\r\n\r\n",
+            Status::BAD_REQUEST,
+        );
         wrong(b"\x16\x03\x01", Status::BAD_REQUEST);
         wrong(b"get / HTTP/1.1", Status::BAD_REQUEST);
     }

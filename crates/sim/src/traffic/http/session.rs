@@ -32,7 +32,7 @@ const FRESH: Duration = Duration::from_secs(2);
 /// may be reset...
 const LEAST_PACE: u64 = 300;
 /// ...once its answer has been under way for this long.
-const GRACE: Duration = Duration::from_secs(5);
+const GRACE: Duration = Duration::from_secs(2);
 
 /// See the [module](self).
 pub(super) struct Exchange {
@@ -122,6 +122,9 @@ impl Exchange {
         let (since, given) = self.answer?;
         let age = cx.now.since(since);
         let unacked = cx.node.stream(self.conn).map_or(0, |it| it.unacked as u64);
+        if unacked == 0 && !matches!(self.phase, Phase::Writing(_)) {
+            return None;
+        }
         let pace = given.saturating_sub(unacked) * 1_000 / age.as_millis().max(1);
         (age >= GRACE && pace < LEAST_PACE).then_some(pace)
     }
@@ -234,7 +237,6 @@ impl Exchange {
         };
         if writing.is_over() {
             if writing.stays_open {
-                self.answer = None;
                 // The next request may be there already.
                 let time = match self.request.is_empty() {
                     true => IDLE_TIME,

@@ -353,10 +353,26 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let teller = Teller { src, from };
         let taken = self.take_targets(now, identity, table, (&dodag, teller), dao)?;
+        // A frame to a neighbour that may not exist is dear: the answer to this DAO is one.
+        let hop = match dodag.is_storing() {
+            true => near,
+            false => Peer::at(&src).filter(|_| self.is_child(&dodag, dao)),
+        };
         let answers = match taken {
             Taken::All => dao.acknowledge,
-            Taken::Later => false,
-            Taken::Full => true,
+            Taken::Full if hop.is_some_and(|it| self.answers(table, &dodag, it)) => true,
+            Taken::Full if hop.is_none() => true,
+            Taken::Full => self.may_try(now, hop),
+            // Routers that are known lead there.
+            Taken::Unproven if hop.is_none() => dao.acknowledge,
+            Taken::Unproven | Taken::Later => {
+                let may_try = self.may_try(now, hop);
+                let is_answer = taken == Taken::Unproven && dao.acknowledge;
+                if may_try && !is_answer {
+                    self.replies.probe = hop;
+                }
+                may_try && is_answer
+            }
         };
         if answers {
             let status = match taken {
@@ -435,9 +451,13 @@ pub(super) fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOpt
     target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id
 }
 
-/// Whether the parent is to hear of a target.
+/// Whether the parent is to hear of a target: not before its next hop has acknowledged a frame.
 pub(super) fn is_news(downward: &Downward) -> bool {
-    matches!(downward.news, News::Fresh | News::Gone)
+    match downward.news {
+        News::Fresh => downward.hop.is_proven() || downward.is_host(),
+        News::Gone => true,
+        _ => false,
+    }
 }
 
 pub(super) fn known_is_good(known: &Downward, now: Instant) -> bool {

@@ -112,6 +112,9 @@ pub(super) struct Rpl<M: Memory + 'static> {
     replies: Replies,
     /// Neighbours that acknowledged a frame lately and have no route yet.
     answered: [Option<Peer>; 2],
+    /// The next hop that was tried last, and when another one may be.
+    tried: Option<Peer>,
+    try_at: Option<Instant>,
     trickle: Trickle,
     config: RplConfig,
     limits: Limits,
@@ -160,6 +163,8 @@ impl<M: Memory + 'static> Rpl<M> {
             daos: Daos::new(&mut rng),
             replies: Replies::default(),
             answered: [None; 2],
+            tried: None,
+            try_at: None,
             limits: Limits::default(),
             dio_due: false,
             is_adrift: false,
@@ -346,6 +351,10 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         let at = self.trickle.earlier(at);
         let at = self.daos.earlier(at);
+        let at = match HAS_TARGETS {
+            true => earlier(at, &self.try_at),
+            false => at,
+        };
         #[cfg(feature = "rpl-root")]
         let at = earlier(at, &self.version_at);
         Some(Wake::exactly(earlier(at, &self.quiet_until)))
@@ -371,6 +380,9 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         if self.is_joined() && !self.is_root() && self.probe_at <= now {
             self.probe(now);
+        }
+        if HAS_TARGETS && has_come(&self.try_at, now) {
+            self.prove_any(now, table);
         }
         if self.upkeep_at <= now {
             self.upkeep_at = now + upward::UPKEEP;

@@ -19,6 +19,8 @@ use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
 pub(super) enum Taken {
     /// Every target was heeded.
     All,
+    /// Every target was heeded; the next hop has yet to acknowledge a frame.
+    Unproven,
     /// A next hop has to acknowledge a frame first. The DAO is not acknowledged, so that its
     /// sender repeats it.
     Later,
@@ -91,6 +93,15 @@ impl<M: Memory + 'static> Rpl<M> {
         }
     }
 
+    /// Whether a DAO says that its source is a child of this node (non-storing mode).
+    pub(super) fn is_child(&self, dodag: &Dodag, dao: &Dao<'_>) -> bool {
+        let mut parents = dao.options.iter().filter_map(|option| match option {
+            RplOption::Transit(transit) => parent_of(dodag, &transit),
+            _ => None,
+        });
+        self.own.is_some() && parents.next() == self.own
+    }
+
     /// Takes one target, which is reached through the neighbour `link` or has that parent.
     fn take_target(
         &mut self,
@@ -125,7 +136,6 @@ impl<M: Memory + 'static> Rpl<M> {
             }
             if !is_proven && self.is_proven(now, table, dodag, &to, known.link) {
                 self.on_unproven();
-                self.prove(dodag, &to, link);
                 return Taken::Later;
             }
         }
@@ -138,7 +148,7 @@ impl<M: Memory + 'static> Rpl<M> {
         match known.filter(|_| is_same) {
             Some(known) if known.hop.is_proven() || !is_proven => downward.hop = known.hop,
             _ if is_proven => downward.hop = UnackedHop::PROVEN,
-            _ => self.prove(dodag, &to, link),
+            _ => {}
         }
         if transit.external {
             downward.target = Target::External;
@@ -158,7 +168,10 @@ impl<M: Memory + 'static> Rpl<M> {
             count(&mut self.counters.targets_refused);
             return Taken::Full;
         }
-        Taken::All
+        match downward.hop.is_proven() {
+            true => Taken::All,
+            false => Taken::Unproven,
+        }
     }
 
     /// Takes a No-Path (§6.4.3). It counts from the neighbour through which the target is reached,

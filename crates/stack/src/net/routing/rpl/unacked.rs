@@ -1,7 +1,7 @@
 //! Next hops that do not acknowledge frames. A DAO may name any next hop (RFC 6550 §9), so the
 //! link decides whether a route stays: ADR 38.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Duration, Instant, Memory};
 
 use super::config::count;
 use super::{Dodag, Rpl, Table};
@@ -14,6 +14,8 @@ const FRAMES_OF_UNPROVEN: u8 = 2;
 const FRAMES_OF_PROVEN: u8 = 4;
 /// Routes through a next hop that has not acknowledged a frame yet.
 const UNPROVEN_MAX: usize = 8;
+/// The time between two frames to next hops that have not acknowledged one.
+const TRY_EACH: Duration = Duration::from_secs(3);
 /// Set once the next hop has acknowledged a frame; the other bits count frames.
 const PROVEN: u8 = 128;
 
@@ -76,9 +78,8 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let own = self.own;
         let mut lost = 0_u32;
-        let mut unproven = None;
-        let mut doubtful = false;
         let mut any = false;
+        let mut is_news = false;
         table.each_downward(|to, route| {
             let first = dodag.first_hop(own, to, route.link);
             if route.is_host() || route.is_gone() || first.is_none() {
@@ -86,12 +87,16 @@ impl<M: Memory + 'static> Rpl<M> {
             }
             let is_it = first == Some(hop);
             any |= is_it;
+            let was_proven = route.hop.is_proven();
             if is_it && route.hop.on_frame(ok) {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
-            } else if !route.hop.is_proven() {
-                doubtful |= is_it;
-                unproven = first;
+                if !was_proven {
+                    // The parent has not heard of it.
+                    route.news = News::GoneTold;
+                }
+            } else if is_it && !was_proven {
+                is_news |= ok && route.news == News::Fresh;
             }
         });
         if ok && !any && !self.answered.contains(&Some(hop)) {
@@ -99,16 +104,18 @@ impl<M: Memory + 'static> Rpl<M> {
         } else if !ok {
             self.answered = self.answered.map(|it| it.filter(|it| *it != hop));
         }
-        // The second frame decides; then the next unproven hop gets one.
-        if doubtful || lost > 0 {
-            self.replies.probe = self.replies.probe.or(unproven);
+        if ok && self.tried == Some(hop) {
+            self.try_at = Some(now);
+        }
+        if is_news && !self.is_root() {
+            self.daos.due.get_or_insert(now + self.config.dao_delay);
         }
         if lost == 0 {
             return;
         }
         self.counters.routes_unacked = self.counters.routes_unacked.wrapping_add(lost);
         if self.is_root() {
-            table.retain_downward(|route| route.news != News::Gone);
+            table.retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
         } else {
             self.daos.due.get_or_insert(now + self.config.dao_delay);
         }
@@ -128,6 +135,11 @@ impl<M: Memory + 'static> Rpl<M> {
             let parent = table.downward(now, &link.within(&dodag.prefix));
             return parent.is_some_and(|parent| parent.hop.is_proven());
         };
+        self.answers(table, dodag, hop)
+    }
+
+    /// Whether the neighbour `hop` has acknowledged frames, as far as is remembered.
+    pub(super) fn answers(&self, table: &Table<M>, dodag: &Dodag, hop: Peer) -> bool {
         let is_known = self.candidates.get(hop).is_some_and(|it| it.answers());
         let mut routes = table.downwards();
         is_known
@@ -145,15 +157,21 @@ impl<M: Memory + 'static> Rpl<M> {
         self.is_storing() && routes.count() >= UNPROVEN_MAX
     }
 
-    /// Sends a frame to a next hop that has not acknowledged one yet.
-    pub(super) fn prove(&mut self, dodag: &Dodag, to: &Addr, link: Peer) {
-        let hop = dodag.first_hop(self.own, to, link);
-        self.replies.probe = hop.or(self.replies.probe);
+    /// Whether a frame may be sent to a next hop that has not acknowledged one yet, and notes that
+    /// it is sent. A neighbour that does not exist costs a frame with all its attempts, and a slot
+    /// for as long: there is one such frame in three seconds, unless it is acknowledged.
+    pub(super) fn may_try(&mut self, now: Instant, hop: Option<Peer>) -> bool {
+        let may = hop.is_some() && self.try_at.is_none_or(|at| at <= now);
+        if may {
+            self.tried = hop;
+            self.try_at = Some(now + TRY_EACH);
+        }
+        may
     }
 
-    /// Sends a frame to one of the next hops that have not acknowledged one yet, for those whose
-    /// first frames found no room in the queue.
-    pub(super) fn prove_any(&mut self, table: &Table<M>) {
+    /// Sends a frame to one of the next hops that have not acknowledged one yet.
+    pub(super) fn prove_any(&mut self, now: Instant, table: &Table<M>) {
+        self.try_at = None;
         let Some(dodag) = &self.dodag else {
             return;
         };
@@ -162,7 +180,10 @@ impl<M: Memory + 'static> Rpl<M> {
             let first = dodag.first_hop(self.own, &to, route.link);
             first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
         });
-        self.replies.probe = self.replies.probe.or(unproven);
+        drop(routes);
+        if self.may_try(now, unproven) {
+            self.replies.probe = self.replies.probe.or(unproven);
+        }
     }
 
     /// Counts a DAO that does not take a target from the route that it has.

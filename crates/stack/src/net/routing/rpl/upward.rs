@@ -526,7 +526,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.end_hosts(now, table);
         table.expire(now);
         if HAS_TARGETS {
-            self.prove_any(table);
+            self.prove_any(now, table);
         }
         for neighbour in self.candidates.iter_mut() {
             neighbour.full = false;
