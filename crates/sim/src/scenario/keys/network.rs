@@ -18,7 +18,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.dio_redundancy", Count { min: 0, max: 255 }, Default("10"), None,
         "DIORedundancyConstant: DIOs received in an interval that suppress the node's own DIO; 0 is infinity. RFC 6550's default."),
     key("rpl.max_rank_increase", Count { min: 0, max: 65_535 }, Default("2048"), None,
-        "MaxRankIncrease: largest rise of a node's rank within a version; 0 is no limit. RFC 6550 has no default; RPL-Lite has 1024. The default here is an assumption: 16 hops of ETX 1."),
+        "MaxRankIncrease: largest rise of a node's rank within a version; 0 means unlimited. RFC 6550 has no default; RPL-Lite has 1024. The default here is an assumption: 16 hops of ETX 1."),
     key("rpl.min_hop_rank_increase", Count { min: 1, max: 1_024 }, Default("128"), None,
         "MinHopRankIncrease. RFC 6550's default is 256; with 128, as in RPL-Lite, ranks of MRHOF are ETX (RFC 6719 §6.1)."),
     key("rpl.lifetime", time(60.0 * US_PER_S, 254.0 * 60.0 * US_PER_S), Default("30 min"), None,
