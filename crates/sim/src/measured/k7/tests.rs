@@ -95,7 +95,7 @@ fn what_is_wrong_is_told_with_line_and_column() {
             head("{\"node_count\": 3, \"channels\": [2600]}"),
             1,
             1,
-            "no whole numbers up to 255",
+            "not whole numbers up to 255",
         ),
         (
             head("{\"node_count\": 5000, \"channels\": [26]}"),
