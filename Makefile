@@ -22,50 +22,50 @@ export REDPOLL_SKIPPED := $(SKIPPED)
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-13s  %s\n", $$1, $$2}'
 
-setup: ## Get what building, the demo and the tests need
+setup: ## Install the tools for building, the demo and the tests
 	@scripts/setup.sh build && scripts/setup.sh demo && scripts/setup.sh test
 
 build: ## Build the program: target/release/redpoll
 	@scripts/setup.sh build
 	@$(CARGO) build --release --package redpoll
 
-demo: ## Watch curl fetch a file from a node four radio hops away (two minutes, once built)
+demo: ## Let curl fetch a file from a node four radio hops away (two minutes after the build)
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo
 
-see: ## The same on a map in your browser, until Ctrl-C
+see: ## Show the demo on a map in your browser, until Ctrl-C
 	@scripts/setup.sh demo
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- up $(SCENARIO) --set routing=rpl --demo --web
 
-test: ## Run every check, as the continuous integration does (at most 25 minutes)
+test: ## Run all checks of the continuous integration (at most 25 minutes)
 	@scripts/setup.sh test
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) xtask ci; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-interop: ## Linux's TCP against ours over a bad link, 20 seeds
+interop: ## Test Redpoll's TCP against Linux's over a bad link, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_INTEROP_SEEDS=20 cargo test --release --package redpoll-linux --test interop
 
-soak: ## 100,000 connections with the Linux kernel, a million in virtual time
+soak: ## Open 100,000 connections to the Linux kernel, and a million in virtual time
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES) cargo test --release --package redpoll-linux --test soak
 	@. scripts/env.sh && REDPOLL_SOAK_CYCLES=$(SOAK_CYCLES)0 cargo test --release --package redpoll-stack --test soak -- --nocapture
 
-fairness: ## How Redpoll and Linux's Reno share a short queue (ten minutes, real time)
+fairness: ## Measure how Redpoll and Linux's Reno share a short queue (ten minutes, real time)
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FAIRNESS_SECONDS=$(FAIRNESS_SECONDS) cargo test --release --package redpoll-linux --test fairness -- --nocapture
 
-taim: ## What redpoll taim costs: its engine, then from end to end, each figure beside its bound (ten minutes)
+taim: ## Measure the cost of redpoll taim, its engine and end to end, against its bounds (ten minutes)
 	@scripts/setup.sh build
 	@mkdir -p target && rm -f $(SKIPPED)
 	@$(CARGO) run --release --quiet --package redpoll -- bench taim
 	@. scripts/env.sh && export TAIM_FORGED=1000000 && cargo test --release --package redpoll --test taim; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-fuzz: ## Feed random bytes to every codec, a minute each, and to TCP for ten (needs rustup)
+fuzz: ## Fuzz every codec for a minute and TCP for ten minutes (needs rustup)
 	@scripts/setup.sh fuzz
 	@$(CARGO) xtask fuzz --seconds $(FUZZ_SECONDS)
 
@@ -75,44 +75,44 @@ dissect-check: ## Compare our decoder with tshark's, field by field, over more t
 	@$(CARGO) xtask dissect-check; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-radiofuzz: ## Fifty million steps of whatever a radio can do to five nodes, half of them with RPL
+radiofuzz: ## Fuzz the radios of five nodes for 50 million steps, half of them with RPL
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_FUZZ_STEPS=$(FUZZ_STEPS) cargo test --package redpoll-stack --features rpl-root,rpl-storing,rpl-hosts,security --test radio_fuzz -- --nocapture
 
-drill: ## Attack small meshes in every known way beside an honest flow (DRILL="--json -" for more)
+drill: ## Run every known attack on small meshes next to an honest flow (DRILL="--json -" for more)
 	@scripts/setup.sh build
 	@. scripts/env.sh && exec cargo run --release --quiet --package redpoll -- drill $(DRILL)
 
-heal: ## How a mesh of 30 mends by RPL when a router dies or its border router restarts, 20 seeds
+heal: ## Measure how RPL repairs a mesh of 30 nodes after a router fails or its border router restarts, 20 seeds
 	@scripts/setup.sh build
 	@. scripts/env.sh && REDPOLL_SEEDS=20 cargo test --release --package redpoll-sim --test all -- --nocapture rpl::
 
-firmware-test: ## The leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
+firmware-test: ## Test the leaf on emulated microcontrollers in meshes: 10,000 requests, 24 hours of loss and garbage
 	@scripts/setup.sh size
 	@$(CARGO) xtask firmware --long
 
-rcp-test: ## A border router over OpenThread's own co-processor, simulated: built from its sources, once
+rcp-test: ## Test a border router with OpenThread's simulated co-processor, built once from its sources
 	@scripts/setup.sh rcp
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && rcp=$(CURDIR)/target/peers/rcp/examples/apps/ncp/ot-rcp; [ ! -x $$rcp ] || export REDPOLL_RCP=$$rcp; \
 	cargo test --package redpoll --test radio -- --nocapture co_processor; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-size: ## Flash, memory and instructions of TCP on a Cortex-M0, emulated
+size: ## Measure flash, memory and instructions of TCP on an emulated Cortex-M0
 	@scripts/setup.sh size
 	@$(CARGO) xtask size
 
-figures: ## Measure the figures that the project promises (a few minutes)
+figures: ## Measure the figures that the project guarantees (a few minutes)
 	@scripts/setup.sh build
 	@$(CARGO) xtask figures
 
-validate: ## Hold the simulator against programs and formulas of others (docs/validation.md)
+validate: ## Validate the simulator against other simulators and formulas (docs/validation.md)
 	@scripts/setup.sh validate
 	@mkdir -p target && rm -f $(SKIPPED)
 	@. scripts/env.sh && export REDPOLL_VALIDATE=long && cargo test --release --package redpoll-sim --test validate -- --nocapture && cargo test --release --package redpoll-sim --test all -- --nocapture bound::; code=$$?; \
 	if [ -s $(SKIPPED) ]; then echo "Skipped on this machine:"; cat $(SKIPPED); fi; exit $$code
 
-bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
+bench: ## Compare Redpoll with lwIP, smoltcp and TCPlp over a bad link (BENCH="--json -" for more)
 	@scripts/setup.sh bench
 	@. scripts/env.sh; features=bench; \
 	if (RUST_MINOR=91; rust_is_recent); then features=smoltcp; \
@@ -123,7 +123,7 @@ bench: ## Measure Redpoll beside lwIP, smoltcp and TCPlp over a bad link (BENCH=
 # The crates that others build upon, in the order in which they need one another.
 PUBLISHED := base wire tcp mac lowpan stack assist border coap socket uart transceiver radiotest ota
 
-package: ## Pack the crates for devices as they would be published, and build them from that
+package: ## Package the device crates as for publication, and build the packages
 	@scripts/setup.sh build
 	@$(CARGO) package --allow-dirty $(PUBLISHED:%=--package redpoll-%)
 	@ls target/package/*.crate
@@ -137,16 +137,16 @@ web: ## Build the live view's page from its sources in web/
 	@scripts/setup.sh web
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && npm run build
 
-webtest: ## The live view in a browser: everything it does, its figures, and pictures in target/shots
+webtest: ## Test the live view in a browser, with its figures, and pictures in target/shots
 	@scripts/setup.sh webtest
 	@$(CARGO) build --release --package redpoll
 	@. scripts/env.sh && cd web && npm ci --no-fund --no-audit && node test/run.mjs ../target/release/redpoll --shots ../target/shots
 
-book: ## The documentation as a book, in target/book/index.html (remake its pictures: cargo xtask book --pictures)
+book: ## Build the documentation as a book, target/book/index.html (its pictures: cargo xtask book --pictures)
 	@scripts/setup.sh book
 	@$(CARGO) xtask book
 
-pythontest: ## Redpoll in Python: an environment of its own, all tests, the notebook, the figures (needs Python 3.10)
+pythontest: ## Test the Python package in a separate environment: tests, notebook, figures (needs Python 3.10)
 	@scripts/setup.sh build
 	@. scripts/env.sh && scripts/pythontest.sh target/python
 
@@ -155,7 +155,7 @@ pythontest: ## Redpoll in Python: an environment of its own, all tests, the note
 BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-publish-check: package ## Licences and sources of dependencies, promises since BASELINE, the oldest Rust (installs the tools)
+publish-check: package ## Check licences and sources of dependencies, compatibility since BASELINE, and the oldest Rust (installs the tools)
 	@scripts/setup.sh publish
 	@$(CARGO) xtask deny
 	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi

@@ -1,35 +1,35 @@
 /*
  * Redpoll for C: full-scale TCP for low-power wireless networks.
  *
- * A node lives in memory that you give it. Nothing is allocated, no call blocks (but those
- * of the last section, which wait by a hook of yours), and nothing is kept outside of the
- * node, so that there may be as many as you like. One thread at a time may use a node.
+ * A node uses memory that you provide. The library allocates nothing and has no global state,
+ * so a program may have any number of nodes. No call blocks, except those of the last section,
+ * which wait in a hook that you provide. One thread at a time may use a node.
  *
- * Times are microseconds of a clock of yours that never goes back. Ports are in the
- * machine's byte order, addresses 16 bytes as on the wire.
+ * Times are microseconds of your monotonic clock. Ports are in the machine's byte order,
+ * addresses are 16 bytes as on the wire.
  *
- * Every call returns a count, a descriptor or 0, or a negative number of RP_E*:
+ * Every call returns a count, a descriptor or 0, or a negative RP_E*. Any call may return:
  *   RP_EFAULT  a pointer is null or badly aligned, or a hook is missing
- *   RP_EINVAL  what it points to is no node, a number is none of those that there are, or
- *              the call comes at the wrong time
- * may come from every one of them; what else, stands beside it. A pointer may be null only
- * where that is said, or where no byte is at it.
+ *   RP_EINVAL  the pointer does not point to a node, a number is out of range, or the call is
+ *              not allowed now
+ * The comment of a call lists its other errors. A pointer may be null only where its comment
+ * allows it, or where its length is 0.
  *
  * The life of a node on a radio:
  *
  *   struct rp_config config;
  *   rp_config_init(&config, RP_LEAF);       // then short_address, prefix, parent, entropy
- *   rp_sizeof_node(&config, &len);          // how much memory that takes
+ *   rp_sizeof_node(&config, &len);          // memory that the node needs
  *   rp_node_init(memory, len, &config, &node);
  *   for (;;) {
- *       while (rp_poll_event(node) > 0) {}  // or act on them
+ *       while (rp_poll_event(node) > 0) {}  // or handle them
  *       ... your sockets ...
  *       while (rp_poll_radio(node, now(), &work) == 1) radio_begin(&work);
- *       sleep_until(rp_poll_at, a frame, the end of a work);
+ *       sleep_until(rp_poll_at, a frame, the end of a radio operation);
  *       rp_input_frame / rp_radio_done / rp_on_timeout
  *   }
  *
- * A program that has IPv6 already wants no radio of Redpoll's: its node takes and gives IPv6
+ * A program with its own IPv6 stack needs no radio driver: its node receives and sends IPv6
  * packets, and has the same timers, events and sockets. Its life:
  *
  *   struct rp_ip_config config;
@@ -41,11 +41,11 @@
  *       while (rp_poll_event(node) > 0) {}
  *       ... your sockets ...
  *       while ((len = rp_ip_output(node, now(), packet, sizeof packet)) > 0) ip_send(packet, len);
- *       sleep_until(rp_poll_at, a packet for you);
+ *       sleep_until(rp_poll_at, a received packet);
  *       rp_ip_input(node, now(), packet, len);
  *   }
  *
- * examples/ has programs that do so.
+ * examples/ has complete programs.
  */
 #ifndef REDPOLL_H
 #define REDPOLL_H
@@ -57,186 +57,185 @@
 extern "C" {
 #endif
 
-/* An int has 32 bits wherever the library runs. */
+/* The library requires an int of 32 bits. */
 typedef char rp_int_has_32_bits[sizeof(int) == 4 ? 1 : -1];
 
 /* ------------------------------------------------------------------ errors -- */
 
-#define RP_EBADF (-9)             /* the descriptor is none */
-#define RP_EAGAIN (-11)           /* not now */
-#define RP_ENOMEM (-12)           /* the memory is not enough */
-#define RP_EFAULT (-14)           /* a pointer is bad */
-#define RP_EINVAL (-22)           /* an argument makes no sense, or not now */
+#define RP_EBADF (-9)             /* not an open descriptor */
+#define RP_EAGAIN (-11)           /* try again later */
+#define RP_ENOMEM (-12)           /* not enough memory */
+#define RP_EFAULT (-14)           /* invalid pointer */
+#define RP_EINVAL (-22)           /* invalid argument, or not allowed now */
 #define RP_EMFILE (-24)           /* no free descriptor or connection */
-#define RP_EPIPE (-32)            /* nothing can be sent any more */
-#define RP_EDESTADDRREQ (-89)     /* to whom? */
+#define RP_EPIPE (-32)            /* the sending side is closed */
+#define RP_EDESTADDRREQ (-89)     /* the destination is missing */
 #define RP_EMSGSIZE (-90)         /* the data do not fit one datagram */
-#define RP_ENOPROTOOPT (-92)      /* there is no such option */
-#define RP_EPROTONOSUPPORT (-93)  /* there is no such protocol */
-#define RP_EOPNOTSUPP (-95)       /* not on this kind of socket, or of node */
-#define RP_EADDRINUSE (-98)       /* the port is taken, or none is free */
-#define RP_EADDRNOTAVAIL (-99)    /* it is not an address of this node */
-#define RP_ENETUNREACH (-101)     /* no route leads there */
+#define RP_ENOPROTOOPT (-92)      /* unknown option */
+#define RP_EPROTONOSUPPORT (-93)  /* unknown protocol */
+#define RP_EOPNOTSUPP (-95)       /* not supported by this kind of socket or node */
+#define RP_EADDRINUSE (-98)       /* the port is in use, or no port is free */
+#define RP_EADDRNOTAVAIL (-99)    /* not an address of this node */
+#define RP_ENETUNREACH (-101)     /* no route to the destination */
 #define RP_ECONNABORTED (-103)    /* the connection was aborted on this side */
 #define RP_ECONNRESET (-104)      /* the peer reset the connection */
 #define RP_EISCONN (-106)         /* the socket is connected, or listens */
 #define RP_ENOTCONN (-107)        /* the socket is not connected */
 #define RP_ETIMEDOUT (-110)       /* the peer did not answer */
 #define RP_ECONNREFUSED (-111)    /* the peer refused the connection */
-#define RP_EHOSTUNREACH (-113)    /* the network has no way to the peer */
-#define RP_EALREADY (-114)        /* the connection is being made already */
-#define RP_EINPROGRESS (-115)     /* the connection is being made */
+#define RP_EHOSTUNREACH (-113)    /* a router reported the peer as unreachable */
+#define RP_EALREADY (-114)        /* the handshake is already in progress */
+#define RP_EINPROGRESS (-115)     /* the handshake has started */
 
 /* -------------------------------------------------------------------- birth -- */
 
-/* A node, on a radio or over IPv6 of yours. What is in it is nobody's business. */
+/* A node, on a radio or over your IPv6. Opaque. */
 typedef struct rp_node rp_node;
 
 /* Roles. */
-#define RP_LEAF 0   /* its packets go to its parent, and none through it */
-#define RP_ROUTER 1 /* it forwards */
+#define RP_LEAF 0   /* sends to its parent, and does not forward */
+#define RP_ROUTER 1 /* forwards packets */
 #define RP_BORDER 2 /* a router with a host side: rp_input_packet, rp_poll_packet */
 
-/* What a radio does by itself. What it does not do, the node does. */
+/* Functions of the radio hardware. The node implements the others. */
 #define RP_RADIO_AUTO_ACK 1     /* acknowledges, and waits for acknowledgements */
-#define RP_RADIO_CSMA 2         /* all of CSMA-CA, in one RP_WORK_TRANSMIT with cca */
-#define RP_RADIO_RETRIES 4      /* repeats what was not acknowledged; has AUTO_ACK, too */
-#define RP_RADIO_SOURCE_MATCH 8 /* says in acknowledgements for whom something waits */
+#define RP_RADIO_CSMA 2         /* the whole CSMA-CA, in one RP_WORK_TRANSMIT with cca */
+#define RP_RADIO_RETRIES 4      /* retries unacknowledged frames; requires AUTO_ACK */
+#define RP_RADIO_SOURCE_MATCH 8 /* sets frame pending in acknowledgements by neighbour */
 
-/* No short address: of a parent, that there is none. */
+/* No short address; as the parent of a node: no parent. */
 #define RP_NO_SHORT 0xffff
 
-/* What a node is told. rp_config_init fills in all but what must be the node's own:
- * entropy, short_address, prefix, for a leaf parent, and eui64 where the node sleeps or has
- * sleepy children: registrations are told apart by it. */
+/* Configuration of a node on a radio; the comments have the defaults. rp_config_init sets
+ * everything except entropy, short_address, prefix, parent (of a leaf), and eui64. Set eui64 if
+ * the node sleeps or has sleepy children: it distinguishes registrations. */
 struct rp_config {
     uint8_t eui64[8];          /* big-endian, as printed */
-    uint8_t prefix[8];         /* the mesh's /64; addresses are made of it (RFC 4944, 6) */
-    uint8_t entropy[32];       /* random, other ones after each start; all 0 is refused */
-    uint32_t poll_interval_ms; /* sleepy: between requests while nothing is expected;
+    uint8_t prefix[8];         /* the mesh's /64, from which addresses are formed (RFC 4944 §6) */
+    uint8_t entropy[32];       /* random, different after each start; all 0 is refused */
+    uint32_t poll_interval_ms; /* poll interval of a sleepy node that expects nothing;
                                   0: 4 minutes */
     uint16_t pan_id;           /* 0x7270 */
-    uint16_t short_address;    /* 0 to 0xfffd, of its own in the PAN */
-    uint16_t parent;           /* short address to which everything goes for which there is
-                                  no other route, or RP_NO_SHORT */
-    uint16_t mss;              /* the longest segment's payload, 64 at least */
-    uint16_t send_buffer;      /* bytes, of each connection, 64 at least: 1848 */
+    uint16_t short_address;    /* 0 to 0xfffd, unique in the PAN */
+    uint16_t parent;           /* short address of the default route's next hop, or
+                                  RP_NO_SHORT */
+    uint16_t mss;              /* payload of a full segment, at least 64 */
+    uint16_t send_buffer;      /* bytes of each connection, at least 64: 1848 */
     uint16_t receive_buffer;   /* the same */
-    uint16_t udp_buffer;       /* bytes, of each UDP socket: 512 */
-    uint16_t routes;           /* entries; two for a leaf, else 32 */
-    uint16_t packet_bytes;     /* the longest packet that comes whole: 1280 */
+    uint16_t udp_buffer;       /* bytes of each UDP socket: 512 */
+    uint16_t routes;           /* entries: 2 for a leaf, 32 otherwise */
+    uint16_t packet_bytes;     /* longest packet that the node receives: 1280 */
     uint8_t role;              /* RP_LEAF ... */
-    uint8_t radio;             /* RP_RADIO_* together: RP_RADIO_AUTO_ACK */
-    uint8_t sleepy;            /* 1: the radio sleeps, and the parent is asked; of a leaf */
-    uint8_t connections;       /* of TCP, at once: 1 */
-    uint8_t listeners;         /* ports that are listened to: 1 */
-    uint8_t half_open;         /* handshakes under way: 2 */
+    uint8_t radio;             /* flags RP_RADIO_*: RP_RADIO_AUTO_ACK */
+    uint8_t sleepy;            /* 1: a leaf whose radio sleeps and which polls its parent: 0 */
+    uint8_t connections;       /* TCP connections at the same time: 1 */
+    uint8_t listeners;         /* listening ports: 1 */
+    uint8_t half_open;         /* handshakes in progress: 2 */
     uint8_t udp_sockets;       /* 1 */
-    uint8_t sockets;           /* descriptors in all: 4 */
-    uint8_t packets;           /* that wait or come in, of packet_bytes each; two for a
-                                  leaf, else four */
-    uint8_t children;          /* of a router: sleepy leaves that register; 0 */
-    uint8_t max_frame_retries; /* behind the first attempt: 9 */
+    uint8_t sockets;           /* descriptors in total: 4 */
+    uint8_t packets;           /* slots of packet_bytes for packets that wait or arrive:
+                                  2 for a leaf, 4 otherwise */
+    uint8_t children;          /* sleepy leaves that may register with a router: 0 */
+    uint8_t max_frame_retries; /* after the first attempt: 9 */
     uint8_t reserved;          /* 0 */
 };
 
-/* Fills in what a node of this role begins with. */
+/* Sets the defaults of this role. */
 int rp_config_init(struct rp_config *config, uint8_t role);
 
-/* How many bytes of memory a node takes that is told this. RP_EINVAL if it makes no node. */
+/* Returns in len the bytes of memory that a node needs. RP_EINVAL: invalid configuration. */
 int rp_sizeof_node(const struct rp_config *config, size_t *len);
 
-/* Makes a node in memory of len bytes, which begins at a multiple of eight, is the node's
- * until rp_node_end, and must not be moved: a copy is no node. RP_ENOMEM if that is too
- * little. */
+/* Creates a node in memory of len bytes, aligned to eight. The memory belongs to the node until
+ * rp_node_end and must not be moved or copied. RP_ENOMEM: len is too small. */
 int rp_node_init(uint8_t *memory, size_t len, const struct rp_config *config,
                  rp_node **node);
 
-/* Ends a node of either kind: its memory is yours again. Connections are not closed for it. */
+/* Ends a node of either kind and releases its memory to you. It does not close connections. */
 int rp_node_end(rp_node *node);
 
 /* Writes the node's address: 16 bytes. */
 int rp_address(rp_node *node, uint8_t *address);
 
-/* Where a route leads to. */
+/* Next hop of a route. */
 #define RP_VIA_NEIGHBOUR 0   /* over the radio to the neighbour */
-#define RP_VIA_ON_LINK 1     /* over the radio to the node itself */
+#define RP_VIA_ON_LINK 1     /* over the radio directly to the destination */
 #define RP_VIA_HOST 2        /* to the host side */
-#define RP_VIA_UNREACHABLE 3 /* nowhere */
+#define RP_VIA_UNREACHABLE 3 /* none: packets are refused */
 
-/* Adds a route, of a node on a radio, for the destinations whose first bits are those of prefix (16 bytes). A
- * neighbour is given for RP_VIA_NEIGHBOUR, and is RP_NO_SHORT else. RP_ENOMEM if the table
- * is full. */
+/* Adds a route to a node on a radio, for destinations that begin with the first bits of prefix
+ * (16 bytes). neighbour is a short address with RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise.
+ * RP_ENOMEM: the table is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
 
 /* ------------------------------------------------------- TCP over your IPv6 -- */
 
-/* What a node is told that has IPv6 of yours below: another stack's, or a TUN interface.
- * rp_ip_config_init fills in all but address and entropy. */
+/* Configuration of a node over your IPv6, such as another stack or a TUN interface; the comments
+ * have the defaults. rp_ip_config_init sets everything except address and entropy. */
 struct rp_ip_config {
-    uint8_t address[16];     /* its own, global or unique local: the source of its packets */
-    uint8_t entropy[32];     /* random, other ones after each start; all 0 is refused */
-    uint16_t mss;            /* the longest segment's payload either way, 64 at least: 1220,
-                                which the least MTU of IPv6 leaves. More needs path MTU
-                                discovery, which the library for hosts has */
-    uint16_t send_buffer;    /* bytes, of each connection, 64 at least: 4880 */
+    uint8_t address[16];     /* global or unique local; the source of its packets */
+    uint8_t entropy[32];     /* random, different after each start; all 0 is refused */
+    uint16_t mss;            /* payload of a full segment in both directions, at least 64:
+                                1220, which fits the minimum MTU of IPv6. More needs path
+                                MTU discovery, as in the library for hosts */
+    uint16_t send_buffer;    /* bytes of each connection, at least 64: 4880 */
     uint16_t receive_buffer; /* the same */
-    uint16_t udp_buffer;     /* bytes, of each UDP socket, 64 at least: 512 */
-    uint16_t packet_bytes;   /* the longest packet that comes in, mss + 60 at least: 1280 */
-    uint8_t connections;     /* of TCP, at once: 1 */
-    uint8_t listeners;       /* ports that are listened to: 1 */
-    uint8_t half_open;       /* handshakes under way: 2 */
-    uint8_t udp_sockets;     /* 0: UDP stays yours */
-    uint8_t sockets;         /* descriptors in all: 4 */
-    uint8_t packets;         /* that come in, or wait as answers, of packet_bytes each: 2 */
-    uint8_t hop_limit;       /* of its packets, 1 at least: 64 */
+    uint16_t udp_buffer;     /* bytes of each UDP socket, at least 64: 512 */
+    uint16_t packet_bytes;   /* longest packet that the node receives, at least mss + 60: 1280 */
+    uint8_t connections;     /* TCP connections at the same time: 1 */
+    uint8_t listeners;       /* listening ports: 1 */
+    uint8_t half_open;       /* handshakes in progress: 2 */
+    uint8_t udp_sockets;     /* 0: your stack keeps UDP */
+    uint8_t sockets;         /* descriptors in total: 4 */
+    uint8_t packets;         /* slots of packet_bytes for received packets and answers: 2 */
+    uint8_t hop_limit;       /* of its packets, at least 1: 64 */
     uint8_t reserved;        /* 0 */
 };
 
-/* Fills in what such a node begins with. */
+/* Sets the defaults. */
 int rp_ip_config_init(struct rp_ip_config *config);
 
-/* How many bytes of memory a node takes that is told this. RP_EINVAL if it makes no node. */
+/* Returns in len the bytes of memory that a node needs. RP_EINVAL: invalid configuration. */
 int rp_sizeof_ip(const struct rp_ip_config *config, size_t *len);
 
-/* Makes a node over IPv6 in memory of len bytes, with what rp_node_init says of that.
- * RP_ENOMEM. */
+/* Creates a node over IPv6 in memory of len bytes, under the conditions of rp_node_init.
+ * RP_ENOMEM: len is too small. */
 int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
                rp_node **node);
 
-/* A packet for the node has come: from the first byte of its IPv6 header, with its extension
- * headers, put together if it was cut. It is copied. Give it TCP, ICMPv6's errors, and UDP if it
- * has sockets for that: of all else that is for its address it would say to the sender that
- * nobody is there, and to an echo request answer. RP_EAGAIN: there is no room before
- * rp_ip_output has taken what waits; RP_EADDRNOTAVAIL: it is for another address; RP_EMSGSIZE:
- * it is longer than packet_bytes; RP_EINVAL: it is no packet of IPv6, or the end is missing;
- * RP_EOPNOTSUPP: the node is on a radio. A segment that TCP refuses, for its checksum or its
- * place, is no error. */
+/* Receives a packet for the node: the IPv6 header, its extension headers and the payload,
+ * reassembled if it was fragmented. The node copies it. Pass TCP, ICMPv6 errors, and UDP if the
+ * node has UDP sockets: the node answers an echo request, and rejects any other packet for its
+ * address as unreachable. RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
+ * RP_EADDRNOTAVAIL: another address; RP_EMSGSIZE: longer than packet_bytes; RP_EINVAL: not an
+ * IPv6 packet, or truncated; RP_EOPNOTSUPP: the node is on a radio. A segment that TCP discards,
+ * because of its checksum or sequence number, is not an error. */
 int rp_ip_input(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
-/* The next packet of the node's, with its IPv6 header and checksums: its length, or 0. Ask until
- * it is 0 after every other call: a segment is made as late as here. out has 1280 bytes, or
- * packet_bytes if that is more; RP_EINVAL if it has fewer, and the packet waits; RP_EOPNOTSUPP:
- * the node is on a radio. */
+/* Writes the node's next packet, with its IPv6 header and checksums, and returns its length, or
+ * 0. After every other call, repeat this until it returns 0: segments are created here. out needs
+ * 1280 bytes, or packet_bytes if that is more. RP_EINVAL: out is smaller, and the packet waits;
+ * RP_EOPNOTSUPP: the node is on a radio. */
 int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* -------------------------------------------------------------------- radio -- */
 
-/* These calls, and those of the host side, are for nodes on a radio: RP_EOPNOTSUPP from others. */
+/* These calls, and those of the host side, need a node on a radio: otherwise RP_EOPNOTSUPP. */
 
-/* Works. RP_WORK_LOAD and RP_WORK_TRANSMIT end, which you tell by rp_radio_done; nothing
- * new comes before. The others set what the radio does between those. */
+/* Radio operations ("works"). Report the end of RP_WORK_LOAD and RP_WORK_TRANSMIT by
+ * rp_radio_done; the next operation comes after that. The others set the state of the radio
+ * between those. */
 #define RP_WORK_LOAD 1         /* move frame into the radio */
-#define RP_WORK_TRANSMIT 2     /* send what is loaded; if cca, when the channel is clear */
+#define RP_WORK_TRANSMIT 2     /* send the loaded frame; with cca: if the channel is clear */
 #define RP_WORK_LISTEN 3       /* the receiver stays on */
-#define RP_WORK_DOZE 4         /* it is off, and ready at once */
+#define RP_WORK_DOZE 4         /* the receiver is off, but ready at once */
 #define RP_WORK_SLEEP 5        /* the radio is off */
-#define RP_WORK_SOURCE_MATCH 6 /* acknowledgements to neighbour say pending */
+#define RP_WORK_SOURCE_MATCH 6 /* set frame pending in acknowledgements to neighbour */
 
 struct rp_work {
     const uint8_t *frame; /* RP_WORK_LOAD: the MPDU without its FCS, 125 bytes at most;
-                             it stays until the work has ended */
+                             valid until the operation has ended */
     size_t frame_len;
     uint8_t kind; /* RP_WORK_* */
     uint8_t cca;
@@ -245,65 +244,65 @@ struct rp_work {
     uint16_t neighbour;
 };
 
-/* The next work for the radio: 1 and the work, or 0. */
+/* Returns 1 and the next operation for the radio, or 0. */
 int rp_poll_radio(rp_node *node, uint64_t now_us, struct rp_work *work);
 
-/* How a work ended. */
+/* Results of radio operations. */
 #define RP_RESULT_LOADED 1
 #define RP_RESULT_CHANNEL_BUSY 2  /* nothing was sent */
-#define RP_RESULT_SENT 3          /* it wanted no acknowledgement, or the node waits */
+#define RP_RESULT_SENT 3          /* no acknowledgement requested, or the node waits for it */
 #define RP_RESULT_ACKED 4         /* acknowledged */
-#define RP_RESULT_ACKED_PENDING 5 /* acknowledged, and the neighbour has more for us */
-#define RP_RESULT_NO_ACK 6        /* sent, and no acknowledgement came in time */
+#define RP_RESULT_ACKED_PENDING 5 /* acknowledged with frame pending */
+#define RP_RESULT_NO_ACK 6        /* sent, but not acknowledged in time */
 
-/* The radio has ended its work: RP_RESULT_LOADED after RP_WORK_LOAD, one of the others after
- * RP_WORK_TRANSMIT. RP_EINVAL if it had none, or another one. */
+/* Reports the end of an operation: RP_RESULT_LOADED after RP_WORK_LOAD, one of the others after
+ * RP_WORK_TRANSMIT. RP_EINVAL: no such operation was pending. */
 int rp_radio_done(rp_node *node, uint64_t now_us, uint8_t result);
 
-/* A frame has come whose FCS was good: the MPDU without it. ack_sent_pending: of a radio
- * with RP_RADIO_AUTO_ACK, whether its acknowledgement said that something waits. */
+/* Receives a frame with a correct FCS: the MPDU without the FCS. ack_sent_pending: with
+ * RP_RADIO_AUTO_ACK, whether the radio's acknowledgement had frame pending set. */
 int rp_input_frame(rp_node *node, uint64_t now_us, const uint8_t *frame, size_t len,
                    int8_t rssi_dbm, uint8_t lqi, uint8_t ack_sent_pending);
 
 /* ---------------------------------------------------------------- host side -- */
 
-/* An IPv6 packet from the host side, 1280 bytes at most into the mesh. RP_EAGAIN: the node
- * has no room yet; keep it, and try again later. RP_EINVAL: it is refused. */
+/* Receives an IPv6 packet from the host side; packets into the mesh have at most 1280 bytes.
+ * RP_EAGAIN: no room yet; keep the packet and try again later. RP_EINVAL: refused. */
 int rp_input_packet(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
-/* The next packet for the host side: its length, or 0. out has 1280 bytes; RP_EINVAL if it
- * has fewer, and the packet waits. */
+/* Writes the next packet for the host side and returns its length, or 0. out needs 1280 bytes.
+ * RP_EINVAL: out is smaller, and the packet waits. */
 int rp_poll_packet(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* ---------------------------------------------------------- time and events -- */
 
-/* 1 and when the node next wants rp_on_timeout, or 0: never, as far as it knows. Ask anew
- * after every other call. */
+/* Returns 1 and the time of the next rp_on_timeout, or 0 if no timer runs. Call it again after
+ * every other call. */
 int rp_poll_at(rp_node *node, uint64_t *at_us);
 
-/* Does what is due. */
+/* Runs expired timers. */
 int rp_on_timeout(rp_node *node, uint64_t now_us);
 
-#define RP_EVENT_SOCKETS 1        /* a socket may have something: rp_poll says which */
-#define RP_EVENT_ADDRESS_IN_USE 2 /* somebody else has registered our address */
-#define RP_EVENT_ECHO_REPLY 3     /* what rp_ping asked for has come */
+#define RP_EVENT_SOCKETS 1        /* the state of a socket may have changed: call rp_poll */
+#define RP_EVENT_ADDRESS_IN_USE 2 /* another node has registered our address */
+#define RP_EVENT_ECHO_REPLY 3     /* the answer to rp_ping has arrived */
 
-/* The next event, or 0. */
+/* Returns the next event, or 0. */
 int rp_poll_event(rp_node *node);
 
-/* Sends an echo request (RFC 4443, 4.1). RP_ENETUNREACH. */
+/* Sends an echo request (RFC 4443 §4.1). RP_ENETUNREACH. */
 int rp_ping(rp_node *node, uint64_t now_us, const uint8_t *address, uint16_t ident,
             uint16_t seq);
 
 /* ------------------------------------------------------------------ sockets -- */
 
-/* As of POSIX, but for the node and the time; each answers at once. RP_EBADF may come from
- * every one that has a descriptor. */
+/* As in POSIX, except for the arguments node and now_us; no call blocks. Every call with a
+ * descriptor may return RP_EBADF. */
 
 #define RP_SOCK_STREAM 1 /* TCP */
 #define RP_SOCK_DGRAM 2  /* UDP */
 
-#define RP_MSG_PEEK 2 /* what is received can be received again */
+#define RP_MSG_PEEK 2 /* leave the data in the buffer */
 
 #define RP_SHUT_RD 0
 #define RP_SHUT_WR 1
@@ -314,27 +313,27 @@ struct rp_endpoint {
     uint16_t port;
 };
 
-/* A descriptor, or RP_EMFILE. */
+/* Returns a descriptor, or RP_EMFILE. */
 int rp_socket(rp_node *node, uint64_t now_us, int kind);
 
-/* The socket's port; 0 for any. RP_EADDRINUSE, RP_EINVAL if it has one. */
+/* Sets the socket's port; 0 chooses one. RP_EADDRINUSE; RP_EINVAL: the socket has one. */
 int rp_bind(rp_node *node, uint64_t now_us, int fd, uint16_t port);
 
 int rp_listen(rp_node *node, uint64_t now_us, int fd, int backlog);
 
-/* The descriptor of the next connection, and its peer (which may be null). RP_EAGAIN,
+/* Returns the descriptor of the next connection, and its peer (may be null). RP_EAGAIN,
  * RP_EMFILE. */
 int rp_accept(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *peer);
 
-/* RP_EINPROGRESS: wait for RP_POLLOUT, and ask RP_SO_ERROR how it went. For a datagram
- * socket: its only peer. */
+/* Opens a connection, or sets the only peer of a datagram socket. RP_EINPROGRESS: wait for
+ * RP_POLLOUT, and read the outcome from RP_SO_ERROR. */
 int rp_connect(rp_node *node, uint64_t now_us, int fd, const struct rp_endpoint *peer);
 
-/* How many bytes were taken; RP_EAGAIN if there is no room, RP_EPIPE, RP_ECONNRESET,
+/* Returns the number of bytes accepted; RP_EAGAIN: no room; RP_EPIPE, RP_ECONNRESET,
  * RP_ETIMEDOUT ... */
 int rp_send(rp_node *node, uint64_t now_us, int fd, const uint8_t *data, size_t len);
 
-/* How many bytes came, 0 at their end; RP_EAGAIN if there are none yet. */
+/* Returns the number of bytes received, 0 at the end of the stream; RP_EAGAIN: none yet. */
 int rp_recv(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len, int flags);
 
 int rp_sendto(rp_node *node, uint64_t now_us, int fd, const uint8_t *data, size_t len,
@@ -344,21 +343,22 @@ int rp_recvfrom(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len
 int rp_shutdown(rp_node *node, uint64_t now_us, int fd, int how);
 int rp_close(rp_node *node, uint64_t now_us, int fd);
 
-/* Writes a connection down before a deep sleep or a reboot, and closes the descriptor; the
- * peer is told nothing. How many of the len bytes at out that took: 100, and what waits in
- * either direction. RP_ENOMEM: those are too few; RP_ENOTCONN, RP_EOPNOTSUPP. */
+/* Saves a connection before a deep sleep or a reboot, and closes the descriptor without
+ * notifying the peer. Returns the number of bytes written to out: 100, and the data that wait in
+ * either direction. RP_ENOMEM: len is too small; RP_ENOTCONN, RP_EOPNOTSUPP. */
 int rp_freeze(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len);
 
-/* Takes it up again slept_us later, in a node of the same address and buffers, whose clock
- * may have begun anew: its descriptor. Too long is better than too short for slept_us.
+/* Restores a saved connection slept_us later and returns its descriptor. The node needs the same
+ * address and buffers; its clock may have restarted. A value of slept_us that is too large is
+ * safer than one that is too small.
  *
- * The bytes are good ONCE, and are spoilt here. Taken up a second time, the connection would
- * give its peer other bytes for those that it has, and neither would notice. So if they come
- * from flash, erase them there before the next rp_poll_radio or rp_poll_packet.
+ * Restore the bytes ONCE; this call invalidates them. A connection restored twice would send its
+ * peer different bytes for the same sequence numbers, and neither end would notice. If the bytes
+ * come from flash, erase them there before the next rp_poll_radio or rp_poll_packet.
  *
- * RP_EINVAL: damaged, of another version, or taken up already; RP_ETIMEDOUT: the peer may have
- * given it up; RP_ENOMEM: the buffers are smaller; RP_ENETUNREACH: of another node;
- * RP_EADDRINUSE: it is there already; RP_EMFILE. */
+ * RP_EINVAL: damaged, another version, or already restored; RP_ETIMEDOUT: the peer may have given
+ * up the connection; RP_ENOMEM: the buffers are smaller; RP_ENETUNREACH: saved by another node;
+ * RP_EADDRINUSE: the connection already exists; RP_EMFILE. */
 int rp_thaw(rp_node *node, uint64_t now_us, uint64_t slept_us, uint8_t *frozen, size_t len);
 
 #define RP_POLLIN 0x1
@@ -369,20 +369,20 @@ int rp_thaw(rp_node *node, uint64_t now_us, uint64_t slept_us, uint8_t *frozen, 
 #define RP_POLLRDHUP 0x2000
 
 struct rp_pollfd {
-    int32_t fd; /* a negative one is passed over */
+    int32_t fd; /* a negative one is ignored */
     int16_t events;
     int16_t revents;
 };
 
-/* Fills in revents: how many have some. 255 at most. */
+/* Sets revents and returns the number of entries with any, at most 255. */
 int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count);
 
-/* Levels and names of options; all are one number. */
+/* Levels and names of options; every value is an int. */
 #define RP_SOL_SOCKET 1
 #define RP_SO_TYPE 3
-#define RP_SO_ERROR 4 /* the positive number of an RP_E*, or 0 */
+#define RP_SO_ERROR 4 /* an RP_E* as a positive number, or 0 */
 #define RP_SO_KEEPALIVE 9
-#define RP_SO_LINGER 13 /* seconds; -1: none; 0: rp_close resets */
+#define RP_SO_LINGER 13 /* seconds; -1: off; 0: rp_close resets the connection */
 #define RP_SO_ACCEPTCONN 30
 #define RP_IPPROTO_TCP 6
 #define RP_TCP_NODELAY 1
@@ -400,16 +400,16 @@ int rp_getpeername(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *p
 
 /* --------------------------------------------------------- calls that wait -- */
 
-/* How a thread waits. Copied at every call, and not kept.
+/* Hooks for a thread that waits. Each call copies them and does not keep them.
  *
- * wait returns when something may have happened, or once the time is at until_us (UINT64_MAX:
- * no limit); a negative RP_E* ends the call with that (RP_EAGAIN with RP_ETIMEDOUT). Without an operating system it drives
- * the node: radio, timers, frames. With one it sleeps until whoever drives the node says so,
- * and at once if that was since the last call of unlock. lock and unlock are around every use
- * of the node, and both null where one thread does everything. */
+ * wait returns when something may have happened, or at until_us (UINT64_MAX: no limit). A
+ * negative RP_E* from it ends the call with that error (RP_EAGAIN: with RP_ETIMEDOUT). Without an
+ * operating system wait drives the node: radio, timers, frames. With one it sleeps until the
+ * thread that drives the node wakes it, and returns at once if that happened after the last
+ * unlock. lock and unlock enclose every use of the node; both are null if there is one thread. */
 struct rp_waiter {
     rp_node *node;
-    void *context; /* given to all hooks */
+    void *context; /* argument of all hooks */
     uint64_t (*now)(void *context);
     int (*wait)(void *context, uint64_t until_us);
     void (*lock)(void *context);
@@ -419,20 +419,19 @@ struct rp_waiter {
 int rp_wait_connect(const struct rp_waiter *waiter, int fd, const struct rp_endpoint *peer);
 int rp_wait_accept(const struct rp_waiter *waiter, int fd, struct rp_endpoint *peer);
 
-/* Sends all of it; after an error, as much as was taken before. */
+/* Sends all bytes; after an error returns the number accepted before it, if any. */
 int rp_wait_send(const struct rp_waiter *waiter, int fd, const uint8_t *data, size_t len);
 int rp_wait_recv(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len);
 int rp_wait_recvfrom(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len,
                      struct rp_endpoint *peer);
 
-/* A negative timeout is none. */
+/* A negative timeout waits without limit. */
 int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t count,
                  int timeout_ms);
 
 /* ---------------------------------------------------------------------- ABI -- */
 
-/* 0 if this header is that of the library: RP_EINVAL if not, where nothing else may be
- * called. */
+/* Returns 0 if this header matches the library. RP_EINVAL: it does not; make no other call. */
 int rp_abi_check(size_t config, size_t ip_config, size_t work, size_t endpoint, size_t pollfd,
                  size_t waiter);
 #define RP_ABI_CHECK()                                                                     \

@@ -8,12 +8,12 @@ use clap_complete::Shell;
 use redpoll_base::{Addr, Duration};
 use redpoll_sim::scenario::BUILT_IN;
 
-/// Print a built-in scenario, to begin one's own with
+/// Print a built-in scenario, as a start for your own
 ///
-/// Exit code: 0, or 2 when there is none of that name.
+/// Exit code: 0, or 2 when no scenario has that name.
 #[derive(Debug, ClapArgs)]
 pub struct ShowArgs {
-    /// Its name, as `redpoll list` has it
+    /// Its name, from `redpoll list`
     #[arg(value_name = "NAME")]
     pub name: String,
 }
@@ -30,7 +30,7 @@ pub struct CompletionsArgs {
 
 /// Print a man page, of the program or of one of its commands
 ///
-/// Such as: redpoll man up | man -l -
+/// Example: redpoll man up | man -l -
 #[derive(Debug, ClapArgs)]
 pub struct ManArgs {
     /// The command
@@ -41,7 +41,7 @@ pub struct ManArgs {
 /// Simulate a scenario in virtual time, as fast as it goes, and print a result.
 ///
 /// Exit code: 0 when all went well, 1 when the oracle found a byte or a frame
-/// unaccounted for or a file could not be written, 2 when the scenario cannot
+/// unaccounted for, or a file could not be written, 2 when the scenario cannot
 /// be used, 130 after Ctrl-C (the result up to then is printed).
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
@@ -63,25 +63,24 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write how flows and nodes fare over time to this file, a table as CSV or Parquet by
-    /// its ending: goodput, windows, round-trip times, retransmissions, queues, radio, charge
+    /// Write a table of flows and nodes over time to this file, as CSV or Parquet by its
+    /// extension: goodput, windows, round-trip times, retransmissions, queues, radio, charge
     #[arg(long, value_name = "FILE", conflicts_with = "web")]
     pub series: Option<PathBuf>,
 
-    /// How far apart the rows of --series are, in virtual time
+    /// Virtual time between two rows of --series
     #[arg(long, value_name = "T", default_value = "1 s", value_parser = interval)]
     pub series_interval: Duration,
 
-    /// Write all there is to this new folder: the result, its series, its frames, and a
-    /// recording for `redpoll view`. Taken by plot, report, compare, diff, view, why and
-    /// dissect
+    /// Write everything to this new folder: the result, its series, its frames, and a
+    /// recording. The commands plot, report, compare, diff, view, why and dissect read it
     #[arg(long, value_name = "DIR", conflicts_with_all = ["web", "record"])]
     pub result: Option<PathBuf>,
 
     #[command(flatten)]
     pub web: WebArgs,
 
-    /// With --web: stand still at the beginning, until the page says go on
+    /// With --web: pause at the start until the page resumes the run
     #[arg(long, requires = "web")]
     pub paused: bool,
 
@@ -89,22 +88,22 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "web")]
     pub record: Option<PathBuf>,
 
-    /// Write what nodes of the kind module print to this file: seconds, node, line
+    /// Write the output of nodes of the kind module to this file: seconds, node, line
     #[arg(long, value_name = "FILE")]
     pub module_log: Option<PathBuf>,
 }
 
-/// Look at a finished run in a browser: its map, frames and plots, at any moment and speed.
+/// Replay a finished run in a browser: its map, frames and plots, at any moment and speed.
 ///
-/// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when it is no recording or
-/// the address cannot be used.
+/// Exit code: 0 after Ctrl-C, 1 when the file cannot be read, 2 when it is not a recording
+/// or the address cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct ViewArgs {
-    /// What `redpoll run --record FILE` has written, or a folder of --result DIR
+    /// A recording of `redpoll run --record FILE`, or a folder of --result DIR
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
-    /// Where the page is: an address of this computer
+    /// Address of the page on this computer
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080",
           value_parser = web_address)]
     pub web: SocketAddr,
@@ -147,9 +146,9 @@ impl ScenarioArgs {
 /// Whether the run can be looked at in a browser.
 #[derive(Debug, ClapArgs)]
 pub struct WebArgs {
-    /// Show the mesh in a browser, at this address of this computer; its page says so, and
-    /// what has to be said to change the mesh from there is part of the address that is
-    /// printed. Addresses that other computers reach are only taken if they are given
+    /// Show the mesh in a browser, at this address of this computer. The printed address
+    /// contains a token, which is required to change the mesh from the page. Other
+    /// computers can reach the page only if you give such an address
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
           default_missing_value = "127.0.0.1:8080", value_parser = web_address)]
     pub web: Option<SocketAddr>,
@@ -170,8 +169,8 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 
 /// Run a scenario for many values of its keys.
 ///
-/// A sweep is a TOML file: a scenario, what is the same in every run, and lists of values of
-/// which every combination is run, or ranges from which points are drawn. For example:
+/// A sweep is a TOML file with a scenario, settings of every run, and lists of values, whose
+/// combinations are run, or ranges, from which points are drawn. For example:
 ///
 /// scenario = "line-3"
 ///
@@ -179,12 +178,12 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 ///
 /// grid."mac.link_retry_delay" = ["0 ms", "5 ms", "40 ms"]
 ///
-/// All is checked before the first run. What each run gave is kept in a file, so that the same
-/// command goes on where it was stopped, and a larger sweep runs only what is new.
+/// The sweep is checked before the first run. The result of each run is kept in a file, so the
+/// same command resumes a stopped sweep, and a larger sweep runs only its new points.
 ///
 /// Exit code: 0 when all runs are done; 1 when a run or a file failed or the oracle found
-/// something; 2 when the sweep or the results file cannot be used; 130 after Ctrl-C (what is
-/// done is kept).
+/// something; 2 when the sweep or the results file cannot be used; 130 after Ctrl-C (finished
+/// runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct SweepArgs {
     /// The sweep
@@ -199,11 +198,11 @@ pub struct SweepArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
-    /// Where the runs are kept; by default SWEEP.sqlite, in this folder
+    /// File for the results of the runs; by default SWEEP.sqlite, in this folder
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// Write a table with a row for each run and flow: CSV or Parquet by its ending; - is CSV
+    /// Write a table with a row for each run and flow: CSV or Parquet by its extension; - is CSV
     /// on standard output
     #[arg(long, value_name = "FILE")]
     pub flows: Option<PathBuf>,
@@ -213,16 +212,16 @@ pub struct SweepArgs {
     pub nodes: Option<PathBuf>,
 }
 
-/// Run a published study again, in the simulator, and hold it against the paper.
+/// Reproduce a published study in the simulator, and compare it with the paper.
 ///
-/// Prints what holds and what does not, with its cause; with --rows every number
-/// beside the paper's, with its spread over the seeds. What each run gave is kept in
-/// a file, so that the same command goes on where it was stopped.
+/// Prints which of the paper's claims hold, and the cause of each that does not; with --rows
+/// also every number next to the paper's, with its spread over the seeds. The result of each
+/// run is kept in a file, so the same command resumes a stopped study.
 ///
 /// Exit code: 0 when all runs are done, whether or not the paper is reproduced;
 /// 1 when a run or a file failed or the oracle found something; 2 when there is
 /// no such study or figure, or the results file cannot be used; 130 after Ctrl-C
-/// (what is done is kept).
+/// (finished runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct StudyArgs {
     /// The study, such as kumar2020
@@ -237,7 +236,7 @@ pub struct StudyArgs {
     #[arg(long = "figure", value_name = "NAME")]
     pub figures: Vec<String>,
 
-    /// Only write the scenarios under the figures to this folder, and run nothing
+    /// Only write the scenarios of the figures to this folder, and run nothing
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "html", "json"])]
     pub scenes: Option<PathBuf>,
 
@@ -246,11 +245,11 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FILE")]
     pub links: Option<PathBuf>,
 
-    /// The channel of --links whose links count
+    /// The channel of --links whose links are used
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// Runs of each point; some that take long have fewer, and their rows say so
+    /// Runs of each point; some long ones have fewer, which their rows state
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,
@@ -259,15 +258,15 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
-    /// Print every row, not only what holds and what does not
+    /// Print every row, not only the claims
     #[arg(long)]
     pub rows: bool,
 
-    /// Print how long each figure's runs took
+    /// Print the duration of each figure's runs
     #[arg(long)]
     pub times: bool,
 
-    /// Where the runs are kept; by default STUDY.sqlite
+    /// File for the results of the runs; by default STUDY.sqlite
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 

@@ -12,18 +12,18 @@ pub use absent::run;
 #[cfg(feature = "bench")]
 pub use present::run;
 
-/// Measure Redpoll beside lwIP, smoltcp and TCPlp, and print a table.
+/// Compare Redpoll with lwIP, smoltcp and TCPlp, and print a table.
 ///
-/// All in virtual time, with the same stack at both ends but for `matrix`. `loss`: one
+/// Runs in virtual time, with the same stack at both ends except for `matrix`. `loss`: one
 /// bulk transfer over a slow link that loses packets; the median of some seeds. `matrix`:
 /// the same from each stack to each other. `ota-ack`: an update in blocks of 8 KB, each
 /// answered by one byte that may get lost. `fairness`: two transfers at once through a
 /// short queue, and how evenly they share it. `taim`: what the engine of `redpoll taim`
-/// costs at 5,000 flows and 20,000 packets a second. `readings`: what a sensor pays for one
-/// reading, by what becomes of its connection between two. These two are in any build of the
-/// program; for the others it has the other stacks in it if it was built by `make bench`.
+/// costs at 5,000 flows and 20,000 packets a second. `readings`: the cost of one
+/// reading of a sensor, by the fate of its connection between two readings. Every build of the
+/// program has these two; the others need a program built by `make bench`.
 ///
-/// Exit code: 0 when all was measured, 1 when a file could not be written, 2
+/// Exit code: 0 when everything was measured, 1 when a file could not be written, 2
 /// when an option cannot be used or the program has no other stacks in it.
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
@@ -42,7 +42,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub subject: Vec<String>,
 
-    /// Losses in percent, 0 to 50; of matrix one. Default: for loss 0,1,5,10,15, for
+    /// Losses in percent, 0 to 50; one for matrix. Default: for loss 0,1,5,10,15, for
     /// matrix 10, for ota-ack 10,20,30,40
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(..=50))]
@@ -53,7 +53,7 @@ pub struct BenchArgs {
           value_parser = clap::value_parser!(u16).range(1..=1_000))]
     pub queue: Vec<u16>,
 
-    /// How many seeds, from 1 on. Default: 5, for ota-ack 40
+    /// Number of seeds, from 1 on. Default: 5, for ota-ack 40
     #[arg(long, value_name = "N",
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: Option<u64>,

@@ -14,19 +14,19 @@ use crate::places::Places;
 use crate::plot::refuse;
 use crate::progress::Progress;
 
-/// Compare two results: how the means over their seeds differ, with intervals of 95 %.
+/// Compare the means of two results over their seeds, with intervals of 95 %.
 ///
 /// A result is a folder of `redpoll run --result DIR`, a folder that has several of them (a
-/// seed each), a JSON file of --json, or the file of a sweep or a study. Of sweeps the points
-/// that both have are compared; where two of them vary the same keys with other settings beside
-/// these, the points with the same values of those keys.
+/// seed each), a JSON file of --json, or the file of a sweep or a study. For two sweeps the
+/// common points are compared. If two sweeps vary the same keys under different settings, points
+/// with the same values of those keys are compared.
 ///
-/// The intervals, of B - A and of B / A, are bootstrap intervals, widened for few seeds. What
-/// excludes "no difference" is marked with a star; of twenty figures that do not differ, one
-/// is marked by chance.
+/// The intervals, of B - A and of B / A, are bootstrap intervals, widened for few seeds. A star
+/// marks an interval that excludes "no difference"; by chance it marks one of twenty figures
+/// that do not differ.
 ///
-/// Exit code: 0 whatever was found, 1 when a file cannot be read or written, 2 when one is no
-/// result or they have nothing in common.
+/// Exit code: 0 whatever was found, 1 when a file cannot be read or written, 2 when one is not
+/// a result or they have nothing in common.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
     /// The first result

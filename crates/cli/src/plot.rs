@@ -14,12 +14,11 @@ use crate::{FAILED, USAGE};
 
 /// Plot a result: goodput, windows, round-trip times, queues, radio, charge, and the mesh.
 ///
-/// Of what `redpoll run` has written with --result DIR, --series FILE or --json FILE; the more
-/// of it is there, the more is plotted. Each picture becomes an SVG and a PNG (300 dpi); both
-/// look the same everywhere, since letters are outlines. Colours are told apart by
-/// colour-blind people, too.
+/// Reads the files of `redpoll run` with --result DIR, --series FILE or --json FILE, and plots
+/// everything that they contain. Each picture is written as an SVG and a PNG (300 dpi). Letters
+/// are outlines, and colour-blind people can distinguish the colours.
 ///
-/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is no result or has no
+/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is not a result or has no
 /// such picture.
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
@@ -41,7 +40,7 @@ pub struct PlotArgs {
     #[arg(long = "of", value_name = "NAME")]
     pub of: Vec<String>,
 
-    /// Only as this
+    /// Only in this format
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 }

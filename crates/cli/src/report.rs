@@ -12,11 +12,11 @@ use crate::output::{fail, is_standard, print};
 use crate::places::Places;
 use crate::plot::{files, refuse};
 
-/// Write a result as one page: what came out, plotted over time, the mesh, and every node.
+/// Write a result as one page: figures, plots over time, the mesh, and every node.
 ///
-/// The page is one HTML file that needs nothing from elsewhere.
+/// The page is one HTML file without external resources.
 ///
-/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is no result.
+/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is not a result.
 #[derive(Debug, ClapArgs)]
 pub struct ReportArgs {
     /// A folder of `redpoll run --result DIR`, or a file of --json

@@ -104,10 +104,11 @@ fn matched(pattern: &[&str], words: &[String], at: usize) -> Option<usize> {
         return (at..=stop?).find_map(|next| matched(rest, words, next));
     }
     // A word that must not stand before another one may also be missing.
-    if first.starts_with('!') && at == 0 && starts_sentence(words, at) {
-        if let Some(end) = matched(rest, words, at) {
-            return Some(end);
-        }
+    if at == 0
+        && first.starts_with('!')
+        && let Some(end) = matched(rest, words, at)
+    {
+        return Some(end);
     }
     let word = words.get(at)?;
     let fits = choices().any(|choice| match (choice, word.as_str()) {

@@ -30,13 +30,13 @@ const AHEAD: usize = 2_000;
 
 /// Find the first frame in which two runs differ.
 ///
-/// Of two captures, or folders of `redpoll run --result DIR`; or of a scenario run by this
-/// program and by another version of it: redpoll diff --program OLD line-3 --seed 7
+/// Compares two captures, or folders of `redpoll run --result DIR`; or runs a scenario with this
+/// program and with another version of it: redpoll diff --program OLD line-3 --seed 7
 ///
-/// Says which frames both have in common, shows the first that differs with its layers
-/// decoded, names what differs in it, and whether it comes earlier or later in the other run.
-/// Of folders, and of programs that have --record, also what differs first before that frame: what
-/// became of another, a window or a timer of TCP, a queue, a parent.
+/// Prints the number of common frames, the first different frame with its layers decoded, the
+/// fields that differ, and whether the frame comes earlier or later in the other run. For
+/// folders, and for programs with --record, also prints the first difference before that frame:
+/// the outcome of another frame, a window or a timer of TCP, a queue, or a parent.
 ///
 /// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program
 /// or a scenario cannot be used.
@@ -74,7 +74,7 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub mesh: Prefix,
 
-    /// Write what was found as one JSON object to this file; - is standard output, where it
+    /// Write the outcome as one JSON object to this file; - is standard output, where it
     /// takes the text's place
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

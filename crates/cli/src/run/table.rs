@@ -11,6 +11,8 @@ use redpoll_sim::scenario::Scenario;
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 40;
+/// Nodes that the table lists.
+const NODES: usize = 20;
 
 /// The result of `scenario`, in which the apps `left_out` were not started.
 pub fn render(
@@ -163,7 +165,7 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
         ]);
     }
     table.render(text);
-    more(text, flows.len(), "flows");
+    more(text, flows.len(), ROWS, "flows");
     if flows.len() > 1 {
         let delivered: u64 = flows.iter().map(|flow| flow.delivered_bytes).sum();
         let sent: u64 = flows.iter().map(|flow| flow.segments_sent).sum();
@@ -304,7 +306,7 @@ fn nodes(text: &mut String, nodes: &[NodeFigures]) {
     let mut table = Table::new(&[
         "node", "frames", "retries", "radio", "cpu", "battery", "memory", "dropped",
     ]);
-    for node in nodes.iter().take(ROWS) {
+    for node in nodes.iter().take(NODES) {
         let drops: Vec<String> = node
             .drops
             .iter()
@@ -322,15 +324,15 @@ fn nodes(text: &mut String, nodes: &[NodeFigures]) {
         ]);
     }
     table.render(text);
-    more(text, nodes.len(), "nodes");
+    more(text, nodes.len(), NODES, "nodes");
 }
 
-fn more(text: &mut String, all: usize, what: &str) {
-    if all > ROWS {
+fn more(text: &mut String, all: usize, shown: usize, what: &str) {
+    if all > shown {
         let _ = writeln!(
             text,
             "… and {} {what} more; --json has them all",
-            all - ROWS
+            all - shown
         );
     }
 }

@@ -17,8 +17,8 @@ use crate::{FAILED, USAGE};
 
 /// Find the values of a scenario's keys that are best within limits.
 ///
-/// A goal is a TOML file: a scenario, what is free in it, what is to be least or most, and what
-/// is limited. For example:
+/// A goal is a TOML file: a scenario, its free keys, the figure to minimize or maximize, and
+/// limits of other figures. For example:
 ///
 /// scenario = "sleepy-web"
 ///
@@ -29,20 +29,20 @@ use crate::{FAILED, USAGE};
 /// free."poll.base_interval" = { from = "0.25 s", to = "60 s", scale = "log" }
 ///
 /// Points are run with few seeds first, the better half of them with twice as many, and so on;
-/// then neighbours of the best. What was found is judged by seeds that have not chosen it. What
-/// each run gave is kept in a file, so that the same command goes on where it was stopped.
+/// then neighbours of the best. Other seeds than those of the search judge the result. The
+/// result of each run is kept in a file, so the same command resumes a stopped search.
 ///
 /// Exit code: 0 when values were found that keep the limits, in the mean of the runs that judge;
-/// 1 when there are none (the nearest are told, no constants are written), or a run or a file
+/// 1 when there are none (the nearest are printed, no constants are written), or a run or a file
 /// failed or the oracle found something; 2 when the goal or the results file cannot be used; 130
-/// after Ctrl-C (what is done is kept).
+/// after Ctrl-C (finished runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct TuneArgs {
     /// The goal
     #[arg(value_name = "GOAL.toml")]
     pub file: PathBuf,
 
-    /// Only say what is free and how much is run, and run nothing
+    /// Only print the free keys and the number of runs, and run nothing
     #[arg(long)]
     pub list: bool,
 
@@ -50,19 +50,19 @@ pub struct TuneArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
-    /// Where the runs are kept; by default GOAL.sqlite, in this folder
+    /// File for the results of the runs; by default GOAL.sqlite, in this folder
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// Where the constants for Rust go; by default GOAL.rs, in this folder
+    /// File for the constants for Rust; by default GOAL.rs, in this folder
     #[arg(long, value_name = "FILE")]
     pub rust: Option<PathBuf>,
 
-    /// Where the constants for C go; by default GOAL.h, in this folder
+    /// File for the constants for C; by default GOAL.h, in this folder
     #[arg(long, value_name = "FILE")]
     pub c: Option<PathBuf>,
 
-    /// Write what was found as one JSON object to this file; - is standard output, where it
+    /// Write the outcome as one JSON object to this file; - is standard output, where it
     /// takes the text's place
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -1,4 +1,4 @@
-"""What can go wrong."""
+"""Exceptions."""
 
 from __future__ import annotations
 

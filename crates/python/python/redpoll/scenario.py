@@ -145,7 +145,7 @@ def _again(
 
 
 class Result:
-    """What a run gave."""
+    """The result of a run."""
 
     def __init__(self, text: str, series: Table | None = None) -> None:
         self._text = text
@@ -205,7 +205,7 @@ def run(
     """Runs a scenario.
 
     `apps` are pairs of a node's name and an application (`App`). With `series_s` the result
-    has a series with rows so many seconds apart.
+    has a series with rows this many seconds apart.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     if series_s is not None and not 0.001 <= series_s <= 86_400:

@@ -10,7 +10,7 @@ from ._native import Table
 
 
 class Study:
-    """A published study, such as `Study("kumar2020")`; else `StudyError`."""
+    """A published study, such as `Study("kumar2020")`. An unknown name raises `StudyError`."""
 
     def __init__(self, name: str) -> None:
         _native.check_study(name)
@@ -26,7 +26,7 @@ class Study:
     ) -> Table:
         """Runs figures, or all, and gives a row for each number beside the paper's.
 
-        What each run gave is kept in the file `results`, by default NAME.sqlite, as `redpoll
+        The result of each run is kept in the file `results`, by default NAME.sqlite, as `redpoll
         study` does; what is there is not run again.
         """
         path = os.fspath(results) if results is not None else f"{self.name}.sqlite"

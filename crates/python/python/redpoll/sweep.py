@@ -32,7 +32,7 @@ _Done = tuple[int, str, float]
 
 
 def _work(origin: str, text: str, runs: Sequence[_ToDo]) -> list[_Done]:
-    """What a worker does: a few runs."""
+    """The job of a worker: a few runs."""
     done = []
     for number, changes, seed in runs:
         began = time.process_time()
@@ -90,7 +90,7 @@ def sweep(
     (`{"points": 20, "seed": 1, "keys": {"mac.link_retry_delay": {"from": "1 ms", "to":
     "100 ms"}}}`), each with `seeds`.
 
-    Everything is checked before the first run. What each run gave is kept in the file
+    Everything is checked before the first run. The result of each run is kept in the file
     `results` as soon as it is done; the same call goes on where it was stopped. Without a file
     it is gone with the `Sweep`.
 
@@ -142,7 +142,7 @@ def _spread(
     executor: Executor | Callable[[], Executor],
     progress: Callable[[int, int], None] | None,
 ) -> None:
-    """Has an executor's workers do what there is to do."""
+    """Distributes the jobs to an executor's workers."""
     make = None if isinstance(executor, Executor) or hasattr(executor, "submit") else executor
     pool: Any = make() if make else executor
     waiting: list[_ToDo] = list(reversed(kept.todo))

@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 class Tuned:
-    """What was found, as the runs tell that have not chosen it."""
+    """The result of a search, judged by runs that did not choose it."""
 
     def __init__(self, scenario: Scenario, tuned: _native.Tuned) -> None:
         self._tuned = tuned
@@ -35,7 +35,7 @@ class Tuned:
 
     @property
     def values(self) -> dict[str, str]:
-        """What was found, by the names of what was free."""
+        """The values found, by the names of the free keys."""
         return dict(self.report["found"]["values"])
 
     @property
@@ -56,7 +56,7 @@ class Tuned:
 
     @property
     def rust(self) -> str | None:
-        """What was found as a module of Rust; `None` if a limit is missed."""
+        """The values found as a module of Rust; `None` if a limit is missed."""
         return self._tuned.constants[0] if self._tuned.constants else None
 
     @property
@@ -94,7 +94,7 @@ def tune(
     that come so many `rounds` among neighbours of the best; so many seeds are `held_out` and
     judge.
 
-    What each run gave is kept in the file `results` as soon as it is done; the same call goes on
+    The result of each run is kept in the file `results` as soon as it is done; the same call goes on
     where it was stopped. Without a file it is gone afterwards. The runs are spread over this
     computer's cores (`jobs` at once); `progress` hears a line for each part of the search.
     """

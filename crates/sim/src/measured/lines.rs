@@ -116,7 +116,7 @@ impl<R: BufRead> Lines<R> {
         match std::str::from_utf8(&self.text) {
             Ok(text) => Ok(Some(text)),
             Err(wrong) => {
-                let problem = "got bytes that are no text; allowed: UTF-8";
+                let problem = "got bytes that are not text; allowed: UTF-8";
                 error(wrong.valid_up_to() + 1, problem.to_owned())
             }
         }

@@ -123,7 +123,7 @@ impl Kind {
             Kind::KeyDigits { word: Some(word) } => format!("32 hexadecimal digits, or \"{word}\""),
             Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
             Kind::Address => {
-                "a unicast IPv6 address, not of one link alone, such as \"fd00::1\"".to_owned()
+                "a unicast IPv6 address, not link-local, such as \"fd00::1\"".to_owned()
             }
             Kind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
             Kind::Target => {
@@ -131,7 +131,7 @@ impl Kind {
                     .to_owned()
             }
             Kind::Nodes => "a node's name, a list of names, or \"every node\", \"every router\", \
-                            \"every leaf\", \"every other node\" (all but the one it sends to)"
+                            \"every leaf\", \"every other node\" (all except the one it sends to)"
                 .to_owned(),
             Kind::Links => {
                 "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()

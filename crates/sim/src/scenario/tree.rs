@@ -88,7 +88,7 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
 pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
     if key.split('.').nth(DEEPEST).is_some() {
         let start: String = key.chars().take(40).collect();
-        let problem = format!("got a key of more than {DEEPEST} names; no key has so many");
+        let problem = format!("got a key of more than {DEEPEST} names; allowed: at most {DEEPEST}");
         return Err(ScenarioError::at(
             "",
             &Origin::Set(start.clone()),

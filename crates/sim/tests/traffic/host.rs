@@ -160,7 +160,7 @@ fn plain_datagrams_to_a_coap_server_are_refused() {
     );
     let parse = |text: &str| Scenario::parse("host", text, &[]);
     let error = parse(&text).unwrap_err().to_string();
-    assert!(error.contains("5683, on which coap listens"), "{error}");
+    assert!(error.contains("5683, which coap already uses"), "{error}");
     assert!(parse(&format!("{text}when = \"never\"\n")).is_ok());
 }
 

@@ -140,7 +140,7 @@ impl Header {
         };
         let value: serde_json::Value = match serde_json::from_str(line) {
             Ok(value) => value,
-            Err(error) => return refuse(error.column(), format!("no JSON ({error})")),
+            Err(error) => return refuse(error.column(), format!("invalid JSON ({error})")),
         };
         let count = value.get("node_count").and_then(serde_json::Value::as_u64);
         let Some(count) = count else {
@@ -163,7 +163,7 @@ impl Header {
             }),
             Some(None) => refuse(
                 1,
-                "\"channels\" that are no whole numbers up to 255".to_owned(),
+                "\"channels\" that are not whole numbers up to 255".to_owned(),
             ),
             None => refuse(1, "a header without \"channels\"".to_owned()),
         }

@@ -88,14 +88,14 @@ fn what_is_wrong_is_told_with_line_and_column() {
     let head = |head: &str| format!("{head}\n");
     let cases: [(String, usize, usize, &str); 20] = [
         (String::new(), 1, 1, "allowed: one line of JSON"),
-        (head("datetime,src"), 1, 1, "got no JSON"),
+        (head("datetime,src"), 1, 1, "got invalid JSON"),
         (head("{\"channels\": [26]}"), 1, 1, "without \"node_count\""),
         (head("{\"node_count\": 3}"), 1, 1, "without \"channels\""),
         (
             head("{\"node_count\": 3, \"channels\": [2600]}"),
             1,
             1,
-            "no whole numbers up to 255",
+            "not whole numbers up to 255",
         ),
         (
             head("{\"node_count\": 5000, \"channels\": [26]}"),

@@ -379,7 +379,7 @@ impl App<'_, '_> {
                     nodes.extend(all().filter(|index| far_end != Some(TargetHost::Node(*index))));
                 }
                 HOST if self.scenario.border_router().is_none() => {
-                    let problem = "got host, to which no border router leads; allowed: nodes, \
+                    let problem = "got host, but there is no border router; allowed: nodes, \
                                    or a node with role = \"border\"";
                     return Err(self.values.error(&key, problem));
                 }
@@ -402,7 +402,7 @@ impl App<'_, '_> {
         nodes.dedup();
         if nodes.is_empty() {
             let problem = format!(
-                "got \"{}\", of which there are none; allowed: at least one node",
+                "got \"{}\", but no such node exists; allowed: at least one node",
                 texts.join("\", \"")
             );
             return Err(self.values.error(&key, problem));
@@ -463,7 +463,7 @@ fn check_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
             if let Some((_, other)) = taken.iter().find(|(other, _)| *other == port) {
                 let port = port.1;
                 let problem = format!(
-                    "got {port}, on which {} listens on {}; allowed: another port",
+                    "got {port}, which {} already uses on {}; allowed: another port",
                     other.name, node.name
                 );
                 return Err(values.error(&format!("{}.port", table_of(app)), problem));
@@ -491,7 +491,7 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
         };
         if let Some(server) = far.and_then(|far| far.apps.iter().find(is_taken)) {
             let problem = format!(
-                "got port {port}, on which {} listens; allowed: another port",
+                "got port {port}, which {} already uses; allowed: another port",
                 server.name
             );
             return Err(values.error(&format!("{}.to", table_of(app)), problem));
@@ -517,7 +517,7 @@ fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioEr
         let server = match app.kind {
             AppKind::MqttSensor { .. } => {
                 let problem = format!(
-                    "got {far}, a node, and nodes are no MQTT brokers; allowed: host:port or \
+                    "got {far}, a node, which cannot be an MQTT broker; allowed: host:port or \
                      [address]:port"
                 );
                 return Err(values.error(&format!("{}.to", table_of(app)), problem));

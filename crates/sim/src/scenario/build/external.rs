@@ -19,37 +19,37 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
         let path = |key: &str| format!("nodes.{}.{key}", node.name);
         if node.role != Role::Leaf {
             let problem = format!(
-                "got {}, and the node is external, which is told of no routes; allowed: leaf",
+                "got {}, but the node is external and gets no routes; allowed: leaf",
                 node.role.word()
             );
             return Err(values.error(&path("role"), problem));
         }
         if node.sleepy {
-            let problem = "got true, and the node is external; allowed: false";
+            let problem = "got true, but the node is external; allowed: false";
             return Err(values.error(&path("sleepy"), problem));
         }
         if let Some(app) = node.apps.first() {
             let problem = format!(
-                "got external, and the app {} is to run on it; allowed: apps on nodes of the kind redpoll",
+                "got external, but the app {} runs on it; allowed: apps on nodes of the kind redpoll",
                 app.name
             );
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.routing.rpl().is_some() {
-            let problem = "got external, and routing is rpl, which the node is not known to speak; allowed: external with fixed";
+            let problem = "got external, but routing is rpl, which external nodes may lack; allowed: external with fixed";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.extended {
             let problem =
-                "got external, and mac.addresses is extended; allowed: external with short";
+                "got external, but mac.addresses is extended; allowed: external with short";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.security_bytes > 0 || scenario.security.is_some() {
-            let problem = "got external, and frames are protected, which the node is told no key for; allowed: external without";
+            let problem = "got external, but security.level protects frames, and the node gets no key; allowed: external without";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.duty.is_some() {
-            let problem = "got external, and mac.access is not csma; allowed: external with csma";
+            let problem = "got external, but mac.access is not csma; allowed: external with csma";
             return Err(values.error(&path("kind"), problem));
         }
     }

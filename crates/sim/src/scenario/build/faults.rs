@@ -35,7 +35,7 @@ fn check_restart(
 ) -> Result<(), ScenarioError> {
     let problem = match node {
         Some(node) if node.apps.iter().any(|app| !outlives(app)) => format!(
-            "got {}, on which apps run; allowed: a node without apps but image-leaf",
+            "got {}, on which apps run; allowed: a node without apps other than image-leaf",
             node.name
         ),
         Some(node) if routing.rpl().is_none() && node.role != Role::Leaf => {

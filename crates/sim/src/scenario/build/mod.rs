@@ -336,7 +336,7 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
     }
     if values.has("lowpan.slot_size") || !values.has("tcp.mss") {
         let problem = format!(
-            "got {slot} B; allowed: at least {packet} B, the IPv6 packet of a full segment of tcp.mss, {} B; else choose a smaller tcp.mss",
+            "got {slot} B; allowed: at least {packet} B, the IPv6 packet of a full segment of tcp.mss, {} B; or choose a smaller tcp.mss",
             scenario.tcp.payload_bytes()
         );
         return Err(values.error("lowpan.slot_size", problem));

@@ -46,13 +46,13 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
         let path = |key: &str| format!("nodes.{}.{key}", node.name);
         if let Some(app) = node.apps.first() {
             let problem = format!(
-                "got module, and the app {} is to run on it; allowed: apps on nodes of the kind redpoll",
+                "got module, but the app {} runs on it; allowed: apps on nodes of the kind redpoll",
                 app.name
             );
             return Err(values.error(&path("kind"), problem));
         }
         if node.role == Role::Border && scenario.host.is_some() {
-            let problem = "got border, and the node is a module, behind which there is no host; allowed: border without apps on host";
+            let problem = "got border, but the node is a module, which has no host side; allowed: border without apps on host";
             return Err(values.error(&path("role"), problem));
         }
     }
@@ -69,7 +69,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     match scenario.nodes.iter().find(|node| restarts(node)) {
         None => Ok(()),
         Some(node) => {
-            let problem = "got module, and a fault restarts it; allowed: node-restart of nodes of the kind redpoll";
+            let problem = "got module, but a fault restarts it; allowed: node-restart of nodes of the kind redpoll";
             Err(values.error(&format!("nodes.{}.kind", node.name), problem))
         }
     }

@@ -73,8 +73,8 @@ fn check_number(
         _ => Err(values.error(
             key,
             format!(
-                "makes too many nodes; allowed: up to {MOST_NODES}, for each takes some 60 KB \
-                 of memory, and routes to all of them are worked out before a run"
+                "makes too many nodes; allowed: up to {MOST_NODES}, because each takes some 60 KB \
+                 of memory, and routes to all of them are computed before a run"
             ),
         )),
     }
@@ -221,7 +221,7 @@ fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, S
         {
             let path = format!("nodes.{}.short_address", other.name);
             let problem = format!(
-                "got {}, which {} has already; allowed: an address of its own",
+                "got {}, which {} already has; allowed: an unused address",
                 other.short, one.name
             );
             return Err(values.error(&path, problem));
@@ -242,7 +242,7 @@ fn checked(values: &Values<'_>, nodes: Vec<NodeSpec>) -> Result<Vec<NodeSpec>, S
     if let (Some(first), Some(second)) = (borders.next(), borders.next()) {
         let path = format!("nodes.{}.role", second.name);
         let problem = format!(
-            "got a second border router beside {}; allowed: one at most",
+            "got a second border router in addition to {}; allowed: one at most",
             first.name
         );
         return Err(values.error(&path, problem));

@@ -17,7 +17,7 @@ pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, Scen
         return Err(values.error("security.key", problem.to_owned()));
     };
     if values.has("mac.security_bytes") {
-        let problem = "has no meaning beside security.level; allowed: one of the two";
+        let problem = "has no meaning together with security.level; allowed: one of the two";
         return Err(values.error("mac.security_bytes", problem.to_owned()));
     }
     if values.text("mac.access") != "csma" {
@@ -67,7 +67,7 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
     for node in &scenario.nodes {
         let path = format!("nodes.{}.key", node.name);
         if scenario.security.is_none() && values.has(&path) {
-            let problem = "is of no use; allowed: with security.level other than none";
+            let problem = "has no effect; allowed: with security.level other than none";
             return Err(values.error(&path, problem.to_owned()));
         }
         if scenario.security.is_some() && node.module.is_some() {

@@ -90,7 +90,7 @@ pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>,
         return none_of(values, "fair_queue.", problem);
     }
     if values.flag("border.taim") {
-        let problem = "has no meaning beside TAiM; allowed: one of the two";
+        let problem = "has no meaning together with TAiM; allowed: one of the two";
         return Err(values.error("border.fair_queue", problem));
     }
     Ok(Some(FairQueueParams {
@@ -139,7 +139,7 @@ mod tests {
             ),
             (
                 &[("border.taim", "true"), ("border.fair_queue", "drr")],
-                "border.fair_queue: has no meaning beside TAiM",
+                "border.fair_queue: has no meaning together with TAiM",
             ),
         ] {
             let error = taim(set).unwrap_err().to_string();

@@ -102,8 +102,8 @@ fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
     let rack = chosen("tcp.rack", all);
     let tail_probes = chosen("tcp.tail_probes", rack);
     if tail_probes && !rack {
-        let problem = "got true without tcp.rack; allowed: true with tcp.rack = true alone, for \
-                       what is probed for is found by time";
+        let problem = "got true without tcp.rack; allowed: true with tcp.rack = true, \
+                       because a probe's loss is detected by time";
         return Err(values.error("tcp.tail_probes", problem));
     }
     Ok(LossRepair {

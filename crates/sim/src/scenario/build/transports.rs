@@ -72,8 +72,8 @@ fn smoltcp(values: &Values<'_>, _key: &str) -> Result<TransportSpec, ScenarioErr
 
 #[cfg(not(feature = "smoltcp"))]
 fn smoltcp(values: &Values<'_>, key: &str) -> Result<TransportSpec, ScenarioError> {
-    let problem = "this program was built without smoltcp; one built with the feature `smoltcp` \
-                   has it (`cargo build --release --package redpoll --features smoltcp`, Rust 1.91)";
+    let problem = "this program was built without smoltcp; build it with the feature `smoltcp` \
+                   (`cargo build --release --package redpoll --features smoltcp`, Rust 1.91)";
     Err(values.error(key, problem))
 }
 

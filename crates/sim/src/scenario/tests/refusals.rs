@@ -26,11 +26,11 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[nodes.node-2]\nkind = \"external\"\nline = \"unix:x\"",
-        "nodes.node-2.role: got router, and the node is external, which is told of no routes; allowed: leaf",
+        "nodes.node-2.role: got router, but the node is external and gets no routes; allowed: leaf",
     ),
     (
         "[nodes.node-2]\nkind = \"external\"\nline = \"unix:x\"\nrole = \"leaf\"\nsleepy = true",
-        "nodes.node-2.sleepy: got true, and the node is external; allowed: false",
+        "nodes.node-2.sleepy: got true, but the node is external; allowed: false",
     ),
     (
         "colour = 1",
@@ -146,11 +146,11 @@ const VALUES: &[(&str, &str)] = &[
     ),
     (
         "[nodes]\nnode-1.role = \"border\"\nnode-2.role = \"border\"",
-        "t.toml:7: nodes.node-2.role: got a second border router beside node-1",
+        "t.toml:7: nodes.node-2.role: got a second border router in addition to node-1",
     ),
     (
         "[nodes.node-2]\nshort_address = 3",
-        "nodes.node-3.short_address: got 3, which node-2 has already",
+        "nodes.node-3.short_address: got 3, which node-2 already has",
     ),
     (
         "[nodes.\"a b\"]\nrole = \"leaf\"",
@@ -203,7 +203,7 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"http-server\"\non = \"every leaf\"",
-        "t.toml:7: apps.a.on: got \"every leaf\", of which there are none",
+        "t.toml:7: apps.a.on: got \"every leaf\", but no such node exists",
     ),
     (
         "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\nto = \"node-2:1\"",
@@ -259,11 +259,11 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\n[apps.b]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 80",
-        "t.toml:11: apps.b.port: got 80, on which a listens on node-1",
+        "t.toml:11: apps.b.port: got 80, which a already uses on node-1",
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"node-2:1883\"",
-        "t.toml:8: apps.a.to: got node-2, a node, and nodes are no MQTT brokers",
+        "t.toml:8: apps.a.to: got node-2, a node, which cannot be an MQTT broker",
     ),
     (
         "[faults.f]\ntype = \"node-off\"",
