@@ -1,5 +1,5 @@
-//! What the RFCs forbid, tried by a peer that loses, delays, repeats, reneges and
-//! shrinks its window at random. Each segment that the connection sends is checked.
+//! A peer that loses, delays, repeats, reneges and shrinks its window at random provokes
+//! behaviour that the RFCs forbid. Each segment that the connection sends is checked.
 
 use redpoll_base::{Duration, Rng};
 use redpoll_tcp::{Config, Flags};
@@ -22,18 +22,18 @@ struct World {
     rng: Rng,
     has_sack: bool,
     has_ts: bool,
-    /// Our stream: how much the application gave, how much was ever sent, what
-    /// of it the peer holds, could acknowledge, and did.
+    /// Our stream: bytes that the application gave, bytes ever sent, and bytes that the peer
+    /// holds, could acknowledge, and acknowledged.
     given: usize,
     sent: usize,
     held: Vec<bool>,
     acked: usize,
     told: usize,
     window: usize,
-    /// What was in flight before the segments that are looked at.
+    /// Bytes in flight before the segments under test.
     before: u32,
-    /// The peer's stream: how much it has sent, which bytes of that arrived, what
-    /// we acknowledged, where our window ends, and how much was read.
+    /// The peer's stream: bytes sent, the bytes of them that arrived, our acknowledgment, the
+    /// end of our window, and bytes read.
     theirs: usize,
     arrived: Vec<bool>,
     heard: usize,
@@ -188,13 +188,13 @@ impl World {
         assert_eq!(self.state(), before);
     }
 
-    /// What no forged segment may change.
+    /// State that no forged segment may change.
     fn state(&self) -> (redpoll_tcp::State, usize, usize, u32) {
         let conn = &self.t.conn;
         (conn.state(), conn.recv_queue(), conn.unacked(), conn.cwnd())
     }
 
-    /// What the peer holds beyond a gap.
+    /// Ranges that the peer holds beyond a gap.
     fn blocks(&self) -> Vec<(u32, u32)> {
         let mut blocks = Vec::new();
         let mut at = self.acked;
@@ -296,7 +296,7 @@ impl World {
     }
 
     /// RFC 9293 §3.8.6, SHLD-15 and RFC 7323 §2.4: new data lies inside the newest
-    /// window, but for a probe. RFC 9293 §3.7.1: no segment is above the limit.
+    /// window, except for a probe. RFC 9293 §3.7.1: no segment is above the limit.
     fn check_data(&mut self, record: &Record) {
         let (from, data) = (record.seq_number() as usize - 1, record.payload());
         let end = from + data.len();
@@ -313,7 +313,7 @@ impl World {
             assert!(end <= limit || is_probe, "{record:?} beyond {limit}");
             if !is_probe {
                 self.sent = end;
-                // RFC 5681 §2: nor beyond cwnd, but for a probe (RFC 8985 §7.3).
+                // RFC 5681 §2: nor beyond cwnd, except for a probe (RFC 8985 §7.3).
                 let (out, cwnd) = (self.t.conn.in_flight(), self.t.conn.cwnd());
                 let most = cwnd.max(self.before) + MSS as u32;
                 assert!(out <= most, "{record:?} {out} {cwnd}");
@@ -430,8 +430,7 @@ impl World {
     }
 }
 
-/// Whatever the peer does, nothing leaves that the RFCs forbid, and in the end
-/// every byte arrives.
+/// The connection never sends what the RFCs forbid, and every byte arrives in the end.
 #[test]
 fn nothing_forbidden_leaves() {
     for seed in 0..400 {

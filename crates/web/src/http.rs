@@ -2,8 +2,8 @@
 //!
 //! Descriptors belong to the whole program, whose forwards and files need them, too. A new
 //! connection is always accepted: when there is no room, the connection that has stood still for
-//! longest is closed for it. A client that neither sends nor reads is closed soon, and keeps
-//! nobody waiting meanwhile.
+//! longest is closed for it. The server soon closes the connection of
+//! a client that neither sends nor reads.
 
 use std::io;
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -26,7 +26,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
-/// Connections at a time, beside WebSockets, which are limited separately. A browser loads the
+/// Connections at a time, in addition to WebSockets, which have their own limit. A browser loads the
 /// page by six at most.
 const CONNECTIONS: usize = 96;
 /// Connections at a time of one network.
@@ -142,7 +142,7 @@ impl Table {
 }
 
 impl Places {
-    /// Makes room for a connection of `network`: at its own expense if it has its share, else
+    /// Makes room for a connection of `network`: at its own expense if it has its share, otherwise
     /// at that of the network with most connections.
     fn make_room(&mut self, network: Network) {
         let count = |of: Network| {
@@ -270,21 +270,6 @@ impl AsyncWrite for Watched {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_network_is_an_ipv4_address_or_64_bits_of_ipv6() {
-        let of = |text: &str| Network::of(text.parse().unwrap());
-        assert_eq!(of("2001:db8::1"), of("2001:db8::2:3:4:5"));
-        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
-        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
-        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
-        assert_ne!(of("::1"), of("::2"));
-    }
-}
-
 /// Answers 400 to a request without exactly one valid Host; HTTP/1.0 may leave Host out
 /// (RFC 9112 §3.2). hyper itself answers 400 to a space before the colon (RFC 9112 §5.1).
 async fn require_one_host(request: Request, next: Next) -> Response {
@@ -299,5 +284,20 @@ async fn require_one_host(request: Request, next: Next) -> Response {
     match is_valid {
         true => next.run(request).await,
         false => StatusCode::BAD_REQUEST.into_response(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_network_is_an_ipv4_address_or_64_bits_of_ipv6() {
+        let of = |text: &str| Network::of(text.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::2:3:4:5"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:192.0.2.1"), of("192.0.2.1"));
+        assert_ne!(of("192.0.2.1"), of("192.0.2.2"));
+        assert_ne!(of("::1"), of("::2"));
     }
 }

@@ -1,5 +1,5 @@
-//! One text over HTTP that another thread writes anew when somebody asks for it, such as the
-//! figures of a daemon.
+//! Serves one text over HTTP, such as the figures of a daemon. Another thread writes the text for
+//! each request.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
@@ -57,7 +57,7 @@ impl PageServer {
     /// Begins to answer, in a thread of its own, which ends with the process.
     ///
     /// # Errors
-    /// The operating system's: there can be no further thread.
+    /// The operating system's: it refuses another thread.
     pub fn start(self) -> io::Result<Page> {
         let page = Page::default();
         let router = router(self.kind, page.clone());

@@ -1,5 +1,5 @@
-//! Browsers that look on through a WebSocket: a limited number, of which those that answer no
-//! ping give way to others.
+//! Limits the browsers that watch through a WebSocket. A browser that does not answer a ping
+//! gives way to another one.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

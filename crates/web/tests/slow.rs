@@ -19,7 +19,7 @@ const SLOW: usize = 150;
 /// Within this time an honest client is served.
 const PROMISED: Duration = Duration::from_secs(1);
 
-/// What a slow client does.
+/// The behaviour of a slow client.
 #[derive(Clone, Copy, Debug)]
 enum Habit {
     /// It connects and says nothing.

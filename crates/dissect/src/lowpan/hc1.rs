@@ -9,7 +9,7 @@ use crate::layer::Layer;
 /// The number to which a short port is added (RFC 4944 §10.2).
 const PORTS: u16 = 0xf0b0;
 
-/// Reads fields whose lengths are no multiples of eight bits.
+/// Reads fields whose lengths are not multiples of eight bits.
 struct Bits<'a> {
     bytes: &'a [u8],
     at: usize,

@@ -156,7 +156,7 @@ impl Reassembly {
 
 fn key(lowpan: &Lowpan<'_>, link: (Address, Address), label: Label) -> Key {
     match lowpan.mesh {
-        // A mesh forwards the frames of one datagram on each link: the sender tells them apart.
+        // A mesh forwards the frames of one datagram on each link: the sender distinguishes them.
         Some(mesh) => (link.0, mesh.originator, mesh.last, label),
         None => (link.0, Address::Absent, link.1, label),
     }

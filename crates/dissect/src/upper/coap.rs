@@ -5,8 +5,8 @@ use crate::layer::{Bytes, Layer, hex};
 /// Options of a message that are decoded at most.
 const OPTIONS_MAX: usize = 64;
 
-/// The message in a UDP datagram; nothing if it is no CoAP of version 1. Of the beginning of a
-/// message, `is_part`, the options may be cut off.
+/// Decodes the message in a UDP datagram, if it is CoAP of version 1. The options may be cut off
+/// if the datagram is only the beginning of a message, `is_part`.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     let mut input = Bytes(payload);
     let first = input.u8()?;

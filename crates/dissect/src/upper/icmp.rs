@@ -71,7 +71,7 @@ fn message(
     Some(())
 }
 
-/// Adds the packet that an error quotes, of which usually the beginning is there. A quoted error
+/// Adds the packet that an error quotes, usually only its beginning. A quoted error
 /// is not followed further.
 fn about(bytes: &[u8], layer: &mut Layer, quoted: &mut Vec<Layer>) {
     let packet = Packet::parse(bytes.to_vec(), true, &[]);

@@ -58,8 +58,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     ///
     /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer
     /// answers window probes, for the sake of an application that may abort
-    /// it. With nobody there to do so, a peer that answers but never takes
-    /// anything, or never ends to talk, would hold the memory for ever.
+    /// it. Without such an application, a peer that answers but never takes
+    /// anything, or never ends, would hold the memory for ever.
     pub fn orphan(&mut self, now: Instant, limit: Duration) {
         let over = self.is_closed() || self.synchronized() == Some(Synchronized::TimeWait);
         self.timers.enter(now);
