@@ -44,7 +44,7 @@ const BESIDE: [Step; 2] = [
 const BUILDS: [Step; 6] = [
     ("clippy", clippy),
     ("features", features::run),
-    ("hosts", hosts::run),
+    ("hosts", hosts::short),
     ("publish", publish::run),
     ("doc", doc),
     ("tests built", |w| lanes::build(w).map(|()| None)),

@@ -35,7 +35,7 @@ pub struct UpArgs {
     pub forward: Vec<String>,
 
     /// Let the nodes reach a service outside the mesh: PORT of any address, ADDRESS,
-    /// [ADDRESS]:PORT, each with tcp: or udp: before it, or any. Without it they reach what the
+    /// or ADDRESS:PORT with an IPv6 address in brackets, each after tcp: or udp:, or any. Without it they reach what the
     /// scenario's applications name, and answer what comes from outside. May be repeated
     #[arg(long, value_name = "SERVICE")]
     pub expose: Vec<Service>,

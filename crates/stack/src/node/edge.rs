@@ -13,6 +13,10 @@ use crate::net::icmp::Refusal;
 use crate::packet::Packet;
 use crate::transports::StreamTransport;
 
+/// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
+/// Other nodes only take the hop-by-hop header from control messages for themselves.
+const IS_EDGE: bool = cfg!(any(feature = "rpl-root", feature = "rpl-hosts"));
+
 impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// Removes RPL's packet information from a packet that leaves the DODAG (RFC 9008 §7, §8), and
     /// refuses one that has a source route (RFC 6554 §5.1).
@@ -23,7 +27,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     ) -> Result<(), Refusal> {
         let slot = packet.slot;
         let bytes = self.link.lowpan.packet_mut(slot);
-        if has_source_route(bytes) {
+        if IS_EDGE && has_source_route(bytes) {
             return Err(DropReason::SourceRoute.into());
         }
         let hop_by_hop = hop_by_hop_len(bytes);
@@ -33,7 +37,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         };
         // A header that holds other options stays, because hosts skip RPL's option (RFC 8200
         // §4.2). The rank in it becomes 0 (RFC 9008 §6).
-        if !has_information || hop_by_hop != PacketInformation::LEN {
+        if IS_EDGE && (!has_information || hop_by_hop != PacketInformation::LEN) {
             if let Some(mut information) = PacketInformation::find(bytes) {
                 information.sender_rank = 0;
                 information.replace(bytes);

@@ -4,7 +4,7 @@ use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
-#[cfg(feature = "rpl")]
+#[cfg(feature = "rpl-root")]
 use redpoll_wire::rpl::has_source_route;
 
 use super::Node;
@@ -149,7 +149,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             admitted => admitted?,
         }
         // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
-        #[cfg(feature = "rpl")]
+        // A root is the only border of a DODAG.
+        #[cfg(feature = "rpl-root")]
         if packet.origin == Origin::Host
             && self.net.routing.is_rpl()
             && has_source_route(self.link.lowpan.packet(packet.slot))

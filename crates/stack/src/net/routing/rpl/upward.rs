@@ -524,8 +524,8 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<M>) {
         #[cfg(feature = "rpl-hosts")]
         self.end_hosts(now, table);
-        table.expire(now);
         if HAS_TARGETS {
+            table.expire(now);
             self.prove_any(now, table);
         }
         for neighbour in self.candidates.iter_mut() {
