@@ -1,5 +1,5 @@
-//! The short form of the standing drill: every attack on every target, one seed. The
-//! long form is `make drill`.
+//! The short form of the drill: every attack on every target, one seed of 120 s, in which an
+//! honest client opens 24 connections. The long form is `make drill`.
 
 use redpoll_base::Duration;
 use redpoll_sim::drill::{Outcome, Plan, Row};
@@ -8,7 +8,7 @@ fn short(only: &[&str]) -> Vec<Row> {
     let plan = Plan {
         only: only.iter().map(|name| (*name).to_owned()).collect(),
         seeds: 1,
-        duration: Duration::from_secs(40),
+        duration: Duration::from_secs(120),
     };
     plan.run(|_, _| ())
 }

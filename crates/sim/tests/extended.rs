@@ -105,7 +105,7 @@ fn what_needs_short_addresses_is_refused() {
     let error = with(&[("mac.addresses", "extended")])
         .unwrap_err()
         .to_string();
-    assert!(error.contains("is to run on it"), "{error}");
+    assert!(error.contains("runs on it"), "{error}");
 }
 
 /// A program without the feature says so, in a line.
