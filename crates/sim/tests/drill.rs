@@ -1,5 +1,4 @@
-//! The short form of the drill: every attack on every target, one seed of 120 s, in which an
-//! honest client opens 24 connections. The long form is `make drill`.
+//! The drill: every attack on every target, with the seeds and the duration of `make drill`.
 
 use redpoll_base::Duration;
 use redpoll_sim::drill::{Outcome, Plan, Row};
@@ -7,7 +6,7 @@ use redpoll_sim::drill::{Outcome, Plan, Row};
 fn short(only: &[&str]) -> Vec<Row> {
     let plan = Plan {
         only: only.iter().map(|name| (*name).to_owned()).collect(),
-        seeds: 1,
+        seeds: 3,
         duration: Duration::from_secs(120),
     };
     plan.run(|_, _| ())

@@ -451,13 +451,9 @@ pub(super) fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOpt
     target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id
 }
 
-/// Whether the parent is to hear of a target: not before its next hop has acknowledged a frame.
+/// Whether the parent is to hear of a target, or of its end.
 pub(super) fn is_news(downward: &Downward) -> bool {
-    match downward.news {
-        News::Fresh => downward.hop.is_proven() || downward.is_host(),
-        News::Gone => true,
-        _ => false,
-    }
+    matches!(downward.news, News::Fresh | News::Gone)
 }
 
 pub(super) fn known_is_good(known: &Downward, now: Instant) -> bool {

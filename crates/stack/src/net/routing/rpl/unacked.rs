@@ -79,7 +79,6 @@ impl<M: Memory + 'static> Rpl<M> {
         let own = self.own;
         let mut lost = 0_u32;
         let mut any = false;
-        let mut is_news = false;
         table.each_downward(|to, route| {
             let first = dodag.first_hop(own, to, route.link);
             if route.is_host() || route.is_gone() || first.is_none() {
@@ -87,16 +86,9 @@ impl<M: Memory + 'static> Rpl<M> {
             }
             let is_it = first == Some(hop);
             any |= is_it;
-            let was_proven = route.hop.is_proven();
             if is_it && route.hop.on_frame(ok) {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
-                if !was_proven {
-                    // The parent has not heard of it.
-                    route.news = News::GoneTold;
-                }
-            } else if is_it && !was_proven {
-                is_news |= ok && route.news == News::Fresh;
             }
         });
         if ok && !any && !self.answered.contains(&Some(hop)) {
@@ -106,9 +98,6 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         if ok && self.tried == Some(hop) {
             self.try_at = Some(now);
-        }
-        if is_news && !self.is_root() {
-            self.daos.due.get_or_insert(now + self.config.dao_delay);
         }
         if lost == 0 {
             return;
