@@ -15,9 +15,10 @@ use crate::timers::Timer;
 /// Timeouts, or window probes, in a row after which an orphan counts as stalled.
 const STALLED: u8 = 3;
 
-/// Milliseconds that the peer of an orphan in FIN-WAIT-2 has to end: as long as [`STALLED`]
+/// Milliseconds that the peer of an orphan in FIN-WAIT-2 has to send something, a number whose
+/// comparison takes little code: as long as [`STALLED`]
 /// timeouts take that begin with a second.
-const IDLE_MS: u32 = 7_000;
+const IDLE_MS: u32 = 7_168;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Follows the table of transitions.
@@ -74,19 +75,19 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// acknowledgment is owed without which the peer stays in LAST-ACK. An
     /// [orphan](Self::orphan) comes after them, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on, if
     /// nothing has moved for three timeouts or window probes in a row, or if the peer has
-    /// everything and has not ended (FIN-WAIT-2) seven seconds after the application let go;
-    /// `limit` is the one that [`orphan`](Self::orphan) was given. A peer that is there after all
-    /// is answered by a reset.
-    pub fn spare_turn(&self, limit: Duration) -> Option<u32> {
+    /// everything and has not ended (FIN-WAIT-2) within seven seconds of our last segment. A peer that
+    /// is there after all is answered by a reset.
+    pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
         if state == Some(Synchronized::TimeWait) {
             return (!self.owes_acknowledgment()).then_some(left);
         }
-        let stalls = self.rto.retries() >= STALLED
-            || self.persist.probes() >= STALLED
-            || state == Some(Synchronized::FinWait2)
-                && limit.millis_saturating().wrapping_sub(left) >= IDLE_MS;
+        let idle = self.timers.now().wrapping_sub(self.last_sent);
+        let stalls = match state {
+            Some(Synchronized::FinWait2) => idle >= IDLE_MS,
+            _ => self.rto.retries().max(self.persist.probes()) >= STALLED,
+        };
         let yields = self.marks.has(Marks::ORPHANED) && stalls;
         yields.then_some(left | Self::ORPHAN_TURN)
     }

@@ -242,10 +242,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
         if let Some((index, _)) = INDICES.zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
         }
-        let limit = self.config.orphan;
         let spare = INDICES.zip(self.slots()).filter_map(|(index, slot)| {
             let open = slot.open().filter(|open| open.released)?;
-            let turn = open.connection.spare_turn(limit)?;
+            let turn = open.connection.spare_turn()?;
             Some((turn, (turn, index)))
         });
         let (turn, index) = least(spare)?;
