@@ -15,9 +15,9 @@ use crate::timers::Timer;
 /// Timeouts, or window probes, in a row after which an orphan counts as stalled.
 const STALLED: u8 = 3;
 
-/// Milliseconds that the peer of an orphan in FIN-WAIT-2 has to send something, a number whose
-/// comparison takes little code: as long as [`STALLED`]
-/// timeouts take that begin with a second.
+/// Milliseconds after our last segment, about seven seconds, in which the peer of an orphan in
+/// FIN-WAIT-2 has to end. [`STALLED`] timeouts that begin with one second take as long. A
+/// comparison with a multiple of 256 takes less code.
 const IDLE_MS: u32 = 7_168;
 
 impl<B: Bytes, S: SendStore> Connection<B, S> {
@@ -70,13 +70,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
     }
 
-    /// How late this connection makes room for another one, if it may: the one with the least
-    /// number is first. In TIME-WAIT these are the milliseconds that are left, if no
-    /// acknowledgment is owed without which the peer stays in LAST-ACK. An
-    /// [orphan](Self::orphan) comes after them, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on, if
-    /// nothing has moved for three timeouts or window probes in a row, or if the peer has
-    /// everything and has not ended (FIN-WAIT-2) within seven seconds of our last segment. A peer that
-    /// is there after all is answered by a reset.
+    /// Returns the order in which this connection may make room for another one: the connection
+    /// with the least number is first. In TIME-WAIT the number is the milliseconds that are left,
+    /// unless the connection owes an acknowledgment without which the peer stays in LAST-ACK.
+    /// [Orphans](Self::orphan) follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan makes
+    /// room after three timeouts or window probes in a row without progress, or in FIN-WAIT-2
+    /// seven seconds after our last segment. A reset answers a peer that still sends.
     pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
