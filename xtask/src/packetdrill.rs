@@ -1,5 +1,5 @@
 //! Two public suites of packetdrill scripts against the library, and the tables of
-//! `docs/packetdrill.md`.
+//! `docs/packetdrill.md` and `docs/packetdrill-failures.md`.
 
 mod adapt;
 mod causes;

@@ -26,8 +26,8 @@ pub struct Adapted {
 pub const RULES: [Rule; 11] = [
     Rule {
         name: "addresses",
-        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes or the smaller one that they set, so our MSS is 1,440 bytes \
-                 where a script for IPv4 has 1,460 bytes.",
+        reason: "All scripts run over IPv6 with an MTU of 1,500 bytes, or the smaller MTU that they set. The library's MSS is \
+                 therefore 1,440 bytes instead of the 1,460 bytes of a script for IPv4.",
         apply: addresses,
     },
     Rule {
@@ -38,13 +38,13 @@ pub const RULES: [Rule; 11] = [
     },
     Rule {
         name: "`TCP_INFO`",
-        reason: "Assertions about a kernel's `TCP_INFO` are removed: the tool asks the host's \
-                 kernel for it.",
+        reason: "Assertions about a kernel's `TCP_INFO` are removed: the tool reads it \
+                 from the host's kernel.",
         apply: |adapted| adapted.script.assertions > 0,
     },
     Rule {
         name: "right edge",
-        reason: "FreeBSD accepts 66,240 bytes where it has announced 65,535. Segments at the right \
+        reason: "FreeBSD accepts 66,240 bytes although it announced 65,535. Segments at the right \
                  edge of the window are moved to the announced edge (RFC 9293 §3.10.7.4, first \
                  step).",
         apply: right_edge,
@@ -57,38 +57,38 @@ pub const RULES: [Rule; 11] = [
     },
     Rule {
         name: "send buffer",
-        reason: "`SO_SNDBUF` of a connection becomes the flag `sndbuf`, doubled as Linux doubles \
-                 it: the library has one size for all connections.",
+        reason: "`SO_SNDBUF` of a connection becomes the flag `sndbuf`, doubled as in \
+                 Linux, because the library has one size for all connections.",
         apply: send_buffer,
     },
     Rule {
         name: "listener's options",
-        reason: "`TCP_FASTOPEN` and `TCP_MAXSEG` of a listener are set before `listen`: the \
+        reason: "`TCP_FASTOPEN` and `TCP_MAXSEG` of a listener are set before `listen`, because the \
                  library refuses them later.",
         apply: before_listen,
     },
     Rule {
         name: "peer's window",
         reason: "The library does not offer window scaling (RFC 7323 §2.2), so the peer does not \
-                 scale its windows either: they are given in bytes, 65,535 at most.",
+                 scale its windows either. They are in bytes, at most 65,535.",
         apply: peers_window,
     },
     Rule {
         name: "options of SYNs",
-        reason: "The options on SYNs are those of the script in the library's order, without \
+        reason: "The options on SYNs are those of the script, but in the library's order and without \
                  window scaling. MSS, SACK-permitted, timestamps and Fast Open are compared.",
         apply: syn_options,
     },
     Rule {
         name: "`TCP_FASTOPEN`",
-        reason: "Linux switches Fast Open on for all listeners. The library has the option of the \
-                 socket, so it is set before `listen`.",
+        reason: "Linux switches Fast Open on for all listeners. In the library it is an option of the \
+                 socket, which is set before `listen`.",
         apply: listener_fast_open,
     },
     Rule {
         name: "cookies",
         reason: "A server's cookie depends on its secret (RFC 7413 §4.1.2), so the library's \
-                 cookie stands in the place of Linux's.",
+                 cookie replaces Linux's.",
         apply: cookies,
     },
 ];

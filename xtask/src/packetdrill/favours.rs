@@ -18,48 +18,48 @@ pub struct Favour {
 pub const FAVOURS: [Favour; 7] = [
     Favour {
         name: "windows",
-        reason: "The windows that the library announces are not compared from the first other one on. The size of the window \
-                 is the receiver's choice (RFC 9293 §3.8.6).",
+        reason: "From the first window that differs, the windows that the library announces are not compared. \
+                 The size of the window is the receiver's choice (RFC 9293 §3.8.6).",
         apply: windows,
     },
     Favour {
         name: "PSH",
-        reason: "PSH on data follows the library: set where the send buffer becomes empty. \
+        reason: "PSH on data follows the library, which sets it when the send buffer becomes empty. \
                  RFC 9293 §3.9.1.2, MAY-15: a TCP endpoint MAY implement PUSH flags on SEND calls.",
         apply: push,
     },
     Favour {
-        name: "FIN again",
-        reason: "In a simultaneous close FreeBSD sends its FIN again to acknowledge the peer's. \
+        name: "repeated FIN",
+        reason: "In a simultaneous close, FreeBSD repeats its FIN to acknowledge the peer's FIN. \
                  RFC 9293 §3.10.7.4, eighth step: the ACK has SEQ=SND.NXT.",
         apply: simultaneous_close,
     },
     Favour {
         name: "delayed ACK first",
         reason: "When a segment beyond a gap arrives while an ACK is delayed, the library sends \
-                 the delayed ACK and a duplicate ACK; FreeBSD sends one for both. \
+                 the delayed ACK and a duplicate ACK. FreeBSD sends one ACK for both. \
                  RFC 5681 §4.2 allows one ACK for each segment, and §3.2 counts only ACKs that \
                  do not advance as duplicates.",
         apply: delayed_first,
     },
     Favour {
         name: "no delay after a loss",
-        reason: "After a gap the library acknowledges 16 segments one by one; FreeBSD delays \
-                 again. RFC 5681 §4.2 asks for an ACK for at least \
+        reason: "After a gap, the library acknowledges 16 segments one by one, while FreeBSD delays \
+                 ACKs again. RFC 5681 §4.2 asks for an ACK for at least \
                  every second full-sized segment, so more are permitted.",
         apply: no_delay,
     },
     Favour {
-        name: "text of a SYN",
-        reason: "The text of a SYN that crossed ours is acknowledged when the handshake ends; \
-                 FreeBSD delays the ACK. RFC 5681 §4.2 asks for an ACK for at least \
+        name: "data of a SYN",
+        reason: "In a simultaneous open, the library acknowledges the data of the peer's SYN when the \
+                 handshake ends. FreeBSD delays this ACK. RFC 5681 §4.2 asks for an ACK for at least \
                  every second full-sized segment, so more are permitted.",
         apply: text_of_a_syn,
     },
     Favour {
-        name: "ACKs at once",
+        name: "immediate ACKs",
         reason: "The library acknowledges every segment at once (`ack_every=1`), as Linux does \
-                 when a connection begins. RFC 5681 §4.2 asks for an ACK for at least \
+                 at the start of a connection. RFC 5681 §4.2 asks for an ACK for at least \
                  every second full-sized segment, so more are permitted.",
         apply: at_once,
     },

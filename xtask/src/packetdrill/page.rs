@@ -1,4 +1,5 @@
-//! The tables of `docs/packetdrill.md`, between generated marks.
+//! The tables of `docs/packetdrill.md` and `docs/packetdrill-failures.md`, between generated
+//! marks.
 
 use std::fmt::Write;
 
@@ -12,24 +13,39 @@ use crate::report::Failure;
 use crate::source;
 use crate::workspace::Workspace;
 
-/// The page, as seen from the root.
-pub const FILE: &str = "docs/packetdrill.md";
+/// Number of scripts of a cause up to which the page lists their names instead of the patterns
+/// that match them.
+const NAMES_MAX: usize = 5;
 
-/// Writes every table into the page.
+/// The page with the results, as seen from the root.
+pub const FILE: &str = "docs/packetdrill.md";
+/// The page with the causes of failures.
+const FAILURES: &str = "docs/packetdrill-failures.md";
+
+/// Writes every table into its page.
 pub fn write(workspace: &Workspace, causes: &[Cause], outcomes: &[Outcome]) -> Result<(), Failure> {
-    let path = workspace.root.join(FILE);
-    let mut text = source::read(&path)?;
-    for (name, table) in [
+    let results = [
         ("summary", summary(causes, outcomes)),
         ("skipped", skipped(outcomes)),
         ("rules", rules(outcomes)),
         ("favours", favours(outcomes)),
+    ];
+    let failures = [
         ("stack", reasons(causes, outcomes, None)),
         ("freebsd", reasons(causes, outcomes, Some(Suite::FreeBsd))),
         ("linux", reasons(causes, outcomes, Some(Suite::Linux))),
-    ] {
-        text = replaced(&text, name, &table)
-            .ok_or_else(|| Failure::new(format!("{FILE}: there is no block `{name}`")))?;
+    ];
+    fill(workspace, FILE, &results)?;
+    fill(workspace, FAILURES, &failures)
+}
+
+/// Replaces the named blocks of a page.
+fn fill(workspace: &Workspace, file: &str, tables: &[(&str, String)]) -> Result<(), Failure> {
+    let path = workspace.root.join(file);
+    let mut text = source::read(&path)?;
+    for (name, table) in tables {
+        text = replaced(&text, name, table)
+            .ok_or_else(|| Failure::new(format!("{file}: there is no block `{name}`")))?;
     }
     std::fs::write(&path, text)
         .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))
@@ -77,8 +93,7 @@ fn thousands(number: usize) -> String {
 }
 
 fn skipped(outcomes: &[Outcome]) -> String {
-    let mut text =
-        String::from("| scripts that do not run | FreeBSD | packetdrill |\n| --- | --: | --: |\n");
+    let mut text = String::from("| reason | FreeBSD | packetdrill |\n| --- | --: | --: |\n");
     for reason in Skipped::ALL {
         let count = |suite| {
             let fits = |o: &&Outcome| o.suite == suite && o.ended == Err(reason);
@@ -115,7 +130,7 @@ fn favours(outcomes: &[Outcome]) -> String {
 
 /// The scripts that do not pass, by cause: those of a suite, or those by the stack.
 fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> String {
-    let mut text = String::from("| scripts | which | by | why |\n| --: | --- | --- | --- |\n");
+    let mut text = String::from("| scripts | names | by | cause |\n| --: | --- | --- | --- |\n");
     for cause in causes {
         let chosen = match suite {
             Some(suite) => cause.suite == suite.key() && cause.by != By::Stack,
@@ -131,12 +146,13 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
             .collect();
         if chosen && !names.is_empty() {
             let (count, by) = (names.len(), cause.by.name());
-            let _ = writeln!(
-                text,
-                "| {count} | {} | {by} | {} |",
-                by_folder(&names),
-                cause.why
-            );
+            // Patterns are shorter than many names.
+            let patterns: Vec<&str> = cause.scripts.iter().map(String::as_str).collect();
+            let shown = match count > NAMES_MAX {
+                true => by_folder(&patterns),
+                false => by_folder(&names),
+            };
+            let _ = writeln!(text, "| {count} | {shown} | {by} | {} |", cause.why);
         }
     }
     text

@@ -33,12 +33,12 @@ impl Skipped {
 
     pub fn what(self) -> &'static str {
         match self {
-            Skipped::HasTwin => "for IPv4, with the same script for IPv6",
-            Skipped::OnlyIpv4 => "others for IPv4",
+            Skipped::HasTwin => "scripts for IPv4 with an equal script for IPv6",
+            Skipped::OnlyIpv4 => "other scripts for IPv4",
             Skipped::OverUdp => "TCP over UDP",
             Skipped::Experimental => {
-                "for the experimental Fast Open option (kind 254), with the same script for kind \
-                 34 (RFC 7413 §4.1.1)"
+                "the experimental Fast Open option (kind 254), with an equal script for kind 34 \
+                 (RFC 7413 §4.1.1)"
             }
         }
     }
