@@ -297,7 +297,7 @@ fn ports_and_numbers_are_constants() {
     );
 }
 
-/// What was seen of the original, side by side with this: see `docs/rivals.md`.
+/// What was seen of the original, side by side with this: see `docs/rivals-checked.md`.
 mod beside_the_original {
     use redpoll_base::Addr;
 

@@ -202,7 +202,7 @@ fn nobody_answers_for_122_and_a_half_seconds_and_the_connection_is_reset() {
     assert_eq!(peer.body.error, Some(Error::TimedOut));
 }
 
-/// What was seen of the originals, side by side with this: see `docs/rivals.md`.
+/// What was seen of the originals, side by side with this: see `docs/rivals-checked.md`.
 mod beside_the_originals {
     use redpoll_base::Addr;
     use redpoll_tcp::IpMeta;
