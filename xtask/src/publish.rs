@@ -52,10 +52,78 @@ fn with_packages(mut cargo: Command, crates: &[String]) -> Command {
     cargo
 }
 
+/// A README has at least and at most this many bytes.
+const README_LEN: std::ops::RangeInclusive<usize> = 1_000..=3_072;
+/// The start of links from a README into the repository.
+const REPOSITORY: &str = "https://github.com/redpoll/redpoll/blob/main/";
+
+/// Finds faults in the README of a crate, which is also the first part of its documentation.
+fn wrong_readme(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
+    let short = name.trim_start_matches("redpoll-");
+    let folder = workspace.root.join("crates").join(short);
+    let readme = source::read(&folder.join("README.md"))?;
+    let manifest = source::read(&folder.join("Cargo.toml"))?;
+    let library = source::read(&folder.join("src/lib.rs"))?;
+    let mut findings = Vec::new();
+    let mut check = |holds: bool, what: &str| {
+        if !holds {
+            findings.push(format!("crates/{short}: {what}"));
+        }
+    };
+    check(
+        readme.starts_with(&format!("# {name}\n")),
+        "README.md does not begin with the crate's name",
+    );
+    check(
+        README_LEN.contains(&readme.len()),
+        "README.md does not have 1 to 3 KB",
+    );
+    check(
+        readme.contains("```rust\n"),
+        "README.md has no example that is tested",
+    );
+    check(
+        manifest.contains("\nreadme = \"README.md\"\n"),
+        "Cargo.toml does not name the crate's own README.md",
+    );
+    check(
+        library.contains("#![doc = include_str!(\"../README.md\")]"),
+        "src/lib.rs does not include README.md",
+    );
+    for feature in features(&manifest) {
+        check(
+            readme.contains(&format!("`{feature}`")),
+            &format!("README.md does not name the feature {feature}"),
+        );
+    }
+    for path in linked(&readme) {
+        check(
+            workspace.root.join(path).is_file(),
+            &format!("README.md links {path}, which does not exist"),
+        );
+    }
+    Ok(findings)
+}
+
+/// The features that a manifest declares, without `default`.
+fn features(manifest: &str) -> impl Iterator<Item = &str> {
+    let lines = manifest.lines().skip_while(|line| *line != "[features]");
+    let lines = lines.skip(1).take_while(|line| !line.starts_with('['));
+    let names = lines.filter_map(|line| line.split_once(" = [").map(|(name, _)| name));
+    names.filter(|name| *name != "default" && !name.starts_with(['#', ' ']))
+}
+
+/// The files of the repository that a README links.
+fn linked(readme: &str) -> impl Iterator<Item = &str> {
+    let links = readme.split(REPOSITORY).skip(1);
+    links.filter_map(|link| link.split([')', '#']).next())
+}
+
 /// Packs them. They are not built from that: `make package` does so.
 fn pack(workspace: &Workspace, crates: &[String]) -> Result<(), Failure> {
     let mut findings = Vec::new();
     for name in crates {
+        findings.extend(wrong_readme(workspace, name)?);
         let mut cargo = workspace.cargo();
         cargo.args(["package", "--list", "--allow-dirty", "--package", name]);
         let list = workspace::output(&mut cargo)?;
@@ -147,5 +215,25 @@ mod tests {
         assert!(names("A := b\n").is_none());
         let all = published(&Workspace::here()).unwrap();
         assert!(all.len() >= 13 && all.contains(&"redpoll-tcp".to_owned()));
+    }
+
+    #[test]
+    fn features_and_links_of_a_crate_are_read() {
+        let manifest =
+            "[features]\ndefault = [\"a\"]\n# b = [\na = []\nc = [\"a\"]\n\n[lints]\nd = []\n";
+        assert_eq!(features(manifest).collect::<Vec<_>>(), ["a", "c"]);
+        let readme = format!("[x]({REPOSITORY}docs/size.md#flash), [y]({REPOSITORY}README.md)");
+        let found: Vec<_> = linked(&readme).collect();
+        assert_eq!(found, ["docs/size.md", "README.md"]);
+    }
+
+    #[test]
+    fn published_crates_have_readmes_of_their_own() {
+        let workspace = Workspace::here();
+        let all = published(&workspace).unwrap();
+        let found = all
+            .iter()
+            .flat_map(|it| wrong_readme(&workspace, it).unwrap());
+        assert_eq!(found.collect::<Vec<_>>(), Vec::<String>::new());
     }
 }

@@ -1,9 +1,4 @@
-//! The vocabulary that every Redpoll crate shares: points in time, opaque
-//! network addresses, a small random number generator, the Internet checksum
-//! and the traits by which a caller hands over memory.
-//!
-//! Nothing here has a clock, a thread, a heap or a global. Time is always an
-//! argument; random numbers always come from a generator that somebody seeded.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

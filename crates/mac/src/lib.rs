@@ -1,61 +1,20 @@
-//! The IEEE 802.15.4 MAC of a node in a network without beacons: unslotted
-//! CSMA-CA, link acknowledgements, retries with a random delay, frame
-//! filtering, duplicate suppression, and data requests between sleepy nodes
-//! and their parents.
+#![doc = include_str!("../README.md")]
 //!
-//! Sans-I/O: [`Mac`] owns no radio and no clock. A driver asks
-//! [`Mac::poll_radio`] for work, carries it out, reports with
-//! [`Mac::on_radio_done`], hands over what the radio heard with
-//! [`Mac::input_frame`], and calls [`Mac::on_timeout`] at [`Mac::poll_at`].
-//! What the radio does by itself is said by [`RadioCaps`]; the MAC does the
-//! rest.
+//! # Interface
 //!
-//! Between two works, and so during every backoff and every retry delay, the
-//! radio of an always-on node listens: there is no deaf listening (Kumar et al.
-//! 2020 §4) unless [`MacConfig::deaf_backoff`] asks for it. When a node sleeps
-//! and what waits for whom is decided above ([`Mac::set_rest`],
-//! [`Mac::set_pending`]).
+//! [`Mac`] owns no radio and no clock. A driver asks [`Mac::poll_radio`] for work, carries it
+//! out, reports with [`Mac::on_radio_done`], passes received frames to [`Mac::input_frame`],
+//! and calls [`Mac::on_timeout`] at [`Mac::poll_at`]. A driver with the trait [`Radio`] is
+//! called by `Node::drive` of `redpoll-stack`.
 //!
-//! With the feature `duty-cycled` a node's receiver may be off most of the time while its
-//! neighbours repeat their frames until it wakes up, as in Contiki: `MacConfig::duty`.
+//! Between two works, and so during every backoff and retry delay, the radio of an always-on
+//! node listens. [`MacConfig::deaf_backoff`] turns this off, to reproduce radios that are deaf
+//! meanwhile (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which
+//! frames wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
 //!
-//! One frame is in service at a time; queues, also those of indirect
-//! transmission, belong to the layer above. Not here: beacons, association.
-//!
-//! With the feature `security` frames can be authenticated and encrypted: [`security`].
-//!
-//! ```
-//! use redpoll_base::{Instant, Rng};
-//! use redpoll_mac::{Mac, MacConfig, MacEvent, RadioResult, RadioWork, TxStatus};
-//! use redpoll_wire::ieee802154::Address;
-//!
-//! let config = MacConfig { short: 1, ..MacConfig::default() };
-//! let mut mac = Mac::new(config, Rng::new(7));
-//! let mut now = Instant::ZERO;
-//!
-//! let payload = mac.frame_mut(Address::Short(2)).expect("idle");
-//! payload[..5].copy_from_slice(b"hello");
-//! mac.submit(now, 5);
-//!
-//! loop {
-//!     match mac.poll_radio(now) {
-//!         Some(RadioWork::Load) => mac.on_radio_done(now, RadioResult::Loaded),
-//!         Some(RadioWork::Transmit { .. }) => {
-//!             mac.on_radio_done(now, RadioResult::Acked { frame_pending: false })
-//!         }
-//!         Some(_) => {}
-//!         None => match mac.poll_at() {
-//!             Some(wake) => {
-//!                 now = wake.at;
-//!                 mac.on_timeout(now);
-//!             }
-//!             None => break,
-//!         },
-//!     }
-//! }
-//! let done = MacEvent::Done { dst: Address::Short(2), status: TxStatus::Delivered, attempts: 1 };
-//! assert_eq!(mac.poll_event(), Some(done));
-//! ```
+//! With the feature `duty-cycled`, `MacConfig::duty` selects a MAC of Contiki in which a sender
+//! repeats a frame until its neighbour wakes up. The module `security` exists with the feature
+//! `security`.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

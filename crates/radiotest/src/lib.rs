@@ -1,16 +1,10 @@
-//! A test of a radio: does an implementation of [`Radio`] do what it says in its
-//! [`RadioCaps`](redpoll_mac::RadioCaps), and in time?
+#![doc = include_str!("../README.md")]
 //!
-//! [`examine`] has the radio work, and another station, the [`Tester`], speak to it, answer it
-//! and listen. What it finds is a [`Report`] with a line for each property: passed, failed and
-//! how, or not asked, since the radio does not say that it can do that. `docs/porting.md` says
-//! how to put a radio through it.
-//!
-//! - `lib.rs`: what is asked, and what came of it;
-//! - `tester.rs`: the other station;
-//! - `bench.rs`: the two of them at work;
+//! - `lib.rs`: the properties and the report;
+//! - `tester.rs`: the second station;
+//! - `bench.rs`: both stations at work;
 //! - `frames.rs`: frames, written by hand;
-//! - `hearing.rs`, `acknowledging.rs`, `sending.rs`, `answers.rs`, `resting.rs`: the properties.
+//! - `hearing.rs`, `acknowledging.rs`, `sending.rs`, `answers.rs`, `resting.rs`: the checks.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,29 +1,23 @@
-//! Full-scale TCP for low-power wireless nodes, as an engine without I/O.
+#![doc = include_str!("../README.md")]
 //!
-//! A [`Connection`] is fed with segments and time and asked for segments and
-//! timers. It owns no clock, no socket, no heap and no thread; its buffers
-//! are the caller's. A [`Listener`] waits for connection requests and keeps
-//! nothing of them; a [`SynCache`] keeps them in a few bytes each until the
-//! handshake is complete.
+//! # Interface
 //!
-//! # The grammar
+//! A [`Connection`] owns no clock, no socket, no heap and no thread; its buffers are the
+//! caller's. A [`Listener`] answers connection requests and stores nothing of them; a
+//! [`SynCache`] stores each in 48 bytes until the handshake is complete.
 //!
-//! Facts come in with [`input`](Connection::input) and `on_*`, things go out
-//! with `poll_*`, time is an argument. After each call, ask
-//! [`poll_event`](Connection::poll_event) until it is empty, and arm a timer
-//! by [`poll_at`](Connection::poll_at).
+//! Facts come in with [`input`](Connection::input) and `on_*`, and things go out with
+//! `poll_*`; time is an argument. After each call, ask [`poll_event`](Connection::poll_event)
+//! until it is empty, and arm a timer by [`poll_at`](Connection::poll_at).
 //!
-//! # Pull, pin, one copy
-//!
-//! A segment is made only when the link has room for it:
-//! [`poll_segment`](Connection::poll_segment) hands out its header and pins
-//! its bytes, the link [reads](Connection::read) them piece by piece while it
-//! sends, and reports the end with
+//! The engine makes a segment only when the link has room for it.
+//! [`poll_segment`](Connection::poll_segment) returns its header and pins its bytes. The link
+//! [reads](Connection::read) them piece by piece while it sends, and reports the end with
 //! [`on_segment_sent`](Connection::on_segment_sent) or
-//! [`on_segment_lost`](Connection::on_segment_lost). The retransmission timer
-//! starts at the report, and what is still with the link is not sent again.
+//! [`on_segment_lost`](Connection::on_segment_lost). The retransmission timer starts at that
+//! report, and the engine does not retransmit bytes that are still with the link.
 //!
-//! # Example
+//! # A transfer
 //!
 //! Two ends and a link that never fails:
 //!
@@ -74,10 +68,10 @@
 //! assert_eq!(&out[..5], b"hello");
 //! ```
 //!
-//! # What it does not do
+//! # Left out
 //!
-//! The urgent pointer is neither sent nor heeded, and windows are not scaled:
-//! 64 KiB is more than a node has. Both are left out on purpose.
+//! The urgent pointer is neither sent nor used, and windows are not scaled, because a window
+//! of 64 KiB is larger than a node's memory.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

@@ -1,10 +1,4 @@
-//! Redpoll's codecs: IPv6, ICMPv6 with neighbour discovery, UDP,
-//! IEEE 802.15.4, 6LoWPAN, RPL and SLIP.
-//!
-//! Headers are emitted through a [`Cursor`], so that length and content cannot
-//! disagree. Parsers are total: whatever the bytes, they return a value that is
-//! valid by construction, or an [`Error`]. Nothing here keeps state, allocates
-//! or knows the time.
+#![doc = include_str!("../README.md")]
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

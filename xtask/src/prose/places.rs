@@ -25,7 +25,13 @@ pub fn read(
 
     let documents = ["README", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE"];
     let documents = documents.map(|name| single(&format!("{name}.md")));
-    for file in documents.into_iter().chain(files("docs", "md")?) {
+    let packages = files("crates", "md")?;
+    let packages = packages.into_iter().filter(|it| it.ends_with("README.md"));
+    for file in documents
+        .into_iter()
+        .chain(files("docs", "md")?)
+        .chain(packages)
+    {
         add(DOCUMENTS, &file, blocks::paragraphs(&source::read(&file)?));
     }
     for folder in ["crates", "xtask", "firmware", "fuzz", "examples"] {
