@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
     arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out, lines,
-    names, prose, publish, purity, python, rfc, size, web,
+    names, prose, publish, purity, python, rfc, size, tutorials, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -51,7 +51,7 @@ const BUILDS: [Step; 6] = [
 ];
 
 /// What runs, with the machine to itself.
-const LAST: [Step; 7] = [
+const LAST: [Step; 8] = [
     ("test", test),
     ("modules", modules),
     ("firmware", |w| firmware::run(w, false)),
@@ -61,6 +61,9 @@ const LAST: [Step; 7] = [
     ("python", python::run),
     ("docs", |w| {
         docs::run(w, &docs::Options::short_check()).map(|()| None)
+    }),
+    ("tutorials", |w| {
+        tutorials::run(w, &tutorials::Options::default())
     }),
 ];
 

@@ -31,6 +31,7 @@ mod report;
 mod rfc;
 mod size;
 mod source;
+mod tutorials;
 mod walls;
 mod web;
 mod workspace;
@@ -102,6 +103,9 @@ Usage: cargo xtask CHECK
               --pictures        instead: makes its pictures anew, from runs
               --program FILE    with --pictures: of this program's
               --preprocess      what mdBook calls
+  tutorials runs the tutorials of the book as printed, and compares their output
+              --only NAME       pages whose path contains this; may be repeated
+              --program FILE    with this program instead of a debug build
   dissect-check  `redpoll dissect` and tshark find the same fields in the same frames,
             but for the differences that docs/dissect-check.md justifies
               --short           some thousand frames (default: more than 50,000)
@@ -182,6 +186,10 @@ fn main() -> ExitCode {
         ["packetdrill", options @ ..] => match packetdrill::Options::parse(options) {
             Ok(options) => packetdrill::run(&workspace, &options),
             Err(words) => return usage(&format!("`packetdrill` does not take `{words}`")),
+        },
+        ["tutorials", options @ ..] => match tutorials::Options::parse(options) {
+            Ok(options) => tutorials::run(&workspace, &options).map(told),
+            Err(words) => return usage(&format!("`tutorials` does not take `{words}`")),
         },
         ["size", options @ ..] => match size::Options::parse(options) {
             Ok(options) => size::run(&workspace, &options),
