@@ -19,7 +19,7 @@ use crate::workspace::{self, Workspace};
 use page::{Page, Step};
 use terminal::Terminals;
 
-/// What to run.
+/// Options of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Pages whose names contain one of these; all without one.
@@ -122,7 +122,7 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     listed.iter().map(read).collect()
 }
 
-/// What a page needs and this machine lacks.
+/// The first need of a page that this machine does not meet.
 fn missing(page: &Page) -> Option<String> {
     for need in &page.needs {
         match need.as_str() {
@@ -238,7 +238,7 @@ impl Place {
         let _ = std::fs::remove_dir_all(&place.root);
         std::fs::create_dir_all(&place.page)?;
         std::os::unix::fs::symlink(&workspace.root, place.root.join("redpoll"))?;
-        // What a page compiles is kept, so that the next run compiles what has changed.
+        // The page compiles into the target folder, so that the next run compiles only changes.
         let target = workspace.root.join("target/tutorials");
         std::fs::create_dir_all(place.root.join(".cargo"))?;
         std::fs::write(

@@ -1,4 +1,4 @@
-//! What a command prints, beside what a page shows.
+//! Comparison of the output of a command with the output that a page shows.
 //!
 //! A line `…` stands for any lines, and `…` in a line for any text. All else is compared exactly,
 //! except for the ends of lines, and for numbers where the page has a hint about them.
@@ -11,7 +11,7 @@ pub enum Numbers {
     Exact,
     /// Any number in the place of a number. Runs of blanks are equal.
     Any,
-    /// As `Any`, but within so many percent of the shown number.
+    /// As `Any`, but within this percentage of the shown number.
     Within(f64),
 }
 

@@ -1,7 +1,7 @@
 //! The two terminals of a tutorial's reader.
 //!
-//! Each block is a script of bash that stops at the first command that fails. What a block leaves
-//! in its terminal (the folder and the variables) is there for the next one.
+//! Each block is a script of bash that stops at the first command that fails. The next block of the
+//! terminal starts in the same folder and with the same variables.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt as _;
@@ -27,7 +27,7 @@ pub struct Terminals {
     notes: PathBuf,
     folder: PathBuf,
     path: String,
-    /// What runs in the first terminal.
+    /// The program in the first terminal.
     running: Option<Running>,
     /// The process groups of all blocks.
     groups: Vec<u32>,
@@ -161,7 +161,7 @@ impl Terminals {
         }
         bash.current_dir(&self.folder)
             .env("PATH", &self.path)
-            // What a page compiles comes from the registry's copies of this computer.
+            // Crates come from the copies on this computer.
             .env("CARGO_NET_OFFLINE", "true")
             .env_remove("CARGO_MANIFEST_DIR")
             .stdout(printed.try_clone()?)
