@@ -54,6 +54,12 @@ fn all_are_right(fetches: Vec<JoinHandle<Vec<u8>>>) {
     }
 }
 
+/// Runs the web server.
+async fn serve(net: &LiveNet<'_>, time: &Time) -> impl std::fmt::Debug {
+    let pause = |ms: u32| time.sleep(time.now() + Duration::from_millis(ms.into()));
+    http::serve(net, 80, FILE, pause).await
+}
+
 /// Publishes what [`peers::publish`] does, and says when.
 async fn publish(net: &LiveNet<'_>, broker: SocketAddr, done: &Cell<bool>) {
     let mut readings = (0..peers::READINGS).map(peers::reading);
@@ -74,7 +80,7 @@ fn curl_and_mosquitto_over_a_tun_interface() {
     let fetches = curl(&format!("http://[{address}]/file"), 4);
     let tasks: Vec<Task<'_>> = vec![
         Box::pin(drive(&net, &tun, &time)),
-        Box::pin(async { panic!("{:?}", http::serve(&net, 80, FILE).await) }),
+        Box::pin(async { panic!("{:?}", serve(&net, &time).await) }),
         Box::pin(publish(&net, broker.address(), &published)),
     ];
     run(&time, &[tun.as_fd()], tasks, || {
@@ -145,7 +151,7 @@ fn curl_and_mosquitto_over_a_serial_line() {
         }),
         Box::pin(into_the_kernel(line(&theirs), &tun)),
         Box::pin(out_of_the_kernel(line(&theirs), &tun, &time)),
-        Box::pin(async { panic!("{:?}", http::serve(&net, 80, FILE).await) }),
+        Box::pin(async { panic!("{:?}", serve(&net, &time).await) }),
         Box::pin(publish(&net, broker.address(), &published)),
     ];
     let sources = [ours.as_fd(), theirs.as_fd(), tun.as_fd()];

@@ -1,22 +1,47 @@
 //! A web server with a page and a file.
+//!
+//! Clients cannot block it. While all its connections are taken, one of them gives way: the
+//! one that has been without a request for longest, otherwise the slowest, if it takes less than 300
+//! bytes a second. A client also has a minute for its request and for each 2,000
+//! bytes of the answer, and 15 seconds between two requests.
 
-use core::fmt::{Debug, Display};
+use core::array::from_fn;
+use core::cell::Cell;
+use core::convert::Infallible;
 use core::net::{Ipv6Addr, SocketAddr};
 
 use edge_http::io::Error;
-use edge_http::io::server::{Connection, Handler, Server};
+use edge_http::io::server::Connection;
 use edge_http::{Method, RequestHeaders};
-use edge_nal::{TcpBind, TcpSplit};
-use embedded_io_async::{Read, Write};
+use edge_nal::{Close, TcpAccept, TcpBind, TcpShutdown};
+use embassy_futures::select::{Either, select, select_array};
+use embedded_io_async::{ErrorType, Read, Write};
 
 use crate::decimal::Decimal;
 
-/// Requests that are answered at the same time.
-pub const AT_ONCE: usize = 2;
+/// Requests that are answered at the same time. A node has this many connections for the
+/// server.
+pub const AT_ONCE: usize = 3;
 /// Bytes of a request's head.
 const HEAD: usize = 512;
 /// Fields of a request's head.
 const FIELDS: usize = 16;
+
+/// The time between two looks at a connection, in milliseconds.
+const LOOK: u32 = 500;
+/// The looks in which a client sends a whole request, or takes [`LEAST_BYTES`] or the rest of the
+/// answer.
+const PATIENCE: u32 = 60_000 / LOOK;
+/// See [`PATIENCE`].
+const LEAST_BYTES: u64 = 2_000;
+/// The looks for which a connection stays open without a request.
+const IDLE: u32 = 15_000 / LOOK;
+/// The looks before a request and its answer may give way: two seconds.
+const GRACE: u32 = 2_000 / LOOK;
+/// Bytes of an answer that a client takes in a second, if it does not give way.
+const LEAST_PACE: u64 = 300;
+/// Bytes of an answer that may wait in the connection: the client may have taken all but these.
+const SEND_BUFFER: u64 = 2_440;
 
 /// What `/` answers.
 pub const PAGE: &str = "A web server on Redpoll.\n";
@@ -26,75 +51,242 @@ pub fn content(at: usize) -> u8 {
     (at as u32).wrapping_mul(0x9e37_79b1).to_be_bytes()[0]
 }
 
-/// Answers on `port`: `/` with [`PAGE`], `/file` with so many bytes, else 404 and 405. It
-/// ends with an error if the network does.
+/// Answers on `port`: `/` with [`PAGE`], `/file` with `file` bytes, other paths with 404, other
+/// methods with 405. It ends with an error if the network does. `pause` waits for a number of
+/// milliseconds.
 ///
 /// # Errors
 /// Those of binding and accepting.
-pub async fn serve<N: TcpBind>(net: &N, port: u16, file: usize) -> Result<(), Error<N::Error>> {
+pub async fn serve<N: TcpBind>(
+    net: &N,
+    port: u16,
+    file: usize,
+    pause: impl AsyncFn(u32),
+) -> Result<Infallible, Error<N::Error>> {
     let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
     let listener = net.bind(local).await.map_err(Error::Io)?;
-    let mut server = Server::<AT_ONCE, HEAD, FIELDS>::new();
-    server.run(None, listener, Site { file }).await
+    let slots: [Slot; AT_ONCE] = from_fn(|_| Slot::default());
+    let work = async |at: usize| {
+        let mut head = [0; HEAD];
+        loop {
+            let (_, mut stream) = listener.accept().await.map_err(Error::Io)?;
+            slots[at].enter(Phase::Busy);
+            let talk = converse(&mut stream, &mut head, &slots[at], file);
+            let ended = select(talk, watch(&slots, at, &pause)).await;
+            slots[at].enter(Phase::Free);
+            if let Either::Second(Ending::Reset) = ended {
+                // A connection that has ended by itself needs no reset.
+                let _ = stream.abort().await;
+            }
+        }
+    };
+    select_array::<_, AT_ONCE>(from_fn(&work)).await.0
 }
+
+/// The use of a connection.
+#[derive(Clone, Copy, Default, PartialEq)]
+enum Phase {
+    /// There is no connection.
+    #[default]
+    Free,
+    /// A request or its answer is under way.
+    Busy,
+    /// The client has acknowledged the answer.
+    Idle,
+}
+
+/// One of the [`AT_ONCE`] places for a connection.
+#[derive(Default)]
+struct Slot {
+    phase: Cell<Phase>,
+    /// Looks since the phase began.
+    age: Cell<u32>,
+    /// Bytes of the answer that were written, and those of them before the present minute.
+    given: Cell<u64>,
+    before: Cell<u64>,
+}
+
+impl Slot {
+    fn enter(&self, phase: Phase) {
+        self.phase.set(phase);
+        self.age.set(0);
+        self.given.set(0);
+        self.before.set(0);
+    }
+
+    /// Counts a look. Returns how the connection ends, if its own time is up.
+    fn look(&self) -> Option<Ending> {
+        let age = self.age.get() + 1;
+        self.age.set(age);
+        match self.phase.get() {
+            Phase::Idle if age >= IDLE => Some(Ending::Close),
+            Phase::Busy if age.is_multiple_of(PATIENCE) => {
+                let given = self.given.get();
+                let taken = given - self.before.replace(given);
+                (taken < LEAST_BYTES).then_some(Ending::Reset)
+            }
+            _ => None,
+        }
+    }
+
+    /// Which connection gives way first, the one with the highest value; `None`: this one does
+    /// not.
+    fn rank(&self) -> Option<(bool, u64)> {
+        let age = self.age.get();
+        match self.phase.get() {
+            Phase::Idle => Some((true, age.into())),
+            Phase::Busy if age >= GRACE => {
+                let taken = self.given.get().saturating_sub(SEND_BUFFER);
+                let pace = taken * 1_000 / u64::from(age * LOOK);
+                LEAST_PACE.checked_sub(pace + 1).map(|rank| (false, rank))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// How a connection ends that the server gives up.
+#[derive(Clone, Copy)]
+enum Ending {
+    Close,
+    Reset,
+}
+
+/// Waits until connection `at` has to end.
+async fn watch(slots: &[Slot; AT_ONCE], at: usize, pause: impl AsyncFn(u32)) -> Ending {
+    loop {
+        pause(LOOK).await;
+        if let Some(ending) = slots[at].look() {
+            return ending;
+        }
+        let is_full = slots.iter().all(|it| it.phase.get() != Phase::Free);
+        let rank = slots[at].rank();
+        let is_first = slots.iter().all(|it| it.rank() <= rank);
+        if is_full && rank.is_some() && is_first {
+            return Ending::Reset;
+        }
+    }
+}
+
+/// A stream whose slot counts what is written.
+struct Counted<'s, S> {
+    stream: &'s mut S,
+    slot: &'s Slot,
+}
+
+impl<S: ErrorType> ErrorType for Counted<'_, S> {
+    type Error = S::Error;
+}
+
+impl<S: Read> Read for Counted<'_, S> {
+    async fn read(&mut self, bytes: &mut [u8]) -> Result<usize, S::Error> {
+        let len = self.stream.read(bytes).await?;
+        if self.slot.phase.get() == Phase::Idle {
+            self.slot.enter(Phase::Busy);
+        }
+        Ok(len)
+    }
+}
+
+impl<S: Write> Write for Counted<'_, S> {
+    async fn write(&mut self, bytes: &[u8]) -> Result<usize, S::Error> {
+        let len = self.stream.write(bytes).await?;
+        self.slot.given.update(|given| given + len as u64);
+        Ok(len)
+    }
+
+    async fn flush(&mut self) -> Result<(), S::Error> {
+        self.stream.flush().await
+    }
+}
+
+/// Answers the requests of a connection.
+async fn converse<S: Read + Write + TcpShutdown>(
+    stream: &mut S,
+    head: &mut [u8; HEAD],
+    slot: &Slot,
+    file: usize,
+) -> Result<(), Error<S::Error>> {
+    let mut stream = Counted { stream, slot };
+    let mut goes_on = true;
+    while goes_on {
+        goes_on = match Connection::new(head, &mut stream).await {
+            Ok(mut connection) => {
+                answer(&mut connection, file).await?;
+                connection.complete().await?;
+                !connection.needs_close()
+            }
+            Err(Error::Io(_) | Error::ConnectionClosed | Error::IncompleteHeaders) => break,
+            // RFC 9112 §5.1: such as a space before a colon.
+            Err(error) => {
+                let status = match error {
+                    Error::TooLongHeaders | Error::TooManyHeaders => "431",
+                    _ => "400",
+                };
+                for piece in ["HTTP/1.1 ", status, REFUSAL] {
+                    let sent = stream.write_all(piece.as_bytes()).await;
+                    sent.map_err(Error::Io)?;
+                }
+                false
+            }
+        };
+        stream.flush().await.map_err(Error::Io)?;
+        slot.enter(Phase::Idle);
+    }
+    // RFC 9112 §9.6: what the client still sends is read: a reset could take the answer.
+    stream.stream.close(Close::Write).await.map_err(Error::Io)?;
+    while stream.stream.read(head).await.map_err(Error::Io)? > 0 {}
+    Ok(())
+}
+
+/// The rest of an answer that refuses a request.
+const REFUSAL: &str = " \r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
 /// Whether a request has one Host, which only HTTP/1.0 may leave out (RFC 9112 §3.2).
 fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
     let fields = head.headers.iter_raw();
     let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("Host"));
     let is_good = match hosts.next() {
-        Some((_, value)) => !value.iter().any(|byte| b" \t/?#@".contains(byte)),
+        Some((_, value)) => value
+            .iter()
+            .all(|byte| byte.is_ascii_graphic() && !b"/?#@\"<>".contains(byte)),
         None => !head.http11,
     };
     is_good && hosts.next().is_none()
 }
 
-struct Site {
-    file: usize,
-}
-
-impl Handler for Site {
-    type Error<E>
-        = Error<E>
-    where
-        E: Debug;
-
-    async fn handle<T, const N: usize>(
-        &self,
-        _task: impl Display + Copy,
-        connection: &mut Connection<'_, T, N>,
-    ) -> Result<(), Error<T::Error>>
-    where
-        T: Read + Write + TcpSplit,
-    {
-        let head = connection.headers()?;
-        let (is_get, path) = (head.method == Method::Get, head.path);
-        let file = path == "/file";
-        let is_sound = is_sound(head);
-        let (status, bytes) = match (is_get, path) {
-            _ if !is_sound => (400, 0),
-            (false, _) => (405, 0),
-            (true, "/") => (200, PAGE.len()),
-            (true, "/file") => (200, self.file),
-            _ => (404, 0),
-        };
-        let length = Decimal::of(i32::try_from(bytes).unwrap_or(i32::MAX));
-        let fields = [("Content-Length", length.as_str())];
-        connection.initiate_response(status, None, &fields).await?;
-        if status != 200 {
-            return Ok(());
-        }
-        if !file {
-            return connection.write_all(PAGE.as_bytes()).await;
-        }
-        let mut chunk = [0; 256];
-        for begin in (0..bytes).step_by(chunk.len()) {
-            let len = chunk.len().min(bytes - begin);
-            for (at, byte) in chunk[..len].iter_mut().enumerate() {
-                *byte = content(begin + at);
-            }
-            connection.write_all(&chunk[..len]).await?;
-        }
-        Ok(())
+/// Answers a request.
+async fn answer<S: Read + Write>(
+    connection: &mut Connection<'_, S, FIELDS>,
+    file_bytes: usize,
+) -> Result<(), Error<S::Error>> {
+    let head = connection.headers()?;
+    let (is_get, path) = (head.method == Method::Get, head.path);
+    let file = path == "/file";
+    let is_sound = is_sound(head);
+    let (status, bytes) = match (is_get, path) {
+        _ if !is_sound => (400, 0),
+        (false, _) => (405, 0),
+        (true, "/") => (200, PAGE.len()),
+        (true, "/file") => (200, file_bytes),
+        _ => (404, 0),
+    };
+    let length = Decimal::of(i32::try_from(bytes).unwrap_or(i32::MAX));
+    let fields = [("Content-Length", length.as_str())];
+    connection.initiate_response(status, None, &fields).await?;
+    if status != 200 {
+        return Ok(());
     }
+    if !file {
+        return connection.write_all(PAGE.as_bytes()).await;
+    }
+    let mut chunk = [0; 256];
+    for begin in (0..bytes).step_by(chunk.len()) {
+        let len = chunk.len().min(bytes - begin);
+        for (at, byte) in chunk[..len].iter_mut().enumerate() {
+            *byte = content(begin + at);
+        }
+        connection.write_all(&chunk[..len]).await?;
+    }
+    Ok(())
 }

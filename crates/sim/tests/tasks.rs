@@ -41,9 +41,10 @@ fn the_web_server_and_the_sensor_run_on_nodes() {
     let (web, mqtt) = (at(&scenario, server, 80), at(&scenario, client, 1_883));
     world.add_app(
         server,
-        Tasks::start(4, move |net, _| async move {
+        Tasks::start(4, move |net, time| async move {
             peers::publish(&*net, mqtt).await;
-            panic!("{:?}", http::serve(&*net, 80, FILE).await);
+            let pause = |ms: u32| time.sleep(Duration::from_millis(ms.into()));
+            panic!("{:?}", http::serve(&*net, 80, FILE, pause).await);
         }),
     );
     let (hears, ends) = (Rc::clone(&heard), Rc::clone(&done));

@@ -20,6 +20,7 @@ use edge_nal::{Close, Readable, TcpBind, TcpShutdown, TcpSplit, UdpBind, UdpRece
 use embassy_net_driver::HardwareAddress;
 use embedded_io_async::{ErrorType, Read, Write};
 use fake::{Nodes, Task, World, devices, drive, net, run};
+use redpoll_base::Instant;
 use redpoll_samples::http;
 use redpoll_samples::peers::{all_heard, broker, browse, publish};
 use redpoll_socket::Errno;
@@ -32,13 +33,24 @@ fn at(number: u8, port: u16) -> SocketAddr {
     (endpoint(number, port).addr.0, port).into()
 }
 
+/// Waits for `ms` milliseconds.
+async fn pause(world: &World, ms: u32) {
+    let until = Instant::from_micros(world.now.get() + u64::from(ms) * 1_000);
+    world.sleep(until).await;
+}
+
+/// Runs the web server.
+async fn serve(world: &World, net: &Nodes<'_>) -> impl std::fmt::Debug {
+    http::serve(net, 80, FILE, |ms| pause(world, ms)).await
+}
+
 /// The web server and the broker on one node, the browser and the sensor on the other, while
 /// `carriers` bring packets from one to the other.
 fn play<'a>(world: &World, here: &'a Nodes<'a>, there: &'a Nodes<'a>, carriers: Vec<Task<'a>>) {
     let heard = RefCell::default();
     let mut tasks = carriers;
     tasks.push(Box::pin(async {
-        panic!("{:?}", http::serve(there, 80, FILE).await)
+        panic!("{:?}", serve(world, there).await)
     }));
     tasks.push(Box::pin(broker(there, 1_883, &heard)));
     tasks.push(Box::pin(async {
@@ -231,7 +243,7 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
         let joined = edge_nal::MulticastV6::join_v6(&mut udp, any.1, any.0).await;
         assert_eq!(joined, Err(Errno::EOPNOTSUPP));
         // The other end binds once it has read the end of the stream.
-        world.sleep(here_in(&world, 5)).await;
+        pause(&world, 5_000).await;
         udp.send(at(2, 9), b"dgram").await.unwrap();
         let (len, _) = udp.receive(&mut bytes).await.unwrap();
         assert_eq!(&bytes[..len], b"back");
@@ -250,6 +262,202 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
     run(&world, tasks);
 }
 
-fn here_in(world: &World, seconds: u64) -> redpoll_base::Instant {
-    redpoll_base::Instant::from_micros(world.now.get() + seconds * 1_000_000)
+/// A client that keeps others from the server.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Foe {
+    /// It reads this number of bytes of the file each second.
+    Slow(usize),
+    /// It never ends its request.
+    Half,
+    /// It says nothing.
+    Silent,
+    /// It keeps the connection after an answer.
+    Idle,
+    /// It keeps the connection after the server has closed.
+    Deaf,
+}
+
+/// Acts as `foe` until the server ends the connection; how long that was, in milliseconds.
+async fn act(world: &World, net: &Nodes<'_>, foe: Foe) -> u64 {
+    let Ok(mut stream) = edge_nal::TcpConnect::connect(net, at(2, 80)).await else {
+        pause(world, 10).await;
+        return 0;
+    };
+    let begun = world.now.get();
+    let since = || (world.now.get() - begun) / 1_000;
+    let request = match foe {
+        Foe::Slow(_) => "GET /file HTTP/1.1\r\nHost: a\r\n\r\n",
+        Foe::Half => "GET / HTTP/1.1\r\nX: ",
+        Foe::Silent => "",
+        Foe::Idle => "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        Foe::Deaf => "GET / HTTP/1.1\r\n\r\n",
+    };
+    let _ = stream.write_all(request.as_bytes()).await;
+    let mut bytes = [0; 300];
+    loop {
+        let ended = match foe {
+            Foe::Slow(len) => {
+                pause(world, 1_000).await;
+                len > 0 && matches!(stream.read(&mut bytes[..len]).await, Ok(0) | Err(_))
+                    || len == 0 && stream.write(b"G").await.is_err()
+            }
+            Foe::Half => {
+                pause(world, 1_000).await;
+                stream.write(b"x").await.is_err()
+            }
+            Foe::Silent | Foe::Idle => matches!(stream.read(&mut bytes).await, Ok(0) | Err(_)),
+            Foe::Deaf => stream.read(&mut bytes).await.is_err(),
+        };
+        if ended {
+            return since();
+        }
+        if foe == Foe::Deaf {
+            pause(world, 1_000).await;
+        }
+    }
+}
+
+const FOES: [Foe; 6] = [
+    Foe::Slow(0),
+    Foe::Slow(1),
+    Foe::Half,
+    Foe::Silent,
+    Foe::Idle,
+    Foe::Deaf,
+];
+
+/// Fetches the file as an honest client.
+async fn fetch(world: &World, net: &Nodes<'_>) {
+    // Connections that the foes have closed may still occupy the slot.
+    let mut stream = loop {
+        match edge_nal::TcpConnect::connect(net, at(2, 80)).await {
+            Ok(stream) => break stream,
+            Err(error) => assert_eq!(error, Errno::EMFILE),
+        }
+        pause(world, 10).await;
+    };
+    let request = b"GET /file HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+    stream.write_all(request).await.unwrap();
+    let (mut answer, mut bytes) = (Vec::new(), [0; 300]);
+    while let len @ 1.. = stream.read(&mut bytes).await.unwrap() {
+        answer.extend_from_slice(&bytes[..len]);
+    }
+    let body = answer.split_off(answer.len() - FILE);
+    assert!(body.into_iter().eq((0..FILE).map(http::content)));
+    assert!(answer.starts_with(b"HTTP/1.1 200"));
+}
+
+/// Fetches the file five times while three foes come again and again.
+fn fetch_beside(foes: [Foe; 3]) {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(0);
+    let mut tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(async { panic!("{:?}", serve(&world, &there).await) }),
+    ];
+    for foe in foes {
+        let (here, world) = (&here, &world);
+        tasks.push(Box::pin(async move {
+            loop {
+                act(world, here, foe).await;
+            }
+        }));
+    }
+    tasks.push(Box::pin(async {
+        pause(&world, 1_000).await;
+        for _ in 0..5 {
+            let before = world.now.get();
+            fetch(&world, &here).await;
+            let took = (world.now.get() - before) / 1_000_000;
+            assert!(took < 60, "{foes:?}: {took} s");
+            pause(&world, 700).await;
+        }
+    }));
+    run(&world, tasks);
+}
+
+#[test]
+fn a_client_is_served_beside_others_that_hold_connections() {
+    for foe in FOES {
+        fetch_beside([foe; 3]);
+    }
+    for (n, foe) in FOES.into_iter().enumerate() {
+        fetch_beside([foe, FOES[(n + 1) % 6], FOES[(n + 3) % 6]]);
+    }
+}
+
+/// Runs one client alone, to which the server does `act`.
+fn alone(foe: Foe) -> u64 {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(0);
+    let took = Cell::new(0);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(async { panic!("{:?}", serve(&world, &there).await) }),
+        Box::pin(async { took.set(act(&world, &here, foe).await) }),
+    ];
+    run(&world, tasks);
+    took.get()
+}
+
+#[test]
+fn a_connection_without_progress_ends_even_if_no_other_waits() {
+    for (foe, from, to) in [
+        (Foe::Slow(0), 60_000, 122_000),
+        (Foe::Slow(1), 60_000, 122_000),
+        (Foe::Half, 60_000, 62_000),
+        (Foe::Silent, 60_000, 62_000),
+        (Foe::Idle, 15_000, 16_000),
+        // A slow client that is alone gets the whole file, and then stays idle.
+        (Foe::Slow(200), FILE as u64 * 5, FILE as u64 * 5 + 17_000),
+    ] {
+        let took = alone(foe);
+        assert!((from..to).contains(&took), "{foe:?}: {took} ms");
+    }
+}
+
+#[test]
+fn requests_need_one_host_and_names_without_spaces() {
+    let world = World::default();
+    let (here, there) = (net(1, &world), net(2, &world));
+    let [mut a, mut b] = devices(0);
+    let tasks: Vec<Task<'_>> = vec![
+        Box::pin(drive(&here, &mut a, &world)),
+        Box::pin(drive(&there, &mut b, &world)),
+        Box::pin(async { panic!("{:?}", serve(&world, &there).await) }),
+        Box::pin(async {
+            let mut all = redpoll_testkit::requests();
+            let long = format!(
+                "GET / HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n",
+                "x".repeat(600)
+            );
+            all.push((long.into_bytes(), true));
+            for (request, is_wrong) in all {
+                let text = String::from_utf8_lossy(&request).into_owned();
+                let mut stream = edge_nal::TcpConnect::connect(&here, at(2, 80))
+                    .await
+                    .unwrap();
+                stream.write_all(&request).await.unwrap();
+                let mut status = [0; 12];
+                stream.read_exact(&mut status).await.expect(&text);
+                assert_eq!(&status[..7], b"HTTP/1.", "{text}");
+                assert_eq!(status[9] == b'4', is_wrong, "{text}");
+                if !is_wrong {
+                    continue;
+                }
+                // The whole answer arrives. Some leave the connection open.
+                let (mut rest, mut bytes) = (Vec::new(), [0; 300]);
+                while !rest.ends_with(b"\r\n\r\n") {
+                    let len = stream.read(&mut bytes).await.expect(&text);
+                    assert_ne!(len, 0, "{text}: {rest:?}");
+                    rest.extend_from_slice(&bytes[..len]);
+                }
+            }
+        }),
+    ];
+    run(&world, tasks);
 }

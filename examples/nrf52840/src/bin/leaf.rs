@@ -7,6 +7,7 @@ use embassy_executor::Spawner;
 use embassy_futures::join::join4;
 use embassy_nrf::radio::ieee802154::Radio as Driver;
 use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
+use embassy_time::Timer;
 use redpoll_base::{Addr, LeafMemory, Rng};
 use redpoll_nrf52840::echo;
 use redpoll_nrf52840::radio::{Clock, Nrf, now};
@@ -14,7 +15,9 @@ use redpoll_samples::http;
 use redpoll_socket::nal::{Net, Watch};
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::wire::ieee802154::Address;
-use redpoll_stack::{LeafStorage, Node, NodeConfig, Route, Via};
+use redpoll_stack::{
+    Connections, Datagrams, Listeners, Node, NodeConfig, NodeStorage, Packets, Route, Routes, Via,
+};
 use redpoll_transceiver::{Exchange, Operator, TransceiverRadio};
 use static_cell::{ConstStaticCell, StaticCell};
 
@@ -31,9 +34,21 @@ const FILE: usize = 20_000;
 /// The prefix of the mesh: fd00::/64.
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-static STORAGE: ConstStaticCell<LeafStorage> = ConstStaticCell::new(LeafStorage::NEW);
+/// A `LeafStorage` with a connection for each request that the web server answers, and one for the
+/// echo service.
+type Storage = NodeStorage<
+    Connections<{ http::AT_ONCE + 1 }, 1_848, 1_848>,
+    Listeners<2, 1>,
+    Datagrams<1, 192>,
+    Routes<1, 0>,
+    Packets<3, 544>,
+>;
+
+static STORAGE: ConstStaticCell<Storage> = ConstStaticCell::new(Storage::NEW);
 static EXCHANGE: StaticCell<Exchange> = StaticCell::new();
-static WATCHES: ConstStaticCell<[Watch; 3]> = ConstStaticCell::new([const { Watch::FREE }; 3]);
+/// One for each connection and each listener.
+static WATCHES: ConstStaticCell<[Watch; http::AT_ONCE + 3]> =
+    ConstStaticCell::new([const { Watch::FREE }; http::AT_ONCE + 3]);
 
 #[embassy_executor::main]
 async fn main(_spawner: Spawner) {
@@ -68,7 +83,7 @@ async fn main(_spawner: Spawner) {
     let _ = node.add_route(everything);
     let net = Net::<LeafMemory, _, _>::new(node, now, &mut WATCHES.take()[..]);
     let echo = echo::serve(&net, 7);
-    let web = http::serve(&net, 80, FILE);
+    let web = http::serve(&net, 80, FILE, |ms: u32| Timer::after_millis(ms.into()));
     join4(operator.run(), net.run_on(&mut radio), echo, web).await;
 }
 

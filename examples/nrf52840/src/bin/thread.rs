@@ -138,7 +138,8 @@ async fn main(_spawner: Spawner) {
         let carry = net.run_over(&mut device, &mut packet, sleep);
         let temperature = Temp::new(chip.TEMP, Interrupts);
         let sense = sense(&net, temperature);
-        select3(carry, http::serve(&net, 80, FILE), sense).await;
+        let web = http::serve(&net, 80, FILE, |ms: u32| Timer::after_millis(ms.into()));
+        select3(carry, web, sense).await;
     };
     select(runner.run(radio), serve).await;
 }
