@@ -13,6 +13,7 @@ mod limits;
 mod lone_segment;
 mod pins;
 mod prohibitions;
+mod prohibitions_windows;
 mod properties;
 mod recovery_choice;
 mod rfc2018;
