@@ -1,9 +1,11 @@
 //! The book: what is under `docs/`, in the order of `docs/SUMMARY.md`, made by mdBook.
 //!
-//! The links between the documents are checked always (`links`); the book is built where mdBook
-//! is, and the links of its pages are checked, too (`rendered`). Links that lead out of `docs/`
-//! lead to the repository in it (`preprocess`). Its pictures are of real runs (`pictures`).
+//! The links between the documents (`links`) and the form of decision records (`decisions`) are
+//! checked always. Where mdBook is, the book is built, and the links of its pages are checked,
+//! too (`rendered`). Links that lead out of `docs/` lead to the repository in it (`preprocess`).
+//! Its pictures are of real runs (`pictures`).
 
+mod decisions;
 mod links;
 mod pictures;
 mod preprocess;
@@ -24,6 +26,7 @@ const VERSION: &str = "0.5.4";
 /// Checks the links, and builds the book; says what was left out.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     links::check(workspace)?;
+    decisions::check(workspace)?;
     pictures::check(workspace)?;
     let Some(program) = program(workspace) else {
         return Ok(Some(format!(
