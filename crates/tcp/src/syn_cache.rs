@@ -93,7 +93,7 @@ pub enum Answer {
     /// Send this reset from `meta.dst` to `meta.src`, unless too many were sent: it
     /// answers a segment of no connection.
     Reset(Header),
-    /// A request with data and a valid Fast Open cookie: see
+    /// A request with a valid Fast Open cookie: see
     /// [`Connection::take_syn_data`](crate::Connection::take_syn_data). Without
     /// memory for that, ask again without [`Terms::fast_open`].
     Open(Request),
@@ -323,7 +323,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         let theirs = seg.options.fast_open().filter(|_| may);
         let client = &request.remote.addr;
         let opens = theirs.is_some_and(|theirs| {
-            !seg.payload.is_empty() && terms.isn.is_fast_open_cookie(now, client, theirs)
+            // RFC 7413 §4.2.2, steps 3 and 4: with or without data.
+            terms.isn.is_fast_open_cookie(now, client, theirs)
         });
         let free = self.entry_mut(entry.or_else(|| self.free_entry()));
         if opens {

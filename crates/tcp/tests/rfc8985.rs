@@ -92,7 +92,7 @@ fn the_tail_is_probed() {
 #[test]
 fn the_handshake_times_the_first_probe() {
     let answer = || Record::new().mss(100).sack_ok(true);
-    for rtt in [100, 150, 300] {
+    for rtt in [5, 20, 100, 150, 300] {
         for (bytes, more) in [(200, 0), (100, 200)] {
             let mut t = Host::established_by(&plain(), answer(), rtt);
             t.write(&vec![b'x'; bytes]);
@@ -123,10 +123,10 @@ fn a_probe_is_not_later_than_the_timeout() {
         ..plain()
     };
     let answer = Record::new().mss(100).sack_ok(true);
-    let mut t = Host::established_by(&config, answer, 20);
+    let mut t = Host::established_by(&config, answer, 60);
     t.write(&[b'x'; 100]);
     recv!(t, seq 1, ack 1, len 100);
-    recv!(t, at 320, seq 1, ack 1, len 100);
+    recv!(t, at 360, seq 1, ack 1, len 100);
     assert_eq!(t.conn.stats().rtos + t.conn.stats().tail_probes, 1);
 }
 

@@ -241,7 +241,6 @@ fn time_wait_answers_the_fin_and_starts_anew() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// RFC 9293 §3.6.1, MAY-2.
 /// RFC 9293 §3.10.7.4, eighth step: a FIN in the window is acknowledged, also one beyond
 /// the FIN that ended the peer's stream; that stays where it was.
 #[test]
@@ -267,6 +266,29 @@ fn a_second_fin_is_acknowledged_and_changes_nothing() {
     }
 }
 
+/// RFC 9293 §3.10.7.4, table 6: in TIME-WAIT an empty segment beside the window
+/// is acknowledged, and one inside it is not.
+#[test]
+fn time_wait_answers_empty_segments_beside_the_window() {
+    for beyond in [-2, -1, 0, 1, 2] {
+        let mut t = host_in(State::TimeWait);
+        let edge = 2 + 4096 - 1;
+        send!(t, seq (edge + beyond) as u32, ack 2);
+        if beyond >= 0 {
+            recv!(t, seq 2, ack 2);
+        }
+        recv_nothing!(t);
+        assert_eq!(t.conn.state(), State::TimeWait);
+    }
+    let mut t = host_in(State::TimeWait);
+    send!(t, seq 1, ack 2);
+    recv!(t, seq 2, ack 2);
+    let mut t = host_in(State::TimeWait);
+    send!(t, seq 2, ack 2);
+    recv_nothing!(t);
+}
+
+/// RFC 9293 §3.6.1, MAY-2.
 #[test]
 fn time_wait_yields_to_a_newer_syn_only() {
     let yields = |t: &Host, record: Record| {

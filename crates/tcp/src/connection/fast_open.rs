@@ -146,9 +146,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.rcv.advance(nxt);
         let text = nxt.since(before);
         state.text = text as u16;
+        self.events.connected();
         if text > 0 {
             self.stats.add(|stats| &mut stats.bytes_received, text);
-            self.events.connected();
             self.events.readable();
         }
     }

@@ -139,7 +139,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         // RFC 5961 §3.2: a reset's own sequence number is what counts.
         let len = if seg.flags.rst() { 0 } else { seg.len() };
-        if self.rcv.accepts(seg.seq, len) {
+        // In TIME-WAIT no acknowledgment matters, so the allowance at the edge ends.
+        let in_time_wait = self.synchronized() == Some(Synchronized::TimeWait);
+        let at_the_edge = seg.seq == self.rcv.edge() && seg.seq != self.rcv.nxt;
+        if self.rcv.accepts(seg.seq, len) && !(in_time_wait && at_the_edge) {
             return Continue(());
         }
         if seg.flags.rst() {
@@ -147,10 +150,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return Break(());
         }
         // Eighth step, in TIME-WAIT: the peer's FIN comes again.
-        if self.synchronized() == Some(Synchronized::TimeWait)
-            && seg.flags.fin()
-            && seg.end() == self.rcv.nxt
-        {
+        if in_time_wait && seg.flags.fin() && seg.end() == self.rcv.nxt {
             self.prolong_time_wait();
         }
         if seg.flags.syn() {
@@ -336,7 +336,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             Arrival::FilledGap => self.acks.on_gap_filled(),
             Arrival::OutOfOrder => {
                 self.stats.count(|stats| &mut stats.out_of_order_segments);
-                self.acks.on_out_of_order();
+                let with_sack = self.has_sack();
+                self.acks.on_out_of_order(with_sack);
             }
         }
         if nxt != before {

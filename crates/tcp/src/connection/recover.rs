@@ -10,8 +10,8 @@ use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// The least PTO: a segment takes several frames on every hop, and waits.
-const LEAST_PTO_MS: u32 = 200;
+/// The least PTO: a measured SRTT below the timers' resolution is 0 ms.
+const LEAST_PTO_MS: u32 = 2;
 
 /// For how long beyond half a round trip a peer is not believed to have dropped
 /// what it had.

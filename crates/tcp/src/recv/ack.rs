@@ -36,15 +36,16 @@ impl AckPolicy {
         may_wait
     }
 
-    /// A segment arrived beyond a gap.
+    /// Owes a duplicate ACK for a segment that arrived beyond a gap.
     ///
-    /// RFC 5681 §4.2: it is answered at once, and each one by itself, since
-    /// the sender counts the answers. An acknowledgment that still waited goes
-    /// first and by itself as well, or it would swallow a duplicate; there is
-    /// still no more than one for each segment.
-    pub(crate) fn on_out_of_order(&mut self) {
+    /// RFC 5681 §4.2: each such segment is acknowledged at once. A delayed
+    /// acknowledgment that still waits goes together with the duplicate if
+    /// `with_sack`: a sender with SACK counts the blocks (RFC 6675 §2). Without
+    /// SACK the delayed acknowledgment goes first, because an ACK that advances
+    /// is not counted as a duplicate (RFC 5681 §2).
+    pub(crate) fn on_out_of_order(&mut self, with_sack: bool) {
         self.quick = QUICK;
-        let waiting = u8::from(self.unacked > 0);
+        let waiting = u8::from(self.unacked > 0 && !with_sack);
         self.unacked = 0;
         let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
         self.duplicates = owed.min(MOST_DUPLICATES);
@@ -109,8 +110,8 @@ mod tests {
     #[test]
     fn each_segment_beyond_a_gap_has_its_own_duplicate() {
         let mut acks = AckPolicy::default();
-        acks.on_out_of_order();
-        acks.on_out_of_order();
+        acks.on_out_of_order(false);
+        acks.on_out_of_order(false);
         acks.on_sent(false);
         assert!(
             acks.owes_duplicate(),
@@ -120,13 +121,22 @@ mod tests {
         acks.on_sent(true);
         assert!(!acks.owes_duplicate());
         acks.on_in_order(2);
-        acks.on_out_of_order();
+        acks.on_out_of_order(false);
         acks.on_sent(true);
         assert!(
             acks.owes_duplicate(),
-            "the first was the one that had waited"
+            "the first was the delayed acknowledgment"
         );
         acks.on_gap_filled();
         assert!(!acks.owes_duplicate() && acks.is_due());
+    }
+    #[test]
+    fn with_sack_a_delayed_acknowledgment_and_a_duplicate_are_one() {
+        let mut acks = AckPolicy::default();
+        acks.on_in_order(2);
+        acks.on_out_of_order(true);
+        assert!(acks.owes_duplicate() && !acks.is_waiting() && !acks.is_due());
+        acks.on_sent(true);
+        assert!(!acks.owes_duplicate() && !acks.is_due());
     }
 }
