@@ -15,7 +15,7 @@ pub struct Favour {
     pub apply: fn(&mut Adapted, usize) -> bool,
 }
 
-pub const FAVOURS: [Favour; 7] = [
+pub const FAVOURS: [Favour; 6] = [
     Favour {
         name: "windows",
         reason: "From the first window that differs, the windows that the library announces are not compared. \
@@ -33,14 +33,6 @@ pub const FAVOURS: [Favour; 7] = [
         reason: "In a simultaneous close, FreeBSD repeats its FIN to acknowledge the peer's FIN. \
                  RFC 9293 §3.10.7.4, eighth step: the ACK has SEQ=SND.NXT.",
         apply: simultaneous_close,
-    },
-    Favour {
-        name: "delayed ACK first",
-        reason: "When a segment beyond a gap arrives while an ACK is delayed, the library sends \
-                 the delayed ACK and a duplicate ACK. FreeBSD sends one ACK for both. \
-                 RFC 5681 §4.2 allows one ACK for each segment, and §3.2 counts only ACKs that \
-                 do not advance as duplicates.",
-        apply: delayed_first,
     },
     Favour {
         name: "no delay after a loss",
@@ -127,28 +119,6 @@ fn texts(adapted: &Adapted, from: usize, to: usize) -> Vec<usize> {
             if !packet.sent && packet.length().is_some_and(|bytes| bytes > 0))
     };
     (from..to).filter(has_text).collect()
-}
-
-fn delayed_first(adapted: &mut Adapted, line: usize) -> bool {
-    if adapted.suite != Suite::FreeBsd {
-        return false;
-    }
-    // The line with the failure follows the one whose ACK came twice.
-    let Some(before) = sent_before(adapted, line) else {
-        return false;
-    };
-    let earlier = sent_before(adapted, before).unwrap_or(0);
-    if texts(adapted, earlier, before).len() < 2 {
-        return false;
-    }
-    let Line::Packet(packet) = &adapted.script.lines[before] else {
-        return false;
-    };
-    if packet.flags != "." || !packet.option_list().iter().any(|o| o.starts_with("sack")) {
-        return false;
-    }
-    adapted.script.lines[before] = Line::Other(format!("{0} {0}", packet.text()));
-    true
 }
 
 fn no_delay(adapted: &mut Adapted, line: usize) -> bool {
