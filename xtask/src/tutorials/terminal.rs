@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 
 use super::page::Block;
 
-/// A block that takes longer is stopped: readers wait for no longer either.
-const PATIENCE: Duration = Duration::from_secs(120);
+/// A block that takes longer fails. It may compile.
+const PATIENCE: Duration = Duration::from_secs(300);
 /// After this a program shows what the page shows, or it fails.
 const UP_WITHIN: Duration = Duration::from_secs(if cfg!(test) { 2 } else { 40 });
 /// Ctrl-C ends a program within this time.
