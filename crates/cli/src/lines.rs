@@ -1,9 +1,12 @@
 //! Lines to nodes that run elsewhere.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
+use redpoll_linux::privilege::Account;
+use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_sim::external::{Arrival, Line, Lines};
 use redpoll_sim::scenario::{NodeSpec, Scenario};
 use redpoll_sim::world::World;
@@ -12,6 +15,9 @@ use redpoll_sim::world::World;
 pub(crate) struct Sockets {
     folder: PathBuf,
     watch: LineWatch,
+    /// The user that files belong to; `None` for this process's own.
+    account: Option<Account>,
+    opened: RefCell<Vec<LineAddress>>,
 }
 
 impl Sockets {
@@ -21,6 +27,29 @@ impl Sockets {
         Ok(Sockets {
             folder: folder.unwrap_or(Path::new("")).to_owned(),
             watch: LineWatch::new()?,
+            account: None,
+            opened: RefCell::default(),
+        })
+    }
+
+    /// Files belong to this user, if there is one.
+    pub(crate) fn of(self, account: Option<&Account>) -> Sockets {
+        Sockets {
+            account: account.cloned(),
+            ..self
+        }
+    }
+
+    /// Returns the rights that the opened lines need from now on.
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        let opened = self.opened.borrow();
+        opened.iter().fold(Sandbox::default(), |sandbox, address| {
+            match address {
+                // The file goes with the line.
+                LineAddress::UnixListen(path) => sandbox.with_removal(path),
+                LineAddress::Tcp(place) => sandbox.with_connections_to_place(place),
+                LineAddress::Unix(_) | LineAddress::TcpListen(_) => sandbox,
+            }
         })
     }
 
@@ -35,7 +64,12 @@ struct Socket(SocketLine);
 impl Lines for Sockets {
     fn open(&self, _: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String> {
         let address = LineAddress::parse(line, &self.folder)?;
-        let socket = SocketLine::open(address, &self.watch);
+        self.opened.borrow_mut().push(address.clone());
+        let open = || SocketLine::open(address, &self.watch);
+        let socket = match &self.account {
+            None => open(),
+            Some(account) => account.act(open).and_then(|opened| opened),
+        };
         let socket = socket.map_err(|error| format!("cannot wait at {line}: {error}"))?;
         Ok(Box::new(Socket(socket)))
     }

@@ -22,6 +22,7 @@ mod plot;
 mod progress;
 mod readings;
 mod report;
+mod rights;
 mod run;
 mod study;
 mod sweep;

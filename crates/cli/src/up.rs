@@ -34,7 +34,8 @@ use redpoll_linux::entropy;
 use redpoll_linux::forward::{ForwardSpec, Forwarder};
 use redpoll_linux::gateway::Gateway;
 use redpoll_linux::line::LineWatch;
-use redpoll_linux::privilege;
+use redpoll_linux::privilege::Keep;
+use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::reach::{Attempt, Reach, Service};
 use redpoll_linux::signals::{Notice, Signals};
 use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, TargetHost, When};
@@ -45,6 +46,7 @@ use crate::failure::{Failure, cannot_write, fail_all};
 use crate::lines::Sockets;
 use crate::output::{self, fail};
 use crate::places::Places;
+use crate::rights::Rights;
 use crate::run::outputs::Outputs;
 use crate::run::table;
 use crate::{FAILED, USAGE, web};
@@ -86,8 +88,9 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
     // Before anything else: no signal may come between an interface and its end.
     let signals = Signals::watch().map_err(failed)?;
+    let rights = Rights::of(&args.rights)?;
     if let Some(url) = &args.radio {
-        return radio::up(args, url, signals);
+        return radio::up(args, url, signals, &rights);
     }
     let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
     if captures_to_stdout && !args.is_alone() {
@@ -105,12 +108,11 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         .check_beside(&scenario)
         .map_err(unusable)?;
     let lines = Sockets::beside(&scenario).map_err(failed)?;
+    let lines = lines.of(rights.account());
     let mut outputs = Outputs::plan(&args.files())?;
     let mut mesh = simulated(&scenario, &lines)?;
-    match mesh.write_to(&mut outputs) {
-        Ok(true) => {}
-        Ok(false) => return Ok(0),
-        Err(failures) => return Err(first_of(failures)),
+    if !rights.files(|| mesh.write_to(&mut outputs).map_err(first_of))? {
+        return Ok(0);
     }
     let chatty = !outputs.takes_standard();
     if args.verbose {
@@ -131,7 +133,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         false => failed(error),
     })?;
     let advertiser = advertiser(args, &scenario, joined.way)?;
-    tell_hosts(args, &scenario)?;
+    rights.files(|| tell_hosts(args, &scenario))?;
     let environment = Environment {
         way: joined.way,
         host: scenario.border.host.into(),
@@ -162,10 +164,10 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         tui: None,
         lateness: Duration::ZERO,
     };
-    session.companion = spawned(args, &environment)?;
-    // What needed them is done, but that of ending what others have become.
-    privilege::drop_all(session.companion.is_some()).map_err(failed)?;
-    // The server's thread has none of them.
+    session.companion = spawned(args, &environment, &rights)?;
+    let has_companion = session.companion.is_some();
+    give_up(&rights, has_companion, lines.sandbox())?;
+    // The server's thread has no more rights than this one.
     let desk = server.map(|server| server.start(session.mesh.world(), Mode::Up));
     session.desk = desk.transpose().map_err(failed)?;
     if args.tui {
@@ -200,12 +202,34 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }
 
+/// Gives up what is not needed once the mesh is up.
+fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
+    // A program beside the mesh can become another user, except one that runs as a --user.
+    let mut keeps = &[][..];
+    if has_companion {
+        if rights.account().is_none() {
+            keeps = &[Keep::Kill];
+        }
+        // Its descendants are found in /proc.
+        sandbox = sandbox.with_signals().with_reading("/proc");
+    }
+    for line in rights.give_up(keeps, &sandbox)? {
+        eprintln!("redpoll: {line}");
+    }
+    Ok(())
+}
+
 /// Starts what is to run beside the mesh, if anything is.
-fn spawned(args: &UpArgs, environment: &Environment) -> Result<Option<Companion>, Failure> {
+fn spawned(
+    args: &UpArgs,
+    environment: &Environment,
+    rights: &Rights,
+) -> Result<Option<Companion>, Failure> {
     let Some(mut command) = companion(args) else {
         return Ok(None);
     };
     environment.tell(&mut command);
+    rights.start(&mut command);
     let spawned = Companion::spawn(&mut command).map_err(|e| {
         let program = command.get_program().to_string_lossy();
         failed(format!("cannot start {program}: {e}"))

@@ -1,5 +1,5 @@
-//! What `redpoll up` may do once it is up, as /proc says it, and that its files need nothing
-//! more.
+//! The rights of `redpoll up` once it is up, as /proc lists them. Its files and its live view
+//! work with these.
 
 #[allow(
     dead_code,
@@ -7,56 +7,81 @@
 )]
 #[path = "up/program.rs"]
 mod program;
+#[path = "support/rights.rs"]
+mod rights;
 #[path = "support/mod.rs"]
 mod support;
 
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
 use nix::sys::signal::Signal;
 use program::Program;
+use redpoll_linux::radio::counter::CounterFile;
 use redpoll_testkit::skipped;
-use support::Folder;
+use rights::{GROUP, NOTHING, USER, USER_OPTION, check, settled};
+use support::{Folder, complaint};
 
-/// A user without rights, and its group.
-const NOBODY: u32 = 65_534;
+/// The office without an interface.
+const OFFICE: [&str; 6] = [
+    "up",
+    "office",
+    "--join",
+    "forward",
+    "--forward",
+    "0:leaf-12:80",
+];
 
-/// Starts `up` without an interface.
-fn up(more: &[&str]) -> Program {
-    let mut args = vec![
-        "up",
-        "office",
-        "--join",
-        "forward",
-        "--forward",
-        "0:leaf-12:80",
-    ];
-    args.extend(more);
-    let mut mesh = Program::start(&args);
+/// Starts it. Returns the port that leads to its leaf.
+fn up(more: &[&str]) -> (Program, u16) {
+    let mut mesh = Program::start(&[&OFFICE[..], more].concat());
     mesh.wait_until_up();
-    mesh.line();
-    mesh
+    let line = mesh.line();
+    let port = line.split("127.0.0.1:").nth(1).expect("a port");
+    let port = port.split(' ').next().unwrap().parse().expect("a number");
+    (mesh, port)
 }
 
-/// Gives a folder to another user; `false`, and the test is skipped, if that is not allowed.
-fn given_away(folder: &Folder, test: &str) -> bool {
-    match std::os::unix::fs::chown(&folder.0, Some(NOBODY), Some(NOBODY)) {
-        Ok(()) => true,
-        Err(error) => {
-            skipped(&format!(
-                "test {test}: it needs root: chown of a folder: {error}"
-            ));
-            false
-        }
+/// Whether this process is root; otherwise the test is skipped.
+fn is_root(test: &str) -> bool {
+    let is_root = nix::unistd::geteuid().is_root();
+    if !is_root {
+        skipped(&format!("test {test}: it needs root"));
     }
+    is_root
+}
+
+/// A folder of the user.
+fn folder_of_user(name: &str) -> Folder {
+    let folder = Folder::new(name);
+    std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP)).expect("root may");
+    folder
+}
+
+fn get(port: u16, path: &str) -> Vec<u8> {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nConnection: close\r\n\r\n"
+    )
+    .unwrap();
+    let mut answer = Vec::new();
+    stream.read_to_end(&mut answer).unwrap();
+    program::body(&answer)
 }
 
 #[test]
 fn files_are_complete_in_a_folder_of_another_user() {
-    let folder = Folder::new("up-series");
-    if !given_away(&folder, "files_are_complete_in_a_folder_of_another_user") {
+    if !is_root("files_are_complete_in_a_folder_of_another_user") {
         return;
     }
+    let folder = folder_of_user("up-series");
     for name in ["series.csv", "series.parquet"] {
         let (series, json) = (folder.file(name), folder.file("report.json"));
-        let mesh = up(&["--series", &series, "--json", &json]);
+        let (mesh, _) = up(&["--series", &series, "--json", &json]);
         mesh.end(Signal::SIGINT, Some(0));
         let bytes = std::fs::read(&series).unwrap();
         let whole = match name {
@@ -75,23 +100,163 @@ fn files_are_complete_in_a_folder_of_another_user() {
 
 #[test]
 fn no_capability_can_come_back() {
-    let mesh = up(&[]);
-    // The greeting is there before the capabilities are dropped.
-    std::thread::sleep(std::time::Duration::from_millis(500));
-    let status = std::fs::read_to_string(format!("/proc/{}/status", mesh.pid())).unwrap();
-    let line = |name: &str| {
-        let line = status.lines().find_map(|line| line.strip_prefix(name));
-        line.unwrap_or_else(|| panic!("{name} {status}"))
-            .trim()
-            .to_owned()
-    };
-    for set in ["CapEff:", "CapPrm:", "CapInh:", "CapAmb:"] {
-        assert_eq!(line(set), "0000000000000000", "{set}");
+    let (mesh, _) = up(&["--web", "127.0.0.1:0"]);
+    let threads = settled(mesh.pid(), 2);
+    for thread in &threads {
+        for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+            assert_eq!(thread.line(set), NOTHING, "{set}");
+        }
+        assert_eq!(thread.line("NoNewPrivs"), "1");
     }
-    assert_eq!(line("NoNewPrivs:"), "1");
-    match line("Uid:").starts_with('0') {
-        true => assert_eq!(line("CapBnd:"), "0000000000000000"),
-        false => skipped("check of the bounding set: it needs root"),
+    if is_root("no_capability_can_come_back (the bounding set)") {
+        check(&threads, NOTHING, false);
     }
     mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// Each thread is the user without any capability. The leaf and the live view answer, and all
+/// files are complete and the user's.
+#[test]
+fn as_another_user_it_serves_and_writes() {
+    if !is_root("as_another_user_it_serves_and_writes") {
+        return;
+    }
+    let folder = folder_of_user("up-user");
+    let [series, json, pcap, hosts] =
+        ["series.parquet", "report.json", "frames.pcapng", "hosts"].map(|name| folder.file(name));
+    let (mut mesh, port) = up(&[
+        "--user",
+        USER_OPTION,
+        "--web",
+        "127.0.0.1:0",
+        "--series",
+        &series,
+        "--series-interval",
+        "100 ms",
+        "--json",
+        &json,
+        "--pcap",
+        &pcap,
+        "--hosts",
+        &hosts,
+    ]);
+    let line = mesh.line();
+    let page = line.split("127.0.0.1:").nth(1).expect("a port");
+    let page: u16 = page.split('/').next().unwrap().parse().unwrap();
+    check(&settled(mesh.pid(), 2), NOTHING, true);
+    assert!(!get(port, "/").is_empty(), "the leaf");
+    assert!(get(page, "/").starts_with(b"<!"), "the live view");
+    check(&settled(mesh.pid(), 2), NOTHING, true);
+    mesh.end(Signal::SIGINT, Some(0));
+    assert!(std::fs::read(&series).unwrap().ends_with(b"PAR1"));
+    assert!(std::fs::read(&json).unwrap().ends_with(b"}\n"));
+    assert!(std::fs::metadata(&pcap).unwrap().len() > 1_000);
+    for path in [series, json, pcap, hosts] {
+        let owner = std::fs::metadata(&path).unwrap();
+        assert_eq!((owner.uid(), owner.gid()), (USER, GROUP), "{path}");
+    }
+}
+
+#[test]
+fn a_folder_that_the_user_cannot_write_is_refused_at_the_start() {
+    if !is_root("a_folder_that_the_user_cannot_write_is_refused_at_the_start") {
+        return;
+    }
+    let folder = Folder::new("up-root");
+    let series = folder.file("series.csv");
+    let args = [&OFFICE[..], &["--user", USER_OPTION, "--series", &series]].concat();
+    let output = support::redpoll(&args);
+    assert_eq!(support::code(&output), 1);
+    let line = complaint(&output);
+    assert!(
+        line.contains(&series) && line.contains("--user 64321"),
+        "{line}"
+    );
+    assert!(!std::fs::exists(&series).unwrap());
+}
+
+#[test]
+fn users_that_cannot_be_had_are_refused() {
+    if is_root("users_that_cannot_be_had_are_refused (an unknown user)") {
+        for user in ["no-such-user", "64321", "", "64321:", "nobody:nogroup"] {
+            for command in [&OFFICE[..], &["taim", "--queue", "77"]] {
+                let output = support::redpoll(&[command, &["--user", user]].concat());
+                assert_eq!(support::code(&output), 2, "{user}");
+                let line = complaint(&output);
+                assert!(line.contains("there is no user"), "{line}");
+            }
+        }
+    }
+    let mut command = Command::new(support::PROGRAM);
+    command.args(OFFICE).args(["--user", "nobody"]);
+    if nix::unistd::geteuid().is_root() {
+        command.uid(USER).gid(GROUP);
+    }
+    let output = command.output().unwrap();
+    assert_eq!(support::code(&output), 2);
+    let line = complaint(&output);
+    assert!(line.contains("only root can become another user"), "{line}");
+}
+
+#[test]
+fn who_stays_root_is_told() {
+    if !is_root("who_stays_root_is_told") {
+        return;
+    }
+    for (more, is_told) in [
+        (&[][..], true),
+        (&["--user", "root"], false),
+        (&["--user", USER_OPTION], false),
+    ] {
+        let (mesh, _) = up(more);
+        settled(mesh.pid(), 1);
+        let said = mesh.ends_with(Signal::SIGINT);
+        assert_eq!(said.contains("--user NAME"), is_told, "{more:?}: {said}");
+    }
+}
+
+/// Runs a border router on a radio of datagrams until it has stored a frame counter. Returns the
+/// counter.
+fn counted(state: &str, as_user: bool) -> u32 {
+    let listen = std::net::UdpSocket::bind("127.0.0.1:0").unwrap();
+    let radio = format!("zep://{}", listen.local_addr().unwrap());
+    let mut command = Command::new(support::PROGRAM);
+    command.args(OFFICE).args(["--radio", &radio]);
+    command.args(["--set", "routing=rpl", "--state", state]);
+    command.args(["--set", "security.level=enc-mic-32"]);
+    command.args(["--set", "security.key=000102030405060708090a0b0c0d0e0f"]);
+    match as_user {
+        true => command.uid(USER).gid(GROUP),
+        false => command.args(["--user", USER_OPTION]),
+    };
+    let mesh = Program::spawn(&mut command);
+    if !as_user {
+        check(&settled(mesh.pid(), 1), NOTHING, true);
+    }
+    // The mesh sends its first frames.
+    listen
+        .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+        .unwrap();
+    listen.recv(&mut [0; 2_048]).expect("frames are sent");
+    mesh.end(Signal::SIGINT, Some(0));
+    CounterFile::open(state.as_ref()).unwrap().1
+}
+
+/// The state file belongs to the user, so the next start has it, as root with the same `--user`
+/// and as that user.
+#[test]
+fn a_frame_counter_goes_on_with_the_same_user() {
+    if !is_root("a_frame_counter_goes_on_with_the_same_user") {
+        return;
+    }
+    let folder = folder_of_user("up-state");
+    let state = folder.file("counter");
+    let mut last = 0;
+    for as_user in [false, false, true, false] {
+        let counter = counted(&state, as_user);
+        assert!(counter > last, "{last} -> {counter}");
+        last = counter;
+        let owner = std::fs::metadata(&state).unwrap();
+        assert_eq!((owner.uid(), owner.gid()), (USER, GROUP));
+    }
 }

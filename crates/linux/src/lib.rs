@@ -12,7 +12,7 @@
 //! - [`processor`]: processor time of this thread;
 //! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
 //! - [`reach`]: what the nodes of a mesh may reach outside it;
-//! - [`privilege`]: giving capabilities up;
+//! - [`privilege`]: becoming another user, dropping capabilities, and a sandbox;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
 //! What the mesh is, simulated or behind a radio, this crate does not know: it

@@ -157,7 +157,7 @@ impl NfQueue {
             buffer: vec![0; 65_536].into_boxed_slice(),
             last: 0,
         };
-        let refused = |errno| refused(errno, number, has_net_admin());
+        let refused = |errno| refused(errno, number, crate::privilege::has_net_admin());
         let [high, low] = (libc::PF_INET6 as u16).to_be_bytes();
         let [a, b, c, d] = COPIED.to_be_bytes();
         let flags = FAIL_OPEN | GSO;
@@ -340,15 +340,6 @@ fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
         rest = rest.get(len.next_multiple_of(4)..).unwrap_or_default();
     }
     Some((id?, payload))
-}
-
-/// Whether this process has CAP_NET_ADMIN, as proc(5) tells.
-fn has_net_admin() -> bool {
-    const NET_ADMIN: u64 = 1 << 12;
-    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = line.and_then(|text| u64::from_str_radix(text.trim(), 16).ok());
-    effective.is_some_and(|effective| effective & NET_ADMIN != 0)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 //! it stays behind.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::io::{self, Read, Seek as _, SeekFrom, Write};
 use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::OpenOptionsExt;
@@ -81,12 +81,18 @@ impl TunError {
     }
 }
 
+/// The routes of the network that the opening thread is in.
+const ROUTES: &str = "/proc/thread-self/net/ipv6_route";
+
 /// An interface that is up, with its address; gone when dropped.
 #[derive(Debug)]
 pub struct Tun {
     device: File,
     name: String,
     route: (Ipv6Addr, u8),
+    /// The routes of this network, opened while files may still be opened; `None` where the
+    /// kernel does not list them.
+    routes: Option<File>,
 }
 
 impl Tun {
@@ -104,16 +110,16 @@ impl Tun {
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
         }
-        let (prefix, len) = config.route;
-        if has_route(prefix, len) {
-            return Err(TunError::PrefixInUse(prefix, len));
-        }
-        let route = config.route;
         let tun = Tun {
             device,
             name,
-            route,
+            route: config.route,
+            routes: File::open(ROUTES).ok(),
         };
+        if tun.has_route() == Some(true) {
+            let (prefix, len) = config.route;
+            return Err(TunError::PrefixInUse(prefix, len));
+        }
         tun.configure(config)?;
         Ok(tun)
     }
@@ -127,7 +133,19 @@ impl Tun {
     /// its address and its route from it, and setting it up again does not bring them
     /// back.
     pub fn is_intact(&self) -> bool {
-        has_route(self.route.0, self.route.1)
+        self.has_route() != Some(false)
+    }
+
+    /// Whether this network has a route to exactly the interface's prefix; `None` where the
+    /// kernel does not list the routes.
+    fn has_route(&self) -> Option<bool> {
+        let (prefix, len) = self.route;
+        let start = format!("{:032x} {len:02x} ", u128::from(prefix));
+        let mut file = self.routes.as_ref()?;
+        let mut routes = String::new();
+        file.seek(SeekFrom::Start(0)).ok()?;
+        file.read_to_string(&mut routes).ok()?;
+        Some(routes.lines().any(|route| route.starts_with(&start)))
     }
 
     /// What to say of an interface that is not [intact](Self::is_intact).
@@ -226,14 +244,6 @@ impl AsFd for Tun {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.device.as_fd()
     }
-}
-
-/// Whether this network has a route to exactly that prefix; none where the
-/// kernel does not tell.
-fn has_route(prefix: Ipv6Addr, len: u8) -> bool {
-    let start = format!("{:032x} {len:02x} ", u128::from(prefix));
-    let routes = fs::read_to_string("/proc/thread-self/net/ipv6_route").unwrap_or_default();
-    routes.lines().any(|route| route.starts_with(&start))
 }
 
 /// Sets an interface up, as `ip link set … up` does.

@@ -374,6 +374,7 @@ fn a_process_that_is_no_radio_is_told_of() {
         let spec = RadioSpec::Spinel(LineSpec::Process {
             program: program.into(),
             arguments: Vec::new(),
+            account: None,
         });
         let radio = Radio::open(&spec, IDENTITY, clock.now()).unwrap();
         let mut bench = Bench {
@@ -397,6 +398,7 @@ fn a_process_that_is_no_radio_is_told_of() {
     let spec = RadioSpec::Spinel(LineSpec::Process {
         program: "/no/such/program".into(),
         arguments: Vec::new(),
+        account: None,
     });
     assert!(Radio::open(&spec, IDENTITY, Instant::ZERO).is_err());
 }

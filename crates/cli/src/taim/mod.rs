@@ -20,10 +20,13 @@ use clap::Args as ClapArgs;
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Lead, Memory, Params, Policy, Taim};
 use redpoll_base::Duration;
 use redpoll_linux::nfqueue::NfQueue;
+use redpoll_linux::privilege::Keep;
+use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::signals::Signals;
 use redpoll_web::{PageKind, PageServer};
 
 use crate::output::{self, fail};
+use crate::rights::{Rights, RightsArgs};
 use crate::{FAILED, USAGE};
 use daemon::Daemon;
 use notify::Supervisor;
@@ -103,6 +106,9 @@ pub struct TaimArgs {
     #[arg(long, value_name = "S", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub every: u64,
+
+    #[command(flatten)]
+    pub rights: RightsArgs,
 }
 
 /// Where Prometheus asks, and the version of its text format.
@@ -164,6 +170,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let failed = |error: &dyn std::fmt::Display| (FAILED, error.to_string());
     // Before anything else, so that no signal comes between the queue and its end.
     let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
+    let rights = Rights::of(&args.rights)?;
     if args.min_delay > args.delay {
         let line = "--min-delay is more than --delay; allowed: at most as much";
         return Err((USAGE, line.to_owned()));
@@ -172,9 +179,10 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
         None => None,
         Some(path) if output::is_standard(path) => Some(Box::new(io::stdout()) as Box<dyn Write>),
         Some(path) => {
-            let file = File::create(path);
-            let file =
-                file.map_err(|e| failed(&format!("cannot write {}: {e}", path.display())))?;
+            let file = rights.files(|| {
+                let file = File::create(path);
+                file.map_err(|e| failed(&format!("cannot write {}: {e}", path.display())))
+            })?;
             Some(Box::new(file) as Box<dyn Write>)
         }
     };
@@ -211,7 +219,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let daemon = Daemon::new(Box::new(begin), signals, supervisor, margin);
     let mut daemon = daemon.map_err(|e| failed(&e))?;
     // Before the server's thread begins, which inherits what is left.
-    redpoll_linux::privilege::keep_net_admin().map_err(|e| failed(&e))?;
+    let warnings = rights.give_up(&[Keep::NetAdmin], &Sandbox::default())?;
     if let Some(metrics) = metrics {
         daemon.answers(metrics.start().map_err(|e| failed(&e))?);
     }
@@ -222,6 +230,9 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
             format!(", metrics at http://{address}/metrics")
         })
     );
+    for line in warnings {
+        eprintln!("redpoll: {line}");
+    }
     let every = Duration::from_secs(args.every);
     daemon.live(json, every).map_err(|e| failed(&e))
 }

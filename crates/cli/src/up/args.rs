@@ -8,6 +8,7 @@ use redpoll_base::Duration;
 use redpoll_linux::reach::Service;
 
 use crate::args::{ScenarioArgs, WebArgs, interval};
+use crate::rights::RightsArgs;
 use crate::run::outputs::Asked;
 
 /// Live a scenario in real time, joined to this computer by its border router.
@@ -18,8 +19,11 @@ use crate::run::outputs::Asked;
 /// ports are forwarded into it (--forward). Ctrl-C ends it and leaves nothing
 /// behind.
 ///
+/// Once it is up, the program drops its capabilities, can open only files that it
+/// still needs, and as root becomes the --user. It does not stay able to start programs.
+///
 /// With a COMMAND, that is run beside the mesh, which ends with it and with its
-/// exit code. It finds in its environment: REDPOLL_JOINED (tun, namespace or
+/// exit code; as the --user, if there is one. It finds in its environment: REDPOLL_JOINED (tun, namespace or
 /// forward), REDPOLL_HOST (this computer's address), REDPOLL_FORWARDS.
 ///
 /// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be joined or a file cannot
@@ -131,6 +135,9 @@ pub struct UpArgs {
     /// leaf-12 can be called leaf-12.redpoll; - is standard output
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub rights: RightsArgs,
 
     /// Write a line for each frame on the air, as `redpoll dissect` does, between
     /// those about connections

@@ -1,13 +1,12 @@
 //! `redpoll up --radio`: this computer is the border router of a mesh that is in the air.
 
-use std::fs;
-
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 use redpoll_linux::gateway::{Clock, Gateway};
-use redpoll_linux::privilege;
+use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::radio::Radio;
 use redpoll_linux::radio::counter::{CounterFile, Store};
+use redpoll_linux::radio::line::LineSpec;
 use redpoll_linux::radio::mesh::RadioMesh;
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
@@ -20,27 +19,36 @@ use redpoll_stack::mac::RadioCaps;
 use super::args::UpArgs;
 use super::environment::Environment;
 use super::{
-    exposed, failed, greeting, hosts, join, listen, load, mesh, reserve_forwards, unusable,
+    exposed, failed, greeting, join, listen, load, mesh, reserve_forwards, tell_hosts, unusable,
     withheld,
 };
-use crate::failure::{Failure, cannot_write};
+use crate::failure::Failure;
 use crate::output;
+use crate::rights::Rights;
 
 /// How long a radio may take to be set up.
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// Lives until a signal. The exit code.
-pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, Failure> {
-    let spec: RadioSpec = url
+pub(super) fn up(
+    args: &UpArgs,
+    url: &str,
+    mut signals: Signals,
+    rights: &Rights,
+) -> Result<u8, Failure> {
+    let mut spec: RadioSpec = url
         .parse()
         .map_err(|error| unusable(format!("--radio: {error}")))?;
+    if let Some(account) = rights.account() {
+        spec.set_account(account);
+    }
     let mut scenario = load(args)?;
     reserve_forwards(args, &mut scenario);
     let Some(border) = scenario.border_router() else {
         return Err(unusable("the scenario has no border router"));
     };
     check(args, &scenario)?;
-    let (counter, store) = state(args)?;
+    let (counter, store) = rights.files(|| state(args))?;
 
     let clock = Clock::start();
     let identity = identity(args, &scenario, &scenario.nodes[border]);
@@ -62,13 +70,7 @@ pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, F
         true => unusable(error),
         false => failed(error),
     })?;
-    if let Some(path) = &args.hosts {
-        let written = match output::is_standard(path) {
-            true => output::print(&hosts(&scenario)),
-            false => fs::write(path, hosts(&scenario)),
-        };
-        written.map_err(|error| cannot_write(&path.display().to_string(), &error))?;
-    }
+    rights.files(|| tell_hosts(args, &scenario))?;
     let environment = Environment {
         way: joined.way,
         host: scenario.border.host.into(),
@@ -81,9 +83,26 @@ pub(super) fn up(args: &UpArgs, url: &str, mut signals: Signals) -> Result<u8, F
         scenario.nodes[border].name, args.channel
     ))
     .map_err(failed)?;
-    privilege::drop_all(false).map_err(failed)?;
+    for line in rights.give_up(&[], &sandbox(&spec, rights))? {
+        eprintln!("redpoll: {line}");
+    }
     let gateway = Gateway::on_clock(clock, joined.tun, forwarder).with_reach(reach);
     live(&mut mesh, gateway, &mut signals)
+}
+
+/// Returns the rights to open the radio again after it was unplugged or has ended.
+fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
+    let sandbox = Sandbox::default();
+    match spec {
+        RadioSpec::Spinel(LineSpec::Uart { path, .. }) => {
+            if let Some(line) = rights.doubt(path) {
+                eprintln!("redpoll: {line}");
+            }
+            sandbox.with_device(path)
+        }
+        RadioSpec::Spinel(LineSpec::Process { .. }) => sandbox.with_programs(),
+        RadioSpec::Zep { .. } => sandbox,
+    }
 }
 
 fn live<M, A, T>(

@@ -20,9 +20,13 @@ impl Program {
 
     /// With some variables of the environment.
     pub fn start_with(args: &[&str], variables: &[(&str, &str)]) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_redpoll"))
-            .args(args)
-            .envs(variables.iter().copied())
+        let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));
+        Self::spawn(command.args(args).envs(variables.iter().copied()))
+    }
+
+    /// A command that runs it.
+    pub fn spawn(command: &mut Command) -> Self {
+        let mut child = command
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -61,6 +65,18 @@ impl Program {
     )]
     pub fn pid(&self) -> u32 {
         self.child.id()
+    }
+
+    /// Sends it a signal. Returns what it complained of until its end.
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
+    pub fn ends_with(mut self, signal: Signal) -> String {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).unwrap());
+        kill(pid, signal).expect("it still runs");
+        self.child.wait().unwrap();
+        self.errors()
     }
 
     /// Sends it a signal and waits for its end; `None` for one by the signal.

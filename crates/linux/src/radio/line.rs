@@ -13,6 +13,7 @@ use nix::pty::openpty;
 use nix::sys::termios::{self, BaudRate, ControlFlags, SetArg};
 
 use crate::child;
+use crate::privilege::Account;
 
 /// What a line leads to.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -30,6 +31,8 @@ pub enum LineSpec {
         program: PathBuf,
         /// What it is started with.
         arguments: Vec<String>,
+        /// The user that it is started as; `None` for this process's own.
+        account: Option<Account>,
     },
 }
 
@@ -76,7 +79,11 @@ impl Line {
                 make_raw(file.as_fd(), Some(*baud))?;
                 Ok(Line { file, child: None })
             }
-            LineSpec::Process { program, arguments } => {
+            LineSpec::Process {
+                program,
+                arguments,
+                account,
+            } => {
                 let pty = openpty(None, None)?;
                 make_raw(pty.slave.as_fd(), None)?;
                 let flags = OFlag::from_bits_truncate(fcntl(&pty.master, FcntlArg::F_GETFL)?);
@@ -87,6 +94,9 @@ impl Line {
                     .stdin(Stdio::from(pty.slave.try_clone()?))
                     .stdout(Stdio::from(pty.slave))
                     .stderr(Stdio::null());
+                if let Some(account) = account {
+                    account.start_as(&mut command);
+                }
                 child::kill_with_us(&mut command);
                 let child = command.spawn()?;
                 Ok(Line {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use super::line::LineSpec;
+use crate::privilege::Account;
 
 /// Bits a second of a serial port, if nothing else is said.
 const BAUD: u32 = 115_200;
@@ -23,6 +24,15 @@ pub enum RadioSpec {
         /// Where they come in.
         listen: SocketAddr,
     },
+}
+
+impl RadioSpec {
+    /// Has the radio's program, if it is one, started as this user.
+    pub fn set_account(&mut self, user: &Account) {
+        if let RadioSpec::Spinel(LineSpec::Process { account, .. }) = self {
+            *account = Some(user.clone());
+        }
+    }
 }
 
 /// A name that is none.
@@ -75,6 +85,7 @@ impl FromStr for RadioSpec {
                 Ok(RadioSpec::Spinel(LineSpec::Process {
                     program: PathBuf::from(place),
                     arguments: options.map(argument).collect(),
+                    account: None,
                 }))
             }
             "zep" => {
@@ -127,6 +138,7 @@ mod tests {
             Ok(RadioSpec::Spinel(LineSpec::Process {
                 program: PathBuf::from("/opt/ot-rcp"),
                 arguments: vec!["1".to_owned(), "2".to_owned()],
+                account: None,
             }))
         );
         assert_eq!(

@@ -1,0 +1,126 @@
+//! A program that runs for long gives up rights once everything is open: its user, its
+//! capabilities, and the files and system calls that it does not need.
+
+use std::path::Path;
+use std::process::Command;
+
+use clap::Args;
+use nix::fcntl::{AT_FDCWD, AtFlags};
+use nix::unistd::{AccessFlags, faccessat, geteuid};
+use redpoll_linux::namespace;
+use redpoll_linux::privilege::account::AccountError;
+use redpoll_linux::privilege::sandbox::Sandbox;
+use redpoll_linux::privilege::{Account, Keep, give_up};
+
+use crate::failure::Failure;
+use crate::{FAILED, USAGE};
+
+/// The options.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RightsArgs {
+    /// Become this user as soon as everything is open: a name, a number or UID:GID; needs root.
+    /// Files that the program writes are created by and belong to that user
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
+
+    /// Do not restrict the program to the files and system calls that it needs
+    #[arg(long)]
+    pub no_sandbox: bool,
+}
+
+/// The rights that the program will give up.
+#[derive(Debug)]
+pub(crate) struct Rights {
+    /// The user that the program becomes; `None` if it stays what it is.
+    account: Option<Account>,
+    is_sandboxed: bool,
+    /// It stays root, and no option accepts that.
+    stays_root: bool,
+}
+
+impl Rights {
+    /// Finds the user.
+    pub(crate) fn of(args: &RightsArgs) -> Result<Rights, Failure> {
+        let account = args.user.as_deref().map(Account::find).transpose();
+        let account = account.map_err(|error| {
+            let code = match error {
+                AccountError::System(_) => FAILED,
+                _ => USAGE,
+            };
+            (code, format!("--user: {error}"))
+        })?;
+        Ok(Rights {
+            stays_root: account.is_none() && geteuid().is_root() && !namespace::is_of_a_user(),
+            account: account.filter(|account| !account.is_root()),
+            is_sandboxed: !args.no_sandbox,
+        })
+    }
+
+    /// The user that the program becomes.
+    pub(crate) fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
+    /// Makes files as the user that they will belong to.
+    pub(crate) fn files<R>(&self, make: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
+        let Some(account) = &self.account else {
+            return make();
+        };
+        let made = account.act(make);
+        let made = made.map_err(|error| (FAILED, format!("--user: {error}")))?;
+        made.map_err(|(code, line)| match line.contains("os error 13") {
+            true => (
+                code,
+                format!(
+                    "{line}; --user {} has to be allowed that, because a restart is",
+                    account.name()
+                ),
+            ),
+            false => (code, line),
+        })
+    }
+
+    /// Has `command` run as the user.
+    pub(crate) fn start(&self, command: &mut Command) {
+        if let Some(account) = &self.account {
+            account.start_as(command);
+        }
+    }
+
+    /// A warning if the user cannot open this device again.
+    pub(crate) fn doubt(&self, device: &Path) -> Option<String> {
+        let account = self.account.as_ref()?;
+        let modes = AccessFlags::R_OK | AccessFlags::W_OK;
+        let may = account.act(|| faccessat(AT_FDCWD, device, modes, AtFlags::AT_EACCESS));
+        matches!(may, Ok(Err(_))).then(|| {
+            format!(
+                "warning: the user {} cannot open {} again after it was unplugged; put it into the group that has the device (`ls -lL` shows it)",
+                account.name(),
+                device.display()
+            )
+        })
+    }
+
+    /// Gives up everything except `keeps` and what `sandbox` allows. Returns lines for the user.
+    pub(crate) fn give_up(
+        &self,
+        keeps: &[Keep],
+        sandbox: &Sandbox,
+    ) -> Result<Vec<String>, Failure> {
+        let failed =
+            |what: &str, error: std::io::Error| (FAILED, format!("cannot {what}: {error}"));
+        give_up(self.account.as_ref(), keeps).map_err(|error| failed("give rights up", error))?;
+        let mut lines = Vec::new();
+        // A program beside the mesh has root's rights anyway.
+        if self.stays_root && !keeps.contains(&Keep::Kill) {
+            lines.push("warning: the program stays root, which owns the system's files: --user NAME makes it another user, --user root says that this is meant".to_owned());
+        }
+        if self.is_sandboxed {
+            let missing = sandbox.enter();
+            let missing = missing
+                .map_err(|error| failed("enter the sandbox (--no-sandbox does without)", error))?;
+            lines.extend(missing.into_iter().map(|line| format!("warning: {line}")));
+        }
+        Ok(lines)
+    }
+}

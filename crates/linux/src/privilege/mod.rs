@@ -1,0 +1,101 @@
+//! How a program gives up the rights that it no longer needs, in this order:
+//!
+//! - [`account`]: it becomes another user;
+//! - [`give_up`]: it drops capabilities (capabilities(7));
+//! - [`sandbox`]: it restricts itself to some files (landlock(7)) and system calls (seccomp(2)).
+
+pub mod account;
+pub mod sandbox;
+mod syscalls;
+
+use std::fs;
+use std::io;
+
+use caps::{CapSet, Capability, CapsHashSet};
+use nix::sys::prctl;
+use nix::unistd::{getresgid, getresuid, setgroups, setresgid, setresuid};
+
+pub use account::Account;
+
+/// A capability that a program still needs after it has started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Keep {
+    /// `CAP_KILL`: to end processes of other users.
+    Kill,
+    /// `CAP_NET_ADMIN`: the kernel asks for it with every verdict about a packet.
+    NetAdmin,
+}
+
+/// Becomes the account, if there is one, and drops all capabilities that the thread has, except
+/// `keeps`. The inheritable, ambient and bounding sets become empty. No program that it starts
+/// can gain a right (`no_new_privs`). Open files and interfaces stay open.
+///
+/// # Errors
+///
+/// The kernel's. Another thread exists, which would keep its capabilities.
+pub fn give_up(account: Option<&Account>, keeps: &[Keep]) -> io::Result<()> {
+    refuse_threads()?;
+    let permitted = caps::read(None, CapSet::Permitted).map_err(io::Error::other)?;
+    let kept: CapsHashSet = keeps
+        .iter()
+        .map(|keep| match keep {
+            Keep::Kill => Capability::CAP_KILL,
+            Keep::NetAdmin => Capability::CAP_NET_ADMIN,
+        })
+        .filter(|capability| permitted.contains(capability))
+        .collect();
+    if has(Capability::CAP_SETPCAP) {
+        caps::clear(None, CapSet::Bounding).map_err(io::Error::other)?;
+    }
+    if let Some(account) = account {
+        // Otherwise a change from user 0 empties the permitted set.
+        prctl::set_keepcaps(!kept.is_empty())?;
+        become_account(account)?;
+        prctl::set_keepcaps(false)?;
+    }
+    // The effective set is a part of the permitted one, so it is changed first. The ambient set
+    // is a part of the inheritable one: the kernel empties it with that.
+    caps::set(None, CapSet::Effective, &kept).map_err(io::Error::other)?;
+    caps::set(None, CapSet::Permitted, &kept).map_err(io::Error::other)?;
+    caps::clear(None, CapSet::Inheritable).map_err(io::Error::other)?;
+    prctl::set_no_new_privs()?;
+    Ok(())
+}
+
+/// Whether this thread has `CAP_NET_ADMIN`.
+pub fn has_net_admin() -> bool {
+    has(Capability::CAP_NET_ADMIN)
+}
+
+fn has(capability: Capability) -> bool {
+    caps::has_cap(None, CapSet::Effective, capability).unwrap_or(false)
+}
+
+fn become_account(account: &Account) -> io::Result<()> {
+    let (uid, gid) = (account.uid, account.gid);
+    setgroups(&account.groups)?;
+    setresgid(gid, gid, gid)?;
+    setresuid(uid, uid, uid)?;
+    let (users, groups) = (getresuid()?, getresgid()?);
+    let is_done = [users.real, users.effective, users.saved] == [uid; 3]
+        && [groups.real, groups.effective, groups.saved] == [gid; 3];
+    match is_done {
+        true => Ok(()),
+        // This also runs between fork and exec, where nothing may be allocated.
+        false => Err(io::Error::from_raw_os_error(libc::EPERM)),
+    }
+}
+
+/// Capabilities and Landlock's rules belong to a thread, so there must be one.
+fn refuse_threads() -> io::Result<()> {
+    // Without /proc nothing is known.
+    let Ok(threads) = fs::read_dir("/proc/self/task") else {
+        return Ok(());
+    };
+    match threads.count() {
+        0 | 1 => Ok(()),
+        count => Err(io::Error::other(format!(
+            "{count} threads run already, and rights are given up for one thread only"
+        ))),
+    }
+}
