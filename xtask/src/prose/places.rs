@@ -14,6 +14,26 @@ pub const COMMENTS: &str = "comments";
 /// Files of the command line with one of these have help texts.
 const CLAP: [&str; 4] = ["Args)]", "Parser)]", "Subcommand)]", "ValueEnum)]"];
 
+/// Returns the part of a document that counts.
+///
+/// Records of the past stay as they were written: a decision (`docs/adr`) and the history of
+/// the versions before 0.1.0 give the reasons in the words of their time. The title and the
+/// summary of a decision count, which describe it for readers of today, and the introduction
+/// of the history. A decision without a summary counts as a whole.
+fn counted<'a>(path: &Path, text: &'a str) -> &'a str {
+    let end = if path.starts_with("docs/adr") {
+        text.find("\n> ").and_then(|summary| {
+            let rest = &text[summary..];
+            rest.find("\n\n").map(|length| summary + length)
+        })
+    } else if path == Path::new("docs/history.md") {
+        text.find("\n- ")
+    } else {
+        None
+    };
+    end.map_or(text, |end| &text[..end])
+}
+
 /// Reads the blocks of all places, and gives `add` those of a file in a place.
 pub fn read(
     workspace: &Workspace,
@@ -32,7 +52,9 @@ pub fn read(
         .chain(files("docs", "md")?)
         .chain(packages)
     {
-        add(DOCUMENTS, &file, blocks::paragraphs(&source::read(&file)?));
+        let text = source::read(&file)?;
+        let text = counted(workspace.relative(&file), &text);
+        add(DOCUMENTS, &file, blocks::paragraphs(text));
     }
     for folder in ["crates", "xtask", "firmware", "fuzz", "examples"] {
         for file in files(folder, "rs")? {
@@ -81,4 +103,27 @@ pub fn read(
         blocks::help_lines(&source::read(&makefile)?),
     );
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_records_of_the_past_only_what_was_written_later_counts() {
+        let decision = "# 1. Title\n\n> **In short:** one.\n> Two.\n\n2026-01-01\n\nOld text.\n";
+        let counts = |path, text| counted(Path::new(path), text);
+        assert_eq!(
+            counts("docs/adr/0001-title.md", decision),
+            "# 1. Title\n\n> **In short:** one.\n> Two."
+        );
+        assert_eq!(counts("docs/size.md", decision), decision);
+        let without = "# 1. Title\n\nOld text.\n\nMore.\n";
+        assert_eq!(counts("docs/adr/0001-title.md", without), without);
+        let history = "# History\n\nFor contributors.\n\n- A change.\n";
+        assert_eq!(
+            counts("docs/history.md", history),
+            "# History\n\nFor contributors.\n"
+        );
+    }
 }
