@@ -11,7 +11,7 @@ use crate::reset::Reset;
 use crate::send::SendStore;
 use crate::state::{Cause, Phase, Synchronized};
 use crate::timers::Timer;
-use crate::{Error, Flags, IpMeta, Segment, SeqRange};
+use crate::{Error, Flags, IpMeta, Segment, SeqNum, SeqRange};
 
 /// A step of segment processing: go on, or be done with the segment.
 pub(super) type Step = ControlFlow<()>;
@@ -139,10 +139,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         // RFC 5961 §3.2: a reset's own sequence number is what counts.
         let len = if seg.flags.rst() { 0 } else { seg.len() };
-        // In TIME-WAIT no acknowledgment matters, so the allowance at the edge ends.
-        let in_time_wait = self.synchronized() == Some(Synchronized::TimeWait);
-        let at_the_edge = seg.seq == self.rcv.edge() && seg.seq != self.rcv.nxt;
-        if self.rcv.accepts(seg.seq, len) && !(in_time_wait && at_the_edge) {
+        if self.rcv.accepts(seg.seq, len) && !self.is_beyond_the_end(seg.seq) {
             return Continue(());
         }
         if seg.flags.rst() {
@@ -150,7 +147,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return Break(());
         }
         // Eighth step, in TIME-WAIT: the peer's FIN comes again.
-        if in_time_wait && seg.flags.fin() && seg.end() == self.rcv.nxt {
+        if self.synchronized() == Some(Synchronized::TimeWait)
+            && seg.flags.fin()
+            && seg.end() == self.rcv.nxt
+        {
             self.prolong_time_wait();
         }
         if seg.flags.syn() {
@@ -159,6 +159,14 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         }
         self.answer_unacceptable(seg);
         self.check_ack_at_the_edge(seg)
+    }
+
+    /// Whether the connection is in TIME-WAIT and `seq` is at the edge, where an
+    /// empty segment is otherwise accepted for its acknowledgment.
+    fn is_beyond_the_end(&self, seq: SeqNum) -> bool {
+        seq == self.rcv.edge()
+            && seq != self.rcv.nxt
+            && self.synchronized() == Some(Synchronized::TimeWait)
     }
 
     /// RFC 9293 §3.10.7.4: with a window of zero "special allowance should be

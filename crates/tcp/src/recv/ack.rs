@@ -47,7 +47,7 @@ impl AckPolicy {
         self.quick = QUICK;
         let waiting = u8::from(self.unacked > 0 && !with_sack);
         self.unacked = 0;
-        let owed = self.duplicates.saturating_add(waiting).saturating_add(1);
+        let owed = self.duplicates.wrapping_add(waiting).wrapping_add(1);
         self.duplicates = owed.min(MOST_DUPLICATES);
     }
 

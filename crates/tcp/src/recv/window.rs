@@ -52,17 +52,18 @@ impl RecvWindow {
     /// - a segment exactly at RCV.NXT is accepted though the window is closed:
     ///   it is a window probe, its text is cut off.
     pub(crate) fn accepts(&self, seq: SeqNum, len: u32) -> bool {
-        let last = seq + len.wrapping_sub(1);
+        let (at, wnd) = (seq.since(self.nxt), self.wnd());
         if len == 0 {
-            self.nxt <= seq && seq <= self.edge
+            at <= wnd
         } else {
-            seq == self.nxt || self.contains(seq) || self.contains(last)
+            let last = at.wrapping_add(len).wrapping_sub(1);
+            at == 0 || at < wnd || last < wnd
         }
     }
 
     /// Whether `seq` is inside the window.
     pub(crate) fn contains(&self, seq: SeqNum) -> bool {
-        self.nxt <= seq && seq < self.edge
+        seq.since(self.nxt) < self.wnd()
     }
 
     /// The next sequence number expected is now `nxt`.
