@@ -22,7 +22,7 @@ use nix::sys::signal::Signal;
 use program::Program;
 use redpoll_linux::radio::counter::CounterFile;
 use redpoll_testkit::skipped;
-use rights::{GROUP, NOTHING, USER, USER_OPTION, check, settled};
+use rights::{GROUP, NOTHING, USER, USER_OPTION, check, check_sandbox, settled, started};
 use support::{Folder, complaint};
 
 /// The office without an interface.
@@ -259,4 +259,68 @@ fn a_frame_counter_goes_on_with_the_same_user() {
         let owner = std::fs::metadata(&state).unwrap();
         assert_eq!((owner.uid(), owner.gid()), (USER, GROUP));
     }
+}
+
+/// The real program, asked by ptrace(2), each of its threads: files, connections, signals and
+/// system calls are denied, and it goes on writing and serving afterwards.
+#[test]
+fn the_sandbox_denies_what_is_not_needed() {
+    if !is_root("the_sandbox_denies_what_is_not_needed") {
+        return;
+    }
+    let folder = folder_of_user("up-sandbox");
+    let readable = folder.write("readable", "anybody may read this");
+    let series = folder.file("series.csv");
+    for (user, is_sandboxed) in [
+        (USER_OPTION, true),
+        ("root", true),
+        (USER_OPTION, false),
+        ("root", false),
+    ] {
+        let mut args = vec!["--user", user, "--web", "127.0.0.1:0", "--series", &series];
+        args.extend((!is_sandboxed).then_some("--no-sandbox"));
+        let (mut mesh, port) = up(&args);
+        let line = mesh.line();
+        let page = line.split("127.0.0.1:").nth(1).expect("a port");
+        let page: u16 = page.split('/').next().unwrap().parse().unwrap();
+        let threads = match is_sandboxed {
+            true => settled(mesh.pid(), 2),
+            false => started(mesh.pid(), 2),
+        };
+        check_sandbox(&threads, &readable, is_sandboxed);
+        let before = std::fs::metadata(&series).unwrap().len();
+        assert!(!get(port, "/").is_empty(), "the leaf");
+        assert!(get(page, "/").starts_with(b"<!"), "the live view");
+        mesh.end(Signal::SIGINT, Some(0));
+        let after = std::fs::metadata(&series).unwrap().len();
+        assert!(after > before, "{before} -> {after}");
+        std::fs::remove_file(&series).unwrap();
+    }
+}
+
+/// A program beside the mesh is the user, can gain no right, and leaves nothing behind, although
+/// redpoll has no capability to end processes of others.
+#[test]
+fn a_program_beside_the_mesh_is_the_user_too() {
+    if !is_root("a_program_beside_the_mesh_is_the_user_too") {
+        return;
+    }
+    let script = "grep -E '^(Uid|Gid|Groups|CapPrm|NoNewPrivs):' /proc/self/status; \
+                  echo HOME=$HOME; \
+                  setsid sh -c 'trap \"\" TERM HUP; sleep 600' & \
+                  echo left=$!; exit 7";
+    let args = ["--user", USER_OPTION, "--", "sh", "-c", script];
+    let (code, text) = Program::start(&[&OFFICE[..], &args].concat()).finishes();
+    assert_eq!(code, 7, "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let words = words.join(" ");
+    for expected in [
+        format!("Uid: {USER} {USER} {USER} {USER} Gid: {GROUP} {GROUP} {GROUP} {GROUP}"),
+        format!("Groups: {GROUP} CapPrm: {NOTHING} NoNewPrivs: 1 HOME=/"),
+    ] {
+        assert!(words.contains(&expected), "{words}");
+    }
+    let left = words.split("left=").nth(1).unwrap();
+    let left = left.split(' ').next().unwrap();
+    assert!(!std::fs::exists(format!("/proc/{left}")).unwrap(), "{text}");
 }

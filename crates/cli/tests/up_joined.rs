@@ -9,6 +9,8 @@ mod intruder;
 mod neighbour;
 #[path = "up/program.rs"]
 mod program;
+#[path = "support/rights.rs"]
+mod rights;
 
 use std::ffi::CString;
 use std::io::{Read, Write};
@@ -27,6 +29,7 @@ use nix::sys::socket::{
 };
 use nix::sys::time::{TimeVal, TimeValLike};
 use program::{Program, expected};
+use rights::{NOTHING, USER_OPTION, check, settled};
 
 /// Bytes each way through the mesh.
 const LENGTH: usize = 100 * 1024;
@@ -58,6 +61,11 @@ fn main() -> ExitCode {
         Case::new(
             "capabilities_are_dropped_once_it_is_up",
             capabilities_are_dropped,
+        ),
+        Case::unless(
+            no_users,
+            "another_user_has_an_interface",
+            another_user_has_an_interface,
         ),
         Case::with(
             "ip",
@@ -355,16 +363,37 @@ fn garbage_does_no_harm() {
 }
 
 fn capabilities_are_dropped() {
-    let mut mesh = office(60, &[]);
+    let mut mesh = office(60, &["--web", "127.0.0.1:0"]);
     mesh.wait_until_up();
-    // It serves, so that it lives by now.
-    get(leaf(60, 12), "/");
-    let status = std::fs::read_to_string(format!("/proc/{}/status", mesh.pid())).unwrap();
-    for set in ["CapEff", "CapPrm", "CapInh"] {
-        let line = status.lines().find(|line| line.starts_with(set)).unwrap();
-        assert!(line.ends_with("0000000000000000"), "{line}");
+    let threads = settled(mesh.pid(), 2);
+    for thread in &threads {
+        for set in ["CapEff", "CapPrm", "CapInh", "CapAmb"] {
+            assert_eq!(thread.line(set), NOTHING, "{set}");
+        }
     }
+    assert!(!get(leaf(60, 12), "/").is_empty());
     mesh.end(Signal::SIGINT, Some(0));
+}
+
+/// Why there is no other user here.
+fn no_users() -> Option<String> {
+    let is_of_a_user = redpoll_linux::namespace::is_of_a_user();
+    is_of_a_user.then(|| "it needs root".to_owned())
+}
+
+/// An interface of its own network or of this one, and a program that is another user without
+/// any capability.
+fn another_user_has_an_interface() {
+    for (n, join) in [(63, "tun"), (64, "namespace")] {
+        let mut mesh = office(n, &["--join", join, "--user", USER_OPTION]);
+        mesh.wait_until_up();
+        check(&settled(mesh.pid(), 1), NOTHING, true);
+        if join == "tun" {
+            assert!(!get(leaf(n, 12), "/").is_empty());
+            check(&settled(mesh.pid(), 1), NOTHING, true);
+        }
+        mesh.end(Signal::SIGINT, Some(0));
+    }
 }
 
 fn interface_set_down() {

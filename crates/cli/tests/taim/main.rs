@@ -4,8 +4,13 @@
 #[path = "../../../linux/tests/common/mod.rs"]
 mod common;
 mod daemon;
+mod given_up;
 mod net;
+#[path = "../support/rights.rs"]
+mod rights;
 mod sudden;
+#[path = "../support/mod.rs"]
+mod support;
 mod tell;
 
 use std::os::unix::process::CommandExt;
@@ -14,6 +19,7 @@ use std::time::{Duration, Instant};
 
 use common::Case;
 use daemon::{Daemon, figure, processor_seconds};
+use given_up::{no_users, shapes_as_another_user, shapes_as_root};
 use net::{Flood, IP6TABLES, MESH, Network, Pour, ip6tables};
 use nix::sys::signal::Signal;
 use sudden::{
@@ -60,6 +66,18 @@ fn main() -> ExitCode {
                 killed_with_thousands,
             ),
             Case::with(IP6TABLES, "who_may_not_is_told_what_to_do", refusals),
+            Case::unless(
+                no_users,
+                "with_one_capability_as_another_user_it_shapes_packets",
+                shapes_as_another_user,
+            )
+            .needing(IP6TABLES),
+            Case::unless(
+                no_users,
+                "with_one_capability_as_root_it_shapes_packets",
+                shapes_as_root,
+            )
+            .needing(IP6TABLES),
             Case::with(
                 "ip6tables-legacy",
                 "the_firewall_keeps_deciding_with_legacy_rules",

@@ -45,7 +45,7 @@ pub fn killed_under_load() {
 }
 
 /// Waits for something to be so.
-fn until(what: &str, is_so: impl Fn() -> bool) {
+pub fn until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(20);
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}");
@@ -54,7 +54,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) {
 }
 
 /// Whether somebody has that queue.
-fn is_taken(queue: &str) -> bool {
+pub fn is_taken(queue: &str) -> bool {
     let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
     let queues = queues.unwrap_or_default();
     queues

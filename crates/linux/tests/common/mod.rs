@@ -64,6 +64,18 @@ impl Case {
         }
     }
 
+    /// The same test, which also uses a program of the host's.
+    #[allow(
+        dead_code,
+        reason = "each test binary uses its own part of this module"
+    )]
+    pub fn needing(self, program: &'static str) -> Self {
+        Case {
+            program: Some(program),
+            ..self
+        }
+    }
+
     /// Why it cannot run here, if it cannot.
     fn obstacle(&self, no_network: Option<&str>) -> Option<String> {
         let no_program = || {
