@@ -13,7 +13,7 @@ use redpoll_sim::scenario::BUILT_IN;
 /// Exit code: 0, or 2 when no scenario has that name.
 #[derive(Debug, ClapArgs)]
 pub struct ShowArgs {
-    /// Its name, from `redpoll list`
+    /// Name of the scenario, from `redpoll list`
     #[arg(value_name = "NAME")]
     pub name: String,
 }
@@ -23,7 +23,7 @@ pub struct ShowArgs {
 /// For bash: redpoll completions bash > ~/.local/share/bash-completion/completions/redpoll
 #[derive(Debug, ClapArgs)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Name of the shell
     #[arg(value_name = "SHELL", value_enum)]
     pub shell: Shell,
 }
@@ -33,16 +33,16 @@ pub struct CompletionsArgs {
 /// Example: redpoll man up | man -l -
 #[derive(Debug, ClapArgs)]
 pub struct ManArgs {
-    /// The command
+    /// Name of the command
     #[arg(value_name = "COMMAND")]
     pub command: Option<String>,
 }
 
-/// Simulate a scenario in virtual time, as fast as it goes, and print a result.
+/// Simulate a scenario in virtual time, as fast as possible, and print the result.
 ///
-/// Exit code: 0 when all went well, 1 when the oracle found a byte or a frame
-/// unaccounted for, or a file could not be written, 2 when the scenario cannot
-/// be used, 130 after Ctrl-C (the result up to then is printed).
+/// Exit code: 0 on success; 1 when the oracle found a byte or a frame unaccounted for, or a file
+/// could not be written; 2 when the scenario cannot be used; 130 after Ctrl-C (the result up to
+/// then is printed).
 #[derive(Debug, ClapArgs)]
 pub struct RunArgs {
     #[command(flatten)]
@@ -52,14 +52,13 @@ pub struct RunArgs {
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
     pub duration: Option<String>,
 
-    /// Write every frame on the air to this pcapng file, for Wireshark, tshark
-    /// or `redpoll dissect`; - is standard output, where it takes the table's
-    /// place
+    /// Write every frame on the air to this pcapng file, for Wireshark, tshark or `redpoll
+    /// dissect`; - is standard output, in place of the table
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
-    /// Write the result as one JSON object to this file; - is standard output,
-    /// where it takes the table's place
+    /// Write the result as one JSON object to this file; - is standard output, in place of the
+    /// table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -115,7 +114,7 @@ fn scenario_help() -> String {
     format!("A scenario's TOML file, or the name of a built-in one: {names}")
 }
 
-/// Which scenario, with which changes.
+/// A scenario and changes to it.
 #[derive(Debug, ClapArgs)]
 pub struct ScenarioArgs {
     #[arg(value_name = "SCENARIO", help = scenario_help())]
@@ -162,7 +161,8 @@ pub fn interval(text: &str) -> Result<Duration, String> {
 fn web_address(text: &str) -> Result<SocketAddr, String> {
     let address = text.parse::<SocketAddr>();
     address.map_err(|_| {
-        "allowed: ADDRESS:PORT, such as 127.0.0.1:8080, or nothing; the scenario comes before"
+        "allowed: ADDRESS:PORT, such as 127.0.0.1:8080, or no address; write the scenario before \
+         this option"
             .to_owned()
     })
 }
@@ -186,19 +186,19 @@ fn web_address(text: &str) -> Result<SocketAddr, String> {
 /// runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct SweepArgs {
-    /// The sweep
+    /// The sweep's TOML file
     #[arg(value_name = "SWEEP.toml")]
     pub file: PathBuf,
 
-    /// Only list the points, and run nothing
+    /// List the points without running them
     #[arg(long)]
     pub list: bool,
 
-    /// Runs at the same time; by default one a core
+    /// Number of runs at the same time; by default one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
-    /// File for the results of the runs; by default SWEEP.sqlite, in this folder
+    /// File for the results of the runs; by default SWEEP.sqlite in the current folder
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
@@ -228,20 +228,20 @@ pub struct StudyArgs {
     #[arg(value_name = "STUDY", required_unless_present = "list")]
     pub study: Option<String>,
 
-    /// Only list the studies, or the figures of the study, and run nothing
+    /// List the studies, or the figures of the study, without running them
     #[arg(long)]
     pub list: bool,
 
-    /// Only this figure or table, such as 5b. May be repeated
+    /// Run only this figure or table, such as 5b. May be repeated
     #[arg(long = "figure", value_name = "NAME")]
     pub figures: Vec<String>,
 
-    /// Only write the scenarios of the figures to this folder, and run nothing
+    /// Write the scenarios of the figures to this folder, without running them
     #[arg(long, value_name = "DIR", conflicts_with_all = ["list", "html", "json"])]
     pub scenes: Option<PathBuf>,
 
-    /// Also the study's figure over measured links (kim2015), in this file in the K7 format,
-    /// plain or compressed with gzip
+    /// Also run the study's figure over measured links (kim2015), from this file in the K7
+    /// format, plain or compressed with gzip
     #[arg(long, value_name = "FILE")]
     pub links: Option<PathBuf>,
 
@@ -249,12 +249,12 @@ pub struct StudyArgs {
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// Runs of each point; some long ones have fewer, which their rows state
+    /// Runs of each point; some long ones have fewer, as their rows state
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,
 
-    /// Runs at the same time; by default one a core
+    /// Number of runs at the same time; by default one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
@@ -266,12 +266,12 @@ pub struct StudyArgs {
     #[arg(long)]
     pub times: bool,
 
-    /// File for the results of the runs; by default STUDY.sqlite
+    /// File for the results of the runs; by default STUDY.sqlite in the current folder
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// Write the rows to this file as one array of JSON objects; - is standard
-    /// output, where it takes the table's place
+    /// Write the rows to this file as one array of JSON objects; - is standard output, in place
+    /// of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
@@ -290,7 +290,7 @@ pub fn key_and_value(text: &str) -> Result<(String, String), String> {
     }
 }
 
-/// What a capture of a mesh does not say itself.
+/// Parameters of a mesh that its capture does not contain.
 #[derive(Clone, Copy, Debug, clap::Args)]
 pub struct Prefix {
     /// The mesh's prefix, which compressed addresses leave out (6LoWPAN context 0)

@@ -14,36 +14,36 @@ pub use present::run;
 
 /// Compare Redpoll with lwIP, smoltcp and TCPlp, and print a table.
 ///
-/// Runs in virtual time, with the same stack at both ends except for `matrix`. `loss`: one
-/// bulk transfer over a slow link that loses packets; the median of some seeds. `matrix`:
-/// the same from each stack to each other. `ota-ack`: an update in blocks of 8 KB, each
-/// answered by one byte that may get lost. `fairness`: two transfers at once through a
-/// short queue, and how evenly they share it. `taim`: what the engine of `redpoll taim`
-/// costs at 5,000 flows and 20,000 packets a second. `readings`: the cost of one
-/// reading of a sensor, by the fate of its connection between two readings. Every build of the
-/// program has these two; the others need a program built by `make bench`.
+/// Runs in virtual time, with the same stack at both ends except for `matrix`. `loss`: one bulk
+/// transfer over a slow link that loses packets; the median of several seeds. `matrix`: the same
+/// from each stack to each other stack. `ota-ack`: a firmware update in blocks of 8 KB, each
+/// answered by one byte that may get lost. `fairness`: two simultaneous transfers through a short
+/// queue, and how evenly they share it. `taim`: the processor time of `redpoll taim` with 5,000
+/// flows and 20,000 packets a second. `readings`: the cost of one sensor reading if its
+/// connection stays open, is frozen, or is opened for each reading. `taim` and `readings` are in
+/// every build of the program; the others need a program built by `make bench`.
 ///
-/// Exit code: 0 when everything was measured, 1 when a file could not be written, 2
-/// when an option cannot be used or the program has no other stacks in it.
+/// Exit code: 0 when everything was measured, 1 when a file could not be written, 2 when an
+/// option cannot be used or the program contains no other stacks.
 #[derive(Debug, ClapArgs)]
 pub struct BenchArgs {
-    /// Which bench: loss, matrix, ota-ack, fairness, taim or readings
+    /// Benchmark: loss, matrix, ota-ack, fairness, taim or readings
     #[arg(value_name = "BENCH", default_value = "loss",
           value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings"])]
     pub bench: String,
 
-    /// Write a JSON object for each figure, one on a line, to this file; - is
-    /// standard output, where they take the table's place
+    /// Write a JSON object for each figure, one a line, to this file; - is standard output, in
+    /// place of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Which stacks: redpoll, redpoll-rto-1s, tcplp, lwip, smoltcp, smoltcp-reno; for fairness
-    /// redpoll, tcplp, smoltcp-reno. Default: all
+    /// Stacks to compare: redpoll, redpoll-rto-1s, tcplp, lwip, smoltcp, smoltcp-reno; for
+    /// fairness redpoll, tcplp, smoltcp-reno. Default: all
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub subject: Vec<String>,
 
-    /// Losses in percent, 0 to 50; one for matrix. Default: for loss 0,1,5,10,15, for
-    /// matrix 10, for ota-ack 10,20,30,40
+    /// Packet losses in percent, 0 to 50; a single one for matrix. Default: for loss 0,1,5,10,15,
+    /// for matrix 10, for ota-ack 10,20,30,40
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(..=50))]
     pub loss: Vec<u32>,
@@ -102,7 +102,10 @@ mod present {
         ] {
             if given && !meant {
                 let bench = &args.bench;
-                return output::fail(USAGE, format!("{option}: means nothing to `bench {bench}`"));
+                return output::fail(
+                    USAGE,
+                    format!("{option}: `bench {bench}` does not use this option"),
+                );
             }
         }
         let all = if is_fairness {
@@ -115,7 +118,7 @@ mod present {
             Err(message) => return output::fail(USAGE, message),
         };
         if args.bench == matrix::NAME && args.loss.len() > 1 {
-            return output::fail(USAGE, "--loss: `bench matrix` has one");
+            return output::fail(USAGE, "--loss: `bench matrix` takes a single value");
         }
         let outcome = match args.bench.as_str() {
             fairness::NAME => measure_fairness(args, subjects),
@@ -145,12 +148,12 @@ mod present {
         }
         subjects.retain(|subject| {
             if let Some(reason) = subject.missing() {
-                eprintln!("redpoll: left out: {subject}: {reason}");
+                eprintln!("redpoll: {subject} is skipped: {reason}");
             }
             subject.missing().is_none()
         });
         if subjects.is_empty() {
-            return Err("none of these stacks is in this program".to_owned());
+            return Err("this program contains none of these stacks".to_owned());
         }
         Ok(subjects)
     }

@@ -46,7 +46,7 @@ pub enum Command {
     Sweep(SweepArgs),
     Tune(TuneArgs),
     Taim(TaimArgs),
-    /// List the built-in scenarios, each with the first words of its file
+    /// List the built-in scenarios, each with a short description
     List,
     Show(ShowArgs),
     Completions(CompletionsArgs),

@@ -14,31 +14,31 @@ use crate::places::Places;
 use crate::plot::refuse;
 use crate::progress::Progress;
 
-/// Compare the means of two results over their seeds, with intervals of 95 %.
+/// Compare the means of two results over their seeds, with 95 % confidence intervals.
 ///
-/// A result is a folder of `redpoll run --result DIR`, a folder that has several of them (a
-/// seed each), a JSON file of --json, or the file of a sweep or a study. For two sweeps the
+/// A result is a folder of `redpoll run --result DIR`, a folder that contains several of them
+/// (one per seed), a JSON file of --json, or the file of a sweep or a study. For two sweeps the
 /// common points are compared. If two sweeps vary the same keys under different settings, points
 /// with the same values of those keys are compared.
 ///
-/// The intervals, of B - A and of B / A, are bootstrap intervals, widened for few seeds. A star
-/// marks an interval that excludes "no difference"; by chance it marks one of twenty figures
-/// that do not differ.
+/// The intervals of B - A and of B / A are bootstrap intervals, widened for few seeds. A star
+/// marks an interval that excludes "no difference". By chance, one in twenty figures without a
+/// difference gets a star.
 ///
-/// Exit code: 0 whatever was found, 1 when a file cannot be read or written, 2 when one is not
-/// a result or they have nothing in common.
+/// Exit code: 0 whatever the difference is, 1 when a file cannot be read or written, 2 when a
+/// file is not a result or the two have nothing in common.
 #[derive(Debug, ClapArgs)]
 pub struct CompareArgs {
     /// The first result
     #[arg(value_name = "A")]
     pub a: PathBuf,
 
-    /// The second
+    /// The second result
     #[arg(value_name = "B")]
     pub b: PathBuf,
 
-    /// Write it as one JSON object to this file; - is standard output, where it takes the
-    /// table's place
+    /// Write the comparison as one JSON object to this file; - is standard output, in place of
+    /// the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -161,9 +161,9 @@ fn table(comparison: &Comparison) -> String {
         found.is_some_and(|found| found.difference.excludes(0.0))
     });
     text += &match a.min(b) {
-        0 | 1 => "one seed tells nothing about others: no intervals; compare several\n".to_owned(),
+        0 | 1 => "one seed allows no intervals; compare results with several seeds\n".to_owned(),
         _ => format!(
-            "{} of {} figures differ by more than the seeds do (*)\n",
+            "{} of {} figures differ by more than the spread of the seeds (*)\n",
             differ.count(),
             comparison.lines.len()
         ),

@@ -11,40 +11,40 @@ use redpoll_sim::drill::{ATTACKS, KEEPS, Outcome, Plan, Row};
 use crate::progress::bar;
 use crate::{FAILED, USAGE, output};
 
-/// Attack small meshes in every way that is known, and print what an honest flow keeps.
+/// Attack small simulated meshes, and print how much goodput an honest flow keeps.
 ///
-/// Each row is one attacker at its bounded rate, one node that it attacks, and the
-/// goodput of one honest TCP flow beside it as a share of its goodput without it. `new`
-/// is the same for an honest client that opens a new connection every five seconds.
-/// `floor` is what the air leaves: one less the share of the time that the attacker's
-/// own frames take. `rest` says how long after the attack all tables of all nodes were
-/// as they are without one. All in virtual time.
+/// Each row is one attacker with a limited packet rate and the node it attacks. `alone` and
+/// `attacked` are the goodput of one honest TCP flow without and with the attack, and `keeps` is
+/// their ratio. `new` is the same ratio for an honest client that opens a new connection every
+/// five seconds. `floor` is the share of air time that the attacker's own frames leave free.
+/// `rest` is the time after the attack until all tables of all nodes are as in a run without it.
+/// All times are virtual.
 ///
-/// Exit code: 0 when every flow keeps 80 %, of goodput and of new connections, or the reason why not is printed beside it,
-/// and every table came to rest; 1 when that is not so or a file could not be written;
-/// 2 when an option cannot be used.
+/// Exit code: 0 when every flow keeps 80 % of its goodput and of its new connections, or the row
+/// states why not, and every table came to rest; 1 when that is not so or a file could not be
+/// written; 2 when an option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct DrillArgs {
-    /// Only this attack, such as syn-flood; may be repeated
+    /// Run only this attack, such as syn-flood. May be repeated
     #[arg(long = "attack", value_name = "NAME", value_parser = names())]
     pub attacks: Vec<String>,
 
-    /// Only list the attacks: their rates, and what they are
+    /// List the attacks with their rates and descriptions, without running them
     #[arg(long)]
     pub list: bool,
 
-    /// Runs of each row, with seeds from 1 on
+    /// Runs of each row; their seeds count from 1
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,
 
-    /// How long each attack goes on, in simulated seconds
+    /// Duration of each attack, in simulated seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 120,
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub seconds: u64,
 
-    /// Write the rows to this file as one array of JSON objects; - is standard
-    /// output, where it takes the table's place
+    /// Write the rows to this file as one array of JSON objects; - is standard output, in place
+    /// of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -104,7 +104,7 @@ fn show(args: &DrillArgs, plan: &Plan, rows: &[Row]) -> Result<(), String> {
     let json = || {
         serde_json::to_string_pretty(rows)
             .map(|text| text + "\n")
-            .map_err(|error| format!("cannot make the rows: {error}"))
+            .map_err(|error| format!("cannot serialize the rows: {error}"))
     };
     let text = match &args.json {
         Some(path) if output::is_standard(path) => json()?,
@@ -122,15 +122,15 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let mut text = String::new();
     let _ = writeln!(
         text,
-        "{:<22} {:<11} {:>5} {:>6} {:>6} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
-        "attack", "on", "rate", "alone", "beside", "keeps", "worst", "new", "floor", "x", "rest"
+        "{:<22} {:<11} {:>5} {:>6} {:>8} {:>6} {:>6} {:>6} {:>6} {:>5} {:>6}",
+        "attack", "on", "rate", "alone", "attacked", "keeps", "worst", "new", "floor", "x", "rest"
     );
     for row in rows {
         let answered = row.answered.map_or("-".to_owned(), |x| format!("{x:.1}"));
         let rest = row.rest_s.map_or("never".to_owned(), |s| format!("{s} s"));
         let _ = writeln!(
             text,
-            "{:<22} {:<11} {:>3}/s {:>6.1} {:>6.1} {:>4.0} % {:>4.0} % {:>4.0} % {:>4.0} % {:>5} {:>6}{}",
+            "{:<22} {:<11} {:>3}/s {:>6.1} {:>8.1} {:>4.0} % {:>4.0} % {:>4.0} % {:>4.0} % {:>5} {:>6}{}",
             row.attack,
             row.target,
             row.per_s,
@@ -144,7 +144,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  below, explained",
+                Outcome::Explained => "  below, see the reason",
                 Outcome::Lost => "  LOST",
                 Outcome::LeftBehind => "  LEFT BEHIND",
             }
@@ -160,10 +160,12 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
     let explained = rows.iter().filter(|row| row.outcome == Outcome::Explained);
     let _ = writeln!(
         text,
-        "\n{} of {} rows keep {:.0} %, {} keep less for a reason that is stated; {} seeds of {} s.\n\
-         alone, beside: goodput in kb/s; new: new connections that are served, as a share of those
-         without the attack; floor: what the attacker's own frames leave of the air;\n\
-         x: bytes that came back from the mesh for each that was sent there.",
+        "\n{} of {} rows keep {:.0} %, {} keep less for the reason stated; {} seeds of {} \
+         s.\nalone, attacked: goodput in kb/s without and with the attack; keeps: mean of their \
+         ratio; worst: the least over the seeds;\nnew: share of new connections that are still \
+         served; floor: share of air time that the attacker's own frames leave free;\nx: bytes \
+         that came back from the mesh for each byte sent into it; rest: time until all tables are \
+         as in a run without the attack.",
         kept.count(),
         rows.len(),
         KEEPS * 100.0,

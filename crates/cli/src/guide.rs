@@ -46,7 +46,7 @@ pub fn show(args: &ShowArgs) -> ExitCode {
         None => {
             let names: Vec<&str> = BUILT_IN.iter().map(|scenario| scenario.name).collect();
             let line = format!(
-                "{}: there is no built-in scenario of that name; allowed: {}",
+                "{}: there is no built-in scenario with this name; allowed: {}",
                 args.name,
                 names.join(", ")
             );
@@ -83,7 +83,7 @@ pub fn man(args: &ManArgs) -> ExitCode {
     let mut text = Vec::new();
     match clap_mangen::Man::new(command).render(&mut text) {
         Ok(()) => tell(&String::from_utf8_lossy(&text)),
-        Err(error) => fail(FAILED, format!("cannot make the page: {error}")),
+        Err(error) => fail(FAILED, format!("cannot create the page: {error}")),
     }
 }
 

@@ -97,7 +97,7 @@ impl<'a> Places<'a> {
                 |(_, other): &&(_, &Path)| identity.is_some() && Identity::of(other) == identity;
             if let Some((other, _)) = before.clone().find(same) {
                 return Err(format!(
-                    "{other} and {option} both got {}; allowed: a place for each",
+                    "{other} and {option} both name {}; allowed: a different file for each",
                     path.display()
                 ));
             }
@@ -108,7 +108,7 @@ impl<'a> Places<'a> {
             .collect();
         match self.over(&read) {
             Some((option, path)) => Err(format!(
-                "{option} got {}, which the command reads; allowed: another file",
+                "{option} names {}, which the command reads; allowed: another file",
                 path.display()
             )),
             None => Ok(()),
@@ -138,7 +138,7 @@ impl<'a> Places<'a> {
             .collect();
         match self.over(&read) {
             Some((option, path)) => Err(format!(
-                "{option} got {}, which the scenario is read from; allowed: another file",
+                "{option} names {}, which the scenario is read from; allowed: another file",
                 path.display()
             )),
             None => Ok(()),

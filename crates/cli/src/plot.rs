@@ -18,29 +18,29 @@ use crate::{FAILED, USAGE};
 /// everything that they contain. Each picture is written as an SVG and a PNG (300 dpi). Letters
 /// are outlines, and colour-blind people can distinguish the colours.
 ///
-/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is not a result or has no
-/// such picture.
+/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when it is not a result or
+/// has no data for the picture.
 #[derive(Debug, ClapArgs)]
 pub struct PlotArgs {
     /// A folder of `redpoll run --result DIR`, or a file of --series or --json
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// The folder for the pictures; by default the folder plots, in the result's folder or
-    /// here
+    /// Folder for the pictures; by default the folder plots, in the result's folder or in the
+    /// current one
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
 
-    /// Only this picture: topology, goodput, window, round-trip, in-flight, retransmissions,
+    /// Plot only this picture: topology, goodput, window, round-trip, in-flight, retransmissions,
     /// queue, radio, current, flows, duty-cycle or charge. May be repeated
     #[arg(long = "picture", value_name = "NAME", value_parser = NAMES)]
     pub pictures: Vec<String>,
 
-    /// Only this flow or node. May be repeated; by default the busiest
+    /// Plot only this flow or node. May be repeated; by default the busiest ones
     #[arg(long = "of", value_name = "NAME")]
     pub of: Vec<String>,
 
-    /// Only in this format
+    /// Write only this format
     #[arg(long, value_enum)]
     pub format: Option<Format>,
 }
@@ -85,7 +85,7 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
     all.retain(is_wanted);
     if all.is_empty() {
         let name = args.result.display();
-        return Err((USAGE, format!("{name} has nothing for such a picture")));
+        return Err((USAGE, format!("{name} has no data for this picture")));
     }
     let beside = match args.result.is_dir() {
         true => args.result.join("plots"),

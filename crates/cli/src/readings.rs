@@ -85,18 +85,18 @@ struct Way {
 const WAYS: [Way; 9] = [
     way("kept", Between::Kept, None),
     way("frozen", Between::Frozen, None),
-    way("opened anew", Between::Closed, None),
-    way("opened anew by Fast Open", Between::Fast, None),
+    way("new connection", Between::Closed, None),
+    way("new connection by Fast Open", Between::Fast, None),
     way("TLS, kept", Between::Kept, Some(PSK)),
     way("TLS, frozen", Between::Frozen, Some(PSK)),
-    way("TLS anew, resumed or by key", Between::Closed, Some(PSK)),
+    way("new TLS, resumed or by key", Between::Closed, Some(PSK)),
     way(
-        "TLS anew, resumed or by key, Fast Open",
+        "new TLS, resumed or by key, Fast Open",
         Between::Fast,
         Some(PSK),
     ),
     way(
-        "TLS anew with certificate",
+        "new TLS with certificate",
         Between::Closed,
         Some(CERTIFICATE),
     ),
@@ -119,9 +119,10 @@ struct Cost {
 /// Measures and prints; with `json` an object a line to that file.
 pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
-        "A reading of {READING} bytes each 10 minutes from a sleepy leaf; frames and bytes on the\n\
-         air over all hops, acknowledgements included; charge of the leaf's radio and processor,\n\
-         but for cryptography; mean of {READINGS} readings behind the first.\n"
+        "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
+         the air are summed\nover all hops and include acknowledgments; the charge is that of the \
+         leaf's radio and processor,\nwithout cryptography. Means of {READINGS} readings, after \
+         the first.\n"
     );
     let mut lines = Vec::new();
     for hops in [1, 3] {
@@ -270,7 +271,7 @@ fn measure(hops: usize, way: Way, readings: u64) -> Result<Sums, String> {
         counted: Rc::default(),
     };
     world.add_trace(Box::new(counter.clone()));
-    let address = scenario.address(0).ok_or("no server")?;
+    let address = scenario.address(0).ok_or("there is no server")?;
     let server = Endpoint::new(address, PORT);
     let heard = Rc::new(Cell::new(0));
     let failed: Rc<RefCell<Option<Errno>>> = Rc::default();

@@ -16,14 +16,15 @@ use crate::plot::{files, refuse};
 ///
 /// The page is one HTML file without external resources.
 ///
-/// Exit code: 0, 1 when a file cannot be read or written, 2 when it is not a result.
+/// Exit code: 0 on success, 1 when a file cannot be read or written, 2 when it is not a result.
 #[derive(Debug, ClapArgs)]
 pub struct ReportArgs {
     /// A folder of `redpoll run --result DIR`, or a file of --json
     #[arg(value_name = "RESULT")]
     pub result: PathBuf,
 
-    /// The page; by default report.html, in the result's folder or here; - is standard output
+    /// File of the page; by default report.html, in the result's folder or in the current one; -
+    /// is standard output
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
 }

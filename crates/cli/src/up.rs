@@ -72,8 +72,12 @@ pub fn run(args: &UpArgs) -> ExitCode {
     let result = match args.demo_steps {
         true => load(args).and_then(|scenario| {
             let environment = Environment::of_this_process();
-            let environment =
-                environment.ok_or_else(|| unusable("--demo-steps is for `redpoll up --demo`"))?;
+            let environment = environment.ok_or_else(|| {
+                unusable(
+                    "--demo-steps works only inside `redpoll up \
+                    --demo`",
+                )
+            })?;
             Ok(demo::walk(&scenario, &environment))
         }),
         false => up(args).map(ExitCode::from),
@@ -94,7 +98,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     }
     let captures_to_stdout = args.pcap.as_deref().is_some_and(output::is_standard);
     if captures_to_stdout && !args.is_alone() {
-        let line = "--pcap - takes standard output, which what runs beside the mesh needs; allowed: --pcap FILE";
+        let line = "--pcap - writes to standard output, which the program next to the mesh uses; \
+            allowed: --pcap FILE";
         return Err(unusable(line));
     }
     let mut scenario = load(args)?;
@@ -117,7 +122,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     let chatty = !outputs.takes_standard();
     if args.verbose {
         if !chatty {
-            let line = "--verbose takes standard output, which another option has; allowed: a FILE for that one";
+            let line = "--verbose writes to standard output, and so does another option; allowed: \
+                a FILE for the other option";
             return Err(unusable(line));
         }
         mesh.trace(Box::new(FrameLines::of(&scenario)));
@@ -186,7 +192,7 @@ fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Fail
 fn first_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     fail_all(&failures);
-    last.unwrap_or_else(|| failed("a file cannot be made"))
+    last.unwrap_or_else(|| failed("cannot create a file"))
 }
 
 /// Writes the lines for /etc/hosts that were asked for.
@@ -323,7 +329,8 @@ fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
 fn withheld(attempt: &Attempt) -> String {
     let Attempt { node, service } = attempt;
     format!(
-        "packets from {node} to {service} are dropped, because nothing exposes that service to the mesh; to allow it: --expose {service}"
+        "packets from {node} to {service} are dropped, because the mesh may not reach that \
+         service; to allow it: --expose {service}"
     )
 }
 
@@ -386,7 +393,8 @@ fn advertiser(
         return Ok(None);
     };
     if way != join::Way::Tun {
-        let line = "--advertise: the mesh is not joined to the network that the interface is in; run it as root";
+        let line = "--advertise: the interface is in another network namespace than the mesh; run \
+            the program as root";
         return Err(failed(line));
     }
     let mut seed = [0; 8];
@@ -403,7 +411,8 @@ fn advertiser(
     let forwards = std::fs::read_to_string(FORWARDING);
     if forwards.is_ok_and(|value| value.trim() == "0") {
         eprintln!(
-            "warning: this computer does not forward packets, so nobody it advertises the mesh to will reach it: sysctl -w net.ipv6.conf.all.forwarding=1"
+            "warning: this computer does not forward packets, so computers that learn the route \
+             to the mesh cannot reach it: sysctl -w net.ipv6.conf.all.forwarding=1"
         );
     }
     Ok(Some(advertiser))
@@ -569,7 +578,7 @@ impl Session {
                         return Ok(Some(code));
                     }
                     self.companion = None;
-                    output::print("The mesh stays for those who look at it; Ctrl-C ends it.\n")?;
+                    output::print("The mesh stays up for its page; Ctrl-C ends it.\n")?;
                 }
                 (Notice::Child, None) | (Notice::Stop, _) => {}
             }
@@ -585,7 +594,7 @@ impl Session {
         if let Some(Err(error)) = turn {
             self.advertiser = None;
             self.warn(&format!(
-                "warning: no router advertisements any more: {error}"
+                "warning: router advertisements have stopped: {error}"
             ));
         }
     }
@@ -603,7 +612,8 @@ impl Session {
         self.lateness = lateness;
         if lateness > Self::TOLERANCE {
             self.warn(&format!(
-                "warning: this computer is too slow for this mesh in real time: {} ms behind; times seen by the host are too long",
+                "warning: this computer is too slow to run this mesh in real time: {} ms behind; \
+                 times measured on the host are too long",
                 lateness.as_millis()
             ));
         }
@@ -623,7 +633,7 @@ impl Session {
         let packets = self.gateway.counters();
         let forwards = self.gateway.forwarder().counters();
         let mut text = format!(
-            "\n{} packets into the mesh, {} out of it",
+            "\n{} packets forwarded into the mesh, {} out of it",
             packets.packets_in, packets.packets_out
         );
         if !self.gateway.forwarder().is_empty() {

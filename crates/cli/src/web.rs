@@ -20,7 +20,7 @@ pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
     let mut random = [0; 16];
     entropy::fill(&mut random).map_err(|error| (FAILED, error.to_string()))?;
     Server::listen(address, random).map_err(|error| {
-        let line = format!("--web: {error}; --web 127.0.0.1:0 takes a port that is free");
+        let line = format!("--web: {error}; to use a free port: --web 127.0.0.1:0");
         (USAGE, line)
     })
 }
@@ -28,7 +28,7 @@ pub(crate) fn listen_at(address: SocketAddr) -> Result<Server, Failure> {
 /// Where to look at the mesh, in lines for the terminal.
 pub(crate) fn greeting(server: &Server) -> String {
     format!(
-        "Look at it: {}\n{}",
+        "Open this page: {}\n{}",
         server.url(),
         exposure(server.address())
     )
@@ -39,7 +39,8 @@ fn exposure(address: SocketAddr) -> String {
     match address.ip().is_loopback() {
         true => String::new(),
         false => format!(
-            "Whoever reaches this computer at {address} can look at it, too; to change it takes what is behind the # above.\n"
+            "Every user who can reach {address} can see the page. Changing the mesh requires the \
+             token after the # above.\n"
         ),
     }
 }

@@ -37,10 +37,10 @@ fn readings_are_dearer_the_more_is_opened_anew() {
         assert_eq!(of("kept", "frames"), of("frozen", "frames"));
         let dearer = [
             "frozen",
-            "opened anew by Fast Open",
-            "opened anew",
-            "TLS anew, resumed or by key",
-            "TLS anew with certificate",
+            "new connection by Fast Open",
+            "new connection",
+            "new TLS, resumed or by key",
+            "new TLS with certificate",
         ];
         for pair in dearer.windows(2) {
             for what in ["frames", "bytes", "charge_mc"] {

@@ -117,7 +117,7 @@ fn a_run_prints_flows_nodes_and_the_medium_with_its_ranges() {
         "bulk  node-2  node-1  ",
         "RTT p50",
         "retries",
-        "oracle: every byte once and in order",
+        "oracle: every byte arrived once and in order",
     ] {
         assert!(text.contains(part), "{part}\n{text}");
     }
@@ -277,8 +277,7 @@ fn a_capture_that_breaks_off_is_shown_up_to_there() {
         let text = stdout(&output);
         assert!(all.starts_with(&text) && text.lines().count() > 50, "{cut}");
         let frames = text.lines().count();
-        let message =
-            format!("{file}: the capture breaks off within the record after frame {frames}");
+        let message = format!("{file}: the capture ends within the record after frame {frames}");
         assert_eq!(complaint(&output), format!("redpoll: {message}"));
     }
 }
@@ -330,7 +329,7 @@ fn files_that_cannot_be_read_or_written_cost_one_line() {
     let text = folder.write("text.pcap", "this is no capture at all, whatever its name");
     let output = redpoll(&["dissect", &text]);
     assert_eq!(code(&output), 2);
-    assert!(complaint(&output).contains("is no capture; allowed: pcapng or pcap"));
+    assert!(complaint(&output).contains("not a capture; allowed: pcapng or pcap"));
     assert_eq!(code(&redpoll(&["run", folder.0.to_str().unwrap()])), 2);
 }
 
@@ -363,7 +362,7 @@ fn a_capture_and_a_json_object_have_places_of_their_own() {
         ];
         let output = redpoll(&args);
         assert_eq!(code(&output), 2);
-        let message = format!("redpoll: --pcap and --json both got {place}; allowed: ");
+        let message = format!("redpoll: --pcap and --json both name {place}; allowed: ");
         assert!(complaint(&output).starts_with(&message));
     }
     let null = [
@@ -459,7 +458,7 @@ fn what_a_full_disk_left_of_a_capture_stays_readable() {
         "{table}"
     );
     assert!(
-        table.contains("oracle: every byte once and in order"),
+        table.contains("oracle: every byte arrived once and in order"),
         "{table}"
     );
     let output = redpoll(&["dissect", &file]);
@@ -533,7 +532,7 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
     for (address, word) in [
-        (taken.as_str(), "takes a port that is free"),
+        (taken.as_str(), "to use a free port: --web 127.0.0.1:0"),
         ("192.0.2.1:80", "cannot listen at 192.0.2.1:80"),
     ] {
         for command in ["run", "up"] {
@@ -544,7 +543,7 @@ fn an_address_of_the_live_view_that_cannot_be_used_is_said() {
     }
     let output = redpoll(&["run", "--web", "pair"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("the scenario comes before"));
+    assert!(stderr(&output).contains("write the scenario before this option"));
     let output = redpoll(&["run", "pair", "--paused"]);
     assert_eq!(code(&output), 2);
 }

@@ -54,7 +54,7 @@ fn odd_fields_skipped_frames_and_unknown_contexts_are_on_standard_error() {
         ),
         (
             "ctx1.pcap",
-            "1 frame has addresses of the unknown context 1; give its prefix with --context 1=",
+            "1 frame contains addresses of the unknown 6LoWPAN context 1; set its prefix with --context 1=",
         ),
     ] {
         let output = redpoll(&["dissect", &input(name)]);

@@ -45,7 +45,7 @@ fn modules_run_and_print() {
     let log = folder.file("log.txt");
     let run = redpoll(&["run", &file, "--module-log", &log]);
     assert_eq!(code(&run), 0, "{}", stderr(&run));
-    assert!(stdout(&run).contains("every frame accounted for"));
+    assert!(stdout(&run).contains("every frame is accounted for"));
     let log = std::fs::read_to_string(log).unwrap();
     let heard = log.lines().filter(|line| line.ends_with("node-2 heard 1"));
     assert!(heard.count() >= 3, "{log}");

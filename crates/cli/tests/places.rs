@@ -33,7 +33,7 @@ fn no_output_overwrites_the_scenario() {
             assert_eq!(
                 complaint(&output),
                 format!(
-                    "redpoll: {option} got {place}, which the scenario is read from; \
+                    "redpoll: {option} names {place}, which the scenario is read from; \
                      allowed: another file"
                 )
             );
@@ -154,7 +154,7 @@ fn no_output_overwrites_a_capture_or_a_result() {
         assert_eq!(
             complaint(&output),
             format!(
-                "redpoll: {} got {}, which the command reads; allowed: another file",
+                "redpoll: {} names {}, which the command reads; allowed: another file",
                 args[args.len() - 2],
                 args[args.len() - 1]
             )

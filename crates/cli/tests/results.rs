@@ -232,7 +232,7 @@ fn a_result_is_plotted_told_and_compared() {
     let lines = same["comparisons"][0]["lines"].as_array().unwrap();
     assert!(lines.iter().all(|line| line["differs"] == false));
     let one = redpoll(&["compare", &result, &folder.file("b/1")]);
-    assert!(stdout(&one).contains("one seed tells nothing"));
+    assert!(stdout(&one).contains("one seed allows no intervals"));
 }
 
 #[test]
@@ -348,10 +348,10 @@ fn the_first_frame_that_differs_is_found() {
     // A capture that is shorter.
     let short = run("short.pcapng", &["--set", "duration=1 s"]);
     let found = stdout(&redpoll(&["diff", &a, &short]));
-    assert!(found.contains("B has ended, A goes on"), "{found}");
+    assert!(found.contains("B has ended, A continues"), "{found}");
     let wrong = redpoll(&["diff", &a, &folder.write("x", "nothing")]);
     assert_eq!(code(&wrong), 2);
-    assert!(complaint(&wrong).ends_with("is no capture; allowed: pcapng or pcap"));
+    assert!(complaint(&wrong).ends_with("not a capture; allowed: pcapng or pcap"));
 }
 
 /// Frames alone do not say why: here one is not heard, and the next that differs is its
@@ -371,14 +371,14 @@ fn what_differs_before_the_first_frame_is_named() {
     );
     let found = stdout(&redpoll(&["diff", &a, &b]));
     assert!(
-        found.contains("before it differs: what became of the frame of node-"),
+        found.contains("earlier difference: the outcome of a frame from node-"),
         "{found}"
     );
     // Captures alone have nothing to tell it by.
     let [a, b] = [a, b].map(|folder| format!("{folder}/frames.pcapng"));
     let found = stdout(&redpoll(&["diff", &a, &b]));
     assert!(
-        found.contains("what differs: ") && !found.contains("before it"),
+        found.contains("difference: ") && !found.contains("before it"),
         "{found}"
     );
 }
@@ -399,8 +399,8 @@ fn two_programs_are_told_apart_by_their_first_frame() {
     let found = redpoll(&[&["diff", "--program", &old][..], &args].concat());
     assert_eq!(code(&found), 1, "{found:?}");
     let text = stdout(&found);
-    assert!(text.contains("its time alone: in B it begins"), "{text}");
-    assert!(text.contains("before it differs: "), "{text}");
+    assert!(text.contains("only its time: in B it begins"), "{text}");
+    assert!(text.contains("earlier difference: "), "{text}");
     // One that cannot run it is no difference.
     let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);
     assert_eq!(code(&failing), 2);

@@ -245,7 +245,7 @@ fn control_c_keeps_what_is_done() {
     let output = child.wait_with_output().unwrap();
     assert_eq!(code(&output), 130, "{output:?}");
     assert!(
-        stderr(&output).contains("the same command goes on from there"),
+        stderr(&output).contains("run the same command again to continue"),
         "{output:?}"
     );
     assert!(count(&path).unwrap() >= 1);

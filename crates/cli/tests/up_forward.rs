@@ -60,7 +60,9 @@ fn the_live_view_is_where_the_greeting_says_and_nowhere_else() {
     mesh.wait_until_up();
     forwarded_port(&mesh.line());
     let line = mesh.line();
-    let rest = line.strip_prefix("Look at it: http://127.0.0.1:").unwrap();
+    let rest = line
+        .strip_prefix("Open this page: http://127.0.0.1:")
+        .unwrap();
     let (port, token) = rest.trim().split_once("/#").unwrap();
     assert_eq!(token.len(), 32);
     let port: u16 = port.parse().unwrap();
@@ -97,7 +99,7 @@ fn what_a_leaf_echoes_comes_back() {
     assert_eq!(back, sent);
     assert!(mesh.line().contains("-> leaf-14:7  forwarded"));
     let end = mesh.line();
-    let what = "3000 bytes there, 3000 back\n";
+    let what = "3000 bytes into the mesh, 3000 bytes out of it\n";
     assert!(end.contains("closed after") && end.ends_with(what), "{end}");
     mesh.end(Signal::SIGINT, Some(0));
 }
@@ -287,15 +289,15 @@ fn a_live_view_that_others_reach_says_so() {
     mesh.wait_until_up();
     forwarded_port(&mesh.line());
     let line = mesh.line();
-    let address = line.strip_prefix("Look at it: http://").unwrap();
+    let address = line.strip_prefix("Open this page: http://").unwrap();
     let (_, port) = address.split_once(':').unwrap();
     let port = port.split('/').next().unwrap();
     let exposed = mesh.line();
     assert_eq!(
         exposed.trim(),
         format!(
-            "Whoever reaches this computer at 0.0.0.0:{port} can look at it, too; to change it \
-             takes what is behind the # above."
+            "Every user who can reach 0.0.0.0:{port} can see the page. Changing the mesh requires \
+             the token after the # above."
         )
     );
     mesh.end(Signal::SIGINT, Some(0));

@@ -177,7 +177,7 @@ fn without_a_terminal_it_says_so() {
     assert_eq!(output.status.code(), Some(2));
     let line = String::from_utf8(output.stderr).unwrap();
     assert!(
-        line.contains("standard output is none; allowed: a terminal, or --web"),
+        line.contains("standard output is not a terminal; allowed: a terminal, or --web"),
         "{line}"
     );
     assert!(output.stdout.is_empty());

@@ -29,15 +29,15 @@ const OF_ENDS: [&str; 10] = [
     "bytes acknowledged",
     "bytes received",
     "bytes unacknowledged",
-    "segments repeated after a timeout",
-    "segments repeated for another reason",
+    "segments retransmitted after a timeout",
+    "segments retransmitted for another reason",
 ];
 /// What of a node's figures decides what it does, and their words.
 const OF_NODES: [(&str, &str); 5] = [
     ("parent", "parent"),
     ("queue", "queue (datagrams)"),
     ("sent", "frames sent"),
-    ("retries", "frames sent again"),
+    ("retries", "frames retransmitted"),
     ("collisions", "collisions"),
 ];
 
@@ -181,12 +181,12 @@ impl Recording {
     fn name(&self, node: &Value) -> &str {
         let at = node.as_u64().and_then(|at| usize::try_from(at).ok());
         at.and_then(|at| self.names.get(at))
-            .map_or("nobody", String::as_str)
+            .map_or("an unknown node", String::as_str)
     }
 
     fn outcome(&self, fate: Option<&Value>) -> String {
         let Some(fate) = fate else {
-            return "nothing yet".to_owned();
+            return "no outcome yet".to_owned();
         };
         let at = fate[2].as_u64().and_then(|at| usize::try_from(at).ok());
         let outcome = at.and_then(|at| self.outcomes.get(at));
@@ -211,7 +211,9 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
         }
         let t_us = one["t"].as_u64()?;
         if t_us > until_us {
-            return Some("nothing of what a recording has: what was drawn or decided then".into());
+            return Some(
+                "not in the recordings: a random number or a decision at that moment".into(),
+            );
         }
         let found = of_ends(a, &one, &other).or_else(|| of_nodes(a, &one, &other));
         if let Some(found) = found {
@@ -236,7 +238,7 @@ fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Opt
     })?;
     let (start, from) = names.frames.get(&differs[0].as_u64()?)?;
     Some(format!(
-        "what became of the frame of {} that began at {:.6} s, at {}: {} in A, {} in B",
+        "the outcome of a frame from {} that began at {:.6} s, at {}: {} in A, {} in B",
         names.name(&Value::from(*from)),
         *start as f64 / 1e6,
         names.name(&differs[1]),
@@ -254,7 +256,7 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     let whose = |row: &Value| {
         let flow = row[0].as_u64().and_then(|id| names.flows.get(&id));
         let opener = row[1].as_bool().unwrap_or(true);
-        flow.map_or("a connection's end", |ends| {
+        flow.map_or("an end of a connection", |ends| {
             if opener { &ends[0] } else { &ends[1] }
         })
         .to_owned()
@@ -273,8 +275,8 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
                     return Some(format!("{what} of {}: {a} in A, {b} in B", whose(row)));
                 }
             }
-            (Some(_), None) => return Some(format!("{} has changed in A alone", whose(row))),
-            (None, _) => return Some(format!("{} has changed in B alone", whose(row))),
+            (Some(_), None) => return Some(format!("{} changed only in A", whose(row))),
+            (None, _) => return Some(format!("{} changed only in B", whose(row))),
         }
     }
     None

@@ -38,11 +38,11 @@ const AHEAD: usize = 2_000;
 /// folders, and for programs with --record, also prints the first difference before that frame:
 /// the outcome of another frame, a window or a timer of TCP, a queue, or a parent.
 ///
-/// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program
-/// or a scenario cannot be used.
+/// Exit code: 0 when all frames are the same, 1 when they differ, 2 when a capture, a program or
+/// a scenario cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct DiffArgs {
-    /// The first capture or result; with --program the scenario
+    /// The first capture or result; with --program, the scenario
     #[arg(value_name = "A")]
     pub a: String,
 
@@ -54,11 +54,11 @@ pub struct DiffArgs {
     )]
     pub b: Option<PathBuf>,
 
-    /// Run the scenario with this program (A) and with this one (B)
+    /// Run the scenario with PROGRAM (A) and with this program (B)
     #[arg(long, value_name = "PROGRAM")]
     pub program: Option<PathBuf>,
 
-    /// With --program: the seed
+    /// With --program: seed of both runs
     #[arg(long, value_name = "N", requires = "program")]
     pub seed: Option<u64>,
 
@@ -66,7 +66,7 @@ pub struct DiffArgs {
     #[arg(long, value_name = "T", requires = "program")]
     pub duration: Option<String>,
 
-    /// With --program: override a key of the scenario for both. May be repeated
+    /// With --program: override a key of the scenario in both runs. May be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", requires = "program",
           value_parser = key_and_value)]
     pub set: Vec<(String, String)>,
@@ -74,8 +74,8 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub mesh: Prefix,
 
-    /// Write the outcome as one JSON object to this file; - is standard output, where it
-    /// takes the text's place
+    /// Write the comparison as one JSON object to this file; - is standard output, in place of
+    /// the text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }

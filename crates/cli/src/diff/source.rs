@@ -43,7 +43,7 @@ pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Sour
             Source::file(Path::new(&args.a), progress)?,
             Source::file(b, progress)?,
         )),
-        (None, None) => Err("two captures are needed".to_owned()),
+        (None, None) => Err("a second capture is missing".to_owned()),
     }
 }
 
@@ -78,7 +78,7 @@ impl Source {
             .spawn()
             .map_err(|error| format!("cannot run {name}: {error}"))?;
         let out = child.stdout.take();
-        let out = out.ok_or_else(|| format!("cannot read what {name} writes"))?;
+        let out = out.ok_or_else(|| format!("cannot read the output of {name}"))?;
         Source::of(name, Box::new(out), Some(Program(child)))
     }
 
@@ -95,7 +95,7 @@ impl Source {
                  scenario"
             )),
             Err(NotOpen::NoCapture) => {
-                Err(format!("{name}: is no capture; allowed: pcapng or pcap"))
+                Err(format!("{name}: not a capture; allowed: pcapng or pcap"))
             }
         }
     }
@@ -119,7 +119,7 @@ impl Source {
             Err(ended) => {
                 self.ended()?;
                 let what = match ended {
-                    Ended::CutOff => "the capture breaks off".to_owned(),
+                    Ended::CutOff => "the capture ends within a record".to_owned(),
                     Ended::Broken(what) => what,
                 };
                 Err(format!(
@@ -140,7 +140,7 @@ impl Source {
         let status = status.map_err(|error| format!("cannot wait for {name}: {error}"))?;
         match status.success() {
             true => Ok(()),
-            false => Err(format!("{name} has failed ({status})")),
+            false => Err(format!("{name} failed ({status})")),
         }
     }
 

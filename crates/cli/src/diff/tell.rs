@@ -58,22 +58,22 @@ impl Finding {
     pub(super) fn text(&self) -> String {
         let number = self.same + 1;
         let mut text = format!(
-            "{} frames are the same; number {number} differs\n",
+            "{} frames are the same; frame {number} differs\n",
             self.same
         );
         if let Some(common) = &self.common {
             text += &format!("last same {common}\n");
         }
         for (name, line) in ["A", "B"].into_iter().zip(&self.lines) {
-            let line = line.as_deref().unwrap_or("no frame any more");
+            let line = line.as_deref().unwrap_or("the run has ended");
             text += &format!("{name}         {line}\n");
         }
-        text += &format!("what differs: {}\n", self.what);
+        text += &format!("difference: {}\n", self.what);
         for line in &self.elsewhere {
             text += &format!("  {line}\n");
         }
         if let Some(cause) = &self.cause {
-            text += &format!("before it differs: {cause}\n");
+            text += &format!("earlier difference: {cause}\n");
         }
         text
     }
@@ -115,10 +115,10 @@ fn sought(
         Some(place) => {
             let number = same + 1 + place as u64;
             let after = apart(record, &other[place]);
-            format!("the frame of {own} is number {number} of {others}{after}")
+            format!("frame {number} of {others} is the frame of {own}{after}")
         }
         None => format!(
-            "the frame of {own} is none of the next {} of {others}",
+            "the frame of {own} is not among the next {} frames of {others}",
             other.len()
         ),
     })
@@ -136,13 +136,13 @@ fn apart(a: &Record, b: &Record) -> String {
 fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     let (a, b) = match firsts {
         [Some(a), Some(b)] => (a, b),
-        [Some(_), None] => return "B has ended, A goes on".to_owned(),
-        _ => return "A has ended, B goes on".to_owned(),
+        [Some(_), None] => return "B has ended, A continues".to_owned(),
+        _ => return "A has ended, B continues".to_owned(),
     };
     if mpdu(a) == mpdu(b) {
         return format!(
-            "its time alone: in B it begins{}. Whoever sends it has drawn another backoff, was \
-             busy for another time, or was asked at another",
+            "only its time: in B it begins{}. Its sender drew another backoff, was busy for a \
+             different time, or got the packet at a different time",
             apart(a, b).replace(',', "")
         );
     }
@@ -158,7 +158,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     }
     if of_a.src != of_b.src || of_a.frame_type != of_b.frame_type {
         return format!(
-            "who sends, or what kind of frame: {:?} of {} in A, {:?} of {} in B",
+            "sender or type of the frame: {:?} from {} in A, {:?} from {} in B",
             of_a.frame_type, of_a.src, of_b.frame_type, of_b.src
         );
     }
@@ -170,7 +170,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     match words(&one, &other) {
         words if words.is_empty() => {
             let same = mpdu(a).iter().zip(mpdu(b)).take_while(|(a, b)| a == b);
-            format!("the content alone, from byte {} on{time}", same.count())
+            format!("only the content, from byte {} on{time}", same.count())
         }
         words => format!("{}{time}", words.join("; ")),
     }

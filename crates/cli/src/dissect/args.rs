@@ -11,33 +11,32 @@ use redpoll_wire::sixlowpan::Contexts;
 use super::KeyArgs;
 use crate::args::Prefix;
 
-/// Print a line for every frame of a capture, decoded by Redpoll itself.
+/// Print a line for every frame of a capture, decoded by Redpoll's own dissectors.
 ///
-/// Reads pcapng and pcap, also compressed as .gz or .zst, with the link types of
-/// IEEE 802.15.4 (with and without check sequence, PHY header, TAP header), with
-/// IEEE 802.15.4 or 6LoWPAN in Ethernet, ZEP in UDP, and raw IPv6. Datagrams in
-/// fragments are put together. Frames that cannot be decoded say so; frames of
-/// other technologies are counted and named on standard error.
+/// Reads pcapng and pcap files, also compressed as .gz or .zst. Link types: IEEE 802.15.4 (with
+/// and without check sequence, PHY header, TAP header), IEEE 802.15.4 or 6LoWPAN in Ethernet, ZEP
+/// in UDP, and raw IPv6. Fragmented datagrams are reassembled. A frame that cannot be decoded is
+/// marked as such. Frames of other link types are counted, and reported on standard error.
 ///
-/// Exit code: 0 when the capture was read to its end, 1 when it cannot be read
-/// or breaks off (the frames before that are printed), 2 when the file is no
-/// capture or has no frame of IEEE 802.15.4.
+/// Exit code: 0 when the capture was read to its end, 1 when it cannot be read or ends within a
+/// record (the frames before that are printed), 2 when the file is not a capture or has no frame
+/// of IEEE 802.15.4.
 #[derive(Debug, ClapArgs)]
 pub struct DissectArgs {
-    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input,
-    /// of which each frame is printed as it arrives
+    /// The capture, or a folder of `redpoll run --result DIR`; - is standard input, and each
+    /// frame is printed when it arrives
     #[arg(value_name = "FILE")]
     pub file: PathBuf,
 
     #[command(flatten)]
     pub network: NetworkArgs,
 
-    /// Print one JSON object for each frame, with its fields named as in Wireshark
+    /// Print one JSON object for each frame, with the field names of Wireshark
     #[arg(long)]
     pub json: bool,
 }
 
-/// The parameters of the network that was captured.
+/// Parameters of the captured network.
 #[derive(Clone, Debug, ClapArgs)]
 pub struct NetworkArgs {
     #[command(flatten)]
@@ -50,8 +49,8 @@ pub struct NetworkArgs {
     #[command(flatten)]
     pub keys: KeyArgs,
 
-    /// The last two bytes of frames: the check sequence, metadata of TI CC24xx
-    /// radios in its place, or found out from the first frames
+    /// Last two bytes of each frame: the check sequence, or metadata of TI CC24xx radios in its
+    /// place. By default detected from the first frames
     #[arg(long, value_enum, default_value_t = FcsArg::Auto)]
     pub fcs: FcsArg,
 }
@@ -59,11 +58,11 @@ pub struct NetworkArgs {
 /// See [`NetworkArgs::fcs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FcsArg {
-    /// Found out from the first frames
+    /// Detected from the first frames
     Auto,
     /// The check sequence
     Crc,
-    /// RSSI, correlation and a bit for the check sequence
+    /// RSSI, correlation and a bit that tells whether the check sequence was correct
     Ti,
 }
 

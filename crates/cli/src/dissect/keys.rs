@@ -12,13 +12,13 @@ use redpoll_sim::scenario::EUI64_PREFIX;
 /// The key of secured frames, and the EUI-64s of short addresses.
 #[derive(Clone, Debug, Default, ClapArgs)]
 pub struct KeyArgs {
-    /// Open secured frames with this key: 32 hexadecimal digits, or @FILE for a file that has
-    /// them, which hides the key from other users of this computer
+    /// Decrypt secured frames with this key: 32 hexadecimal digits, or @FILE for a file with
+    /// these digits. @FILE hides the key from other users of this computer
     #[arg(long, value_name = "KEY", value_parser = KeyParser)]
     key: Option<Key>,
 
-    /// The EUI-64 of a short address, such as 0x0002=0272700000000002. Others are taken to
-    /// have 02:72:70:00:00:00 before their short address, as nodes of scenarios. May be
+    /// EUI-64 of a short address, such as 0x0002=0272700000000002. For other short addresses, the
+    /// EUI-64 of a scenario's node is assumed: 02:72:70:00:00:00 and the short address. May be
     /// repeated
     #[arg(long = "eui64", value_name = "SHORT=EUI64", value_parser = name, requires = "key")]
     names: Vec<(u16, [u8; 8])>,
@@ -79,7 +79,9 @@ fn key(text: &str) -> Result<Key, String> {
     let read = text.strip_prefix('@').map(fs::read_to_string).transpose();
     let read = read.map_err(|error| format!("cannot read the file: {error}"))?;
     let key = digits(read.as_deref().unwrap_or(text).trim()).map(Key);
-    key.ok_or_else(|| "allowed: 32 hexadecimal digits, or @FILE with them".to_owned())
+    key.ok_or_else(|| {
+        "allowed: 32 hexadecimal digits, or @FILE for a file with these digits".to_owned()
+    })
 }
 
 fn name(text: &str) -> Result<(u16, [u8; 8]), String> {

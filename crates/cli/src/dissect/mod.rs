@@ -122,7 +122,7 @@ pub fn opened(path: &Path, network: &NetworkArgs, progress: &Progress) -> Result
         }
         Err(NotOpen::Unreadable(error)) => Err(unreadable(&name, &error)),
         Err(NotOpen::NoCapture) => {
-            let problem = "is no capture; allowed: pcapng or pcap";
+            let problem = "not a capture; allowed: pcapng or pcap";
             Err(fail(USAGE, format!("{name}: {problem}")))
         }
     }
@@ -144,7 +144,7 @@ fn end(name: &impl std::fmt::Display, ended: Ended, frames: u64) -> ExitCode {
     match ended {
         Ended::CutOff => fail(
             FAILED,
-            format!("{name}: the capture breaks off within the record after frame {frames}"),
+            format!("{name}: the capture ends within the record after frame {frames}"),
         ),
         Ended::Broken(problem) => fail(FAILED, format!("{name}: after frame {frames}: {problem}")),
     }

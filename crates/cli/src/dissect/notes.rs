@@ -91,7 +91,8 @@ impl Notes {
             let frames = if *count == 1 { "frame" } else { "frames" };
             let _ = writeln!(
                 err,
-                "warning: {name}: {count} {frames} of link type {link} skipped (first: frame {first})"
+                "warning: {name}: {count} {frames} of link type {link} skipped (first: frame \
+                 {first})"
             );
         }
         for (cid, count) in self
@@ -101,21 +102,21 @@ impl Notes {
             .filter(|(_, count)| **count > 0)
         {
             let frames = if *count == 1 {
-                "frame has"
+                "frame contains"
             } else {
-                "frames have"
+                "frames contain"
             };
             let _ = writeln!(
                 err,
-                "redpoll: {count} {frames} addresses of the unknown context {cid}; give its \
-                 prefix with --context {cid}=PREFIX/64"
+                "redpoll: {count} {frames} addresses of the unknown 6LoWPAN context {cid}; set \
+                 its prefix with --context {cid}=PREFIX/64"
             );
         }
         if self.wrong > 0 && self.right == 0 {
             let _ = writeln!(
                 err,
-                "redpoll: no checksum is right: the capture seems to be of a mesh with a prefix \
-                 other than {}/64; give it with --prefix PREFIX/64",
+                "redpoll: all checksums are wrong: the mesh of this capture probably has a prefix \
+                 other than {}/64; set it with --prefix PREFIX/64",
                 self.prefix
             );
         }

@@ -47,7 +47,7 @@ pub fn run(args: &RunArgs) -> ExitCode {
 fn told_set_up(took: WallDuration) -> String {
     match took > WallDuration::from_secs(1) {
         true => format!(
-            "set-up: links and routes took {:.1} s more\n",
+            "set-up: computing links and routes took another {:.1} s\n",
             took.as_secs_f64()
         ),
         false => String::new(),
@@ -171,7 +171,10 @@ fn warn_of_flows_without_path(world: &World) {
         eprintln!("warning: there is no path from {from} to {to}");
     }
     if pairs.len() > SHOWN {
-        eprintln!("warning: nor for {} flows more", pairs.len() - SHOWN);
+        eprintln!(
+            "warning: the same holds for {} more flows",
+            pairs.len() - SHOWN
+        );
     }
 }
 
@@ -245,7 +248,7 @@ impl JsonFile {
 
     pub(crate) fn write(self, report: &Report) -> Result<(), Failure> {
         let mut text = serde_json::to_string_pretty(report)
-            .map_err(|error| (FAILED, format!("cannot make JSON of the result: {error}")))?;
+            .map_err(|error| (FAILED, format!("cannot serialize the result: {error}")))?;
         text.push('\n');
         match self {
             JsonFile::Standard => {

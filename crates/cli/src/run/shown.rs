@@ -99,7 +99,7 @@ impl Show {
             // Nobody could end it but by force.
             return Ok(());
         }
-        let said = print("The page stays until Ctrl-C.\n");
+        let said = print("The page stays available until Ctrl-C.\n");
         said.map_err(|error| cannot_write("standard output", &error))?;
         while !self.is_asked_to_end() {
             self.turn(world, Instant::ZERO + duration)?;

@@ -40,7 +40,7 @@ pub fn render(
     if !left_out.is_empty() {
         let _ = writeln!(
             text,
-            "not started, for redpoll up or switched off: {}",
+            "not started, because they belong to redpoll up or are switched off: {}",
             left_out.join(", ")
         );
     }
@@ -53,7 +53,9 @@ pub fn render(
     nodes(&mut text, &report.nodes);
     text.push('\n');
     if report.oracle.ok {
-        text.push_str("oracle: every byte once and in order, every frame accounted for\n");
+        text.push_str(
+            "oracle: every byte arrived once and in order, every frame is accounted for\n",
+        );
     } else {
         text.push_str("oracle: VIOLATED\n");
         for violation in report.oracle.violations.iter().take(ROWS) {
@@ -70,19 +72,22 @@ fn radio(scenario: &Scenario) -> String {
         redpoll_sim::radio::Model::Ideal => "ideal",
     };
     match scenario.radio.spi_us_per_byte {
-        Some(us) => format!("{name}, {us} us of SPI a byte"),
+        Some(us) => format!("{name}, {us} us of SPI per byte"),
         None => name.to_owned(),
     }
 }
 
 fn medium(medium: &Medium) -> String {
     if medium.listed_links {
-        return "listed links: nodes hear, sense and disturb each other over them alone".to_owned();
+        return "listed links: nodes only hear, sense and disturb each other over these links"
+            .to_owned();
     }
     if medium.measured_links {
         return "measured links".to_owned()
             + match medium.config {
-                Config::UnitDisk(_) => ": nodes hear, sense and disturb each other over them alone",
+                Config::UnitDisk(_) => {
+                    ": nodes only hear, sense and disturb each other over these links"
+                }
                 Config::Sinr(_) => ", whose mean RSSI is the power at the receiver",
             };
     }
@@ -207,7 +212,8 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     for node in report.nodes.iter().filter(|it| it.addresses_refused > 0) {
         let _ = writeln!(
             text,
-            "{}: its address is another node's, as its router says; what is sent there may go to either",
+            "{}: its address belongs to another node, as its router reports; packets to this \
+             address may reach either node",
             node.name
         );
     }
@@ -221,7 +227,7 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
                 let name = &flow.name;
                 let _ = writeln!(
                     text,
-                    "{name}: nothing was delivered after {at:.1} s; up to then {rate:.1} kb/s"
+                    "{name}: nothing was delivered after {at:.1} s; until then {rate:.1} kb/s"
                 );
             }
             Some(_) => {}
@@ -236,7 +242,7 @@ fn readings(text: &mut String, flows: &[FlowFigures]) {
         "made",
         "delivered",
         "lost",
-        "under way",
+        "in flight",
         "reliability",
         "latency p50",
         "p95",
@@ -413,7 +419,7 @@ mod tests {
         (again.rto, again.fast, again.tail) = (3_001, 3_002, 3_003);
         let text = render(&report, &scenario, &[], false);
         let name = &report.nodes[1].name;
-        assert!(text.contains(&format!("{name}: its address is another node's")));
+        assert!(text.contains(&format!("{name}: its address belongs to another node")));
         let mut lines = text.lines().skip_while(|line| !line.starts_with("flow "));
         let (heads, row) = (lines.next().unwrap(), lines.next().unwrap());
         for (head, number) in [("rto", "3001"), ("fast", "3002"), ("tail", "3003")] {

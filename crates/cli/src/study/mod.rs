@@ -137,7 +137,8 @@ pub fn simulate(
         Outcome::Failed(line) => Err((FAILED, line)),
         Outcome::Stopped => {
             eprintln!(
-                "stopped: {done} of {} runs done and kept in {}; the same command goes on from there",
+                "stopped: {done} of {} runs are done and kept in {}; run the same command again \
+                 to continue",
                 jobs.len(),
                 path.display()
             );
@@ -193,7 +194,7 @@ fn write(file: &Path, text: &str) -> Result<(), Failure> {
 fn write_json(path: &Path, told: &[(&Figure, Vec<Row>)]) -> Result<(), Failure> {
     let rows: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
     let mut text = serde_json::to_string_pretty(&rows)
-        .map_err(|error| (FAILED, format!("cannot make JSON of the rows: {error}")))?;
+        .map_err(|error| (FAILED, format!("cannot serialize the rows: {error}")))?;
     text.push('\n');
     let written = match is_standard(path) {
         true => print(&text),

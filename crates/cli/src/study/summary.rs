@@ -7,7 +7,7 @@ use redpoll_studies::{Figure, Kind, Row, STUDIES, Study};
 
 /// The summary of a study.
 pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
-    let mut text = format!("{}\n{seeds} seeds a point\n", study.citation);
+    let mut text = format!("{}\n{seeds} seeds per point\n", study.citation);
     let all: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
     for kind in Kind::ALL {
         let of_kind: Vec<&&Row> = judged(&all, kind).collect();
@@ -35,7 +35,7 @@ pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String
         let (name, title) = (figure.name(), figure.title());
         let _ = writeln!(text, "{name:>11}  {title:.56}  {}", kinds.join(", "));
     }
-    text.push_str("\nall numbers: --rows, --json FILE or --html DIR\n");
+    text.push_str("\nto see every number: --rows, --json FILE or --html DIR\n");
     text
 }
 
@@ -49,7 +49,7 @@ fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
     let band = row.band().map(|band| band.to_string()).unwrap_or_default();
     let paper = row
         .paper
-        .map(|paper| format!(", the paper {}", number(paper)));
+        .map(|paper| format!(", the paper has {}", number(paper)));
     let _ = writeln!(
         text,
         "  {}: {}; must be {band}{}",
@@ -77,7 +77,7 @@ fn violations(text: &mut String, rows: &[&Row]) {
         }
     }
     if !all.is_empty() {
-        let _ = writeln!(text, "\nthe oracle found:\n{}", all.join("\n"));
+        let _ = writeln!(text, "\nthe oracle reports:\n{}", all.join("\n"));
     }
 }
 

@@ -7,7 +7,7 @@ use redpoll_studies::{Figure, Row};
 
 /// All figures with their rows.
 pub fn render(told: &[(&Figure, Vec<Row>)]) -> String {
-    let mut text = String::from("spread is from the least to the greatest of n seeds\n");
+    let mut text = String::from("spread: least and greatest of n seeds\n");
     for (figure, rows) in told {
         section(&mut text, figure, rows);
     }
@@ -29,7 +29,7 @@ fn section(text: &mut String, figure: &Figure, rows: &[Row]) {
     let _ = writeln!(
         text,
         "  {:width$}  {:wide_x$}  {:wide_metric$}  {:>9} {:5}  {:>17}  {:>3} {:>7}  {:16}  {:10}  ok",
-        "series", "x", "metric", "measured", "", "spread", "n", "paper", "must be", "kind"
+        "series", "x", "metric", "measured", "", "spread", "n", "paper", "expected", "kind"
     );
     for row in rows {
         let spread = match (row.low, row.high) {

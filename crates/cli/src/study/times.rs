@@ -8,7 +8,7 @@ use redpoll_studies::{Figure, Results, StudyError};
 /// A line a figure: its runs, the seconds of a core that they had, and how many of
 /// those an earlier figure has, too.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
-    let mut text = String::from("\n     figure   runs   seconds of a core   shared with earlier\n");
+    let mut text = String::from("\n     figure   runs   core seconds        shared with earlier\n");
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);
     for figure in figures {

@@ -76,7 +76,10 @@ fn try_run(args: &SweepArgs) -> Result<ExitCode, Failure> {
     }
     match flows.objections {
         0 => Ok(ExitCode::SUCCESS),
-        count => Err((FAILED, format!("the oracle objects to {count} of the runs"))),
+        count => Err((
+            FAILED,
+            format!("the oracle reports faults in {count} of the runs"),
+        )),
     }
 }
 
@@ -119,7 +122,7 @@ fn values(values: &[(String, String)]) -> String {
 fn summary(plan: &Plan, flows: &Table) -> String {
     let mut lines = vec![format!(
         "{:>6} {:>5} {:>12} {:>20} {:>8} {:>10}  values",
-        "point", "runs", "goodput", "of the flows", "loss", "RTT p50"
+        "point", "runs", "goodput", "per flow", "loss", "RTT p50"
     )];
     for (at, point) in plan.points.iter().enumerate() {
         let number = Cell::Whole(at as i64 + 1);

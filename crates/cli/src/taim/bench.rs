@@ -43,7 +43,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     let [alone, flooded] = [false, true].map(flood);
     let figures = [
         Figure {
-            name: "processor time a packet, 5,000 flows",
+            name: "processor time per packet, 5,000 flows",
             asked: "",
             measured: per_packet,
             unit: "ns",
@@ -55,37 +55,37 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             unit: "%",
         },
         Figure {
-            name: "late, 99th percentile, with a core of its own",
+            name: "delay beyond the due time, 99th percentile, on a dedicated core",
             asked: "<= 1000",
             measured: p99,
             unit: "us",
         },
         Figure {
-            name: "late, longest, with a core of its own",
+            name: "delay beyond the due time, longest, on a dedicated core",
             asked: "",
             measured: longest,
             unit: "us",
         },
         Figure {
-            name: "late, 99th percentile, beside what else runs here",
+            name: "delay beyond the due time, 99th percentile, on a shared core",
             asked: "",
             measured: p99_real,
             unit: "us",
         },
         Figure {
-            name: "memory a flow, its share of waiting packets included",
+            name: "memory per flow, with its share of held packets",
             asked: "<= 2048",
             measured: memory() as f64 / f64::from(SLOTS),
             unit: "B",
         },
         Figure {
-            name: "memory in all, whatever comes",
+            name: "total memory, fixed at the start",
             asked: "",
             measured: memory() as f64 / 1024.0,
             unit: "KiB",
         },
         Figure {
-            name: "honest throughput beside 1,000,000 forged flows",
+            name: "honest throughput during 1,000,000 forged flows",
             asked: ">= 90",
             measured: 100.0 * flooded as f64 / alone as f64,
             unit: "%",

@@ -31,78 +31,80 @@ use crate::{FAILED, USAGE};
 use daemon::Daemon;
 use notify::Supervisor;
 
-/// Give the TCP flows through this Linux border router fair shares, by when their packets
-/// are forwarded.
+/// Share the bandwidth fairly between the TCP flows that this Linux border router forwards, by
+/// scheduling their packets.
 ///
-/// Takes forwarded packets from an NFQUEUE. This rule, and the same with -i instead of -o,
-/// bring them there:
+/// Reads forwarded packets from an NFQUEUE. This rule, and the same with -i instead of -o, sends
+/// the packets to the queue:
 ///
 ///   ip6tables -t mangle -I FORWARD -o wpan0 -p tcp -j NFQUEUE --queue-num 0 --queue-bypass
 ///
 /// Use the table mangle: in the table filter, such a rule accepts packets that later firewall
-/// rules would drop. The program changes and drops no packet. All packets except TCP over IPv6
-/// pass at once, and all packets pass while the program does not run or does not keep up. Ctrl-C
-/// releases all held packets and ends the program, Ctrl-Z releases them and stops it; if it is
-/// killed, the packets it holds are lost, and TCP retransmits them. See docs/taim.md.
+/// rules would drop. The program delays packets; it never changes or drops them. It forwards
+/// packets other than TCP over IPv6 at once. If the program does not run or is too slow, the
+/// kernel forwards all packets. Ctrl-C releases all held packets and ends the program. Ctrl-Z
+/// releases them and suspends the program. If the program is killed, the packets it holds are
+/// lost, and TCP retransmits them. See docs/taim.md.
 ///
-/// Exit code: 0 after Ctrl-C, 1 when the queue cannot be had or a file cannot be written,
-/// 2 when an option cannot be used.
+/// Exit code: 0 after Ctrl-C, 1 when the queue cannot be opened or a file cannot be written, 2
+/// when an option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct TaimArgs {
-    /// The number of the queue, as in the rule
+    /// Queue number, the same as in the rule
     #[arg(long, value_name = "N")]
     pub queue: u16,
 
-    /// Which packet leaves when
+    /// Scheduling policy
     #[arg(long, value_enum, default_value_t = PolicyArg::Taim)]
     pub policy: PolicyArg,
 
-    /// With taim: time between two packets that leave in the beginning, in milliseconds: D_init, of
-    /// which its authors say no number
+    /// With the policy taim: initial time between two forwarded packets, in milliseconds (D_init,
+    /// for which the TAiM paper states no value)
     #[arg(long, value_name = "MS", default_value_t = 50.0, value_parser = milliseconds)]
     pub delay: f64,
 
-    /// That time does not fall below this, in milliseconds
+    /// Shortest time between two forwarded packets, in milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1.0, value_parser = milliseconds)]
     pub min_delay: f64,
 
-    /// No packet waits longer, in milliseconds; 0 is no limit
+    /// Longest time that a packet is held, in milliseconds; 0 means no limit
     #[arg(long, value_name = "MS", default_value_t = 1_000.0, value_parser = milliseconds)]
     pub max_wait: f64,
 
-    /// How often throughputs are measured and the time between packets is decided upon,
-    /// in seconds
+    /// Period in seconds for measuring the throughput of flows and adapting the time between
+    /// packets
     #[arg(long, value_name = "S", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub period: u64,
 
-    /// Flows that there is room for; the one that has been idle for longest goes first
+    /// Most flows to track; a new flow replaces the one that has been idle for longest
     #[arg(long, value_name = "N", default_value_t = 8_192,
           value_parser = clap::value_parser!(u32).range(4..=1_048_576))]
     pub flows: u32,
 
-    /// Packets that may wait; with one more the one whose turn is next leaves at once
+    /// Most packets to hold; if one more arrives, the packet whose turn is next is forwarded at
+    /// once
     #[arg(long, value_name = "N", default_value_t = 16_384,
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub packets: u32,
 
-    /// Packets beyond those that wait here which the kernel keeps before all others pass, as
-    /// they do when this program is stopped or hangs
+    /// Most packets in the kernel's queue in addition to those held here. Beyond this the kernel
+    /// forwards all packets, as it does when this program is suspended or hangs
     #[arg(long, value_name = "N", default_value_t = 128,
           value_parser = clap::value_parser!(u32).range(16..=65_536))]
     pub margin: u32,
 
-    /// Answer Prometheus at this address, such as `[::]:9633` for everybody
+    /// Serve metrics for Prometheus at this address; `[::]:9633` accepts requests from any host
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
           default_missing_value = "127.0.0.1:9633")]
     pub metrics: Option<SocketAddr>,
 
-    /// Write what is known of all flows to this file, one JSON object on a line each time;
-    /// - is standard output
+    /// Append the state of all flows to this file every --every seconds, as one JSON object a
+    /// line; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// How often that is written, in seconds
+    /// Time between two objects of --json, in seconds
     #[arg(long, value_name = "S", default_value_t = 60,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub every: u64,
@@ -120,10 +122,10 @@ const METRICS: PageKind = PageKind {
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum PolicyArg {
-    /// One packet at a time, of the flow with the least throughput
+    /// Forward one packet at a time, from the flow with the least throughput
     Taim,
-    /// At once, but for flows that are ahead of the others: those wait, for --max-wait and a
-    /// second at most
+    /// Forward at once, except packets of flows that are ahead of the others: hold those for at
+    /// most --max-wait, and never longer than a second
     Lead,
 }
 
@@ -172,7 +174,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
     let signals = Signals::watch_stop().map_err(|e| failed(&e))?;
     let rights = Rights::of(&args.rights)?;
     if args.min_delay > args.delay {
-        let line = "--min-delay is more than --delay; allowed: at most as much";
+        let line = "--min-delay is longer than --delay; allowed: at most --delay";
         return Err((USAGE, line.to_owned()));
     }
     let json = match &args.json {
@@ -224,7 +226,7 @@ fn live(args: &TaimArgs) -> Result<(), (u8, String)> {
         daemon.answers(metrics.start().map_err(|e| failed(&e))?);
     }
     eprintln!(
-        "redpoll: queue {} is ours{}; Ctrl-C ends it",
+        "redpoll: reading queue {}{}; Ctrl-C ends it",
         args.queue,
         address.map_or(String::new(), |address| {
             format!(", metrics at http://{address}/metrics")

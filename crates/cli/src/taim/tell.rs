@@ -146,7 +146,7 @@ impl Snapshot {
         let gauges = [
             (
                 "delay_seconds",
-                "Time between two packets that leave.",
+                "Time between two forwarded packets.",
                 self.delay_ns as f64 / 1e9,
             ),
             (
@@ -161,7 +161,7 @@ impl Snapshot {
             ),
             (
                 "flows",
-                "Flows of which both ends were heard.",
+                "Flows with packets seen in both directions.",
                 self.flows.len() as f64,
             ),
         ];
@@ -179,7 +179,7 @@ impl Snapshot {
         family(
             "late_seconds",
             "histogram",
-            "After their time packets left.",
+            "Delay between the time a packet was due and the time it was forwarded.",
             &|text, name| {
                 let mut sum = 0;
                 for (power, count) in self.late.counts.iter().enumerate() {
@@ -206,31 +206,37 @@ impl Snapshot {
             (
                 "flow_throughput_bytes_per_second",
                 "gauge",
-                "Smoothed, at the end of the last period.",
+                "Smoothed throughput at the end of the last period.",
                 |flow| Some(flow.throughput as f64),
             ),
             (
                 "flow_rtt_seconds",
                 "gauge",
-                "Round-trip time between both ends.",
+                "Round-trip time between both end points.",
                 |flow| seconds(flow.rtt),
             ),
-            ("flow_queue_packets", "gauge", "Packets held.", |flow| {
-                Some(flow.waiting.into())
-            }),
-            ("flow_packets_total", "counter", "Packets seen.", |flow| {
-                Some(flow.counters.packets as f64)
-            }),
+            (
+                "flow_queue_packets",
+                "gauge",
+                "Packets of this flow that are held.",
+                |flow| Some(flow.waiting.into()),
+            ),
+            (
+                "flow_packets_total",
+                "counter",
+                "Packets of this flow that were seen.",
+                |flow| Some(flow.counters.packets as f64),
+            ),
             (
                 "flow_released_total",
                 "counter",
-                "Packets that waited and have left.",
+                "Packets of this flow that were held and then forwarded.",
                 |flow| Some(flow.counters.released as f64),
             ),
             (
                 "flow_wait_seconds_total",
                 "counter",
-                "How long those waited.",
+                "Total time for which packets of this flow were held.",
                 |flow| Some(flow.counters.waited_us as f64 / 1e6),
             ),
         ];
@@ -276,10 +282,10 @@ impl Status {
             Some((least.min(flow.throughput), most.max(flow.throughput)))
         });
         let shares = extremes.map_or(String::new(), |(least, most)| {
-            format!("  {least} to {most} B/s a flow")
+            format!("  {least} to {most} B/s per flow")
         });
         self.bar.set_message(format!(
-            "{} flows  {} packets wait  {:.3} ms between two{shares}  Ctrl-C ends it",
+            "{} flows  {} packets held  {:.3} ms between packets{shares}  Ctrl-C ends it",
             taim.flow_counts().1,
             taim.waiting_packets(),
             taim.delay_ns() as f64 / 1e6,

@@ -15,7 +15,7 @@ use crate::places::Places;
 use crate::study::{refuse, simulate};
 use crate::{FAILED, USAGE};
 
-/// Find the values of a scenario's keys that are best within limits.
+/// Find the best values of a scenario's keys within limits.
 ///
 /// A goal is a TOML file: a scenario, its free keys, the figure to minimize or maximize, and
 /// limits of other figures. For example:
@@ -28,42 +28,43 @@ use crate::{FAILED, USAGE};
 ///
 /// free."poll.base_interval" = { from = "0.25 s", to = "60 s", scale = "log" }
 ///
-/// Points are run with few seeds first, the better half of them with twice as many, and so on;
-/// then neighbours of the best. Other seeds than those of the search judge the result. The
-/// result of each run is kept in a file, so the same command resumes a stopped search.
+/// The search runs many points with few seeds, then the better half of them with twice as many
+/// seeds, and so on; then neighbours of the best point. Other seeds than those of the search are
+/// used to judge the result. The result of each run is kept in a file, so the same command
+/// resumes a stopped search.
 ///
-/// Exit code: 0 when values were found that keep the limits, in the mean of the runs that judge;
-/// 1 when there are none (the nearest are printed, no constants are written), or a run or a file
-/// failed or the oracle found something; 2 when the goal or the results file cannot be used; 130
-/// after Ctrl-C (finished runs are kept).
+/// Exit code: 0 when values were found that keep the limits, in the mean of the judging runs; 1
+/// when there are none (the nearest values are printed, and no constants are written), or a run
+/// or a file failed or the oracle found something; 2 when the goal or the results file cannot be
+/// used; 130 after Ctrl-C (finished runs are kept).
 #[derive(Debug, ClapArgs)]
 pub struct TuneArgs {
-    /// The goal
+    /// The goal's TOML file
     #[arg(value_name = "GOAL.toml")]
     pub file: PathBuf,
 
-    /// Only print the free keys and the number of runs, and run nothing
+    /// Print the free keys and the number of runs, without running them
     #[arg(long)]
     pub list: bool,
 
-    /// Runs at the same time; by default one a core
+    /// Number of runs at the same time; by default one per core
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1_024))]
     pub jobs: Option<u16>,
 
-    /// File for the results of the runs; by default GOAL.sqlite, in this folder
+    /// File for the results of the runs; by default GOAL.sqlite in the current folder
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// File for the constants for Rust; by default GOAL.rs, in this folder
+    /// File for the constants for Rust; by default GOAL.rs in the current folder
     #[arg(long, value_name = "FILE")]
     pub rust: Option<PathBuf>,
 
-    /// File for the constants for C; by default GOAL.h, in this folder
+    /// File for the constants for C; by default GOAL.h in the current folder
     #[arg(long, value_name = "FILE")]
     pub c: Option<PathBuf>,
 
-    /// Write the outcome as one JSON object to this file; - is standard output, where it
-    /// takes the text's place
+    /// Write the outcome as one JSON object to this file; - is standard output, in place of the
+    /// text
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 }
@@ -133,7 +134,7 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         }
     })?;
     let Some(tuned) = tuned else {
-        return Err((FAILED, "nothing was tried".to_owned()).into());
+        return Err((FAILED, "no point was run".to_owned()).into());
     };
     let Tuned {
         found, verdicts, ..
@@ -159,7 +160,10 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         tell(&tell::text(&goal, found, verdicts, written))?;
     }
     if tuned.objections > 0 {
-        let line = format!("the oracle objects to {} of the runs", tuned.objections);
+        let line = format!(
+            "the oracle reports faults in {} of the runs",
+            tuned.objections
+        );
         return Err((FAILED, line).into());
     }
     match is_met {
@@ -180,7 +184,7 @@ fn tell(text: &str) -> Result<(), Halt> {
 fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
     match std::fs::read_to_string(path) {
         Ok(text) if !text.contains(constants::MARK) => {
-            let line = "is there, and not by `redpoll tune`; allowed: another name";
+            let line = "exists, and was not written by `redpoll tune`; allowed: another name";
             Err((USAGE, format!("{option} {}: {line}", path.display())))
         }
         _ => Ok(()),

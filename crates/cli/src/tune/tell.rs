@@ -17,8 +17,10 @@ pub fn plan(goal: &Goal) -> String {
         false => format!("first look: {look} points of {all} combinations, by Latin hypercube\n"),
     };
     let (seeds, rounds) = (goal.effort.seeds, goal.effort.rounds);
-    text += &format!("then halving up to {seeds} seeds, and {rounds} rounds among neighbours\n");
-    text += &format!("judged with {} seeds held out\n", goal.held_out.len());
+    text += &format!(
+        "then successive halving up to {seeds} seeds, and {rounds} rounds among neighbours\n"
+    );
+    text += &format!("judged with {} other seeds\n", goal.held_out.len());
     for parameter in &goal.space.parameters {
         let values = match &parameter.values {
             Values::List(list) => list.join(", "),
@@ -67,8 +69,8 @@ pub fn text(
 ) -> String {
     let mut text = wanted(goal);
     text += &format!(
-        "chosen of {} points with seeds 1 to {}; all figures below are of {} other seeds ({} to {}), \
-         with 95 % of their means\n\n",
+        "chosen from {} points with seeds 1 to {}; the figures below are from {} other seeds ({} \
+         to {}): means with 95 % confidence intervals\n\n",
         found.tried,
         goal.effort.seeds,
         goal.held_out.len(),
@@ -81,7 +83,7 @@ pub fn text(
     text += &sensitivity(goal, verdicts);
     text += &match written {
         Some((rust, c)) => format!("\nconstants: {} and {}\n", rust.display(), c.display()),
-        None => "\nNo constants were written: what was found misses a limit.\n".to_owned(),
+        None => "\nNo constants were written, because the values found miss a limit.\n".to_owned(),
     };
     text
 }
@@ -90,7 +92,7 @@ pub fn text(
 fn table(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut columns: Vec<(&str, &Judged)> = vec![("found", &verdicts.best)];
     columns.extend(verdicts.second.iter().map(|it| ("runner-up", it)));
-    columns.push(("as it stands", &verdicts.before));
+    columns.push(("unchanged", &verdicts.before));
     let mut rows: Vec<Vec<String>> = Vec::new();
     let names = columns.iter().map(|(name, _)| (*name).to_owned());
     rows.push(std::iter::once(String::new()).chain(names).collect());
@@ -124,7 +126,7 @@ fn cell(figure: &Figure, line: &Line) -> String {
     };
     let without = match line.without {
         0 => String::new(),
-        runs => format!(" ({runs} runs without)"),
+        runs => format!(" ({runs} runs have no value)"),
     };
     mean + &without + &verdict.unwrap_or_default()
 }
@@ -162,7 +164,7 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
     };
     let apart = match lead.difference.excludes(0.0) {
         true => "",
-        false => "; these seeds do not tell them apart",
+        false => "; with these seeds the difference is not significant",
     };
     format!(
         "\nThe runner-up has {} {}{apart}.\n",
@@ -204,9 +206,14 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
                 )
             }
             Bound::End { along, side } => {
-                let end = if *side == Side::Below { "first" } else { "last" };
+                let end = if *side == Side::Below {
+                    "first"
+                } else {
+                    "last"
+                };
                 format!(
-                    "the {end} value of {}, {}, is the best of them: there may be better ones beyond",
+                    "{1}, the {end} value of {0}, is the best of its range; values beyond it may \
+                     be better",
                     name(*along),
                     verdicts.best.values[*along]
                 )
@@ -214,7 +221,8 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Alike { neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "not told apart: {} = {} has {} {} and keeps the limits in the mean",
+                    "no significant difference: {} = {} has {} {} and keeps the limits in the \
+                     mean",
                     name(it.along),
                     it.value,
                     gain(it.differences[0].as_ref()),
@@ -224,9 +232,9 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
         });
     }
     if lines.is_empty() {
-        lines.push("nothing: no neighbour is better".to_owned());
+        lines.push("no limit: no neighbour is better".to_owned());
     }
-    format!("\nwhat limits:\n  {}\n", lines.join("\n  "))
+    format!("\nlimited by:\n  {}\n", lines.join("\n  "))
 }
 
 fn gain(difference: Option<&Difference>) -> String {

@@ -11,71 +11,68 @@ use crate::args::{ScenarioArgs, WebArgs, interval};
 use crate::rights::RightsArgs;
 use crate::run::outputs::Asked;
 
-/// Live a scenario in real time, joined to this computer by its border router.
+/// Run a scenario in real time and connect it to this computer through its border router.
 ///
-/// The mesh appears behind a TUN interface, with the scenario's prefix. Without
-/// the privilege for that it is joined inside a network namespace of its own,
-/// where the kernel allows that (use --shell, or give a COMMAND), or single
-/// ports are forwarded into it (--forward). Ctrl-C ends it and leaves nothing
-/// behind.
+/// The mesh appears behind a TUN interface, with the scenario's prefix. If the user may not
+/// create that interface, the mesh is connected inside its own network namespace, where the
+/// kernel allows this (use --shell, or give a COMMAND). Otherwise only single ports are forwarded
+/// into it (--forward). Ctrl-C ends the program and removes everything it created.
 ///
-/// Once it is up, the program drops its capabilities, can open only files that it
-/// still needs, and as root becomes the --user. It does not stay able to start programs.
+/// When the mesh is up, the program drops its capabilities and restricts itself to the files it
+/// still needs. As root it becomes the --user. From then on it cannot start programs.
 ///
-/// With a COMMAND, that is run beside the mesh, which ends with it and with its
-/// exit code; as the --user, if there is one. It finds in its environment: REDPOLL_JOINED (tun, namespace or
-/// forward), REDPOLL_HOST (this computer's address), REDPOLL_FORWARDS.
+/// A COMMAND runs next to the mesh, as the --user if one is given. When it ends, the mesh ends
+/// with its exit code. Its environment contains REDPOLL_JOINED (tun, namespace or forward),
+/// REDPOLL_HOST (this computer's address) and REDPOLL_FORWARDS.
 ///
-/// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be joined or a file cannot
-/// be written, 2 when the scenario or an option cannot be used.
+/// Exit code: 0 after Ctrl-C, 1 when the mesh cannot be connected or a file cannot be written, 2
+/// when the scenario or an option cannot be used.
 #[derive(Debug, Args)]
 pub struct UpArgs {
     #[command(flatten)]
     pub scenario: ScenarioArgs,
 
-    /// Carry connections to a port of this computer to a node's port, such as
+    /// Forward connections from a port of this computer to a port of a node, such as
     /// 8080:leaf-12:80; needs no privilege. May be repeated
     #[arg(long, value_name = "PORT:NODE:PORT")]
     pub forward: Vec<String>,
 
-    /// Let the nodes reach a service outside the mesh: PORT of any address, ADDRESS,
-    /// or ADDRESS:PORT with an IPv6 address in brackets, each after tcp: or udp:, or any. Without it they reach what the
-    /// scenario's applications name, and answer what comes from outside. May be repeated
+    /// Let the nodes reach a service outside the mesh: PORT (at any address), ADDRESS, or
+    /// ADDRESS:PORT with an IPv6 address in brackets, each after tcp: or udp:; or any. Without
+    /// this option the nodes reach only the destinations of the scenario's applications, and
+    /// answer packets from outside. May be repeated
     #[arg(long, value_name = "SERVICE")]
     pub expose: Vec<Service>,
 
-    /// Open a shell in a network namespace that the mesh is joined to; needs no
-    /// privilege where the kernel allows that
+    /// Open a shell in a network namespace that is connected to the mesh; needs no privilege
+    /// where the kernel allows this
     #[arg(long, conflicts_with_all = ["command", "demo"])]
     pub shell: bool,
 
-    /// How to join the mesh to this computer
+    /// How to connect the mesh to this computer
     #[arg(long, value_enum, default_value_t = Join::Auto)]
     pub join: Join,
 
-    /// Name of the TUN interface, up to 15 characters; %d stands for the
-    /// first free number
+    /// Name of the TUN interface, up to 15 characters; %d becomes the first free number
     #[arg(long, value_name = "NAME", default_value = "redpoll%d",
           value_parser = interface_name)]
     pub name: String,
 
-    /// The mesh's prefix; short for --set border.prefix=PREFIX/64. A second mesh
-    /// on this computer needs one of its own; this computer's address beside it
-    /// is made of the prefix, if border.host does not say another
+    /// The mesh's prefix; short for --set border.prefix=PREFIX/64. Each mesh on this computer
+    /// needs a different prefix. Unless border.host is set, this computer's address on the mesh's
+    /// link is derived from the prefix
     #[arg(long, value_name = "PREFIX/64")]
     pub prefix: Option<String>,
 
-    /// Tell the computers on this interface's link the way to the mesh, by router
-    /// advertisements with a route (RFC 4191) and nothing else; needs root or
-    /// CAP_NET_RAW, and a TUN interface
+    /// Advertise the route to the mesh on this interface's link, in router advertisements (RFC
+    /// 4191) that contain only this route; needs root or CAP_NET_RAW, and a TUN interface
     #[arg(long, value_name = "INTERFACE", conflicts_with = "shell")]
     pub advertise: Option<String>,
 
-    /// Be the border router of a mesh that is in the air, with this radio: a stick with
-    /// OpenThread's RCP firmware (spinel+hdlc+uart:///dev/ttyACM0), such a program
+    /// Be the border router of a real mesh, with this radio: a stick with OpenThread's RCP
+    /// firmware (spinel+hdlc+uart:///dev/ttyACM0), a program that speaks the same protocol
     /// (spinel+hdlc+forkpty:///path/to/ot-rcp?forkpty-arg=1), or frames in UDP datagrams
-    /// (zep://HOST:PORT). Of the scenario only the border router lives; it wants
-    /// --set routing=rpl
+    /// (zep://HOST:PORT). Only the border router of the scenario runs. Needs --set routing=rpl
     #[arg(long, value_name = "URL",
           conflicts_with_all = ["shell", "demo", "command", "pcap", "json", "verbose", "taim", "web", "advertise",
                                 "series", "record", "result"])]
@@ -86,13 +83,12 @@ pub struct UpArgs {
           value_parser = clap::value_parser!(u8).range(11..=26))]
     pub channel: u8,
 
-    /// Where the border router of --radio keeps its frame counter; needed with
-    /// security.level. One file for each key: a counter that is used twice gives what is
-    /// encrypted away
+    /// File that keeps the frame counter of the border router of --radio; required with
+    /// security.level. Use one file for each key: reusing a counter exposes the encrypted data
     #[arg(long, value_name = "FILE", requires = "radio")]
     pub state: Option<PathBuf>,
 
-    /// Let the border router forward so that TCP flows get fair shares (TAiM); short for
+    /// Let the border router schedule packets so that TCP flows get fair shares (TAiM); short for
     /// --set border.taim=true
     #[arg(long)]
     pub taim: bool,
@@ -100,13 +96,13 @@ pub struct UpArgs {
     #[command(flatten)]
     pub web: WebArgs,
 
-    /// Show the mesh in this terminal: nodes with parents, radio and queues, TCP connections, a
-    /// log; keys switch nodes off and on, lose frames, start transfers
+    /// Show the mesh in this terminal: nodes with parents, radio and queues, TCP connections, and
+    /// a log. Keys switch nodes off and on, drop frames, and start transfers
     #[arg(long, conflicts_with_all = ["command", "shell", "demo", "verbose", "radio"])]
     pub tui: bool,
 
-    /// Write every frame on the air to this pcapng file; - is standard output,
-    /// if nothing runs beside the mesh
+    /// Write every frame on the air to this pcapng file; - is standard output, allowed if no
+    /// program runs next to the mesh
     #[arg(long, value_name = "FILE")]
     pub pcap: Option<PathBuf>,
 
@@ -115,57 +111,57 @@ pub struct UpArgs {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
-    /// Write how flows and nodes fare over time to this file, as of `redpoll run --series`
+    /// Write a table of flows and nodes over time to this file, like --series of `redpoll run`
     #[arg(long, value_name = "FILE")]
     pub series: Option<PathBuf>,
 
-    /// How far apart the rows of --series are
+    /// Time between two rows of --series
     #[arg(long, value_name = "T", default_value = "1 s", value_parser = interval)]
     pub series_interval: Duration,
 
-    /// Write what happens to this file, for `redpoll view`
+    /// Write a recording to this file, for `redpoll view`
     #[arg(long, value_name = "FILE", conflicts_with = "web")]
     pub record: Option<PathBuf>,
 
-    /// Write all there is to this new folder, as of `redpoll run --result`
+    /// Write everything to this new folder, like --result of `redpoll run`
     #[arg(long, value_name = "DIR", conflicts_with_all = ["web", "record"])]
     pub result: Option<PathBuf>,
 
-    /// Write a line for each node, as /etc/hosts has them, to this file, so that
-    /// leaf-12 can be called leaf-12.redpoll; - is standard output
+    /// Write a line for each node to this file, in the format of /etc/hosts, so that programs can
+    /// reach leaf-12 as leaf-12.redpoll; - is standard output
     #[arg(long, value_name = "FILE")]
     pub hosts: Option<PathBuf>,
 
     #[command(flatten)]
     pub rights: RightsArgs,
 
-    /// Write a line for each frame on the air, as `redpoll dissect` does, between
-    /// those about connections
+    /// Print a line for each frame on the air, as `redpoll dissect` does, between the lines about
+    /// connections
     #[arg(short, long, conflicts_with_all = ["command", "shell", "demo"])]
     pub verbose: bool,
 
-    /// Walk through the demonstration and end: ping, curl, an upload, MQTT. With --web the mesh
-    /// stays until Ctrl-C
+    /// Run the demonstration and end: ping, curl, an upload, MQTT. With --web the mesh stays up
+    /// until Ctrl-C
     #[arg(long, conflicts_with = "command")]
     pub demo: bool,
 
-    /// The steps themselves, for the program that runs beside the mesh
+    /// The steps of the demonstration, for the program that runs next to the mesh
     #[arg(long, hide = true)]
     pub demo_steps: bool,
 
-    /// A program to run beside the mesh
+    /// Program to run next to the mesh
     #[arg(last = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
 }
 
-/// How to join the mesh to this computer.
+/// How to connect the mesh to this computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Join {
-    /// The first of the others that is possible here
+    /// The first of the other ways that works here
     Auto,
-    /// A TUN interface of this computer; needs root or CAP_NET_ADMIN
+    /// TUN interface of this computer; needs root or CAP_NET_ADMIN
     Tun,
-    /// A TUN interface inside a network namespace of its own
+    /// TUN interface inside the mesh's own network namespace
     Namespace,
     /// Forwarded ports only
     Forward,
@@ -174,7 +170,8 @@ pub enum Join {
 /// What Linux allows as the name of an interface; `%d` becomes the first free
 /// number. `all` and `default` mean others in `net.ipv6.conf`.
 fn interface_name(text: &str) -> Result<String, String> {
-    const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, not \".\", \"..\", \"all\" or \"default\"; % only in one %d, which stands for a number";
+    const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, \
+        not \".\", \"..\", \"all\" or \"default\"; % only as one %d, which becomes a number";
     const LONGEST: usize = 15;
     let plain = text
         .bytes()
@@ -205,7 +202,8 @@ impl UpArgs {
         };
         if self.shell {
             return Err(format!(
-                "--shell opens a shell in a network namespace, which --join {join} does not make; allowed with --shell: --join auto, --join namespace"
+                "--shell opens a shell in a network namespace, and --join {join} creates none; \
+                 allowed with --shell: --join auto, --join namespace"
             ));
         }
         Ok(())

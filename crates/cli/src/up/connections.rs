@@ -139,7 +139,7 @@ impl Connections {
             Passage::Ended { how, bytes } => {
                 let how = match how {
                     Ending::Closed => "closed",
-                    Ending::BrokenByMesh => "broken by the mesh",
+                    Ending::BrokenByMesh => "broken off by the mesh",
                     Ending::BrokenByHost => "reset by this computer",
                 };
                 let since = self.forwarded.remove(&ends).unwrap_or(now);
@@ -180,7 +180,7 @@ impl Connections {
 /// What is said of a connection that is over.
 fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> String {
     let took = now.since(since).as_millis() as f64 / 1_000.0;
-    format!("{how} after {took:.1} s, {there} bytes there, {back} back")
+    format!("{how} after {took:.1} s, {there} bytes into the mesh, {back} bytes out of it")
 }
 
 #[cfg(test)]
@@ -220,7 +220,7 @@ mod tests {
         connections.see(at(1_600), &packet(host, leaf, FIN | ACK, 0));
         assert_eq!(
             connections.line().unwrap(),
-            "    1.600 s  [fd00::1]:40000 -> leaf-12:80  closed after 0.6 s, 18 bytes there, 200 back\n"
+            "    1.600 s  [fd00::1]:40000 -> leaf-12:80  closed after 0.6 s, 18 bytes into the mesh, 200 bytes out of it\n"
         );
         connections.see(at(1_700), &packet(leaf, host, ACK, 0));
         connections.see(at(2_000), &packet(leaf, host, SYN, 0));
@@ -251,7 +251,7 @@ mod tests {
         };
         connections.forward(at(3_500), &event(ended));
         let line = connections.line().unwrap();
-        let what = "broken by the mesh after 2.5 s, 7 bytes there, 9 back\n";
+        let what = "broken off by the mesh after 2.5 s, 7 bytes into the mesh, 9 bytes out of it\n";
         assert!(line.ends_with(what), "{line}");
         assert_eq!(connections.count(), 0);
     }

@@ -71,7 +71,7 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
         (format!("ping {}", plan.server), ping::run),
         (
             format!(
-                "curl a page and {} KiB from {}",
+                "fetch a page and {} KiB with curl from {}",
                 plan.file_bytes / 1024,
                 plan.server
             ),
@@ -99,7 +99,7 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
     }
     println!();
     for line in &left_out {
-        println!("left out: {line}");
+        println!("skipped: {line}");
     }
     println!("demo: ok");
     ExitCode::SUCCESS

@@ -29,11 +29,13 @@ pub(super) fn text(
     let _ = match joined.way {
         Way::Tun => writeln!(
             text,
-            "Joined to this computer by the TUN interface {interface}."
+            "Connected to this computer by the TUN interface {interface}."
         ),
         Way::Namespace => writeln!(
             text,
-            "Joined by the TUN interface {interface} inside a network namespace of its own: only programs in there reach the mesh.\nTo enter it from another terminal: nsenter {} -t {}",
+            "Connected by the TUN interface {interface} inside its own network namespace: only \
+             programs in that namespace reach the mesh.\nTo enter it from another terminal: \
+             nsenter {} -t {}",
             if namespace::is_of_a_user() {
                 "--preserve-credentials -U -n"
             } else {
@@ -43,7 +45,7 @@ pub(super) fn text(
         ),
         Way::Forward => writeln!(
             text,
-            "No interface: this computer reaches the mesh through forwarded ports only."
+            "Without an interface: this computer reaches the mesh through forwarded ports only."
         ),
     };
     if joined.way != Way::Forward {
@@ -57,11 +59,11 @@ pub(super) fn text(
         let _ = match services.as_slice() {
             [] => writeln!(
                 text,
-                "Nodes may only answer what comes from outside the mesh (--expose allows more)."
+                "Nodes may only answer packets from outside the mesh (--expose allows more)."
             ),
             services => writeln!(
                 text,
-                "Nodes may reach outside the mesh: {} (--expose allows more).",
+                "Nodes may reach these services outside the mesh: {} (--expose allows more).",
                 services.join(", ")
             ),
         };
@@ -99,7 +101,7 @@ fn about(node: &NodeSpec) -> String {
             AppKind::HttpServer { port, .. } => format!("http on port {port}"),
             AppKind::CoapServer { port: 5683, .. } => "coap".to_owned(),
             AppKind::CoapServer { port, .. } => format!("coap on port {port}"),
-            AppKind::BulkSink { port } => format!("takes bytes on port {port}"),
+            AppKind::BulkSink { port } => format!("accepts bytes on port {port}"),
             AppKind::Echo { port } => format!("echoes on port {port}"),
             sender => sender.word().to_owned(),
         });

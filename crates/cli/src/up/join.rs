@@ -66,7 +66,8 @@ impl fmt::Display for JoinError {
             JoinError::NoWay(tun, namespace) => {
                 write!(
                     f,
-                    "the mesh cannot be joined to this computer: {tun}; {namespace}; run it as root, or {ADVICE}"
+                    "the mesh cannot be connected to this computer: {tun}; {namespace}; run it as \
+                     root, or {ADVICE}"
                 )
             }
         }

@@ -60,7 +60,12 @@ pub(super) fn up(
 
     let mut secrets = mesh::secrets().map_err(failed)?;
     let node = on_radio(&scenario, border, caps, counter, &mut secrets);
-    let node = node.ok_or_else(|| unusable("--radio wants --set routing=rpl"))?;
+    let node = node.ok_or_else(|| {
+        unusable(
+            "--radio needs RPL to find routes: add --set \
+        routing=rpl",
+        )
+    })?;
     let gate = Gate::new(scenario.border.prefix, 64).with_host(scenario.border.host);
     let mut mesh = RadioMesh::new(node, gate, (radio, caps), store);
 
@@ -79,7 +84,8 @@ pub(super) fn up(
     let reach = Reach::new(exposed(args, &scenario));
     let text = greeting::text(&scenario, &joined, &environment, &reach);
     output::print(&format!(
-        "{text}Of these {} lives here, the others are those in the air.\nThe radio is {version}, channel {}.\n",
+        "{text}Only {} of these nodes runs here; the others are in the real mesh.\nThe radio is \
+         {version}, channel {}.\n",
         scenario.nodes[border].name, args.channel
     ))
     .map_err(failed)?;
@@ -147,11 +153,12 @@ where
     A: redpoll_stack::assist::Assist,
     T: redpoll_stack::StreamTransport,
 {
-    let mut text = format!("The radio: {}.\n", mesh.radio().summary());
+    let mut text = format!("Radio: {}.\n", mesh.radio().summary());
     if mesh.turned_away() > 0 {
         let count = mesh.turned_away();
         text.push_str(&format!(
-            "{count} packets of this computer's found no room.\n"
+            "{count} packets from this computer were dropped, because the border router's queue \
+             was full.\n"
         ));
     }
     if let Some(security) = mesh.node().security() {
@@ -168,7 +175,7 @@ where
         text.push_str(&format!("Frames refused: {refused}.\n"));
         let counters = mesh.keeper_counters();
         text.push_str(&format!(
-            "The frame counter: stored {} times, {} attempts failed.\n",
+            "Frame counter: stored {} times, {} attempts failed.\n",
             counters.stored, counters.failed
         ));
     }
@@ -179,15 +186,16 @@ where
 fn check(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     if scenario.routing.rpl().is_none() {
         let line =
-            "--radio: nobody knows the routes of a mesh in the air; allowed: --set routing=rpl";
+            "--radio needs RPL to find the routes of a real mesh; allowed: --set routing=rpl";
         return Err(unusable(line));
     }
     if scenario.mac.duty.is_some() {
-        let line = "--radio: no such radio has the cycles of mac.access; allowed: csma";
+        let line = "--radio: the radio does not support this mac.access; allowed: csma";
         return Err(unusable(line));
     }
     if scenario.security.is_some() && args.state.is_none() {
-        let line = "--radio with security.level wants --state FILE, where the frame counter outlives this program: one that is used twice gives away what is encrypted";
+        let line = "--radio with security.level needs --state FILE, which keeps the frame counter \
+            for the next start: reusing a counter exposes the encrypted data";
         return Err(unusable(line));
     }
     Ok(())
@@ -214,7 +222,7 @@ fn set_up(
     signals: &mut Signals,
 ) -> Result<Option<(String, RadioCaps)>, Failure> {
     let until = Instant::ZERO + PATIENCE;
-    let mut last = String::from("it says nothing");
+    let mut last = String::from("the radio does not answer");
     while clock.now() < until {
         radio.turn(clock.now());
         while let Some(event) = radio.poll_event() {
@@ -235,7 +243,8 @@ fn set_up(
         std::thread::sleep(std::time::Duration::from_millis(5));
     }
     Err(failed(format!(
-        "the radio cannot be used: {last}; is it OpenThread's RCP firmware, and does nobody else have it?"
+        "the radio cannot be used: {last}; check that it runs OpenThread's RCP firmware and that \
+         no other program uses it"
     )))
 }
 

@@ -66,7 +66,7 @@ fn text(facts: &Facts) -> String {
         facts.connections
     );
     if facts.lateness >= Duration::from_millis(10) {
-        text += &format!("  {} ms late", facts.lateness.as_millis());
+        text += &format!("  {} ms behind", facts.lateness.as_millis());
     }
     text + "  Ctrl-C ends it"
 }
@@ -87,6 +87,6 @@ mod tests {
             "up 1:02:03  2 connections  10 packets into the mesh, 12 out of it  Ctrl-C ends it";
         assert_eq!(text(&facts), expected);
         facts.lateness = Duration::from_millis(30);
-        assert!(text(&facts).contains("  30 ms late  "));
+        assert!(text(&facts).contains("  30 ms behind  "));
     }
 }

@@ -53,7 +53,7 @@ impl Cause {
     pub const fn title(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "a poll per fragment",
-            Cause::RtoFloor => "a floor of the retransmission timeout",
+            Cause::RtoFloor => "a lower bound of the retransmission timeout",
             Cause::DelayedAck => "delayed acknowledgments of single segments",
             Cause::LostFragments => "lost fragments",
             Cause::HiddenTerminals => "hidden terminals",
@@ -64,32 +64,34 @@ impl Cause {
     const fn remedy(self) -> &'static str {
         match self {
             Cause::PollPerFragment => {
-                "let the parent send all frames of a datagram after one data request, each with \
-                 the frame-pending bit but the last (indirect.burst), or let the leaf ask again \
-                 at once as long as that bit is set"
+                "let the parent send all frames of a datagram after one data request, with the \
+                 frame-pending bit in all frames except the last (indirect.burst), or let the \
+                 leaf send the next data request at once while that bit is set"
             }
             Cause::RtoFloor => {
-                "let the timeout follow the round trips: a lower minimum (tcp.min_rto; Linux: \
-                 `ip route change ... rto_min 200ms`), and a probe for losses at the tail \
+                "let the timeout follow the round-trip time: use a smaller lower bound \
+                 (tcp.min_rto; Linux: `ip route change ... rto_min 200ms`), and tail loss probes \
                  (RACK-TLP, RFC 8985)"
             }
             Cause::DelayedAck => {
-                "let the receiver acknowledge at once what comes alone (Linux: TCP_QUICKACK, \
-                 `ip route change ... quickack 1`), or let the sender have two segments in flight"
+                "let the receiver acknowledge a single segment at once (Linux: TCP_QUICKACK, `ip \
+                 route change ... quickack 1`), or let the sender have two segments in flight"
             }
             Cause::LostFragments => {
-                "lose fewer frames for good, or less with each: more link retries \
-                 (mac.max_frame_retries), a random pause before them (mac.link_retry_delay), \
-                 recovery of single fragments (lowpan.fragment_recovery, RFC 8931), shorter \
-                 segments (tcp.mss)"
+                "lose fewer frames, or lose less with each frame: more link retries \
+                 (mac.max_frame_retries), a random delay before each retry \
+                 (mac.link_retry_delay), recovery of single fragments (lowpan.fragment_recovery, \
+                 RFC 8931), shorter segments (tcp.mss)"
             }
             Cause::HiddenTerminals => {
-                "a random pause of up to 40 ms before each link retry (mac.link_retry_delay), so \
-                 that two nodes that do not hear each other do not collide again"
+                "use a random delay of up to 40 ms before each link retry (mac.link_retry_delay), \
+                 so that the retries of two nodes that do not hear each other do not collide \
+                 again"
             }
             Cause::WindowOfOne => {
-                "a TCP with several segments in flight, each of up to five frames: three to four \
-                 are enough for a mesh (tcp.mss, tcp.send_buffer and tcp.receive_buffer of as many)"
+                "use a TCP with several segments in flight, each of at most five frames: three to \
+                 four segments are enough for a mesh (tcp.mss, and buffers of that many segments: \
+                 tcp.send_buffer and tcp.receive_buffer)"
             }
         }
     }
@@ -160,7 +162,7 @@ fn range(tally: &Tally) -> String {
 
 fn polled(tally: &Tally) -> String {
     format!(
-        "{} fragments waited until the sleepy node had asked once more, for {}",
+        "{} fragments waited for the sleepy node's next data request, for {}",
         tally.count,
         range(tally)
     )
@@ -168,9 +170,9 @@ fn polled(tally: &Tally) -> String {
 
 fn hidden(flow: &Flow, half: &Half) -> String {
     format!(
-        "{} of {} segments were lost with a frame, half of whose attempts or more collided with a \
-         neighbour of the receiver's, which had not heard the sender, or the sender it; {} of \
-         {} attempts did so",
+        "{} of {} segments were lost with a frame for which at least half of the attempts \
+         collided with a hidden terminal: a neighbour of the receiver that does not hear the \
+         sender, or that the sender does not hear; {} of {} attempts collided with one",
         half.hidden.count, half.segments, flow.collided, flow.attempts
     )
 }
@@ -178,13 +180,14 @@ fn hidden(flow: &Flow, half: &Half) -> String {
 fn rto(half: &Half) -> String {
     let rto = half.round_trips.rto_us().map_or_else(String::new, |rto| {
         format!(
-            "; by RFC 6298 without a floor they would ask for {} at the end",
+            "; the timeout by RFC 6298 without a lower bound would be {} at the end",
             ms(rto)
         )
     });
     let rtt = half.round_trips.median_us().unwrap_or_default();
     format!(
-        "{} segments were sent again {} after they were lost; round trips take {} (median){rto}",
+        "{} segments were retransmitted {} after they were lost; the round-trip time is {} \
+         (median){rto}",
         half.late_timeouts.count,
         range(&half.late_timeouts),
         ms(rtt)
@@ -193,16 +196,16 @@ fn rto(half: &Half) -> String {
 
 fn lost(half: &Half) -> String {
     format!(
-        "{} of {} segments were lost with one of their frames, which no retry of the link's \
-         brought over, and were sent again as a whole",
+        "{} of {} segments were lost because all link retries of one of their frames failed, and \
+         were retransmitted as a whole",
         half.lost_frames.count, half.segments
     )
 }
 
 fn late(half: &Half) -> String {
     format!(
-        "{} times the only segment in flight was acknowledged {} after it had arrived, and its \
-         sender waited for that",
+        "{} times the only segment in flight was acknowledged {} after it had arrived, while its \
+         sender waited",
         half.late_acks.count,
         range(&half.late_acks)
     )
@@ -210,12 +213,11 @@ fn late(half: &Half) -> String {
 
 fn one(half: &Half, limit: Limit) -> String {
     let why = match limit {
-        Limit::Window => "the receiver's window has no room for a second one",
-        Limit::Sender => "the receiver's window has room for more, and the sender does not use it",
+        Limit::Window => "the receiver's window has no room for a second segment",
+        Limit::Sender => "the receiver's window has room for more, but the sender does not use it",
     };
     format!(
-        "never more than one segment is in flight over {} hops: {why}; {} times the sender waited \
-         {}",
+        "at most one segment was in flight over {} hops: {why}; {} times the sender waited {}",
         half.hops(),
         half.waited,
         range(&half.one_at_a_time)

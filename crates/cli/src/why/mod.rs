@@ -178,7 +178,7 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         }
         let Some(at_us) = record.at_us else {
             progress.finish();
-            let problem = format!("{name}: frame {} has no time", capture.frames());
+            let problem = format!("{name}: frame {} has no timestamp", capture.frames());
             return fail(USAGE, problem);
         };
         match record.content() {
@@ -203,7 +203,10 @@ pub fn run(args: &WhyArgs) -> ExitCode {
         None => ExitCode::SUCCESS,
         Some(Ended::CutOff) => fail(
             FAILED,
-            format!("{name}: the capture breaks off after frame {}", seen.frames),
+            format!(
+                "{name}: the capture ends within the record after frame {}",
+                seen.frames
+            ),
         ),
         Some(Ended::Broken(problem)) => fail(
             FAILED,

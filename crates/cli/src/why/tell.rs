@@ -62,10 +62,13 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
         (seen.malformed, "frames have no MAC header that can be read"),
         (
             seen.without_radio,
-            "records have no frame of the radio: they were left out",
+            "records contain no 802.15.4 frame and were skipped",
         ),
         (seen.secured, shut(args, seen)),
-        (seen.beyond, "connections were left out: there are too many"),
+        (
+            seen.beyond,
+            "connections were left out, because the table of connections was full",
+        ),
     ] {
         if count > 0 {
             lines.push(format!("{count} {what}."));
@@ -73,7 +76,7 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     }
     if seen.acks == 0 && seen.frames > 0 {
         lines.push(
-            "No link acknowledgment was captured: what was lost on links cannot be told."
+            "The capture has no link acknowledgments: losses on links cannot be detected."
                 .to_owned(),
         );
     }
@@ -83,16 +86,12 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
 /// Why frames that are secured were not opened.
 fn shut(args: &WhyArgs, seen: &Seen) -> &'static str {
     match (args.network.keys.keys().is_given(), seen.opened) {
-        (false, _) => {
-            "frames are secured and were not opened (--key): what they carry is not known"
-        }
+        (false, _) => "frames are secured and were not decrypted: use --key",
         (true, 0) => {
-            "frames are secured, and the key that was given opened none of them (--key, --eui64): \
-             what they carry is not known"
+            "frames are secured, and the given key decrypts none of them: check --key and --eui64"
         }
         (true, _) => {
-            "frames are secured, and the key that was given did not open them (--eui64): what \
-             they carry is not known"
+            "frames are secured and could not be decrypted with the given key: check --eui64"
         }
     }
 }
@@ -110,7 +109,7 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
         }
     }
     if told.is_empty() {
-        lines.push("  None of the causes that are looked for was found.".to_owned());
+        lines.push("  No known cause found.".to_owned());
     }
     for (at, Told { finding, simulated }) in told.iter().enumerate() {
         let title = finding.cause.title();
@@ -132,8 +131,8 @@ fn about(flow: &Flow, told: &[Told], lines: &mut Vec<String>) {
             None => {}
             Some(Err(problem)) => wrap(&format!("Not simulated: {problem}"), lines),
             Some(Ok(both)) => {
-                lines.push(run("Simulated with it", &both.captured));
-                lines.push(run("and with the remedy", &both.remedied));
+                lines.push(run("Simulated with the cause", &both.captured));
+                lines.push(run("Simulated with the remedy", &both.remedied));
             }
         }
     }
@@ -146,13 +145,12 @@ fn run(what: &str, simulated: &Simulated) -> String {
 
 fn carried(half: &Half, flow: &Flow) -> String {
     let us = (flow.end_us - flow.start_us).max(1);
-    let rtt = half
-        .round_trips
-        .median_us()
-        .map_or_else(String::new, |us| format!(", round trips {}", seconds(us)));
+    let rtt = half.round_trips.median_us().map_or_else(String::new, |us| {
+        format!(", round-trip time {}", seconds(us))
+    });
     format!(
-        "{} B in {} ({:.1} kb/s) over {} {}, {} segments, {} of them again, at most {} in \
-         flight{rtt}",
+        "{} B in {} ({:.1} kb/s) over {} {}, {} segments, {} of them retransmissions, at most {} \
+         in flight{rtt}",
         half.bytes,
         seconds(us),
         half.bytes as f64 * 8e3 / us as f64,

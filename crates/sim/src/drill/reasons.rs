@@ -8,15 +8,16 @@ pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     match attack {
         // RFC 4443 §4.2: "every node MUST implement an ICMPv6 Echo responder".
         "echo-flood" | "air-echo-flood" if is_leaf => Some(
-            "an echo reply is owed, as long as its request (RFC 4443, section 4.2): the attack \
-             has twice the air that its own packets take",
+            "RFC 4443 §4.2 requires an echo reply as long as its request, so the attack uses \
+             twice the air time of its own packets",
         ),
         "syn-flood" if is_leaf => Some(
-            "a SYN is owed an answer as long as itself (RFC 9293, section 3.10.7.2): the attack \
-             has twice the air that its own packets take",
+            "RFC 9293 §3.10.7.2 requires an answer as long as the SYN, so the attack uses twice \
+             the air time of its own packets",
         ),
         "trickle-readers" if is_leaf => Some(
-            "an answer is owed to a client that takes it: what the readers take is the flow's air",
+            "the attacker reads its answers, so it is served like any client: the answers use the \
+             honest flow's air time",
         ),
         _ => None,
     }

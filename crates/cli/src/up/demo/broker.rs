@@ -33,7 +33,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     }
     let Some(broker) = Broker::start(readings.broker)? else {
         return Ok(Outcome::LeftOut(
-            "there is no mosquitto: sudo apt-get install mosquitto".to_owned(),
+            "mosquitto is not installed: sudo apt-get install mosquitto".to_owned(),
         ));
     };
     step.note(&format!("mosquitto listens on {}", readings.broker));
@@ -72,7 +72,7 @@ fn watch(
         if message.payload.len() != usize::from(readings.bytes) {
             let len = message.payload.len();
             return Err(format!(
-                "a reading of {len} bytes arrived instead of {}",
+                "a reading of {len} bytes arrived; expected: {} bytes",
                 readings.bytes
             )
             .into());
@@ -83,7 +83,7 @@ fn watch(
         }
         if arrived % batch == 0 {
             step.note(&format!(
-                "a batch of {batch} is complete after {:.1} s",
+                "a batch of {batch} readings was complete after {:.1} s",
                 started.elapsed().as_secs_f64()
             ));
         }
@@ -133,7 +133,7 @@ impl Broker {
             .0
             .stdin
             .take()
-            .ok_or("mosquitto takes no input")?
+            .ok_or("mosquitto does not accept input")?
             .write_all(config.as_bytes())?;
         for _ in 0..100 {
             if TcpStream::connect(listen).is_ok() {

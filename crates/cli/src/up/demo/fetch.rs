@@ -17,7 +17,7 @@ const MAX_TIME_S: &str = "300";
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     if !is_installed("curl") {
         return Ok(Outcome::LeftOut(
-            "there is no curl: sudo apt-get install curl".to_owned(),
+            "curl is not installed: sudo apt-get install curl".to_owned(),
         ));
     }
     let page = curl(plan, step, "/", None)?;
@@ -33,16 +33,16 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     let (got, wanted) = (checksum(&file), checksum(&expected(plan.file_bytes)));
     if got != wanted {
         return Err(format!(
-            "{} bytes with SHA-256 {got} arrived, wanted were {} with {wanted}",
+            "{} bytes with SHA-256 {got} arrived; expected: {} bytes with {wanted}",
             file.len(),
             plan.file_bytes
         )
         .into());
     }
-    step.note(&format!("SHA-256 {got}, as it should be"));
+    step.note(&format!("SHA-256 {got}, as expected"));
     let rate = kbps(file.len() as u64, started.elapsed());
     Ok(Outcome::Done(format!(
-        "{} bytes, every one as it should be, at {rate}",
+        "{} bytes, all correct, at {rate}",
         file.len()
     )))
 }
@@ -85,7 +85,7 @@ fn curl(plan: &Plan, step: &Step, path: &str, total: Option<u64>) -> Result<Vec<
         return Err(text
             .lines()
             .next()
-            .unwrap_or("curl failed without a word")
+            .unwrap_or("curl failed without a message")
             .to_owned()
             .into());
     }

@@ -19,14 +19,14 @@ pub(super) fn wait(plan: &Plan) -> Result<(), StepFailure> {
         (false, Some(port)) => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
         _ => SocketAddr::from((plan.server.address, plan.server.port)),
     };
-    println!("\nThe mesh finds its routes.");
+    println!("\nWaiting until the mesh has found its routes.");
     let began = Instant::now();
     loop {
         match answers(at) {
             Ok(()) => {
                 let name = &plan.server.name;
                 let s = began.elapsed().as_secs_f64();
-                println!("      {name} has answered after {s:.0} s");
+                println!("      {name} answered after {s:.0} s");
                 return Ok(());
             }
             Err(e) if began.elapsed() > PATIENCE => return Err(e.into()),

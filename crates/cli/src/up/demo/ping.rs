@@ -17,7 +17,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     }
     if !is_installed("ping") {
         return Ok(Outcome::LeftOut(
-            "there is no ping: sudo apt-get install iputils-ping".to_owned(),
+            "ping is not installed: sudo apt-get install iputils-ping".to_owned(),
         ));
     }
     let address = plan.server.address.to_string();
@@ -34,7 +34,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
             answers += 1;
             step.note(&line);
         } else if let Some((_, rest)) = line.split_once("min/avg/max/mdev = ") {
-            times = format!(", round trip least/mean/most {}", least_mean_most(rest));
+            times = format!(", round-trip time min/mean/max {}", least_mean_most(rest));
         }
     }
     ping.wait()?;

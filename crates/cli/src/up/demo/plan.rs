@@ -73,7 +73,7 @@ impl Plan {
         let forwarded_port = forwarded.map(|f| f.host_port);
         if !host_is_joined && forwarded_port.is_none() {
             return Err(format!(
-                "nothing leads to {}: give --forward 8080:{}:{}",
+                "this computer has no route to {}: use --forward 8080:{}:{}",
                 server.name, server.name, server.port
             )
             .into());
@@ -132,11 +132,11 @@ impl Plan {
     pub(super) fn upload_title(&self) -> String {
         match &self.upload {
             Some(upload) => format!(
-                "{} uploads {} KiB to a TCP server of this computer",
+                "{} uploads {} KiB to a TCP server on this computer",
                 upload.node,
                 upload.bytes / 1024
             ),
-            None => "an upload to a TCP server of this computer".to_owned(),
+            None => "an upload to a TCP server on this computer".to_owned(),
         }
     }
 
@@ -144,10 +144,10 @@ impl Plan {
     pub(super) fn readings_title(&self) -> String {
         match &self.readings {
             Some(readings) => format!(
-                "sensor readings of {} at an MQTT broker of this computer",
+                "sensor readings of {} to an MQTT broker on this computer",
                 readings.node
             ),
-            None => "sensor readings at an MQTT broker of this computer".to_owned(),
+            None => "sensor readings to an MQTT broker on this computer".to_owned(),
         }
     }
 
@@ -162,7 +162,7 @@ impl Plan {
 
     /// Why a step that needs an interface is left out.
     pub(super) fn needs_tun(&self) -> String {
-        "it takes an interface that this user may not make; as root it runs".to_owned()
+        "it needs a network interface, which this user may not create; run it as root".to_owned()
     }
 }
 

@@ -45,7 +45,7 @@ impl Step {
 
     /// Prints that the step cannot run here.
     pub(crate) fn left_out(&self, why: &str) {
-        println!("      left out: {why}");
+        println!("      skipped: {why}");
     }
 
     /// Prints that the step failed.

@@ -26,7 +26,7 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     let listener = TcpListener::bind(upload.server)
         .map_err(|e| format!("cannot listen on {}: {e}", upload.server))?;
     step.note(&format!(
-        "a TCP server of this host listens on {}",
+        "a TCP server on this computer listens on {}",
         upload.server
     ));
     let mut stream = accept(&listener)?;
@@ -34,14 +34,14 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     drop(listener);
     let started = Instant::now();
     step.note(&format!(
-        "{} has connected from {}",
+        "{} connected from {}",
         upload.node,
         stream.peer_addr()?
     ));
     let received = receive(&mut stream, upload, step)?;
     let rate = kbps(received, started.elapsed());
     Ok(Outcome::Done(format!(
-        "{received} bytes, every one as it should be, at {rate}"
+        "{received} bytes, all correct, at {rate}"
     )))
 }
 
@@ -59,7 +59,7 @@ fn accept(listener: &TcpListener) -> Result<TcpStream, StepFailure> {
                 sleep(Duration::from_millis(20));
             }
             Err(e) if e.kind() == ErrorKind::WouldBlock => {
-                return Err(format!("nobody connected in {} s", PATIENCE.as_secs()).into());
+                return Err(format!("no node connected within {} s", PATIENCE.as_secs()).into());
             }
             Err(e) => return Err(e.into()),
         }
@@ -76,7 +76,7 @@ fn receive(stream: &mut TcpStream, upload: &Upload, step: &Step) -> Result<u64, 
             Ok(len) => len,
             Err(e) if matches!(e.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
                 return Err(format!(
-                    "nothing came for {} s after {received} bytes",
+                    "no data arrived for {} s, after {received} bytes",
                     PATIENCE.as_secs()
                 )
                 .into());
@@ -99,7 +99,7 @@ fn receive(stream: &mut TcpStream, upload: &Upload, step: &Step) -> Result<u64, 
     bar.finish_and_clear();
     if received != upload.bytes {
         return Err(format!(
-            "{received} of {} bytes arrived before the end",
+            "{received} of {} bytes arrived before the connection ended",
             upload.bytes
         )
         .into());

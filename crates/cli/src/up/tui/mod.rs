@@ -97,7 +97,7 @@ impl Tui {
         for command in self.view.press(key) {
             match world.command(&command) {
                 Ok(done) => self.view.log(&done.said),
-                Err(refusal) => self.view.log(&format!("not done: {refusal}")),
+                Err(refusal) => self.view.log(&format!("refused: {refusal}")),
             }
         }
     }

@@ -57,12 +57,12 @@ pub(in crate::up) fn refuse_without_terminal() -> Result<(), String> {
         is_dumb,
     ) {
         (true, true, false) => return Ok(()),
-        (_, false, _) => "standard output is none",
-        (false, ..) => "standard input is none",
-        (.., true) => "TERM says that it cannot move its cursor",
+        (_, false, _) => "standard output is not a terminal",
+        (false, ..) => "standard input is not a terminal",
+        (.., true) => "TERM names a terminal without cursor movement",
     };
     Err(format!(
-        "--tui draws on a terminal, and {what}; allowed: a terminal, or --web for a browser"
+        "--tui draws on a terminal, but {what}; allowed: a terminal, or --web for a browser"
     ))
 }
 

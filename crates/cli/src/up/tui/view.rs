@@ -182,7 +182,10 @@ impl View {
                 vec![lose(Some(node), None), lose(None, Some(node))]
             }
             Key::Transfer if node == self.root => {
-                self.log("not done: a transfer goes to the border router; choose another node");
+                self.log(
+                    "refused: a transfer needs the border router as its other end; choose \
+                    another node",
+                );
                 Vec::new()
             }
             Key::Transfer => vec![Command::Transfer {
@@ -220,7 +223,7 @@ impl View {
         for (index, (was, is)) in before.iter().zip(&now).enumerate() {
             let name = self.name(index as u32);
             if was.0 != is.0 {
-                let word = if is.0 { "off" } else { "on again" };
+                let word = if is.0 { "off" } else { "switched on again" };
                 self.log_at(sample.at, &format!("{name} is {word}"));
             }
             if was.1 != is.1 {

@@ -134,7 +134,7 @@ fn a_view_that_stands_still_shows_the_moment_and_the_mesh_goes_on() {
     let (at, nodes) = (view.at, view.nodes.clone());
     seen(&mut world, &mut view, 5);
     assert_eq!((view.at, &view.nodes), (at, &nodes));
-    assert!(screen(&view, 100, 30).contains("stands still"));
+    assert!(screen(&view, 100, 30).contains("the view is paused"));
     press(&mut view, &mut world, Key::Pause);
     seen(&mut world, &mut view, 1);
     assert!(view.at > at && view.nodes != nodes);
