@@ -58,8 +58,8 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
         let _ = writeln!(
             page,
             "<h2>Where the nodes stand</h2>\n<p>Square: the border router; disks: routers; rings: \
-             leaves; crosses: interferers. Lines lead towards the border router, as routes did at \
-             the end.</p>\n{}",
+             leaves; crosses: interferers. Each arrow points from a node to its parent at the end \
+             of the run.</p>\n{}",
             picture.svg
         );
     }

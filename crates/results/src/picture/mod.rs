@@ -6,6 +6,7 @@
 #[cfg(feature = "images")]
 mod alone;
 mod over_time;
+mod steps;
 
 #[cfg(feature = "images")]
 pub use alone::{PngError, png, standalone};

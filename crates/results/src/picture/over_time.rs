@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
-use redpoll_studies::page::{Line, Look, Plot};
+use redpoll_studies::page::{Line, Look, Plot, mark_text};
 
 use super::Picture;
+use super::steps::{Holds, Points, rates, step_s};
 use crate::report::Problem;
 use crate::series::COLUMNS;
 use crate::table::{Cell, Row, read};
@@ -14,6 +15,8 @@ use crate::table::{Cell, Row, read};
 /// So many flows and nodes are shown at most: each has a colour of its own.
 const FLOWS: usize = 6;
 const NODES: usize = 6;
+/// Lines with a colour each; with more, those of a flow or node share one and differ in dashes.
+const HUES: usize = 6;
 /// The slow start threshold before anything was lost: infinite.
 const NO_THRESHOLD: f64 = 65_535.0;
 
@@ -22,9 +25,6 @@ type Key = (String, String, String, String);
 
 /// What a line has of a track.
 type Quantity<'a> = &'a dyn Fn(&Track) -> Points;
-/// Numbers over time; `None` is a gap.
-type Points = Vec<(f64, Option<f64>)>;
-
 /// What was kept of a series.
 pub(super) struct Tracks {
     flows: Vec<Track>,
@@ -171,12 +171,7 @@ impl Tracks {
             track.points_of(below)
         };
         let pictures = [
-            self.picture(
-                "goodput",
-                "goodput (kb/s)",
-                &[("", &|track: &Track| track.points("goodput_interval_kbps"))],
-                flows,
-            ),
+            self.goodput(),
             self.picture(
                 "window",
                 "congestion window (bytes)",
@@ -184,6 +179,7 @@ impl Tracks {
                     ("", &|track| track.points("cwnd_bytes")),
                     ("ssthresh", &threshold),
                 ],
+                Holds::Until,
                 flows,
             ),
             self.picture(
@@ -193,12 +189,14 @@ impl Tracks {
                     ("SRTT", &|track| track.points("srtt_ms")),
                     ("RTO", &|track| track.points("rto_ms")),
                 ],
+                Holds::Until,
                 flows,
             ),
             self.picture(
                 "in-flight",
                 "bytes in flight (bytes)",
                 &[("", &|track| track.points("in_flight_bytes"))],
+                Holds::Until,
                 flows,
             ),
             self.retransmissions(),
@@ -206,6 +204,7 @@ impl Tracks {
                 "queue",
                 "datagrams in the node",
                 &[("", &|track| track.points("queue_datagrams"))],
+                Holds::Until,
                 nodes,
             ),
             self.picture(
@@ -217,16 +216,41 @@ impl Tracks {
                         track.points_of(|row| Some(100.0 * number(row, "radio_transmit_share")?))
                     }),
                 ],
+                Holds::Since,
                 nodes,
             ),
             self.picture(
                 "current",
                 "mean current (mA)",
                 &[("", &|track| track.points("current_interval_ma"))],
+                Holds::Since,
                 nodes,
             ),
         ];
         pictures.into_iter().flatten().collect()
+    }
+
+    /// The goodput of each flow, in steps that are long enough for it to be one.
+    fn goodput(&self) -> Option<Picture> {
+        let times = self.flows.iter().map(|track| &track.rows);
+        let spans = times.filter_map(|rows| {
+            let time = |row: Option<&Row>| number(row?, "t_s");
+            let duration = time(rows.last())? - time(rows.first())?;
+            Some((duration, duration / (rows.len() - 1).max(1) as f64))
+        });
+        let (duration, interval) = spans.max_by(|a, b| a.0.total_cmp(&b.0))?;
+        if duration <= 0.0 {
+            return None;
+        }
+        let step = step_s(duration, interval);
+        let lines = self.flows.iter().enumerate().map(|(at, track)| Line {
+            name: track.name.clone(),
+            look: Look::nth(at, 0),
+            points: rates(&track.points("delivered_bytes"), step),
+        });
+        let lines = lines.filter(|line| !line.points.is_empty()).collect();
+        let title = format!("goodput, mean over {} s (kb/s)", mark_text(step));
+        self.plot("goodput", &title, lines)
     }
 
     /// A plot with a line for each of `tracks` and each of `quantities`; nothing if none has
@@ -236,12 +260,14 @@ impl Tracks {
         name: &'static str,
         title: &str,
         quantities: &[(&str, Quantity<'_>)],
+        holds: Holds,
         tracks: &[Track],
     ) -> Option<Picture> {
+        let count = quantities.len();
         let mut lines = Vec::new();
         for (at, track) in tracks.iter().enumerate() {
             for (variant, (quantity, points)) in quantities.iter().enumerate() {
-                let points = points(track);
+                let points = holds.steps(&points(track));
                 if points.iter().all(|(_, value)| value.is_none()) {
                     continue;
                 }
@@ -250,7 +276,10 @@ impl Tracks {
                         "" => track.name.clone(),
                         quantity => format!("{}, {quantity}", track.name),
                     },
-                    look: Look::nth(at, variant),
+                    look: match tracks.len() * count <= HUES {
+                        true => Look::nth(at * count + variant, variant),
+                        false => Look::nth(at, variant),
+                    },
                     points,
                 });
             }
@@ -304,13 +333,13 @@ impl Tracks {
                         true => Look::nth(variant, variant),
                         false => Look::nth(at, variant),
                     },
-                    points: track.points(column),
+                    points: Holds::Until.steps(&track.points(column)),
                 });
             }
         }
         self.plot(
             "retransmissions",
-            "segments sent again since the beginning",
+            "segments retransmitted since the start",
             lines,
         )
     }
@@ -322,4 +351,78 @@ fn awake(track: &Track) -> Points {
         let off = number(row, "radio_off_share")? + number(row, "radio_sleep_share")?;
         Some(100.0 * (1.0 - off))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn track(name: &str, rows: &[(f64, f64, f64, f64)]) -> Track {
+        let rows = rows.iter().map(|(t, bytes, srtt, rto)| {
+            let mut row: Row = vec![None; COLUMNS.len()];
+            row[place("t_s")] = Some(Cell::Number(*t));
+            row[place("delivered_bytes")] = Some(Cell::Number(*bytes));
+            row[place("srtt_ms")] = Some(Cell::Number(*srtt));
+            row[place("rto_ms")] = Some(Cell::Number(*rto));
+            row
+        });
+        Track {
+            name: name.to_owned(),
+            rows: rows.collect(),
+        }
+    }
+
+    fn tracks(flows: Vec<Track>) -> Tracks {
+        let all = (flows.len(), 0);
+        Tracks {
+            flows,
+            nodes: Vec::new(),
+            all,
+        }
+    }
+
+    fn svg(tracks: &Tracks, name: &str) -> String {
+        let mut pictures = tracks.pictures().into_iter();
+        pictures.find(|it| it.name == name).unwrap().svg
+    }
+
+    /// The strokes of the lines, without those of the legend.
+    fn strokes(svg: &str) -> Vec<&str> {
+        let lines = svg.lines().filter(|line| line.contains("linejoin"));
+        lines
+            .filter_map(|line| line.split("stroke=\"").nth(1)?.split('"').next())
+            .collect()
+    }
+
+    #[test]
+    fn srtt_and_rto_have_colours_of_their_own() {
+        let rows = [
+            (0.0, 0.0, 300.0, 1_000.0),
+            (1.0, 9.0, 310.0, 2_000.0),
+            (2.0, 9.0, 1.0, 1.0),
+        ];
+        let one = svg(&tracks(vec![track("a", &rows)]), "round-trip");
+        assert_eq!(strokes(&one), ["var(--blue)", "var(--vermilion)"]);
+        let three = ["a", "b", "c"].map(|name| track(name, &rows));
+        let three = svg(&tracks(three.into()), "round-trip");
+        let mut colours = strokes(&three);
+        colours.sort_unstable();
+        colours.dedup();
+        assert_eq!(colours.len(), 6);
+        // With more flows, the lines of each share a colour and differ in dashes.
+        let four = ["a", "b", "c", "d"].map(|name| track(name, &rows));
+        let four = svg(&tracks(four.into()), "round-trip");
+        let colours = strokes(&four);
+        assert_eq!(colours.len(), 8);
+        assert_eq!((colours[0], colours[2]), (colours[1], "var(--vermilion)"));
+    }
+
+    #[test]
+    fn the_title_names_the_step() {
+        let rows: Vec<_> = (0..=60)
+            .map(|t| (f64::from(t), f64::from(t), 1.0, 1.0))
+            .collect();
+        let svg = svg(&tracks(vec![track("a", &rows)]), "goodput");
+        assert!(svg.contains("goodput, mean over 5 s (kb/s)"), "{svg}");
+    }
 }

@@ -24,6 +24,7 @@ use bullet::bullet;
 pub use colours::Look;
 use colours::Looks;
 pub use figure::command;
+pub use frame::mark_text;
 pub use html::{escape, number, today};
 pub use plot::{Bars, Line, Plot};
 pub use topology::{Mesh, Place};
@@ -276,8 +277,8 @@ impl Page<'_> {
         }
         page.push_str(
             "<h2 id=\"places\">Where the nodes stand</h2>\n<p>Square: the border router; disks: \
-             routers; rings: leaves; crosses: interferers. Lines lead towards the border router, as \
-             routes do at first. Some cases move a node or have more of them: their commands \
+             routers; rings: leaves; crosses: interferers. Each arrow points from a node to its \
+             parent at first. Some cases move a node or have more of them: their commands \
              say so.</p>\n",
         );
         for (index, picture) in pictures.iter().enumerate() {

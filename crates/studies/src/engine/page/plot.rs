@@ -126,21 +126,57 @@ fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     kept
 }
 
+/// Neighbouring bars with the same number, from this many on, are one.
+const SAME: usize = 3;
+
 impl Bars {
-    /// The chart as SVG.
+    /// The bars that are drawn: where at least [`SAME`] in a row have the same number, as it is
+    /// printed, one bar has the names of the first and the last of them.
+    fn merged(&self) -> Vec<(String, f64)> {
+        let mut merged = Vec::new();
+        for group in self.bars.chunk_by(|a, b| number(a.1) == number(b.1)) {
+            match group {
+                [first, .., last] if group.len() >= SAME => {
+                    merged.push((format!("{} … {}", first.0, last.0), first.1));
+                }
+                _ => merged.extend_from_slice(group),
+            }
+        }
+        merged
+    }
+
+    /// The chart as SVG. If all bars have the same number, it is one line of text.
     pub fn svg(&self) -> String {
-        let top = PLOT.2;
-        let height = top + BAR * self.bars.len() as f64 + FOOT;
-        let right = WIDTH - 64.0;
-        let x = Axis::over(self.bars.iter().map(|bar| bar.1), true, (NAMES, right));
+        let bars = self.merged();
         let title = escape(&self.title);
+        if let ([(names, value)], SAME..) = (&*bars, self.bars.len()) {
+            let text = format!(
+                "{} for each of {}: {names}",
+                number(*value),
+                self.bars.len()
+            );
+            let (top, height) = (PLOT.2, PLOT.2 + BAR + FOOT);
+            let mut svg = format!(
+                "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
+                 role=\"img\" aria-label=\"{title}\">\n\
+                 <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>\n",
+                top - 12.0
+            );
+            label(&mut svg, (4.0, top + 10.0), "start", &text);
+            svg.push_str("</svg>\n");
+            return svg;
+        }
+        let top = PLOT.2;
+        let height = top + BAR * bars.len() as f64 + FOOT;
+        let right = WIDTH - 64.0;
+        let x = Axis::over(bars.iter().map(|bar| bar.1), true, (NAMES, right));
         let mut svg = format!(
             "<svg width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\" \
              role=\"img\" aria-label=\"{title}\">\n\
              <text x=\"4\" y=\"{}\" font-weight=\"600\">{title}</text>\n",
             top - 12.0
         );
-        for (row, (name, value)) in self.bars.iter().enumerate() {
+        for (row, (name, value)) in bars.iter().enumerate() {
             let y = top + BAR * row as f64;
             let name: String = match name.chars().count() {
                 0..=LETTERS => name.clone(),
@@ -170,7 +206,7 @@ impl Bars {
 
 #[cfg(test)]
 mod tests {
-    use super::{Line, Plot, thinned};
+    use super::{Bars, Line, Plot, thinned};
     use crate::engine::page::colours::Look;
 
     #[test]
@@ -206,5 +242,30 @@ mod tests {
         let path = svg.lines().find(|line| line.contains("linejoin")).unwrap();
         assert_eq!(path.matches('M').count(), 2);
         assert!(svg.contains("a &lt;b&gt;") && svg.contains("height (m)"));
+    }
+
+    #[test]
+    fn bars_with_the_same_number_are_one_and_if_all_are_a_line() {
+        let bars = |numbers: &[f64]| {
+            let bars = numbers.iter().enumerate();
+            let bars = bars.map(|(at, number)| (format!("node-{at}"), *number));
+            let (title, look) = ("duty cycle (%)".to_owned(), Look::nth(0, 0));
+            let bars = bars.collect();
+            Bars { title, bars, look }.svg()
+        };
+        let all = bars(&[100.0; 15]);
+        assert!(!all.contains("<rect"), "{all}");
+        assert!(
+            all.contains("100 for each of 15: node-0 … node-14"),
+            "{all}"
+        );
+        let some = bars(&[100.0, 100.0, 100.0, 21.0, 100.0, 100.0]);
+        assert_eq!(some.matches("<rect").count(), 4, "{some}");
+        assert!(
+            some.contains(">node-0 … node-2<") && some.contains(">node-5<"),
+            "{some}"
+        );
+        let two = bars(&[100.0, 100.0]);
+        assert_eq!(two.matches("<rect").count(), 2, "{two}");
     }
 }

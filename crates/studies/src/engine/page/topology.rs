@@ -112,19 +112,28 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
     Some(plan(scenario, &neighbours))
 }
 
-/// An arrowhead in the middle of the way from a node to its parent; none where they are too close.
-fn arrowhead(from: (f64, f64), to: (f64, f64)) -> String {
-    const LENGTH: f64 = 7.0;
+/// Pixels between the middle of a node and the tip of an arrow that points to it.
+const CLEAR: f64 = 10.0;
+
+/// An arrow from a node to its parent, its tip outside of the parent's mark: the line and the
+/// head. Where both are too close there is only the line.
+fn arrow(from: (f64, f64), to: (f64, f64)) -> String {
+    const LENGTH: f64 = 9.0;
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let distance = dx.hypot(dy);
-    if distance < 4.0 * LENGTH {
-        return String::new();
+    let ((x1, y1), (x2, y2)) = (from, to);
+    if distance < 2.0 * (CLEAR + LENGTH) {
+        return format!("<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}\"/>");
     }
-    let (ux, uy) = (dx / distance * LENGTH, dy / distance * LENGTH);
-    let (x, y) = (from.0 + dx * 0.55, from.1 + dy * 0.55);
-    let wing = |side: f64| (x - ux - side * uy / 2.0, y - uy + side * ux / 2.0);
-    let ((x1, y1), (x2, y2)) = (wing(1.0), wing(-1.0));
-    format!("M{x1:.1} {y1:.1}L{x:.1} {y:.1}L{x2:.1} {y2:.1}")
+    let (ux, uy) = (dx / distance, dy / distance);
+    let along = |back: f64| (x2 - ux * back, y2 - uy * back);
+    let ((x, y), (foot_x, foot_y)) = (along(CLEAR), along(CLEAR + LENGTH));
+    let wing = |side: f64| (foot_x - side * uy * 3.5, foot_y + side * ux * 3.5);
+    let ((ax, ay), (bx, by)) = (wing(1.0), wing(-1.0));
+    format!(
+        "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{foot_x:.1} {foot_y:.1}\"/>\
+         <path class=\"arrow\" d=\"M{ax:.1} {ay:.1}L{x:.1} {y:.1}L{bx:.1} {by:.1}Z\"/>"
+    )
 }
 
 fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
@@ -149,12 +158,8 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
     for node in &mesh.nodes {
         let parent = node.parent.and_then(|parent| mesh.nodes.get(parent));
         if let Some(parent) = parent {
-            let ((x1, y1), (x2, y2)) = (at(node.position_m), at(parent.position_m));
-            let _ = writeln!(
-                svg,
-                "<path class=\"route\" d=\"M{x1:.1} {y1:.1}L{x2:.1} {y2:.1}{}\"/>",
-                arrowhead((x1, y1), (x2, y2))
-            );
+            let arrow = arrow(at(node.position_m), at(parent.position_m));
+            let _ = writeln!(svg, "{arrow}");
         }
     }
     for node in &mesh.nodes {
@@ -241,9 +246,17 @@ mod tests {
         let (low, high) = (circle(&svg, 0), circle(&svg, 1));
         assert!(high.0 > low.0 && high.1 < low.1, "{svg}");
         assert_eq!(svg.matches("class=\"route\"").count(), 1);
+        assert_eq!(svg.matches("class=\"arrow\"").count(), 1);
+    }
+
+    #[test]
+    fn an_arrow_points_to_the_parent_and_ends_outside_of_its_mark() {
+        let svg = arrow((100.0, 50.0), (20.0, 50.0));
+        // Two wings behind, and the tip between the node and its parent, 10 pixels before it.
         assert!(
-            svg.matches('L').count() == 3,
-            "a line and an arrowhead: {svg}"
+            svg.ends_with("d=\"M39.0 46.5L30.0 50.0L39.0 53.5Z\"/>"),
+            "{svg}"
         );
+        assert!(!arrow((30.0, 50.0), (20.0, 50.0)).contains("arrow"));
     }
 }
