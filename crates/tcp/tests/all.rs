@@ -13,6 +13,8 @@ mod limits;
 mod lone_segment;
 mod pins;
 mod prohibitions;
+mod prohibitions_recovery;
+mod prohibitions_time_wait;
 mod prohibitions_windows;
 mod properties;
 mod recovery_choice;

@@ -1,0 +1,520 @@
+//! A path that loses, delays, reorders and duplicates at random: a sender with SACK marks nothing
+//! as lost before its time (RFC 8985 §6.2, RFC 6675 §4), nothing much later, and keeps the bounds of
+//! recovery (RFC 6675 §5, RFC 9937 §3).
+//!
+//! The test knows when each segment was sent and what the peer has reported, and judges by that.
+
+use std::collections::BTreeMap;
+
+use redpoll_base::Rng;
+use redpoll_tcp::{Config, RecoveryChoice};
+use redpoll_testkit::{Host, Record, ms};
+
+/// Bytes of each segment.
+const MSS: u32 = 100;
+/// Segments of the whole stream, and most of them in flight: fewer than the scoreboard tells apart.
+const SEGMENTS: usize = 300;
+const FLIGHT: usize = 12;
+
+/// A segment of the stream.
+#[derive(Clone, Default)]
+struct Segment {
+    /// When it was sent, in milliseconds, and how many transmissions went before.
+    sent: Vec<(u64, u32)>,
+    /// The peer reported it.
+    is_known: bool,
+}
+
+enum Event {
+    /// A segment arrives at the peer.
+    Data(usize),
+    /// An acknowledgment arrives here.
+    Ack(Record),
+    /// The application goes on.
+    Resume,
+}
+
+struct World {
+    t: Host,
+    rng: Rng,
+    has_rack: bool,
+    /// The least round trip, and the largest delay beyond it.
+    rtt: u64,
+    jitter: u64,
+    /// Percent of the segments that are lost; half as many acknowledgments, and some doubled.
+    loss: u32,
+    events: BTreeMap<(u64, u32), Event>,
+    count: u32,
+    segments: Vec<Segment>,
+    /// Segments that the application gave, that were sent, and that are acknowledged.
+    given: usize,
+    nxt: usize,
+    una: usize,
+    /// The application waits.
+    waits: bool,
+    /// What the peer holds, its last blocks first.
+    held: Vec<bool>,
+    blocks: Vec<usize>,
+    /// The newest transmission that was delivered; the same of segments sent once, since the last
+    /// timeout.
+    newest: Option<(u64, u32)>,
+    surely: Option<(u64, u32)>,
+    transmissions: u32,
+    /// The largest round trip measured, and whether reordering was seen.
+    max_rtt: u64,
+    reordered: bool,
+    /// Reordering was seen before the present recovery.
+    was_reordered: bool,
+    /// Recovery ends when this segment is the oldest; the last timeout, and what was out then.
+    recover: usize,
+    timeout: (u64, usize),
+    /// The last reduction, other than by a timeout, belongs to data before this one.
+    reduced: usize,
+    /// Data of the last round trip: moment, bytes, and whether cwnd did not count.
+    round: Vec<(u64, u32, bool)>,
+    windows: Vec<(u64, u32)>,
+    /// Retransmissions that were judged, and recoveries that ended.
+    judged: u32,
+    recovered: u32,
+}
+
+/// What the connection showed before an event.
+struct Before {
+    stats: redpoll_tcp::Stats,
+    una: usize,
+    nxt: usize,
+    ssthresh: u32,
+    srtt: u64,
+    flight: u32,
+}
+
+impl World {
+    fn new(seed: u64, recovery: RecoveryChoice, has_rack: bool) -> World {
+        let mut rng = Rng::named(seed, "recovery");
+        let rtt = 40 + u64::from(rng.below(160));
+        let jitter = [0, rtt / 8, rtt / 8, rtt / 2][rng.below(4) as usize];
+        let loss = [0, 3, 10, 25][rng.below(4) as usize];
+        let config = Config {
+            mss: 462,
+            timestamps: false,
+            min_rto: ms(1_000),
+            max_rto: ms(3_000),
+            max_retries: 200,
+            recovery,
+            ..Config::default()
+        };
+        let mut t = Host::connect(&config, FLIGHT * MSS as usize, 500);
+        t.sent();
+        t.wait(rtt);
+        let answer = Record::new().flags(redpoll_testkit::SYN_ACK).ack(1);
+        t.send(answer.win(60_000).mss(MSS as u16).sack_ok(true));
+        t.sent();
+        let mut world = World {
+            t,
+            rng,
+            has_rack,
+            rtt,
+            jitter,
+            loss,
+            events: BTreeMap::new(),
+            count: 0,
+            segments: vec![Segment::default(); SEGMENTS],
+            given: 0,
+            nxt: 0,
+            una: 0,
+            waits: false,
+            held: vec![false; SEGMENTS],
+            blocks: Vec::new(),
+            newest: None,
+            surely: None,
+            transmissions: 0,
+            max_rtt: rtt,
+            reordered: false,
+            was_reordered: false,
+            recover: 0,
+            timeout: (0, 0),
+            reduced: 0,
+            round: Vec::new(),
+            windows: Vec::new(),
+            judged: 0,
+            recovered: 0,
+        };
+        world.plan(0, Event::Resume);
+        world
+    }
+
+    fn percent(&mut self, share: u32) -> bool {
+        self.rng.below(100) < share
+    }
+
+    fn plan(&mut self, delay: u64, event: Event) {
+        self.count += 1;
+        self.events.insert((self.t.ms() + delay, self.count), event);
+    }
+
+    /// Bytes of segments that were sent, are not acknowledged, and are as `is_one` says.
+    fn bytes(&self, is_one: impl Fn(usize, &Segment) -> bool) -> u32 {
+        let out = self.una..self.nxt;
+        let count = out.filter(|at| is_one(*at, &self.segments[*at])).count();
+        count as u32 * MSS
+    }
+
+    /// Runs to the next event, and judges what the connection does.
+    fn step(&mut self) {
+        let timer = self.t.conn.poll_at();
+        let timer = timer.map(|wake| wake.at.as_micros().div_ceil(1_000) - 1_000);
+        let next = self.events.first_key_value().map(|(key, _)| key.0);
+        let before = Before {
+            stats: *self.t.conn.stats(),
+            una: self.una,
+            nxt: self.nxt,
+            ssthresh: self.t.conn.ssthresh(),
+            srtt: self.t.conn.srtt().map_or(0, |it| it.as_millis()),
+            flight: self.bytes(|_, _| true),
+        };
+        self.windows.push((self.t.ms(), self.t.conn.cwnd()));
+        let mut heard = false;
+        match (timer, next) {
+            (Some(timer), next) if next.is_none_or(|next| timer <= next) => {
+                self.t.run_until(timer.max(self.t.ms()));
+            }
+            (_, Some(_)) => {
+                let ((at, _), event) = self.events.pop_first().unwrap();
+                self.t.run_until(at);
+                match event {
+                    Event::Data(segment) => self.arrive(segment),
+                    Event::Resume => self.waits = false,
+                    Event::Ack(record) => {
+                        heard = true;
+                        self.hear(record);
+                    }
+                }
+            }
+            _ => panic!("nothing will ever happen at {}", self.una),
+        }
+        if !self.waits {
+            let room = self.t.conn.send_room() / MSS as usize;
+            let len = room.min(SEGMENTS - self.given);
+            let now = self.t.now();
+            let bytes = vec![b'x'; len * MSS as usize];
+            assert_eq!(self.t.conn.send(now, &bytes).unwrap_or(0), bytes.len());
+            self.given += len;
+        }
+        let sent = self.t.sent();
+        self.windows.push((self.t.ms(), self.t.conn.cwnd()));
+        self.judge(&before, &sent, heard);
+    }
+
+    /// A segment arrives at the peer, which acknowledges it.
+    fn arrive(&mut self, segment: usize) {
+        let is_again = std::mem::replace(&mut self.held[segment], true);
+        let ack = self.held.iter().position(|it| !it).unwrap_or(SEGMENTS);
+        self.blocks.retain(|it| *it >= ack && *it != segment);
+        let range = |from: usize, to: usize| (1 + from as u32 * MSS, 1 + to as u32 * MSS);
+        let mut blocks = Vec::new();
+        if is_again {
+            // RFC 2883 §4.
+            blocks.push(range(segment, segment + 1));
+        }
+        if segment >= ack {
+            self.blocks.insert(0, segment);
+        }
+        for &at in &self.blocks {
+            let from = (ack..at).rev().find(|it| !self.held[*it]).unwrap() + 1;
+            let to = (at..SEGMENTS).find(|it| !self.held[*it]);
+            let block = range(from, to.unwrap_or(SEGMENTS));
+            if blocks.len() < 3 && !blocks.contains(&block) {
+                blocks.push(block);
+            }
+        }
+        if self.percent(self.loss / 2) {
+            return;
+        }
+        let record = Record::new().seq(1).ack(range(ack, ack).0).win(60_000);
+        self.plan(self.rtt / 2, Event::Ack(record.sack(blocks)));
+    }
+
+    /// An acknowledgment arrives here: what it reports is known from now on.
+    fn hear(&mut self, record: Record) {
+        let now = self.t.ms();
+        let number = |seq: u32| ((seq - 1) / MSS) as usize;
+        let ack = number(record.ack_number());
+        let mut news = vec![(self.una, ack)];
+        let blocks = record.sack_blocks().iter();
+        news.extend(blocks.map(|(from, to)| (number(*from), number(*to))));
+        let known = self.segments.iter().rposition(|it| it.is_known);
+        for (from, to) in news {
+            for at in from..to {
+                let segment = &mut self.segments[at];
+                if std::mem::replace(&mut segment.is_known, true) {
+                    continue;
+                }
+                let last = *segment.sent.last().unwrap();
+                self.max_rtt = self.max_rtt.max(now - last.0);
+                if now < last.0 + self.rtt - 2 {
+                    // An earlier transmission arrived: cwnd no longer counts the last one.
+                    self.round.push((last.0, 0, true));
+                }
+                self.newest = self.newest.max(Some(last));
+                if segment.sent.len() == 1 {
+                    self.surely = self.surely.max(Some(last));
+                    self.reordered |= known.is_some_and(|known| at < known);
+                }
+            }
+        }
+        if ack > self.una && self.percent(10) {
+            self.waits = true;
+            let pause = self.rng.below(4 * self.rtt as u32).into();
+            self.plan(pause, Event::Resume);
+        }
+        self.una = self.una.max(ack);
+        self.t.send(record);
+    }
+
+    fn judge(&mut self, before: &Before, sent: &[Record], heard: bool) {
+        let stats = *self.t.conn.stats();
+        let now = self.t.ms();
+        let is_timeout = stats.rtos > before.stats.rtos;
+        let probes = stats.tail_probes - before.stats.tail_probes;
+        let is_undone = stats.undone_reductions > before.stats.undone_reductions;
+        if is_timeout {
+            self.timeout = (now, before.nxt);
+            (self.recover, self.surely) = (before.nxt, None);
+        }
+        if self.una == before.nxt {
+            self.surely = None;
+        }
+        if is_undone {
+            (self.recover, self.reduced) = (self.una, self.una);
+        }
+        let data: Vec<usize> = sent
+            .iter()
+            .filter(|it| !it.payload().is_empty())
+            .inspect(|it| assert_eq!(it.payload().len() as u32, MSS, "{it:?}"))
+            .map(|it| ((it.seq_number() - 1) / MSS) as usize)
+            .collect();
+        let again = data.iter().filter(|at| **at < before.nxt);
+        assert!(again.clone().is_sorted(), "{data:?}");
+        if self.una >= self.recover {
+            self.was_reordered = self.reordered;
+        }
+        let lost_again = again.clone().any(|at| self.segments[*at].sent.len() > 1);
+        if probes == 0 {
+            for at in again.clone() {
+                self.judge_retransmission(*at, is_timeout);
+            }
+        }
+        self.judge_reduction(before, is_timeout || is_undone, lost_again, &data);
+        let has_new = data.iter().any(|at| *at >= before.nxt);
+        let is_again = again.count() > 0;
+        for at in &data {
+            self.transmit(*at);
+        }
+        if is_again && probes == 0 {
+            self.recover = self.recover.max(before.nxt);
+        }
+        self.judge_pipe(before, heard, is_timeout);
+        // RFC 9937 §3, RFC 6675 §5: only the first retransmission and a probe do not heed cwnd.
+        let (pipe, cwnd) = (self.t.conn.in_flight(), self.t.conn.cwnd());
+        let is_free = !data.is_empty() && pipe > cwnd;
+        assert!(
+            !is_free || data.len() == 1 && (is_again || probes > 0),
+            "{pipe} of {cwnd}: {data:?}"
+        );
+        let len = data.len() as u32 * MSS;
+        self.round.push((now, len, is_free || probes > 0));
+        self.judge_round(now);
+        // RFC 6675 §4, NextSeg, rule 1 before rule 2; RFC 5682 and a probe may do otherwise.
+        let lost = self.bytes(|_, it| !it.is_known) - pipe;
+        let in_doubt = self.una < self.timeout.1;
+        assert!(
+            !has_new || lost == 0 || in_doubt || probes > 0,
+            "{data:?}, {lost} are lost"
+        );
+    }
+
+    /// RFC 8985 §6.2, step 5, and RFC 6675 §4, IsLost: whether `at` may count as lost.
+    fn judge_retransmission(&mut self, at: usize, is_timeout: bool) {
+        let now = self.t.ms();
+        let segment = &self.segments[at];
+        assert!(!segment.is_known, "{at} has arrived");
+        let last = *segment.sent.last().unwrap();
+        // A timeout marks what was out then.
+        if is_timeout || at < self.timeout.1 && last.0 <= self.timeout.0 {
+            return;
+        }
+        self.judged += 1;
+        let beyond = self.bytes(|it, segment| it > at && segment.is_known);
+        if !self.has_rack {
+            assert!(beyond > 2 * MSS, "{at} with {beyond} beyond");
+            let since = segment.sent.iter().filter(|it| it.0 > self.timeout.0);
+            assert!(since.count() <= 1, "{at} again: {:?}", segment.sent);
+            return;
+        }
+        assert!(
+            self.newest > Some(last),
+            "nothing newer than {at} has arrived"
+        );
+        let arrived = self.bytes(|_, it| it.is_known);
+        let is_eager = self.una < self.recover || arrived > 2 * MSS;
+        let window = if is_eager && !self.was_reordered {
+            0
+        } else {
+            self.rtt / 4
+        };
+        let waited = now - last.0;
+        assert!(
+            waited + 2 >= self.rtt + window,
+            "{at} after {waited} of {} + {window}",
+            self.rtt
+        );
+    }
+
+    /// RFC 6675 §5: one reduction for what was out, up to RecoveryPoint, unless a retransmission is
+    /// lost (RFC 5681 §4.3); equation (4); and cwnd is ssthresh at its end.
+    fn judge_reduction(
+        &mut self,
+        before: &Before,
+        is_other: bool,
+        lost_again: bool,
+        data: &[usize],
+    ) {
+        let ssthresh = self.t.conn.ssthresh();
+        let ends = before.una < self.reduced && self.reduced <= self.una;
+        if ssthresh < before.ssthresh && !is_other {
+            let in_timeout = before.una < self.timeout.1;
+            assert!(before.una.max(self.una) >= self.reduced || lost_again || in_timeout);
+            assert!(
+                ssthresh <= (before.flight / 2).max(2 * MSS),
+                "{ssthresh} of {}",
+                before.flight
+            );
+            // A tail probe that repaired a loss opens no recovery (RFC 8985 §7.4.2), and after a
+            // timeout the recovery goes on.
+            if !in_timeout && !data.iter().all(|at| *at >= before.nxt) {
+                self.reduced = before.nxt;
+            }
+        } else if ends && !is_other && self.reduced > self.timeout.1 {
+            assert!(
+                self.t.conn.cwnd() <= ssthresh,
+                "cwnd at the end of recovery"
+            );
+            self.recovered += 1;
+        }
+        if is_other {
+            self.reduced = self.una;
+        }
+    }
+
+    /// RFC 6675 §4, SetPipe: what cannot be lost is in flight, and what must be lost is not.
+    fn judge_pipe(&self, before: &Before, heard: bool, is_timeout: bool) {
+        let now = self.t.ms();
+        let last = |it: &Segment| *it.sent.last().unwrap();
+        let pipe = self.t.conn.in_flight();
+        if !is_timeout {
+            let least = self.bytes(|_, it| {
+                // A timeout takes all that was out for lost, but for RFC 8985 §6.3.
+                let counts = self.has_rack || last(it).0 > self.timeout.0;
+                counts && !it.is_known && last(it).0 + self.rtt > now + 2
+            });
+            assert!(least <= pipe, "{least} are in flight, not {pipe}");
+        }
+        // RFC 8985 §6.2, step 4: SRTT bounds RACK.reo_wnd. An ACK or the timer finds what is overdue.
+        let srtt = self.t.conn.srtt().map_or(0, |it| it.as_millis());
+        let patience = self.max_rtt + srtt.max(before.srtt) + 2 + FLIGHT as u64;
+        let overdue = |it: &Segment| {
+            let Some(newest) = self
+                .surely
+                .filter(|newest| self.has_rack && *newest > last(it))
+            else {
+                return false;
+            };
+            let since = if heard { last(it).0 } else { newest.0 };
+            !it.is_known && now > since + patience
+        };
+        let most = self.bytes(|_, it| !it.is_known && !overdue(it));
+        assert!(pipe <= most, "{pipe} in flight, at most {most}, {heard}");
+    }
+
+    /// No more than a window leaves in the least round trip.
+    fn judge_round(&mut self, now: u64) {
+        let begin = now.saturating_sub(self.rtt - 2);
+        self.round.retain(|it| it.0 > begin);
+        // The window that held when it began counts as well.
+        let first = self.windows.iter().rposition(|it| it.0 <= begin);
+        self.windows.drain(..first.unwrap_or(0));
+        let sent: u32 = self.round.iter().map(|it| it.1).sum();
+        let free = self.round.iter().filter(|it| it.2).count() as u32 * MSS;
+        let cwnd = self.windows.iter().map(|it| it.1).max().unwrap();
+        assert!(
+            sent <= cwnd + free,
+            "{sent} in a round, cwnd {cwnd}, {free} free"
+        );
+    }
+
+    fn transmit(&mut self, at: usize) {
+        let now = self.t.ms();
+        self.segments[at].sent.push((now, self.transmissions));
+        self.transmissions += 1;
+        self.nxt = self.nxt.max(at + 1);
+        assert!(self.nxt <= self.given);
+        for _ in 0..if self.percent(4) { 2 } else { 1 } {
+            if self.percent(self.loss) {
+                continue;
+            }
+            let is_late = self.percent(20);
+            let late = if is_late {
+                self.rng.below(self.jitter as u32 + 1)
+            } else {
+                0
+            };
+            self.plan(self.rtt.div_ceil(2) + u64::from(late), Event::Data(at));
+        }
+    }
+}
+
+/// Runs connections with many seeds; how many retransmissions were judged, and how many recoveries
+/// ended.
+fn play(recovery: RecoveryChoice, has_rack: bool) -> (u32, u32) {
+    let mut sum = (0, 0);
+    for seed in 0..400 {
+        let result = std::panic::catch_unwind(|| {
+            let mut world = World::new(seed, recovery, has_rack);
+            for _ in 0..20_000 {
+                world.step();
+                if world.una == SEGMENTS {
+                    return (world.judged, world.recovered);
+                }
+            }
+            panic!("a stall at {}", world.una);
+        });
+        match result {
+            Ok((judged, recovered)) => sum = (sum.0 + judged, sum.1 + recovered),
+            Err(panic) => {
+                eprintln!("seed {seed}");
+                std::panic::resume_unwind(panic);
+            }
+        }
+    }
+    sum
+}
+
+#[test]
+#[cfg(feature = "rack-tlp")]
+fn rack_keeps_its_bounds() {
+    let (judged, recovered) = play(RecoveryChoice::default(), true);
+    assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
+}
+
+/// RFC 6675 as it is without RACK: three segments beyond a gap, and each hole once.
+#[test]
+#[cfg(feature = "other-engines")]
+fn three_segments_beyond_a_gap_are_needed_without_rack() {
+    for recovery in [
+        RecoveryChoice::ALL.without_rack(),
+        RecoveryChoice::ALL.by_duplicates(),
+    ] {
+        let (judged, recovered) = play(recovery, false);
+        assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
+    }
+}
