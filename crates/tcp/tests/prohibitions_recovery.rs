@@ -4,6 +4,8 @@
 //!
 //! The test knows when each segment was sent and what the peer has reported, and judges by that.
 
+#![cfg(any(feature = "rack-tlp", feature = "other-engines"))]
+
 use std::collections::BTreeMap;
 
 use redpoll_base::Rng;
@@ -52,11 +54,11 @@ struct World {
     una: usize,
     /// The application waits.
     waits: bool,
-    /// What the peer holds, its last blocks first.
+    /// The segments that the peer holds, and the order of its SACK blocks.
     held: Vec<bool>,
     blocks: Vec<usize>,
-    /// The newest transmission that was delivered; the same of segments sent once, since the last
-    /// timeout.
+    /// The newest transmission that was delivered; the same of segments without a retransmission,
+    /// since the last timeout.
     newest: Option<(u64, u32)>,
     surely: Option<(u64, u32)>,
     transmissions: u32,
@@ -78,7 +80,7 @@ struct World {
     recovered: u32,
 }
 
-/// What the connection showed before an event.
+/// State of the connection before an event.
 struct Before {
     stats: redpoll_tcp::Stats,
     una: usize,
@@ -314,7 +316,7 @@ impl World {
             self.recover = self.recover.max(before.nxt);
         }
         self.judge_pipe(before, heard, is_timeout);
-        // RFC 9937 §3, RFC 6675 §5: only the first retransmission and a probe do not heed cwnd.
+        // RFC 9937 §3, RFC 6675 §5: only the first retransmission and a probe may exceed cwnd.
         let (pipe, cwnd) = (self.t.conn.in_flight(), self.t.conn.cwnd());
         let is_free = !data.is_empty() && pipe > cwnd;
         assert!(
@@ -413,7 +415,7 @@ impl World {
         let pipe = self.t.conn.in_flight();
         if !is_timeout {
             let least = self.bytes(|_, it| {
-                // A timeout takes all that was out for lost, but for RFC 8985 §6.3.
+                // Without RFC 8985 §6.3 a timeout marks all that was out as lost.
                 let counts = self.has_rack || last(it).0 > self.timeout.0;
                 counts && !it.is_known && last(it).0 + self.rtt > now + 2
             });
