@@ -122,26 +122,28 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     listed.iter().map(read).collect()
 }
 
+/// A rule that needs the kernel's queue for user space.
+const QUEUE_RULE: &str = "ip6tables -t mangle -A FORWARD -p tcp -j NFQUEUE --queue-num 0";
+
 /// The first need of a page that this machine does not meet.
 fn missing(page: &Page) -> Option<String> {
-    for need in &page.needs {
-        match need.as_str() {
-            "root" if !is_root() => return Some("it needs root".to_owned()),
-            "root" | "network" => {
-                match Command::new("unshare").args(apart()).arg("true").output() {
-                    Ok(output) if output.status.success() => {}
-                    _ => {
-                        return Some(
-                            "it needs a network namespace (root, or user namespaces)".into(),
-                        );
-                    }
-                }
-            }
-            tool if !has(tool) => return Some(format!("it needs the program `{tool}`")),
-            _ => {}
+    let works = |command: &str| {
+        let mut apart_from_host = Command::new("unshare");
+        apart_from_host.args(apart()).args(["sh", "-c", command]);
+        workspace::output(&mut apart_from_host).is_ok()
+    };
+    let lacks = |need: &str| match need {
+        "root" if !is_root() => Some("it needs root".to_owned()),
+        "root" | "network" if works("true") => None,
+        "root" | "network" => {
+            Some("it needs a network namespace (root, or user namespaces)".to_owned())
         }
-    }
-    None
+        "nfqueue" if works(QUEUE_RULE) => None,
+        "nfqueue" => Some("it needs ip6tables, and NFQUEUE in the kernel".to_owned()),
+        tool if has(tool) => None,
+        tool => Some(format!("it needs the program `{tool}`")),
+    };
+    page.needs.iter().find_map(|need| lacks(need))
 }
 
 fn is_root() -> bool {
