@@ -46,6 +46,14 @@ pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
             return Err(wrong("there is another block before its `<!-- end -->`"));
         }
         let start = begin + OPEN.len() + name.len() + CLOSE.len();
+        // Markdown ends the paragraph before a line that begins with a comment.
+        let begins_line = begin == 0 || text[..begin].ends_with('\n');
+        if begins_line && !text[start..].starts_with('\n') {
+            return Err(wrong(
+                "the mark of a value begins a line, which starts a paragraph in the page; \
+                 put a word before it",
+            ));
+        }
         found.push(Mark {
             name: name.to_owned(),
             line,
@@ -206,6 +214,7 @@ mod tests {
             "<!-- measured: a -->",
             "<!-- measured: a",
             "<!-- measured: a --><!-- measured: b --><!-- end -->",
+            "It is\n<!-- measured: a -->3 kb/s<!-- end --> here.",
         ] {
             assert!(super::marks(bad).is_err(), "{bad}");
         }
