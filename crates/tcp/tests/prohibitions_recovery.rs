@@ -4,7 +4,10 @@
 //!
 //! The test knows when each segment was sent and what the peer has reported, and judges by that.
 
-#![cfg(any(feature = "rack-tlp", feature = "other-engines"))]
+#![cfg(all(
+    feature = "stats",
+    any(feature = "rack-tlp", feature = "other-engines")
+))]
 
 use std::collections::BTreeMap;
 
@@ -16,7 +19,11 @@ use redpoll_testkit::{Host, Record, ms};
 const MSS: u32 = 100;
 /// Segments of the whole stream, and most of them in flight: fewer than the scoreboard tells apart.
 const SEGMENTS: usize = 300;
-const FLIGHT: usize = 12;
+const FLIGHT: usize = if cfg!(feature = "large-windows") {
+    12
+} else {
+    8
+};
 
 /// A segment of the stream.
 #[derive(Clone, Default)]

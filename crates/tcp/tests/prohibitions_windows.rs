@@ -1,6 +1,8 @@
 //! A peer offers windows of random sizes: the sender sends no segment that RFC 9293 §3.8.6.2.1
 //! forbids (MUST-38), and holds nothing back for longer than the override timeout.
 
+#![cfg(feature = "stats")]
+
 use redpoll_base::{Duration, Rng};
 use redpoll_tcp::{Config, Flags};
 use redpoll_testkit::{Host, Record, SYN_ACK};
