@@ -92,6 +92,7 @@ struct Before {
     stats: redpoll_tcp::Stats,
     una: usize,
     nxt: usize,
+    cwnd: u32,
     ssthresh: u32,
     srtt: u64,
     flight: u32,
@@ -177,6 +178,7 @@ impl World {
             stats: *self.t.conn.stats(),
             una: self.una,
             nxt: self.nxt,
+            cwnd: self.t.conn.cwnd(),
             ssthresh: self.t.conn.ssthresh(),
             srtt: self.t.conn.srtt().map_or(0, |it| it.as_millis()),
             flight: self.bytes(|_, _| true),
@@ -295,6 +297,7 @@ impl World {
         }
         if is_undone {
             (self.recover, self.reduced) = (self.una, self.una);
+            self.timeout.1 = self.una;
         }
         let data: Vec<usize> = sent
             .iter()
@@ -314,6 +317,11 @@ impl World {
             }
         }
         self.judge_reduction(before, is_timeout || is_undone, lost_again, &data);
+        // RFC 3465 §2.3: L is one segment until what was out at the timeout is acknowledged.
+        if before.una < self.timeout.1 && !is_timeout && !is_undone {
+            let cwnd = self.t.conn.cwnd();
+            assert!(cwnd <= before.cwnd + MSS, "{cwnd} after {}", before.cwnd);
+        }
         let has_new = data.iter().any(|at| *at >= before.nxt);
         let is_again = again.count() > 0;
         for at in &data {
@@ -431,15 +439,12 @@ impl World {
         // RFC 8985 §6.2, step 4: SRTT bounds RACK.reo_wnd. An ACK or the timer finds what is overdue.
         let srtt = self.t.conn.srtt().map_or(0, |it| it.as_millis());
         let patience = self.max_rtt + srtt.max(before.srtt) + 2 + FLIGHT as u64;
+        // The timer is for the last of those that the newest delivery shows to be late.
+        let latest = self.newest.map_or(0, |it| it.0);
         let overdue = |it: &Segment| {
-            let Some(newest) = self
-                .surely
-                .filter(|newest| self.has_rack && *newest > last(it))
-            else {
-                return false;
-            };
-            let since = if heard { last(it).0 } else { newest.0 };
-            !it.is_known && now > since + patience
+            let is_older = self.surely.is_some_and(|newest| newest > last(it));
+            let since = if heard { last(it).0 } else { latest };
+            self.has_rack && is_older && !it.is_known && now > since + patience
         };
         let most = self.bytes(|_, it| !it.is_known && !overdue(it));
         assert!(pipe <= most, "{pipe} in flight, at most {most}, {heard}");
