@@ -439,7 +439,7 @@ impl World {
         // RFC 8985 §6.2, step 4: SRTT bounds RACK.reo_wnd. An ACK or the timer finds what is overdue.
         let srtt = self.t.conn.srtt().map_or(0, |it| it.as_millis());
         let patience = self.max_rtt + srtt.max(before.srtt) + 2 + FLIGHT as u64;
-        // The timer is for the last of those that the newest delivery shows to be late.
+        // The reordering timer waits for the segment that is due last (RFC 8985 §6.2, step 5).
         let latest = self.newest.map_or(0, |it| it.0);
         let overdue = |it: &Segment| {
             let is_older = self.surely.is_some_and(|newest| newest > last(it));
