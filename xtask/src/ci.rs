@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
     arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out, lines,
-    names, prose, publish, purity, python, rfc, size, tutorials, web,
+    names, prose, publish, purity, python, reference, rfc, size, tutorials, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -20,7 +20,7 @@ type Step = (
 );
 
 /// What takes seconds, and is wrong most often.
-const FIRST: [Step; 10] = [
+const FIRST: [Step; 11] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
     ("lines", |w| lines::run(w).map(|()| None)),
@@ -28,6 +28,7 @@ const FIRST: [Step; 10] = [
     ("prose", |w| prose::run(w).map(|()| None)),
     ("tests named", |w| left_out::run(w).map(|()| None)),
     ("rfc", |w| rfc::run(w, false).map(|()| None)),
+    ("reference", |w| reference::check(w).map(|()| None)),
     ("book", book::run),
     ("web", web::assets),
     ("deny", deny::run),

@@ -27,6 +27,7 @@ mod prose;
 mod publish;
 mod purity;
 mod python;
+mod reference;
 mod report;
 mod rfc;
 mod size;
@@ -103,6 +104,9 @@ Usage: cargo xtask CHECK
               --pictures        instead: makes its pictures anew, from runs
               --program FILE    with --pictures: of this program's
               --preprocess      what mdBook calls
+  reference docs/reference has the comments of redpoll.h and the docstrings of the
+            Python package
+              --write           writes these pages, and that of the commands
   tutorials runs the tutorials of the book as printed, and compares their output
               --only NAME       pages whose path contains this; may be repeated
               --program FILE    with this program instead of a debug build
@@ -187,6 +191,8 @@ fn main() -> ExitCode {
             Ok(options) => packetdrill::run(&workspace, &options),
             Err(words) => return usage(&format!("`packetdrill` does not take `{words}`")),
         },
+        ["reference"] => reference::check(&workspace),
+        ["reference", "--write"] => reference::write(&workspace),
         ["tutorials", options @ ..] => match tutorials::Options::parse(options) {
             Ok(options) => tutorials::run(&workspace, &options).map(told),
             Err(words) => return usage(&format!("`tutorials` does not take `{words}`")),

@@ -23,7 +23,7 @@ pub fn list() -> ExitCode {
 }
 
 /// The first sentence of the comment that a scenario begins with.
-fn about(text: &str) -> String {
+pub fn about(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#'));
     let words = comment.flat_map(str::split_whitespace);
     let mut about = String::new();

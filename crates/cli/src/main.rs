@@ -21,6 +21,8 @@ mod places;
 mod plot;
 mod progress;
 mod readings;
+#[cfg(test)]
+mod reference;
 mod report;
 mod rights;
 mod run;

@@ -1,0 +1,183 @@
+//! The page of `redpoll.h`: its sections, and in each the comments with their declarations.
+
+use crate::report::Failure;
+use crate::workspace::Workspace;
+
+use super::{escaped, head};
+
+const HEADER: &str = "crates/capi/include/redpoll.h";
+
+pub fn page(workspace: &Workspace) -> Result<String, Failure> {
+    let about = format!(
+        "This page is the reference of the C interface, for developers in C. It has each declaration of\n\
+         [`redpoll.h`](../../{HEADER}) with its comment. [Redpoll for C](../c.md) describes how to use them,\n\
+         and [a tutorial](../book/c-program.md) has a complete program."
+    );
+    let text = super::read(workspace, HEADER)?;
+    let mut out = head("C interface", &about, HEADER);
+    let (intro, rest) = text
+        .split_once("*/\n")
+        .ok_or_else(|| Failure::new(format!("{HEADER}: no comment at its head")))?;
+    out += &prose(&comment_lines(intro));
+    for part in blocks(rest) {
+        out += &item(&part);
+    }
+    Ok(out)
+}
+
+/// Blocks of lines between blank lines outside of comments and braces.
+fn blocks(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut block = String::new();
+    let (mut depth, mut in_comment) = (0usize, false);
+    // The braces for C++ enclose the whole header.
+    let is_c = |line: &&str| *line != "extern \"C\" {" && *line != "}";
+    for line in text.lines().filter(is_c) {
+        if line.is_empty() && depth == 0 && !in_comment {
+            found.push(std::mem::take(&mut block));
+            continue;
+        }
+        let mut code = line;
+        loop {
+            let mark = if in_comment { "*/" } else { "/*" };
+            let (before, after) = code.split_once(mark).unwrap_or((code, ""));
+            if !in_comment {
+                let opened = depth + before.matches('{').count();
+                depth = opened.saturating_sub(before.matches('}').count());
+            }
+            if !code.contains(mark) {
+                break;
+            }
+            in_comment = !in_comment;
+            code = after;
+        }
+        block += line;
+        block.push('\n');
+    }
+    found.push(block);
+    found.retain(|block| !block.trim().is_empty());
+    found
+}
+
+/// The title in a line `/* ---- title -- */`.
+fn title(block: &str) -> Option<&str> {
+    let inside = block.trim().strip_prefix("/* --")?.strip_suffix("-- */")?;
+    Some(inside.trim_matches(['-', ' ']))
+}
+
+fn item(block: &str) -> String {
+    if let Some(title) = title(block) {
+        let title = match title {
+            "ABI" => "ABI".to_owned(),
+            other => other[..1].to_uppercase() + &other[1..],
+        };
+        return format!("\n## {title}\n");
+    }
+    let (comment, code) = match block
+        .strip_prefix("/*")
+        .and_then(|it| it.split_once("*/\n"))
+    {
+        Some((comment, code)) => (comment_lines(comment), code),
+        None => (Vec::new(), block),
+    };
+    // The guards of the header are left out.
+    let is_guard = |line: &str| {
+        let guards = ["#if", "#endif", "#include", "#define REDPOLL_H"];
+        guards.iter().any(|it| line.starts_with(it))
+    };
+    let code: Vec<&str> = code.lines().filter(|line| !is_guard(line)).collect();
+    let mut out = String::new();
+    if let Some(names) = names(&code) {
+        out += &format!("\n### {names}\n");
+    }
+    out += &prose(&comment);
+    if !code.is_empty() {
+        out += &format!("\n```c\n{}\n```\n", code.join("\n"));
+    }
+    out
+}
+
+/// The functions, or the type, that a block declares.
+fn names(code: &[&str]) -> Option<String> {
+    let of = |line: &&str| {
+        if line.starts_with("struct ") && line.ends_with('{') {
+            return Some(line.trim_end_matches(['{', ' ']).to_owned());
+        }
+        if line.starts_with("typedef struct") {
+            return line
+                .split(' ')
+                .next_back()
+                .map(|it| it.trim_end_matches(';').to_owned());
+        }
+        let (before, _) = line.split_once('(').filter(|_| line.starts_with("int "))?;
+        before.strip_prefix("int ").map(str::to_owned)
+    };
+    let found: Vec<String> = code.iter().filter_map(of).collect();
+    (!found.is_empty()).then(|| found.join(", "))
+}
+
+/// The lines of a comment without its stars.
+fn comment_lines(comment: &str) -> Vec<String> {
+    let lines = comment
+        .trim_start_matches("/*")
+        .trim_end_matches("*/")
+        .lines();
+    let stripped = lines.map(|line| {
+        let line = line.trim_start().trim_start_matches('*');
+        line.strip_prefix(' ').unwrap_or(line).trim_end().to_owned()
+    });
+    stripped.collect()
+}
+
+/// A comment as paragraphs; indented lines are code.
+fn prose(lines: &[String]) -> String {
+    let mut out = String::new();
+    let is_code = |line: &String| line.starts_with("  ");
+    for paragraph in lines.split(String::is_empty) {
+        for part in paragraph.chunk_by(|a, b| is_code(a) == is_code(b)) {
+            match part.first().is_some_and(is_code) {
+                true => out += &format!("\n```text\n{}\n```\n", part.join("\n")),
+                false => out += &format!("\n{}\n", escaped(&part.join("\n"))),
+            }
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_and_its_declaration_are_an_item() {
+        let text = "/* ------ time and events -- */\n\n/* Adds <a>.\n * RP_ENOMEM: full. */\nint rp_add(int a,\n           int b);\n\n\
+            struct rp_x {\n    int a; /* { */\n\n    int b;\n};\n";
+        let items: String = blocks(text).iter().map(|it| item(it)).collect();
+        assert_eq!(
+            items,
+            "\n## Time and events\n\n### rp_add\n\nAdds \\<a>.\nRP_ENOMEM: full.\n\n```c\nint rp_add(int a,\n           \
+             int b);\n```\n\n### struct rp_x\n\n```c\nstruct rp_x {\n    int a; /* { */\n\n    int b;\n};\n```\n"
+        );
+    }
+
+    #[test]
+    fn every_function_of_the_header_has_a_heading() {
+        let workspace = Workspace::here();
+        let (page, text) = (
+            page(&workspace).unwrap(),
+            super::super::read(&workspace, HEADER).unwrap(),
+        );
+        let functions = text.lines().filter(|line| line.starts_with("int rp_"));
+        for function in functions {
+            let name = function
+                .trim_start_matches("int ")
+                .split('(')
+                .next()
+                .unwrap();
+            let is_there = page
+                .lines()
+                .any(|line| line.starts_with("### ") && line[4..].split(", ").any(|it| it == name));
+            assert!(is_there, "{name}");
+        }
+    }
+}
