@@ -6,9 +6,8 @@
 //! no router may forward (RFC 6890, RFC 4291 §2.5) are refused whatever the prefix is. Packets
 //! whose source is the border router's own address are dropped by its node before they get here.
 
-use redpoll_base::{Addr, Instant, Memory};
-use redpoll_stack::assist::Assist;
-use redpoll_stack::{DropReason, Node, StreamTransport};
+use redpoll_base::{Addr, Instant};
+use redpoll_stack::{DropReason, Node, Profile};
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
 /// Why a packet from the host did not enter the mesh.
@@ -113,10 +112,10 @@ impl Gate {
     ///
     /// # Errors
     /// The reason why it does not enter; it is counted.
-    pub fn input_packet<M: Memory + 'static, A: Assist, T: StreamTransport>(
+    pub fn input_packet<P: Profile>(
         &mut self,
         now: Instant,
-        node: &mut Node<M, A, T>,
+        node: &mut Node<P>,
         packet: &[u8],
     ) -> Result<(), Rejected> {
         let result = self
@@ -138,10 +137,10 @@ impl Gate {
     /// Writes the next packet for the host to the start of `out` (at least 1280 bytes) and
     /// returns its length. Packets that may not leave the mesh are dropped and counted
     /// ([`Withheld`]).
-    pub fn poll_packet<M: Memory + 'static, A: Assist, T: StreamTransport>(
+    pub fn poll_packet<P: Profile>(
         &mut self,
         now: Instant,
-        node: &mut Node<M, A, T>,
+        node: &mut Node<P>,
         out: &mut [u8],
     ) -> Option<usize> {
         loop {

@@ -441,7 +441,7 @@ async fn shake_hands<S: Read<Error = Errno> + Write<Error = Errno>>(
 async fn close(
     stream: &mut redpoll_socket::nal::TcpStream<
         '_,
-        redpoll_sim::tasks::SimParts,
+        redpoll_sim::node::SimProfile,
         Time,
         Box<[redpoll_socket::nal::Watch]>,
     >,

@@ -14,12 +14,11 @@ use redpoll_linux::radio::mesh::RadioMesh;
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_sim::kernel::Secrets;
-use redpoll_sim::memory::HeapMemory;
-use redpoll_sim::node::{Helper, SimStreams, on_radio};
+use redpoll_sim::node::{SimProfile, on_radio};
 use redpoll_sim::scenario::Scenario;
 use redpoll_testkit::skipped;
 
-type OnRadio = RadioMesh<HeapMemory, Helper, SimStreams>;
+type OnRadio = RadioMesh<SimProfile>;
 
 /// Two free ports of this computer.
 fn ports() -> [u16; 2] {

@@ -15,7 +15,7 @@ use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
-    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Route, RouteSlot, SegmentChoice,
+    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Profile, Route, RouteSlot, SegmentChoice,
     SleepyConfig, UdpSlot, Via,
 };
 use redpoll_tcp::{CongestionChoice, RecoveryChoice};
@@ -35,8 +35,18 @@ pub(crate) use security::{refusals, store_counter};
 pub use sockets::Sockets;
 pub(crate) use sockets::datagram_ports;
 
+/// The parts of a simulated node.
+#[derive(Debug)]
+pub enum SimProfile {}
+
+impl Profile for SimProfile {
+    type Memory = HeapMemory;
+    type Assist = Helper;
+    type Streams = SimStreams;
+}
+
 /// A node of the simulation.
-pub type SimNode = Node<HeapMemory, Helper, SimStreams>;
+pub type SimNode = Node<SimProfile>;
 /// What it may have in the place of its TCP.
 pub type SimStreams = Rival<HeapMemory>;
 
@@ -68,7 +78,7 @@ pub(crate) fn nobody() -> SimNode {
     };
     let config = NodeConfig::over_ip(Addr::UNSPECIFIED, [0; 16]);
     let streams = Rival::None(NoStreams);
-    Node::with_transport(config, memory, Rng::new(0), Helper::default(), streams)
+    Node::with_parts(config, memory, Rng::new(0), Helper::default(), streams)
 }
 
 /// A node and the bytes that it takes.
@@ -161,7 +171,7 @@ pub(crate) fn build(
         secrets.stream(birth.stream(seed, "rival", index)),
     );
     let (helper, helpers) = Helper::of(scenario, seed, index);
-    let mut node = Node::with_transport(config, memory, rng, helper, rival);
+    let mut node = SimNode::with_parts(config, memory, rng, helper, rival);
     node.choose_segments(segments(scenario, spec));
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);

@@ -33,26 +33,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context as Waiting, Poll, Wake, Waker};
 
 use redpoll_base::{Duration, Instant};
-use redpoll_rivals::Rival;
-use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+use redpoll_socket::nal::{Clock, Net, Watch};
 use redpoll_stack::NodeEvent;
 
-use crate::memory::HeapMemory;
-use crate::node::{Helper, SimNode, nobody};
+use crate::node::{SimNode, SimProfile, nobody};
 use crate::traffic::{App, Context};
 
-/// What simulated nodes are made of.
-#[derive(Debug)]
-pub enum SimParts {}
-
-impl Parts for SimParts {
-    type Memory = HeapMemory;
-    type Assist = Helper;
-    type Streams = Rival<HeapMemory>;
-}
-
 /// Sockets of a simulated node.
-pub type SimNet = Net<SimParts, Time, Box<[Watch]>>;
+pub type SimNet = Net<SimProfile, Time, Box<[Watch]>>;
 
 /// The time on a simulated node, by its own clock.
 #[derive(Clone, Default)]

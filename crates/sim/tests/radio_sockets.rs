@@ -10,7 +10,7 @@ use redpoll_base::{Addr, LeafMemory, Memory, Rng, StaticMemory};
 use redpoll_mac::{MacConfig, Radio};
 use redpoll_sim::ether::Ether;
 use redpoll_sim::radio::Config;
-use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 use redpoll_stack::{
     BorderStorage, LeafStorage, Node, NodeConfig, NodeMemory, Route, RouterStorage, Via,
 };
@@ -117,7 +117,7 @@ fn expected() -> Vec<u8> {
 }
 
 /// What comes back of 3,000 bytes by the echo service of `server`.
-fn echoed<const N: usize, P: Parts, Q: Parts, C: Clock, D: Clock>(
+fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     ether: &Ether,
     server: &Net<P, C, Watches>,
     client: &Net<Q, D, Watches>,

@@ -19,7 +19,7 @@
 //!
 //! # Another transport
 //!
-//! [`Node::with_transport`] gives a node a [`StreamTransport`] in place of its TCP.
+//! A [`Profile`] may name a [`StreamTransport`] that a node has in place of its TCP.
 //! Applications that call [`Streams`] work over either.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -47,6 +47,7 @@ mod link;
 mod net;
 mod node;
 mod packet;
+mod profile;
 mod segments;
 mod transports;
 
@@ -66,6 +67,7 @@ pub use node::storage::{
     RouterStorage, Routes,
 };
 pub use node::tables::Tables;
+pub use profile::Profile;
 pub use segments::SegmentChoice;
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;

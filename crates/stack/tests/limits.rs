@@ -3,12 +3,12 @@
 
 use crate::common;
 
-use common::{HeapMemory, address, endpoint, node_with_memory};
+use common::{HeapMemory, TestNode, address, endpoint, node_with_memory};
 use redpoll_base::Instant;
-use redpoll_stack::{ConnectionSlot, Error, ListenerSlot, Node, NodeMemory, Route, UdpSlot, Via};
+use redpoll_stack::{ConnectionSlot, Error, ListenerSlot, NodeMemory, Route, UdpSlot, Via};
 use redpoll_wire::ieee802154::Address;
 
-fn node(places: usize) -> Node<HeapMemory> {
+fn node(places: usize) -> TestNode {
     let mut node = node_with_memory(|memory: &mut NodeMemory<HeapMemory>| {
         let buffer = || vec![0; 16].into_boxed_slice();
         let slots = 0..places;

@@ -1,10 +1,10 @@
 //! The echo service (RFC 862), over any node.
 
 use embedded_io_async::{Read, Write};
-use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 
 /// Serves one connection after the other.
-pub async fn serve<P: Parts, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>, port: u16) {
+pub async fn serve<P: Profile, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>, port: u16) {
     let Ok(listener) = net.tcp_listen(port) else {
         return;
     };

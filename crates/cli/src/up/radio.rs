@@ -111,16 +111,14 @@ fn sandbox(spec: &RadioSpec, rights: &Rights) -> Sandbox {
     }
 }
 
-fn live<M, A, T>(
-    mesh: &mut RadioMesh<M, A, T>,
+fn live<P>(
+    mesh: &mut RadioMesh<P>,
     mut gateway: Gateway,
     signals: &mut Signals,
 ) -> Result<u8, Failure>
 where
-    M: redpoll_base::Memory + 'static,
-    RadioMesh<M, A, T>: redpoll_linux::gateway::Mesh<Border: redpoll_stack::Streams>,
-    A: redpoll_stack::assist::Assist,
-    T: redpoll_stack::StreamTransport,
+    P: redpoll_stack::Profile,
+    RadioMesh<P>: redpoll_linux::gateway::Mesh<Border: redpoll_stack::Streams>,
 {
     use std::os::fd::AsFd;
     loop {
@@ -147,11 +145,9 @@ where
     }
 }
 
-fn farewell<M, A, T>(mesh: &RadioMesh<M, A, T>) -> String
+fn farewell<P>(mesh: &RadioMesh<P>) -> String
 where
-    M: redpoll_base::Memory + 'static,
-    A: redpoll_stack::assist::Assist,
-    T: redpoll_stack::StreamTransport,
+    P: redpoll_stack::Profile,
 {
     let mut text = format!("Radio: {}.\n", mesh.radio().summary());
     if mesh.turned_away() > 0 {

@@ -3,11 +3,10 @@
 
 use std::collections::VecDeque;
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::Instant;
 use redpoll_border::Gate;
-use redpoll_stack::assist::Assist;
 use redpoll_stack::mac::{FrameBuf, RadioCaps, RadioResult, RadioWork};
-use redpoll_stack::{Node, StreamTransport, Streams};
+use redpoll_stack::{Node, Profile, Streams};
 
 use super::Radio;
 use super::counter::{Keeper, KeeperCounters, Store};
@@ -18,8 +17,8 @@ use crate::gateway::Mesh;
 const WAITING: usize = 64;
 
 /// See the [module](self).
-pub struct RadioMesh<M: Memory + 'static, A, T> {
-    node: Node<M, A, T>,
+pub struct RadioMesh<P: Profile> {
+    node: Node<P>,
     gate: Gate,
     radio: Radio,
     /// What the radio can must not change, for the node has been told.
@@ -33,14 +32,9 @@ pub struct RadioMesh<M: Memory + 'static, A, T> {
     notices: VecDeque<String>,
 }
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
+impl<P: Profile> RadioMesh<P> {
     /// A border router whose node was made for the abilities of this radio.
-    pub fn new(
-        node: Node<M, A, T>,
-        gate: Gate,
-        (radio, caps): (Radio, RadioCaps),
-        store: Store,
-    ) -> Self {
+    pub fn new(node: Node<P>, gate: Gate, (radio, caps): (Radio, RadioCaps), store: Store) -> Self {
         RadioMesh {
             node,
             gate,
@@ -61,7 +55,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
     }
 
     /// The node.
-    pub fn node(&self) -> &Node<M, A, T> {
+    pub fn node(&self) -> &Node<P> {
         &self.node
     }
 
@@ -148,11 +142,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> RadioMesh<M, A, T> {
     }
 }
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Mesh for RadioMesh<M, A, T>
+impl<P: Profile> Mesh for RadioMesh<P>
 where
-    Node<M, A, T>: Streams,
+    Node<P>: Streams,
 {
-    type Border = Node<M, A, T>;
+    type Border = Node<P>;
 
     fn advance(&mut self, now: Instant) {
         self.now = now;

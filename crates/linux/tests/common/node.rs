@@ -9,7 +9,7 @@ use redpoll_stack::mac::MacConfig;
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Route, UdpSlot, Via, transport,
+    Profile, Route, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -20,7 +20,16 @@ impl Memory for HeapMemory {
     type Table<T: 'static> = Box<[T]>;
 }
 
-pub type HeapNode = Node<HeapMemory, NoAssist, Rival<HeapMemory>>;
+/// A node on the heap that may have another TCP.
+pub enum WithRival {}
+
+impl Profile for WithRival {
+    type Memory = HeapMemory;
+    type Assist = NoAssist;
+    type Streams = Rival<HeapMemory>;
+}
+
+pub type HeapNode = Node<WithRival>;
 
 /// Bytes of a connection's send buffer and of its receive buffer.
 const BUFFER: usize = 16 * 1024;
@@ -77,7 +86,7 @@ pub fn make_with(
         },
     };
     let rng = Rng::named(seed, "node");
-    let mut node = Node::with_transport(config, memory, rng, NoAssist, rival);
+    let mut node = HeapNode::with_parts(config, memory, rng, NoAssist, rival);
     let everywhere = Route {
         prefix: Addr::UNSPECIFIED,
         len: 0,

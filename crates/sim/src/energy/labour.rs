@@ -2,10 +2,9 @@
 
 use std::sync::LazyLock;
 
-use redpoll_base::{Duration, Instant, Memory};
+use redpoll_base::{Duration, Instant};
 use redpoll_mac::{RadioResult, RadioWork};
-use redpoll_stack::assist::Assist;
-use redpoll_stack::{Node, StreamTransport};
+use redpoll_stack::{Node, Profile};
 
 use super::step::{Before, Loads, Step};
 
@@ -76,11 +75,11 @@ impl Labour {
     }
 
     /// Hands a frame to a node.
-    pub(crate) fn input<M: Memory + 'static, A: Assist, T: StreamTransport>(
+    pub(crate) fn input<P: Profile>(
         &mut self,
-        node: &mut Node<M, A, T>,
+        node: &mut Node<P>,
         frame: &[u8],
-        input: impl FnOnce(&mut Node<M, A, T>, &[u8]),
+        input: impl FnOnce(&mut Node<P>, &[u8]),
     ) {
         let before = Before::of(node);
         input(node, frame);
@@ -96,12 +95,7 @@ impl Labour {
     }
 
     /// The node has given this work to its radio; `frame` is what it is to load.
-    pub(crate) fn work<M: Memory + 'static, A: Assist, T: StreamTransport>(
-        &mut self,
-        node: &Node<M, A, T>,
-        work: RadioWork,
-        frame: &[u8],
-    ) {
+    pub(crate) fn work<P: Profile>(&mut self, node: &Node<P>, work: RadioWork, frame: &[u8]) {
         let step = match work {
             RadioWork::Load => self.loads.step(node, frame),
             _ => (Step::Order, 0),

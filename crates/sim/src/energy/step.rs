@@ -6,12 +6,10 @@
 //! and what is counted here are the same. So it uses neither the standard
 //! library nor the rest of this crate.
 
-use redpoll_stack::assist::Assist;
-use redpoll_stack::base::Memory;
 use redpoll_stack::mac::RadioResult;
 use redpoll_stack::wire::ieee802154::{FrameHeader, FrameType};
 use redpoll_stack::wire::sixlowpan::fragment::Header;
-use redpoll_stack::{Node, StreamTransport};
+use redpoll_stack::{Node, Profile};
 
 /// One call into a node, by what came of it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -144,7 +142,7 @@ pub struct Before {
 
 impl Before {
     /// To be called before `Node::input_frame`.
-    pub fn of<M: Memory + 'static, A: Assist, T: StreamTransport>(node: &Node<M, A, T>) -> Before {
+    pub fn of<P: Profile>(node: &Node<P>) -> Before {
         let (ip, mac) = (node.counters(), node.mac_counters());
         Before {
             delivered: ip.delivered,
@@ -157,11 +155,7 @@ impl Before {
 
     /// The step that this frame was, and the bytes of the packet that it
     /// completed.
-    pub fn step<M: Memory + 'static, A: Assist, T: StreamTransport>(
-        self,
-        node: &Node<M, A, T>,
-        frame: &[u8],
-    ) -> (Step, u16) {
+    pub fn step<P: Profile>(self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let after = Before::of(node);
         if after.datagrams != self.datagrams {
             (Step::DatagramIn, Part::of(frame).bytes)
@@ -189,11 +183,7 @@ pub struct Loads {
 impl Loads {
     /// The step that a `Node::poll_radio` with this frame to load was, and the
     /// bytes of the packet that the frame begins.
-    pub fn step<M: Memory + 'static, A: Assist, T: StreamTransport>(
-        &mut self,
-        node: &Node<M, A, T>,
-        frame: &[u8],
-    ) -> (Step, u16) {
+    pub fn step<P: Profile>(&mut self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let submitted = node.mac_counters().submitted;
         if submitted == self.submitted {
             // The same frame once more, as it is.

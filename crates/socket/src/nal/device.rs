@@ -12,7 +12,7 @@ use core::task::{Context, Poll};
 use embassy_net_driver::{Driver, HardwareAddress, RxToken, TxToken};
 use redpoll_base::{Instant, copy};
 
-use super::{Clock, Net, Parts, Watch, give_way};
+use super::{Clock, Net, Profile, Watch, give_way};
 use crate::Errno;
 
 /// The least MTU of IPv6 (RFC 8200 §5). A node's own segments are longer where its
@@ -21,7 +21,7 @@ const MTU: usize = 1_280;
 /// So many packets pass in each direction before other tasks have their turn.
 const AT_ONCE: usize = 8;
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Is the driver of a node that has no radio: carries packets between it and `device`,
     /// and its timeouts, until it is dropped.
     ///

@@ -11,23 +11,23 @@ use edge_nal::{
 };
 use embedded_io_async::ErrorType;
 
-use super::{Clock, Net, Parts, TcpListener, TcpStream, UdpSocket, Watch, endpoint, socket_addr};
+use super::{Clock, Net, Profile, TcpListener, TcpStream, UdpSocket, Watch, endpoint, socket_addr};
 use crate::Errno;
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for &TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for &TcpStream<'_, P, C, T> {
     async fn readable(&mut self) -> Result<(), Errno> {
         self.peek_with(|_, _| 0).await.map(|_| ())
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for TcpStream<'_, P, C, T> {
     /// Waits until there is something to read, or the end.
     async fn readable(&mut self) -> Result<(), Errno> {
         (&*self).readable().await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T> {
     type Read<'a>
         = &'a Self
     where
@@ -42,7 +42,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T> 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, T> {
     /// Ends our direction, and does not wait for the other end. What we no longer want to
     /// read is still acknowledged as far as there is room for it: nothing tells TCP's peer
     /// of a direction that nobody reads.
@@ -59,7 +59,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
     type Error = Errno;
     type Socket<'a>
         = TcpStream<'a, P, C, T>
@@ -71,7 +71,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpBind for Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpBind for Net<P, C, T> {
     type Error = Errno;
     type Accept<'a>
         = TcpListener<'a, P, C, T>
@@ -93,7 +93,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpBind for Net<P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C, T> {
     type Error = Errno;
     type Socket<'a>
         = TcpStream<'a, P, C, T>
@@ -117,15 +117,15 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for UdpSocket<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for &UdpSocket<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, T> {
     /// The next datagram, cut to `buffer`.
     async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
         let (len, from) = self.recv_from(buffer).await?;
@@ -133,19 +133,19 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSend for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSend for &UdpSocket<'_, P, C, T> {
     async fn send(&mut self, remote: SocketAddr, data: &[u8]) -> Result<(), Errno> {
         self.send_to(endpoint(remote)?, data)
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for &UdpSocket<'_, P, C, T> {
     async fn readable(&mut self) -> Result<(), Errno> {
         self.until_readable().await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> MulticastV4 for &UdpSocket<'_, P, C, T> {
     async fn join_v4(&mut self, _: Ipv4Addr, _: Ipv4Addr) -> Result<(), Errno> {
         Err(Errno::EAFNOSUPPORT)
     }
@@ -155,7 +155,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for &UdpSocket<'_, P, C,
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for &UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> MulticastV6 for &UdpSocket<'_, P, C, T> {
     async fn join_v6(&mut self, _: Ipv6Addr, _: u32) -> Result<(), Errno> {
         Err(Errno::EOPNOTSUPP)
     }
@@ -165,25 +165,25 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for &UdpSocket<'_, P, C,
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpReceive for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpReceive for UdpSocket<'_, P, C, T> {
     async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
         (&*self).receive(buffer).await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSend for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSend for UdpSocket<'_, P, C, T> {
     async fn send(&mut self, remote: SocketAddr, data: &[u8]) -> Result<(), Errno> {
         (&*self).send(remote, data).await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Readable for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for UdpSocket<'_, P, C, T> {
     async fn readable(&mut self) -> Result<(), Errno> {
         self.until_readable().await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> MulticastV4 for UdpSocket<'_, P, C, T> {
     async fn join_v4(&mut self, group: Ipv4Addr, interface: Ipv4Addr) -> Result<(), Errno> {
         (&*self).join_v4(group, interface).await
     }
@@ -193,7 +193,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV4 for UdpSocket<'_, P, C, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> MulticastV6 for UdpSocket<'_, P, C, T> {
     async fn join_v6(&mut self, group: Ipv6Addr, interface: u32) -> Result<(), Errno> {
         (&*self).join_v6(group, interface).await
     }
@@ -203,7 +203,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> MulticastV6 for UdpSocket<'_, P, C, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplit for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSplit for UdpSocket<'_, P, C, T> {
     type Receive<'a>
         = &'a Self
     where
@@ -218,7 +218,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplit for UdpSocket<'_, P, C, T> 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplitMulticast for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSplitMulticast for UdpSocket<'_, P, C, T> {
     type MulticastV4<'a>
         = &'a Self
     where
@@ -233,7 +233,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSplitMulticast for UdpSocket<'_, 
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpBind for Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpBind for Net<P, C, T> {
     type Error = Errno;
     type Socket<'a>
         = UdpSocket<'a, P, C, T>
@@ -245,7 +245,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpBind for Net<P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpConnect for Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpConnect for Net<P, C, T> {
     type Error = Errno;
     type Socket<'a>
         = UdpSocket<'a, P, C, T>

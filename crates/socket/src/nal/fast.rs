@@ -3,21 +3,21 @@
 use embedded_io_async::{ErrorType, Read, Write};
 use redpoll_tcp::Endpoint;
 
-use super::{Clock, Key, Net, Parts, TcpStream, Watch};
+use super::{Clock, Key, Net, Profile, TcpStream, Watch};
 use crate::Errno;
 
 /// A stream that is not opened before something is written. What is written first goes with
 /// the SYN if the server is known to allow it, and arrives a round trip earlier. It may then
 /// arrive twice, in two connections (RFC 7413 §6.1): the first flight of TLS 1.3 bears that,
 /// and so does whatever does no harm if it is done again.
-pub struct FastStream<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+pub struct FastStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     remote: Endpoint,
     expects: bool,
     stream: Option<TcpStream<'n, P, C, T>>,
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// A connection to `remote` that opens with the first bytes written.
     pub fn tcp_connect_fast(&self, remote: Endpoint) -> FastStream<'_, P, C, T> {
         FastStream {
@@ -29,7 +29,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     }
 }
 
-impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
+impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
     /// The connection, once something was written.
     pub fn stream(&mut self) -> Option<&mut TcpStream<'n, P, C, T>> {
         self.stream.as_mut()
@@ -63,18 +63,18 @@ impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for FastStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for FastStream<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for FastStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Read for FastStream<'_, P, C, T> {
     /// `ENOTCONN` before anything was written.
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
         self.stream.as_mut().ok_or(Errno::ENOTCONN)?.read(buf).await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for FastStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for FastStream<'_, P, C, T> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
         if buf.is_empty() {
             return Ok(0);

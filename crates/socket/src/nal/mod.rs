@@ -16,9 +16,9 @@
 //! ```
 //! use embedded_io_async::{Read, Write};
 //! use redpoll_socket::Errno;
-//! use redpoll_socket::nal::{Clock, Net, Parts, Watch};
+//! use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 //!
-//! async fn echo<P: Parts, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) -> Result<(), Errno> {
+//! async fn echo<P: Profile, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) -> Result<(), Errno> {
 //!     let listener = net.tcp_listen(7)?;
 //!     loop {
 //!         let mut stream = listener.accept().await?;
@@ -30,7 +30,7 @@
 //!         // Dropped, the stream closes.
 //!     }
 //! }
-//! # fn compiles<P: Parts, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) { drop(echo(net)) }
+//! # fn compiles<P: Profile, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) { drop(echo(net)) }
 //! ```
 //!
 //! A [`Net`] is for one thread, as an executor on a microcontroller is.
@@ -52,14 +52,14 @@ use core::net::{IpAddr, SocketAddr};
 use core::task::{Context, Poll, Waker};
 
 use embedded_io_async::ErrorKind;
-use redpoll_base::{Addr, Instant, Memory};
-use redpoll_stack::assist::{Assist, NoAssist};
-use redpoll_stack::{ConnId, ListenerId, NoStreams, Node, NodeEvent, StreamTransport, UdpId};
+use redpoll_base::{Addr, Instant};
+use redpoll_stack::{ConnId, ListenerId, Node, NodeEvent, UdpId};
 use redpoll_tcp::{Endpoint, Event};
 
 use crate::Errno;
 
 pub use fast::FastStream;
+pub use redpoll_stack::Profile;
 pub use slip::LineMemory;
 pub use stream::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
@@ -76,37 +76,17 @@ impl<F: Fn() -> Instant> Clock for F {
     }
 }
 
-/// What the node of a [`Net`] is made of. A kind of memory alone stands for a node with
-/// neither an assistant nor another transport in the place of TCP, as devices have.
-pub trait Parts {
-    /// The kind of its memory.
-    type Memory: Memory + 'static;
-    /// Who helps it with what it passes on.
-    type Assist: Assist;
-    /// What it has in the place of TCP.
-    type Streams: StreamTransport;
-}
-
-impl<M: Memory + 'static> Parts for M {
-    type Memory = M;
-    type Assist = NoAssist;
-    type Streams = NoStreams;
-}
-
-/// The node that is made of these parts.
-pub type NodeOf<P> = Node<<P as Parts>::Memory, <P as Parts>::Assist, <P as Parts>::Streams>;
-
 /// A node and those who wait for it.
 ///
 /// `T` is the table of [`Watch`]es: one for each connection, listener and UDP
 /// socket that is used at the same time.
-pub struct Net<P: Parts, C, T> {
+pub struct Net<P: Profile, C, T> {
     clock: C,
     inner: RefCell<Inner<P, T>>,
 }
 
-struct Inner<P: Parts, T> {
-    node: NodeOf<P>,
+struct Inner<P: Profile, T> {
+    node: Node<P>,
     watches: T,
     /// The driver.
     driver: Option<Waker>,
@@ -150,7 +130,7 @@ enum Side {
     Flush,
 }
 
-impl<P: Parts, T: AsMut<[Watch]>> Inner<P, T> {
+impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
     fn watch(&mut self, key: Option<Key>) -> Option<&mut Watch> {
         let mut watches = self.watches.as_mut().iter_mut();
         watches.find(|watch| watch.of == key)
@@ -227,9 +207,9 @@ fn remember(waker: &mut Option<Waker>, cx: &Context<'_>) {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Takes care of a node.
-    pub fn new(node: NodeOf<P>, clock: C, watches: T) -> Self {
+    pub fn new(node: Node<P>, clock: C, watches: T) -> Self {
         let inner = Inner {
             node,
             watches,
@@ -245,7 +225,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
 
     /// A net for a driver that keeps the node elsewhere, takes its events itself, and lends
     /// it ([`swap`](Self::swap)) while tasks run. Until then, `nobody` is the node.
-    pub fn lent(nobody: NodeOf<P>, clock: C, watches: T) -> Self {
+    pub fn lent(nobody: Node<P>, clock: C, watches: T) -> Self {
         let net = Net::new(nobody, clock, watches);
         net.inner.borrow_mut().takes_events = false;
         net
@@ -255,7 +235,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// driver, as [`ask`](Self::ask) does.
     ///
     /// `call` must not use the sockets.
-    pub fn with<R>(&self, call: impl FnOnce(&mut NodeOf<P>, Instant) -> R) -> R {
+    pub fn with<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
         let result = call(&mut inner.node, now);
@@ -267,12 +247,12 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// connection that is thawed. Then wakes whom it concerns, the driver too.
     ///
     /// `call` must not use the sockets.
-    pub fn ask<R>(&self, call: impl FnOnce(&mut NodeOf<P>, Instant) -> R) -> R {
+    pub fn ask<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         self.call(|inner, now| call(&mut inner.node, now))
     }
 
     /// Exchanges the node for `node`, of whom sockets then speak.
-    pub fn swap(&self, node: &mut NodeOf<P>) {
+    pub fn swap(&self, node: &mut Node<P>) {
         core::mem::swap(&mut self.inner.borrow_mut().node, node);
     }
 
@@ -335,7 +315,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         &self,
         key: Key,
         side: Side,
-        mut attempt: impl FnMut(&mut NodeOf<P>, Instant) -> Result<R, Errno>,
+        mut attempt: impl FnMut(&mut Node<P>, Instant) -> Result<R, Errno>,
     ) -> Result<R, Errno> {
         poll_fn(|cx| {
             let now = self.clock.now();

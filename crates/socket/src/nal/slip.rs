@@ -8,7 +8,7 @@ use embedded_io_async::{Read, Write};
 use redpoll_base::Instant;
 use redpoll_wire::slip::{Decoder, encode};
 
-use super::{Clock, Net, Parts, Watch};
+use super::{Clock, Net, Profile, Watch};
 
 /// Bytes that are read or written at once.
 const CHUNK: usize = 64;
@@ -22,7 +22,7 @@ pub struct LineMemory<'m> {
     pub output: &'m mut [u8],
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Is the driver of a node that has no radio: carries packets between it and a serial
     /// line, as `Net::run_over` does for IP devices. `sleep` makes a future that ends at a
     /// time of this net's clock or later.

@@ -8,26 +8,26 @@ use redpoll_base::Duration;
 use redpoll_stack::{ConnId, Listen, ListenerId};
 use redpoll_tcp::{Endpoint, FreezeError, State};
 
-use super::{Clock, Key, Net, NodeOf, Parts, Side, Watch, endpoint};
+use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint};
 use crate::Errno;
 
 /// A TCP connection. Dropped, it is closed: what was written still arrives.
 ///
 /// A reference to it reads and writes as well: two tasks may share it, one for each
 /// direction.
-pub struct TcpStream<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+pub struct TcpStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     pub(super) net: &'n Net<P, C, T>,
     pub(super) id: ConnId,
 }
 
 /// Waits for TCP connections. Dropped, it does so no more, and those that
 /// nobody has accepted are reset.
-pub struct TcpListener<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+pub struct TcpListener<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     id: ListenerId,
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Opens a connection.
     ///
     /// # Errors
@@ -107,14 +107,14 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     }
 }
 
-impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
+impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
     /// The next connection.
     ///
     /// # Errors
     /// `EMFILE` if there is no [`Watch`] for it: it is reset.
     pub async fn accept(&self) -> Result<TcpStream<'n, P, C, T>, Errno> {
         let (net, listener) = (self.net, self.id);
-        let accept = |node: &mut NodeOf<P>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
+        let accept = |node: &mut Node<P>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
         let key = Key::Listener(listener);
         let id = net.until(key, Side::Read, accept).await?;
         net.call(|inner, now| {
@@ -128,7 +128,7 @@ impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
     /// The other end; `None` once the connection is forgotten.
     pub fn remote(&self) -> Option<Endpoint> {
         let inner = self.net.inner.borrow();
@@ -153,7 +153,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
         mut see: impl FnMut(&[u8], &[u8]) -> usize,
     ) -> Result<usize, Errno> {
         let id = self.id;
-        let attempt = |node: &mut NodeOf<P>, now| {
+        let attempt = |node: &mut Node<P>, now| {
             let (first, second) = node.tcp_peek(id);
             if !first.is_empty() {
                 let count = see(first, second);
@@ -206,11 +206,11 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for &TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for &TcpStream<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for &TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Read for &TcpStream<'_, P, C, T> {
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
         if buf.is_empty() {
             return Ok(0);
@@ -226,7 +226,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for &TcpStream<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for &TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for &TcpStream<'_, P, C, T> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
         let (key, id) = (Key::Tcp(self.id), self.id);
         self.net
@@ -255,17 +255,17 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for &TcpStream<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ErrorType for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for TcpStream<'_, P, C, T> {
     type Error = Errno;
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Read for TcpStream<'_, P, C, T> {
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
         (&*self).read(buf).await
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, P, C, T> {
     async fn write(&mut self, buf: &[u8]) -> Result<usize, Errno> {
         (&*self).write(buf).await
     }
@@ -276,7 +276,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, P, C, T> {
     fn drop(&mut self) {
         let id = self.id;
         self.net.call(|inner, now| {
@@ -287,7 +287,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpStream<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, P, C, T> {
     fn drop(&mut self) {
         let id = self.id;
         self.net.call(|inner, now| {
@@ -297,7 +297,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for TcpListener<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpConnect for Net<P, C, T> {
     type Error = Errno;
     type Connection<'a>
         = TcpStream<'a, P, C, T>

@@ -6,20 +6,20 @@ use embedded_nal_async::{ConnectedUdp, UdpStack, UnconnectedUdp};
 use redpoll_stack::UdpId;
 use redpoll_tcp::Endpoint;
 
-use super::{Clock, Key, Net, NodeOf, Parts, Side, Watch, endpoint, socket_addr};
+use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint, socket_addr};
 use crate::Errno;
 use crate::posix::bind_anywhere;
 
 /// A UDP socket. It has a peer if it was made by `connect`, and then talks to
 /// nobody else.
-pub struct UdpSocket<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> {
+pub struct UdpSocket<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     id: UdpId,
     local: SocketAddr,
     peer: Option<Endpoint>,
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Binds to a port, or to a free one if it is 0.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
     /// The socket's own end.
     pub fn local(&self) -> SocketAddr {
         self.local
@@ -73,7 +73,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
     /// None.
     pub async fn recv_from(&self, buf: &mut [u8]) -> Result<(usize, Endpoint), Errno> {
         let (id, peer) = (self.id, self.peer);
-        let attempt = |node: &mut NodeOf<P>, _| {
+        let attempt = |node: &mut Node<P>, _| {
             loop {
                 let (len, from) = node.udp_recv(id, buf).ok_or(Errno::EAGAIN)?;
                 if peer.is_none_or(|peer| peer == from) {
@@ -86,7 +86,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
 }
 
 #[cfg(feature = "edge")]
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
     /// The socket with this peer, to whom alone it listens.
     pub(super) fn to(mut self, peer: Endpoint) -> Self {
         self.peer = Some(peer);
@@ -96,7 +96,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
     /// Waits until there is a datagram.
     pub(super) async fn until_readable(&self) -> Result<(), Errno> {
         let id = self.id;
-        let attempt = |node: &mut NodeOf<P>, _| match node.udp_is_readable(id) {
+        let attempt = |node: &mut Node<P>, _| match node.udp_is_readable(id) {
             true => Ok(()),
             false => Err(Errno::EAGAIN),
         };
@@ -104,7 +104,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Drop for UdpSocket<'_, P, C, T> {
     fn drop(&mut self) {
         self.net.call(|inner, _| {
             inner.node.udp_close(self.id);
@@ -113,7 +113,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> Drop for UdpSocket<'_, P, C, T> {
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ConnectedUdp for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ConnectedUdp for UdpSocket<'_, P, C, T> {
     type Error = Errno;
 
     async fn send(&mut self, data: &[u8]) -> Result<(), Errno> {
@@ -125,7 +125,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> ConnectedUdp for UdpSocket<'_, P, C,
     }
 }
 
-impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UnconnectedUdp for UdpSocket<'_, P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UnconnectedUdp for UdpSocket<'_, P, C, T> {
     type Error = Errno;
 
     /// The local address is the socket's, whatever `local` says.
@@ -147,7 +147,7 @@ impl<P: Parts, C: Clock, T: AsMut<[Watch]>> UnconnectedUdp for UdpSocket<'_, P, 
     }
 }
 
-impl<'n, P: Parts, C: Clock, T: AsMut<[Watch]>> UdpStack for &'n Net<P, C, T> {
+impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> UdpStack for &'n Net<P, C, T> {
     type Error = Errno;
     type Connected = UdpSocket<'n, P, C, T>;
     type UniquelyBound = UdpSocket<'n, P, C, T>;

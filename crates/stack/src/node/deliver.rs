@@ -6,15 +6,15 @@ use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Node;
-use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::extension::{self, Upper};
 use crate::net::icmp::{self, IcmpError, Refusal};
 use crate::net::{Consequence, Sender};
 use crate::packet::{NextHop, Origin, Packet, is_unicast};
-use crate::transports::{Arrived, Outcome, Reply, StreamTransport};
+use crate::profile::Profile;
+use crate::transports::{Arrived, Outcome, Reply};
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Hands a packet to the upper layer that it is for. A packet that is refused
     /// keeps its slot.
     pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
@@ -52,14 +52,14 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             next_header::IPV6 if self.net.routing.is_rpl() => {
                 return self.unwrap(now, packet, offset);
             }
-            next_header::FRAGMENT if M::JOINS_FRAGMENTS && self.net.joiner.is_some() => {
+            next_header::FRAGMENT if P::Memory::JOINS_FRAGMENTS && self.net.joiner.is_some() => {
                 return self.collect(now, packet, offset);
             }
             next_header::NONE => return self.consume(packet),
             _ => {}
         }
         // A connection is known by one of the node's own addresses.
-        let is_anycast = M::ROUTES && self.net.identity.is_subnet_anycast(&header.dst);
+        let is_anycast = P::Memory::ROUTES && self.net.identity.is_subnet_anycast(&header.dst);
         if is_anycast && protocol == next_header::TCP {
             return Err(DropReason::BadDestination.into());
         }

@@ -2,14 +2,13 @@
 
 use core::task::{Context, Poll, ready};
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::Instant;
 use redpoll_mac::{Radio, RadioEvent};
 
 use super::Node;
-use crate::assist::Assist;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Gives `radio` what this node wants done, and takes the next thing that happens: a
     /// frame, the end of a work, or that it is time, for the node or at the latest `until`,
     /// when an application wants to be called. Ready when something has happened; the

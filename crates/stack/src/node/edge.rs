@@ -1,23 +1,22 @@
 //! The edge of the DODAG: removes RPL's headers from packets that leave it and from packets that
 //! end at this node (RFC 9008).
 
-use redpoll_base::{Instant, Memory, move_within};
+use redpoll_base::{Instant, move_within};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::rpl::{PacketInformation, has_source_route, hop_by_hop_len};
 
 use super::Node;
 use super::outer::{NEXT_HEADER_AT, set_payload_len};
-use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::packet::Packet;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
 /// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
 /// Other nodes only take the hop-by-hop header from control messages for themselves.
 const IS_EDGE: bool = cfg!(any(feature = "rpl-root", feature = "rpl-hosts"));
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Removes RPL's packet information from a packet that leaves the DODAG (RFC 9008 §7, §8), and
     /// refuses one that has a source route (RFC 6554 §5.1).
     pub(super) fn undress(

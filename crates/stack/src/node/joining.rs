@@ -5,7 +5,6 @@ use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
-use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::extension;
 use crate::net::icmp::{IcmpError, Refusal};
@@ -13,9 +12,9 @@ use crate::net::joiner::{
     DATA, FRAGMENT_HEADER, Fragment, Joined, Joiner, Key, PartialSlot, Placement, has_all_headers,
 };
 use crate::packet::{Origin, Packet};
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// From now on this node puts packets together that IPv6 has cut on its way here
     /// (RFC 8200 §4.5), as many at a time as there are `partials`, each in a slot of 6LoWPAN
     /// and at most as long as a slot less 8 bytes: slots of 1,508 bytes hold the 1,500 that
@@ -24,8 +23,13 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     ///
     /// A packet that is not whole after a minute is given up; so is the oldest one when
     /// there is no place for another, and one whose fragments overlap.
-    pub fn join_fragments(&mut self, partials: M::Table<PartialSlot>) {
-        const { assert!(M::JOINS_FRAGMENTS, "this kind of memory joins no fragments") };
+    pub fn join_fragments(&mut self, partials: <P::Memory as Memory>::Table<PartialSlot>) {
+        const {
+            assert!(
+                P::Memory::JOINS_FRAGMENTS,
+                "this kind of memory joins no fragments"
+            )
+        };
         let slot_size = self.link.lowpan.slot_size();
         self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
@@ -123,7 +127,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// Gives up what has waited too long for the rest.
     pub(super) fn give_up_fragments(&mut self, now: Instant) {
-        if !M::JOINS_FRAGMENTS {
+        if !P::Memory::JOINS_FRAGMENTS {
             return;
         }
         while let Some(late) = self.net.joiner.as_mut().and_then(|it| it.take_late(now)) {

@@ -13,9 +13,9 @@ use crate::counters::DropReason;
 use crate::net::icmp::{self, Refusal};
 use crate::net::outgoing::MESSAGE_MAX;
 use crate::packet::{LINK_MTU, Origin};
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Sends an ICMPv6 message that answers no packet, and whose checksum is zero.
     pub(super) fn send_icmp(&mut self, now: Instant, ip: Ipv6Header, message: &[u8]) {
         let sent = self.originate(now, ip, message.len(), |area| {
@@ -41,7 +41,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             };
             let mut bytes = [0; MESSAGE_MAX];
             let mut out = Cursor::new(&mut bytes);
-            match outgoing.emit(identity, M::ROUTES, &mut out) {
+            match outgoing.emit(identity, P::Memory::ROUTES, &mut out) {
                 Ok(()) => self.send_icmp(now, ip, out.written()),
                 Err(_) => self.counters.drop(DropReason::TooBig),
             }

@@ -44,7 +44,7 @@ use redpoll_mac::MacCounters;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-use crate::assist::{Assist, NoAssist};
+use crate::assist::NoAssist;
 use crate::counters::NodeCounters;
 use crate::host::HostQueue;
 use crate::link::Link;
@@ -55,20 +55,22 @@ use crate::net::nd::{Discovery, Solicitor};
 use crate::net::outgoing::Outbox;
 use crate::net::routing::{Route, Routing, Via};
 use crate::packet::NextHop;
+use crate::profile::Profile;
 use crate::segments::SegmentChoice;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
-use crate::transports::{NoStreams, StreamTransport, Transports};
+use crate::transports::{NoStreams, Transports};
 use crate::{Error, NodeEvent};
 use config::{NodeConfig, NodeMemory};
 
-/// A node of the network. See the [crate](crate) for how to drive it.
-pub struct Node<M: Memory + 'static, A = NoAssist, T = NoStreams> {
+/// A node of the network, made of the parts that its [`Profile`] names. See the
+/// [crate](crate) for how to drive it.
+pub struct Node<P: Profile> {
     segments: SegmentChoice,
     rng: Rng,
-    pub(crate) link: Link<M>,
-    net: Net<M, A>,
-    transports: Transports<M, T>,
+    pub(crate) link: Link<P::Memory>,
+    net: Net<P::Memory, P::Assist>,
+    transports: Transports<P::Memory, P::Streams>,
     /// Packets that wait for the host side.
     host: HostQueue,
     counters: NodeCounters,
@@ -78,26 +80,19 @@ pub struct Node<M: Memory + 'static, A = NoAssist, T = NoStreams> {
 impl<M: Memory + 'static> Node<M> {
     /// A node that listens and waits. `rng` drives backoff, ports and jitter.
     pub fn new(config: NodeConfig, memory: NodeMemory<M>, rng: Rng) -> Self {
-        Node::with_assistant(config, memory, rng, NoAssist)
+        Node::with_parts(config, memory, rng, NoAssist, NoStreams)
     }
 }
 
-impl<M: Memory + 'static, A: Assist> Node<M, A> {
-    /// A node whose router has an [assistant](crate::assist).
-    pub fn with_assistant(config: NodeConfig, memory: NodeMemory<M>, rng: Rng, assist: A) -> Self {
-        Node::with_transport(config, memory, rng, assist, NoStreams)
-    }
-}
-
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
-    /// A node that may have [another transport](StreamTransport) in the place of
-    /// its TCP.
-    pub fn with_transport(
+impl<P: Profile> Node<P> {
+    /// As [`Node::new`], with an [assistant](crate::assist) and
+    /// [another transport](crate::StreamTransport) in place of TCP.
+    pub fn with_parts(
         config: NodeConfig,
-        memory: NodeMemory<M>,
+        memory: NodeMemory<P::Memory>,
         mut rng: Rng,
-        assist: A,
-        streams: T,
+        assist: P::Assist,
+        streams: P::Streams,
     ) -> Self {
         let mac_rng = Rng::new(rng.next_u64());
         let parent = config
@@ -175,12 +170,12 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     }
 
     /// The assistant.
-    pub fn assistant(&self) -> &A {
+    pub fn assistant(&self) -> &P::Assist {
         &self.net.assist
     }
 
     /// The transport in the place of TCP.
-    pub fn streams(&self) -> &T {
+    pub fn streams(&self) -> &P::Streams {
         &self.transports.streams
     }
 

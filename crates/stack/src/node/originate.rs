@@ -1,15 +1,14 @@
 //! Packets that start here and are no segments: a slot, its header, the upper layer.
 
-use redpoll_base::{Instant, Memory, copy};
+use redpoll_base::{Instant, copy};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
 use crate::Error;
-use crate::assist::Assist;
 use crate::packet::{LINK_MTU, Origin, Packet};
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
     pub(super) fn originate(
         &mut self,

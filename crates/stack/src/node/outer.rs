@@ -1,7 +1,7 @@
 //! The headers that RPL adds to packets inside the DODAG: packet information, source routes and
 //! outer headers (RFC 6553, RFC 6554, RFC 9008).
 
-use redpoll_base::{Addr, Instant, Memory, move_within};
+use redpoll_base::{Addr, Instant, move_within};
 use redpoll_lowpan::SlotId;
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::Cursor;
@@ -12,14 +12,13 @@ use redpoll_wire::rpl::PacketInformation;
 use redpoll_wire::rpl::{SourceRoute, srh_len};
 
 use super::Node;
-use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::net::routing::rpl::Dress;
 #[cfg(feature = "rpl-root")]
 use crate::net::routing::rpl::Path;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet};
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
 /// Where in an IPv6 header the next header stands, and where the payload's length.
 pub(super) const NEXT_HEADER_AT: usize = 6;
@@ -29,7 +28,7 @@ const PAYLOAD_LEN_AT: usize = 4;
 #[cfg(feature = "rpl-root")]
 const EXTENSION_MAX: usize = 136;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Gives a packet that is about to leave what RPL's routers want to see in it, or
     /// takes it away where it leaves the DODAG.
     pub(super) fn dress(

@@ -8,15 +8,16 @@ use redpoll_wire::ipv6::{self, Ipv6Header};
 use redpoll_wire::rpl::has_source_route;
 
 use super::Node;
-use crate::assist::{Assist, Verdict};
+use crate::assist::Verdict;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 #[cfg(feature = "rpl")]
 use crate::net::routing::rpl::Passage;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
+use crate::profile::Profile;
 use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// A packet from the host side (TUN, a direct link).
     ///
     /// # Errors
@@ -158,11 +159,11 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             return Err(DropReason::SourceRoute.into());
         }
         let (identity, dst) = (&self.net.identity, &packet.header.dst);
-        if identity.is_mine(dst) || M::ROUTES && identity.is_subnet_anycast(dst) {
+        if identity.is_mine(dst) || P::Memory::ROUTES && identity.is_subnet_anycast(dst) {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return self.deliver(now, packet);
         }
-        if !M::ROUTES {
+        if !P::Memory::ROUTES {
             return Err(DropReason::NoRoute.into());
         }
         self.forward(now, *packet)
@@ -220,7 +221,8 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
             }
             // An answer may be as long as a packet that was put together.
             NextHop::Link(_)
-                if M::JOINS_FRAGMENTS && self.link.lowpan.packet(packet.slot).len() > LINK_MTU =>
+                if P::Memory::JOINS_FRAGMENTS
+                    && self.link.lowpan.packet(packet.slot).len() > LINK_MTU =>
             {
                 Err(DropReason::TooBig.into())
             }
@@ -243,7 +245,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         now: Instant,
         neighbour: Address,
     ) -> Result<(), Refusal> {
-        let is_known = !M::ROUTES
+        let is_known = !P::Memory::ROUTES
             || !is_unicast(neighbour)
             || self.link.is_proven(neighbour)
             || self.net.routing.names(now, neighbour);

@@ -15,6 +15,7 @@ use crate::counters::DropReason;
 use crate::link::{Expected, LinkEvent};
 use crate::net::routing::Quality;
 use crate::packet::LINK_MTU;
+use crate::profile::Profile;
 use crate::segments::SegmentChoice;
 use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transports};
 
@@ -24,7 +25,7 @@ impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T>
     }
 }
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// A frame has arrived: the MPDU without its FCS, which was good.
     #[inline(never)] // stack: below the driver's there is nothing of timers and sockets
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
@@ -151,16 +152,21 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// of other stacks. Only where its [`StreamTransport`] allows it; else it does not
     /// compile.
     pub fn choose_segments(&mut self, choice: SegmentChoice) {
-        const { assert!(T::CHOOSES_SEGMENTS, "its StreamTransport has no choice") };
+        const {
+            assert!(
+                P::Streams::CHOOSES_SEGMENTS,
+                "its StreamTransport has no choice"
+            )
+        };
         self.segments = choice;
     }
 
     fn queues_segments(&self) -> bool {
-        T::CHOOSES_SEGMENTS && self.segments.are_queued()
+        P::Streams::CHOOSES_SEGMENTS && self.segments.are_queued()
     }
 
     fn reports_segments(&self) -> bool {
-        !T::CHOOSES_SEGMENTS || self.segments.are_reported()
+        !P::Streams::CHOOSES_SEGMENTS || self.segments.are_reported()
     }
 
     /// Bytes of a segment's packet before the segment.

@@ -2,7 +2,7 @@
 //! (RFC 6550 §11.2, RFC 6554 §4.2). `outer.rs` adds RPL's headers to packets,
 //! and `edge.rs` removes them.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::{self, nd};
 use redpoll_wire::ieee802154::Address;
@@ -10,13 +10,12 @@ use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
 use redpoll_wire::rpl::{Advance, MESSAGE_TYPE, PacketInformation, advance, hop_by_hop_len};
 
 use super::Node;
-use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::routing::rpl::{Dress, Envelope, MESSAGE_MAX, Passage};
 use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory};
 use crate::packet::{Origin, Packet};
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
 /// What an RPL message begins with: its type, and room for code and checksum.
 const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
@@ -31,10 +30,10 @@ pub(super) enum Extension {
     Long,
 }
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// From now on this node finds its routes by RPL (RFC 6550). A root's address must
     /// be known before.
-    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<M>) {
+    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<P::Memory>) {
         self.net.identity.speaks_rpl = true;
         let identity = self.net.identity;
         self.net.routing.begin_rpl(now, config, memory, &identity);

@@ -1,13 +1,11 @@
 //! A node whose frames are protected (IEEE 802.15.4-2015 §9).
 
-use redpoll_base::Memory;
 use redpoll_mac::security::{Security, SecurityConfig, SecurityMemory};
 
 use super::Node;
-use crate::assist::Assist;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// From now on every frame but an Imm-ACK is protected, and what others send without
     /// protection is refused. To be called before the node has sent anything: it says how
     /// many bytes of a frame are left.
@@ -16,17 +14,17 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
     /// [`Security::poll_counter`] and [`Security::on_counter_stored`], after each call into
     /// the node as events are polled. Not for nodes with duty-cycled MACs of their own
     /// strobes or probes, which cannot be protected.
-    pub fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<M>) {
+    pub fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<P::Memory>) {
         self.link.secure(config, memory);
     }
 
     /// The security of its link; `None` if it has none.
-    pub fn security(&self) -> Option<&Security<M>> {
+    pub fn security(&self) -> Option<&Security<P::Memory>> {
         self.link.security()
     }
 
     /// The security of its link, to add keys, name neighbours and store counters.
-    pub fn security_mut(&mut self) -> Option<&mut Security<M>> {
+    pub fn security_mut(&mut self) -> Option<&mut Security<P::Memory>> {
         self.link.security_mut()
     }
 }

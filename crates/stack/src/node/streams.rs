@@ -1,15 +1,15 @@
 //! What applications call that work over whichever transport with connections a
 //! node has.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::Instant;
 use redpoll_tcp::{Endpoint, State, Stats};
 
 use super::Node;
-use crate::assist::Assist;
+use crate::profile::Profile;
 use crate::transports::{Stream, StreamTransport, Streams};
 use crate::{ConnId, Error, ListenerId};
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Streams for Node<M, A, T> {
+impl<P: Profile> Streams for Node<P> {
     fn listen(&mut self, port: u16) -> Result<ListenerId, Error> {
         let streams = &mut self.transports.streams;
         if streams.is_there() {

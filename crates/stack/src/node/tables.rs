@@ -1,12 +1,11 @@
 //! How much of the caller's memory is taken: what a test or an operator looks at to
 //! see that nothing was left behind.
 
-use redpoll_base::{Instant, Memory};
+use redpoll_base::Instant;
 use redpoll_lowpan::LowpanTables;
 
 use super::Node;
-use crate::assist::Assist;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 
 /// Entries in use, by table. On a node that nobody is registered with and that has
 /// nothing under way all of them are zero.
@@ -26,7 +25,7 @@ pub struct Tables {
     pub children: usize,
 }
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// How much of each table is in use at `now`.
     pub fn tables(&self, now: Instant) -> Tables {
         Tables {

@@ -4,11 +4,10 @@ use redpoll_base::{Duration, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, FreezeError, Keepalive, RecvError};
 
 use super::Node;
-use crate::assist::Assist;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 use crate::{ConnId, Error, Listen, ListenerId};
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// What new connections are configured with.
     pub fn tcp_config(&self) -> &redpoll_tcp::Config {
         &self.transports.tcp.config
@@ -263,7 +262,7 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
         slept: Duration,
         frozen: &mut [u8],
     ) -> Result<ConnId, Error> {
-        let ends = Connection::<M::Buffer>::frozen_ends(slept, frozen);
+        let ends = Connection::<<P::Memory as Memory>::Buffer>::frozen_ends(slept, frozen);
         let [local, remote] = ends.map_err(Error::Thaw)?;
         if !self.net.identity.is_own(&local.addr) {
             return Err(Error::NoRoute);
@@ -279,12 +278,14 @@ impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
 
     /// The connection behind a handle, to look at its state and statistics;
     /// also after its release, until TCP has finished.
-    pub fn tcp_connection(&self, id: ConnId) -> Option<&Connection<M::Buffer>> {
+    pub fn tcp_connection(&self, id: ConnId) -> Option<&Connection<<P::Memory as Memory>::Buffer>> {
         self.transports.tcp.connection(id)
     }
 
     /// Every open connection.
-    pub fn tcp_connections(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
+    pub fn tcp_connections(
+        &self,
+    ) -> impl Iterator<Item = (ConnId, &Connection<<P::Memory as Memory>::Buffer>)> {
         self.transports.tcp.iter()
     }
 }

@@ -1,17 +1,16 @@
 //! What applications call for UDP and echo requests.
 
-use redpoll_base::{Addr, Instant, Memory, copy};
+use redpoll_base::{Addr, Instant, copy};
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::udp::UdpHeader;
 
 use super::Node;
-use crate::assist::Assist;
 use crate::net::icmp;
-use crate::transports::StreamTransport;
+use crate::profile::Profile;
 use crate::{Error, UdpId};
 
-impl<M: Memory + 'static, A: Assist, T: StreamTransport> Node<M, A, T> {
+impl<P: Profile> Node<P> {
     /// Binds a UDP socket to `port`.
     ///
     /// # Errors

@@ -11,14 +11,14 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_wire::sixlowpan::Contexts;
 
-use super::{HeapMemory, assisted_node, prefix};
+use super::{Assisted, HeapMemory, assisted_node, prefix};
 
 /// Datagram slots of a test node.
 pub const SLOTS: usize = 6;
 
-pub struct Lone<A = NoAssist> {
+pub struct Lone<A: Assist = NoAssist> {
     pub now: Instant,
-    pub node: Node<HeapMemory, A>,
+    pub node: Node<Assisted<A>>,
     /// What it has sent over the radio, link destination first.
     pub frames: Vec<(Address, Vec<u8>)>,
     /// Transmissions, repeated ones and those that nobody heard counted.

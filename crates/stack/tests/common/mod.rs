@@ -11,13 +11,15 @@ pub mod packets;
 #[allow(dead_code)]
 pub mod peer;
 
+use std::marker::PhantomData;
+
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
 use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeEvent,
-    NodeMemory, Route, UdpSlot, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node, NodeConfig,
+    NodeEvent, NodeMemory, Profile, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -32,7 +34,16 @@ impl Memory for HeapMemory {
     const JOINS_FRAGMENTS: bool = true;
 }
 
-pub type TestNode = Node<HeapMemory>;
+/// A node with this assistant.
+pub struct Assisted<A>(PhantomData<A>);
+
+impl<A: Assist> Profile for Assisted<A> {
+    type Memory = HeapMemory;
+    type Assist = A;
+    type Streams = NoStreams;
+}
+
+pub type TestNode = Node<Assisted<NoAssist>>;
 
 pub fn prefix() -> Addr {
     let mut prefix = [0; 16];
@@ -68,9 +79,10 @@ pub fn assisted_node<A: Assist>(
     buffers: usize,
     adapt: impl FnOnce(&mut NodeConfig),
     assist: A,
-) -> Node<HeapMemory, A> {
+) -> Node<Assisted<A>> {
     let (config, memory) = parts(short, buffers, adapt);
-    Node::with_assistant(config, memory, Rng::stream(42, short.into()), assist)
+    let rng = Rng::stream(42, short.into());
+    Node::with_parts(config, memory, rng, assist, NoStreams)
 }
 
 /// Node 1, with other memory.
@@ -78,7 +90,7 @@ pub fn assisted_node<A: Assist>(
 pub fn node_with_memory(adapt: impl FnOnce(&mut NodeMemory<HeapMemory>)) -> TestNode {
     let (config, mut memory) = parts(1, 600, |_| {});
     adapt(&mut memory);
-    Node::new(config, memory, Rng::stream(42, 1))
+    TestNode::with_parts(config, memory, Rng::stream(42, 1), NoAssist, NoStreams)
 }
 
 fn parts(

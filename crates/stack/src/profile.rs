@@ -1,0 +1,41 @@
+//! The profile of a node: what it is made of, as one type.
+
+use redpoll_base::Memory;
+
+use crate::assist::{Assist, NoAssist};
+use crate::transports::{NoStreams, StreamTransport};
+
+/// The parts that a [`Node`](crate::Node) is made of.
+///
+/// A kind of memory alone is a profile too: it stands for a node with neither an
+/// assistant nor another transport in place of TCP, as devices have. A host program
+/// that gives a node more parts names them in a type of its own:
+///
+/// ```
+/// use redpoll_base::HeapMemory;
+/// use redpoll_stack::assist::Counter;
+/// use redpoll_stack::{NoStreams, Profile};
+///
+/// /// A router that counts what it forwards.
+/// enum Counting {}
+///
+/// impl Profile for Counting {
+///     type Memory = HeapMemory;
+///     type Assist = Counter;
+///     type Streams = NoStreams;
+/// }
+/// ```
+pub trait Profile {
+    /// The kind of memory, which chooses buffers and tables.
+    type Memory: Memory + 'static;
+    /// The assistant of a router.
+    type Assist: Assist;
+    /// The transport in place of TCP.
+    type Streams: StreamTransport;
+}
+
+impl<M: Memory + 'static> Profile for M {
+    type Memory = M;
+    type Assist = NoAssist;
+    type Streams = NoStreams;
+}
