@@ -12,7 +12,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// that gives a node more parts names them in a type of its own:
 ///
 /// ```
-/// use redpoll_base::HeapMemory;
+/// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
 /// use redpoll_stack::{NoStreams, Profile};
 ///
@@ -20,7 +20,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// enum Counting {}
 ///
 /// impl Profile for Counting {
-///     type Memory = HeapMemory;
+///     type Memory = StaticMemory;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
 /// }
