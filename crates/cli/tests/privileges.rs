@@ -23,7 +23,7 @@ use program::Program;
 use redpoll_linux::radio::counter::CounterFile;
 use redpoll_testkit::skipped;
 use rights::{GROUP, NOTHING, USER, USER_OPTION, check, check_sandbox, settled, started};
-use support::{Folder, complaint};
+use support::Folder;
 
 /// The office without an interface.
 const OFFICE: [&str; 6] = [
@@ -165,9 +165,8 @@ fn a_folder_that_the_user_cannot_write_is_refused_at_the_start() {
     let folder = Folder::new("up-root");
     let series = folder.file("series.csv");
     let args = [&OFFICE[..], &["--user", USER_OPTION, "--series", &series]].concat();
-    let output = support::redpoll(&args);
-    assert_eq!(support::code(&output), 1);
-    let line = complaint(&output);
+    let (code, line) = Program::start(&args).fails();
+    assert_eq!((code, line.lines().count()), (1, 1), "{line}");
     assert!(
         line.contains(&series) && line.contains("--user 64321"),
         "{line}"
@@ -180,9 +179,9 @@ fn users_that_cannot_be_had_are_refused() {
     if is_root("users_that_cannot_be_had_are_refused (an unknown user)") {
         for user in ["no-such-user", "64321", "", "64321:", "nobody:nogroup"] {
             for command in [&OFFICE[..], &["taim", "--queue", "77"]] {
-                let output = support::redpoll(&[command, &["--user", user]].concat());
-                assert_eq!(support::code(&output), 2, "{user}");
-                let line = complaint(&output);
+                let program = Program::start(&[command, &["--user", user]].concat());
+                let (code, line) = program.fails();
+                assert_eq!((code, line.lines().count()), (2, 1), "{user}: {line}");
                 assert!(line.contains("there is no user"), "{line}");
             }
         }
@@ -192,9 +191,8 @@ fn users_that_cannot_be_had_are_refused() {
     if nix::unistd::geteuid().is_root() {
         command.uid(USER).gid(GROUP);
     }
-    let output = command.output().unwrap();
-    assert_eq!(support::code(&output), 2);
-    let line = complaint(&output);
+    let (code, line) = Program::spawn(&mut command).fails();
+    assert_eq!((code, line.lines().count()), (2, 1), "{line}");
     assert!(line.contains("only root can become another user"), "{line}");
 }
 

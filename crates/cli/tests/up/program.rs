@@ -107,7 +107,14 @@ impl Program {
 
     /// Waits for its end and returns its exit code and what it complained of.
     pub fn fails(mut self) -> (i32, String) {
-        let status = self.child.wait().unwrap();
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let status = loop {
+            match self.child.try_wait().unwrap() {
+                Some(status) => break status,
+                None => assert!(Instant::now() < deadline, "it does not fail"),
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        };
         (status.code().expect("an exit code"), self.errors())
     }
 
