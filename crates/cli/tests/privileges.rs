@@ -9,6 +9,8 @@
 mod program;
 #[path = "support/rights.rs"]
 mod rights;
+#[path = "up/stick.rs"]
+mod stick;
 #[path = "support/mod.rs"]
 mod support;
 
@@ -17,12 +19,14 @@ use std::net::TcpStream;
 use std::os::unix::fs::MetadataExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
 use program::Program;
 use redpoll_linux::radio::counter::CounterFile;
-use redpoll_testkit::skipped;
+use redpoll_testkit::{has_terminals, skipped};
 use rights::{GROUP, NOTHING, USER, USER_OPTION, check, check_sandbox, settled, started};
+use stick::Stick;
 use support::Folder;
 
 /// The office without an interface.
@@ -233,7 +237,7 @@ fn counted(state: &str, as_user: bool) -> u32 {
     }
     // The mesh sends its first frames.
     listen
-        .set_read_timeout(Some(std::time::Duration::from_secs(20)))
+        .set_read_timeout(Some(Duration::from_secs(20)))
         .unwrap();
     listen.recv(&mut [0; 2_048]).expect("frames are sent");
     mesh.end(Signal::SIGINT, Some(0));
@@ -321,4 +325,130 @@ fn a_program_beside_the_mesh_is_the_user_too() {
     let left = words.split("left=").nth(1).unwrap();
     let left = left.split(' ').next().unwrap();
     assert!(!std::fs::exists(format!("/proc/{left}")).unwrap(), "{text}");
+}
+
+/// Starts a border router on a radio, and waits until that is set up.
+fn up_on(radio: &str) -> Program {
+    let more = [
+        "--user",
+        USER_OPTION,
+        "--radio",
+        radio,
+        "--set",
+        "routing=rpl",
+    ];
+    let mut mesh = Program::start(&[&OFFICE[..], &more].concat());
+    mesh.wait_until_up();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !mesh.line().contains("The radio is FAKE/1.0") {
+        assert!(Instant::now() < deadline, "the radio is not set up");
+    }
+    check(&settled(mesh.pid(), 1), NOTHING, true);
+    mesh
+}
+
+/// The sandbox lets the program open its serial radio again, which is a new device by then.
+#[test]
+fn a_stick_that_was_pulled_out_is_used_again_in_the_sandbox() {
+    let test = "a_stick_that_was_pulled_out_is_used_again_in_the_sandbox";
+    if !is_root(test) || !has_terminals(test) {
+        return;
+    }
+    let folder = folder_of_user("up-stick");
+    let link = folder.0.join("stick");
+    let stick = Stick::plug_in(&link, USER);
+    let mesh = up_on(&format!("spinel+hdlc+uart://{}", link.display()));
+    let patience = Duration::from_secs(20);
+    stick.asked.recv_timeout(patience).expect("it is set up");
+    stick.unplug();
+    std::thread::sleep(Duration::from_millis(300));
+    let stick = Stick::plug_in(&link, USER);
+    let again = stick.asked.recv_timeout(patience);
+    again.expect("it is set up again");
+    check(&settled(mesh.pid(), 1), NOTHING, true);
+    let said = mesh.ends_with(Signal::SIGINT);
+    assert!(!said.contains("cannot open"), "{said}");
+    // For root's device, a warning at the start.
+    let _stick = Stick::plug_in(&link, 0);
+    let mesh = up_on(&format!("spinel+hdlc+uart://{}", link.display()));
+    let said = mesh.ends_with(Signal::SIGINT);
+    assert!(said.contains("cannot open"), "{said}");
+}
+
+/// The program of a radio: this test's own, if it is started with that variable.
+const IS_RADIO: &str = "REDPOLL_TEST_IS_RADIO";
+
+#[test]
+fn radio_of_a_test() {
+    if std::env::var_os(IS_RADIO).is_some() {
+        let line = std::fs::File::from(nix::unistd::dup(std::io::stdin()).unwrap());
+        let (_ends, end) = std::sync::mpsc::channel();
+        let (sender, _asked) = std::sync::mpsc::channel();
+        stick::serve(line, &end, &sender);
+    }
+}
+
+/// The numbers of the children of a process.
+fn children(pid: u32) -> Vec<String> {
+    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
+    let list = list.unwrap_or_default();
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+/// A radio that is a program runs as the user from the beginning, and is started again in the
+/// sandbox.
+#[test]
+fn a_radio_that_is_a_program_is_the_user_and_is_started_again() {
+    let test = "a_radio_that_is_a_program_is_the_user_and_is_started_again";
+    if !is_root(test) || !has_terminals(test) {
+        return;
+    }
+    // Where the user may execute it.
+    let folder = folder_of_user("up-forkpty");
+    let program = folder.file("radio");
+    std::fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let radio = format!("spinel+hdlc+forkpty://{program}?--exact&radio_of_a_test&--nocapture");
+    let more = [
+        "--user",
+        USER_OPTION,
+        "--radio",
+        &radio,
+        "--set",
+        "routing=rpl",
+    ];
+    let args = [&OFFICE[..], &more].concat();
+    let mut mesh = Program::start_with(&args, &[(IS_RADIO, "1")]);
+    mesh.wait_until_up();
+    check(&settled(mesh.pid(), 1), NOTHING, true);
+    let is_users = |child: &str| {
+        let status = std::fs::read_to_string(format!("/proc/{child}/status")).unwrap();
+        let line = status
+            .lines()
+            .find(|line| line.starts_with("Uid:"))
+            .unwrap();
+        line.split_whitespace()
+            .skip(1)
+            .all(|id| id == USER.to_string())
+    };
+    let [first] = &children(mesh.pid())[..] else {
+        panic!("{:?}", children(mesh.pid()));
+    };
+    assert!(is_users(first));
+    let pid = nix::unistd::Pid::from_raw(first.parse().unwrap());
+    nix::sys::signal::kill(pid, Signal::SIGKILL).unwrap();
+    let deadline = Instant::now() + Duration::from_secs(20);
+    let second = loop {
+        match &children(mesh.pid())[..] {
+            [child] if child != first => break child.clone(),
+            _ => assert!(Instant::now() < deadline, "it is not started again"),
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(is_users(&second));
+    // The program of the radio inherits the filter.
+    let status = std::fs::read_to_string(format!("/proc/{second}/status")).unwrap();
+    assert!(status.contains("Seccomp:\t2"), "{status}");
+    mesh.end(Signal::SIGINT, Some(0));
+    assert!(!std::fs::exists(format!("/proc/{second}")).unwrap());
 }
