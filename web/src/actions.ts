@@ -57,7 +57,7 @@ export class Actions {
     this.form.hidden = !may;
     setText(
       this.why,
-      may ? "" : isView ? "A recording: it can be looked at, not changed." : "Only looking: to change things, open the address that the terminal shows.",
+      may ? "" : isView ? "A recording: it cannot be changed." : "Read-only: to make changes, open the address that the terminal shows.",
     );
     const isOff = this.store.now.radio[this.node] === RADIO.off;
     setText(this.power, isOff ? "Switch on (K)" : "Switch off (K)");
@@ -97,7 +97,7 @@ export class Actions {
 
   private async ask(command: Command): Promise<boolean> {
     const answer = await this.connection.ask({ mesh: command });
-    this.say(answer.ok ? answer.text : `Not done: ${answer.text}`, !answer.ok);
+    this.say(answer.ok ? answer.text : `Refused: ${answer.text}`, !answer.ok);
     return answer.ok;
   }
 }

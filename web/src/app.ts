@@ -43,7 +43,7 @@ export class App {
   private toasts = h("div", { class: "toasts", role: "status", "aria-live": "polite" });
   private banner = h("div", { class: "banner", role: "alert", hidden: true });
   private others = h("div", { class: "others" });
-  private interfere = h("button", { class: "tool wide", title: "Put an interferer on the map (I)" }, "+ interferer");
+  private interfere = h("button", { class: "tool wide", title: "Add an interferer (I)" }, "+ interferer");
   private scene = -1;
   private listsAt = 0;
   private timelineAt = 0;
@@ -84,7 +84,7 @@ export class App {
         this.transport.element,
         this.status,
         tool("Light or dark (T)", ICONS.moon, () => this.theme.toggle()),
-        tool("Keys and signs (?)", ICONS.help, () => dialog.showModal()),
+        tool("Keys and symbols (?)", ICONS.help, () => dialog.showModal()),
       ),
       this.banner,
       h("main", { class: "main" }, h("div", { class: "left" }, this.map.element, this.timeline.element, this.packets.element), this.panels.element),
@@ -108,7 +108,7 @@ export class App {
     };
     this.connection.onChange = (isOpen) => {
       this.banner.hidden = isOpen;
-      setText(this.banner, "The program does not answer: it has ended, or is not reached. What is here is what was known last.");
+      setText(this.banner, "The program does not answer: it has ended or cannot be reached. The page shows the last known state.");
     };
     this.connection.open();
     const picture = () => {
@@ -122,20 +122,20 @@ export class App {
 
   private keys(): Key[] {
     return [
-      { keys: [" "], word: "pause, go on", act: () => this.transport.toggle() },
-      { keys: ["."], word: "to the next frame", act: () => this.transport.step(true) },
-      { keys: [","], word: "one frame back", act: () => this.transport.step(false) },
+      { keys: [" "], word: "pause or resume", act: () => this.transport.toggle() },
+      { keys: ["."], word: "next frame", act: () => this.transport.step(true) },
+      { keys: [","], word: "previous frame", act: () => this.transport.step(false) },
       { keys: ["l", "L"], word: "back to the present", act: () => this.transport.goLive() },
       { keys: ["/"], word: "filter packets", act: () => this.packets.input.focus() },
       { keys: ["+", "="], word: "zoom in", act: () => this.map.zoom(1.3) },
       { keys: ["-"], word: "zoom out", act: () => this.map.zoom(1 / 1.3) },
       { keys: ["0"], word: "show all nodes", act: () => this.map.fit() },
-      { keys: ["n", "N"], word: "choose the next node; on the map arrow keys do, with Shift they move it", act: () => this.nextNode() },
-      { keys: ["k", "K"], word: "switch the chosen node off or on", act: () => this.kill() },
-      { keys: ["i", "I"], word: "put an interferer where the map is clicked, or by Enter at the chosen node", act: () => this.place() },
+      { keys: ["n", "N"], word: "select the next node; on the map, arrow keys select a node and Shift with arrow keys moves it", act: () => this.nextNode() },
+      { keys: ["k", "K"], word: "switch the selected node off or on", act: () => this.kill() },
+      { keys: ["i", "I"], word: "add an interferer where the map is clicked, or with Enter at the selected node", act: () => this.place() },
       { keys: ["c", "C"], word: "connections", act: () => this.panels.open("flows") },
-      { keys: ["t", "T"], word: "light or dark", act: () => this.theme.toggle() },
-      { keys: ["Escape"], word: "choose nothing", act: () => this.clear() },
+      { keys: ["t", "T"], word: "light or dark theme", act: () => this.theme.toggle() },
+      { keys: ["Escape"], word: "clear the selection", act: () => this.clear() },
     ];
   }
 
@@ -186,7 +186,7 @@ export class App {
     if (store.skipped > 0) parts.push(`${store.skipped.toLocaleString("en")} frames not shown`);
     const delay = this.delayMs();
     if (delay !== null && this.playhead.isLive) parts.push(`${Math.max(0, Math.round(delay))} ms behind`);
-    if (!this.connection.mayCommand) parts.push("only looking");
+    if (!this.connection.mayCommand) parts.push("read-only");
     setText(this.status, parts.join(" · "));
     this.interfere.hidden = !this.connection.mayCommand || store.hello?.mode === "view";
     this.interfere.classList.toggle("on", this.map.placing);
@@ -201,7 +201,7 @@ export class App {
     fill(
       this.others,
       ...this.store.interferers.map((other, index) =>
-        other.busy === 0 ? null : h("button", { class: "chip", title: "Silence it", onclick: () => this.actions.silence(index) }, `${other.name}, ${Math.round(other.busy * 100)} % ✕`),
+        other.busy === 0 ? null : h("button", { class: "chip", title: "Switch it off", onclick: () => this.actions.silence(index) }, `${other.name}, ${Math.round(other.busy * 100)} % ✕`),
       ),
     );
   }
@@ -222,7 +222,7 @@ export class App {
     this.map.placing = !this.map.placing;
     if (!this.map.placing) return;
     this.map.focus();
-    this.say(this.selection.node === null ? "Click the place on the map; Enter takes its middle." : "Click the place on the map; Enter takes that of the chosen node.");
+    this.say(this.selection.node === null ? "Click a place on the map, or press Enter for its centre." : "Click a place on the map, or press Enter for the place of the selected node.");
   }
 
   private kill(): void {

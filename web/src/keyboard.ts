@@ -31,15 +31,15 @@ export function help(keys: Key[]): HTMLDialogElement {
   const name = (key: string) => ({ " ": "space", Escape: "esc" })[key] ?? key;
   const legend: [string, string][] = [
     ["▪ ● ○", "border router, router, leaf; dashed with z: asleep; dashed and crossed out: switched off"],
-    ["→", "the neighbour that packets to the root go to"],
-    ["━●", "a frame for one node: TCP, blue"],
-    ["╍■", "UDP: in dashes, purple"],
-    ["┈▲", "routing and the rest: in dots, amber"],
-    ["─○", "a link acknowledgement: thin, grey"],
-    ["┅", "a dashed way behind it: sent again by the link"],
-    ["◯", "a frame for everyone in range"],
-    ["✕", "destroyed by other transmissions at this node; a dashed ring: lost for another reason"],
-    ["▂", "the fill of a node: how full its queue is"],
+    ["→", "next hop of packets to the root"],
+    ["━●", "frame for one node: TCP, blue"],
+    ["╍■", "UDP: dashed, purple"],
+    ["┈▲", "routing and other protocols: dotted, amber"],
+    ["─○", "link acknowledgment: thin, grey"],
+    ["┅", "dashed trail: retransmitted by the link"],
+    ["◯", "frame for every node in range"],
+    ["✕", "destroyed by other transmissions at this node; dashed ring: lost for another reason"],
+    ["▂", "fill level of a node: length of its queue"],
   ];
   const dialog = h(
     "dialog",

@@ -46,7 +46,7 @@ export class Packets {
     const head = h(
       "div",
       { class: "row row-head", "aria-hidden": "true" },
-      ...["Time", "From", "To", "Protocol", "Length", "What became of it", "Info"].map((word) => h("span", {}, word)),
+      ...["Time", "From", "To", "Protocol", "Length", "Outcome", "Info"].map((word) => h("span", {}, word)),
     );
     this.element = h(
       "section",
@@ -56,7 +56,7 @@ export class Packets {
         { class: "packets-bar" },
         h("h2", {}, "Packets"),
         this.input,
-        h("label", { class: "check" }, this.acks, "link acknowledgements"),
+        h("label", { class: "check" }, this.acks, "link acknowledgments"),
         this.count,
       ),
       h("div", { class: "packets-body" }, h("div", { class: "packets-list" }, head, this.scroller), this.layers),
@@ -147,7 +147,7 @@ export class Packets {
         frame.protocol,
         String(frame.bytes.length / 2),
         `${lost ? "✕" : frame.fates.length === 0 ? "…" : "✓"} ${fates}`,
-        `${frame.again ? "↻ again: " : ""}${frame.info}`,
+        `${frame.again ? "↻ retransmitted: " : ""}${frame.info}`,
       ];
       words.forEach((word, column) => setText(row.children[column]!, word));
       row.classList.toggle("lost", lost);

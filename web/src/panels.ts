@@ -152,14 +152,14 @@ export class Panels {
     }
     const shown = this.chosenFlow();
     this.flowEmpty.hidden = this.store.flows.size > 0;
-    setText(this.flowEmpty, "No TCP connection yet. As soon as one opens, its plots are here.");
+    setText(this.flowEmpty, "No TCP connection yet. When one opens, its plots appear here.");
     for (const [id, row] of this.flowRows) {
       const flow = this.store.flows.get(id);
       if (!flow || !row.isConnected) continue;
       const isActive = this.store.t - flow.lastAt < 3_000_000;
       row.classList.toggle("active", isActive);
       row.setAttribute("aria-selected", String(flow === shown));
-      const again = flow.again > 0 ? ` · ${flow.again} again` : "";
+      const again = flow.again > 0 ? ` · ${flow.again} retransmitted` : "";
       setText(row.lastElementChild!, `${bytes(flow.bytes[0])} ⇄ ${bytes(flow.bytes[1])}${again}`);
     }
   }

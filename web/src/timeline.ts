@@ -30,7 +30,7 @@ export class Timeline {
         class: "timeline",
         role: "slider",
         tabindex: 0,
-        "aria-label": "Moment of the run; arrow keys go to another one",
+        "aria-label": "Time of the run; arrow keys change it",
       },
       this.canvas,
     );

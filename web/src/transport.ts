@@ -14,9 +14,9 @@ export class Transport {
   readonly element: HTMLElement;
   private play = h("button", { class: "tool big", onclick: () => this.toggle() });
   private live = h("button", { class: "live", onclick: () => this.goLive() }, h("i", {}), h("span", {}, "Live"));
-  private time = h("output", { class: "time", "aria-label": "Moment that is shown" });
+  private time = h("output", { class: "time", "aria-label": "Displayed time" });
   private again: HTMLElement;
-  private speeds = h("select", { class: "speed", "aria-label": "Speed", title: "Virtual seconds in a second" });
+  private speeds = h("select", { class: "speed", "aria-label": "Speed", title: "Virtual seconds per second" });
   private shows: string | null = null;
 
   constructor(
@@ -32,9 +32,9 @@ export class Transport {
       "div",
       { class: "transport", role: "group", "aria-label": "Time" },
       this.again,
-      tool("One frame back (,)", ICONS.back, () => this.step(false)),
+      tool("Previous frame (,)", ICONS.back, () => this.step(false)),
       this.play,
-      tool("To the next frame (.)", ICONS.forward, () => this.step(true)),
+      tool("Next frame (.)", ICONS.forward, () => this.step(true)),
       this.time,
       this.speeds,
       this.live,
@@ -50,7 +50,7 @@ export class Transport {
   /** Another run may be paced by the page, or not. */
   private listSpeeds(): void {
     const options = SPEEDS.map((value) => h("option", { value }, speed(value)));
-    if (this.store.clock.settable) options.push(h("option", { value: MOST }, "as fast as it goes"));
+    if (this.store.clock.settable) options.push(h("option", { value: MOST }, "as fast as possible"));
     fill(this.speeds, ...options);
     this.speeds.value = "1";
     this.shows = null;
@@ -94,7 +94,7 @@ export class Transport {
     const what = stands ? (store.clock.ended && playhead.isLive ? "again" : "play") : "pause";
     if (this.shows !== what) {
       this.shows = what;
-      const word = { play: "Go on (space)", pause: "Pause (space)", again: "Run again (space)" }[what]!;
+      const word = { play: "Resume (space)", pause: "Pause (space)", again: "Run again (space)" }[what]!;
       fill(this.play, icon(what === "again" ? ICONS.again : what === "play" ? ICONS.play : ICONS.pause));
       this.play.title = word;
       this.play.setAttribute("aria-label", word);
@@ -103,8 +103,8 @@ export class Transport {
     this.live.classList.toggle("on", playhead.isLive && !stands);
     const late = (store.t - playhead.t) / 1e6;
     const word = store.hello?.mode === "up" ? "Live" : "Newest";
-    setText(this.live.lastElementChild!, playhead.isLive ? (store.clock.ended ? "Finished" : word) : `${late.toFixed(1)} s back`);
-    this.live.title = playhead.isLive ? "This is the present" : "Back to the present (L)";
+    setText(this.live.lastElementChild!, playhead.isLive ? (store.clock.ended ? "Finished" : word) : `${late.toFixed(1)} s behind`);
+    this.live.title = playhead.isLive ? "The display is live" : "Back to the present (L)";
     if (store.clock.settable && document.activeElement !== this.speeds) {
       const value = String(store.clock.speed ?? 0);
       if (this.speeds.value !== value) this.speeds.value = value;

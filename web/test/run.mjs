@@ -166,7 +166,7 @@ await test("a run is watched, paused, stepped, changed and begun again", async (
   await page.keyboard.press("k");
   await until(page, "node-7 is off", () => redpoll.store.now.radio[6] === 0);
   await page.keyboard.press("k");
-  await until(page, "node-7 is on again", () => redpoll.store.now.radio[6] > 0);
+  await until(page, "node-7 is switched on again", () => redpoll.store.now.radio[6] > 0);
 
   // The help is closed as any dialog, and no key acts behind it.
   await page.keyboard.press("?");

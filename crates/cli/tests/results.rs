@@ -198,7 +198,7 @@ fn a_result_is_plotted_told_and_compared() {
     let html = stdout(&page);
     assert_eq!(code(&page), 0);
     assert!(html.contains("<title>line-2, seed 1</title>") && html.ends_with("</html>\n"));
-    assert!(html.contains("Set beside the scenario's file: <code>duration ="));
+    assert!(html.contains("Overrides of the scenario's file: <code>duration ="));
     assert!(html.contains("goodput (kb/s)") && html.contains("node-3"));
     // Nothing from elsewhere.
     assert!(

@@ -686,7 +686,7 @@ fn another_interface_is_refused() {
     assert_eq!(code, 2, "{error}");
     assert_eq!(
         error,
-        "redpoll: interface lo exists already: choose another with --name\n"
+        "redpoll: interface lo already exists: choose another name with --name\n"
     );
 }
 

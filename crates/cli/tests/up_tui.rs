@@ -146,7 +146,7 @@ fn a_mesh_is_shown_changed_and_left_by_a_key() {
     session.press("jx");
     session.wait_for("node-2 is off");
     session.press("x");
-    session.wait_for("node-2 is on again");
+    session.wait_for("node-2 is switched on again");
     session.press("q");
     assert_eq!(session.ended().code(), Some(0));
 }

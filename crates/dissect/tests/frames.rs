@@ -312,7 +312,7 @@ fn other_link_types_and_short_records_are_said_to_be_malformed() {
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4, &[vec![0; 1]]));
     assert!(lines_[0].ends_with("malformed: too short for its check sequence"));
     let (lines_, _) = lines(&pcap(DataLink::IEEE802_15_4_TAP, &[vec![0, 0, 99, 0, 1]]));
-    assert!(lines_[0].ends_with("malformed: a TAP header that is cut off"));
+    assert!(lines_[0].ends_with("malformed: a truncated TAP header"));
 }
 
 #[test]

@@ -41,7 +41,7 @@ const ROUTE_LIFETIME_S: u32 = 1_800;
 #[derive(Debug, thiserror::Error)]
 pub enum AdvertiserError {
     /// There is no interface of that name.
-    #[error("there is no interface {0} (`ip link` lists those there are)")]
+    #[error("there is no interface {0} (to list the interfaces: `ip link`)")]
     NoInterface(String),
     /// Only root, or who may open raw sockets, may send router advertisements.
     #[error("no permission to send router advertisements (needs root or CAP_NET_RAW)")]

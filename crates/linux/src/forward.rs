@@ -68,7 +68,7 @@ pub enum Received {
 
 /// The connection was reset, timed out, or could not be opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the connection broke")]
+#[error("the connection was lost")]
 pub struct Broken;
 
 /// Why a forward cannot be set up.

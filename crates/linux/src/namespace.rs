@@ -16,7 +16,7 @@ use crate::tun::{self, Tun, TunConfig};
 #[derive(Debug, thiserror::Error)]
 pub enum NamespaceError {
     /// The kernel or its policy allows none to this user.
-    #[error("no user namespace is allowed here: {step}: {source}")]
+    #[error("this kernel does not allow this user a user namespace: {step}: {source}")]
     Refused {
         /// What was being done.
         step: &'static str,
@@ -24,7 +24,7 @@ pub enum NamespaceError {
         source: io::Error,
     },
     /// There is a namespace, but no TUN interface can be made in it.
-    #[error("a user namespace is allowed, but no TUN interface in it")]
+    #[error("a user namespace is allowed, but not a TUN interface in it")]
     NoTun,
 }
 

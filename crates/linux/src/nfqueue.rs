@@ -64,7 +64,8 @@ pub enum QueueError {
     NoPermission,
     /// Another program has it.
     #[error(
-        "queue {0} is taken by another program: end that, or choose another number here and in the rule (/proc/net/netfilter/nfnetlink_queue lists those taken)"
+        "queue {0} is used by another program: end that program, or choose another number here \
+         and in the rule (/proc/net/netfilter/nfnetlink_queue lists the queues in use)"
     )]
     Taken(u16),
     /// The kernel has no NFQUEUE.
@@ -172,7 +173,7 @@ impl NfQueue {
             ])
             .map_err(refused)?;
         queue.flush().map_err(|source| QueueError::Io {
-            step: "say what becomes of the first packets",
+            step: "set the handling of the first packets",
             source,
         })?;
         Ok(queue)
@@ -368,7 +369,10 @@ mod tests {
         }
         for errno in [Errno::EPERM, Errno::EBUSY] {
             let line = refused(errno, 3, true).to_string();
-            assert!(line.starts_with("queue 3 is taken"), "{line}");
+            assert!(
+                line.starts_with("queue 3 is used by another program"),
+                "{line}"
+            );
         }
         let line = refused(Errno::EPERM, 3, false).to_string();
         assert!(line.contains("CAP_NET_ADMIN"), "{line}");

@@ -42,20 +42,22 @@ pub enum TunError {
     #[error("no permission to {0} (needs root or CAP_NET_ADMIN)")]
     NoPermission(&'static str),
     /// There is an interface of that name already.
-    #[error("interface {0} exists already: choose another with --name")]
+    #[error("interface {0} already exists: choose another name with --name")]
     NameInUse(String),
     /// The address is already one of this host's.
     #[error(
-        "{0} is already an address of this host, perhaps for another mesh that is up: give each mesh a prefix of its own with --prefix, or choose another address with --set border.host=ADDRESS"
+        "{0} is already an address of this host, perhaps of another mesh: give each mesh a \
+         different prefix with --prefix, or choose another address with --set border.host=ADDRESS"
     )]
     AddressInUse(Ipv6Addr),
     /// The host has a route to the prefix, which would hide ours or be hidden.
     #[error(
-        "this host has a route to {0}/{1} already, perhaps to another mesh that is up: choose another prefix with --prefix"
+        "this host already has a route to {0}/{1}, perhaps to another mesh: choose another prefix \
+         with --prefix"
     )]
     PrefixInUse(Ipv6Addr, u8),
     /// The host has IPv6 switched off.
-    #[error("this host has IPv6 switched off (sysctl net.ipv6.conf.all.disable_ipv6)")]
+    #[error("IPv6 is disabled on this host (sysctl net.ipv6.conf.all.disable_ipv6)")]
     NoIpv6,
     /// Anything else, with the step that failed.
     #[error("cannot {step}: {source}")]
@@ -152,7 +154,8 @@ impl Tun {
     pub fn gone(&self) -> String {
         let (prefix, len) = self.route;
         format!(
-            "the interface {} has lost its route to {prefix}/{len}: it was set down or changed from outside",
+            "the interface {} has lost its route to {prefix}/{len}: another program changed it or \
+             switched it off",
             self.name
         )
     }
@@ -291,7 +294,7 @@ fn attach(device: &File, name: &str) -> Result<String, TunError> {
             Some(libc::EINVAL) if nix::net::if_::if_nametoindex(name).is_ok() => {
                 TunError::NameInUse(name.to_owned())
             }
-            _ => TunError::at("make a TUN interface")(e),
+            _ => TunError::at("create a TUN interface")(e),
         }
     })?;
     Ok(ioctl::name_of(&request))

@@ -319,7 +319,11 @@ fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
 
     stick.set(Mood::Reset);
     assert_eq!(bench.send(), RadioResult::NoAck);
-    assert!(bench.was_told("begun anew"), "{:?}", bench.troubles);
+    assert!(
+        bench.was_told("the radio was reset"),
+        "{:?}",
+        bench.troubles
+    );
     bench.ready();
     stick.set(Mood::Acknowledge);
     assert_eq!(bench.send(), ACKED);
@@ -327,7 +331,7 @@ fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
     stick.set(Mood::Late);
     assert_eq!(bench.send(), RadioResult::NoAck);
     assert!(
-        bench.was_told("what became of a frame"),
+        bench.was_told("the outcome of a frame"),
         "{:?}",
         bench.troubles
     );
@@ -338,7 +342,7 @@ fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
     stick.unplug();
     let gone = bench.send_while_gone();
     assert_ne!(gone, ACKED);
-    assert!(bench.was_told("is gone"), "{:?}", bench.troubles);
+    assert!(bench.was_told("has disconnected"), "{:?}", bench.troubles);
     let stick = Stick::plug_in(&link);
     bench.ready();
     assert_eq!(bench.send(), ACKED);
@@ -349,7 +353,7 @@ fn a_radio_that_misbehaves_is_told_of_and_set_up_again() {
 impl Bench {
     /// As [`Bench::send`], once the line has been found gone.
     fn send_while_gone(&mut self) -> RadioResult {
-        while !self.was_told("is gone") {
+        while !self.was_told("has disconnected") {
             self.radio.turn(self.clock.now());
             while let Some(event) = self.radio.poll_event() {
                 if let Event::Trouble(text) = event {
@@ -488,7 +492,7 @@ fn endless_reset_notices_are_bounded_and_reported() {
         }
     }
     assert!(longest < 1_000, "{longest} bytes wait for the line");
-    let said = "says again and again";
+    let said = "keeps reporting resets";
     assert!(reports.iter().any(|it| it.contains(said)), "{reports:?}");
     assert!(reports.len() <= 8, "{reports:?}");
     assert_eq!(rcp.counters().reset_notices, 600_000);

@@ -277,7 +277,10 @@ impl Waiter for &Shim {
             if state.in_first_thread() {
                 let limit = deadline.unwrap_or(begin + PATIENCE);
                 if now >= limit {
-                    eprintln!("redpoll-packetdrill: a call of the script waits for nothing");
+                    eprintln!(
+                        "redpoll-packetdrill: a call of the script waits for an event that \
+                        cannot happen"
+                    );
                     return answer;
                 }
                 state.sockets.step(limit);

@@ -31,7 +31,7 @@ impl Fault {
         self.0.borrow().is_some()
     }
 
-    /// Another one; the first counts.
+    /// Stores an exception; only the first one is kept.
     pub fn put(&self, error: PyErr) {
         self.0.borrow_mut().get_or_insert(error);
     }
@@ -44,7 +44,7 @@ pub struct PythonApp {
     state: State,
 }
 
-/// What an application has open.
+/// The connections and timers of an application.
 #[derive(Default)]
 struct State {
     name: String,
@@ -223,7 +223,7 @@ impl State {
     }
 }
 
-/// A node, as long as a method of its application is being called.
+/// A node. It can be used while a method of its application runs.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Node {
     /// The thread of the run, on which alone the node may be used.
@@ -240,7 +240,7 @@ impl Drop for Loan<'_> {
     }
 }
 
-/// What is lent for a call. The pointers are valid until the [`Loan`] ends, which is before
+/// The values lent for a call. The pointers are valid until the [`Loan`] ends, which is before
 /// the lender's own borrows do.
 struct Lent {
     cx: *mut Context<'static>,
@@ -297,7 +297,7 @@ impl Node {
 }
 
 fn gone(conn: u32) -> PyErr {
-    PyConnectionError::new_err(format!("there is no connection {conn} any more"))
+    PyConnectionError::new_err(format!("connection {conn} no longer exists"))
 }
 
 #[pymethods]
@@ -314,8 +314,8 @@ impl Node {
         self.with(|cx, _| Ok(cx.now.as_micros() as f64 / 1e6))
     }
 
-    /// Calls `on_timer` once after `seconds`; the latest call counts. A run ends when an
-    /// application asks 10,000 times for the same instant.
+    /// Calls `on_timer` once after `seconds`; a later call replaces the timer. A run ends when an
+    /// application sets 10,000 timers for the same instant.
     fn wake_in(&self, seconds: f64) -> PyResult<()> {
         if !(0.0..=1e9).contains(&seconds) {
             return Err(PyValueError::new_err("allowed: 0 to a billion seconds"));
@@ -326,7 +326,7 @@ impl Node {
         })
     }
 
-    /// Takes connections at a port. What they bring is measured as the flow of that name.
+    /// Accepts connections at a port. Their data are measured as the flow `flow`.
     #[pyo3(signature = (port, flow="python"))]
     fn listen(&self, port: u16, flow: &str) -> PyResult<()> {
         self.with(|cx, state| {
@@ -337,7 +337,7 @@ impl Node {
         })
     }
 
-    /// Opens a connection to a node's port; its number.
+    /// Opens a connection to a node's port and returns its number.
     #[pyo3(signature = (to, port, flow="python"))]
     fn connect(&self, to: &str, port: u16, flow: &str) -> PyResult<u32> {
         self.with(|cx, state| {
@@ -347,7 +347,7 @@ impl Node {
             let measured = cx.oracle.flow(flow, &state.name, to);
             if state.conns.values().any(|conn| conn.away == measured) {
                 // Its bytes would be taken for those of one stream.
-                let text = format!("flow {flow:?} to {to} has a connection; allowed: another name");
+                let text = format!("the flow {flow:?} to {to} already has a connection; allowed: another name");
                 return Err(PyValueError::new_err(text));
             }
             let id = cx.node.connect(cx.now, Endpoint { addr, port });
@@ -356,8 +356,8 @@ impl Node {
         })
     }
 
-    /// Gives bytes to a connection; how many it has taken. Of fewer than all, "writable" says
-    /// when there is room again.
+    /// Sends bytes on a connection and returns how many it accepted. If it accepted fewer than
+    /// offered, the event "writable" follows when there is room again.
     fn send(&self, conn: u32, data: &[u8]) -> PyResult<usize> {
         self.with(|cx, state| {
             let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;
@@ -372,8 +372,8 @@ impl Node {
         })
     }
 
-    /// Takes up to so many bytes from a connection: none if there are none now, `None` after
-    /// the last one.
+    /// Receives at most `most` bytes from a connection: an empty result if there are none now,
+    /// `None` after the last byte.
     #[pyo3(signature = (conn, most=65_536))]
     fn recv<'py>(
         &self,
@@ -403,7 +403,7 @@ impl Node {
         Ok(bytes.map(|bytes| PyBytes::new(py, &bytes)))
     }
 
-    /// Sends no more on a connection.
+    /// Closes the sending direction of a connection.
     fn close(&self, conn: u32) -> PyResult<()> {
         self.with(|cx, state| {
             let it = state.conns.get(&conn).ok_or_else(|| gone(conn))?;

@@ -35,7 +35,7 @@ impl Controllers for Classes {
     }
 }
 
-/// What a connection is controlled by.
+/// The congestion control of a connection.
 struct Connection {
     of: Of,
     node: String,
@@ -145,7 +145,7 @@ fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
     }
 }
 
-/// What happened to a connection, and how it is.
+/// An event of a connection, and the state of the connection.
 #[pyclass(frozen, module = "redpoll", name = "CongestionNews")]
 pub struct News {
     node: String,
@@ -172,31 +172,31 @@ impl News {
         self.news.mss
     }
 
-    /// The congestion window before, in bytes.
+    /// The congestion window before the event, in bytes.
     #[getter]
     fn cwnd(&self) -> u32 {
         self.news.window.cwnd
     }
 
-    /// The slow start threshold before, in bytes.
+    /// The slow start threshold before the event, in bytes.
     #[getter]
     fn ssthresh(&self) -> u32 {
         self.news.window.ssthresh
     }
 
-    /// Both as RFC 5681 has them after this.
+    /// Congestion window and slow start threshold that RFC 5681 would set, in bytes.
     #[getter]
     fn usual(&self) -> (u32, u32) {
         (self.news.usual.cwnd, self.news.usual.ssthresh)
     }
 
-    /// Bytes that are out.
+    /// Bytes in flight.
     #[getter]
     fn flight(&self) -> u32 {
         self.news.flight
     }
 
-    /// Bytes of new data that were acknowledged now.
+    /// Bytes of new data that this acknowledgment covers.
     #[getter]
     fn acked(&self) -> u32 {
         self.news.acked
@@ -208,13 +208,13 @@ impl News {
         self.news.srtt_ms
     }
 
-    /// Of an acknowledgment: the application fills half of the window at least.
+    /// Of an acknowledgment: whether the application fills at least half of the window.
     #[getter]
     fn is_filled(&self) -> bool {
         self.news.event == CongestionEvent::Acked { filled: true }
     }
 
-    /// Of a timeout: the first one since something new was acknowledged.
+    /// Of a timeout: whether it is the first one since new data were acknowledged.
     #[getter]
     fn is_first(&self) -> bool {
         self.news.event == CongestionEvent::Timeout { first: true }

@@ -100,15 +100,15 @@ impl Kept {
     fn put(&self, py: Python<'_>, number: usize, report: &str, cpu_s: f64) -> PyResult<()> {
         let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
         let job = self.jobs.get(number).ok_or_else(|| wrong("no such run"))?;
-        let run = serde_json::from_str(report).map_err(|_| wrong("that is no report"))?;
+        let run = serde_json::from_str(report).map_err(|_| wrong("not a report"))?;
         let kept = self
             .results()
             .put(&job.case, job.seed, cpu_s, &Run::of(run));
         kept.map_err(|problem| damaged(py, &problem))
     }
 
-    /// Does what there is to do on this computer's cores, so many runs at once, or one a core.
-    /// `progress` hears how many are done, of how many, whenever that changes.
+    /// Runs what is left on this computer's cores, `jobs` runs at once, by default one per core.
+    /// Calls `progress` with the number of finished runs and of all runs, whenever that changes.
     #[pyo3(signature = (at_once=None, progress=None))]
     fn conduct(
         &self,
@@ -119,7 +119,7 @@ impl Kept {
         conduct_here(py, &self.jobs, at_once, &self.path, progress.as_ref())
     }
 
-    /// A row for each run and flow, and how many runs the oracle objects to.
+    /// A row for each run and flow, and the number of runs in which the oracle found faults.
     fn flows(&self, py: Python<'_>) -> PyResult<(Table, u64)> {
         let table = redpoll_sweep::Table::flows(&self.plan, &self.results());
         let table = table.map_err(|problem| damaged(py, &problem))?;
@@ -174,16 +174,16 @@ fn conduct_here(
     }
 }
 
-/// What was found for a goal.
+/// The result of a search for a goal.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Tuned {
-    /// As `redpoll tune --json` writes it.
+    /// The result, as `redpoll tune --json` writes it.
     #[pyo3(get)]
     report: String,
     /// The values of the scenario's keys.
     #[pyo3(get)]
     changes: Changes,
-    /// Constants for Rust and for C, if no limit is missed.
+    /// Constants for Rust and for C; `None` if a limit is missed.
     #[pyo3(get)]
     constants: Option<(String, String)>,
 }
@@ -200,8 +200,8 @@ impl From<StudyError> for Halt {
     }
 }
 
-/// Finds what the goal `plan`, as TOML, wants of a scenario; its runs are kept in the file at
-/// `path`. `progress` hears of each part of the search.
+/// Searches values for the goal `plan`, as TOML; its runs are kept in the file at `path`. Calls
+/// `progress` with a line for each part of the search.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]
 #[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
@@ -229,13 +229,13 @@ pub fn tune(
         Halt::Python(error) => error,
     })?;
     let failed = |line: String| error(py, "RunError", (line, String::new()));
-    let tuned = tuned.ok_or_else(|| failed("nothing was tried".to_owned()))?;
+    let tuned = tuned.ok_or_else(|| failed("no point was run".to_owned()))?;
     if tuned.objections > 0 {
-        let line = format!("the oracle objects to {} of the runs", tuned.objections);
+        let line = format!("the oracle reports faults in {} of the runs", tuned.objections);
         return Err(failed(line));
     }
     let best = tuned.found.best();
-    let best = best.ok_or_else(|| failed("nothing was found".to_owned()))?;
+    let best = best.ok_or_else(|| failed("no values were found".to_owned()))?;
     let found = goal.case(best);
     let judged = &tuned.verdicts.best;
     let is_met = judged.verdict() != Verdict::Missed;
@@ -265,8 +265,8 @@ fn no_study(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
     error(py, "StudyError", (problem.to_string(), String::new()))
 }
 
-/// Runs a study's figures, or all of them, with so many seeds, keeps the runs in the file at
-/// `path`, and gives a row for each number.
+/// Runs a study's figures, or all of them, with `seeds` seeds, keeps the runs in the file at
+/// `path`, and returns a row for each number.
 #[pyfunction]
 #[pyo3(signature = (name, figures, seeds, path, at_once=None))]
 pub fn study_rows(

@@ -20,7 +20,7 @@ mod table;
 
 use pyo3::prelude::*;
 
-/// What `redpoll` in Python is made of.
+/// The native part of the package `redpoll`.
 #[pymodule]
 mod _native {
     #[pymodule_export]

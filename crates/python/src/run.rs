@@ -21,13 +21,13 @@ use crate::table::Table;
 /// How long to simulate between two looks at Ctrl-C.
 const SLICE: WallDuration = WallDuration::from_millis(100);
 
-/// What a run gave.
+/// The result of a run.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Ran {
     /// The report as JSON.
     #[pyo3(get)]
     report: String,
-    /// The series, if one was asked for.
+    /// The series, if one was requested.
     #[pyo3(get)]
     series: Option<Py<Table>>,
 }

@@ -14,7 +14,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
 use redpoll_results::table::{Cell, Column, Kind, Row};
 
-/// A table with named columns, each of one kind. Give it to `pandas.DataFrame.from_arrow`,
+/// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
 /// `polars.DataFrame` or `pyarrow.table`.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Table {
@@ -102,12 +102,12 @@ impl Table {
         format!("<redpoll.Table of {rows} rows, {columns} columns>")
     }
 
-    /// A column as a list; `None` where it is empty.
+    /// A column as a list; `None` for an empty cell.
     fn column<'py>(&self, py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyList>> {
         let column = self.batch.column_by_name(name);
         let column = column.ok_or_else(|| {
             PyValueError::new_err(format!(
-                "no column {name:?}; there are {:?}",
+                "no column {name:?}; the table has {:?}",
                 self.columns()
             ))
         })?;

@@ -48,8 +48,8 @@ impl Files {
         match files == Files::default() {
             true => Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
-                "is no result; allowed: a folder that `redpoll run --result DIR` has written, or \
-                 a file that --json or --series has",
+                "not a result; allowed: a folder written by `redpoll run --result DIR`, or a file \
+                 written by --json or --series",
             )),
             false => Ok(files),
         }

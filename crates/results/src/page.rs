@@ -21,8 +21,8 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     let path = files.report.as_deref();
     let path = path.ok_or_else(|| {
         let series = files.series.clone().unwrap_or_default();
-        let what = "is a series alone; allowed: a folder of `redpoll run --result DIR`, or a file \
-                    of --json";
+        let what = "is only a series; allowed: a folder of `redpoll run --result DIR`, or a file \
+            of --json";
         Problem::other(&series, what)
     })?;
     let report = Report::read(path)?;
@@ -34,7 +34,7 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     let (bars, lines): (Vec<_>, Vec<_>) = plots
         .into_iter()
         .partition(|it| ["flows", "duty-cycle", "charge"].contains(&it.name));
-    for (title, pictures) in [("Over time", lines), ("In all", bars)] {
+    for (title, pictures) in [("Over time", lines), ("Totals", bars)] {
         if pictures.is_empty() {
             continue;
         }
@@ -50,14 +50,14 @@ pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     }
     if files.series.is_none() {
         page.push_str(
-            "<p class=\"soft\">There is no series beside this result: run with --result DIR for \
-             plots over time.</p>\n",
+            "<p class=\"soft\">This result has no series: run with --result DIR to get plots over \
+             time.</p>\n",
         );
     }
     for picture in mesh {
         let _ = writeln!(
             page,
-            "<h2>Where the nodes stand</h2>\n<p>Square: the border router; disks: routers; rings: \
+            "<h2>Positions of the nodes</h2>\n<p>Square: border router; disks: routers; rings: \
              leaves; crosses: interferers. Each arrow points from a node to its parent at the end \
              of the run.</p>\n{}",
             picture.svg
@@ -88,15 +88,15 @@ fn head(page: &mut String, report: &Report, version: &str) {
         let keys: Vec<String> = keys.collect();
         let _ = writeln!(
             page,
-            "<p>Set beside the scenario's file: {}.</p>",
+            "<p>Overrides of the scenario's file: {}.</p>",
             keys.join(", ")
         );
     }
     let violations = value["oracle"]["violations"].as_array();
     match violations.filter(|it| !it.is_empty()) {
         None => page.push_str(
-            "<p class=\"yes\">The oracle found nothing wrong: every byte and every frame is \
-             accounted for.</p>\n",
+            "<p class=\"yes\">The oracle found no fault: every byte and every frame is accounted \
+             for.</p>\n",
         ),
         Some(violations) => {
             page.push_str("<p class=\"no\">The oracle found:</p><ul>");
@@ -172,7 +172,7 @@ fn flows(page: &mut String, report: &Report) {
         ("delivered (bytes)", true),
         ("goodput (kb/s)", true),
         ("segments", true),
-        ("sent again", true),
+        ("retransmitted", true),
         ("lost (%)", true),
         ("RTT p50 (ms)", true),
         ("p95", true),
@@ -212,7 +212,7 @@ fn nodes(page: &mut String, report: &Report) {
         ("processor on (%)", true),
         ("charge (mC)", true),
         ("battery (days)", true),
-        ("lost here", false),
+        ("dropped here", false),
     ];
     page.push_str("<h2>Nodes</h2>\n");
     if rows.len() > NODES {

@@ -88,8 +88,8 @@ impl Report {
             return Err(Problem::other(path, "is larger than any result"));
         }
         let bytes = std::fs::read(path).map_err(|error| Problem::io(path, error))?;
-        let not_one = "is no result; allowed: what `redpoll run --json FILE` has written, a list \
-                       of such, or a folder of `redpoll run --result DIR`";
+        let not_one = "not a result; allowed: a file written by `redpoll run --json FILE`, a list \
+            of such results, or a folder of `redpoll run --result DIR`";
         let value = serde_json::from_slice(&bytes).map_err(|_| Problem::other(path, not_one))?;
         let values = match value {
             Value::Array(values) if !values.is_empty() => values,

@@ -34,7 +34,7 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "virtual time since the beginning of the run",
     ),
     ("kind", Kind::Text, Of::All, "`flow` or `node`"),
-    ("name", Kind::Text, Of::All, "whose row it is"),
+    ("name", Kind::Text, Of::All, "name of the flow or node"),
     ("from", Kind::Text, Of::Flows, "the sending node"),
     ("to", Kind::Text, Of::Flows, "the receiving node"),
     (
@@ -47,7 +47,7 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "goodput_interval_kbps",
         Kind::Number,
         Of::Flows,
-        "payload that has arrived since the row before, in 1000 bit/s",
+        "payload that has arrived since the previous row, in 1000 bit/s",
     ),
     (
         "segments_sent",
@@ -95,13 +95,14 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "cwnd_bytes",
         Kind::Whole,
         Of::Flows,
-        "the sender's congestion window (RFC 5681); this and what follows only while a node has a connection of Redpoll's TCP for it",
+        "the sender's congestion window (RFC 5681); this column and the next ones are only filled \
+         while a node has a connection of Redpoll's TCP for the flow",
     ),
     (
         "ssthresh_bytes",
         Kind::Whole,
         Of::Flows,
-        "its slow start threshold: 65,535 until something was lost",
+        "its slow start threshold: 65,535 until the first loss",
     ),
     (
         "srtt_ms",
@@ -125,13 +126,14 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "queue_datagrams",
         Kind::Whole,
         Of::Nodes,
-        "datagrams that wait, or are being sent or put together",
+        "datagrams that are queued, being sent or being reassembled",
     ),
     (
         "radio_off_share",
         Kind::Number,
         Of::Nodes,
-        "share of the time since the row before, 0 to 1, in which the radio was switched off by a fault",
+        "share of the time since the previous row, 0 to 1, in which the radio was switched off by \
+         a fault",
     ),
     ("radio_sleep_share", Kind::Number, Of::Nodes, "... asleep"),
     (
@@ -144,13 +146,13 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "radio_listen_share",
         Kind::Number,
         Of::Nodes,
-        "... listening, and nothing was there",
+        "... listening to an idle channel",
     ),
     (
         "radio_receive_share",
         Kind::Number,
         Of::Nodes,
-        "... following a frame",
+        "... receiving a frame",
     ),
     (
         "radio_transmit_share",
@@ -162,31 +164,31 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "charge_mc",
         Kind::Number,
         Of::Nodes,
-        "charge that radio and processor have taken, in millicoulombs (mA·s)",
+        "charge used by radio and processor, in millicoulombs (mA·s)",
     ),
     (
         "current_interval_ma",
         Kind::Number,
         Of::Nodes,
-        "mean current since the row before",
+        "mean current since the previous row",
     ),
     (
         "frames_sent",
         Kind::Whole,
         Of::Nodes,
-        "frames that the MAC sent, repetitions included",
+        "frames that the MAC sent, including retransmissions",
     ),
     (
         "frame_retries",
         Kind::Whole,
         Of::Nodes,
-        "of those, repetitions",
+        "retransmissions among those frames",
     ),
     (
         "collisions",
         Kind::Whole,
         Of::Nodes,
-        "frames for it that were destroyed by others",
+        "frames for this node that were destroyed by other frames",
     ),
 ];
 

@@ -28,6 +28,22 @@ fn largest_mss(scenario: &Scenario) -> u16 {
     MTU as u16 - Ipv6Header::LEN as u16 - TCP_HEADER - information
 }
 
+impl Scenario {
+    /// Returns the payload of a full TCP segment of a node with `transport`, in bytes. A
+    /// connection uses the smaller value of its two ends.
+    pub fn full_segment(&self, transport: &TransportSpec) -> u16 {
+        let own = match transport {
+            TransportSpec::Redpoll => return self.tcp.payload_bytes(),
+            TransportSpec::Uip(config) => config.mss,
+            TransportSpec::Blip { config, .. } => config.mss,
+            TransportSpec::Linux { config, .. } => config.mss,
+            #[cfg(feature = "smoltcp")]
+            TransportSpec::Smoltcp { .. } => self.tcp.announced_mss(),
+        };
+        own.min(largest_mss(self))
+    }
+}
+
 /// Returns the transport that takes the place of TCP, with memory for `connections` and
 /// `listeners`, and the bytes that it takes. Its MSS is at most [`largest_mss`].
 pub(crate) fn rival(

@@ -298,7 +298,7 @@ fn a_line_at_which_nobody_is_ends_in_words() {
     let error = same::world(&scenario, &Nobody).unwrap_err();
     assert!(matches!(error, BuildError::Line { .. }));
     let text = error.to_string();
-    assert!(text.starts_with("nodes.node-4.line: nobody has answered at unix:x within 0.3 s"));
+    assert!(text.starts_with("nodes.node-4.line: nothing answered at unix:x within 0.3 s"));
     let error = same::world(&scenario, &NoLines).unwrap_err();
     assert!(error.to_string().contains("allowed: redpoll up"));
 }

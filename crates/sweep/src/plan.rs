@@ -83,7 +83,7 @@ struct File {
 #[derive(Deserialize)]
 #[serde(
     untagged,
-    expecting = "seeds: allowed: how many, such as 5, or a list of numbers, such as [3, 7]"
+    expecting = "seeds: allowed: a number of seeds, such as 5, or a list of seeds, such as [3, 7]"
 )]
 enum Seeds {
     Count(u64),
@@ -122,7 +122,8 @@ impl Plan {
             let text = text.map_err(|error| format!("cannot be read: {error}"))?;
             let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
             let name = file.scenario.as_ref();
-            let name = name.ok_or_else(|| "scenario: a sweep has one".to_owned())?;
+            let name =
+                name.ok_or_else(|| "scenario: missing; a sweep needs a scenario".to_owned())?;
             let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
             Plan::of(file, Case::new(scene))
         };
@@ -141,7 +142,9 @@ impl Plan {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let plan = file.and_then(|file: File| match file.scenario {
             None => Plan::of(file, case),
-            Some(_) => Err("scenario: it is given".to_owned().into()),
+            Some(_) => Err("scenario: the caller already gives it; remove this key"
+                .to_owned()
+                .into()),
         });
         plan.map_err(|problem| PlanError {
             file: String::new(),
@@ -257,7 +260,9 @@ fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
     sorted.dedup();
     match sorted.len() == all.len() && !all.is_empty() {
         true => Ok(all),
-        false => Err("seeds: allowed: how many, from 1, or a list of different ones".to_owned()),
+        false => Err(
+            "seeds: allowed: a number of seeds, from 1, or a list of different seeds".to_owned(),
+        ),
     }
 }
 

@@ -260,7 +260,7 @@ impl Desk {
                 (Wanted::Clock(ask), _) => self.set(ask),
                 (Wanted::Mesh(command), Some(world)) => self.command(world, &command),
                 (Wanted::Mesh(_), None) => {
-                    Err("this is a recording: nothing in it can be changed".to_owned())
+                    Err("this is a recording, which cannot be changed".to_owned())
                 }
             };
             // Who asked may have gone.
@@ -282,7 +282,7 @@ impl Desk {
     fn set(&mut self, ask: ClockAsk) -> Result<String, String> {
         if !self.clock.settable {
             return Err(
-                "this mesh lives in real time, beside this computer: only the view of it can pause"
+                "this mesh runs in real time with this computer: only its view can pause"
                     .to_owned(),
             );
         }
@@ -302,7 +302,8 @@ impl Desk {
             ClockAsk::Restart | ClockAsk::Seek(_) if clock.restartable => self.wants = Some(ask),
             ClockAsk::Restart | ClockAsk::Seek(_) => {
                 return Err(
-                    "this run writes files, which hold it once: it cannot begin again".to_owned(),
+                    "this run writes files, and each run is written once: it cannot start again"
+                        .to_owned(),
                 );
             }
         }

@@ -121,7 +121,7 @@ fn router(kind: PageKind, page: Page) -> Router {
         async move { response(kind, page.ask().await) }
     };
     let elsewhere = move || async move {
-        let text = format!("only GET {} is answered\n", kind.path);
+        let text = format!("this server answers only GET {}\n", kind.path);
         (StatusCode::NOT_FOUND, text)
     };
     Router::new()

@@ -222,7 +222,7 @@ async fn check(State(shared): State<Shared>, request: HttpRequest, next: Next) -
     let is_ours = host.is_some_and(|host| guard::host_is_ours(host, shared.port));
     let mut response = match is_ours {
         true => next.run(request).await,
-        false => refuse("this server is called by its address or as localhost"),
+        false => refuse("open this page by the server's address or as localhost"),
     };
     const SAID: [(header::HeaderName, &str); 6] = [
         (
@@ -266,10 +266,10 @@ async fn live(
     if headers.contains_key(header::ORIGIN)
         && !text(header::ORIGIN).is_some_and(|origin| guard::origin_is_ours(origin, host))
     {
-        return refuse("another site's page may not look at this mesh");
+        return refuse("pages of other sites may not read this mesh");
     }
     let Some(seat) = shared.seats.take(network) else {
-        let why = "too many browsers look at this mesh";
+        let why = "too many browsers show this mesh";
         return (StatusCode::SERVICE_UNAVAILABLE, Body::from(why)).into_response();
     };
     upgrade
@@ -359,7 +359,7 @@ impl Shared {
                 return Answer {
                     id: 0,
                     ok: false,
-                    text: format!("not understood: {error}"),
+                    text: format!("invalid message: {error}"),
                 };
             }
         };
@@ -369,9 +369,11 @@ impl Shared {
                 let layers = self.hub.layers(&frames);
                 layers.ok_or_else(|| "not a frame".to_owned())
             }
-            _ if !guard::is_token(&said.token, &self.token) => {
-                Err("only looking is allowed without the token: open the address that the terminal shows".to_owned())
-            }
+            _ if !guard::is_token(&said.token, &self.token) => Err(
+                "this page is read-only without the token: open the address that the terminal \
+                    shows"
+                    .to_owned(),
+            ),
             Ask::Clock(ask) => self.ask(Wanted::Clock(ask)).await,
             Ask::Mesh(command) => self.ask(Wanted::Mesh(command)).await,
         };
@@ -383,7 +385,7 @@ impl Shared {
     async fn ask(&self, what: Wanted) -> Result<String, String> {
         let (answer, answered) = oneshot::channel();
         let sent = self.requests.try_send(Request { what, answer });
-        sent.map_err(|_| "the simulation is too busy to listen".to_owned())?;
+        sent.map_err(|_| "the simulation is too busy to answer".to_owned())?;
         self.ring();
         let said = answered.await;
         said.unwrap_or_else(|_| Err("the simulation has ended".to_owned()))

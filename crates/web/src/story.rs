@@ -95,13 +95,13 @@ pub enum StoryError {
     #[error("cannot read it: {0}")]
     Read(#[from] io::Error),
     /// It is something else.
-    #[error("is no recording; allowed: what `redpoll run --record FILE` has written")]
+    #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]
     NoRecording,
     /// It is of another version of the program.
     #[error("is a recording of version {0}; this program reads version {VERSION}")]
     Version(u32),
     /// A line of it cannot be used.
-    #[error("line {0} is none of a recording")]
+    #[error("line {0} does not belong to a recording")]
     Line(u64),
 }
 

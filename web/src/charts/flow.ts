@@ -32,7 +32,7 @@ export class FlowCharts {
         range: () => this.sequences,
         legend: [
           { word: "segment", mark: "┃", color: (theme) => theme.palette.series[0] },
-          { word: "sent again", mark: "✕", color: (theme) => theme.palette.series[1] },
+          { word: "retransmitted", mark: "✕", color: (theme) => theme.palette.series[1] },
           { word: "SACK", mark: "▐", color: (theme) => theme.palette.series[3] },
         ],
       },
@@ -106,9 +106,9 @@ export class FlowCharts {
       [
         `${a.name} → ${b.name}`,
         `${bytes(flow.bytes[sender] ?? 0)} sent`,
-        flow.again === 1 ? "1 segment again" : `${flow.again} segments again`,
+        flow.again === 1 ? "1 retransmission" : `${flow.again} retransmissions`,
         state ? words(state) : "",
-        samples.length === 0 ? "the sender's window is not to be seen from here" : "",
+        samples.length === 0 ? "the sender's window is not visible here" : "",
       ]
         .filter(Boolean)
         .join(" · "),

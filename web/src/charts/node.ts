@@ -27,11 +27,11 @@ export class NodeCharts {
     this.frames = new Plot(
       {
         title: "Frames",
-        unit: "each second",
+        unit: "per second",
         height: 100,
         lines: [
           { label: "sent", color: 0, steps: true },
-          { label: "of these again", color: 1, steps: true, dash: [5, 4] },
+          { label: "retransmissions", color: 1, steps: true, dash: [5, 4] },
         ],
         least: 5,
       },
@@ -84,12 +84,12 @@ export class NodeCharts {
     const parent = now.parent[node] ?? -1;
     const facts: [string, string][] = [
       ["Address", info.address],
-      ["Runs", info.apps.join(", ") || "nothing of its own"],
+      ["Runs", info.apps.join(", ") || "no apps"],
       ["Radio", RADIO_WORDS[now.radio[node] ?? 3] ?? ""],
       ["Parent", parent >= 0 ? nodes[parent]!.name : "none"],
       ["Duty cycle", percent(now.duty[node] ?? 0)],
-      ["Frames", `${now.sent[node] ?? 0} sent, ${now.retries[node] ?? 0} of them again`],
-      ["Collisions", `${now.collisions[node] ?? 0} frames for it`],
+      ["Frames", `${now.sent[node] ?? 0} sent, ${now.retries[node] ?? 0} of them retransmissions`],
+      ["Collisions", `${now.collisions[node] ?? 0} frames for this node`],
       ["Charge", charge(now.charge[node] ?? 0)],
     ];
     const cells = this.facts.children;

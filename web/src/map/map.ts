@@ -36,7 +36,7 @@ export class MeshMap {
     class: "map-top",
     tabindex: 0,
     role: "application",
-    "aria-label": "Map of the mesh. Arrow keys choose a node, with Shift they move it, plus and minus zoom.",
+    "aria-label": "Map of the mesh. Arrow keys select a node, Shift with arrow keys moves it, plus and minus zoom.",
   });
   private tip = h("div", { class: "map-tip", hidden: true });
   private hovered: number | null = null;
@@ -67,7 +67,7 @@ export class MeshMap {
         { class: "map-tools" },
         button("Zoom in (+)", ICONS.plus, () => this.zoom(1.3)),
         button("Zoom out (−)", ICONS.minus, () => this.zoom(1 / 1.3)),
-        button("Show all (0)", ICONS.fit, () => this.fit()),
+        button("Show all nodes (0)", ICONS.fit, () => this.fit()),
       ),
     );
     new ResizeObserver(() => this.resize()).observe(this.element);

@@ -1,5 +1,6 @@
 //! The result of a run as text for people.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use redpoll_base::{Duration, Instant};
@@ -11,8 +12,10 @@ use redpoll_sim::scenario::Scenario;
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 40;
-/// Nodes that the table lists.
+/// Nodes that a table lists.
 const NODES: usize = 20;
+/// Flows without delivery that are listed.
+const TROUBLES: usize = 10;
 
 /// The result of `scenario`, in which the apps `left_out` were not started.
 pub fn render(
@@ -29,14 +32,6 @@ pub fn render(
         "{}: {:.3} s simulated in {:.2} s ({speed:.0} x real time), seed {}, {} events{ended}",
         report.scenario, report.simulated_s, report.wall_s, report.seed, report.events
     );
-    let _ = writeln!(text, "medium: {}", medium(&report.medium));
-    let _ = writeln!(
-        text,
-        "radio: {}; link retry delay {} ms; segments of {} B",
-        radio(scenario),
-        scenario.mac.link_retry_delay.as_micros() as f64 / 1_000.0,
-        scenario.tcp.payload_bytes(),
-    );
     if !left_out.is_empty() {
         let _ = writeln!(
             text,
@@ -50,8 +45,18 @@ pub fn render(
     text.push('\n');
     readings(&mut text, &report.flows);
     requests(&mut text, &report.flows);
+    paths(&mut text, &report.nodes);
+    text.push('\n');
     nodes(&mut text, &report.nodes);
     text.push('\n');
+    let _ = writeln!(text, "medium: {}", medium(&report.medium));
+    let _ = writeln!(
+        text,
+        "radio: {}; link retry delay {} ms; {}",
+        radio(scenario),
+        scenario.mac.link_retry_delay.as_micros() as f64 / 1_000.0,
+        segments(scenario),
+    );
     if report.oracle.ok {
         text.push_str(
             "oracle: every byte arrived once and in order, every frame is accounted for\n",
@@ -75,6 +80,22 @@ fn radio(scenario: &Scenario) -> String {
         Some(us) => format!("{name}, {us} us of SPI per byte"),
         None => name.to_owned(),
     }
+}
+
+/// The payload of full TCP segments, of each TCP that the nodes have.
+fn segments(scenario: &Scenario) -> String {
+    let own = scenario
+        .nodes
+        .iter()
+        .filter(|it| it.module.is_none() && it.line.is_none());
+    let sizes: BTreeSet<u16> = own
+        .map(|node| scenario.full_segment(&node.transport))
+        .collect();
+    if sizes.is_empty() {
+        return "TCP segments: -".to_owned();
+    }
+    let sizes: Vec<String> = sizes.iter().map(|size| format!("{size} B")).collect();
+    format!("TCP segments of {}", sizes.join(" and "))
 }
 
 fn medium(medium: &Medium) -> String {
@@ -217,22 +238,21 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
             node.name
         );
     }
-    for flow in report.flows.iter().take(ROWS) {
+    let ended = report.flows.iter().filter_map(|flow| {
+        let (name, rate) = (&flow.name, flow.goodput_kbps);
         match flow.last_arrival_s {
-            None => {
-                let _ = writeln!(text, "{}: nothing was delivered", flow.name);
-            }
-            Some(at) if at < END * report.simulated_s => {
-                let rate = flow.goodput_kbps;
-                let name = &flow.name;
-                let _ = writeln!(
-                    text,
-                    "{name}: nothing was delivered after {at:.1} s; until then {rate:.1} kb/s"
-                );
-            }
-            Some(_) => {}
+            None => Some(format!("{name}: nothing was delivered")),
+            Some(at) if at < END * report.simulated_s => Some(format!(
+                "{name}: nothing was delivered after {at:.1} s; until then {rate:.1} kb/s"
+            )),
+            Some(_) => None,
         }
+    });
+    let ended: Vec<String> = ended.collect();
+    for line in ended.iter().take(TROUBLES) {
+        let _ = writeln!(text, "{line}");
     }
+    more(text, ended.len(), TROUBLES, "flows like these");
 }
 
 /// What became of readings, if there are any.
@@ -308,6 +328,25 @@ fn latency(latency: &LatencyMs) -> [String; 3] {
     [ms(latency.p50), ms(latency.p95), ms(latency.max)]
 }
 
+/// The hops to the root and the parent of each node: RPL's at the end of the run, or those of
+/// the fixed routes.
+fn paths(text: &mut String, nodes: &[NodeFigures]) {
+    let mut table = Table::new(&["node", "hops", "parent"]);
+    for node in nodes.iter().take(NODES) {
+        let (hops, parent) = match &node.rpl {
+            Some(rpl) => (rpl.hops, &rpl.parent),
+            None => (node.hops, &node.parent),
+        };
+        table.row(vec![
+            node.name.clone(),
+            hops.map_or("-".to_owned(), |hops| hops.to_string()),
+            parent.clone().unwrap_or_else(|| "-".to_owned()),
+        ]);
+    }
+    table.render(text);
+    more(text, nodes.len(), NODES, "nodes");
+}
+
 fn nodes(text: &mut String, nodes: &[NodeFigures]) {
     let mut table = Table::new(&[
         "node", "frames", "retries", "radio", "cpu", "battery", "memory", "dropped",
@@ -337,7 +376,7 @@ fn more(text: &mut String, all: usize, shown: usize, what: &str) {
     if all > shown {
         let _ = writeln!(
             text,
-            "… and {} {what} more; --json has them all",
+            "… and {} more {what}; to list them all: --json FILE",
             all - shown
         );
     }
@@ -426,6 +465,63 @@ mod tests {
             let end = heads.find(&format!(" {head} ")).unwrap() + 1 + head.len();
             assert_eq!(row[..end].split(' ').next_back(), Some(number), "{text}");
         }
+    }
+
+    #[test]
+    fn flows_are_first_then_paths_and_many_nodes_are_collapsed() {
+        let settings = [("duration".to_owned(), "2 s".to_owned())];
+        for (name, nodes, more) in [("office", 15, 0), ("grid-30", 20, 10)] {
+            let scenario = Scenario::load(name, &settings).unwrap();
+            let mut world = World::new(&scenario, 1).unwrap();
+            world.run_until(Instant::from_millis(2_000));
+            let text = render(&world.report(), &scenario, &[], false);
+            let at = |head: &str| text.find(head).unwrap_or_else(|| panic!("{head}: {text}"));
+            let heads = ["\nflow ", "\nnode     hops  parent\n", "\nnode     frames"];
+            let places = [
+                at(heads[0]),
+                at(heads[1]),
+                at(heads[2]),
+                at("\nmedium: "),
+                at("\noracle: "),
+            ];
+            assert!(places.is_sorted(), "{places:?}");
+            let paths = text[places[1]..].lines().skip(2);
+            let paths = paths.take_while(|line| !line.is_empty() && !line.starts_with('…'));
+            let rows: Vec<&str> = paths.collect();
+            assert_eq!(rows.len(), nodes, "{text}");
+            assert_eq!(
+                rows[0].split_whitespace().collect::<Vec<_>>(),
+                ["node-1", "0", "-"]
+            );
+            let line = format!("… and {more} more nodes; to list them all: --json FILE");
+            assert_eq!(
+                text.matches(&line).count(),
+                if more > 0 { 2 } else { 0 },
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_size_of_segments_is_that_of_the_nodes_tcp() {
+        let shown = |settings: &[(&str, &str)]| {
+            let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+            let settings: Vec<_> = settings.iter().map(own).collect();
+            segments(&Scenario::load("pair", &settings).unwrap())
+        };
+        assert_eq!(shown(&[]), "TCP segments of 471 B");
+        assert_eq!(
+            shown(&[("tcp.transport", "uip-3.0")]),
+            "TCP segments of 48 B"
+        );
+        let mixed = [("nodes.node-2.transport", "blip")];
+        assert_eq!(shown(&mixed), "TCP segments of 200 B and 471 B");
+        let too_large = [
+            ("tcp.transport", "one-segment"),
+            ("rivals.segment_mss", "1220 B"),
+            ("routing", "rpl"),
+        ];
+        assert_eq!(shown(&too_large), "TCP segments of 1212 B");
     }
 
     #[test]

@@ -407,7 +407,7 @@ fn refusals() {
     let line = String::from_utf8_lossy(&second.stderr).into_owned();
     assert_eq!(second.status.code(), Some(1), "{line}");
     assert!(
-        line.contains("queue 14 is taken by another program: end that"),
+        line.contains("queue 14 is used by another program: end that program"),
         "{line}"
     );
     assert_eq!(line.lines().count(), 1, "{line}");

@@ -312,7 +312,7 @@ fn tap(record: &Record) -> Result<Content<'_>, String> {
         let two = bytes.get(at..)?.first_chunk()?;
         Some(u16::from_le_bytes(*two))
     };
-    let short = || "a TAP header that is cut off".to_owned();
+    let short = || "a truncated TAP header".to_owned();
     let len = usize::from(word(data, 2).ok_or_else(short)?);
     let header = data
         .get(..len)
@@ -354,7 +354,7 @@ fn preamble(record: &Record) -> Result<Content<'_>, String> {
     const START: u8 = 0xa7;
     let data = record.data.as_slice();
     let &[_, _, _, _, start, len, ref rest @ ..] = data else {
-        return Err("a header of the physical layer that is cut off".to_owned());
+        return Err("a truncated header of the physical layer".to_owned());
     };
     if start != START {
         return Err(format!(

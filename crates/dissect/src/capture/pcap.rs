@@ -33,7 +33,11 @@ impl Reader {
             [0x4d, 0x3c, 0xb2, 0xa1] => (false, 1_000_000_000, 0),
             [0xa1, 0xb2, 0xcd, 0x34] => (true, 1_000_000, 8),
             [0x34, 0xcd, 0xb2, 0xa1] => (false, 1_000_000, 8),
-            _ => return Err(Failure::Format("no magic number of pcap".to_owned())),
+            _ => {
+                return Err(Failure::Format(
+                    "the magic number of pcap is missing".to_owned(),
+                ));
+            }
         };
         let version: [u8; 4] = input.array()?;
         let _zone_and_accuracy: [u8; 8] = input.array()?;

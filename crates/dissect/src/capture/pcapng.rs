@@ -162,7 +162,7 @@ impl Reader {
             };
             let trailer: [u8; 4] = self.input.array()?;
             if self.order().long(&trailer, 0) != Some(len) {
-                odds.add("blocks have two lengths that differ", number);
+                odds.add("the two length fields of a block differ", number);
             }
             if record.is_some() {
                 return Ok(record);
@@ -247,7 +247,7 @@ impl Reader {
         let at = usize::try_from(index).unwrap_or(usize::MAX);
         let Some(&interface) = self.interfaces.get(at) else {
             return Err(Failure::Format(
-                "a frame of an interface that is not described".to_owned(),
+                "a frame of an interface without a description".to_owned(),
             ));
         };
         // A Simple Packet Block has no captured length of its own.

@@ -5,7 +5,7 @@ use redpoll_wire::ipv6::next_header;
 
 use crate::layer::{Bytes, Layer, hex};
 
-const CUT: &str = "malformed extension header (cut off)";
+const CUT: &str = "malformed extension header (truncated)";
 /// Extension headers of a packet that are followed at most.
 const HEADERS_MAX: usize = 32;
 

@@ -101,7 +101,7 @@ impl Packet {
         while packet.ips.len() < NESTED_MAX {
             let Ok((header, payload)) = Ipv6Header::parse_partial(bytes.get(at..).unwrap_or(&[]))
             else {
-                packet.problem = Some("no whole IPv6 header");
+                packet.problem = Some("truncated IPv6 header");
                 break;
             };
             let len = usize::from(header.payload_len);

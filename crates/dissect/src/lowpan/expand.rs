@@ -119,7 +119,7 @@ pub fn expand(
         Some(&HC1) => {
             layer.say("HC1");
             let done = hc1::expand(&mut expander, identifiers, layer);
-            done.ok_or("malformed HC1 (cut off, or reserved)")?;
+            done.ok_or("malformed HC1 (truncated, or reserved)")?;
         }
         Some(&first) if iphc::is_dispatch(first) => {
             layer.say("IPHC");
@@ -127,7 +127,7 @@ pub fn expand(
             done.map_err(|problem| format!("malformed IPHC ({problem})"))?;
         }
         Some(&other) => return Err(format!("unknown dispatch 0x{other:02x}")),
-        None => return Err("malformed: cut off before the datagram".to_owned()),
+        None => return Err("malformed: truncated before the datagram".to_owned()),
     }
     expander.finish(bytes.len(), whole)
 }
@@ -135,7 +135,7 @@ pub fn expand(
 impl Expander<'_> {
     fn routes(&mut self, layer: &mut Layer) -> Result<(), String> {
         let read = route::read(&mut self.input, layer);
-        self.done.tunnel_hop_limit = read.ok_or("malformed 6LoRH (cut off, or reserved)")?;
+        self.done.tunnel_hop_limit = read.ok_or("malformed 6LoRH (truncated, or reserved)")?;
         Ok(())
     }
 
@@ -144,7 +144,7 @@ impl Expander<'_> {
         let mut identifiers = first;
         loop {
             if self.ips.len() == NESTED_MAX {
-                return Err("too many headers within one another".to_owned());
+                return Err("too many nested headers".to_owned());
             }
             let is_next_compressed = iphc::expand(self, identifiers, layer)?;
             if !is_next_compressed || !nhc::expand(self, layer)? {

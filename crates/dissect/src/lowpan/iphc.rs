@@ -7,7 +7,7 @@ use super::expand::{Expander, Identifiers, Unknown};
 use super::nhc;
 use crate::layer::{Bytes, Layer};
 
-const CUT: &str = "cut off";
+const CUT: &str = "truncated";
 const RESERVED: &str = "a reserved address mode";
 
 /// Whether a byte is the dispatch of a compressed header.
@@ -61,7 +61,7 @@ pub(super) fn expand(
     let input = &mut expander.input;
     let bits = input.u16().ok_or(CUT)?;
     if !is_dispatch((bits >> 8) as u8) {
-        return Err("no compressed header in IPv6".to_owned());
+        return Err("a compressed IPv6 header without content".to_owned());
     }
     let mut encoding = Encoding {
         bits,
@@ -174,7 +174,7 @@ fn unicast(
             let [high, low] = input.array().ok_or(CUT)?;
             [0, 0, 0, 0xff, 0xfe, 0, high, low]
         }
-        _ => link.ok_or("an address that the frame does not have")?,
+        _ => link.ok_or("an address that the frame does not contain")?,
     };
     if is_stateful {
         return Ok(expander.joined(cid, iid));

@@ -95,7 +95,7 @@ impl<'a> Lowpan<'a> {
         let mut rest = payload;
         if dispatch(rest) == Dispatch::Mesh {
             let Some((mesh, behind)) = Mesh::parse(rest) else {
-                lowpan.body = Body::Malformed("mesh header, cut off".to_owned());
+                lowpan.body = Body::Malformed("mesh header, truncated".to_owned());
                 return lowpan;
             };
             (lowpan.src, lowpan.dst) = (mesh.originator, mesh.last);
@@ -104,7 +104,7 @@ impl<'a> Lowpan<'a> {
         }
         if let [0b0101_0000, behind @ ..] = rest {
             let [sequence, behind @ ..] = behind else {
-                lowpan.body = Body::Malformed("broadcast header, cut off".to_owned());
+                lowpan.body = Body::Malformed("broadcast header, truncated".to_owned());
                 return lowpan;
             };
             lowpan.broadcast = Some(*sequence);

@@ -5,7 +5,7 @@ use redpoll_wire::ipv6::next_header;
 use super::expand::Expander;
 use crate::layer::Layer;
 
-const CUT: &str = "cut off";
+const CUT: &str = "truncated";
 
 /// The next-header number that an encoding byte stands for.
 pub(super) fn number(encoding: u8) -> Result<u8, String> {
@@ -117,7 +117,7 @@ fn extension(
     let pad = (expander.out.len() - start).next_multiple_of(8) - (expander.out.len() - start);
     let has_options = matches!(kind, next_header::HOP_BY_HOP | next_header::DST_OPTIONS);
     if pad != 0 && !has_options {
-        return Err("an extension header that is no multiple of 8 bytes".to_owned());
+        return Err("an extension header whose length is not a multiple of 8 bytes".to_owned());
     }
     // RFC 6282 §4.2: the padding that was elided is Pad1 or PadN.
     match pad {

@@ -48,7 +48,7 @@ pub(super) fn header<'a>(input: &mut Bytes<'a>) -> Read<'a> {
             return read;
         }
         let Some(descriptor) = input.u16_le() else {
-            read.problem = Some("cut off in the information elements");
+            read.problem = Some("truncated information elements");
             return read;
         };
         if descriptor & PAYLOAD != 0 {
@@ -88,7 +88,7 @@ pub(super) fn payload<'a>(input: &mut Bytes<'a>) -> Read<'a> {
     while !input.0.is_empty() {
         let before = *input;
         let Some(descriptor) = input.u16_le() else {
-            read.problem = Some("cut off in the information elements");
+            read.problem = Some("truncated information elements");
             return read;
         };
         let id = (descriptor >> 11 & 0x0f) as u8;

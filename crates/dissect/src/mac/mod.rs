@@ -147,7 +147,7 @@ mod multipurpose {
     pub const ELEMENTS: u16 = 1 << 15;
 }
 
-const CUT: &str = "cut off in the header";
+const CUT: &str = "truncated header";
 
 impl<'a> Mac<'a> {
     /// The header of a frame without check sequence.
@@ -289,7 +289,7 @@ impl<'a> Mac<'a> {
     }
 
     fn auxiliary(&mut self, input: &mut Bytes<'a>) -> Result<(), &'static str> {
-        const CUT: &str = "cut off in the auxiliary security header";
+        const CUT: &str = "truncated auxiliary security header";
         const NO_COUNTER: u8 = 1 << 5;
         let control = input.u8().ok_or(CUT)?;
         let counter = match self.version == 2 && control & NO_COUNTER != 0 {

@@ -21,7 +21,7 @@ impl Mac<'_> {
         if self.security && !is_open {
             match &self.aux {
                 Some(aux) => layer.say(aux.describe()),
-                None => layer.say("as in the standard of 2003"),
+                None => layer.say("in the format of the standard of 2003"),
             }
             layer.say(format!("payload encrypted ({} B)", self.payload.len()));
         } else if self.security
@@ -118,7 +118,7 @@ impl Mac<'_> {
         match self.kind {
             Kind::Command => self.add_command(layer),
             Kind::Beacon if self.version < 2 && add_beacon(layer, self.payload).is_none() => {
-                layer.say("malformed: cut off in the beacon");
+                layer.say("malformed: truncated beacon");
             }
             _ => {}
         }

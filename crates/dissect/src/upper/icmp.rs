@@ -18,12 +18,12 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
             layer.hex("icmpv6.checksum", checksum, 4);
             let is_part = packet.is_part || packet.is_short;
             if message(kind, code, input, &mut layer, &mut quoted).is_none() && !is_part {
-                layer.say("malformed: cut off");
+                layer.say("malformed: truncated");
             }
             let verdict = Verdict::of(packet.checks(next_header::ICMPV6));
             verdict.show("icmpv6.checksum.status", &mut layer);
         }
-        _ => layer.say("malformed: no whole header"),
+        _ => layer.say("malformed: truncated header"),
     }
     layers.push(layer);
     layers.append(&mut quoted);

@@ -72,7 +72,7 @@ impl Tcp {
     /// A description of the problem.
     pub fn read(bytes: &[u8], whole: usize) -> Result<Tcp, String> {
         let mut input = Bytes(bytes);
-        let tcp = Tcp::fixed(&mut input).ok_or("no whole header")?;
+        let tcp = Tcp::fixed(&mut input).ok_or("truncated header")?;
         if tcp.header_len < 20 || tcp.header_len > whole {
             return Err(format!("a header of {} B", tcp.header_len));
         }

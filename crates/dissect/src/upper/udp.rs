@@ -14,7 +14,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
     let mut layer = Layer::new("udp");
     let mut input = Bytes(packet.body());
     let Some((ports, length, checksum)) = header(&mut input) else {
-        layer.title = "UDP malformed: no whole header".to_owned();
+        layer.title = "UDP malformed: truncated header".to_owned();
         layers.push(layer);
         return;
     };

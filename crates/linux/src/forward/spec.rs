@@ -17,7 +17,8 @@ pub struct ForwardSpec {
 /// A forward that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{0}` is no forward: write PORT:NODE:PORT, for example 8080:leaf-12:80 (host's port, node's name, node's port from 1 to 65535)"
+    "`{0}` is not a port to forward: write PORT:NODE:PORT, for example 8080:leaf-12:80 (host's \
+     port, node's name, node's port from 1 to 65535)"
 )]
 pub struct ForwardSpecError(String);
 

@@ -390,7 +390,7 @@ fn the_text_of_a_forward() {
         assert!(
             error
                 .to_string()
-                .starts_with(&format!("`{wrong}` is no forward")),
+                .starts_with(&format!("`{wrong}` is not a port to forward")),
             "{error}"
         );
     }

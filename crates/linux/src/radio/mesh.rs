@@ -85,7 +85,10 @@ impl<P: Profile> RadioMesh<P> {
                         .push_back(format!("the radio is ready again: {version}"));
                 }
                 Event::Ready { version, .. } => {
-                    let text = format!("another radio is there than before: {version}; start anew");
+                    let text = format!(
+                        "the radio was replaced by a different one: {version}; \
+                        restart this program"
+                    );
                     self.notices.push_back(text);
                 }
                 Event::Trouble(text) => self.notices.push_back(text),

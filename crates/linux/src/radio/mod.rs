@@ -175,7 +175,9 @@ impl Radio {
             Kind::Spinel(stick) => {
                 let (rcp, line) = (stick.rcp.counters(), stick.rcp.line_counters());
                 format!(
-                    "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, {} unanswered, {} late answers, {} nonsense, {} bad checks, {} not sent, {} reports left out",
+                    "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, \
+                     {} unanswered, {} late answers, {} invalid messages, {} wrong checksums, {} \
+                     not sent, {} reports suppressed",
                     rcp.sent,
                     rcp.received,
                     rcp.set_up,
@@ -192,7 +194,8 @@ impl Radio {
             Kind::Zep { zep, .. } => {
                 let zep = zep.counters();
                 format!(
-                    "{} frames sent, {} received, {} for others, {} nonsense, {} bad checks",
+                    "{} frames sent, {} received, {} for other nodes, {} invalid, {} wrong \
+                     checksums",
                     zep.sent, zep.received, zep.not_for_us, zep.nonsense, zep.bad_fcs
                 )
             }
@@ -250,7 +253,8 @@ impl Stick {
         self.reopen_at = now + REOPEN;
         self.rcp.on_disconnected();
         if !std::mem::replace(&mut self.is_told, true) {
-            let text = format!("the radio is gone ({error}); it is looked for every second");
+            let text =
+                format!("the radio has disconnected ({error}); trying to reconnect every second");
             events.push_back(Event::Trouble(text));
         }
     }

@@ -335,7 +335,7 @@ impl Rcp {
                 self.counters.unanswered += 1;
                 self.trouble(
                     now,
-                    "the radio does not say what became of a frame".to_owned(),
+                    "the radio does not report the outcome of a frame".to_owned(),
                 );
                 self.give_up();
                 self.begin(now);
@@ -482,7 +482,7 @@ impl Rcp {
         // they are told to.
         if self.phase == Phase::Ready {
             self.counters.resets += 1;
-            self.trouble(now, "the radio has begun anew by itself".to_owned());
+            self.trouble(now, "the radio was reset".to_owned());
             self.give_up();
         }
         self.counters.reset_notices += 1;
@@ -492,8 +492,7 @@ impl Rcp {
             _ if self.notices <= NOTICES => self.ask(now, 0, 0),
             _ if self.notices == NOTICES + 1 => self.trouble(
                 now,
-                "the radio says again and again that it has begun anew; the next notices are ignored"
-                    .to_owned(),
+                "the radio keeps reporting resets; further reports are ignored".to_owned(),
             ),
             // The question that was asked last has its time.
             _ => {}
@@ -585,7 +584,7 @@ impl Rcp {
             other => {
                 self.trouble(
                     now,
-                    format!("the radio has not sent a frame: status {other}"),
+                    format!("the radio did not send a frame: status {other}"),
                 );
                 RadioResult::ChannelBusy
             }

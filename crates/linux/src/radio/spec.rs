@@ -69,7 +69,7 @@ impl FromStr for RadioSpec {
                     match option.split_once('=') {
                         Some(("uart-baudrate", rate)) => match rate.parse() {
                             Ok(rate) if LineSpec::has_rate(rate) => baud = rate,
-                            _ => return wrong(format!("no serial port has the rate {rate}")),
+                            _ => return wrong(format!("no serial port supports the rate {rate}")),
                         },
                         _ => return wrong(format!("got the option {option}")),
                     }
@@ -92,7 +92,7 @@ impl FromStr for RadioSpec {
                 let address = |text: &str| {
                     let found = text.to_socket_addrs().ok();
                     let found = found.and_then(|mut all| all.next());
-                    found.ok_or_else(|| NoRadio(format!("{text} is no address with a port")))
+                    found.ok_or_else(|| NoRadio(format!("{text} is not an address with a port")))
                 };
                 let remote = address(place)?;
                 let any = if remote.is_ipv6() {

@@ -35,7 +35,7 @@ impl Runner {
                 let peer = self.addresses.remote;
                 match self.sockets.accept(fd, || Ok(name)) {
                     Ok((_, from)) if from.ip() != peer => {
-                        return Err(format!("accept tells of the peer {from}"));
+                        return Err(format!("accept reports the peer {from}"));
                     }
                     answer => answer.map(|(name, _)| name.into()),
                 }
@@ -102,7 +102,7 @@ impl Runner {
                     .sockets
                     .is_nonblocking(fd)
                     .map(|on| i64::from(libc::O_RDWR | if on { libc::O_NONBLOCK } else { 0 })),
-                _ => return Err("fcntl knows F_GETFL and F_SETFL".into()),
+                _ => return Err("fcntl supports F_GETFL and F_SETFL".into()),
             },
             ("setsockopt", 5) => {
                 let (level, name) = (int(&call.args, 1)? as i32, int(&call.args, 2)? as i32);
@@ -119,9 +119,7 @@ impl Runner {
                 }
             }
             (name, count) => {
-                return Err(format!(
-                    "no call {name} with {count} such arguments is known"
-                ));
+                return Err(format!("unknown call: {name} with {count} such arguments"));
             }
         })
     }
@@ -217,7 +215,7 @@ impl Runner {
         if ready == 0 && timeout != 0 {
             return match may_wait {
                 true => Ok(None),
-                false => Err("poll waits; say until when".into()),
+                false => Err("poll would wait; state its end time".into()),
             };
         }
         wrong.map_or(Ok(Some(Ok(ready))), Err)
@@ -253,7 +251,7 @@ fn words(arg: &Arg) -> Result<Vec<i32>, String> {
     };
     let number = |value: &Arg| match value {
         Arg::Number(value) => i32::try_from(*value).map_err(|_| "too large a value".to_owned()),
-        _ => Err("an option's value is made of numbers".to_owned()),
+        _ => Err("an option's value must consist of numbers".to_owned()),
     };
     values.into_iter().map(number).collect()
 }

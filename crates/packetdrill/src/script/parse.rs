@@ -118,7 +118,7 @@ fn without_comments(text: &str) -> String {
 
 fn option(script: &mut Script, scan: &mut Scan<'_>) -> Result<(), Unreadable> {
     if !script.events.is_empty() {
-        return Err("options come before all events".into());
+        return Err("options must precede all events".into());
     }
     let name = scan.word().unwrap_or("");
     scan.expect("=")?;
@@ -127,7 +127,7 @@ fn option(script: &mut Script, scan: &mut Scan<'_>) -> Result<(), Unreadable> {
         "tolerance_usecs" => script.tolerance_us = Some(scan.number()?),
         "ip_version" if scan.eat("ipv4") => script.ipv4 = true,
         "ip_version" if scan.eat("ipv6") => script.ipv4 = false,
-        _ => return Err(format!("the option --{name} is not known, or its value")),
+        _ => return Err(format!("unknown option --{name}, or unknown value")),
     }
     scan.end()
 }
@@ -255,7 +255,7 @@ fn segment(scan: &mut Scan<'_>, ecn: Option<Ecn>) -> Result<Segment, Unreadable>
         segment.ack = Some(scan.number()?);
     }
     if segment.ack.is_some() != (bits & 0x10 != 0) {
-        return Err("the flag `.` and an `ack` go together".into());
+        return Err("the flag `.` and an `ack` must be used together".into());
     }
     if scan.eat_word("win") {
         segment.win = Some(scan.number()?);
@@ -304,7 +304,7 @@ fn options(scan: &mut Scan<'_>) -> Result<Options, Unreadable> {
                 Opt::Sack(blocks)
             }
             Some("FO") => Opt::Other(FAST_OPEN, bytes(scan)?),
-            other => return Err(format!("the option {} is not known", other.unwrap_or("?"))),
+            other => return Err(format!("unknown option {}", other.unwrap_or("?"))),
         };
         list.push(option);
         if !scan.eat(",") {
@@ -322,7 +322,7 @@ fn bytes(scan: &mut Scan<'_>) -> Result<Vec<u8>, Unreadable> {
         (pair.len() == 2).then(|| u8::from_str_radix(text, 16).ok())?
     });
     let bytes: Option<Vec<u8>> = pairs.collect();
-    bytes.ok_or_else(|| format!("`{digits}` is not made of pairs of hexadecimal digits"))
+    bytes.ok_or_else(|| format!("`{digits}` must consist of pairs of hexadecimal digits"))
 }
 
 fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
@@ -335,7 +335,7 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
         (-1, true) => return Err("-1 needs the name of an error".into()),
         (-1, false) => {
             let name = scan.word().unwrap_or("");
-            Err(Errno::named(name).ok_or_else(|| format!("{name} is no known error"))?)
+            Err(Errno::named(name).ok_or_else(|| format!("unknown error {name}"))?)
         }
         _ => Ok(value),
     };

@@ -189,7 +189,7 @@ impl Runner {
     fn instant_call(&mut self, call: &Call) -> Result<(), String> {
         match self.call(call, None)? {
             Some(answer) => compare_answers(call, answer),
-            None => Err(format!("{} waits; say until when", call.name)),
+            None => Err(format!("{} would wait; state its end time", call.name)),
         }
     }
 
@@ -357,7 +357,7 @@ impl Runner {
         let at = seconds(packet.at.since(self.origin).as_micros());
         match self.decode(packet) {
             Ok(seen) => format!("sent at {at}: {}", self.relative(&seen.segment)),
-            Err(why) => format!("sent at {at}: a packet that is no good: {why}"),
+            Err(why) => format!("sent at {at}: an invalid packet: {why}"),
         }
     }
 
@@ -367,7 +367,7 @@ impl Runner {
             || seen.ends.local != self.flow.ends.local
             || seen.ends.remote != self.flow.ends.remote
         {
-            return Err("it is of another connection".into());
+            return Err("it belongs to another connection".into());
         }
         let live = self.relative(&seen.segment);
         let differs = [

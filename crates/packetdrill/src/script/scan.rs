@@ -50,7 +50,7 @@ impl<'a> Scan<'a> {
         if self.is_at_end() {
             return Ok(());
         }
-        Err(format!("`{}` is too much", self.rest))
+        Err(format!("unexpected `{}`", self.rest))
     }
 
     /// As many characters as fit, if any do.

@@ -72,7 +72,7 @@ pub(super) struct Ends {
 /// A packet from the peer, whose numbers are live already.
 pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Vec<u8>, String> {
     let Options::Exactly(options) = &segment.options else {
-        return Err("`...` is for packets that we send".into());
+        return Err("`...` is only for packets that this side sends".into());
     };
     let mut options = encode(options)?;
     // What is left of the last word ends the list.
@@ -112,7 +112,7 @@ pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Ve
 fn encode(options: &[Opt]) -> Result<Vec<u8>, String> {
     let number = |value: &Value| match value {
         Value::Is(number) => Ok(*number),
-        Value::Any => Err("`*` is for packets that we send".to_owned()),
+        Value::Any => Err("`*` is only for packets that this side sends".to_owned()),
     };
     let mut out = Vec::new();
     for option in options {
@@ -162,7 +162,7 @@ pub(super) fn decode(packet: &[u8]) -> Result<Seen, String> {
         return Err(format!("not TCP but protocol {}", ip.next_header));
     }
     if packet.len() != Ipv6Header::LEN + tcp.len() {
-        return Err("the IP header tells another length".into());
+        return Err("the IP header has a different length".into());
     }
     let mut sum = Checksum::pseudo_header(&ip.src, &ip.dst, next_header::TCP, tcp.len() as u32);
     sum.add(tcp);

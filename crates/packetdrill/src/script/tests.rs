@@ -95,7 +95,7 @@ fn calls_that_wait_must_say_so_and_return_in_time() {
         read,
         "+.1 read(4, ..., 49) = 49\n+0 read(4, ..., 9) = 1\n+0 read(4, ..., 9) = 1",
         16,
-        "waits",
+        "would wait",
     );
     spoiled(
         read,
@@ -109,20 +109,20 @@ fn calls_that_wait_must_say_so_and_return_in_time() {
 fn what_cannot_be_read_is_named() {
     for (line, message) in [
         ("0 < S 0:1(0)", "0:1 is not 0 bytes"),
-        ("0 < . 0:0(0)", "go together"),
+        ("0 < . 0:0(0)", "used together"),
         ("0 < S 0:0(0) <mss>", "a number"),
         ("0 < S 0:0(0) <mss 5", "`>` is missing"),
-        ("0 < S 0:0(0) <tfo>", "the option tfo"),
+        ("0 < S 0:0(0) <tfo>", "unknown option tfo"),
         ("0 close(3) = -1", "-1 needs the name"),
-        ("0 close(3) = -1 EWHAT", "EWHAT is no known error"),
+        ("0 close(3) = -1 EWHAT", "unknown error EWHAT"),
         ("0 close(3)", "`=` is missing"),
-        ("0 close(3) = 0 0", "`0` is too much"),
-        ("0 dup(3) = 4", "no call dup"),
+        ("0 close(3) = 0 0", "unexpected `0`"),
+        ("0 dup(3) = 4", "unknown call: dup"),
         ("close(3) = 0", "a time is missing"),
         ("* close(3) = 0", "not possible"),
         ("0~1 < S 0:0(0)", "not possible"),
         ("--what=1", "--what"),
-        ("0 < S 0:0(0) <...>", "`...` is for packets that we send"),
+        ("0 < S 0:0(0) <...>", "`...` is only for packets that this side sends"),
     ] {
         let failure = run(&format!("/* a\ncomment */ # and another\n{line}\n")).unwrap_err();
         assert_eq!(failure.line, 3, "{line}: {failure}");

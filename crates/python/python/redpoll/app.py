@@ -6,16 +6,15 @@ from ._native import Node
 
 
 class App:
-    """An application on a node. Each method gets the node that it runs on, which can be used
-    until the method returns. An exception ends the run, and comes out of `redpoll.run`."""
+    """An application on a node. Each method receives its node, which can be used until the method
+    returns. An exception ends the run, and `redpoll.run` raises it."""
 
     def start(self, node: Node) -> None:
-        """The run begins."""
+        """Called at the start of the run."""
 
     def on_event(self, node: Node, event: str, connection: int) -> None:
-        """Something has happened to a connection: "accepted", "connected", "readable",
-        "writable" (after `send` took less than it was offered), "peer_closed", "closed",
-        "failed" or "trouble"."""
+        """Called when a connection changes: "accepted", "connected", "readable", "writable" (after
+        `send` accepted fewer bytes than offered), "peer_closed", "closed", "failed" or "trouble"."""
 
     def on_timer(self, node: Node) -> None:
-        """The time of `node.wake_in` has come."""
+        """Called when the time set by `node.wake_in` has come."""

@@ -8,7 +8,7 @@ from ._native import CongestionNews
 
 
 class Window(NamedTuple):
-    """The new window of a connection in bytes; `None`: as in RFC 5681. The engine limits it to
+    """The new window of a connection in bytes; `None` applies RFC 5681. The engine limits it to
     at least a segment, and at most 65,535 bytes, the largest window that a peer can offer."""
 
     cwnd: float | None = None
@@ -29,7 +29,7 @@ class Congestion:
 
     def on_ack(self, news: CongestionNews) -> Window | None:
         """New data was acknowledged, `news.acked` bytes, while no loss is being repaired and
-        without a mark. Usually the window stays as it is unless `news.is_filled`: an
+        without a mark. Usually leave the window unchanged unless `news.is_filled`: an
         unused window gives no information about the path (RFC 7661)."""
 
     def on_loss(self, news: CongestionNews) -> Window | None:
@@ -48,4 +48,4 @@ class Congestion:
         """The last loss was spurious: packets were late, or out of order."""
 
     def on_idle(self, news: CongestionNews) -> Window | None:
-        """Data is to be sent after a pause longer than a retransmission timeout."""
+        """Data is sent after a pause longer than a retransmission timeout."""

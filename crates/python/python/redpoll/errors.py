@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class Error(Exception):
-    """Anything that Redpoll refuses or cannot do."""
+    """Base class of all errors of Redpoll."""
 
     def __init__(self, text: str, key: str = "") -> None:
         super().__init__(text, key)
@@ -15,8 +15,7 @@ class Error(Exception):
 
 
 class ScenarioError(Error):
-    """A scenario that cannot be used. `key` is the dotted path of the key that is to blame,
-    or empty."""
+    """A scenario that cannot be used. `key` is the dotted path of the wrong key, or empty."""
 
     def __init__(self, text: str, key: str = "") -> None:
         super().__init__(text, key)
@@ -28,12 +27,12 @@ class ResultsError(Error):
 
 
 class RunError(Error):
-    """A run that could not be done."""
+    """A run that failed."""
 
 
 class CongestionError(RunError):
-    """A congestion control has raised something, which is the `__cause__`: that of a connection
-    of the node `node`, at `time_s` seconds of the node's clock."""
+    """A congestion control raised an exception, which is the `__cause__`. `node` is the node of its
+    connection, and `time_s` the time of the node's clock in seconds."""
 
     def __init__(self, text: str, node: str = "", time_s: float = 0.0) -> None:
         super().__init__(text)
@@ -42,8 +41,8 @@ class CongestionError(RunError):
 
 
 class StudyError(Error):
-    """There is no such study or figure."""
+    """No study or figure has this name."""
 
 
 class OracleWarning(UserWarning):
-    """Of a sweep's runs there are some of which a byte or a frame is unaccounted for."""
+    """The oracle found bytes or frames unaccounted for in some runs of a sweep."""

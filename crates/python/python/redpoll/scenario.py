@@ -1,4 +1,4 @@
-"""Scenarios, and runs of one."""
+"""Scenarios, and runs of a scenario."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .errors import ScenarioError
 
 
 def _written(value: object) -> str:
-    """A value as a scenario's override has it."""
+    """A value in the form of a scenario's override."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -23,7 +23,7 @@ def _written(value: object) -> str:
         return repr(value)
     if isinstance(value, (list, tuple)):
         return _toml(list(value))
-    raise TypeError(f"no value of a scenario: {value!r}")
+    raise TypeError(f"not a value of a scenario: {value!r}")
 
 
 def _toml(value: object) -> str:
@@ -50,12 +50,12 @@ def _document(table: Mapping[str, Any], path: str = "") -> str:
 
 
 class Scenario:
-    """A mesh, its conditions and its traffic. It is checked when it is made.
+    """A mesh, its conditions and its traffic. It is checked when it is created.
 
-    `source` is the name of one that is built in, the path of a TOML file, or a dictionary with
-    the keys of one. `changes` are overrides by dotted path. `congestion` has congestion controls
-    by the names that `tcp.congestion` and `nodes.NAME.congestion` may then have: classes
-    (`Congestion`), or functions that make an object for a connection.
+    `source` is the name of a built-in scenario, the path of a TOML file, or a dictionary with
+    its keys. `changes` are overrides by dotted path. `congestion` maps names, which
+    `tcp.congestion` and `nodes.NAME.congestion` can then use, to congestion controls: classes
+    (`Congestion`), or functions that create an object for a connection.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Scenario:
         *,
         congestion: Mapping[str, Callable[[], object]] | None = None,
     ) -> Scenario:
-        """The scenario with this text."""
+        """A scenario from TOML text."""
         scenario = cls.__new__(cls)
         scenario._fill(name, text, [], congestion or {})
         return scenario
@@ -110,7 +110,7 @@ class Scenario:
         self.name, self.seed, self.duration_s, self.nodes = checked
 
     def set(self, key: str, value: Any) -> Scenario:
-        """The same with another value for the key at a dotted path."""
+        """A copy with another value for the key at a dotted path."""
         scenario = Scenario.__new__(Scenario)
         changes = [*self._changes, (key, _written(value))]
         scenario._fill(self._origin, self._text, changes, self._congestion)
@@ -118,12 +118,12 @@ class Scenario:
 
     @property
     def toml(self) -> str:
-        """Its text, without the changes."""
+        """The scenario's text, without the changes."""
         return self._text
 
     @property
     def changes(self) -> list[tuple[str, str]]:
-        """Its changes."""
+        """The changes of the scenario."""
         return list(self._changes)
 
     def __repr__(self) -> str:
@@ -154,7 +154,7 @@ class Result:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """All of it, as `redpoll run --json` writes it."""
+        """The whole result, as `redpoll run --json` writes it."""
         report: dict[str, Any] = json.loads(self._text)
         return report
 
@@ -172,12 +172,12 @@ class Result:
 
     @cached_property
     def flow_table(self) -> Table:
-        """A row for each flow; figures within others have names with dots."""
+        """A table with a row for each flow; names of nested figures contain dots."""
         return _native.report_table(self._text, "flows")
 
     @cached_property
     def node_table(self) -> Table:
-        """A row for each node."""
+        """A table with a row for each node."""
         return _native.report_table(self._text, "nodes")
 
     @property
@@ -186,7 +186,7 @@ class Result:
         return bool(self.report["oracle"]["ok"])
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes it as JSON, for `redpoll report`, `plot` and `compare`."""
+        """Writes the result as JSON, for `redpoll report`, `plot` and `compare`."""
         with open(path, "w", encoding="utf-8") as file:
             file.write(self._text + "\n")
 

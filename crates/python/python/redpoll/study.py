@@ -24,10 +24,10 @@ class Study:
         results: str | os.PathLike[str] | None = None,
         jobs: int | None = None,
     ) -> Table:
-        """Runs figures, or all, and gives a row for each number beside the paper's.
+        """Runs the figures, or all, and returns a row for each number with the paper's number.
 
-        The result of each run is kept in the file `results`, by default NAME.sqlite, as `redpoll
-        study` does; what is there is not run again.
+        The result of each run is kept in the file `results`, by default NAME.sqlite, as with
+        `redpoll study`; runs in the file are not repeated.
         """
         path = os.fspath(results) if results is not None else f"{self.name}.sqlite"
         return _native.study_rows(self.name, list(figures), seeds, path, jobs)

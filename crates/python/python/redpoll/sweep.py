@@ -32,7 +32,7 @@ _Done = tuple[int, str, float]
 
 
 def _work(origin: str, text: str, runs: Sequence[_ToDo]) -> list[_Done]:
-    """The job of a worker: a few runs."""
+    """The job of a worker: some runs."""
     done = []
     for number, changes, seed in runs:
         began = time.process_time()
@@ -60,13 +60,13 @@ class Sweep:
 
     @property
     def objections(self) -> int:
-        """Runs of which the oracle could not account for a byte or a frame: in `flows` those
-        whose `oracle_ok` is false."""
+        """Number of runs in which the oracle found a byte or a frame unaccounted for. In `flows`,
+        their `oracle_ok` is false."""
         return self._objections
 
     @property
     def ok(self) -> bool:
-        """Whether there is none of these."""
+        """Whether the oracle found no fault in any run."""
         return self._objections == 0
 
     @property
@@ -91,16 +91,16 @@ def sweep(
     "100 ms"}}}`), each with `seeds`.
 
     Everything is checked before the first run. The result of each run is kept in the file
-    `results` as soon as it is done; the same call goes on where it was stopped. Without a file
-    it is gone with the `Sweep`.
+    `results` as soon as it is done, so the same call resumes a stopped sweep. Without a file,
+    results are kept as long as the `Sweep` exists.
 
     Without an `executor` the runs are spread over this computer's cores (`jobs` at once). With
-    one (`concurrent.futures`), batches of them go to its workers. What a worker that dies had
-    is given out again, and no run is kept twice. A pool that breaks with a worker, as
-    `ProcessPoolExecutor` does, can be replaced if `executor` is a function that makes one.
+    an executor (`concurrent.futures`), batches of runs go to its workers. If a worker dies, its
+    batch is assigned to another one, and no run is kept twice. A pool that breaks with a worker,
+    as `ProcessPoolExecutor` does, can be replaced if `executor` is a function that creates one.
 
-    `progress` hears how many runs are done, of how many. What the oracle objects to is warned of
-    (`OracleWarning`), and counted by the sweep's `objections`.
+    `progress` is called with the number of finished runs and of all runs. If the oracle finds a
+    fault, the sweep warns (`OracleWarning`) and counts the run in `objections`.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     _refuse_congestion(scenario)
@@ -122,13 +122,13 @@ def sweep(
         _spread(scenario, kept, executor, progress)
     swept = Sweep(kept, folder)
     if swept.objections:
-        warnings.warn(f"the oracle objects to {swept.objections} of the runs", OracleWarning,
+        warnings.warn(f"the oracle reports faults in {swept.objections} of the runs", OracleWarning,
                       stacklevel=2)
     return swept
 
 
 def _refuse_congestion(scenario: Scenario) -> None:
-    """A results file knows a run by its scenario, not by what Python does in it."""
+    """A results file identifies a run by its scenario, which does not contain Python code."""
     if scenario._congestion:
         names = ", ".join(scenario._congestion)
         raise ScenarioError(
@@ -155,7 +155,7 @@ def _spread(
     def again(batch: Iterable[_ToDo], error: BaseException) -> None:
         for item in batch:
             if tries[item[0]] >= TRIES:
-                raise RunError(f"a run has failed {TRIES} times: {error}") from error
+                raise RunError(f"a run failed {TRIES} times: {error}") from error
             waiting.append(item)
 
     try:
@@ -195,8 +195,8 @@ def _spread(
                         progress(done, everything)
             if broken is not None and (waiting or under_way):
                 if make is None:
-                    raise RunError(f"the executor takes no more runs: {broken}; allowed: a "
-                                   "function that makes an executor, which is called again") \
+                    raise RunError(f"the executor accepts no more runs: {broken}; allowed: a "
+                                   "function that creates an executor, which is called again") \
                         from broken
                 for future, batch in list(under_way.items()):
                     if future.done() and future.exception() is None:
@@ -214,7 +214,7 @@ def _spread(
 
 
 def _workers(pool: Any) -> int:
-    """How many runs an executor does at once, as far as it says."""
+    """Number of runs that an executor does at once, if it provides that number."""
     try:
         client = getattr(pool, "_client", None)
         count = sum(client.nthreads().values()) if client else getattr(pool, "_max_workers", 0)
@@ -224,14 +224,14 @@ def _workers(pool: Any) -> int:
 
 
 def _size(took: float, left: int, workers: int) -> int:
-    """Runs of the next batch, if one takes so many seconds and so many are left."""
+    """Number of runs of the next batch, from the seconds that a run takes and the number of runs left."""
     took = max(took, 1e-4)
     even = left // (SHARE * workers)
     return max(1, int(LEAST_S / took), min(int(BATCH_S / took), even))
 
 
 def _first(under_way: Mapping[Future[Any], Any]) -> tuple[set[Future[Any]], set[Future[Any]]]:
-    """Waits for one of them. Dask's futures are those of `concurrent.futures` as well."""
+    """Waits for one of the futures. Dask's futures are compatible with `concurrent.futures`."""
     finished, rest = wait(under_way, return_when=FIRST_COMPLETED)
     return set(finished), set(rest)
 

@@ -1,4 +1,4 @@
-"""Values of a scenario's keys that are best within limits."""
+"""Best values of a scenario's keys within limits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .sweep import _refuse_congestion
 
 
 class Interval(NamedTuple):
-    """A mean, and the ends of the interval of 95 % around it."""
+    """A mean and the ends of its 95 % confidence interval."""
 
     value: float
     low: float
@@ -22,7 +22,7 @@ class Interval(NamedTuple):
 
 
 class Tuned:
-    """The result of a search, judged by runs that did not choose it."""
+    """The result of a search, judged by runs with other seeds."""
 
     def __init__(self, scenario: Scenario, tuned: _native.Tuned) -> None:
         self._tuned = tuned
@@ -40,13 +40,13 @@ class Tuned:
 
     @property
     def figures(self) -> dict[str, Interval | None]:
-        """The figures of what was found; `None` for one that too few of the runs have."""
+        """The figures with these values; `None` for a figure that too few of the runs have."""
         figures = self.report["found"]["figures"]
         return {it["what"]: Interval(**it["mean"]) if it["mean"] else None for it in figures}
 
     @property
     def verdict(self) -> str:
-        """Of all limits together: "holds", "not sure" or "missed"."""
+        """Verdict on all limits together: "holds", "not sure" or "missed"."""
         return str(self.report["verdict"])
 
     @property
@@ -56,12 +56,12 @@ class Tuned:
 
     @property
     def rust(self) -> str | None:
-        """The values found as a module of Rust; `None` if a limit is missed."""
+        """The values found as a Rust module; `None` if a limit is missed."""
         return self._tuned.constants[0] if self._tuned.constants else None
 
     @property
     def c(self) -> str | None:
-        """The same as a header for C."""
+        """The values found as a C header; `None` if a limit is missed."""
         return self._tuned.constants[1] if self._tuned.constants else None
 
     def __repr__(self) -> str:
@@ -84,19 +84,20 @@ def tune(
     jobs: int | None = None,
     progress: Callable[[str], object] | None = None,
 ) -> Tuned:
-    """Finds the values of `free` keys with which a figure is least or most (`minimize`, without
-    either the current) within `limits`, as `redpoll tune` does.
+    """Finds the values of `free` keys with which a figure is smallest or largest (`minimize` or
+    `maximize`; the default is to minimize the current) within `limits`, as `redpoll tune` does.
 
-    `free` has a list of values for a key, or a range (`{"from": "0.25 s", "to": "30 s", "scale":
-    "log"}`), or for a name of one's own several keys with the same value (`{"keys": [...],
-    "values": [...]}`); `limits` have values for figures (`{"latency.p95 of readings": "3 s"}`).
-    The first look has at most so many `points`, a point at most so many `seeds`, and after
-    that come so many `rounds` among neighbours of the best; so many seeds are `held_out` and
-    judge.
+    `free` maps a key to a list of values or to a range (`{"from": "0.25 s", "to": "30 s", "scale":
+    "log"}`), or your own name to several keys with the same value (`{"keys": [...], "values":
+    [...]}`). `limits` maps figures to values (`{"latency.p95 of readings": "3 s"}`).
+    The search starts with at most `points` points and runs a point with at most `seeds` seeds.
+    Then it tries neighbours of the best point in `rounds` rounds. `held_out` other seeds are used
+    to judge the result.
 
-    The result of each run is kept in the file `results` as soon as it is done; the same call goes on
-    where it was stopped. Without a file it is gone afterwards. The runs are spread over this
-    computer's cores (`jobs` at once); `progress` hears a line for each part of the search.
+    The result of each run is kept in the file `results` as soon as it is done, so the same call
+    resumes a stopped search. Without a file, results are lost when the call returns. The runs are
+    spread over this computer's cores (`jobs` at once). `progress` is called with a line for each
+    part of the search.
     """
     scenario = scenario if isinstance(scenario, Scenario) else Scenario(scenario)
     _refuse_congestion(scenario)

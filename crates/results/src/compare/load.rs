@@ -78,8 +78,8 @@ fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {
         false => Ok(files),
         true => Err(Problem::other(
             path,
-            "has no result in it; allowed: a folder of `redpoll run --result DIR`, or one that \
-             has several of them",
+            "contains no result; allowed: a folder of `redpoll run --result DIR`, or a folder of \
+             such folders",
         )),
     }
 }

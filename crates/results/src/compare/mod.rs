@@ -149,8 +149,11 @@ fn figures(report: &Report) -> Figures {
         sum(&flows("/delivered_bytes", 1.0)),
     );
     add("segments sent".into(), sum(&flows("/segments_sent", 1.0)));
-    add("segments sent again".into(), causes.iter().map(again).sum());
-    add("of those after a timeout".into(), again(&"rto"));
+    add(
+        "segments retransmitted".into(),
+        causes.iter().map(again).sum(),
+    );
+    add("retransmitted after a timeout".into(), again(&"rto"));
     add(
         "segment loss, mean of flows (%)".into(),
         mean(&flows("/segment_loss", 100.0)),
@@ -164,7 +167,10 @@ fn figures(report: &Report) -> Figures {
         mean(&flows("/rtt_ms/p95", 1.0)),
     );
     add("frames sent".into(), sum(&nodes("/frames_sent", 1.0)));
-    add("frames repeated".into(), sum(&nodes("/frame_retries", 1.0)));
+    add(
+        "frames retransmitted".into(),
+        sum(&nodes("/frame_retries", 1.0)),
+    );
     add(
         "radio on, mean of nodes (%)".into(),
         mean(&nodes("/radio_duty_cycle", 100.0)),

@@ -90,7 +90,7 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
             bars.truncate(BARS);
         }
         let note = match all > BARS {
-            true => format!("the greatest {BARS} of {all}"),
+            true => format!("the {BARS} largest of {all}"),
             false => String::new(),
         };
         let look = Look::nth(0, 0);
@@ -112,7 +112,7 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
         ),
         picture(
             "charge",
-            "charge taken (mC)",
+            "charge used (mC)",
             report.of_nodes("/energy/charge_mc", 1.0),
         ),
     ]

@@ -118,7 +118,7 @@ impl Tracks {
         .map_err(wrong)?;
         let is_series = |key: &Key| key.0 == "flow" || key.0 == "node";
         if order.is_empty() || !order.iter().all(is_series) {
-            let what = "is no series; allowed: what `redpoll run --series FILE` has written";
+            let what = "not a series; allowed: a file written by `redpoll run --series FILE`";
             return Err(Problem::other(path, what));
         }
         for name in only {
@@ -304,7 +304,7 @@ impl Tracks {
     fn note(&self, name: &str) -> String {
         let (what, shown, all) = match name {
             "queue" | "radio" | "current" => ("nodes that sent most", NODES, self.all.1),
-            _ => ("flows that got most", FLOWS, self.all.0),
+            _ => ("flows with the most data", FLOWS, self.all.0),
         };
         match all > shown {
             true => format!("the {shown} of {all} {what}"),

@@ -17,13 +17,13 @@ pub enum ReadError {
     #[error("cannot read it: {0}")]
     Io(#[from] std::io::Error),
     /// It is no CSV.
-    #[error("is no table as CSV: {0}")]
+    #[error("not a table in CSV: {0}")]
     Csv(#[from] csv::Error),
     /// It is no Parquet.
-    #[error("is no table as Parquet: {0}")]
+    #[error("not a table in Parquet: {0}")]
     Parquet(#[from] ParquetError),
     /// It is neither, by its name.
-    #[error("is no table; allowed: a name that ends in .csv or .parquet")]
+    #[error("not a table; allowed: a name that ends in .csv or .parquet")]
     Ending,
 }
 

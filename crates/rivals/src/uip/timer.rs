@@ -121,7 +121,6 @@ enum Kind {
         srtt: u32,
         rttvar: u32,
         rto: u32,
-        sent: Instant,
         due: Option<Instant>,
     },
 }
@@ -130,6 +129,8 @@ enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timer {
     kind: Kind,
+    /// When the outstanding segment was sent first.
+    sent: Instant,
     /// How often the outstanding segment was sent again.
     pub(super) again: u8,
 }
@@ -161,27 +162,31 @@ impl Timer {
                 srtt: 0,
                 rttvar: 0,
                 rto: standard.initial.as_micros() as u32,
-                sent: now,
                 due: Some(now + standard.initial),
             },
         };
-        Timer { kind, again: 0 }
+        Timer {
+            kind,
+            sent: now,
+            again: 0,
+        }
     }
 
     /// Something new is sent.
     pub(super) fn on_sent(&mut self, now: Instant) {
+        self.sent = now;
         match &mut self.kind {
             Kind::Original { .. } => {}
             Kind::Weak { age, .. } => *age = 0,
-            Kind::Standard { rto, sent, due, .. } => {
-                *sent = now;
+            Kind::Standard { rto, due, .. } => {
                 *due = Some(now + Duration::from_micros((*rto).into()));
             }
         }
     }
 
-    /// What was outstanding is acknowledged. How long that took, if it was measured,
-    /// as well as it can be told.
+    /// Takes the acknowledgment of the outstanding segment. Gives the round-trip time if the
+    /// timer samples it. The timer itself may count whole ticks of half a second, of which most
+    /// round trips take none.
     pub(super) fn on_acknowledged(
         &mut self,
         timing: &Timing,
@@ -189,16 +194,15 @@ impl Timer {
         rng: &mut Rng,
     ) -> Option<Duration> {
         let again = self.again;
+        let took = now.since(self.sent);
         match (&mut self.kind, timing) {
             (Kind::Original { sa, sv, rto, timer }, _) => {
-                // Karn: only what was sent once says how long a round trip takes.
-                let ticks = (again == 0).then(|| {
-                    let ticks = rto.wrapping_sub(*timer);
-                    *rto = after_jacobson(sa, sv, ticks);
-                    ticks
-                });
+                // Karn's algorithm: a retransmitted segment gives no sample.
+                if again == 0 {
+                    *rto = after_jacobson(sa, sv, rto.wrapping_sub(*timer));
+                }
                 *timer = *rto;
-                Some(of_ticks((ticks? as i8).max(0) as u16))
+                (again == 0).then_some(took)
             }
             (
                 Kind::Weak {
@@ -222,20 +226,18 @@ impl Timer {
                 let mixed = (mixed / 256) as u16;
                 *rto = mixed.clamp(params.min * 8, params.max * 8);
                 *timer = dithered(params, rto.div_ceil(8), rng);
-                Some(of_ticks(*age))
+                Some(took)
             }
             (
                 Kind::Standard {
                     srtt,
                     rttvar,
                     rto,
-                    sent,
                     due,
                 },
                 Timing::Standard(standard),
             ) => {
                 *due = None;
-                let took = now.since(*sent);
                 if again > 0 {
                     return None;
                 }
@@ -344,10 +346,6 @@ fn dithered(params: &Weak, ticks: u16, rng: &mut Rng) -> u16 {
     (low + rng.below(high - low + 1)) as u16
 }
 
-fn of_ticks(ticks: u16) -> Duration {
-    super::TICK.times(ticks.into())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -383,6 +381,21 @@ mod tests {
         assert_eq!(timeouts(true, 0, 2, 4), [14, 13, 12, 12, 11]);
         assert_eq!(timeouts(true, 0, 4, 3), [14, 15, 17, 16]);
         assert_eq!(timeouts(false, 0, 0, 2), [3, 3, 3]);
+    }
+
+    #[test]
+    fn a_sample_is_exact_though_the_timer_counts_ticks() {
+        for timing in [
+            Timing::Original,
+            Timing::Weak(Weak::default()),
+            Timing::Standard(Standard::default()),
+        ] {
+            let rng = &mut Rng::new(1);
+            let mut timer = Timer::new(&timing, Instant::ZERO, true);
+            timer.on_sent(Instant::from_millis(100));
+            let sample = timer.on_acknowledged(&timing, Instant::from_millis(137), rng);
+            assert_eq!(sample, Some(Duration::from_millis(37)), "{timing:?}");
+        }
     }
 
     #[test]

@@ -63,7 +63,7 @@ impl Image {
         counting_lines(offset, &mut expected);
         match bytes == expected {
             true => Ok(()),
-            false => Err(format!("wrong bytes of the image at {offset}")),
+            false => Err(format!("wrong bytes in the image at {offset}")),
         }
     }
 
@@ -72,7 +72,7 @@ impl Image {
         match (self.written, self.flash.len() as u64) == (size, size) {
             true => Ok(()),
             false => Err(format!(
-                "an image of {size} bytes is said to be whole with {} of {}",
+                "an image of {size} bytes was reported complete with {} of {}",
                 self.written,
                 self.flash.len()
             )),

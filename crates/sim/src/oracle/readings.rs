@@ -203,7 +203,9 @@ impl Readings {
         let readings = payload.get(header..).unwrap_or_default();
         if readings.is_empty() || !readings.len().is_multiple_of(self.format.bytes) {
             let len = payload.len();
-            return Err(format!("a message of {len} bytes, which is no readings"));
+            return Err(format!(
+                "a message of {len} bytes, which contains no readings"
+            ));
         }
         let mut new = 0;
         for reading in readings.chunks(self.format.bytes) {
@@ -223,7 +225,9 @@ impl Readings {
     ) -> Result<usize, String> {
         let Some((place, bytes)) = payload.split_first_chunk::<PLACE>() else {
             let len = payload.len();
-            return Err(format!("a message of {len} bytes, which is no readings"));
+            return Err(format!(
+                "a message of {len} bytes, which contains no readings"
+            ));
         };
         let place = u32::from_be_bytes(*place);
         let Ok(known) = usize::try_from(self.place.wrapping_sub(place) as i32) else {

@@ -55,7 +55,7 @@ pub enum BuildError {
         problem: String,
     },
     /// A node's congestion control is one that nobody has brought along.
-    #[error("nodes.{node}.congestion: nobody has brought {name} along")]
+    #[error("nodes.{node}.congestion: no congestion control named {name} was added to this run")]
     Congestion {
         /// The name of the node.
         node: String,

@@ -78,16 +78,18 @@ pub enum Refusal {
     #[error("there is no interferer number {0}")]
     NoInterferer(u32),
     /// The node is off.
-    #[error("{0} is off already")]
+    #[error("{0} is already off")]
     IsOff(String),
     /// The node is on.
-    #[error("{0} is on already")]
+    #[error("{0} is already on")]
     IsOn(String),
     /// Nobody knows how places shape links.
-    #[error("the links of this scenario are listed or measured: places do not shape them")]
+    #[error(
+        "the links of this scenario are listed or measured, so they do not depend on positions"
+    )]
     LinksAreGiven,
     /// Time has to pass first.
-    #[error("too many nodes were moved in one moment; allowed again when time has passed")]
+    #[error("too many nodes were moved at the same moment; try again later")]
     TooManyMoves,
     /// No share.
     #[error("got {0} as a share of the frames; allowed: 0 to 1")]
@@ -96,15 +98,15 @@ pub enum Refusal {
     #[error("got {0} as a share of the time; allowed: 0.01 to 0.99")]
     Busy(f64),
     /// No place.
-    #[error("this is no place or range in metres; allowed: up to a thousand kilometres")]
+    #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,
     /// No transfer.
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
     /// No connection is left.
-    #[error("{0} has no connection left for it")]
+    #[error("{0} has no free connection for it")]
     NoRoom(String),
     /// There are a thousand already.
-    #[error("there are too many of them already")]
+    #[error("there are already too many of them")]
     TooMany,
 }

@@ -210,7 +210,8 @@ impl World {
                 if started.elapsed() > patience {
                     let spec = &self.scenario.nodes[index];
                     let problem = format!(
-                        "nobody has answered at {} within {} s; start the firmware first, or set external.patience",
+                        "nothing answered at {} within {} s; start the firmware first, or \
+                         increase external.patience",
                         spec.line.as_deref().unwrap_or_default(),
                         patience.as_secs_f64()
                     );
@@ -342,7 +343,7 @@ impl World {
             }
             Arrival::Gone => {
                 if external.presence != Presence::Absent {
-                    self.notice(index, "has gone: its line is closed");
+                    self.notice(index, "is gone: its line was closed");
                     external.figures.gone += 1;
                 }
                 self.dismiss(index, &mut external);
@@ -392,7 +393,7 @@ impl World {
             Some(Heard::Hello) if external.presence == Presence::Begins => external.repeat(),
             Some(Heard::Hello | Heard::Stranger) => {
                 if external.presence != Presence::Absent {
-                    self.notice(index, "has been reset, and begins anew");
+                    self.notice(index, "was reset, and starts again");
                 }
                 self.set_rest(index, RadioWork::Sleep);
                 external.begin_anew();
@@ -418,7 +419,7 @@ impl World {
         }
         if external.asker.counters().damaged > damaged && !external.has_told_of_damage {
             external.has_told_of_damage = true;
-            let text = "has sent what is no message; its line has garbage";
+            let text = "sent bytes that are not a message; its line carries garbage";
             self.notice(index, text);
         }
     }

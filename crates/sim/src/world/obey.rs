@@ -60,7 +60,7 @@ impl World {
     fn revive(&mut self, node: u32) -> Result<String, Refusal> {
         let index = self.known(node)?;
         match self.air.switch_on(self.now, index) {
-            true => Ok(format!("{} is on again", self.name(index))),
+            true => Ok(format!("{} is switched on again", self.name(index))),
             false => Err(Refusal::IsOn(self.name(index))),
         }
     }
@@ -80,7 +80,7 @@ impl World {
             return Err(Refusal::TooManyMoves);
         }
         Ok(format!(
-            "{} stands at {:.1} m, {:.1} m",
+            "{} is now at {:.1} m, {:.1} m",
             self.name(index),
             to_m.0,
             to_m.1
@@ -134,7 +134,7 @@ impl World {
             session: None,
             session_share: 1.0,
         };
-        let said = format!("{} is on the air", spec.name);
+        let said = format!("{} is transmitting", spec.name);
         let places = Places::of(&self.scenario);
         let site = places.site(&self.scenario);
         let (now, seed) = (self.now, self.seed);
@@ -171,7 +171,7 @@ impl World {
             self.add_app(to, sink);
         }
         let names = [self.name(from), self.name(to)];
-        let said = format!("{bytes} bytes go from {} to {}", names[0], names[1]);
+        let said = format!("{bytes} bytes are sent from {} to {}", names[0], names[1]);
         let sender = self.transfers.sender(names, Endpoint { addr, port }, bytes);
         self.add_app(from, sender);
         Ok(said)

@@ -133,7 +133,10 @@ fn story(goal: &Goal, judged: &Judged) -> Vec<String> {
     let seeds = goal.held_out.len();
     let mut lines = vec![
         format!("{MARK} of {}.", goal.case.scene().name),
-        format!("Measured with {seeds} seeds that have not chosen them; means, and 95 % of them:"),
+        format!(
+            "Measured with {seeds} seeds that were not used in the search; means with 95 % \
+            confidence intervals:"
+        ),
     ];
     for (figure, line) in goal.aims.figures().zip(&judged.lines) {
         let limit = goal

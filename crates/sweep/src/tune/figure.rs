@@ -141,7 +141,7 @@ impl Figure {
         Err(match &self.of {
             Some(of) => format!("no {kind} is called {of:?}; {allowed}"),
             None => format!(
-                "no {} to take it of; {allowed}",
+                "the scenario has no {} with this figure; {allowed}",
                 if self.is_of_nodes() { "leaf" } else { "flow" }
             ),
         })

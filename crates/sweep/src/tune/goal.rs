@@ -92,7 +92,8 @@ impl Goal {
             let text = text.map_err(|error| format!("cannot be read: {error}"))?;
             let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
             let name = file.scenario.as_ref();
-            let name = name.ok_or_else(|| "scenario: a goal has one".to_owned())?;
+            let name =
+                name.ok_or_else(|| "scenario: missing; a goal needs a scenario".to_owned())?;
             let scene = scene(name, path.parent().unwrap_or(Path::new("")))?;
             Goal::of(&file, Case::new(scene))
         };
@@ -111,7 +112,9 @@ impl Goal {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let goal = file.and_then(|file: File| match file.scenario {
             None => Goal::of(&file, case),
-            Some(_) => Err("scenario: it is given".to_owned().into()),
+            Some(_) => Err("scenario: the caller already gives it; remove this key"
+                .to_owned()
+                .into()),
         });
         goal.map_err(|problem| PlanError {
             file: String::new(),
@@ -175,7 +178,7 @@ fn space(free: &toml::Table) -> Result<Space, String> {
             .iter()
             .find(|key| before.any(|it| it == *key))
         {
-            return Err(format!("free.{name}: {key} is free already"));
+            return Err(format!("free.{name}: {key} is already free"));
         }
         parameters.push(parameter);
     }
@@ -285,8 +288,8 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     match limits.is_empty() && !best.is_of_traffic() {
         false => Ok(Aims { best, limits }),
         true => Err(
-            "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without one the \
-                     answer is the cheapest node, which sends nothing"
+            "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without limits the best \
+             node would be one that sends nothing"
                 .to_owned(),
         ),
     }

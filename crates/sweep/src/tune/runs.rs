@@ -94,7 +94,7 @@ impl<'a> Runs<'a> {
         };
         let cases: Vec<Case> = points.iter().map(|point| case(point.as_ref())).collect();
         let line = format!(
-            "judging: {}, {} held out",
+            "judging: {}, {} not used in the search",
             many(cases.len(), "point"),
             many(goal.held_out.len(), "seed")
         );
@@ -130,7 +130,10 @@ impl<'a> Runs<'a> {
                 virtual_ms: scenario.duration.as_millis(),
             }));
         }
-        conduct(&format!("{line}; {} to do", many(jobs.len(), "run")), &jobs)
+        conduct(
+            &format!("{line}; {} runs left", many(jobs.len(), "run")),
+            &jobs,
+        )
     }
 
     /// What the runs of a case gave.

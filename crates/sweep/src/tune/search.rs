@@ -117,7 +117,7 @@ pub fn search<E>(
             }
         }
         if moves.len() > 1 {
-            let name = format!("better neighbours together, round {round}");
+            let name = format!("combination of better neighbours, round {round}");
             let together = vec![space.together(&best, &moves)];
             search.add(&mut ranked, name, together, effort.seeds, is_valid)?;
         }

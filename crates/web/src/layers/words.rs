@@ -79,7 +79,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
 
 /// A sequence number, which frames since 2015 may leave out.
 fn number(dsn: Option<u8>) -> String {
-    dsn.map_or_else(|| "without number".to_owned(), |dsn| dsn.to_string())
+    dsn.map_or_else(|| "without a number".to_owned(), |dsn| dsn.to_string())
 }
 
 fn of(protocol: &'static str, info: String) -> Line {
@@ -178,10 +178,10 @@ fn icmp(body: &[u8]) -> String {
             code,
             ..
         }) => match code {
-            0 => "RPL: asks for the DODAG (DIS)".to_owned(),
-            1 => "RPL: the DODAG, and a rank in it (DIO)".to_owned(),
-            2 => "RPL: a way down (DAO)".to_owned(),
-            3 => "RPL: acknowledges a way down".to_owned(),
+            0 => "RPL: request for the DODAG (DIS)".to_owned(),
+            1 => "RPL: the DODAG and the sender's rank in it (DIO)".to_owned(),
+            2 => "RPL: downward route (DAO)".to_owned(),
+            3 => "RPL: acknowledgment of a downward route (DAO-ACK)".to_owned(),
             other => format!("RPL, code {other}"),
         },
         Ok(Message::Unknown {
@@ -199,7 +199,7 @@ fn command(payload: &[u8]) -> String {
         Some(1) => "association request".to_owned(),
         Some(2) => "association response".to_owned(),
         Some(3) => "disassociation".to_owned(),
-        Some(4) => "data request: is there something for me?".to_owned(),
+        Some(4) => "data request: requests waiting packets".to_owned(),
         Some(7) => "beacon request".to_owned(),
         Some(other) => format!("command {other}"),
         None => "no command identifier".to_owned(),
@@ -212,7 +212,7 @@ pub fn layers(mpdu: &[u8], first: Option<&[u8]>, contexts: &Contexts) -> Vec<Lay
     let Some(opened) = Opened::of(mpdu, contexts) else {
         return vec![Layer {
             name: "802.15.4".to_owned(),
-            title: format!("{} B that are no frame", mpdu.len()),
+            title: format!("{} B that are not a frame", mpdu.len()),
             fields: Vec::new(),
         }];
     };
@@ -297,7 +297,7 @@ fn lowpan_layer(lowpan: Lowpan, len: usize) -> Layer {
             fields.push(("Bitmap", format!("{bitmap:032b}")));
             fragment(lowpan)
         }
-        Lowpan::Other => "nothing that Redpoll speaks".to_owned(),
+        Lowpan::Other => "a protocol that Redpoll does not use".to_owned(),
     };
     Layer {
         name: "6LoWPAN".to_owned(),

@@ -31,7 +31,8 @@ pub enum CounterFileError {
     InUse,
     /// The content is neither records nor one number.
     #[error(
-        "it holds no frame counter; allowed: a file that this program wrote, one number, or a file that does not exist, which begins at 0 and is for a key that was never used"
+        "it contains no frame counter; allowed: a file that this program wrote, one number, or a \
+         new file, which starts at 0 and is only for a key that was never used"
     )]
     Unreadable,
     /// The path names a folder, a device or a pipe.

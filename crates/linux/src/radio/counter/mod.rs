@@ -72,7 +72,7 @@ impl Keeper {
                 security.on_counter_stored(counter);
                 let failing = self.failing.take()?;
                 Some(format!(
-                    "the frame counter is stored again, after {} failed attempts in {} s",
+                    "the frame counter was stored again, after {} failed attempts in {} s",
                     failing.attempts,
                     now.since(failing.since).as_micros() / 1_000_000,
                 ))
@@ -109,7 +109,7 @@ impl Keeper {
         failing.wait = (failing.wait + failing.wait).min(LONGEST_WAIT);
         is_new.then(|| {
             format!(
-                "the frame counter cannot be stored ({error}); it is tried again, at least every {} s",
+                "the frame counter cannot be stored ({error}); retrying, at least every {} s",
                 LONGEST_WAIT.as_micros() / 1_000_000
             )
         })
