@@ -235,6 +235,6 @@ fn a_frame_counter_has_one_user() {
     std::fs::write(&path, "a counter").unwrap();
     let (code, text) = up(&args.concat());
     assert_eq!(code, 2, "{text}");
-    assert!(text.contains("holds no frame counter"), "{text}");
+    assert!(text.contains("contains no frame counter"), "{text}");
     std::fs::remove_dir_all(folder).unwrap();
 }

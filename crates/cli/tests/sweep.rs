@@ -225,7 +225,7 @@ fn what_is_wrong_is_said_before_the_first_run() {
             "more than",
         ),
         ("scenario = \"line-1\"\ngrid.seed = [1, 2]", "`seeds`"),
-        ("scenario = \"line-1\"\nseeds = [-1]", "a list of numbers"),
+        ("scenario = \"line-1\"\nseeds = [-1]", "a list of seeds"),
         (
             "scenario = \"line-1\"\nset.mac.min_be = 3\ngrid.mac.min_be = [1, 2]",
             "set.mac.min_be: allowed: a key that neither",

@@ -145,7 +145,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     assert!(
         stderr(&again)
             .lines()
-            .all(|line| line.ends_with("; 0 runs to do")),
+            .all(|line| line.ends_with("; 0 runs left")),
         "{again:?}"
     );
 }

@@ -22,7 +22,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
     )
     assert tuned.ok and tuned.verdict == "holds"
     assert tuned.values["mac.link_retry_delay"] in FREE["mac.link_retry_delay"]
-    assert heard[0].startswith("first look: 3 points, 2 seeds; 6 runs to do")
+    assert heard[0].startswith("first look: 3 points, 2 seeds; 6 runs left")
     assert heard[-1].startswith("judging: ")
     # What is said is what runs with that scenario give.
     mean = tuned.figures["goodput"]
@@ -41,7 +41,7 @@ def test_what_is_best_within_limits_is_found(tmp_path):
         progress=heard.append, **SHORT,
     )
     assert again.report == tuned.report
-    assert all(line.endswith("; 0 runs to do") for line in heard)
+    assert all(line.endswith("; 0 runs left") for line in heard)
 
 
 def test_what_misses_its_limit_has_no_constants():

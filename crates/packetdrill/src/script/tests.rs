@@ -122,7 +122,10 @@ fn what_cannot_be_read_is_named() {
         ("* close(3) = 0", "not possible"),
         ("0~1 < S 0:0(0)", "not possible"),
         ("--what=1", "--what"),
-        ("0 < S 0:0(0) <...>", "`...` is only for packets that this side sends"),
+        (
+            "0 < S 0:0(0) <...>",
+            "`...` is only for packets that this side sends",
+        ),
     ] {
         let failure = run(&format!("/* a\ncomment */ # and another\n{line}\n")).unwrap_err();
         assert_eq!(failure.line, 3, "{line}: {failure}");

@@ -131,7 +131,7 @@ impl<'a> Runs<'a> {
             }));
         }
         conduct(
-            &format!("{line}; {} runs left", many(jobs.len(), "run")),
+            &format!("{line}; {} left", many(jobs.len(), "run")),
             &jobs,
         )
     }
