@@ -553,14 +553,18 @@ fn a_lost_parent_is_told_of_and_solicitations_are_bounded() {
     assert_eq!(lone.node.rpl_place().unwrap().1, Some(Address::Short(ROOT)));
 }
 
-/// RFC 6550 §8.2.2.1: a node that is in a version that somebody invented, and without a
-/// parent there, joins again as one that was never there; not before it has asked.
+/// RFC 6550 §8.2.2.1: a node that is in a version that a neighbour invented, and without a
+/// parent there, joins again as one that was never there; not before it has asked. It follows
+/// the neighbour once the neighbour has acknowledged a frame.
 #[test]
 fn a_version_that_somebody_invented_strands_nobody() {
     let mut lone = joined();
     dio(&mut lone, ROOT, VERSION, INFINITE_RANK);
     lone.run_for(Duration::from_secs(6));
     let invented = (0..5).fold(VERSION, |it, _| it.next());
+    dio(&mut lone, ROUTER, invented, 256);
+    assert_eq!(lone.node.rpl_place(), Some((INFINITE_RANK, None)));
+    lone.run_for(Duration::from_secs(1));
     dio(&mut lone, ROUTER, invented, 256);
     assert_eq!(
         lone.node.rpl_place().unwrap().1,

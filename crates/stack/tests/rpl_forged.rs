@@ -1,4 +1,4 @@
-//! Routes that forged DAOs ask for (ADR 38).
+//! Routes that forged DAOs ask for, and versions and ranks of forged DIOs (ADR 38).
 #![cfg(all(feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
@@ -10,8 +10,8 @@ use redpoll_base::{Addr, Duration};
 use redpoll_stack::{RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::{
-    Configuration, Dao, MESSAGE_TYPE, Message, Options, RplOption, Sequence, TargetOption, Transit,
-    mode,
+    ALL_NODES, Configuration, Dao, INFINITE_RANK, MESSAGE_TYPE, Message, Options, RplOption,
+    Sequence, TargetOption, Transit, mode,
 };
 
 /// The attacked node, and a neighbour that does not exist.
@@ -288,4 +288,70 @@ fn nobody_tells_the_root_of_others() {
         }
     }
     assert_eq!(lone.node.rpl_counters().daos_unproven, 6);
+}
+
+/// `count` DIOs, each of another neighbour that does not exist and 200 ms after the previous one.
+/// Their versions are newer than the root's.
+fn forged_dios(lone: &mut Lone, count: u16) {
+    for n in 0..count {
+        lone.absent.insert(NOBODY + n);
+        let version = (0..=n % 14).fold(VERSION, |it, _| it.next());
+        dio(lone, NOBODY + n, version, 256);
+        lone.run_for(Duration::from_millis(200));
+    }
+}
+
+/// A node does not leave its version for one that only neighbours advertise which acknowledge no
+/// frame, however long they do so. It asks one of them in three seconds.
+#[test]
+fn a_forged_version_is_not_followed() {
+    let mut lone = joined();
+    forged_dios(&mut lone, 300);
+    let counters = lone.node.rpl_counters();
+    assert_eq!(counters.versions, 0, "{counters:?}");
+    assert!((10..=25).contains(&counters.diss_sent), "{counters:?}");
+    let place = lone.node.rpl_place().unwrap();
+    assert_eq!(place.1, Some(Address::Short(ROOT)));
+}
+
+/// Nor does a root begin a new version because of such neighbours, if others answer it.
+#[test]
+fn a_forged_version_makes_the_root_begin_no_new_one() {
+    let mut lone = root();
+    dio_at_root(&mut lone, CHILD, VERSION);
+    dao(&mut lone, CHILD, 1, &[(CHILD, 240, 30)]);
+    lone.run_for(Duration::from_secs(1));
+    for n in 0..300 {
+        lone.absent.insert(NOBODY + n);
+        let version = (0..=n % 14).fold(VERSION, |it, _| it.next());
+        dio_at_root(&mut lone, NOBODY + n, version);
+        lone.run_for(Duration::from_millis(200));
+    }
+    let counters = lone.node.rpl_counters();
+    assert_eq!(counters.versions, 0, "{counters:?}");
+    // A neighbour that answers has been in a version that this root has forgotten.
+    dio_at_root(&mut lone, CHILD, VERSION.next());
+    assert_eq!(lone.node.rpl_counters().versions, 1);
+}
+
+fn dio_at_root(lone: &mut Lone, from: u16, version: Sequence) {
+    let options = dio_options(from);
+    say(lone, from, ALL_NODES, &dio_of(&options, 1, version, 256));
+}
+
+/// Forged DIOs leave a node that has lost its parent no worse off than before: it joins again
+/// when it hears a router that acknowledges frames, though the forged ranks were lower.
+#[test]
+fn forged_dios_do_not_hide_the_parent() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 300);
+    lone.run_for(Duration::from_secs(3));
+    dio(&mut lone, ROUTER, VERSION, INFINITE_RANK);
+    forged_dios(&mut lone, 100);
+    for _ in 0..6 {
+        lone.run_for(Duration::from_secs(10));
+        dio(&mut lone, ROUTER, VERSION, 300);
+    }
+    let place = lone.node.rpl_place().unwrap();
+    assert_eq!(place.1, Some(Address::Short(ROUTER)));
 }

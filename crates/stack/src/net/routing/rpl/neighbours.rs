@@ -171,14 +171,16 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         self.iter_mut().find(|neighbour| neighbour.link == link)
     }
 
-    /// The neighbour `link`, which advertises `rank`. In a full table it takes the
-    /// place of the one that is of least use: the farthest from the root that is
-    /// farther than it, and not the neighbour `keep`.
+    /// Returns the entry of the neighbour `link`, which advertises `rank`. In a full table the
+    /// neighbour replaces another one, but not `keep`. Neighbours that have never acknowledged a
+    /// frame are replaced before those that have: first the ones that cannot be a parent in
+    /// `version`, then the farthest from the root. A neighbour that can be a parent is replaced
+    /// only by a nearer one.
     pub(super) fn admit(
         &mut self,
         now: Instant,
-        link: Peer,
-        rank: u16,
+        (link, rank): (Peer, u16),
+        version: Sequence,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
         #[cfg(feature = "rpl-foreign")]
@@ -193,13 +195,17 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         let at = match known.or_else(free) {
             Some(at) => at,
             None => {
-                let farther = places.iter().enumerate().filter_map(|(at, place)| {
+                let others = places.iter().enumerate().filter_map(|(at, place)| {
                     let it = place.filter(|it| Some(it.link) != keep)?;
                     let cost = it.rank.saturating_add(it.etx);
-                    let is_worse = it.is_gone() || cost > rank.saturating_add(unknown);
-                    is_worse.then_some((Reverse((cost, at)), at))
+                    let is_useless =
+                        it.is_gone() || it.rank == INFINITE_RANK || it.version != version;
+                    let is_unproven = !it.answers();
+                    let is_worse = is_unproven && is_useless || cost > rank.saturating_add(unknown);
+                    let order = Reverse((is_unproven, is_useless, cost, at));
+                    Some((order, is_worse.then_some(at)))
                 });
-                least(farther)?
+                least(others)??
             }
         };
         let place = places.get_mut(at)?;
@@ -259,12 +265,59 @@ mod tests {
     fn a_full_table_keeps_who_is_near_the_root() {
         let mut table = Candidates::new([None; 2], 2 * ETX);
         for (link, rank) in [(1, 500), (2, 900)] {
-            table.admit(NOW, peer(link), rank, None).unwrap().rank = rank;
+            admit(&mut table, link, rank, None).unwrap();
         }
-        assert!(table.admit(NOW, peer(3), 1000, None).is_none(), "no better");
-        assert!(table.admit(NOW, peer(3), 300, Some(peer(2))).is_some());
+        assert!(admit(&mut table, 3, 1000, None).is_none(), "no better");
+        assert!(admit(&mut table, 3, 300, Some(peer(2))).is_some());
         assert!(table.get(peer(1)).is_none() && table.get(peer(2)).is_some());
-        assert!(table.admit(NOW, peer(2), 2000, None).is_some(), "known");
+        assert!(admit(&mut table, 2, 2000, None).is_some(), "known");
+    }
+
+    fn admit(
+        table: &mut Candidates<[Option<RplNeighbour>; 2]>,
+        link: u16,
+        rank: u16,
+        keep: Option<Peer>,
+    ) -> Option<&mut RplNeighbour> {
+        let it = table.admit(NOW, (peer(link), rank), Sequence::FIRST, keep)?;
+        it.rank = rank;
+        Some(it)
+    }
+
+    /// Whatever a neighbour advertises, it keeps no place from others if it has never acknowledged
+    /// a frame and cannot be the parent: it is gone, has no rank, or is in another version.
+    #[test]
+    fn a_neighbour_of_no_use_is_replaced_by_any_other() {
+        let spoil: [fn(&mut RplNeighbour); 3] = [
+            |it| it.failures = FAILURES_MAX,
+            |it| it.rank = INFINITE_RANK,
+            |it| it.version = Sequence::FIRST.next(),
+        ];
+        for spoil in spoil {
+            let mut table = Candidates::new([None; 2], 2 * ETX);
+            spoil(admit(&mut table, 1, 256, None).unwrap());
+            admit(&mut table, 2, 256, None).unwrap();
+            assert!(admit(&mut table, 3, 1000, None).is_some());
+            assert!(table.get(peer(1)).is_none() && table.get(peer(2)).is_some());
+            assert!(admit(&mut table, 4, 1001, None).is_none(), "no better");
+        }
+    }
+
+    /// A neighbour that acknowledges frames keeps its place as long as there is one that has never
+    /// acknowledged any, however near to the root that one says it is.
+    #[test]
+    fn a_neighbour_that_answers_is_replaced_last() {
+        let mut table = Candidates::new([None; 2], 2 * ETX);
+        admit(&mut table, 1, 900, None)
+            .unwrap()
+            .on_frame(NOW, 1, true);
+        for link in 2..20 {
+            let _ = admit(&mut table, link, 600 - link, None);
+        }
+        assert!(table.get(peer(1)).is_some() && table.get(peer(19)).is_some());
+        table.get_mut(peer(19)).unwrap().on_frame(NOW, 1, true);
+        assert!(admit(&mut table, 20, 300, None).is_some());
+        assert!(table.get(peer(1)).is_none() && table.get(peer(19)).is_some());
     }
 
     /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.

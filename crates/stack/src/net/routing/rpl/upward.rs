@@ -183,15 +183,19 @@ impl<M: Memory + 'static> Rpl<M> {
     /// A root hears of its own DODAG. Who is in a version that the root knows nothing of
     /// has been in it before the root started; or lies.
     fn on_dio_at_root(&mut self, now: Instant, link: Peer, dio: &Dio<'_>, is_own: bool) {
-        let Some(dodag) = self.dodag.as_mut().filter(|_| is_own) else {
+        let Some(version) = self.dodag.filter(|_| is_own).map(|dodag| dodag.version) else {
             count(&mut self.counters.foreign);
             return;
         };
         let listens = self.quiet_until.is_some();
-        let is_new = dodag.version.is_stale_after(dio.version);
+        let is_new = version.is_stale_after(dio.version);
         let is_rare = self.limits.version_at <= now;
-        if listens && (is_new || dodag.version == dio.version) || is_new && is_rare {
-            dodag.version = dio.version.next();
+        if listens && (is_new || version == dio.version)
+            || is_new && is_rare && self.is_believed(now, link)
+        {
+            if let Some(dodag) = &mut self.dodag {
+                dodag.version = dio.version.next();
+            }
             if !listens {
                 self.limits.version_at = now + VERSION_PAUSE;
                 self.trickle.start(now, &mut self.rng);
@@ -199,11 +203,12 @@ impl<M: Memory + 'static> Rpl<M> {
             count(&mut self.counters.versions);
         } else if is_new {
             count(&mut self.counters.versions_ignored);
-        } else if dio.version != dodag.version || dio.rank == INFINITE_RANK {
+        } else if dio.version != version || dio.rank == INFINITE_RANK {
             // Who is behind, or has lost its way, is to hear from us soon.
             self.reset_trickle(now);
         }
-        let _ = self.candidates.admit(now, link, dio.rank, None);
+        let heard = (link, dio.rank);
+        let _ = self.candidates.admit(now, heard, dio.version, None);
     }
 
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
@@ -265,10 +270,14 @@ impl<M: Memory + 'static> Rpl<M> {
         // Whoever invented a version that no node is in must not strand this node there.
         let returns = self.is_adrift && self.quiet_until.is_none() && dio.rank != INFINITE_RANK;
         if is_newer || returns && dio.version != version {
-            // §8.2.2.4 (5): a node follows the root or its parent into the next version,
-            // or who comes when it has none. Others' word is enough after a while, and
-            // not often.
-            if is_parent || is_root || self.parent.is_none() || self.limits.admit_version(now) {
+            // §8.2.2.4 (5): a node follows the root or its parent into the next version. It
+            // follows others if they acknowledge frames: at once without a parent, otherwise
+            // after a while and not often.
+            let is_followed = is_parent
+                || is_root
+                || self.is_believed(now, link)
+                    && (self.parent.is_none() || self.limits.admit_version(now));
+            if is_followed {
                 self.join_version(now, table, dio.version);
             } else {
                 count(&mut self.counters.versions_ignored);
@@ -278,7 +287,9 @@ impl<M: Memory + 'static> Rpl<M> {
             self.reset_trickle(now);
         }
         let overloaded = dio.options.is_overloaded();
-        let Some(neighbour) = self.candidates.admit(now, link, dio.rank, before.0) else {
+        let joined = self.dodag.as_ref().map_or(version, |dodag| dodag.version);
+        let heard = (link, dio.rank);
+        let Some(neighbour) = self.candidates.admit(now, heard, joined, before.0) else {
             count(&mut self.counters.neighbours_refused);
             return;
         };
@@ -306,6 +317,19 @@ impl<M: Memory + 'static> Rpl<M> {
             // §8.3. What is farther from the root says nothing to those behind this node.
             self.trickle.on_consistent();
         }
+    }
+
+    /// Whether a version that the neighbour `link` advertises may be genuine: the neighbour has
+    /// acknowledged a frame, or no neighbour has. Otherwise asks the neighbour for a DIO, which
+    /// shows whether it acknowledges frames.
+    fn is_believed(&mut self, now: Instant, link: Peer) -> bool {
+        let known = self.candidates.get(link);
+        let is_believed = known.is_some_and(RplNeighbour::answers)
+            || !self.candidates.iter().any(RplNeighbour::answers);
+        if !is_believed && self.may_try(now, Some(link)) {
+            self.replies.probe = Some(link);
+        }
+        is_believed
     }
 
     /// §8.2.2.1, §8.2.2.4 (5): nothing of the former version counts any more.
