@@ -87,7 +87,7 @@ mod present {
     use crate::output;
     use crate::{FAILED, USAGE};
 
-    /// What comes out: a table, and a JSON object a line.
+    /// Output of the bench: a table, and a JSON object a line.
     struct Outcome {
         table: String,
         lines: Vec<String>,
@@ -132,7 +132,7 @@ mod present {
         }
     }
 
-    /// What is asked for and can be had; says what cannot.
+    /// The requested stacks that this program contains; reports the others.
     fn subjects(args: &BenchArgs, all: &[Subject]) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
         for name in &args.subject {
@@ -249,7 +249,7 @@ mod present {
             self.begun += 1;
         }
 
-        /// Shows the steps of `run`, of which there are `count`.
+        /// Shows the `count` steps of `run`.
         fn of<T>(count: usize, run: impl FnOnce(&mut Steps) -> T) -> T {
             let mut steps = Steps::new(count);
             let result = run(&mut steps);

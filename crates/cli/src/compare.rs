@@ -103,7 +103,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// With four digits, and no more behind the point than tell something.
+/// Formats a value with four digits.
 fn short(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 1_000.0 => 0,

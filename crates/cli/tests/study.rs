@@ -162,7 +162,7 @@ fn a_damaged_row_ends_with_2_and_advice() {
     fs::write(&file, bytes).unwrap();
     let line = complaint(&study(&folder.0, &args));
     assert!(
-        line.ends_with("the checksum of seed 1 is wrong); name another or remove it\n"),
+        line.ends_with("the checksum of seed 1 is wrong); name another file or remove this one\n"),
         "{line}"
     );
 }
@@ -177,7 +177,7 @@ fn a_file_that_is_no_results_file_is_refused_and_left_alone() {
     )
     .unwrap();
     let line = complaint(&study(&folder.0, &["kumar2020", "--results", "letter"]));
-    assert!(line.contains("letter is no results file"), "{line}");
+    assert!(line.contains("letter is not a results file"), "{line}");
     assert!(
         fs::read_to_string(&file)
             .unwrap()

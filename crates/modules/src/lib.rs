@@ -56,7 +56,7 @@ impl Loader for Modules {
         let watched = self.watch.join(spec.name, spec.params.patience);
         let library = watched.during(|| Library::load(&file));
         let library = library.map_err(|problem| {
-            format!("got {shown}, which is no module ({problem}); allowed: a shared object for this machine")
+            format!("got {shown}, which is not a module ({problem}); allowed: a shared object for this machine")
         })?;
         let interface = Interface::find(library).map_err(|problem| {
             format!("got {shown}, which {problem}; allowed: a node of Contiki-NG for Cooja, from release 4.9 on")

@@ -104,7 +104,7 @@ impl Figure {
 /// The figures as text: a line a sender, a column a receiver.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
-        "matrix: {} B at {} % loss, else as in the bench `loss`; seconds, medians of {} seeds\n\
+        "matrix: {} B at {} % loss, otherwise as in the bench `loss`; seconds, medians of {} seeds\n\
          {:<22}",
         plan.bytes, plan.loss, plan.seeds, "from, to"
     );

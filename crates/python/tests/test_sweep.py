@@ -89,7 +89,7 @@ def test_what_the_oracle_objects_to_is_warned_of_and_counted():
 
             return super().submit(doubted)
 
-    with Doubting(1) as threads, pytest.warns(redpoll.OracleWarning, match="to 1 of the runs"):
+    with Doubting(1) as threads, pytest.warns(redpoll.OracleWarning, match="in 1 of the runs"):
         swept = redpoll.sweep(short(), grid=GRID, executor=threads)
     assert swept.objections == 1 and not swept.ok
     assert swept.flows.column("oracle_ok").count(False) == 1
@@ -144,7 +144,7 @@ def test_a_pool_that_is_broken_is_said_to_be(tmp_path):
             with contextlib.suppress(ProcessLookupError):
                 os.kill(worker, signal.SIGKILL)
 
-    with pytest.raises(RunError, match="makes an executor"):
+    with pytest.raises(RunError, match="creates an executor"):
         redpoll.sweep(short("20 s"), grid=GRID, seeds=50, executor=processes, progress=kill)
 
 

@@ -17,11 +17,11 @@ fn one_ack(bench: &Bench<'_>, said: &Said, dsn: u8) -> Result<bool, String> {
     let Some((number, pending)) = ack.what else {
         return Err(format!("the answer is {:02x?}", ack.frame));
     };
-    ensure(number == dsn, || "of another sequence number".to_owned())?;
+    ensure(number == dsn, || "with another sequence number".to_owned())?;
     let due = us(timing::TURNAROUND_US);
     let window = (due - bench.limits.early)..=due + bench.limits.late;
     ensure(window.contains(&ack.after), || {
-        format!("it began after {} µs", ack.after.as_micros())
+        format!("the answer began after {} µs", ack.after.as_micros())
     })?;
     Ok(pending)
 }
@@ -61,7 +61,7 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     let mut dsn = || bench.dsn();
     let others = [
         (
-            "no acknowledgement",
+            "this station without a request for acknowledgment",
             frames::to_short(dsn(), IDENTITY.short, false, 9),
         ),
         ("another station", frames::to_short(dsn(), NOBODY, true, 9)),
@@ -69,8 +69,11 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
             "another PAN",
             frames::in_pan(0x1234, dsn(), IDENTITY.short, true, 9),
         ),
-        ("everybody", frames::to_short(dsn(), 0xffff, true, 9)),
-        ("nobody: an acknowledgement", vec![0x02, 0x00, dsn()]),
+        ("every station", frames::to_short(dsn(), 0xffff, true, 9)),
+        (
+            "an acknowledgment instead of a frame",
+            vec![0x02, 0x00, dsn()],
+        ),
     ];
     for (to, frame) in others {
         let said = bench.say(&frame)?;
@@ -90,7 +93,7 @@ pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
     let dsn = bench.dsn();
     let said = bench.say(&frames::data_request(dsn, TESTER))?;
     let pending = one_ack(bench, &said, dsn)?;
-    ensure(!pending, || "it did".to_owned())?;
+    ensure(!pending, || "acknowledged".to_owned())?;
     passed()
 }
 
@@ -122,7 +125,7 @@ pub(crate) fn source_match(bench: &mut Bench<'_>) -> Finding {
     let frame = frames::to_short(dsn, IDENTITY.short, true, 12);
     let said = bench.say(&frame)?;
     let data = one_ack(bench, &said, dsn)?;
-    ensure(!data, || "the bit is set for data".to_owned())?;
+    ensure(!data, || "the bit is set for a data frame".to_owned())?;
     passed()
 }
 
@@ -134,7 +137,7 @@ pub(crate) fn source_match_ends(bench: &mut Bench<'_>) -> Finding {
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
     set(bench, 0x0044, false);
     ensure(!found[0], || "the bit is still set".to_owned())?;
-    ensure(found[1], || "the other one was taken out, too".to_owned())?;
+    ensure(found[1], || "the other station was also removed".to_owned())?;
     passed()
 }
 

@@ -34,10 +34,12 @@ pub(crate) fn acked(bench: &mut Bench<'_>) -> Finding {
             ensure(result == RadioResult::Acked { frame_pending }, || {
                 format!("{result:?}, where frame_pending is {frame_pending}")
             })?;
-            ensure(heard == 0, || "it was handed over, too".to_owned())?;
+            ensure(heard == 0, || {
+                "the acknowledgment was also passed up".to_owned()
+            })?;
         } else {
             ensure(result == RadioResult::Sent && heard == 1, || {
-                format!("{result:?}, and {heard} acknowledgements were handed over")
+                format!("{result:?}, and {heard} acknowledgments were passed up")
             })?;
         }
     }
@@ -110,7 +112,7 @@ pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     bench.quiet()?;
     let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
     ensure(heard == [frame], || {
-        format!("{} frames were handed over", heard.len())
+        format!("{} frames were passed up", heard.len())
     })?;
     bench.wait(us(1_000))?;
     passed()

@@ -107,10 +107,10 @@ impl<'a> Bench<'a> {
         loop {
             match self.next(until)? {
                 RadioEvent::Time if self.now() >= until => return Ok(()),
-                RadioEvent::Time => return Err("Time came before it was time".to_owned()),
+                RadioEvent::Time => return Err("Time came too early".to_owned()),
                 RadioEvent::Frame(info) => self.note(info),
                 RadioEvent::Done(result) => {
-                    return Err(format!("{result:?} without a work"));
+                    return Err(format!("{result:?} without a pending operation"));
                 }
             }
         }
@@ -164,7 +164,9 @@ impl<'a> Bench<'a> {
         self.quiet()?;
         let seen = self.seen();
         let own = seen.iter().find(|it| it.by == By::Tester);
-        let ended = own.ok_or("the tester did not see what it sent")?.ended;
+        let ended = own
+            .ok_or("the tester did not receive the sent frame")?
+            .ended;
         let acks = seen.iter().filter(|it| it.by == By::Radio).map(|it| {
             let frame = it.frame.as_deref().unwrap_or_default();
             let after = it.began.since(ended);
@@ -236,12 +238,12 @@ impl Said {
     pub(crate) fn is_heard(&self, frame: &[u8]) -> Result<(), String> {
         match self.heard.as_slice() {
             [one] if one.frame == frame => Ok(()),
-            [] => Err("it was not handed over".to_owned()),
+            [] => Err("the frame was not passed up".to_owned()),
             [one] if one.frame.len() == frame.len() + 2 => {
-                Err("it was handed over with its FCS".to_owned())
+                Err("the frame was passed up with its FCS".to_owned())
             }
-            [_] => Err("it was handed over with other bytes".to_owned()),
-            more => Err(format!("it was handed over {} times", more.len())),
+            [_] => Err("the frame was passed up with other bytes".to_owned()),
+            more => Err(format!("the frame was passed up {} times", more.len())),
         }
     }
 

@@ -33,7 +33,7 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     bench.tester().spoil_after(us(1_000), &frame);
     bench.quiet()?;
     let (heard, sent) = (bench.heard().len(), bench.sent().len());
-    ensure(heard == 0, || "it was handed over".to_owned())?;
+    ensure(heard == 0, || "the frame was passed up".to_owned())?;
     ensure(sent == 0, || "the radio sent something".to_owned())?;
     passed()
 }
@@ -50,7 +50,10 @@ pub(crate) fn in_order(bench: &mut Bench<'_>) -> Finding {
     bench.quiet()?;
     let heard: Vec<_> = bench.heard().into_iter().map(|it| it.frame).collect();
     ensure(heard == sent, || {
-        format!("{} of 5 came, or not in their order", heard.len())
+        format!(
+            "{} of 5 frames were passed up, or in another order",
+            heard.len()
+        )
     })?;
     passed()
 }

@@ -125,89 +125,98 @@ type Property = (&'static str, fn(&mut Bench<'_>) -> Finding);
 /// All properties.
 const PROPERTIES: [Property; 26] = [
     (
-        "the time that is waited for comes, and not before",
+        "a timer ends at its time, and not earlier",
         resting::time_comes,
     ),
     (
-        "a broadcast is heard, once, as it was sent",
+        "a broadcast is received once, unchanged",
         hearing::broadcast,
     ),
-    ("a frame to its short address is heard", hearing::short),
+    ("a frame to its short address is received", hearing::short),
     (
-        "a frame to its extended address is heard",
+        "a frame to its extended address is received",
         hearing::extended,
     ),
     (
-        "a frame of 125 bytes without FCS is heard",
+        "a frame of 125 bytes without FCS is received",
         hearing::longest,
     ),
     (
-        "a damaged frame is neither heard nor acknowledged",
+        "a damaged frame is neither received nor acknowledged",
         hearing::damaged,
     ),
     (
-        "five frames a millisecond apart are heard in their order",
+        "five frames a millisecond apart are received in their order",
         hearing::in_order,
     ),
     (
         "a frame is acknowledged after 192 µs",
         acknowledging::in_time,
     ),
-    ("so is one to the extended address", acknowledging::extended),
-    ("nothing else is acknowledged", acknowledging::nothing_else),
     (
-        "without a source match no acknowledgement says that more is to come",
+        "a frame to the extended address is acknowledged after 192 µs",
+        acknowledging::extended,
+    ),
+    (
+        "no other frame is acknowledged",
+        acknowledging::nothing_else,
+    ),
+    (
+        "without a source match no acknowledgment has the frame-pending bit",
         acknowledging::clear,
     ),
     (
-        "the source match is for data requests of those who are in it",
+        "the source match applies to data requests of its stations only",
         acknowledging::source_match,
     ),
     (
-        "and for them until they are taken out",
+        "the source match ends when a station is removed",
         acknowledging::source_match_ends,
     ),
     ("a frame is sent as it was loaded, once", sending::as_loaded),
     (
-        "it is sent again without being loaded again",
+        "a loaded frame can be retransmitted without another load",
         sending::twice,
     ),
     (
-        "a frame that was heard meanwhile does not displace it",
+        "a frame that arrives meanwhile does not overwrite the loaded frame",
         sending::undisturbed,
     ),
     (
-        "Sent comes when the last bit has left, and not before",
+        "Sent comes when the last bit has left, and not earlier",
         sending::reported_in_time,
     ),
     (
-        "without an assessment it is sent at once, though the channel is busy",
+        "without a channel assessment a frame is sent at once, even on a busy channel",
         sending::blind,
     ),
     ("an occupied channel is found occupied", sending::occupied),
     (
-        "with CSMA-CA of its own it waits for the channel",
+        "a radio with its own CSMA-CA waits for a free channel",
         sending::waits,
     ),
     (
-        "and gives up a channel that stays occupied",
+        "a radio with its own CSMA-CA gives up on a busy channel",
         sending::gives_up,
     ),
     (
-        "an acknowledgement is waited for, with its frame-pending bit",
+        "the radio waits for an acknowledgment and reports its frame-pending bit",
         answers::acked,
     ),
     (
-        "another frame's acknowledgement is none",
+        "an acknowledgment of another frame does not count",
         answers::of_another,
     ),
     (
-        "NoAck comes after macAckWaitDuration, and not before",
+        "NoAck comes after macAckWaitDuration, and not earlier",
         answers::in_vain,
     ),
-    ("what follows a frame at once is heard", answers::followed),
     (
-        "asleep it hears nothing, sends all the same, and hears again afterwards",
+        "a frame that directly follows another one is received",
+        answers::followed,
+    ),
+    (
+        "a sleeping radio receives nothing, can transmit, and receives again afterwards",
         resting::sleeps,
     ),
 ];

@@ -11,10 +11,10 @@ pub(crate) fn time_comes(bench: &mut Bench<'_>) -> Finding {
         let event = bench.next(until)?;
         ensure(event == RadioEvent::Time, || format!("{event:?}"))?;
         let now = bench.now();
-        ensure(now >= until, || "it came before".to_owned())?;
+        ensure(now >= until, || "Time came too early".to_owned())?;
         let late = now.since(until);
         ensure(late <= bench.limits.report, || {
-            format!("it came {} µs late", late.as_micros())
+            format!("Time came {} µs late", late.as_micros())
         })?;
     }
     passed()
@@ -26,7 +26,7 @@ pub(crate) fn sleeps(bench: &mut Bench<'_>) -> Finding {
         let frame = frames::to_short(bench.dsn(), IDENTITY.short, true, 20);
         let said = bench.say(&frame)?;
         ensure(said.heard.is_empty(), || {
-            format!("a frame was handed over in {rest:?}")
+            format!("a frame was passed up in {rest:?}")
         })?;
         said.is_unanswered()
             .map_err(|seen| format!("in {rest:?} {seen}"))?;

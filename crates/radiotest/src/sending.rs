@@ -20,7 +20,7 @@ fn send(bench: &mut Bench<'_>, cca: bool, frame: &[u8]) -> Result<Duration, Stri
     let sent = bench.sent();
     match sent.as_slice() {
         [Some(one)] if one == frame => Ok(took),
-        [] => Err("nothing was on the air".to_owned()),
+        [] => Err("no frame was on the air".to_owned()),
         [Some(one)] => Err(format!("{} other bytes were sent", one.len())),
         [None] => Err("a damaged frame was sent".to_owned()),
         more => Err(format!("{} frames were sent", more.len())),
@@ -114,7 +114,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     })?;
     bench.quiet()?;
     ensure(bench.sent().is_empty(), || {
-        "it sent all the same".to_owned()
+        "the frame was still sent".to_owned()
     })?;
     // And it is still there for the next attempt.
     send(bench, true, &frame)?;

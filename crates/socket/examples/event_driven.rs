@@ -147,7 +147,7 @@ fn main() {
         let packets = [&to_client, &to_server].map(|link| Some(link.front()?.0));
         let timers = [&client, &server].map(|node| Some(node.poll_at()?.at));
         let due = packets.into_iter().chain(timers).flatten().min();
-        now = due.expect("somebody waits for something").max(now);
+        now = due.expect("an end has a timer").max(now);
         give(&mut client, now, &mut to_client);
         give(&mut server, now, &mut to_server);
     }

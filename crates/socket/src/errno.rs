@@ -21,7 +21,7 @@ macro_rules! errnos {
 }
 
 errnos! {
-    EBADF = 9, "The descriptor is none.";
+    EBADF = 9, "The descriptor is not open.";
     EAGAIN = 11, "The call would block.";
     ENOMEM = 12, "The memory is not enough.";
     EFAULT = 14, "A pointer is bad.";

@@ -38,7 +38,7 @@ fn what_a_kind_needs_is_there() {
     let fault = |from: &str, to: &str| error(&CRITERIA.replace(from, to));
     assert_eq!(
         fault("least = 1000\n", ""),
-        "criteria.toml: f/fast: least, most or both are missing"
+        "criteria.toml: f/fast: the lower bound, the upper bound or both are missing"
     );
     assert_eq!(
         fault("says = \"very fast\"\n", ""),
@@ -46,11 +46,11 @@ fn what_a_kind_needs_is_there() {
     );
     assert_eq!(
         fault("\"promises\"", "\"explains\""),
-        "criteria.toml: f/falls: what explains has no band"
+        "criteria.toml: f/falls: a row that explains has no band"
     );
     assert_eq!(
         fault("most = 1.0", "most = 0.1"),
-        "criteria.toml: f/falls: least is more than most"
+        "criteria.toml: f/falls: the lower bound is above the upper one"
     );
     assert_eq!(
         fault("why = \"for a test\"", "why = \" \""),
@@ -90,8 +90,8 @@ fn the_text_counts_the_kinds_as_they_are() {
     let figures = STUDIES.iter().find(|study| study.name == "kumar2020");
     let figures = figures.unwrap().load().unwrap();
     for (kind, words) in [
-        (Kind::Reproduces, "rows that reproduce"),
-        (Kind::Calibrates, "that calibrate"),
+        (Kind::Reproduces, "rows of the kind `reproduces`"),
+        (Kind::Calibrates, "rows that calibrate"),
         (Kind::Promises, "promises"),
     ] {
         let count = figures.iter().flat_map(|it| it.bands(kind)).count();

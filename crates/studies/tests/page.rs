@@ -82,7 +82,7 @@ fn a_violation_is_told() {
     rows[0].violation = Some("seed 1: a byte is gone".to_owned());
     let html = page(&figures, &[rows]);
     assert!(
-        html.contains("The oracle found: f: seed 1: a byte is gone"),
+        html.contains("The oracle reports: f: seed 1: a byte is gone"),
         "{html}"
     );
 }

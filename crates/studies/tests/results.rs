@@ -135,7 +135,10 @@ fn a_damaged_row_is_told() {
         );
         let text = error.to_string();
         assert!(text.contains("short mac.link_retry_delay=0 ms"), "{text}");
-        assert!(text.ends_with("name another or remove it"), "{text}");
+        assert!(
+            text.ends_with("name another file or remove this one"),
+            "{text}"
+        );
     }
 }
 

@@ -24,8 +24,7 @@ use crate::{FAILED, USAGE};
 use source::Source;
 use tell::Finding;
 
-/// So many frames after the first that differs are searched for what comes elsewhere in the
-/// other run.
+/// Number of frames after the first difference that are searched for a moved frame.
 const AHEAD: usize = 2_000;
 
 /// Find the first frame in which two runs differ.
@@ -161,7 +160,7 @@ pub(super) struct Found {
     pub same: u64,
     /// The last of them.
     pub common: Option<Record>,
-    /// What each has then, up to [`AHEAD`] frames.
+    /// The next frames of each run, up to [`AHEAD`].
     pub rest: [VecDeque<Record>; 2],
 }
 

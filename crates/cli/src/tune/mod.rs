@@ -180,7 +180,7 @@ fn tell(text: &str) -> Result<(), Halt> {
     print(text).map_err(|error| cannot_write("standard output", &error).into())
 }
 
-/// Refuses a file that somebody else has written.
+/// Refuses a file that another program has written.
 fn may_write(option: &str, path: &Path) -> Result<(), Failure> {
     match std::fs::read_to_string(path) {
         Ok(text) if !text.contains(constants::MARK) => {

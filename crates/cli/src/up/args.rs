@@ -167,7 +167,7 @@ pub enum Join {
     Forward,
 }
 
-/// What Linux allows as the name of an interface; `%d` becomes the first free
+/// Checks the name of an interface by the rules of Linux; `%d` becomes the first free
 /// number. `all` and `default` mean others in `net.ipv6.conf`.
 fn interface_name(text: &str) -> Result<String, String> {
     const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, \

@@ -159,7 +159,7 @@ pub struct World {
     packet: Box<[u8]>,
     scenario: Scenario,
     /// Kept as long as its nodes may ask.
-    #[expect(dead_code, reason = "what counts is when it is dropped")]
+    #[expect(dead_code, reason = "only its drop has an effect")]
     controllers: Places,
     /// By node: to the root of the routes.
     hops: Vec<Option<usize>>,

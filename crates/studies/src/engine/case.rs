@@ -51,7 +51,7 @@ pub enum CaseError {
     #[error(transparent)]
     Build(#[from] BuildError),
     /// What the run gave has no JSON form.
-    #[error("what it gave cannot be kept: {0}")]
+    #[error("its result cannot be kept: {0}")]
     Found(#[from] serde_json::Error),
 }
 

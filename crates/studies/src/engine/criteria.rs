@@ -105,11 +105,11 @@ impl Judgement {
         let has_source = self.says.is_some() && self.section.is_some();
         let is_empty = self.least.zip(self.most).is_some_and(|(a, b)| a > b);
         match self.kind {
-            _ if is_empty => Some("least is more than most"),
+            _ if is_empty => Some("the lower bound is above the upper one"),
             _ if self.why.trim().is_empty() => Some("why is empty"),
-            Kind::Explains if is_judged => Some("what explains has no band"),
+            Kind::Explains if is_judged => Some("a row that explains has no band"),
             Kind::Explains => None,
-            _ if !is_judged => Some("least, most or both are missing"),
+            _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),
             Kind::Reproduces if !has_source => Some("says and section are missing"),
             _ => None,
         }

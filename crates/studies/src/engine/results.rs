@@ -51,12 +51,12 @@ pub struct Kept {
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
     /// It is something else.
-    #[error("{0} is no results file of a study; name another or remove it")]
+    #[error("{0} is not a results file of a study; name another file or remove this one")]
     Foreign(String),
     /// It has other tables.
     #[error(
-        "{path} is a results file of version {found}, this program's have {SCHEMA}; \
-         name another or remove it"
+        "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
+         another file or remove this one"
     )]
     Version {
         /// The file.
@@ -65,7 +65,7 @@ pub enum ResultsError {
         found: i32,
     },
     /// It is damaged.
-    #[error("{path} is damaged ({what}); name another or remove it")]
+    #[error("{path} is damaged ({what}); name another file or remove this one")]
     Damaged {
         /// The file.
         path: String,

@@ -83,15 +83,16 @@ impl Run {
         let known = match self.parsed.get() {
             Some(known) => Arc::clone(known),
             None => {
-                let found: F = serde_json::from_value(self.found.clone())
-                    .map_err(|error| Gap::Unknown(format!("the probe found it not: {error}")))?;
+                let found: F = serde_json::from_value(self.found.clone()).map_err(|error| {
+                    Gap::Unknown(format!("the probe did not find the value: {error}"))
+                })?;
                 let found: Arc<dyn Any + Send + Sync> = Arc::new(found);
                 Arc::clone(self.parsed.get_or_init(|| found))
             }
         };
         known
             .downcast()
-            .map_err(|_| Gap::Unknown("the probe finds something else".to_owned()))
+            .map_err(|_| Gap::Unknown("the probe finds another value".to_owned()))
     }
 
     /// The number at a JSON pointer of the report.
@@ -181,11 +182,13 @@ fn number(value: &Value, pointer: &str) -> Reading {
     let part = pointer.split('/').nth(1).unwrap_or_default();
     match value.pointer(pointer) {
         None if OPTIONAL.contains(&part) && value.get(part).is_none() => Err(Gap::Nothing),
-        None => Err(Gap::Unknown(format!("the report has no {pointer}"))),
+        None => Err(Gap::Unknown(format!(
+            "the report does not contain {pointer}"
+        ))),
         Some(Value::Null) => Err(Gap::Nothing),
         Some(found) => found
             .as_f64()
-            .ok_or_else(|| Gap::Unknown(format!("{pointer} of the report is no number"))),
+            .ok_or_else(|| Gap::Unknown(format!("{pointer} of the report is not a number"))),
     }
 }
 

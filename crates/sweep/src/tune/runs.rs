@@ -130,10 +130,7 @@ impl<'a> Runs<'a> {
                 virtual_ms: scenario.duration.as_millis(),
             }));
         }
-        conduct(
-            &format!("{line}; {} left", many(jobs.len(), "run")),
-            &jobs,
-        )
+        conduct(&format!("{line}; {} left", many(jobs.len(), "run")), &jobs)
     }
 
     /// What the runs of a case gave.

@@ -61,7 +61,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.retry", time(100_000.0, DAY_US), Default("3 s"), RETRIES,
         "Pause before the next attempt after a connection or a request was refused or failed. It doubles with each further connection that does not open, up to half an hour."),
     key("apps.*.file", size(0.0, 1e9), Default("50 KiB"), FILES,
-        "Size of the page `/file`, or of the image, whose content is what `seq -f %07.0f 0 N` prints."),
+        "Size of the page `/file`, or of the image; the content is the output of `seq -f %07.0f 0 N`."),
     key("apps.*.block", Choice(BLOCKS), Default("512 B"), COAP,
         "Largest block of a body (RFC 7959), or of an image; longer ones are sent in several messages."),
     key("apps.*.protocol", Choice(&["http", "block1", "q-block", "bdx"]), Default("http"), IMAGES,

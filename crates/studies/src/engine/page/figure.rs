@@ -91,8 +91,8 @@ fn paper(row: &Row) -> String {
 /// The judged rows, each with its picture and the paper's words.
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
-        "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th class=\"n\">spread<th class=\"n\">n<th class=\"n\">paper\
-         <th>must be<th></tr>\n",
+        "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th \
+         class=\"n\">spread<th class=\"n\">n<th class=\"n\">paper<th>expected<th></tr>\n",
     );
     for row in rows {
         let (class, mark) = match row.ok {
@@ -179,10 +179,10 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     }
     let _ = writeln!(
         page,
-        "<details><summary>scenario and command of each point ({} case{})</summary>\
-         <p class=\"soft\">Seed 1 of each; the others are the same with --seed 2 and so on. What is \
-         looked at in a run beside its report is the study's.</p>\
-         <div class=\"scroll\"><table><tr><th>case<th>rows<th>command</tr>",
+        "<details><summary>scenario and command of each point ({} case{})</summary><p \
+         class=\"soft\">The commands use seed 1; for the other seeds use --seed 2 and so on. \
+         Figures that the report of a run does not contain are computed by the study.</p><div \
+         class=\"scroll\"><table><tr><th>case<th>rows<th>command</tr>",
         cases.len(),
         if cases.len() == 1 { "" } else { "s" }
     );

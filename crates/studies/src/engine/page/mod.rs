@@ -77,7 +77,7 @@ impl Page<'_> {
             figure::section(&mut page, figure, rows, &looks);
         }
         if !aside.is_empty() {
-            page.push_str("<h2 id=\"beside\">Beside the study</h2>\n");
+            page.push_str("<h2 id=\"beside\">Outside the study</h2>\n");
         }
         for (figure, rows) in aside {
             let title = escape(figure.title);
@@ -126,31 +126,27 @@ impl Page<'_> {
         page.push_str(&opening(&title));
         let _ = write!(
             page,
-            "<p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} hold{share}.\
-             </strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on {}, {} seeds \
-             a point; a case that takes long may have fewer, and n says how many.</p>\n",
+            "<p>{}</p>\n<p class=\"big\"><strong>{held} of {all} {what} \
+             hold{share}.</strong></p>\n<p class=\"soft\">Simulated by Redpoll {} (sources {}) on \
+             {}, {} seeds per point. Cases that take long may have fewer seeds; n is their \
+             number.</p>\n",
             escape(self.study.citation),
             escape(self.version),
             escape(self.fingerprint),
             escape(self.date),
             self.seeds
         );
-        page.push_str(
-            "<div class=\"scroll\"><table><tr><th>rows that<th>hold<th>what they are</tr>",
-        );
+        page.push_str("<div class=\"scroll\"><table><tr><th>kind of row<th>hold<th>meaning</tr>");
         for (kind, what) in [
             (
                 Kind::Reproduces,
-                "measured in the paper and here; these alone count in the headline",
+                "measured in the paper and here; only these rows count in the headline",
             ),
             (
                 Kind::Calibrates,
-                "a parameter was chosen so that they come out",
+                "a parameter was chosen so that these rows hold",
             ),
-            (
-                Kind::Promises,
-                "promised by the project; the paper does not have them",
-            ),
+            (Kind::Promises, "promised by the project; not in the paper"),
         ] {
             let (held, all) = self.held(kind);
             let _ = write!(
@@ -189,22 +185,21 @@ impl Page<'_> {
             let _ = write!(page, "<dt>{}<dd>{}", escape(term), escape(what));
         }
         page.push_str(
-            "</dl>\n<p>Lines, marks and bars are means over the seeds; error bars go from the least \
-             to the greatest of all seeds, or where a figure has quartiles from the lower to the \
-             upper one. Diamonds are the paper's numbers. A shaded band is what a judged number \
-             has to lie in; it was written down before the run that it judges, and follows the \
-             paper's words. A series has one colour throughout; its variants have other dashes \
-             and marks.</p>\n",
+            "</dl>\n<p>Lines, marks and bars are means over the seeds. Error bars show the least \
+             and the greatest value of all seeds, or the quartiles if a figure has them. Diamonds \
+             are the paper's numbers. A shaded band is the range that a judged number must lie \
+             in. It follows from the paper's words, and was written down before the run that it \
+             judges. A series has one colour; its variants have other dashes and marks.</p>\n",
         );
     }
 
     /// What does not hold, with its cause.
     fn misses(&self, page: &mut String) {
-        page.push_str("<h2 id=\"misses\">What does not hold</h2>\n");
+        page.push_str("<h2 id=\"misses\">Rows that do not hold</h2>\n");
         let mut all: Vec<&Row> = self.rows().filter(|row| row.ok == Some(false)).collect();
         all.sort_by_key(|row| row.kind);
         if all.is_empty() {
-            page.push_str("<p>Nothing: every judged row holds.</p>\n");
+            page.push_str("<p>None: every judged row holds.</p>\n");
         }
         for row in all {
             self.miss(page, row);
@@ -221,7 +216,7 @@ impl Page<'_> {
         for line in told {
             let _ = writeln!(
                 page,
-                "<p class=\"no\">The oracle found: {}</p>",
+                "<p class=\"no\">The oracle reports: {}</p>",
                 escape(&line)
             );
         }
@@ -234,7 +229,7 @@ impl Page<'_> {
         let _ = write!(
             page,
             "<div class=\"miss\"><p><a href=\"#{0}\">{0}</a> <strong>{1}</strong> \
-             <small>{2}</small></p>{3}<p>{value}, must be {band}{4}.",
+             <small>{2}</small></p>{3}<p>{value}, expected {band}{4}.",
             row.figure,
             escape(&place(row)),
             row.kind.word(),
@@ -251,7 +246,7 @@ impl Page<'_> {
         }
         page.push_str("</p>");
         let cause = row.told.cause.as_ref();
-        let text = cause.map_or("Why is not known yet.", |(cause, _)| cause);
+        let text = cause.map_or("The reason is not known.", |(cause, _)| cause);
         let _ = write!(page, "<p>Because: {}</p>", escape(text));
         let of_figure = self.told.iter().find(|(it, _)| it.name == row.figure);
         let rows: &[Row] = of_figure.map_or(&[], |(_, rows)| rows);
@@ -276,10 +271,9 @@ impl Page<'_> {
             return;
         }
         page.push_str(
-            "<h2 id=\"places\">Where the nodes stand</h2>\n<p>Square: the border router; disks: \
+            "<h2 id=\"places\">Positions of the nodes</h2>\n<p>Square: border router; disks: \
              routers; rings: leaves; crosses: interferers. Each arrow points from a node to its \
-             parent at first. Some cases move a node or have more of them: their commands \
-             say so.</p>\n",
+             parent at the start. Some cases move or add nodes, as their commands show.</p>\n",
         );
         for (index, picture) in pictures.iter().enumerate() {
             let scenes = picture.scenes.join(", ");
@@ -298,8 +292,8 @@ impl Page<'_> {
     /// The scenes' text.
     fn scenarios(&self, page: &mut String) {
         page.push_str(
-            "<h2 id=\"scenes\">Scenarios</h2>\n<p>They stand beside this page, too, in \
-             <code>scenes/</code>; the commands of each figure change and run them.</p>\n",
+            "<h2 id=\"scenes\">Scenarios</h2>\n<p>The scenarios are also next to this page, in \
+             <code>scenes/</code>. The commands of each figure change and run them.</p>\n",
         );
         for scene in self.scenes() {
             let _ = writeln!(

@@ -28,10 +28,12 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over the chain")
         .x_label("hops")
         .about(
-            "What arrives in ten minutes over each of the MACs, as they are with Contiki 2.5: \
-             uIP with everything, and Redpoll's TCP without the cache and with it: as its \
-             defaults are but for segments of one frame over NullMAC and X-MAC, which send no lost \
-             frame again, and of 48 bytes over ContikiMAC 2.5, which loses phases with long frames. Radio time is that of sender, receiver and those between them.",
+            "Payload that arrives within ten minutes over each MAC, with the MACs of Contiki 2.5: \
+             uIP with all techniques, and Redpoll's TCP without and with the cache. Redpoll's TCP \
+             has its defaults, except for segments of one frame over NullMAC and X-MAC, which \
+             never retransmit a frame, and of 48 bytes over ContikiMAC 2.5, which loses its \
+             phases with long frames. Radio time is the sum over sender, receiver and the routers \
+             between them.",
         )
         .aside();
     let hops = [2, 3, 4, 5, 6];

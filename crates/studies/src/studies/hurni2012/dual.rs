@@ -19,8 +19,8 @@ pub fn figure_8(mac: Mac) -> Figure {
         _ => ("8d", "Two connections, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived in ten minutes over the chain, without help, with \
-         two connections, and with the cache and activity monitoring beside those.",
+        "Segments of 16 bytes that arrived within ten minutes over the chain: without help, with \
+         two connections, and with cache, activity monitoring and two connections.",
     );
     let [unmodified, dual, both, all] =
         [UNMODIFIED, DUAL, CCTRL_DUAL, ALL].map(|variant| of(&mut figure, mac, variant));

@@ -16,8 +16,8 @@ pub fn figure_7(mac: Mac) -> Figure {
         _ => ("7d", "Radio on for a segment, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label("hops").about(
-        "The runs of figure 6: time for which the radios of sender, receiver and those between \
-         them were on, all together, for each segment that arrived.",
+        "The runs of figure 6: time for which the radios of sender, receiver and the routers \
+         between them were on, summed, for each segment that arrived.",
     );
     let mut of = |series: &str, mac, variant| -> Line {
         let case = |hops| case(mac, variant, hops);
@@ -99,6 +99,6 @@ fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
 }
 
 /// Why NullMAC does not need least.
-pub(super) const AWAKE: &str = "the other's radios are on for a small part of the time only, and \
-    NullMAC's always: it would have to carry as many times more, and carries, as the paper says, \
-    two to three times as much";
+pub(super) const AWAKE: &str = "the other radios are on for a small part of the time, and \
+    NullMAC's always: NullMAC would have to carry as many times more, and carries, as the paper \
+    says, two to three times as much";

@@ -11,9 +11,10 @@ const GAIN: Metric = Metric::new("gain", "of unmodified");
 
 /// Nothing of it is judged: it shows what the other figures owe to their model of links.
 pub fn fading() -> Figure {
-    let mut figure = Figure::new("fading", "Figure 9 over links that fade").about(
-        "Nodes 10 m apart whose frames arrive by their ratio to noise and to other frames, the \
-         stronger of two among them, with a Rician gain for each frame; otherwise as figure 9.",
+    let mut figure = Figure::new("fading", "Figure 9 over fading links").about(
+        "Nodes 10 m apart. A frame arrives if its ratio to noise and to other frames is high \
+         enough, the stronger of two included, with a Rician gain for each frame; otherwise as \
+         figure 9.",
     );
     let means = Means::new(&mut figure, over_fading_links, SEGMENTS, segments);
     for mac in MACS {

@@ -33,43 +33,43 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "unmodified",
-        "uIP's TCP as of Contiki 2.5, one segment of 16 bytes under way, over a chain of routers \
-         that only pass on.",
+        "uIP's TCP of Contiki 2.5, with one segment of 16 bytes in flight, over a chain of \
+         routers that only forward.",
     ),
     (
         "cctrl",
-        "The same with a cache of segments in every router: what is not acknowledged after three \
-         round-trip times is sent again from there, and what was acknowledged already is \
-         answered from there.",
+        "The same with a cache of segments in every router. A segment that is not acknowledged \
+         within three round-trip times is retransmitted from the cache, and a segment that was \
+         already acknowledged is answered from there.",
     ),
     (
         "activity",
-        "The cache sends after two thirds of that time if nothing was heard for a round-trip \
-         time, not even for others.",
+        "The cache retransmits after two thirds of that time if the router heard nothing for a \
+         round-trip time, including frames for other nodes.",
     ),
     (
         "dual",
-        "The application has two connections, so two segments are under way.",
+        "The application has two connections, so two segments are in flight.",
     ),
     ("all", "cctrl, activity and dual together."),
     (
         "DTC, TSS",
-        "A cache by the rules of Distributed TCP Caching (2004): the newest segment is kept, and \
-         sent again after one and a half round-trip times or when its receiver asks for it; and \
-         of TCP Support for Sensor networks (2007): a segment waits until the next hop was heard \
-         passing on the one before it.",
+        "Caches by the rules of two papers. Distributed TCP Caching (2004) keeps the newest \
+         segment, and retransmits it after one and a half round-trip times or on a request from \
+         the receiver. TCP Support for Sensor networks (2007) holds a segment until it overhears \
+         the next hop forwarding the previous one.",
     ),
     (
         "NullMAC, X-MAC, ContikiMAC, LPP",
-        "Contiki's ways of access to the medium: radios always on; strobes before each frame; \
-         frames repeated at the phase of their receiver; receivers that say when they listen. \
+        "Contiki's methods of medium access: radios always on; strobes before each frame; frames \
+         repeated at the phase of their receiver; receivers that announce when they listen. \
          NullMAC has no link acknowledgments.",
     ),
     (
         "beyond",
-        "The same chain and the same MAC with Redpoll's own TCP and its own headers, without \
-         and with the cache. The paper has no numbers for it: its rows are promises of the \
-         project's, and count in no headline.",
+        "The same chain and the same MAC with Redpoll's own TCP and headers, without and with the \
+         cache. The paper has no numbers for it; these rows are promises of the project and do \
+         not count in the headline.",
     ),
 ];
 

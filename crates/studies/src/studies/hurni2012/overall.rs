@@ -278,9 +278,9 @@ pub fn figure_10() -> Figure {
         .paper(0.5)
         .judged("nullmac-below-half-a-second")
         .cause(
-            "over four hops half a second would be 6,000 segments, which these links do not let \
-             through; over links of 99 % the cache alone comes below it, and two connections \
-             are in each other's way",
+            "half a second over four hops would be 6,000 segments, more than these links can \
+             carry; over links of 99 % the cache alone stays below it, and two connections get in \
+             each other's way",
             &better,
         );
     let ratio = |figure: &mut Figure, what, one, other, id: &'static str| {

@@ -10,8 +10,8 @@ use crate::engine::figure::{Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited", "");
 /// Where TSS does harm.
-const AGAIN: &str = "TSS repeats an acknowledgment that nothing comes of: without that it is \
-    another number";
+const AGAIN: &str =
+    "TSS repeats an acknowledgment that has no effect: without the repetition the number differs";
 const REACHED: Metric = Metric::new("copies heard behind the next hop", "");
 
 /// Without a cache, with the paper's, with DTC's and TSS's rules: uIP and Redpoll's TCP.
@@ -19,10 +19,10 @@ pub fn rules() -> Figure {
     let mut figure = Figure::new("rules", "DTC and TSS over the chain")
         .x_label("hops")
         .about(
-            "What arrives in ten minutes over NullMAC and X-MAC without a cache, with the \
-             paper's, and with one by the rules of Distributed TCP Caching and of TCP Support \
-             for Sensor networks. uIP has one segment under way; Redpoll's TCP several, which \
-             TSS lets pass one behind the other.",
+            "Payload that arrives within ten minutes over NullMAC and X-MAC: without a cache, \
+             with the paper's cache, and with caches by the rules of Distributed TCP Caching and \
+             of TCP Support for Sensor networks. uIP has one segment in flight; Redpoll's TCP has \
+             several, which TSS forwards one at a time.",
         )
         .aside();
     for mac in [NULLMAC, XMAC] {

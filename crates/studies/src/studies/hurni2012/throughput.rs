@@ -57,8 +57,8 @@ pub fn figure_6(mac: Mac) -> Figure {
         _ => ("6d", "Segments in ten minutes, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label(HOPS_LABEL).about(
-        "Segments of 16 bytes that arrived in ten minutes over the chain, without help, with \
-         the cache, and with the cache and activity monitoring.",
+        "Segments of 16 bytes that arrived within ten minutes over the chain, without help, with \
+         the cache, and with cache and activity monitoring.",
     );
     let [unmodified, cctrl, activity] =
         [UNMODIFIED, CCTRL, ACTIVITY].map(|variant| of(&mut figure, mac, variant));
@@ -172,8 +172,8 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         )
         .judged("activity-short")
         .cause(
-            "the cache alone harms little here, so there is little to make good, and copies that \
-             leave earlier harm more",
+            "the cache alone does little harm here, so there is little to repair, and copies that \
+             leave earlier do more harm",
             &[sent.at(4), earlier.at(4), it.activity.at(4), hasty.at(4)],
         );
 }
@@ -226,30 +226,29 @@ fn with_activity(
 }
 
 /// Why the cache gains more than in the paper.
-pub(super) const LINKS: &str = "the gain depends on how much the links lose, which the paper does \
-    not say: over links of 99 % it is another";
+pub(super) const LINKS: &str = "the gain depends on the losses of the links, which the paper does \
+    not state: over links of 99 % it differs";
 /// Why it does nothing over ContikiMAC.
-pub(super) const IDLE_CACHE: &str = "copies that leave after three round-trip times are few, for \
-    the link itself sends again what is lost; where they leave after half of that, uIP carries \
+pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip times, because the \
+    link itself retransmits lost frames; if copies leave after half of that time, uIP carries \
     much less";
 /// Why X-MAC is slow.
-pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and wakes up at other \
-    times afterwards than its neighbours remember: they wait for a wrong moment, and then \
-    strobe; and its data frames are not sent again when they are lost";
+pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and afterwards \
+    wakes up at other times than its neighbours remember: they wait for the wrong time, and then \
+    strobe; its data frames are not retransmitted when they are lost";
 /// Why nothing helps LPP.
-pub(super) const RETRIES: &str = "the link sends frames again that are lost, so that uIP seldom \
-    waits, and what is sent beside a frame is in its way; where each frame is sent once, the \
-    same helps";
+pub(super) const RETRIES: &str = "the link retransmits lost frames, so uIP seldom waits, and \
+    additional frames get in the way; if each frame is transmitted once, the technique helps";
 /// Why listening harms less than in the paper.
-pub(super) const FILTERED: &str = "caches hear the frames of others, as the paper says, and seldom \
-    find the channel quiet too early; where the radio's filter keeps those back, as Contiki 2.5 \
-    has it on these nodes, they send early over long routes, and carry less";
+pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as the paper says, and \
+    seldom judge the channel quiet too early; if the radio's filter drops those frames, as in \
+    Contiki 2.5 on these nodes, caches retransmit early over long routes, and carry less";
 
 /// The MACs of fig. 6 beside each other.
 pub fn figure_6e() -> Figure {
     let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")
         .x_label(HOPS_LABEL)
-        .about("The runs of figures 6a to 6d with the cache and activity monitoring.");
+        .about("The runs of figures 6a to 6d with cache and activity monitoring.");
     let lines = MACS.map(|mac| {
         line(
             &mut figure,

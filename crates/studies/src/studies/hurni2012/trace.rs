@@ -26,8 +26,8 @@ pub fn figure_3() -> Figure {
         .x_label("time in s")
         .about(
             "Frames that the routers between sender and receiver overheard within their longest \
-             estimated round-trip time, at most 16, over six hops with the cache; means of five \
-             seconds, of one run.",
+             estimated round-trip time, at most 16, over six hops with the cache; means over five \
+             seconds of one run.",
         );
     let case = case(XMAC, CCTRL, 6).at_most_seeds(1).probe(Activity);
     let routers = [1, 2, 3, 4, 5];

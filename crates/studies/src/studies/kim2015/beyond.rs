@@ -23,7 +23,7 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
         .about(
             "60 packets a minute and node, with Redpoll's TCP at the nodes and Linux's rules at \
-             the server; UDP and BLIP's TCP are those of figure 5b.",
+             the server; the rows of UDP and BLIP's TCP are those of figure 5b.",
         )
         .aside();
     let pairs = [("up", UDP_UP, TCP_UP), ("down", UDP_DOWN, TCP_DOWN)];

@@ -18,10 +18,8 @@ const RTT: Metric = Metric::new("median RTT", "ms");
 
 /// Fig. 7.
 pub fn figure_7() -> Figure {
-    let mut figure = Figure::new("7", "Throughput by hop distance").about(
-        "60 packets a minute, and 90 upstream: how the throughput of a node goes with its hop \
-             distance.",
-    );
+    let mut figure = Figure::new("7", "Throughput by hop distance")
+        .about("60 packets a minute, and 90 upstream: throughput of a node by its hop distance.");
     for (traffic, id) in [(TCP_UP, "up-falls"), (TCP_DOWN, "down-falls")] {
         let case = case(traffic, HEAVY);
         let row = figure.point((traffic.name, HEAVY), BY_HOPS, &case, |run| {
@@ -47,7 +45,7 @@ pub fn figure_7() -> Figure {
 pub fn figure_8() -> Figure {
     let mut figure = Figure::new("8", "Round-trip time downstream")
         .x_label("packets a minute and node")
-        .about("Median round-trip time of the server's segments, on average over the nodes.");
+        .about("Median round-trip time of the server's segments, mean over the nodes.");
     let rtt = line(&mut figure, RTT, TCP_DOWN, |run| {
         mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?)
     });
@@ -73,12 +71,13 @@ const BEHIND: Metric = Metric::new("throughput, behind the fullest queue / other
 const TO_IT: Metric = Metric::new("link ETX of its children", "");
 
 /// Why UDP does not suffer upstream here as it does in the paper.
-const UPSTREAM: &str = "it takes a node that carries everything, and links that lose one frame in \
-    ten whoever else sends, so that tries 0.1 s apart take the time that this node has; in this \
-    building several nodes reach the border router, and links lose what collides alone";
+const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
+    lose one frame in ten without other senders, so that retries 0.1 s apart use up this node's \
+    time; in this building several nodes reach the border router, and links lose only frames that \
+    collide";
 /// And downstream.
-const DOWNSTREAM: &str = "in this building several nodes reach the border router; where one carries \
-    everything less arrives";
+const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
+    carries all traffic, less arrives";
 
 /// The building where one node carries everything.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
@@ -135,7 +134,7 @@ fn mechanism(figure: &mut Figure) {
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Seven hops instead of five")
         .x_label("hops to the farthest node")
-        .about("60 packets a minute in two buildings of thirty nodes.");
+        .about("60 packets a minute in two buildings with thirty nodes each.");
     let mut pair = |traffic: Traffic, metric, read: fn(&_) -> _| -> [Handle; 2] {
         let buildings = [(5_u32, Building::FiveHops), (7, Building::SevenHops)];
         let cases = buildings.map(|(x, building)| (x, case_in(building, traffic, HEAVY)));

@@ -23,8 +23,8 @@ fn greatest(all: &[f64]) -> f64 {
 /// Fig. 4a.
 pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "Link ETX").x_label(LOAD).about(
-        "Thirty nodes, five hops: transmissions of all frames for each frame sent anew. The \
-         paper shows each node's; here all together.",
+        "Thirty nodes, five hops: transmissions of all frames per new frame. The paper shows each \
+         node's; this figure shows all nodes together.",
     );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, LINK_ETX, traffic, link_etx));
     for (traffic, line) in Traffic::ALL.into_iter().zip(&lines) {
@@ -49,8 +49,8 @@ pub fn figure_4a() -> Figure {
         )
         .judged("udp-down-worst")
         .cause(
-            "what is sent again here has collided, and the more frames there are the more of \
-             them do: TCP sends most",
+            "only collisions cause retransmissions here, and more frames collide if there are \
+             more of them: TCP sends most",
             &frames,
         );
     // Where walls make links that are neither good nor none.
@@ -67,8 +67,8 @@ pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "Packets lost at queues")
         .x_label(LOAD)
         .about(
-            "The runs of figure 4a: packets that nodes, the border router left out, dropped \
-             because their ten places were taken, of those that applications made.",
+            "The runs of figure 4a: packets that nodes, except the border router, dropped because \
+             their ten slots were in use, as a share of the packets that applications made.",
         );
     let lines = Traffic::ALL.map(|traffic| line(&mut figure, QUEUE_LOSS, traffic, queue_loss));
     let ours = figure.point(("beyond", HEAVY), QUEUE_LOSS, &heaviest(TCP_UP), queue_loss);
@@ -80,8 +80,8 @@ pub fn figure_4b() -> Figure {
             .judged(format!("{}-negligible", traffic.word));
         if traffic == TCP_UP {
             entry.cause(
-                "BLIP sends all that waits again, every three seconds and with each packet that \
-                 is new; Redpoll's TCP in its place loses less, and brings more",
+                "every three seconds, and with each new packet, BLIP retransmits all \
+                 unacknowledged data; Redpoll's TCP in its place loses less and delivers more",
                 &[line.at(HEAVY), ours],
             );
         }
@@ -104,9 +104,8 @@ pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "RPL's messages and changes of parent")
         .x_label(LOAD)
         .about(
-            "The runs of figure 4a: how many DIOs and DAOs a node sends, those of others that \
-             it passes on included, and how often it changes its preferred parent, the forming \
-             of the mesh included.",
+            "The runs of figure 4a: DIOs and DAOs that a node sends, including forwarded ones, \
+             and changes of its preferred parent, including the forming of the mesh.",
         );
     let resets = Traffic::ALL.map(|traffic| {
         let heavy = case(traffic, HEAVY);
@@ -147,9 +146,9 @@ pub fn figure_9() -> Figure {
             })
             .judged(id)
             .cause(
-                "packets that contradict the ranks on their way, and routes that lead nowhere, \
-                 begin Trickle anew (RFC 6550, section 11.2), and where queues are full both \
-                 happen; TinyRPL has the first alone, and seldom",
+                "packets that contradict the ranks on their way, and routes that lead to no node, \
+                 reset Trickle (RFC 6550 §11.2), and full queues cause both; TinyRPL resets it \
+                 only for the first, and seldom",
                 &resets,
             );
     }

@@ -10,9 +10,9 @@ pub fn by_load() -> Figure {
     let mut figure = Figure::new("load", "Parents chosen by load")
         .x_label("packets a minute and node")
         .about(
-            "Seven hops, upstream, with Redpoll's TCP where it is TCP. Routers that have dropped a \
-             packet for want of room say so for a minute (RFC 6551, section 3.1), and others \
-             count them two transmissions farther away.",
+            "Seven hops, upstream; the TCP is Redpoll's. A router that has dropped a packet for \
+             lack of room announces it for a minute (RFC 6551 §3.1), and other nodes count it as \
+             two transmissions farther away.",
         )
         .aside();
     for (traffic, word) in [(UDP_UP, "udp"), (TCP_UP, "tcp")] {

@@ -25,10 +25,10 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mesh = Mesh::over(links)?;
     let mut figure = Figure::new("measured", "The same traffic over measured links")
         .about(
-            "60 packets a minute for each of thirty nodes, in the building, and as many packets \
-             in all for all nodes that have a way to the best connected node of a file of \
-             measured links, over RPL. What a finding must be stands with the figure that it \
-             is of; what follows from the stacks is alike in both meshes.",
+            "60 packets a minute for each of thirty nodes in the building, and the same total \
+             number of packets for all nodes that have a route to the best connected node of a \
+             file of measured links, over RPL. The expected values are those of the figure in \
+             question; results that follow from the stacks are the same in both meshes.",
         )
         .aside();
     findings(&mut figure, BUILDING, &case);

@@ -34,27 +34,27 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "up, down",
-        "From all thirty nodes to the server behind the border router, or from it to each of \
-         them.",
+        "From all thirty nodes to the server behind the border router, or from the server to each \
+         of them.",
     ),
     (
         "TCP",
-        "BLIP's TCP at the nodes, with the two corrections that the authors made, and a TCP \
-         with Linux's rules at the server.",
+        "BLIP's TCP at the nodes, with the authors' two corrections, and a TCP with Linux's rules \
+         at the server.",
     ),
     (
         "packets a minute",
-        "What the application of each node is given to send; all begin at random moments.",
+        "Packets that the application of each node makes; all start at random times.",
     ),
     (
         "TCP ETX",
-        "How often the sender sent each byte that arrived.",
+        "How many times the sender sent each byte that arrived.",
     ),
     (
         "beyond",
-        "The same mesh with Redpoll's own TCP at the nodes; the server's is unchanged. The \
-         paper has no numbers for it: its rows are promises of the project's, and count in \
-         no headline.",
+        "The same mesh with Redpoll's own TCP at the nodes; the server's is unchanged. The paper \
+         has no numbers for it; these rows are promises of the project and do not count in the \
+         headline.",
     ),
 ];
 

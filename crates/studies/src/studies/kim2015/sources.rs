@@ -18,9 +18,9 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")
         .about(
-            "60 packets a minute over five hops: the scenes as they first were, with one of \
-             TinyOS's values at a time, and with all of them; and a serial line whose mote has 5 ms \
-             to do with a packet, which no source has.",
+            "60 packets a minute over five hops: the original scenes, with one of TinyOS's values \
+             at a time, and with all of them; and a serial line whose mote takes 5 ms for a \
+             packet, a value that no source has.",
         )
         .aside();
     for traffic in Traffic::ALL {

@@ -12,7 +12,7 @@ const LOAD: &str = "packets a minute and node";
 /// Fig. 5b.
 pub fn figure_5b() -> Figure {
     let mut figure = Figure::new("5b", "Throughput").x_label(LOAD).about(
-        "Packets of 39 bytes that arrived, on average over the nodes, and how alike they fare.",
+        "Packets of 39 bytes that arrived, mean over the nodes, and the fairness between them.",
     );
     let [udp_up, udp_down, tcp_up, tcp_down] =
         Traffic::ALL.map(|traffic| line(&mut figure, THROUGHPUT, traffic, throughput));
@@ -47,8 +47,8 @@ pub fn figure_5b() -> Figure {
         .difference("up, Jain's index of UDP less TCP", udp_up, tcp_up)
         .judged("tcp-up-unfair")
         .cause(
-            "at 60 packets a minute all nodes get nearly what they offer, and lack much the same; \
-             with 90 their shares differ",
+            "at 60 packets a minute all nodes get nearly their offered load, with similar \
+             shortfalls; at 90 their shares differ",
             &fuller,
         );
     figure
@@ -59,9 +59,10 @@ pub fn figure_5b() -> Figure {
 
 /// Fig. 6a.
 pub fn figure_6a() -> Figure {
-    let mut figure = Figure::new("6a", "TCP ETX")
-        .x_label(LOAD)
-        .about("How often each byte that arrived was sent end to end, retransmissions included.");
+    let mut figure = Figure::new("6a", "TCP ETX").x_label(LOAD).about(
+        "How many times each byte that arrived was sent end to end, including \
+            retransmissions.",
+    );
     let up = line(&mut figure, TCP_ETX, TCP_UP, tcp_etx);
     let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
     figure
@@ -78,9 +79,9 @@ pub fn figure_6b() -> Figure {
     let mut figure = Figure::new("6b", "Segments for each packet")
         .x_label(LOAD)
         .about(
-            "All segments with data, retransmissions and parts of packets included, for each \
-             packet that arrived. The server cuts packets into small segments when the node's \
-             window, one segment, is smaller than what it wants to send.",
+            "All segments with data, including retransmissions and parts of packets, for each \
+             packet that arrived. The server splits packets into small segments when the node's \
+             window, one segment, is smaller than the data to send.",
         );
     line(&mut figure, SEGMENTS, TCP_UP, segments_a_packet);
     let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);

@@ -17,7 +17,7 @@ pub fn figure_5a() -> Figure {
     let mut figure = Figure::new("5a", "End-to-end loss of UDP")
         .x_label("packets a minute and node")
         .about(
-            "Packets that did not arrive, of those that were made, on average over the nodes. \
+            "Packets that did not arrive, as a share of all packets made, mean over the nodes. \
              The paper finds the loss downstream at the border router's queue.",
         );
     let up = line(&mut figure, LOSS, UDP_UP, loss);
@@ -53,8 +53,8 @@ pub fn figure_5a() -> Figure {
         .of("heavy, down, spread", spread)
         .judged("down-alike")
         .cause(
-            "with attempts 100.6 ms apart, and nothing random, who has collided collides again, \
-             and packets come at the same moment of each second",
+            "with attempts 100.6 ms apart and no random part, frames that collided collide again, \
+             and packets arrive at the same point of each second",
             &[spread, less],
         );
     figure

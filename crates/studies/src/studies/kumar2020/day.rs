@@ -85,8 +85,9 @@ fn hourly(case: Case) -> Probed<Hourly> {
 }
 
 /// Why radios are on for longer than the paper's.
-const IDLE: &str = "a radio whose oscillator runs counts as on, and it does while the radio wakes \
-     up, is loaded and backs off, 4 ms a frame: without that, see receiver or transmitter on";
+const IDLE: &str = "a radio counts as on while its oscillator runs, also while it wakes up, is \
+    loaded and backs off, 4 ms per frame: for the share without that time, see the rows of \
+    receiver or transmitter on";
 
 /// The unreliable protocols of table 7 where about as many packets are lost behind the
 /// mesh as the paper's day lost, and none to Wi-Fi; and the ideal protocol of §8.2.2, of
@@ -114,14 +115,17 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     figure
         .known(("worked out", "ideal"), DUTY, ideal::duty_cycle(3, 5.0))
         .paper(0.665)
-        .note("as in §8.2.2: segments in full frames of 7.2 ms, and those that are lost again");
+        .note(
+            "as in §8.2.2: segments in full frames of 7.2 ms, including those that are lost \
+            again",
+        );
     [single, batch]
 }
 
 /// Why more or less is lost than in the paper.
-const WHERE: &str = "where interferers are, and for how long they go on, is an assumption: see how \
-     much is lost in working hours with theirs, with half as many sessions again, with sessions six \
-     times as long, and with interferers elsewhere";
+const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
+    assumptions: see the losses in working hours with these interferers, with half as many \
+    sessions again, with sessions six times as long, and with interferers elsewhere";
 
 /// Interferers other than those of the calibrated row: what it is called, and changes.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
@@ -217,10 +221,10 @@ pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7", "A day with interference")
         .x_label("protocol")
         .about(
-            "24 hours, 3-frame segments and messages, Wi-Fi from 9 to 18 o'clock so that the \
-             unreliable protocol with batches loses about as many readings as the paper's; \
-             all else is predicted. TCP and CoAP run at the same time, on adjacent nodes with \
-             the same first hops; the unreliable protocols run alone.",
+            "24 hours, 3-frame segments and messages, Wi-Fi from 9 to 18 o'clock. Its strength \
+             was chosen so that the unreliable protocol with batches loses about as many readings \
+             as in the paper; everything else is predicted. TCP and CoAP run at the same time, on \
+             adjacent nodes with the same first hops; the unreliable protocols run alone.",
         );
     let [single, batch] = lost_behind_the_mesh(&mut figure);
     let [tcp, coap, _, unreliable] = PROTOCOLS.map(|it| {
@@ -314,8 +318,9 @@ pub fn figure_11() -> Figure {
     quotient(&mut figure, "TCP / CoAP, 9 to 18 o'clock", &both, 9..18)
         .judged("work")
         .cause(
-            "TCP's segments meet those before them, see the rows with a pause behind each, and \
-             it tries again sooner than CoAP while interferers are there (docs/studies/kumar2020.md)",
+            "TCP's segments collide with earlier ones, see the rows with a pause after each \
+             segment, and TCP retries sooner than CoAP while interferers are active \
+             (docs/studies/kumar2020.md)",
             &[night_pauses, day_pauses],
         );
     figure

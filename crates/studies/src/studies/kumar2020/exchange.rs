@@ -54,12 +54,13 @@ pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "A frame of 127 bytes and its acknowledgment")
         .x_label("part")
         .about(
-            "A node sends full frames to its neighbour as fast as its radio takes them; means, \
-             from one frame's beginning on the air to the next one's. Access is backoff, \
-             assessment and turnaround; the acknowledgment includes the turnaround before \
-             it. The paper has 4.1 ms on the air and 7.2 ms in all from an oscilloscope. The \
-             time of a byte on the bus was chosen after that figure (docs/model/radio.md), so the \
-             whole shows that the model is put together rightly, not what a radio takes.",
+            "A node sends full frames to its neighbour as fast as its radio allows; means of the \
+             time from the start of one frame on the air to the start of the next. Access is \
+             backoff, assessment and turnaround; the acknowledgment includes the turnaround \
+             before it. The paper measured 4.1 ms on the air and 7.2 ms in total with an \
+             oscilloscope. The time of a byte on the bus was chosen from that figure \
+             (docs/model/radio.md), so the total only confirms that the model is assembled \
+             correctly, not how long a radio takes.",
         );
     let case = case();
     figure.seen((SERIES, "bus"), TIME, &case, bus);

@@ -90,7 +90,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "out-of-order reassembly",
             id: Some("out-of-order"),
-            shown: Metric::new("segments sent again / lost, 1 % of frames lost", ""),
+            shown: Metric::new("segments retransmitted / lost, 1 % of frames lost", ""),
             case: lossy(),
             read: again,
             others: "GNRC, TCPlp",
@@ -125,9 +125,9 @@ fn features() -> [Feature; 8] {
 /// Table 9.
 pub fn table_9() -> Figure {
     let mut figure = Figure::new("table-9", "Features of TCP").about(
-        "The paper lists which of uIP, BLIP, GNRC and TCPlp have what; here is what \
-         Redpoll's segments show on the air, one hop, 5-frame segments, d = 40 ms, link \
-         repetitions not counted. Other stacks are not run.",
+        "The paper lists the features of uIP, BLIP, GNRC and TCPlp; this table shows those of \
+         Redpoll, measured from its segments on the air: one hop, 5-frame segments, d = 40 ms, \
+         without link retries. The other stacks are not run.",
     );
     for it in features() {
         let row = figure

@@ -60,10 +60,10 @@ pub fn figure_12() -> Figure {
     let mut figure = Figure::new("12", "Four competing flows")
         .x_label("offered load of each flow in kb/s")
         .about(
-            "Leaves 12 to 15 send readings to the server, RED with ECN at the relays, \
-             3-frame segments, 10 minutes; goodput in intervals of 40 s over all flows. The \
-             paper: goodput follows the load, then saturates and falls a little while the \
-             quartiles widen; TCP, CoAP and CoCoA alike.",
+            "Leaves 12 to 15 send readings to the server, RED with ECN at the relays, 3-frame \
+             segments, 10 minutes; goodput in intervals of 40 s over all flows. The paper: \
+             goodput follows the load, then saturates and falls a little while the quartiles \
+             widen; TCP, CoAP and CoCoA alike.",
         );
     let jain = |run: &Run| fairness(run, "readings");
     let [tcp, coap, cocoa] =
@@ -93,7 +93,7 @@ pub fn figure_12() -> Figure {
 
     figure
         .of("TCP, median / load at 1 kb/s", tcp.at(1.0))
-        .note("nothing but a collapse could make it less");
+        .note("only a collapse could make it less");
     figure
         .verdict(
             "TCP, median / load at 16 kb/s",

@@ -73,17 +73,17 @@ fn line(hops: u32, loss: u32) -> Case {
 pub fn fragments() -> Figure {
     let mut figure = Figure::new(
         "fragments",
-        "Fragments passed on as they come, and recovered one by one",
+        "Fragments forwarded at once, and recovered one by one",
     )
     .aside()
     .x_label("hops")
     .about(
-        "Not in the paper. A line of nodes 40 m apart, d = 40 ms, 5-frame segments, window \
-         1848 B, 120 s; a share of the data frames is lost behind the radio that has \
-         acknowledged them. Relays reassemble, pass fragments on (RFC 8930), or pass on \
-         such as are recovered one by one (RFC 8931). The verdict is on the goodput of one \
-         to five hops together, beside that of reassembling relays; where nothing is lost \
-         there is no criterion, only what it costs.",
+        "Not in the paper. A line of nodes 40 m apart, d = 40 ms, 5-frame segments, window 1848 \
+         B, 120 s; a share of the data frames is lost after the radio has acknowledged them. \
+         Relays reassemble datagrams, forward fragments (RFC 8930), or forward fragments that are \
+         recovered one by one (RFC 8931). The verdict is on the total goodput of one to five \
+         hops, compared with reassembling relays; without losses there is no criterion, only the \
+         cost.",
     );
     for loss in &LOSSES {
         let [reassembling, forwarding, recovery] =

@@ -15,10 +15,10 @@ pub fn figure_3a() -> Figure {
     let mut figure = Figure::new("3a", "Goodput against the size of a segment")
         .x_label("MSS in frames")
         .about(
-            "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of \
-             3,200 B. The paper: poor with one frame, flat from five on; table 1 says that \
-             large segments bring four to five times the goodput. Three hops: no border \
-             router, the defaults.",
+            "One hop to a border router and a server 12 ms behind it, d = 40 ms, buffers of 3,200 \
+             B. The paper: poor with one frame, flat from five on; table 1 says that large \
+             segments bring four to five times the goodput. Three hops: no border router, default \
+             settings.",
         );
     let all = |case: Case| (1..=8_u32).map(move |frames| (frames, sized(&case, frames)));
     let ends = |case: Case| [1, 5_u32].map(|frames| (frames, sized(&case, frames)));
@@ -107,13 +107,13 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
 }
 
 /// Why eight frames are still better than five.
-const EIGHT_FRAMES: &str = "what a packet costs beside its frames, the operating system's time \
-     above all, is spread over more of them: less is gained without it";
+const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, mostly the operating \
+    system's time, is spread over more frames: without it the gain is smaller";
 
 /// Why one frame is not so much worse than five on Redpoll's own node.
-const OWN_FRAME: &str = "counted in frames, of which every second segment's ACK is one, five carry \
-     little more than twice what one does, and over one hop that is what comes out; collisions are \
-     not so frequent over three that they would make up for the rest";
+const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, five frames \
+    carry little more than twice as much as one, and that is the result over one hop; over three \
+    hops collisions are too rare to make up for the rest";
 
 /// Payload for each frame of Redpoll's own node: a segment's frames, and half an ACK's.
 fn counted(frames: u32) -> f64 {
@@ -127,8 +127,8 @@ pub fn figure_3b() -> Figure {
     let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
         .x_label("buffer in segments of 462 B")
         .about(
-            "One hop to a border router and a server 12 ms behind it, d = 40 ms; uplink with \
-             that send buffer, downlink with that receive buffer, the other of six segments. \
+            "One hop to a border router and a server 12 ms behind it, d = 40 ms; uplink with that \
+             send buffer, downlink with that receive buffer; the other buffer has six segments. \
              The paper: level from three to four segments on; downlink with one segment is \
              unusually good because a full receive buffer turns delayed ACK off.",
         );
@@ -182,11 +182,11 @@ pub fn figure_3b() -> Figure {
 /// Fig. 4b.
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
-        .x_label("what is left after")
+        .x_label("rate that is left after")
         .about(
-            "The bounds are worked out with the simulated radio's times: one frame buffer, \
-             7.14 us of SPI a byte, CSMA, link acknowledgement. Measured: one hop, no border \
-             router, 5-frame segments, window 1848 B, d = 0.",
+            "The bounds are calculated from the simulated radio's times: one frame buffer, 7.14 \
+             us of SPI per byte, CSMA, link acknowledgment. Measured: one hop, no border router, \
+             5-frame segments, window 1848 B, d = 0.",
         );
     const SERIES: &str = "kb/s";
     figure.known((SERIES, "link"), GOODPUT, 250.0).paper(250.0);
@@ -198,7 +198,7 @@ pub fn figure_4b() -> Figure {
         .known((SERIES, "unused space"), GOODPUT, bound::unused_kbps())
         .paper(100.0)
         .note(
-            "a segment's frames have 597 bytes, and the last is not full; of five full ones, \
+            "a segment's frames have 597 bytes, and the last is not full; for five full frames, \
              see the next row",
         );
     figure
@@ -226,17 +226,14 @@ pub fn figure_4b() -> Figure {
 }
 
 /// Why one frame is not so much worse than five.
-const ONE_FRAME: &str = "it lies at what a packet costs beside its frames: with headers of 23 \
-     bytes less, and without an operating system still less";
+const ONE_FRAME: &str = "the reason is the cost of a packet in addition to its frames: with \
+    headers of 23 bytes the number is lower, and without an operating system lower still";
 
 /// §6.3.
 pub fn section_6_3() -> Figure {
     let mut figure = Figure::new("6.3", "Goodput over one hop")
         .x_label("d in ms")
-        .about(
-            "No border router, 5-frame segments, window 1848 B. The paper does not say which \
-             d.",
-        );
+        .about("No border router, 5-frame segments, window 1848 B. The paper does not state d.");
     let testbed = [0, 40_u32].map(|ms| (ms, delay(tcplp(line(1)), ms)));
     let testbed = figure.line("testbed", GOODPUT, testbed, goodput);
     figure.row(testbed.at(0)).paper(75.0).judged("one-hop");
@@ -344,13 +341,13 @@ impl Rival {
 
 /// Table 6.
 pub fn table_6() -> Figure {
-    let mut figure = Figure::new("table-6", "Goodput beside that of earlier stacks")
+    let mut figure = Figure::new("table-6", "Goodput compared with earlier stacks")
         .x_label("hops")
         .about(
             "5-frame segments, window 1848 B, d = 40 ms; TCPlp's measurements are those of 7.2. \
-             For each earlier stack stands TCPlp's node with a window of one segment of as many \
-             frames, so that hardware and link are the same and the window alone differs; and \
-             on the same node and link uIP, BLIP and a stack of one long segment run themselves \
+             Each earlier stack is represented by TCPlp's node with a window of one segment of \
+             the same number of frames, so that only the window differs, not hardware and link. \
+             In addition, uIP, BLIP and a stack of one long segment run on the same node and link \
              (docs/rivals.md). The paper: 5 to 40 times their goodput.",
         );
     let [one, three] = [(75.0, 0), (20.0, 1)].map(|(paper, index): (f64, usize)| {

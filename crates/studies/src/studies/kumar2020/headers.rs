@@ -33,10 +33,10 @@ pub fn table_5() -> Figure {
     let mut figure = Figure::new("table-5", "Header bytes of a segment's frames")
         .x_label("layer")
         .about(
-            "Counted in the frames on the air that carry data: the least to a neighbour, the \
-             most to a host behind the border router, 5-frame segments. 802.15.4 with its \
-             check sequence and link security; the first byte of a compressed header counts as \
-             6LoWPAN's. The paper's are ranges, too: its least and its most.",
+            "Counted in the frames on the air that carry data, with 5-frame segments: the least \
+             to a neighbour, the most to a host behind the border router. 802.15.4 includes check \
+             sequence and link security; the first byte of a compressed header counts as \
+             6LoWPAN's. The paper also gives ranges: its least and its most.",
         );
     // To a neighbour nothing of the addresses is left; to a host beyond the
     // mesh, and back, its whole address is there.
@@ -140,8 +140,8 @@ fn one_frame(figure: &mut Figure) {
         .paper(50.0)
         .judged("share-one-frame")
         .cause(
-            "it hangs on the MAC's header, of which the paper gives 11 to 23 bytes and 15 are \
-             taken, and on how much of the addresses is left out",
+            "the number depends on the MAC header, for which the paper gives 11 to 23 bytes and \
+             this study assumes 15, and on how much of the addresses is compressed",
             &shown_by,
         );
 }

@@ -73,11 +73,11 @@ pub fn table_3() -> Figure {
     let mut figure = Figure::new("table-3", "Memory of TCP")
         .x_label("module")
         .about(
-            "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine \
-             with the features that TCPlp has. The protocol's sockets are Connection and \
-             Listener; the socket layer is what a node's table adds to each, and \
-             posix_sockets a Socket, the same for both. The ROM of those two is part of a \
-             node's and not measured by itself. No more than the paper's.",
+            "Cortex-M0; a connection without its buffers. ROM of the protocol is the engine with \
+             the features that TCPlp has. The protocol's sockets are Connection and Listener; the \
+             socket layer is what a node's table adds to each; posix_sockets is a Socket, the \
+             same for both. The ROM of these two is part of a node's ROM and not measured \
+             separately. Expected: no more than the paper's.",
         );
     for size in sizes() {
         figure

@@ -44,25 +44,25 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "testbed",
-        "The paper's node: FreeBSD's recovery and timeouts, the whole window queued in its 50 \
-         message buffers, nothing heard from the link, its link as far as it is known, an \
-         operating system's time for each packet, which was chosen after section 6.3 alone. \
-         Series named as in the paper (TCP, CoAP, uplink, 1 hop, ...) are of this node, too.",
+        "The paper's node: FreeBSD's recovery and timeouts, the whole window queued in 50 message \
+         buffers, no feedback from the link, the paper's link as far as it is known, and an \
+         operating system's time for each packet, chosen from section 6.3 alone. Series named as \
+         in the paper (TCP, CoAP, uplink, 1 hop, ...) are also of this node.",
     ),
     (
         "beyond",
-        "The same scenario with Redpoll's own node as it is shipped. The paper has no numbers \
-         for it: its rows are promises of the project's, and count in no headline.",
+        "The same scenario with Redpoll's own node as shipped. The paper has no numbers for it; \
+         these rows are promises of the project and do not count in the headline.",
     ),
     (
         "ideal",
-        "Sense-and-send without acknowledgments and polls, worked out as the paper's section \
-         8.2.2 does, and simulated.",
+        "Sense-and-send without acknowledgments and polls, calculated as in the paper's section \
+         8.2.2, and simulated.",
     ),
     (
         "d",
-        "The link retry delay: after a frame that was not acknowledged a node waits for a time \
-         between zero and d before it tries again.",
+        "The link retry delay: after an unacknowledged frame, a node waits for a random time \
+         between zero and d before the next attempt.",
     ),
 ];
 

@@ -37,10 +37,10 @@ pub fn equations() -> Figure {
     let mut figure = Figure::new("eq", "Equations 1 and 2 against measured goodput")
         .x_label("d in ms")
         .about(
-            "Both with the measured RTT and loss of each run, w = 4 and two lost round trips a \
-             loss. The paper: equation 1 closely matches, and equation 2, which knows no \
+            "Both with the measured RTT and loss of each run, w = 4 and two lost round trips per \
+             loss. The paper: equation 1 closely matches, and equation 2, which ignores the \
              window, does not. The error is the mean over all d of |predicted / measured - 1|. \
-             Equation 2 says nothing of a run that lost nothing.",
+             Equation 2 does not apply to a run without losses.",
         );
     let cases = |hops: u32| DELAYS.map(|ms| (ms, testbed(hops, ms)));
     let first = |run: &Run| Ok(equation_1(run)? / goodput(run)?);

@@ -82,8 +82,8 @@ pub fn section_8_1_3() -> Figure {
         .paper(1.35)
         .judged("response")
         .cause(
-            "over three hops the leaf repeats 6.8 frames a response with TCP and 1.7 with \
-             CoAP, for segments collide with those before them",
+            "over three hops the leaf repeats 6.8 frames a response with TCP and 1.7 with CoAP, \
+             because segments collide with earlier ones",
             &[one_hop],
         );
     seldom(&mut figure, &http, &coap);
@@ -116,9 +116,9 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .paper(0.35)
         .judged("seldom")
         .cause(
-            "for 35 % to become 0.35 % polls have to take a hundred times what a response \
-             does; here they have the radio on for as long as the rows without requests say, and \
-             one request in 1,000 s would be as seldom",
+            "for 35 % to become 0.35 %, polls must take a hundred times as long as a response; \
+             here they take as long as the rows without requests show, and one request in 1,000 s \
+             has the same effect",
             &[
                 http.at(IDLE),
                 coap.at(IDLE),

@@ -17,8 +17,8 @@ const SYSTEMS: [(&str, u32); 3] = [
 ];
 
 /// Why processors work for longer than the paper's.
-const SYSTEM: &str = "the operating system's time a packet, which 6.3 calibrates for bulk data, \
-     counts for each packet alike: see what is left with half of it, and without";
+const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
+    bulk data, is the same for every packet: see the results with half of it and without it";
 
 /// The same protocol with less of an operating system.
 fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
@@ -38,10 +38,9 @@ pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7-cpu", "CPU duty cycle over a day with interference")
         .x_label("protocol")
         .about(
-            "The runs of table 7. Ours is the engine's instructions, as counted on a \
-             Cortex-M0, at 48 MHz, the moves of frames, and for each packet an operating \
-             system's, chosen so that section 6.3 comes out; the paper's includes the \
-             sensor's driver.",
+            "The runs of table 7. CPU time is the engine's instructions, as counted on a \
+             Cortex-M0, at 48 MHz, the moves of frames, and an operating system's time for each \
+             packet, chosen from section 6.3; the paper's includes the sensor's driver.",
         );
     let [tcp, coap, single, batch] = PROTOCOLS.map(|it| {
         let less = with_less(&mut figure, &it);

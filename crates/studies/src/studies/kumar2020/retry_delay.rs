@@ -59,8 +59,7 @@ pub fn figure_5a() -> Figure {
     )
     .x_label("d in ms")
     .about(
-        "The paper: goodput falls as d grows, since there are no hidden terminals to be \
-             kept apart.",
+        "The paper: goodput falls as d grows, because there are no hidden terminals to separate.",
     );
     let Sweep { goodput, loss } = sweep(&mut figure, 1);
     figure.row(goodput.at(40)).paper(64.1);
@@ -143,8 +142,8 @@ pub fn figure_5d() -> Figure {
     let mut figure = Figure::new("5d", "Three hops: frames sent in ten minutes")
         .x_label("d in ms")
         .about(
-            "All frames of all nodes but link acknowledgements. The paper: fewer in all with \
-             a larger d, so a moderate d is the better one even where goodput is the same.",
+            "All frames of all nodes except link acknowledgments. The paper: fewer in total with \
+             a larger d, so a moderate d is better even where goodput is the same.",
         );
     let per_kib = |run: &Run| Ok(frames(run)? / (run.flow("bulk", "/delivered_bytes")? / 1_024.0));
     let [(all, of_kib), _] = [
@@ -217,8 +216,8 @@ pub fn figure_6a() -> Figure {
         figure.point(at(), REPAIRED, &case, repaired);
     }
     figure.row(maximum).cause(
-        "each loss takes cwnd below its maximum until it is repaired: with fewer losses, see \
-         d = 5 to 20 ms",
+        "each loss reduces cwnd below its maximum until it is repaired: for fewer losses, see d = \
+         5 to 20 ms",
         &shown_by,
     );
     let own = beyond(3, 0).probe(SENDER);
@@ -325,10 +324,10 @@ pub fn figure_6b() -> Figure {
         )
         .judged("timeouts-40-less-0")
         .cause(
-            "nothing is lost here but to hidden terminals, so what d prevents are all losses; \
-             the paper's timeouts have another source, which it does not name. Neither losses at \
-             random nor an interferer is it: they leave timeouts at d = 40 ms, and more at d = 0. \
-             Found by time, losses bring few timeouts at either",
+            "all losses here are caused by hidden terminals, so d prevents all of them; the \
+             paper's timeouts have another source, which it does not name. Neither random losses \
+             nor an interferer explain them: they leave timeouts at d = 40 ms, and more at d = 0. \
+             If losses are detected by time, there are few timeouts at either d",
             &others,
         );
     figure

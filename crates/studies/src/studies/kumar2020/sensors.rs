@@ -63,9 +63,9 @@ pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Sense-and-send without interference")
         .x_label("readings of 82 bytes, one a second")
         .about(
-            "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an \
-             answer is expected; 5-frame segments; one hour. The paper: all reliable, \
-             radio and CPU duty cycles of the three alike, much lower in batches.",
+            "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an answer \
+             is expected; 5-frame segments; one hour. The paper: all are reliable, with similar \
+             radio and CPU duty cycles, which are much lower with batches.",
         );
     let batches = [(SINGLE, 1), (BATCH, 64)];
     let [tcp, coap, cocoa] = [TCP, COAP, COCOA].map(|(name, transport)| {
@@ -104,7 +104,7 @@ pub fn figure_9() -> Figure {
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
-        .note("where nothing is lost they do the same");
+        .note("without losses both do the same");
     figure
         .ratio(
             "CPU, TCP / CoAP, batches",
@@ -145,9 +145,9 @@ const AGAIN: Metric = Metric::new("retransmissions in 10 min", "");
 const NOT_BY_TIMEOUT: Metric = Metric::new("not by timeout", "%");
 
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
-pub const TWO_SEGMENTS: &str = "with the paper's window of four segments those of a leaf meet each \
-     other on their way through the mesh: see how much less it is with a window of two, as in the \
-     shipped readings.toml";
+pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
+    collide on their way through the mesh: see the lower number with a window of two, as in the \
+    shipped readings.toml";
 
 /// Share of retransmissions that no timeout caused.
 fn not_by_timeout(run: &Run) -> Reading {
@@ -308,9 +308,9 @@ fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
         )
         .judged("coap-less-tcp-21")
         .cause(
-            "as in the paper TCP repeats less than CoAP, but more readings find no place in CoAP's \
-             queue than in TCP's, and CoAP gives messages up besides; other queues change how \
-             much is lost, and not who is ahead",
+            "as in the paper, TCP repeats less than CoAP, but more readings find CoAP's queue \
+             full than TCP's, and CoAP also gives up messages; other queues change the losses, \
+             but not the ranking",
             &[
                 &[
                     of.tcp.reliability.at(21),
@@ -437,11 +437,11 @@ pub fn figure_10() -> Figure {
     )
     .x_label("packets lost in %")
     .about(
-        "Batches of 64, one hour. The paper: TCP and CoAP nearly 100 % reliable up to \
-             15 %, CoCoA poor above 9 %; above 15 % CoAP better than TCP; most of TCP's \
-             retransmissions by timeouts, a significant part not; duty cycles alike, TCP's slightly \
-             higher at 0 % and slightly lower at moderate loss; an ideal protocol's far lower. \
-             That one is worked out as in the paper, and simulated beside it.",
+        "Batches of 64, one hour. The paper: TCP and CoAP nearly 100 % reliable up to 15 %, CoCoA \
+         poor above 9 %; above 15 % CoAP better than TCP; most of TCP's retransmissions by \
+         timeouts, a significant part not; duty cycles alike, TCP's slightly higher at 0 % and \
+         slightly lower at moderate loss; an ideal protocol's far lower. The ideal protocol is \
+         calculated as in the paper, and also simulated.",
     );
     let lines = figure_10_lines(&mut figure);
     figure_10_verdicts(&mut figure, &lines);

@@ -76,15 +76,15 @@ impl Ablation {
 
 /// Table 1.
 pub fn table_1() -> Figure {
-    let figure = Figure::new("table-1", "What each technique is worth")
+    let figure = Figure::new("table-1", "Effect of each technique")
         .x_label("technique")
         .about(
-            "Each technique off and on, everything else equal. The first six are the \
-             paper's; the last three are Redpoll's own, on its own link. Zero-copy send: off, a \
-             segment is copied to message buffers as soon as TCP may send it, and they hold \
-             the most that was found in them at once; on, it is read from the send buffer. \
-             In-place reassembly cannot be switched off: without it a buffer would need room \
-             for the most that came out of order (1 % of frames lost).",
+            "Each technique off and on, everything else equal. The first six are the paper's; the \
+             last three are Redpoll's own, on its own link. Zero-copy send: if off, a segment is \
+             copied to message buffers as soon as TCP may send it, and the row is the most memory \
+             that they used at once; if on, it is read from the send buffer. In-place reassembly \
+             cannot be switched off: without it a buffer would need room for the most \
+             out-of-order data (1 % of frames lost).",
         );
     let mut table = Ablation(figure);
     buffers(&mut table.0);
@@ -114,7 +114,7 @@ fn buffers(figure: &mut Figure) {
     figure
         .ratio("zero-copy send, send buffer", on, off)
         .paper(0.5)
-        .note("by construction: how much of a window waits to be sent");
+        .note("by construction: the part of a window that waits to be sent");
     let off = figure
         .seen((OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {
             Ok(BUFFER + f64::from(seen.most_out_of_order))
@@ -221,8 +221,8 @@ fn queue_management(table: &mut Ablation) {
         .paper(0.67)
         .judged("queue-management")
         .cause(
-            "the more is lost the more it is worth, and the paper does not say how much was; it \
-             also listens for less long, and does not say for how long",
+            "the technique is worth more with more losses, and the paper does not state its \
+             losses; it also listens for a shorter time, which it does not state",
             &[a_fifth, short_timeout],
         );
 }

@@ -82,10 +82,10 @@ pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Latency of a request, 82 bytes")
         .x_label("how the server sleeps")
         .about(
-            "A client 12 ms behind the border router, a leaf three hops away; medians. The \
-             paper: HTTP well below a second always on; with a sleep of 1 s it waits for a \
-             whole interval more than CoAP, and polling every 100 ms once a SYN has come \
-             makes the gap small.",
+            "A client 12 ms behind the border router, a leaf three hops away; medians. The paper: \
+             HTTP well below a second always on; with a sleep of 1 s it waits for a whole \
+             interval more than CoAP, and polling every 100 ms after a SYN has arrived makes the \
+             gap small.",
         );
     let hows = [ALWAYS_ON, ONE_SECOND, ADAPTIVE];
     let [(http, http_least), (coap, coap_least)] = PROTOCOLS.map(|(name, speaks)| {
@@ -201,8 +201,8 @@ pub fn figure_8b() -> Figure {
         .x_label("protocol")
         .about(
             "Three hops, a sleep interval of 100 ms, 3-frame segments, CoAP in blocks of 256 \
-             bytes, which take three frames, too. The paper, which does not give its blocks: \
-             TCP is 40 % faster.",
+             bytes, which also take three frames. The paper, which does not state its blocks: TCP \
+             is 40 % faster.",
         );
     let rate = |run: &Run| Ok(50.0 * 1_024.0 * 8.0 / latency(run)?);
     let long = |case: Case| {
@@ -234,16 +234,16 @@ pub fn figure_8b() -> Figure {
         .paper(1.4)
         .judged("tcp-over-coap")
         .cause(
-            "the paper does not give the size of its blocks: with blocks of 512 bytes and \
-             segments of five frames it is the paper's",
+            "the paper does not state the size of its blocks: with blocks of 512 bytes and \
+             segments of five frames the result is the paper's",
             &[five],
         );
     figure
         .ratio("beyond: TCP / CoAP", beyond.at("HTTP"), beyond.at("CoAP"))
         .judged("beyond-tcp-over-coap")
         .cause(
-            "CoAP as shipped is twice as fast as on the paper's node: packets take no \
-             system's time, and one poll brings all frames of a block",
+            "CoAP as shipped is twice as fast as on the paper's node: packets take no operating \
+             system's time, and one poll delivers all frames of a block",
             &[beyond.at("CoAP"), testbed.at("CoAP")],
         );
     figure

@@ -26,9 +26,9 @@ pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")
         .about(
-            "Figure 2c at 8 Hz with Redpoll's TCP beside the two of the paper: segments as \
-             its defaults have them, which hold several readings of 48 bytes where several \
-             wait. Radio time is that of all nodes but the border router.",
+            "Figure 2c at 8 Hz with Redpoll's TCP next to the paper's two. Its segments have the \
+             default size, which holds several readings of 48 bytes if several wait. Radio time \
+             is that of all nodes except the border router.",
         )
         .aside();
     let load = LOADS[2];

@@ -14,7 +14,10 @@ pub fn figure_4(load: &Load) -> Figure {
     };
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")
-        .about("The runs of figure 2: Jain's index of what the server received of each node.");
+        .about(
+            "The runs of figure 2: Jain's index of the bytes that the server received from \
+            each node.",
+        );
     let lines = lines(&mut figure, JAIN, *load, |run| fairness(run, "readings"));
     let [uip, lim] = &lines;
     for (tcp, [null, slow, fast], others) in [(TIMERS[0], uip, lim), (TIMERS[1], lim, uip)] {
@@ -75,9 +78,9 @@ pub fn figure_4(load: &Load) -> Figure {
 }
 
 /// Why the faster ContikiMAC is behind where one node's place is just within another's range.
-const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m away) and do not \
-    sense one another's carriers, which are sensed to 95.3 % of the range: with carriers sensed \
-    as far as frames reach nothing is missing there";
+const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m away) but do not \
+    sense one another's carriers, which are sensed up to 95.3 % of the range: if carriers are \
+    sensed as far as frames reach, nothing is missing there";
 
 /// Ranges at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];

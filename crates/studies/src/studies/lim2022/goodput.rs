@@ -16,7 +16,7 @@ pub fn figure_2(load: &Load) -> Figure {
         .x_label("transmission range in m")
         .about(
             "Four by four nodes, 40 m apart, interference to 100 m, the border router in a \
-             corner; readings of 48 bytes of 15 nodes that a server received within ten \
+             corner; readings of 48 bytes from 15 nodes that a server received within ten \
              minutes.",
         );
     let is_heavy = load.letter == "c";
@@ -77,8 +77,8 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     )
     .judged(format!("{word}-nullrdc-50-over-100"))
     .cause(
-        "it falls with both timers, by about the twentieth that the criterion asks for, and \
-         differs from seed to seed by more; why no more of it is lost is not known",
+        "it falls with both timers, by about the twentieth that the criterion requires, and \
+         differs more between seeds; why not more of it is lost is not known",
         &[null.at(50), null.at(100), other.at(50), other.at(100)],
     );
     verdict(

@@ -29,24 +29,24 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "uIP",
-        "uIP's TCP as of Contiki 3.0: one segment of 48 bytes under way, a timeout of three \
-         seconds for the first retransmission and those after it.",
+        "uIP's TCP of Contiki 3.0: one segment of 48 bytes in flight, a timeout of three seconds \
+         for the first retransmission and later ones.",
     ),
     (
         "Lim",
-        "The same with the timer of the author's earlier work: round-trip times of segments \
-         that were sent again count, too, timeouts grow by limits of their own, and are \
-         dithered. Its constants are not published and are assumptions here.",
+        "The same with the timer of the author's earlier work: round-trip times of retransmitted \
+         segments also count, timeouts grow by their own limits, and are dithered. Its constants \
+         are not published; those here are assumptions.",
     ),
     (
         "NullRDC, 8 Hz, 16 Hz",
-        "Radios that are always on, and ContikiMAC with so many wake-ups a second, as of \
+        "Radios that are always on, and ContikiMAC with this many wake-ups per second, as in \
          Contiki 3.0.",
     ),
     (
         "beyond",
         "The same mesh and the same MAC with Redpoll's own TCP at the nodes. The paper has no \
-         numbers for it: its rows are promises of the project's, and count in no headline.",
+         numbers for it; these rows are promises of the project and do not count in the headline.",
     ),
 ];
 

@@ -24,7 +24,9 @@ pub fn figure_3(load: &Load) -> Figure {
     };
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")
-        .about("The runs of figure 2: segments sent again, of each that the server received.");
+        .about(
+            "The runs of figure 2: retransmitted segments per segment that the server received.",
+        );
     let lines = lines(&mut figure, RATIO, *load, ratio);
     let [uip, lim] = &lines;
     for (tcp, mine, others) in [(TIMERS[0], uip, lim), (TIMERS[1], lim, uip)] {

@@ -174,8 +174,8 @@ pub const BEYOND: Tcp = Tcp {
     transport: "redpoll",
 };
 /// Why a statement holds for one timer and not for the other.
-pub const OTHER_TIMER: &str = "the paper does not say which timer its figures are of: with the \
-    other one this holds";
+pub const OTHER_TIMER: &str =
+    "the paper does not state which timer its figures use: with the other one this holds";
 
 /// Those that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];

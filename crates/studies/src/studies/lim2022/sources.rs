@@ -14,9 +14,9 @@ pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")
         .about(
-            "20 segments a minute: the scenes as they first were, with one of Contiki 3.0's \
-             values at a time, and with all of them. Addresses of 8 bytes, which Contiki has, \
-             are not among those, since frames are longer with them here than Contiki's are.",
+            "20 segments a minute: the original scenes, with one of Contiki 3.0's values at a \
+             time, and with all of them. Addresses of 8 bytes, which Contiki uses, are not \
+             included, because they make frames longer here than in Contiki.",
         )
         .aside();
     for mac in [Mac::NullRdc, Mac::ContikiMac(8)] {

@@ -10,8 +10,8 @@ use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
 const COST: Metric = Metric::new("time more", "s");
 
 /// Why more than 2 % are sent twice.
-const CAUSE: &str = "a lost connection costs three segments under way, and the one or more that its \
-                     timer sends after them";
+const CAUSE: &str = "a lost connection costs three segments in flight, and one or more that its \
+    timer retransmits";
 
 /// Of a protocol under each fault.
 struct Rows {
@@ -85,9 +85,9 @@ pub fn awake() -> Figure {
     figure(
         "faults-awake",
         "A leaf that is awake: a parent lost, a reboot, 30 s without a link",
-        "A tenth of all frames is lost. Routes are found by RPL, and one of two routers beside \
-         the leaf is its parent. After a reboot it has what is in its flash, in pages of \
-         256 bytes.",
+        "A tenth of all frames is lost. Routes are found by RPL, and one of two routers near the \
+         leaf is its parent. After a reboot it has the part that is in its flash, in pages of 256 \
+         bytes.",
         &rpl(scenes::awake()).set("duration", "1200 s"),
     )
 }
@@ -97,8 +97,8 @@ pub fn sleepy() -> Figure {
     figure(
         "faults-sleepy",
         "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
-        "The same; the leaf registers with one of two routers, and with the other when that \
-         does not answer.",
+        "The same; the leaf registers with one of two routers, and with the other one if the \
+         first does not answer.",
         &scenes::sleepy().set("duration", "1200 s"),
     )
 }

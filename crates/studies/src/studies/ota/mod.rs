@@ -18,8 +18,8 @@ use crate::engine::study::{Hue, Study};
 /// The study.
 pub const STUDY: Study = Study {
     name: "ota",
-    citation: "No paper: a firmware image of 386,000 bytes over three hops, by four protocols \
-               under the same rules",
+    citation: "Not from a paper: a firmware image of 386,000 bytes over three hops, by four \
+        protocols under the same rules",
     terms: TERMS,
     palette: PALETTE,
     criteria: include_str!("criteria.toml"),
@@ -30,13 +30,13 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "TCP",
-        "HTTP/1.1 over Redpoll's TCP, a connection; after it was lost another one, for the range \
-         that is missing. Three segments of 1,200 bytes are under way at most.",
+        "HTTP/1.1 over one connection of Redpoll's TCP; after its loss another connection, for \
+         the missing range. At most three segments of 1,200 bytes are in flight.",
     ),
     (
         "Block1",
-        "CoAP's confirmable PUT of a block of 1,024 bytes after another (RFC 7959), with \
-         RFC 7252's parameters, once the leaf has said that it is there.",
+        "CoAP's confirmable PUTs of one block of 1,024 bytes at a time (RFC 7959), with RFC \
+         7252's parameters, after the leaf has announced itself.",
     ),
     (
         "Q-Block",
@@ -46,22 +46,22 @@ const TERMS: &[(&str, &str)] = &[
     (
         "BDX",
         "Matter's bulk data exchange: a block of 1,024 bytes for each query, over its reliable \
-         messages with a retransmission interval of 300 ms, in the clear; tuned: 1 s.",
+         messages with a retransmission interval of 300 ms, unencrypted; tuned: 1 s.",
     ),
     (
         "frames lost",
-        "The share of all frames, acknowledgments of the link included, that their receiver \
-         does not get, beside those that collide.",
+        "Share of all frames, including link acknowledgments, that are lost at their receiver in \
+         addition to those that collide.",
     ),
     (
         "sent twice",
-        "What the source has sent of the image beyond its length, whatever for: retransmissions \
-         of its transport, and what was asked for again. In percent of the image.",
+        "Bytes of the image that the source sent beyond its length, for any reason: \
+         retransmissions of its transport, and repeated requests. In percent of the image.",
     ),
     (
         "charge",
-        "What the leaf's radio takes from when it asks first until the image is in its flash, \
-         for a megabyte.",
+        "Charge that the leaf's radio uses from the first request until the image is in its \
+         flash, per megabyte.",
     ),
 ];
 

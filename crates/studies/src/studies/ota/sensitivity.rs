@@ -113,7 +113,7 @@ fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
 pub fn settings() -> Figure {
     let mut figure = Figure::new("settings", "Other settings of the link, and of TCP")
         .x_label("what is changed")
-        .about("The transfers of figures awake and sleepy with one thing changed.")
+        .about("The transfers of the figures awake and sleepy with one setting changed.")
         .aside();
     for by in [By::Tcp, By::Block1, By::QBlock, By::BdxTuned] {
         for setting in &LINK {

@@ -48,9 +48,9 @@ pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", "An image to a leaf that is awake")
         .x_label("frames lost in %")
         .about(
-            "386,000 bytes over three hops. The bound is what frames, backoffs and \
-             acknowledgments take by the standard's times, with one sender at a time: of TCP with \
-             segments of 1,200 bytes and of five frames, and of a block at a time.",
+            "386,000 bytes over three hops. The bounds are the time of frames, backoffs and \
+             acknowledgments by the standard, with one sender at a time: for TCP with segments of \
+             1,200 bytes and of five frames, and for one block at a time.",
         );
     let rows = all(&mut figure, &scenes::awake());
     let mut bounds = Vec::new();
@@ -77,8 +77,8 @@ pub fn awake() -> Figure {
         .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
         .judged("over-stop-and-wait")
         .cause(
-            "a block under way fills three hops: who asks for the next one at once is bound by \
-             the same air",
+            "a single block in flight fills three hops: a protocol that requests the next block \
+             at once is limited by the same air time",
             &[bounds[2]],
         );
     figure
@@ -89,8 +89,8 @@ pub fn sleepy() -> Figure {
     let mut figure = Figure::new("sleepy", "An image to a leaf that sleeps")
         .x_label("frames lost in %")
         .about(
-            "The same; the leaf asks its parent once a second for what waits there, and more \
-             often while it expects something, which it does until the image is whole.",
+            "The same; the leaf polls its parent once a second, and more often while it expects \
+             an answer, which it does until the image is complete.",
         );
     let rows = all(&mut figure, &scenes::sleepy());
     let tcp = of(&rows, By::Tcp);
@@ -100,8 +100,8 @@ pub fn sleepy() -> Figure {
         .ratio("time of BDX / of TCP, 10 % lost", bdx.time[2], tcp.time[2])
         .judged("over-stop-and-wait")
         .cause(
-            "BDX tuned takes as long as TCP: what is slow is the interval of 300 ms, not the block \
-             at a time",
+            "BDX tuned takes as long as TCP: the cause is the interval of 300 ms, not the single \
+             block in flight",
             &[of(&rows, By::BdxTuned).time[2]],
         );
     figure
@@ -119,8 +119,8 @@ pub fn sleepy() -> Figure {
         )
         .judged("charge-over-block1")
         .cause(
-            "the leaf listens for a segment while the next one is still behind it: 23 s and not \
-             10 without loss; Q-Block costs the same",
+            "the leaf listens for a segment while the next one is still on its way: 23 s instead \
+             of 10 without loss; Q-Block costs the same",
             &[of(&rows, By::QBlock).charge[2]],
         );
     figure

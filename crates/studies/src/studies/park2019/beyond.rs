@@ -38,8 +38,8 @@ fn longer(case: Case) -> Case {
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
         .about(
-            "The nodes of figure 4 with Redpoll's TCP, and with random early detection and ECN \
-             in relays, without TAiM and with it.",
+            "The nodes of figure 4 with Redpoll's TCP, and with random early detection and ECN in \
+             relays, without TAiM and with it.",
         )
         .aside();
     let metrics: [(Metric, Read); 5] = [
@@ -93,8 +93,8 @@ pub fn beyond() -> Figure {
         .of("Jain's index, RED and TAiM", both[2])
         .judged("fair")
         .cause(
-            "near nodes are done before TAiM has decided anything; what it does where transfers last \
-             stands beside",
+            "near nodes are done before TAiM has decided anything; for longer transfers see the \
+             rows with twenty times the bytes",
             &shown,
         );
     figure

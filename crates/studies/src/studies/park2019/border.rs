@@ -26,11 +26,12 @@ pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on the lead")
         .x_label("seconds since all began")
         .about(
-            "Who decides at the border router when a packet crosses it: nobody, TAiM, deficit \
-             round robin and FQ-CoDel behind a shaper of TAiM's first delay, FQ-CoDel \
-             alone, and `taim.policy = \"lead\"`. On a line of four hops, whose nodes all send, \
-             and on testbed-1; with Redpoll's TCP, and with one segment of 38 bytes under way, on testbed-1 BLIP's. The \
-             index is that of what each node has had since the beginning.",
+            "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
+             deficit round robin and FQ-CoDel behind a shaper with TAiM's first delay, FQ-CoDel \
+             alone, and `taim.policy = \"lead\"`. On a line of four hops with traffic from all \
+             nodes, and on testbed-1; with Redpoll's TCP, with one segment of 38 bytes in flight, \
+             and on testbed-1 with BLIP's. The index is that of the bytes of each node since the \
+             beginning.",
         )
         .aside();
     of_line(&mut figure, "Redpoll", line(), "redpoll");

@@ -30,9 +30,9 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "testbed-1, testbed-2",
-        "Thirty nodes in a room and a corridor beside it, at -15 dBm; thirty in a lattice in \
-         one room, at -25 dBm. Each sends 19,000 bytes, 38 at a time, to a server behind the \
-         border router, all from the same moment on.",
+        "Thirty nodes in a room and an adjacent corridor, at -15 dBm; thirty in a lattice in one \
+         room, at -25 dBm. Each sends 19,000 bytes, 38 at a time, to a server behind the border \
+         router; all start at the same time.",
     ),
     (
         "without, TAiM",
@@ -40,32 +40,33 @@ const TERMS: &[(&str, &str)] = &[
     ),
     (
         "throughput",
-        "Of a node: 19,000 bytes, divided by the time until the last of them had arrived.",
+        "Throughput of a node: 19,000 bytes, divided by the time until the last of them had \
+         arrived.",
     ),
     (
         "max-min ratio",
-        "The greatest throughput divided by the least. The paper defines it as their \
-         difference divided by the least, and reads its numbers as this.",
+        "The greatest throughput divided by the least. The paper defines it as their difference \
+         divided by the least, but its numbers match this definition.",
     ),
     (
         "Jain's index",
-        "Of the nodes' throughputs: 1 if all are the same.",
+        "Jain's index of the nodes' throughputs: 1 if all are the same.",
     ),
     (
         "lead",
-        "A limit on how far a flow may be ahead of the mean one: `taim.policy = \"lead\"` at the \
-         border router. Not the paper's; its rows are promises of the project's.",
+        "A limit on a flow's lead over the mean: `taim.policy = \"lead\"` at the border router. \
+         Not from the paper; its rows are promises of the project.",
     ),
     (
         "spared",
-        "A border router that stands in for the small windows of nodes with one segment at a \
-         time, `border.spare_one_segment`: what Kim et al. 2015 asked for. Its rows are promises \
-         of the project's.",
+        "A border router that compensates for the small windows of nodes with one segment at a \
+         time, `border.spare_one_segment`: requested by Kim et al. 2015. Its rows are promises of \
+         the project.",
     ),
     (
         "beyond",
-        "Redpoll's TCP at nodes and server. The paper has no numbers for it: its rows are \
-         promises of the project's, and count in no headline.",
+        "Redpoll's TCP at nodes and server. The paper has no numbers for it; these rows are \
+         promises of the project and do not count in the headline.",
     ),
 ];
 

@@ -36,11 +36,10 @@ pub fn spare() -> Figure {
     let mut figure = Figure::new("spare", "A border router that spares nodes of one segment")
         .about(
             "Downstream: a packet of 39 bytes a second for each of fifteen nodes of testbed-1, \
-             whose BLIP has a window of 40 bytes, from a server with Linux's rules, while \
-             fifteen others send datagrams. Upstream: a line of four hops, of which two nodes have \
-             one segment under way and two have Redpoll's TCP; the server is Redpoll's, which \
-             delays acknowledgments, or has Linux's rules. Without and with \
-             `border.spare_one_segment`.",
+             whose BLIP has a window of 40 bytes, from a server with Linux's rules, while fifteen \
+             others send datagrams. Upstream: a line of four hops; two nodes have one segment in \
+             flight and two have Redpoll's TCP. The server is Redpoll's, which delays \
+             acknowledgments, or has Linux's rules. Without and with `border.spare_one_segment`.",
         )
         .aside();
     downstream(&mut figure);

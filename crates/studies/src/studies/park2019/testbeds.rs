@@ -48,7 +48,7 @@ fn whole(
 pub fn figure_4() -> Figure {
     let mut figure = Figure::new("4", "Throughput on testbed-1")
         .x_label("node")
-        .about("Thirty nodes of BLIP send 19,000 bytes each; nodes 1 to 12 stand in the room.");
+        .about("Thirty nodes of BLIP send 19,000 bytes each; nodes 1 to 12 are in the room.");
     let case = Testbed::One.tcp();
     by_node(&mut figure, WITHOUT, &case);
     let lasts = whole(&mut figure, WITHOUT, DURATION, &case, duration);
@@ -89,13 +89,13 @@ pub fn figure_4() -> Figure {
     figure
 }
 
-const NOT_KNOWN: &str = "not known; nine or ten seeds do not settle it, and room for ten packets a node \
-                         stands beside";
-const TIME: &str = "not known: where the air loses a quarter of all frames, time, ratio and places are \
-                    nearly the paper's, but UDP's packets are lost at any load; 45 % of all packets \
-                    lost between border router and host take as long, but then all nodes fare alike";
-const ALIKE: &str = "links are good, and two fifths of what is lost is lost in the border router's mote, \
-                     whoever it is for, so near and far fare nearly alike";
+const NOT_KNOWN: &str = "not known; nine or ten seeds are too few to decide; see also the rows \
+    with room for ten packets per node";
+const TIME: &str = "not known: if a quarter of all frames is lost on the air, time, ratio and \
+    places are nearly the paper's, but UDP's packets are lost at any load; if 45 % of all packets \
+    are lost between border router and host, the time is the same, but all nodes fare alike";
+const ALIKE: &str = "links are good, and two fifths of all losses are in the border router's \
+    mote, for any node, so near and far nodes fare nearly alike";
 
 /// Rows that show why it takes the time that it takes, and why nodes fare alike.
 struct Shown {
@@ -214,7 +214,7 @@ fn compared(
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Throughput on testbed-1 with TAiM")
         .x_label("node")
-        .about("As figure 4, with TAiM at the border router, whose D_init is calibrated.");
+        .about("As figure 4, with TAiM at the border router; its D_init is calibrated.");
     let shown = at_most_a_second(&mut figure, Testbed::One);
     let paper = [[0.947, 0.994], [3.6, 1.7]];
     compared(&mut figure, (Testbed::One, &shown), paper);
@@ -253,10 +253,10 @@ pub fn figure_10() -> Figure {
     figure
 }
 
-const WAITS: &str = "nothing in the paper's rule ends the wait of who has had most: what waits for \
-                     longer than BLIP's three seconds is sent again. If no packet waits for more \
-                     than a second, shares are more equal for the throughput that is left, but \
-                     never as equal as the paper's for nothing";
+const WAITS: &str = "the paper's rule does not limit the wait of the flow with the highest \
+    throughput: packets that wait for longer than BLIP's three seconds are retransmitted. If no \
+    packet waits for more than a second, shares are more equal at the cost of throughput, but \
+    never as equal as the paper's";
 
 /// What D_init was chosen from, and one with which shares are as equal as they should be.
 const D_INITS: [(&str, &str); 5] = [
@@ -351,9 +351,9 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
     let mut figure = Figure::new(name, title)
         .x_label("minutes since all began")
         .about(
-            "Of each node's mean throughput since the beginning, while all nodes are active. The \
-             paper's is by the minute, in which a node here sends twenty segments; that of each \
-             minute alone stands beside it.",
+            "Computed from each node's mean throughput since the beginning, while all nodes are \
+             active. The paper's is per minute, in which a node here sends twenty segments; the \
+             rows of single minutes are included.",
         );
     let probe = Minutes { flows: FLOWS };
     let minutes = [2_u32, 4, 6, 8, 10, 12, 14, 16, 18, 20, 25, 30, 40, 50, 60];

@@ -13,8 +13,8 @@ const CHILDREN: Metric = Metric::new("targets of the worst node / of all on aver
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
 /// Why nobody loses what the paper's worst node does.
-const MORE_THAN_THEIRS: &str = "the mesh carries more than theirs at that load; room for two packets \
-    a node stands beside";
+const MORE_THAN_THEIRS: &str = "the mesh carries more than theirs at that load; see also the rows \
+    with room for two packets per node";
 
 /// The share of all datagrams that arrived, in percent.
 pub(super) fn arrived(run: &Run) -> Reading {
@@ -26,7 +26,7 @@ pub fn figure_6() -> Figure {
     let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
         .x_label("packets a second and node")
         .about(
-            "Packets a second that arrived at the border router: the median of the nodes, and \
+            "Packets per second that arrived at the border router: the median of the nodes, and \
              their quartiles. Ten minutes of each load.",
         );
     let cases = || RATES.map(|rate| (rate, Testbed::One.udp(rate)));
@@ -78,8 +78,8 @@ pub fn figure_6() -> Figure {
         .of("the worst node's targets / mean", children)
         .judged("worst-has-children")
         .cause(
-            "at that load too little is lost for it to be lost where many packets meet: who loses \
-             most has a poor link",
+            "at that load too few packets are lost to be lost where many packets meet: the worst \
+             node has a poor link",
             &[two[1], two[2], all.at(0.5)],
         );
     figure
