@@ -284,7 +284,7 @@ mod tests {
         Some(it)
     }
 
-    /// Whatever a neighbour advertises, it keeps no place from others if it has never acknowledged
+    /// A neighbour keeps no place from others, whatever it advertises, if it has never acknowledged
     /// a frame and cannot be the parent: it is gone, has no rank, or is in another version.
     #[test]
     fn a_neighbour_of_no_use_is_replaced_by_any_other() {
