@@ -6,7 +6,7 @@ set -eu
 folder=$1
 root=$(cd "$(dirname "$0")/.." && pwd)
 if ! python3 -c 'import sys, venv; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
-    echo "left out: Python 3.10 or later with venv (apt-get install python3-venv)"
+    echo "skipped: Python 3.10 or later with venv (apt-get install python3-venv)"
     if [ -n "${REDPOLL_SKIPPED:-}" ]; then echo "pythontest: no Python" >>"$REDPOLL_SKIPPED"; fi
     exit 0
 fi

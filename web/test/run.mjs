@@ -286,7 +286,7 @@ await test("without the token a page only looks", async () => {
   const page = await open(url.split("#")[0]);
   await until(page, "the mesh is there", () => window.redpoll?.store.nodes.length === 2);
   await page.evaluate(() => redpoll.selection.set({ node: 1 }));
-  await until(page, "that is said", () => document.querySelector(".side").textContent.includes("Only looking"));
+  await until(page, "that is said", () => document.querySelector(".side").textContent.includes("Read-only"));
   check(!(await page.getByRole("button", { name: /Switch off/ }).isVisible()), "nothing can be changed");
   await stop();
 });

@@ -50,7 +50,9 @@ impl Beside {
                 printed,
                 errors,
             }),
-            Err(e) => Err(Failure::new(format!("cannot start `{name}` beside: {e}"))),
+            Err(e) => Err(Failure::new(format!(
+                "cannot start `{name}` in parallel: {e}"
+            ))),
         }
     }
 

@@ -37,7 +37,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     build.arg("build").arg(workspace.root.join("docs/book"));
     // The preprocessor is this program, as it is.
     let this = std::env::current_exe()
-        .map_err(|e| Failure::new(format!("book: this program is not to be found: {e}")))?;
+        .map_err(|e| Failure::new(format!("book: cannot find the path of this program: {e}")))?;
     build.env(
         "MDBOOK_PREPROCESSOR__REPOSITORY__COMMAND",
         format!("'{}' book --preprocess", this.display()),

@@ -321,8 +321,8 @@ fn check(
         }
     }
     Failure::unless_empty(
-        "docs: not as measured; if that is meant: cargo xtask docs --write, and read \
-         the sentences around it again",
+        "docs: numbers differ from the measured ones; if that is intended: cargo xtask docs \
+         --write, then read the sentences around them",
         findings,
     )?;
     println!("docs: {compared} blocks are as measured");

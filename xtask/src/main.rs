@@ -48,7 +48,7 @@ Usage: cargo xtask CHECK
 
   ci        everything below that can fail, and fmt, clippy, doc and test;
             stops at the first failure
-              --keep-going      run the other steps all the same
+              --keep-going      run the other steps nevertheless
   arrows    only the dependencies between our crates that the architecture
             allows exist, device crates keep their walls, and modules import
             one another in no circle
@@ -61,12 +61,12 @@ Usage: cargo xtask CHECK
               --list [PLACE]    print each finding
               --accept          lower the limits to the present numbers
               --sample N        print N random blocks with their findings
-  tests     every file of a crate's tests belongs to a program of tests
+  tests     every test file of a crate belongs to a test program
   purity    the device crates build for thumbv6m-none-eabi, and use neither
             alloc nor float nor unsafe code
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
-                                (default: the first of the two that is there)
+                                (default: the first of the two that is installed)
   features  the published crates have few features; each alone, none and all
             build; and all of them for the targets that the toolchain has
   hosts     the program compiles for the Linux boards that docs/radios.md names,
@@ -74,8 +74,8 @@ Usage: cargo xtask CHECK
   deny      the licences and sources of dependencies, as deny.toml has them
             (needs cargo-deny: scripts/setup.sh test)
   publish   the published crates can be packed with all that a package needs, and
-            build with the oldest Rust that is promised; REDPOLL_BASELINE, else
-            the last release, is what their promises are held against
+            build with the oldest promised Rust; their interface is compared with
+            REDPOLL_BASELINE, by default the last release
   boards    the examples for boards build for their targets
   packetdrill  two public suites of packetdrill scripts against the library; fails
             if one fails without a listed cause, or passes with one
@@ -87,23 +87,23 @@ Usage: cargo xtask CHECK
               --json FILE       the outcome of every script
               --write           the tables of docs/packetdrill.md
   rfc       table: how far each RFC is met, after docs/rfc, and where the
-            sources cite it; fails if a reference leads nowhere
+            sources cite it; fails if a reference is broken
               --open            list what is not met, and why
-  figures   table: the figures that the project promises, asked and measured;
+  figures   table: the figures that the project promises, expected and measured;
             fails if one is missed (a few minutes)
-              --sensitivity     only what goodput over the lines hangs on
+              --sensitivity     only the sensitivity of goodput over the lines
   docs      the measured numbers of the documents, as docs/measured declares them
               --write           into the documents
-              --check           fails if a document has other ones
-              --short           with --check: only what is quickly measured
+              --check           fails if a document has other numbers
+              --short           with --check: only quick measurements
               --only NAME       this block; may be repeated
-              --program FILE    measure with this one instead of building it
-              --loose           instead: lines with numbers that no block has
+              --program FILE    measure with this program instead of building it
+              --loose           instead: list lines with numbers outside of blocks
   book      the links of the documents; builds docs/ as a book into target/book,
             and checks the links of its pages, too (needs mdBook: make book)
-              --pictures        instead: makes its pictures anew, from runs
-              --program FILE    with --pictures: of this program's
-              --preprocess      what mdBook calls
+              --pictures        instead: make its pictures again, from runs
+              --program FILE    with --pictures: from runs of this program
+              --preprocess      for mdBook, which calls it
   reference docs/reference has the comments of redpoll.h and the docstrings of the
             Python package
               --write           writes these pages, and that of the commands
@@ -111,25 +111,25 @@ Usage: cargo xtask CHECK
               --only NAME       pages whose path contains this; may be repeated
               --program FILE    with this program instead of a debug build
   dissect-check  `redpoll dissect` and tshark find the same fields in the same frames,
-            but for the differences that docs/dissect-check.md justifies
+            except for the differences that docs/dissect-check.md justifies
               --short           some thousand frames (default: more than 50,000)
   python    Redpoll in Python: builds it, runs its tests and its notebook, checks
             its types (needs Python 3.11 and packages: scripts/setup.sh test)
   fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
               --seconds N       for each target (default: 60)
-  firmware  the leaf on emulated microcontrollers, beside simulated nodes
+  firmware  the leaf on emulated microcontrollers, with simulated nodes
               --long            with 10,000 requests and 24 hours of garbage
   size      table: flash, sizes of types and instructions on a Cortex-M0
-              --json FILE       an object there (-: here) instead of tables here
+              --json FILE       write an object to FILE (-: standard output) instead of tables
               --check           fails if types have other sizes than in
-                                firmware/size.txt, if more is taken than was
+                                firmware/size.txt, if they exceed what is
                                 promised, or if TCP may panic
               --accept          writes firmware/size.txt
               --profile         table: which functions cost the instructions
               --with rustup     as for `purity`
               --with build-std
 
-Exit codes: 0 fine, 1 a check failed, 2 wrong command line.
+Exit codes: 0 success, 1 a check failed, 2 wrong command line.
 ";
 
 fn main() -> ExitCode {
@@ -181,7 +181,7 @@ fn main() -> ExitCode {
         ["fuzz"] => fuzz::run(&workspace, None),
         ["fuzz", "--seconds", seconds] => match seconds.parse() {
             Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
-            Err(_) => return usage(&format!("`{seconds}` is no number of seconds")),
+            Err(_) => return usage(&format!("`{seconds}` is not a number of seconds")),
         },
         ["docs", options @ ..] => match docs::Options::parse(options) {
             Ok(options) => docs::run(&workspace, &options),

@@ -32,8 +32,9 @@ impl Way {
         match self {
             Way::Installed => "no toolchain has the target: `rustup target add thumbv6m-none-eabi`",
             Way::BuildStd => {
-                "there is no compiler of the distribution's, recent enough and with its source: on Debian or Ubuntu \
-                 `apt install rustc-web cargo-web rust-web-src` (the three in the same version)"
+                "the distribution's compiler is missing, too old, or lacks its source: on Debian \
+                 or Ubuntu `apt install rustc-web cargo-web rust-web-src` (the three in the same \
+                 version)"
             }
         }
     }
@@ -136,7 +137,7 @@ impl Toolchain {
         let ways = [Way::Installed, Way::BuildStd].into_iter();
         let advice = ways.filter(|way| wanted(*way)).map(Way::advice);
         Err(Failure::new(format!(
-            "no compiler at hand can build for {TARGET}: {}",
+            "no installed compiler can build for {TARGET}: {}",
             advice.collect::<Vec<_>>().join("; or ")
         )))
     }
@@ -272,7 +273,7 @@ fn impurities(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
         let what = match token {
             TokenTree::Ident(_) if word == "f32" || word == "f64" => Some("a float"),
             TokenTree::Ident(_) if after_crate && (word == "std" || word == "alloc") => {
-                Some("not there on a microcontroller")
+                Some("unavailable on a microcontroller")
             }
             TokenTree::Literal(literal) if is_float(literal) => Some("a float"),
             _ => None,
@@ -308,7 +309,7 @@ mod tests {
         assert_eq!(found("const A: u8 = 1e3 as u8;").len(), 1);
         assert_eq!(
             found("\nextern crate alloc;"),
-            ["x.rs:2: `alloc`: not there on a microcontroller"]
+            ["x.rs:2: `alloc`: unavailable on a microcontroller"]
         );
     }
 

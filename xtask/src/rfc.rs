@@ -45,7 +45,7 @@ pub fn run(workspace: &Workspace, open: bool) -> Outcome {
         println!();
         ledgers.iter().for_each(Ledger::print_open);
     }
-    Failure::unless_empty("rfc: these references lead nowhere:", findings)
+    Failure::unless_empty("rfc: broken references:", findings)
 }
 
 /// What the sources of all crates cite. Tests are searched for wrong

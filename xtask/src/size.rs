@@ -63,7 +63,7 @@ pub fn print_security(workspace: &Workspace) -> Outcome {
     let toolchain = match toolchain {
         Ok(toolchain) => toolchain,
         Err(reason) => {
-            println!("left out: flash and instructions of link-layer security: {reason}");
+            println!("skipped: flash and instructions of link-layer security: {reason}");
             return Ok(());
         }
     };

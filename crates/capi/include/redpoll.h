@@ -189,7 +189,7 @@ struct rp_ip_config {
     uint8_t udp_sockets;     /* 0: your stack keeps UDP */
     uint8_t sockets;         /* descriptors in total: 4 */
     uint8_t packets;         /* slots of packet_bytes for received packets and answers: 2 */
-    uint8_t hop_limit;       /* of its packets, at least 1: 64 */
+    uint8_t hop_limit;       /* hop limit of its packets, at least 1: 64 */
     uint8_t reserved;        /* 0 */
 };
 

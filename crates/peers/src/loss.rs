@@ -149,7 +149,7 @@ pub fn table(figures: &[Figure]) -> String {
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, 462 B a segment, \
-         buffers of 1848 B, loss both ways; medians of {} seeds\n\
+         buffers of 1848 B, loss in both directions; medians of {} seeds\n\
          least retransmission timeout: redpoll 0.3 s, redpoll-rto-1s 1 s, tcplp 0.23 s \
          (0.03 s, and 0.2 s that it adds to each)\n",
         plan.bytes, plan.seeds

@@ -54,7 +54,7 @@ fn what_a_kind_needs_is_there() {
     );
     assert_eq!(
         fault("why = \"for a test\"", "why = \" \""),
-        "criteria.toml: f/fast: why is empty"
+        "criteria.toml: f/fast: `why` is empty"
     );
     let unknown = bind(&mut [figure()], &CRITERIA.replace("why", "because"));
     assert!(

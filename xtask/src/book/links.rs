@@ -41,9 +41,9 @@ pub fn check(workspace: &Workspace) -> Outcome {
         }
     }
     findings.extend(left_out(&documents));
-    Failure::unless_empty("book: links that lead nowhere:", findings)?;
+    Failure::unless_empty("book: broken links:", findings)?;
     println!(
-        "book: {count} links of {} documents lead somewhere",
+        "book: {count} links of {} documents are valid",
         documents.len()
     );
     Ok(())

@@ -74,7 +74,9 @@ pub fn check(workspace: &Workspace) -> Outcome {
     for (name, picture) in declared(workspace)? {
         let file = format!("pictures/{name}.svg");
         if !folder.join(&file).is_file() {
-            findings.push(format!("{file} is not there: cargo xtask book --pictures"));
+            findings.push(format!(
+                "{file} does not exist: cargo xtask book --pictures"
+            ));
         }
         if !pages.contains(&file) {
             findings.push(format!("no page shows {file}"));

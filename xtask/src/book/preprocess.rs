@@ -16,7 +16,8 @@ const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 pub fn run() -> Outcome {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);
-    let wrong = |e: &dyn std::fmt::Display| Failure::new(format!("book: no book of mdBook's: {e}"));
+    let wrong =
+        |e: &dyn std::fmt::Display| Failure::new(format!("book: mdBook wrote no book: {e}"));
     read.map_err(|e| wrong(&e))?;
     let both: Value = serde_json::from_str(&text).map_err(|e| wrong(&e))?;
     let mut book = both

@@ -51,7 +51,7 @@ pub fn check(folder: &Path) -> Result<usize, Failure> {
         }
     }
     let findings = findings.into_iter().collect();
-    Failure::unless_empty("book: links of its pages that lead nowhere:", findings)?;
+    Failure::unless_empty("book: broken links in its pages:", findings)?;
     Ok(pages.len())
 }
 

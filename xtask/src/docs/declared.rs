@@ -276,7 +276,9 @@ impl BlockText {
         let head = row.head.list();
         let wrong = |what: String| format!("row \"{}\": {what}", head.join(", "));
         if head.len() != self.corner.list().len() {
-            return Err(wrong("it has not as many heads as `corner`".to_owned()));
+            return Err(wrong(
+                "the number of heads differs from `corner`".to_owned(),
+            ));
         }
         let cells = if row.cells.is_empty() {
             let with_row = own.with(row);
@@ -286,7 +288,7 @@ impl BlockText {
             row.cells.iter().map(|text| Cell::fixed(text)).collect()
         } else {
             return Err(wrong(
-                "it has not as many cells as there are columns".to_owned(),
+                "the number of cells differs from the number of columns".to_owned(),
             ));
         };
         Ok(Row { head, cells })
@@ -318,7 +320,7 @@ impl What {
         let text = self
             .cell
             .as_ref()
-            .ok_or("there is no `cell`: what is shown")?;
+            .ok_or("`cell` is missing: it states what is shown")?;
         let template = Template::parse(text)?;
         if !template.is_measured() {
             return Ok(Cell::fixed(text));

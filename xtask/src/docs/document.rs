@@ -17,7 +17,7 @@ pub struct Mark {
     pub inside: Range<usize>,
 }
 
-/// What should stand between marks. A cell that was not measured is `None`.
+/// What should stand between marks. A cell that was not measured: `None`.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Expected {
     Inline(Option<String>),
@@ -137,7 +137,7 @@ impl Expected {
 }
 
 fn differs(place: &str, old: &str, new: &str) -> String {
-    format!("{place}the document has `{old}`, measured is `{new}`")
+    format!("{place}the document has `{old}`, measured: `{new}`")
 }
 
 fn line(cells: &[String]) -> String {
@@ -244,7 +244,7 @@ mod tests {
         let found = table(Some("2.5")).differences(inside(0));
         assert_eq!(
             found,
-            ["\"1\", \"y\": the document has `2`, measured is `2.5`"]
+            ["\"1\", \"y\": the document has `2`, measured: `2.5`"]
         );
         let found = Expected::Inline(Some("3 kb/s".to_owned())).differences(inside(1));
         assert_eq!(found.len(), 1);

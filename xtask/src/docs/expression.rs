@@ -83,7 +83,7 @@ impl Expression {
     pub fn value(&self, sources: Sources<'_>) -> Result<f64, String> {
         match self.values(sources, DEPTH)?.as_slice() {
             [one] => Ok(*one),
-            several => Err(format!("{} numbers where one is wanted", several.len())),
+            several => Err(format!("{} numbers instead of one", several.len())),
         }
     }
 
@@ -285,7 +285,7 @@ impl Reader<'_> {
 
     fn atom(&mut self) -> Result<Expression, String> {
         self.text = self.text.trim_start();
-        let wrong = format!("`{}`: a path, a number or a bracket is wanted", self.text);
+        let wrong = format!("`{}`: expected a path, a number or a bracket", self.text);
         if let Some(inside) = self.text.strip_prefix('(') {
             self.text = inside;
             let expression = self.sum()?;

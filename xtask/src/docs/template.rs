@@ -130,7 +130,7 @@ impl Place {
 
 impl Format {
     fn parse(text: &str) -> Result<Format, String> {
-        let wrong = || format!("`:{text}` is no way to write a number: `.1`, `.0%` and `,.0` are");
+        let wrong = || format!("`:{text}` is not a number format; allowed: `.1`, `.0%` and `,.0`");
         let (thousands, rest) = match text.strip_prefix(',') {
             Some(rest) => (true, rest),
             None => (false, text),

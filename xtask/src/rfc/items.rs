@@ -29,7 +29,7 @@ impl Items {
     /// What is wrong with a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
     pub fn wrong_place(&mut self, place: &str) -> Option<String> {
         let Some((path, item)) = place.split_once(":") else {
-            return Some(format!("`{place}` is no place: file.rs:item"));
+            return Some(format!("`{place}` is not a place; allowed: file.rs:item"));
         };
         match self.file(path) {
             None => Some(format!("there is no Rust file `{path}`")),
@@ -46,7 +46,7 @@ impl Items {
             return (!exists).then(|| format!("there is no script `{test}`"));
         }
         let Some((path, name)) = test.split_once("::") else {
-            return Some(format!("`{test}` is no test: file.rs::name"));
+            return Some(format!("`{test}` is not a test; allowed: file.rs::name"));
         };
         match self.file(path) {
             None => Some(format!("there is no Rust file `{path}`")),

@@ -136,7 +136,7 @@ pub fn all(folder: &Path) -> Result<Vec<Ledger>, Failure> {
         if ledger.rfc.to_string() != number {
             let rfc = ledger.rfc;
             return Err(Failure::new(format!(
-                "{name}: says that it is of RFC {rfc}"
+                "{name}: belongs to RFC {rfc} by its own text"
             )));
         }
         ledgers.push(ledger);
@@ -233,7 +233,7 @@ impl Requirement {
         };
         let mut found: Vec<String> = missing.map(String::from).into_iter().collect();
         if self.what.split_whitespace().count() > WORDS {
-            found.push(format!("said in more than {WORDS} words"));
+            found.push(format!("described in more than {WORDS} words"));
         }
         let places = self.place.list().iter();
         found.extend(places.filter_map(|place| items.wrong_place(place)));

@@ -157,7 +157,7 @@ pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
         .into_iter()
         .find(|l| on_path(l));
     other.map(Some).ok_or_else(|| {
-        Failure::new("no linker for thumbv6m-none-eabi is there (scripts/setup.sh size)")
+        Failure::new("there is no linker for thumbv6m-none-eabi (scripts/setup.sh size)")
     })
 }
 

@@ -123,8 +123,8 @@ pub fn compare(workspace: &Workspace, text: &str) -> Outcome {
     Failure::unless_empty("size: more than was promised", exceeding(text))?;
     let expected = get(&path(workspace))?;
     Failure::unless_empty(
-        "size: not as in firmware/size.txt (- there, + now); \
-         if that is meant: cargo xtask size --accept",
+        "size: differs from firmware/size.txt (- there, + now); if that is intended: cargo xtask \
+         size --accept",
         difference(&expected, text),
     )
 }

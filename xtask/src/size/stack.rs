@@ -101,11 +101,11 @@ impl Stack {
                 "size: no chain of calls is found in the leaf's image",
             ));
         }
-        Failure::unless_empty("size: more than was promised of a leaf", self.exceeding())?;
+        Failure::unless_empty("size: a leaf exceeds what is promised", self.exceeding())?;
         if needs > self.room {
             return Err(Failure::new(format!(
-                "size: a leaf can take {} bytes of stack and is to leave {MARGIN}, of {} that \
-                 there are: {}",
+                "size: a leaf can use {} bytes of stack and must leave {MARGIN} of the available \
+                 {}: {}",
                 self.whole_bytes(),
                 self.room,
                 self.whole

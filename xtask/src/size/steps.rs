@@ -161,8 +161,8 @@ pub fn compare(workspace: &Workspace, steps: &[Step]) -> Outcome {
     let table = snapshot::get(&path(workspace))?;
     Failure::unless_empty(
         "size: steps of a node take more or fewer instructions than in \
-         crates/sim/src/energy/instructions.txt (- there, + now); if that is meant: \
-         cargo xtask size --accept",
+         crates/sim/src/energy/instructions.txt (- there, + now); if that is intended: cargo \
+         xtask size --accept",
         difference(&table, steps),
     )
 }

@@ -84,7 +84,7 @@ fn measure(
         return Ok(sizes);
     }
     Err(Failure::new(format!(
-        "size: the compiler said something else than sizes:\n{}{}",
+        "size: the output of the compiler is not only sizes:\n{}{}",
         rendered(&text),
         String::from_utf8_lossy(&output.stderr)
     )))

@@ -107,6 +107,6 @@ pub enum Refusal {
     #[error("{0} has no free connection for it")]
     NoRoom(String),
     /// There are a thousand already.
-    #[error("there are already too many of them")]
+    #[error("there are already 1,000 of them, the most in a run")]
     TooMany,
 }

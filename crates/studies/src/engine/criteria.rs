@@ -106,7 +106,7 @@ impl Judgement {
         let is_empty = self.least.zip(self.most).is_some_and(|(a, b)| a > b);
         match self.kind {
             _ if is_empty => Some("the lower bound is above the upper one"),
-            _ if self.why.trim().is_empty() => Some("why is empty"),
+            _ if self.why.trim().is_empty() => Some("`why` is empty"),
             Kind::Explains if is_judged => Some("a row that explains has no band"),
             Kind::Explains => None,
             _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),

@@ -139,7 +139,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.red", Bool, Default("false"), None,
         "Random early detection on a node's queue towards the radio, counted in datagrams: datagrams with ECN are marked before their first fragment leaves, others are dropped."),
     key("lowpan.red_weight", Count { min: 0, max: 12 }, Default("4"), None,
-        "The average queue moves by 1 / 2^`red_weight` of the difference."),
+        "A new sample moves the average queue by 1 / 2^`red_weight` of the difference."),
     key("lowpan.red_min", Number { min: 0.0, max: 15.0 }, Default("0.5"), None,
         "Average queue in datagrams above which some are marked."),
     key("lowpan.red_max", Number { min: 0.0, max: 15.0 }, Default("3"), None,

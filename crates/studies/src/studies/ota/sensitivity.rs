@@ -33,7 +33,7 @@ const LINK: [Setting; 9] = [
         &[("mac.max_frame_retries", "15")],
     ),
     (
-        "fragments passed on (RFC 8930)",
+        "fragments forwarded (RFC 8930)",
         &[("lowpan.fragment_forwarding", "true")],
     ),
     ("backoffs by queue", &[("mac.be_by_queue", "true")]),
@@ -62,14 +62,14 @@ const TCP: [Setting; 9] = [
         ],
     ),
     (
-        "two segments under way",
+        "two segments in flight",
         &[
             ("tcp.send_buffer", "2400 B"),
             ("tcp.receive_buffer", "2400 B"),
         ],
     ),
     (
-        "four segments under way, an acknowledgment for four",
+        "four segments in flight, an acknowledgment for every fourth",
         &[
             ("tcp.send_buffer", "4800 B"),
             ("tcp.receive_buffer", "4800 B"),
@@ -112,7 +112,7 @@ fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
 /// One setting changed at a time.
 pub fn settings() -> Figure {
     let mut figure = Figure::new("settings", "Other settings of the link, and of TCP")
-        .x_label("what is changed")
+        .x_label("changed setting")
         .about("The transfers of the figures awake and sleepy with one setting changed.")
         .aside();
     for by in [By::Tcp, By::Block1, By::QBlock, By::BdxTuned] {
