@@ -147,7 +147,7 @@ impl ScenarioArgs {
 pub struct WebArgs {
     /// Show the mesh in a browser, at this address of this computer. The printed address
     /// contains a token, which is required to change the mesh from the page. Other
-    /// computers can reach the page only if you give such an address
+    /// computers can reach the page only if you give an address that they can reach
     #[arg(long, value_name = "ADDRESS:PORT", num_args = 0..=1,
           default_missing_value = "127.0.0.1:8080", value_parser = web_address)]
     pub web: Option<SocketAddr>,

@@ -129,7 +129,7 @@ fn shown(interval: &Interval) -> String {
 
 fn table(comparison: &Comparison) -> String {
     let [a, b] = comparison.seeds.each_ref().map(Vec::len);
-    let mut text = format!("{}: A of {a} seeds, B of {b}\n", comparison.case);
+    let mut text = format!("{}: A has {a} seeds, B has {b}\n", comparison.case);
     text += &format!(
         "  {:<36} {:>10} {:>10}  {:<28}  B / A, 95 %\n",
         "mean of", "A", "B", "B - A, 95 %"

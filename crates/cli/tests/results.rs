@@ -261,7 +261,7 @@ fn sweeps_are_compared_point_by_point() {
         &folder.file("a.sqlite"),
     ]);
     assert_eq!(code(&same), 0, "{same:?}");
-    assert_eq!(stdout(&same).matches("A of 2 seeds, B of 2").count(), 2);
+    assert_eq!(stdout(&same).matches("A has 2 seeds, B has 2").count(), 2);
     // The same keys are swept; what is set beside them differs.
     let other = redpoll(&[
         "compare",
@@ -270,10 +270,10 @@ fn sweeps_are_compared_point_by_point() {
     ]);
     assert_eq!(code(&other), 0, "{other:?}");
     let text = stdout(&other);
-    assert_eq!(text.matches("A of 2 seeds, B of 2").count(), 2, "{text}");
+    assert_eq!(text.matches("A has 2 seeds, B has 2").count(), 2, "{text}");
     for size in ["2 frames", "5 frames"] {
         let of = |delay: &str| format!("line-2 duration=1 s mac.link_retry_delay={delay} ms");
-        let head = format!("tcp.mss={size}: {} and {}: A of", of("0"), of("40"));
+        let head = format!("tcp.mss={size}: {} and {}: A has", of("0"), of("40"));
         assert!(text.contains(&head), "{text}");
     }
     let other = redpoll(&[

@@ -115,7 +115,10 @@ impl Host {
         while self.step(target) {
             times = if self.now == last { times + 1 } else { 0 };
             last = self.now;
-            assert!(times < RUNAWAY, "a timer of the node stays due");
+            assert!(
+                times < RUNAWAY,
+                "a timer of the node is still due after it ran"
+            );
         }
     }
 

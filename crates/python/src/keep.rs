@@ -134,7 +134,7 @@ impl Kept {
 }
 
 /// Does `jobs` and keeps them in the file at `path`, without holding Python's lock. An exception
-/// of `progress`, which hears how many are done, of how many, ends it.
+/// of `progress`, which is called with the number of finished runs and of all runs, ends it.
 fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],
@@ -200,7 +200,7 @@ impl From<StudyError> for Halt {
     }
 }
 
-/// Searches values for the goal `plan`, as TOML; its runs are kept in the file at `path`. Calls
+/// Searches for the values of the goal `plan`, as TOML; its runs are kept in the file at `path`. Calls
 /// `progress` with a line for each part of the search.
 #[pyfunction]
 #[pyo3(signature = (name, text, changes, plan, path, at_once=None, progress=None))]

@@ -23,30 +23,30 @@ macro_rules! errnos {
 errnos! {
     EBADF = 9, "The descriptor is not open.";
     EAGAIN = 11, "The call would block.";
-    ENOMEM = 12, "The memory is not enough.";
-    EFAULT = 14, "A pointer is bad.";
-    EINVAL = 22, "An argument makes no sense, or not now.";
+    ENOMEM = 12, "Not enough memory.";
+    EFAULT = 14, "Invalid pointer.";
+    EINVAL = 22, "Invalid argument, or a call that is not allowed now.";
     EMFILE = 24, "No free descriptor, or no memory for another connection.";
-    EPIPE = 32, "Nothing can be sent any more.";
-    ENOSYS = 38, "There is no such call.";
-    EDESTADDRREQ = 89, "To whom?";
+    EPIPE = 32, "The sending side is closed.";
+    ENOSYS = 38, "The call does not exist.";
+    EDESTADDRREQ = 89, "The destination is missing.";
     EMSGSIZE = 90, "The data do not fit one datagram.";
-    ENOPROTOOPT = 92, "There is no such option.";
-    EPROTONOSUPPORT = 93, "There is no such protocol.";
-    EOPNOTSUPP = 95, "Not on this kind of socket, or not supported.";
-    EAFNOSUPPORT = 97, "There is no such kind of address.";
-    EADDRINUSE = 98, "The port is taken, or none is free.";
-    EADDRNOTAVAIL = 99, "It is not an address of this node.";
-    ENETUNREACH = 101, "No route leads there.";
+    ENOPROTOOPT = 92, "Unknown option.";
+    EPROTONOSUPPORT = 93, "Unknown protocol.";
+    EOPNOTSUPP = 95, "Not supported, or not by this kind of socket.";
+    EAFNOSUPPORT = 97, "Unknown address family.";
+    EADDRINUSE = 98, "The port is in use, or no port is free.";
+    EADDRNOTAVAIL = 99, "Not an address of this node.";
+    ENETUNREACH = 101, "No route to the destination.";
     ECONNABORTED = 103, "The connection was aborted on this side.";
     ECONNRESET = 104, "The peer reset the connection.";
     EISCONN = 106, "The socket is connected, or listens.";
     ENOTCONN = 107, "The socket is not connected.";
     ETIMEDOUT = 110, "The peer did not answer.";
     ECONNREFUSED = 111, "The peer refused the connection.";
-    EHOSTUNREACH = 113, "The network has no way to the peer.";
-    EALREADY = 114, "The connection is being made already.";
-    EINPROGRESS = 115, "The connection is being made.";
+    EHOSTUNREACH = 113, "A router reported the peer as unreachable.";
+    EALREADY = 114, "The handshake is already in progress.";
+    EINPROGRESS = 115, "The handshake has started.";
 }
 
 impl Errno {

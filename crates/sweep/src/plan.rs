@@ -182,7 +182,8 @@ impl Plan {
             combinations = drawn(combinations, random, seeds.len())?;
         }
         if combinations[0].iter().any(|(key, _)| key == "seed") {
-            let allowed = "seed: allowed: `seeds`, outside of grid and random";
+            let allowed =
+                "seed: is not varied as a key; allowed: `seeds`, outside of grid and random";
             return Err(allowed.to_owned().into());
         }
         if let Some((key, _)) = combinations[0].iter().find(|(key, _)| fixed.contains(key)) {

@@ -78,7 +78,7 @@ pub struct Busy;
 
 impl core::fmt::Display for Busy {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.write_str("too many requests are under way")
+        f.write_str("too many requests are in progress")
     }
 }
 

@@ -396,7 +396,7 @@ impl Runner {
             Options::Begins(list) => (list, true),
         };
         let Options::Exactly(seen) = seen else {
-            return Err("the options are unknown".into());
+            return Err("the options of the packet cannot be parsed".into());
         };
         if seen.len() < list.len() || seen.len() > list.len() && !open {
             return Err("the options differ".into());

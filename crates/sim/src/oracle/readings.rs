@@ -231,7 +231,10 @@ impl Readings {
         };
         let place = u32::from_be_bytes(*place);
         let Ok(known) = usize::try_from(self.place.wrapping_sub(place) as i32) else {
-            return Err(format!("bytes from {place} on, after {}", self.place));
+            return Err(format!(
+                "bytes that start at {place}, but the next expected byte is {}",
+                self.place
+            ));
         };
         let (known, new) = bytes.split_at(known.min(bytes.len()));
         self.repeated += (known.len() / self.format.bytes) as u64;

@@ -268,7 +268,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.snd.set(request.syn.irs, request.syn.window);
     }
 
-    #[expect(clippy::too_many_arguments, reason = "the two openings in one place")]
+    #[expect(
+        clippy::too_many_arguments,
+        reason = "both kinds of open are in one place"
+    )]
     fn new(
         now: Instant,
         config: &Config,

@@ -36,20 +36,19 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.routing.rpl().is_some() {
-            let problem = "got external, but routing is rpl, which external nodes may lack; allowed: external with fixed";
+            let problem = "got external, but routing is rpl, which external nodes may lack; allowed: external with routing = \"fixed\"";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.extended {
-            let problem =
-                "got external, but mac.addresses is extended; allowed: external with short";
+            let problem = "got external, but mac.addresses is extended; allowed: external with mac.addresses = \"short\"";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.security_bytes > 0 || scenario.security.is_some() {
-            let problem = "got external, but security.level protects frames, and the node gets no key; allowed: external without";
+            let problem = "got external, but security.level protects frames, and the node gets no key; allowed: external without security.level";
             return Err(values.error(&path("kind"), problem));
         }
         if scenario.mac.duty.is_some() {
-            let problem = "got external, but mac.access is not csma; allowed: external with csma";
+            let problem = "got external, but mac.access is not csma; allowed: external with mac.access = \"csma\"";
             return Err(values.error(&path("kind"), problem));
         }
     }

@@ -71,19 +71,19 @@ pub fn beyond() -> Figure {
                 .judged(format!("{}-{id}", mac.word));
         };
         judge(
-            "received, over uIP with everything, least of all hops",
+            "received / uIP with all techniques, minimum over hops",
             &beside(&own, &uip, &hops),
             least,
             "over-uip",
         );
         judge(
-            "radio on for a byte, over uIP with everything, greatest of all hops",
+            "radio time per byte / uIP with all techniques, maximum over hops",
             &beside(&own_radio, &uip_radio, &hops),
             greatest,
             "radio",
         );
         judge(
-            "received, with the cache over without, least of all hops",
+            "received, with / without the cache, minimum over hops",
             &beside(&cached, &own, &hops),
             least,
             "cache",

@@ -59,14 +59,14 @@ pub fn figure_8(mac: Mac) -> Figure {
                 .into();
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified, least of all hops",
+                    "cctrl + dual / unmodified, minimum over hops",
                     &beside(&both, &unmodified, &hops),
                     least,
                 )
                 .judged("consistent");
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified, greatest of all hops",
+                    "cctrl + dual / unmodified, maximum over hops",
                     &beside(&both, &unmodified, &hops),
                     greatest,
                 )

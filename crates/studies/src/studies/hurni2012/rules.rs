@@ -46,11 +46,11 @@ fn of_uip(figure: &mut Figure, mac: Mac) {
         let with = line(figure, &named(rules.name), SEGMENTS, case, segments);
         for (what, other, id) in [
             (
-                "segments, over none, least of all hops",
+                "segments / without a cache, minimum over hops",
                 &without,
                 "over-none",
             ),
-            ("segments, over cctrl", &paper, "over-cctrl"),
+            ("segments / cctrl", &paper, "over-cctrl"),
         ] {
             let make = match id {
                 "over-none" => least,
@@ -88,7 +88,7 @@ fn of_ours(figure: &mut Figure, mac: Mac) {
         figure
             .made_of_all(
                 (name, "verdict"),
-                Metric::new("received, over none", ""),
+                Metric::new("received / without a cache", ""),
                 &beside(&with, &without, &HOPS),
                 ratio_of_means,
             )

@@ -199,7 +199,7 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
     figure
         .verdict_of_all(
-            "cctrl + activity / cctrl, least of all hops",
+            "cctrl + activity / cctrl, minimum over hops",
             &beside(&it.activity, &it.cctrl, &HOPS),
             least,
         )
@@ -272,14 +272,14 @@ pub fn figure_6e() -> Figure {
     };
     figure
         .verdict_of_all(
-            "NullMAC / the best other, least of all hops",
+            "NullMAC / the best other, minimum over hops",
             &each,
             move |all| over_best(all).into_iter().fold(f64::INFINITY, f64::min),
         )
         .judged("nullmac-least");
     figure
         .verdict_of_all(
-            "NullMAC / the best other, greatest of all hops",
+            "NullMAC / the best other, maximum over hops",
             &each,
             move |all| over_best(all).into_iter().fold(0.0, f64::max),
         )

@@ -8,7 +8,7 @@ use crate::engine::run::{Reading, Run};
 
 const LOAD: &str = "packets a minute and node";
 const FRAMES: Metric = Metric::new("frames of all nodes", "a second");
-const RESETS: Metric = Metric::new("Trickle begun anew", "per node and hour");
+const RESETS: Metric = Metric::new("Trickle resets", "per node and hour");
 const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
 const DAOS: Metric = Metric::new("DAOs sent", "per node and hour");
 const CHANGES: Metric = Metric::new("changes of parent", "per node and hour");

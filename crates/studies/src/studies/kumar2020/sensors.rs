@@ -325,10 +325,10 @@ fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
 }
 
 fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
-    least_reliability(figure, "TCP, least reliability to 15 %", &of.tcp)
+    least_reliability(figure, "TCP, least reliability up to 15 % loss", &of.tcp)
         .paper(100.0)
         .judged("tcp-reliability");
-    least_reliability(figure, "CoAP, least reliability to 15 %", &of.coap)
+    least_reliability(figure, "CoAP, least reliability up to 15 % loss", &of.coap)
         .paper(100.0)
         .judged("coap-reliability");
     figure
@@ -345,13 +345,13 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
     reliability_at_21(figure, of);
     worst_duty(
         figure,
-        "radio, TCP / CoAP, worst to 15 %",
+        "radio, TCP / CoAP, worst up to 15 % loss",
         (&of.tcp, &of.coap),
     )
     .judged("radio-tcp-over-coap");
     worst(
         figure,
-        "CPU, TCP / CoAP, worst to 15 %",
+        "CPU, TCP / CoAP, worst up to 15 % loss",
         [of.tcp.cpu.some(UP_TO_15), of.coap.cpu.some(UP_TO_15)],
     )
     .judged("cpu-tcp-over-coap");
@@ -371,7 +371,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         .judged("radio-tcp-over-coap-9");
     worst(
         figure,
-        "radio, ideal / CoAP, worst to 15 %",
+        "radio, ideal / CoAP, worst up to 15 % loss",
         [of.ideal.clone(), of.coap.radio.some(UP_TO_15)],
     )
     .judged("radio-ideal-over-coap");
@@ -383,7 +383,10 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         )
         .judged("again-tcp-over-coap-21");
     figure
-        .of("TCP, not by timeout at 9 %", of.not_by_timeout.at(9))
+        .of(
+            "TCP, retransmissions not by timeout at 9 %",
+            of.not_by_timeout.at(9),
+        )
         .judged("not-by-timeout-9");
 }
 
@@ -411,19 +414,19 @@ fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     .cause(TWO_SEGMENTS, &[of_two]);
     worst_duty(
         figure,
-        "beyond: radio, TCP / ideal, worst to 15 %",
+        "beyond: radio, TCP / ideal, worst up to 15 % loss",
         (&of.own_tcp, &of.own_ideal),
     )
     .judged("beyond-radio-tcp-over-ideal");
     least_reliability(
         figure,
-        "beyond: TCP, least reliability to 15 %",
+        "beyond: TCP, least reliability up to 15 % loss",
         &of.own_tcp,
     )
     .judged("beyond-tcp-reliability");
     least_reliability(
         figure,
-        "beyond: CoAP, least reliability to 15 %",
+        "beyond: CoAP, least reliability up to 15 % loss",
         &of.own_coap,
     )
     .judged("beyond-coap-reliability");

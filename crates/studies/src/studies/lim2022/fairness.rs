@@ -80,7 +80,7 @@ pub fn figure_4(load: &Load) -> Figure {
 /// Why the faster ContikiMAC is behind where one node's place is just within another's range.
 const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m away) but do not \
     sense one another's carriers, which are sensed up to 95.3 % of the range: if carriers are \
-    sensed as far as frames reach, nothing is missing there";
+    sensed as far as frames reach, the deficit disappears";
 
 /// Ranges at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];

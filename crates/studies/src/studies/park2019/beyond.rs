@@ -26,7 +26,7 @@ fn red() -> Case {
     ours().set("lowpan.slots", "6").set("lowpan.red", "true")
 }
 
-const PERIODS: Metric = Metric::new("times that TAiM has decided", "");
+const PERIODS: Metric = Metric::new("decisions of TAiM", "");
 
 /// A case with twenty times the bytes, so that it lasts for minutes, as BLIP's does.
 fn longer(case: Case) -> Case {

@@ -8,12 +8,12 @@ use crate::engine::run::{Reading, Run, mean, quantile};
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
 const SHARE: Metric = Metric::new("arrived of the worst node's", "");
-const CHILDREN: Metric = Metric::new("targets of the worst node / of all on average", "");
+const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean of all nodes", "");
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
 /// Why nobody loses what the paper's worst node does.
-const MORE_THAN_THEIRS: &str = "the mesh carries more than theirs at that load; see also the rows \
+const MORE_THAN_THEIRS: &str = "the simulated mesh carries more than the paper's at that load; see also the rows \
     with room for two packets per node";
 
 /// The share of all datagrams that arrived, in percent.
@@ -75,7 +75,7 @@ pub fn figure_6() -> Figure {
         .point(("UDP", 0.5), CHILDREN, &Testbed::One.udp(0.5), worst_has)
         .handle();
     figure
-        .of("the worst node's targets / mean", children)
+        .of("routing targets of the worst node / mean", children)
         .judged("worst-has-children")
         .cause(
             "at that load too few packets are lost to be lost where many packets meet: the worst \

@@ -126,7 +126,7 @@ pub(crate) enum Passage {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
     all(feature = "rpl-root", feature = "rpl-foreign"),
-    allow(clippy::large_enum_variant, reason = "a path is made, used and gone")
+    allow(clippy::large_enum_variant, reason = "a path exists only for one call")
 )]
 pub(crate) enum Dress {
     /// Nothing: it stays on the link.
