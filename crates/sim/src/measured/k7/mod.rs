@@ -341,12 +341,10 @@ impl Reading {
             let rarest = rarest.map_or(String::new(), |node| {
                 let (rows, line) = self.named[node];
                 let name = shortened(&self.names[node]);
-                format!(
-                    "; of those before it \"{name}\" is rarest (rows: {rows}, the first: {line})"
-                )
+                format!("; the rarest name so far is \"{name}\" (rows: {rows}, the first: {line})")
             });
             let allowed = format!(
-                "the header's node_count, {count}, of different nodes; it is one more{rarest}"
+                "as many different nodes as the header's node_count, {count}; this one exceeds it{rarest}"
             );
             return Err(row.refuse(field, index, &allowed));
         }

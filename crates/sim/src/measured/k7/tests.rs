@@ -78,7 +78,7 @@ fn of_a_node_too_many_the_rarest_is_named() {
         "2018-01-11T16:00:02.0,1,3,26,-60,1.0,100",
     ];
     let problem = with_rows(&rows).expect_err("four nodes").to_string();
-    let rarest = "\"2x\" is rarest (rows: 1, the first: 4)";
+    let rarest = "the rarest name so far is \"2x\" (rows: 1, the first: 4)";
     assert!(problem.contains(rarest), "{problem}");
 }
 
@@ -180,7 +180,7 @@ fn what_is_wrong_is_told_with_line_and_column() {
             row("2018-01-11T16:00:00.0,2,3,26,-60,1.0,100"),
             4,
             25,
-            "node_count, 3, of different nodes",
+            "as many different nodes as the header's node_count, 3;",
         ),
     ];
     for (text, line, column, part) in cases {
