@@ -70,14 +70,18 @@ fn honest_flows_keep_their_share_and_tables_come_to_rest() {
     }
 }
 
-/// Forged DIOs fill the tables of neighbours in other ways in other seeds: in two of six a leaf
-/// never found its router again.
+/// Forged DIOs and DAOs fill the tables of nodes in other ways in other seeds: in two of six a leaf
+/// never found its router again. Forged targets leave the border router soon after the attack: they
+/// stayed for half an hour.
 #[test]
-fn forged_dios_leave_no_node_behind() {
-    let rows = short(&["rpl-dios"], 6);
+fn forged_routes_are_soon_forgotten() {
+    let forged = ["rpl-dios", "rpl-daos", "rpl-forged-dao", "rpl-full-table"];
+    let rows = short(&forged, 6);
     all_is_well(&rows);
     for row in &rows {
-        assert!(row.worst > 0.8, "{}: {}", row.target, row.worst);
-        assert!(row.rest_s < Some(60), "{}: {:?}", row.target, row.rest_s);
+        let (name, target) = (row.attack, row.target);
+        assert!(row.worst > 0.8, "{name} on {target}: {}", row.worst);
+        let rests = row.rest_s.is_some_and(|rest_s| rest_s < 90);
+        assert!(rests, "{name} on {target}: {:?}", row.rest_s);
     }
 }

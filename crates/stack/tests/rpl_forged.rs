@@ -11,7 +11,7 @@ use redpoll_stack::{RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::{
     ALL_NODES, Configuration, Dao, INFINITE_RANK, MESSAGE_TYPE, Message, Options, RplOption,
-    Sequence, TargetOption, Transit, mode,
+    Sequence, TargetOption, Transit, mode, status,
 };
 
 /// The attacked node, and a neighbour that does not exist.
@@ -354,4 +354,104 @@ fn forged_dios_do_not_hide_the_parent() {
     }
     let place = lone.node.rpl_place().unwrap();
     assert_eq!(place.1, Some(Address::Short(ROUTER)));
+}
+
+/// A node whose link to its parent has become worse does not leave the parent for neighbours that
+/// acknowledge no frame, however near to the root they say they are. It leaves the parent at once
+/// for a neighbour that does.
+#[test]
+fn a_forged_rank_takes_no_node_from_its_parent() {
+    let mut lone = lone(RplRole::Router);
+    dio(&mut lone, ROUTER, VERSION, 300);
+    lone.run_for(Duration::from_secs(3));
+    lone.deaf = true;
+    let asked = packets::echo_request(address(CHILD), address(99));
+    lone.link_sends(CHILD, &asked);
+    lone.run_for(Duration::from_millis(300));
+    lone.deaf = false;
+    for n in 0..100 {
+        lone.absent.insert(NOBODY + n);
+        dio(&mut lone, NOBODY + n, VERSION, 256);
+        lone.run_for(Duration::from_millis(200));
+        let place = lone.node.rpl_place().unwrap();
+        assert_eq!(place.1, Some(Address::Short(ROUTER)), "{n}");
+    }
+    lone.run_for(Duration::from_secs(5));
+    dio(&mut lone, ROOT, VERSION, 128);
+    lone.run_for(Duration::from_millis(100));
+    let place = lone.node.rpl_place().unwrap();
+    assert_eq!(place.1, Some(Address::Short(ROOT)));
+}
+
+/// The lifetimes in units of `target` in these DAOs.
+fn lifetimes(daos: &[(Addr, Vec<u8>)], target: u16) -> Vec<u8> {
+    let address = address(target).0;
+    let told = daos.iter().filter_map(|(_, body)| {
+        let at = body.windows(16).position(|window| window == address)?;
+        // A transit option follows: type, length, flags, path control, path sequence.
+        body.get(at + 16 + 5).copied()
+    });
+    told.collect()
+}
+
+/// A router advertises a target whose next hop has not acknowledged a frame to its parent at once,
+/// for one lifetime unit, and again for the whole lifetime when the next hop has.
+#[test]
+fn an_unproven_target_is_advertised_for_one_unit() {
+    let mut lone = joined();
+    lone.absent.extend([CHILD, NOBODY]);
+    dao(&mut lone, CHILD, 1, &[(VICTIM, 240, 30)]);
+    dao(&mut lone, NOBODY, 1, &[(0x0400, 240, 30)]);
+    lone.run_for(Duration::from_secs(2));
+    let mut daos = said(&mut lone, 2);
+    assert_eq!(lifetimes(&daos, VICTIM), [1]);
+    assert_eq!(lifetimes(&daos, 0x0400), [1]);
+    lone.absent.remove(&CHILD);
+    lone.frames.clear();
+    lone.run_for(Duration::from_secs(60));
+    daos.extend(said(&mut lone, 2));
+    assert_eq!(lifetimes(&daos, VICTIM), [1, 30]);
+    assert_eq!(lifetimes(&daos, 0x0400), [1, 0], "it is gone");
+    // The router does not forward a DAO that says the same again.
+    lone.frames.clear();
+    dao(&mut lone, CHILD, 2, &[(VICTIM, 240, 30)]);
+    lone.run_for(Duration::from_secs(5));
+    assert_eq!(lifetimes(&said(&mut lone, 2), VICTIM), []);
+}
+
+/// A router forwards to its parent that a target lasts longer now, though the path sequence is the
+/// same.
+#[test]
+fn a_longer_lifetime_is_forwarded() {
+    let mut lone = joined();
+    for (sequence, lifetime) in [(1, 1), (2, 30)] {
+        dao(&mut lone, CHILD, sequence, &[(VICTIM, 240, lifetime)]);
+        lone.run_for(Duration::from_secs(5));
+    }
+    assert_eq!(lifetimes(&said(&mut lone, 2), VICTIM), [1, 30]);
+}
+
+/// Targets that a router advertises for one unit leave the root after it, and until then they give
+/// way to those that last longer. They do not refuse their DAO, because the router would have to
+/// repeat the other targets of the DAO.
+#[test]
+fn brief_targets_keep_no_room_at_the_root() {
+    let mut lone = root();
+    for n in 0..64 {
+        dao(&mut lone, CHILD, n, &[(0x0400 + u16::from(n), 200, 1)]);
+        lone.run_for(Duration::from_millis(20));
+    }
+    let full = lone.node.rpl_targets(lone.now);
+    assert!(lone.node.rpl_counters().targets_refused > 0);
+    let mut statuses = acks(&mut lone);
+    statuses.dedup();
+    assert_eq!(statuses, [status::ACCEPTED]);
+    for n in 0..4 {
+        dao(&mut lone, CHILD, 100 + n as u8, &[(VICTIM + n, 240, 30)]);
+        lone.run_for(Duration::from_secs(1));
+        assert_eq!(next_hop(&mut lone, VICTIM + n), Some(CHILD), "{n}");
+    }
+    assert_eq!(lone.node.rpl_targets(lone.now), full);
+    lone.run_for(Duration::from_secs(61));
+    assert_eq!(lone.node.rpl_targets(lone.now), 4);
 }

@@ -142,6 +142,16 @@ impl Downward {
         self.target == Target::Host
     }
 
+    /// Whether the next hop has acknowledged a frame, or has registered the address itself.
+    pub(crate) fn is_proven(&self) -> bool {
+        self.hop.is_proven() || self.is_host()
+    }
+
+    /// Whether the route ends within `brief_s` seconds.
+    pub(crate) fn is_brief(&self, now: Instant, brief_s: u32) -> bool {
+        self.left_s(now).is_some_and(|left_s| left_s <= brief_s)
+    }
+
     pub(crate) fn is_gone(&self) -> bool {
         matches!(self.news, News::Gone | News::GoneTold | News::Faded)
     }
@@ -149,12 +159,15 @@ impl Downward {
 
 impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Adds or replaces the route to the one address `to`. A full table first removes what has
-    /// ended, and then the oldest route of another next hop that has never acknowledged a frame.
+    /// ended, and then the route that ends next of those by other next hops that have never
+    /// acknowledged a frame. A route that is proven and lasts longer than `brief_s` seconds also
+    /// replaces one that does not.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,
         to: Addr,
         downward: Downward,
+        brief_s: u32,
     ) -> Result<(), Error> {
         let slot = RouteSlot {
             prefix: to,
@@ -167,11 +180,13 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         if self.insert(slot).is_ok() {
             return Ok(());
         }
-        let unproven = self.downwards();
-        let unproven = unproven
-            .filter(|(_, it)| !it.hop.is_proven() && !it.is_host() && it.link != downward.link);
-        let oldest = least(unproven.map(|(to, it)| (it.until_s, to)));
-        self.forget_downward(&oldest.ok_or(Error::NoSlot)?);
+        let stays = downward.is_proven() && !downward.is_brief(now, brief_s);
+        let others = self.downwards().filter(|(_, it)| {
+            let is_unproven = !it.is_proven() && it.link != downward.link;
+            is_unproven || stays && !it.is_host() && it.is_brief(now, brief_s)
+        });
+        let next = least(others.map(|(to, it)| (it.until_s, to)));
+        self.forget_downward(&next.ok_or(Error::NoSlot)?);
         self.insert(slot)
     }
 

@@ -9,6 +9,7 @@ use redpoll_wire::rpl::{
 
 use super::config::{RplRole, TARGETS_MAX, count};
 use super::downward::{NoPath, is_news};
+use super::targets::BRIEF;
 use super::{Dodag, Rpl, STORES, Table};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
@@ -311,9 +312,11 @@ impl<M: Memory + 'static> Rpl<M> {
                 return;
             }
             left = left.saturating_sub(1);
-            let lifetime = match downward.is_gone() {
-                true => 0,
-                false => rpl.units(now, downward),
+            let lifetime = match (downward.is_gone(), downward.is_proven()) {
+                (true, _) => 0,
+                (false, true) => rpl.units(now, downward),
+                // The parent hears of the target again when it is proven.
+                (false, false) => BRIEF,
             };
             let told_of = Transit {
                 external: downward.target != Target::Member,

@@ -134,6 +134,16 @@ impl Objective {
         }
     }
 
+    /// Whether a neighbour has to acknowledge a frame before it replaces a parent that does;
+    /// TinyRPL does not ask for it.
+    pub(super) const fn needs_proof(self) -> bool {
+        match self {
+            #[cfg(feature = "rpl-foreign")]
+            Objective::Hops => false,
+            _ => true,
+        }
+    }
+
     /// Whether a bad link counts as a new one with the next DIO over it, as TinyRPL has it.
     pub(super) const fn forgives_at_once(self) -> bool {
         match self {

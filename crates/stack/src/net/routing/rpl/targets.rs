@@ -14,6 +14,10 @@ use crate::net::identity::Identity;
 use crate::net::routing::routes::{Downward, News, Target};
 use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
 
+/// Lifetime, in units, by which a router advertises a target whose next hop has not acknowledged
+/// a frame yet (ADR 38).
+pub(super) const BRIEF: u8 = 1;
+
 /// The outcome for a DAO, or for one target of it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) enum Taken {
@@ -153,9 +157,14 @@ impl<M: Memory + 'static> Rpl<M> {
         if transit.external {
             downward.target = Target::External;
         }
-        // §9.2.2: what is not new need not be told again.
+        let brief_s = self.brief_s();
+        let is_brief = downward.is_brief(now, brief_s);
+        // §9.2.2: what is not new need not be told again. A route that was brief and no longer is
+        // was proven in the meantime.
         let is_repeated = known.is_some_and(|known| {
-            is_same && known.news == News::Old && known.sequence == transit.sequence
+            let is_longer = known.is_brief(now, brief_s) && !is_brief;
+            let is_old = known.news == News::Old && known.sequence == transit.sequence;
+            is_same && is_old && !is_longer
         });
         if self.is_root() || is_repeated || !self.is_storing() {
             downward.news = News::Old;
@@ -164,9 +173,14 @@ impl<M: Memory + 'static> Rpl<M> {
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, &to);
         }
-        if table.add_downward(now, to, downward).is_err() {
+        if table.add_downward(now, to, downward, brief_s).is_err() {
             count(&mut self.counters.targets_refused);
-            return Taken::Full;
+            // The sender advertises a target again when it is proven. Until then the target
+            // does not refuse the others of its DAO.
+            return match is_brief {
+                true => Taken::All,
+                false => Taken::Full,
+            };
         }
         match downward.hop.is_proven() {
             true => Taken::All,
@@ -193,6 +207,13 @@ impl<M: Memory + 'static> Rpl<M> {
             }
             _ => count(&mut self.counters.stale),
         }
+    }
+
+    /// Returns [`BRIEF`] in seconds; 0 if no route of this DODAG lasts longer.
+    pub(super) fn brief_s(&self) -> u32 {
+        let configuration = self.dodag.as_ref().map(|dodag| dodag.configuration);
+        let lasting = configuration.filter(|it| it.lifetime > BRIEF);
+        lasting.map_or(0, |it| it.lifetime_unit_s.into())
     }
 
     /// The lifetime of a route in seconds: what the DAO asks for, up to the lifetime that the root

@@ -76,19 +76,24 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(dodag) = &self.dodag else {
             return;
         };
-        let own = self.own;
+        let (own, is_root) = (self.own, self.is_root());
         let mut lost = 0_u32;
         let mut any = false;
+        let mut is_news = false;
         table.each_downward(|to, route| {
-            let first = dodag.first_hop(own, to, route.link);
-            if route.is_host() || route.is_gone() || first.is_none() {
+            let is_it = dodag.first_hop(own, to, route.link) == Some(hop);
+            if !is_it || route.is_host() || route.is_gone() {
                 return;
             }
-            let is_it = first == Some(hop);
-            any |= is_it;
-            if is_it && route.hop.on_frame(ok) {
+            any = true;
+            let was_proven = route.hop.is_proven();
+            if route.hop.on_frame(ok) {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
+            } else if ok && !was_proven && !is_root {
+                // The parent knows it with a brief lifetime, or not yet.
+                route.news = News::Fresh;
+                is_news = true;
             }
         });
         if ok && !any && !self.answered.contains(&Some(hop)) {
@@ -99,13 +104,10 @@ impl<M: Memory + 'static> Rpl<M> {
         if ok && self.tried == Some(hop) {
             self.try_at = Some(now);
         }
-        if lost == 0 {
-            return;
-        }
         self.counters.routes_unacked = self.counters.routes_unacked.wrapping_add(lost);
-        if self.is_root() {
+        if is_root && lost > 0 {
             table.retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
-        } else {
+        } else if lost > 0 || is_news {
             self.daos.due.get_or_insert(now + self.config.dao_delay);
         }
     }

@@ -424,6 +424,10 @@ impl<M: Memory + 'static> Rpl<M> {
             true => 0,
             false => self.config.switch_threshold(),
         };
+        // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only, and asks
+        // a better one for a DIO, to which the neighbour has to acknowledge a frame.
+        let needs_proof = dodag.objective.needs_proof();
+        let is_sure = needs_proof && parent.is_some_and(RplNeighbour::answers);
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
@@ -434,9 +438,20 @@ impl<M: Memory + 'static> Rpl<M> {
             let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it, threshold));
             // In storing mode the routes say who else is behind it.
             let is_behind = dodag.is_storing() && table.leads_down_through(now, link);
-            (is_better && !is_behind).then_some(((offer, link), (offer, link)))
+            let is_unproven = needs_proof && !neighbour.answers();
+            (is_better && !is_behind)
+                .then_some(((is_unproven, offer, link), (is_unproven, offer, link)))
         });
         let better = least(possible);
+        let better = match better {
+            Some((true, _, link)) if is_sure && present.is_some() => {
+                if self.may_try(now, Some(link)) {
+                    self.replies.probe = Some(link);
+                }
+                None
+            }
+            better => better.map(|(_, offer, link)| (offer, link)),
+        };
         match (better, present) {
             (Some((offer, link)), _) => self.choose(now, table, link, offer),
             (None, Some(offer)) => self.take_rank(now, offer.rank),
