@@ -77,8 +77,8 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
     let program = std::path::absolute(program)
         .map_err(|e| Failure::new(format!("tutorials: the program's path: {e}")))?;
     if options.is_inside {
-        prepare_namespace()?;
         let page = wanted[0];
+        prepare_namespace(page)?;
         return follow(workspace, page, &program).map(|()| None);
     }
     let (mut failed, mut skipped) = (Vec::new(), Vec::new());
@@ -122,6 +122,8 @@ fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     listed.iter().map(read).collect()
 }
 
+/// Makes the kind of interface that the pages use.
+const TUN: &str = "ip tuntap add dev probe mode tun";
 /// A rule that needs the kernel's queue for user space.
 const QUEUE_RULE: &str = "ip6tables -t mangle -A FORWARD -p tcp -j NFQUEUE --queue-num 0";
 
@@ -134,10 +136,11 @@ fn missing(page: &Page) -> Option<String> {
     };
     let lacks = |need: &str| match need {
         "root" if !is_root() => Some("it needs root".to_owned()),
-        "root" | "network" if works("true") => None,
-        "root" | "network" => {
-            Some("it needs a network namespace (root, or user namespaces)".to_owned())
-        }
+        "root" | "network" if works(TUN) => None,
+        "root" | "network" => Some(
+            "it needs a TUN interface in a network namespace (root, or user namespaces; iproute2)"
+                .to_owned(),
+        ),
         "nfqueue" if works(QUEUE_RULE) => None,
         "nfqueue" => Some("it needs ip6tables, and NFQUEUE in the kernel".to_owned()),
         tool if has(tool) => None,
@@ -196,9 +199,13 @@ fn follow_apart(page: &Page, program: &Path) -> Outcome {
 }
 
 /// Sets up the loopback interface, and hides the host's named namespaces.
-fn prepare_namespace() -> Outcome {
-    let set_up = "ip link set lo up && mkdir -p /run/netns && mount -t tmpfs none /run/netns";
-    workspace::run(Command::new("sh").args(["-c", set_up]))
+fn prepare_namespace(page: &Page) -> Outcome {
+    let mut set_up = "ip link set lo up".to_owned();
+    // Only root may name namespaces.
+    if page.needs.iter().any(|need| need == "root") {
+        set_up += " && mkdir -p /run/netns && mount -t tmpfs none /run/netns";
+    }
+    workspace::run(Command::new("sh").args(["-c", &set_up]))
 }
 
 /// Does what a page says, in an empty folder beside a link to the repository.
