@@ -264,6 +264,8 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
         // A DAO measures the link to it: one transmission.
         lone.run_for(Duration::from_secs(3));
         dio(&mut lone, 5, VERSION, rank);
+        // It has to acknowledge a frame before.
+        lone.run_for(Duration::from_millis(100));
         let what = (initial_etx, switch_threshold, rank);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");
     }
@@ -299,6 +301,7 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
         lose_frames(&mut lone, lost);
         lone.run_for(Duration::from_secs(60));
         say(&mut lone, ROUTER, rank);
+        lone.run_for(Duration::from_millis(100));
         let what = (counts_hops, lost, rank);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");
     }

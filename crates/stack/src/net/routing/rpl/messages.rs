@@ -13,7 +13,7 @@ use super::targets::BRIEF;
 use super::{Dodag, Rpl, STORES, Table};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{News, Target};
+use crate::net::routing::routes::{HAS_TARGETS, News, Target};
 
 /// Bytes of the longest message: a DAO with [`TARGETS_MAX`] targets.
 pub(crate) const MESSAGE_MAX: usize = 128;
@@ -69,7 +69,7 @@ impl Replies {
     }
 
     fn any(&self) -> bool {
-        let acks = self.acks.iter().any(Option::is_some);
+        let acks = HAS_TARGETS && self.acks.iter().any(Option::is_some);
         acks || self.dis_due || self.probe.is_some() || self.dios.iter().any(Option::is_some)
     }
 
@@ -103,7 +103,8 @@ impl<M: Memory + 'static> Rpl<M> {
             return self.dis(probed.link_local(), out);
         }
         let dodag = self.dodag?;
-        if let Some(ack) = self.replies.take_ack() {
+        // Only a root or a router in storing mode acknowledges DAOs.
+        if HAS_TARGETS && let Some(ack) = self.replies.take_ack() {
             return self.dao_ack(&dodag, &ack, out);
         }
         if let Some(asker) = self.replies.take_dio() {

@@ -172,10 +172,9 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
     }
 
     /// Returns the entry of the neighbour `link`, which advertises `rank`. In a full table the
-    /// neighbour replaces another one, but not `keep`. Neighbours that have never acknowledged a
-    /// frame are replaced before those that have: first the ones that cannot be a parent in
-    /// `version`, then the farthest from the root. A neighbour that can be a parent is replaced
-    /// only by a nearer one.
+    /// neighbour replaces the farthest from the root, if that is farther than the neighbour, but
+    /// not `keep`. Neighbours that have never acknowledged a frame are replaced before those that
+    /// have, and count as infinitely far if they cannot be a parent in `version`.
     pub(super) fn admit(
         &mut self,
         now: Instant,
@@ -188,26 +187,27 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         #[cfg(not(feature = "rpl-foreign"))]
         let unknown = INITIAL_ETX;
         let places = self.table.as_mut();
-        let known = places
-            .iter()
-            .position(|place| place.is_some_and(|it| it.link == link));
-        let free = || places.iter().position(Option::is_none);
-        let at = match known.or_else(free) {
-            Some(at) => at,
-            None => {
-                let others = places.iter().enumerate().filter_map(|(at, place)| {
-                    let it = place.filter(|it| Some(it.link) != keep)?;
-                    let cost = it.rank.saturating_add(it.etx);
-                    let is_useless =
-                        it.is_gone() || it.rank == INFINITE_RANK || it.version != version;
-                    let is_unproven = !it.answers();
-                    let is_worse = is_unproven && is_useless || cost > rank.saturating_add(unknown);
-                    let order = Reverse((is_unproven, is_useless, cost, at));
-                    Some((order, is_worse.then_some(at)))
-                });
-                least(others)??
-            }
-        };
+        let limit = u32::from(rank.saturating_add(unknown));
+        let candidates = places.iter().enumerate().map(|(at, place)| {
+            // The place of the neighbour itself, then a free one, then the place of another.
+            let (order, is_worse) = match place {
+                Some(it) if it.link == link => (u32::MAX, true),
+                None => (u32::MAX - 1, true),
+                Some(it) if Some(it.link) == keep => (0, false),
+                Some(it) => {
+                    let is_proven = it.answers();
+                    let is_useless = it.is_gone() || it.version != version;
+                    let cost = match is_useless && !is_proven {
+                        true => INFINITE_RANK,
+                        false => it.rank.saturating_add(it.etx),
+                    };
+                    let cost = u32::from(cost);
+                    (u32::from(!is_proven) << 16 | cost, cost > limit)
+                }
+            };
+            (Reverse(order), is_worse.then_some(at))
+        });
+        let at = least(candidates)??;
         let place = places.get_mut(at)?;
         if place.is_none_or(|it| it.link != link) {
             *place = Some(RplNeighbour::new(now, link, unknown));

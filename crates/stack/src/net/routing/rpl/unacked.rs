@@ -160,6 +160,14 @@ impl<M: Memory + 'static> Rpl<M> {
         may
     }
 
+    /// Sends a DIS to the neighbour `link` if one may be sent, to see whether it acknowledges it.
+    #[inline(never)] // size
+    pub(super) fn ask(&mut self, now: Instant, link: Peer) {
+        if self.may_try(now, Some(link)) {
+            self.replies.probe = Some(link);
+        }
+    }
+
     /// Sends a frame to one of the next hops that have not acknowledged one yet.
     pub(super) fn prove_any(&mut self, now: Instant, table: &Table<M>) {
         self.try_at = None;

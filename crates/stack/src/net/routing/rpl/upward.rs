@@ -30,6 +30,8 @@ const QUIET_INTERVALS: u64 = 4;
 const LARGE_CHANGE: u16 = 4;
 /// What it costs more that a neighbour has no room for routes.
 const FULL: u32 = 8 * 128;
+/// What a neighbour costs more that has never acknowledged a frame: all others are better.
+const UNPROVEN: u32 = 1 << 24;
 /// A node is overloaded for so long after it had to turn a datagram away.
 const OVERLOAD: Duration = Duration::from_secs(60);
 /// A root takes no more than one new version from others in so long.
@@ -323,11 +325,15 @@ impl<M: Memory + 'static> Rpl<M> {
     /// acknowledged a frame, or no neighbour has. Otherwise asks the neighbour for a DIO, which
     /// shows whether it acknowledges frames.
     fn is_believed(&mut self, now: Instant, link: Peer) -> bool {
-        let known = self.candidates.get(link);
-        let is_believed = known.is_some_and(RplNeighbour::answers)
-            || !self.candidates.iter().any(RplNeighbour::answers);
-        if !is_believed && self.may_try(now, Some(link)) {
-            self.replies.probe = Some(link);
+        let mut is_believed = true;
+        for it in self.candidates.iter().filter(|it| it.answers()) {
+            is_believed = it.link == link;
+            if is_believed {
+                break;
+            }
+        }
+        if !is_believed {
+            self.ask(now, link);
         }
         is_believed
     }
@@ -427,30 +433,28 @@ impl<M: Memory + 'static> Rpl<M> {
         // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only, and asks
         // a better one for a DIO, to which the neighbour has to acknowledge a frame.
         let needs_proof = dodag.objective.needs_proof();
-        let is_sure = needs_proof && parent.is_some_and(RplNeighbour::answers);
+        let is_sure = present.is_some() && parent.is_some_and(RplNeighbour::answers);
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
             if !is_near || !dodag.objective.is_eligible(neighbour) {
                 return None;
             }
-            let offer = self.offer(dodag, neighbour)?;
+            let mut offer = self.offer(dodag, neighbour)?;
             let is_better = present.is_none_or(|it| dodag.objective.prefers(offer, it, threshold));
             // In storing mode the routes say who else is behind it.
             let is_behind = dodag.is_storing() && table.leads_down_through(now, link);
-            let is_unproven = needs_proof && !neighbour.answers();
-            (is_better && !is_behind)
-                .then_some(((is_unproven, offer, link), (is_unproven, offer, link)))
+            if needs_proof && !neighbour.answers() {
+                offer.cost = offer.cost.saturating_add(UNPROVEN);
+            }
+            (is_better && !is_behind).then_some(((offer, link), (offer, link)))
         });
-        let better = least(possible);
-        let better = match better {
-            Some((true, _, link)) if is_sure && present.is_some() => {
-                if self.may_try(now, Some(link)) {
-                    self.replies.probe = Some(link);
-                }
+        let better = match least(possible) {
+            Some((offer, link)) if is_sure && offer.cost >= UNPROVEN => {
+                self.ask(now, link);
                 None
             }
-            better => better.map(|(_, offer, link)| (offer, link)),
+            better => better,
         };
         match (better, present) {
             (Some((offer, link)), _) => self.choose(now, table, link, offer),
@@ -552,7 +556,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let possible = self.candidates.iter().rev().filter_map(|it| {
             let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it);
             let offer = self.offer(dodag, it).filter(|_| is_other)?;
-            let age = (it.is_unknown(), it.unmeasured_s(now));
+            let age = u32::from(it.is_unknown()) << 16 | u32::from(it.unmeasured_s(now));
             (offer.cost <= limit).then_some((Reverse(age), it.link))
         });
         let chosen = least(possible);
