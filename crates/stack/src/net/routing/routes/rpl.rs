@@ -104,6 +104,7 @@ impl Downward {
     }
 
     /// Whether the entry is still remembered.
+    #[inline(never)] // size
     pub(crate) fn is_good(&self, now: Instant) -> bool {
         u32::from_be_bytes(self.until_s) >= seconds(now)
     }
@@ -185,7 +186,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             let is_unproven = !it.is_proven() && it.link != downward.link;
             is_unproven || stays && !it.is_host() && it.is_brief(now, brief_s)
         });
-        let next = least(others.map(|(to, it)| (it.until_s, to)));
+        let next = least(others.map(|(to, it)| (it.until_s, *to)));
         self.forget_downward(&next.ok_or(Error::NoSlot)?);
         self.insert(slot)
     }
@@ -214,9 +215,9 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// All targets, those that are gone and not forgotten, too.
-    pub(crate) fn downwards(&self) -> impl Iterator<Item = (Addr, Downward)> {
-        self.entries().filter_map(|slot| match slot.kind {
-            Kind::Downward(downward) if HAS_TARGETS => Some((slot.prefix, downward)),
+    pub(crate) fn downwards(&self) -> impl Iterator<Item = (&Addr, &Downward)> {
+        self.entries().filter_map(|slot| match &slot.kind {
+            Kind::Downward(downward) if HAS_TARGETS => Some((&slot.prefix, downward)),
             Kind::Downward(_) => None,
             Kind::Given { .. } | Kind::Registered { .. } => None,
         })
@@ -249,7 +250,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&Downward) -> bool) {
         while HAS_TARGETS {
             let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
-            let Some(to) = ended.next().map(|(to, _)| to) else {
+            let Some(to) = ended.next().map(|(to, _)| *to) else {
                 return;
             };
             drop(ended);

@@ -197,6 +197,7 @@ impl<M: Memory + 'static> Rpl<M> {
         self.tell_all(now, table, true);
     }
 
+    #[inline(never)] // size
     pub(super) fn on_detached(&mut self) {
         self.daos.is_known = false;
         self.daos.pending = None;
@@ -386,7 +387,7 @@ impl<M: Memory + 'static> Rpl<M> {
             });
         }
         let tells = dodag.is_storing() && !self.is_root();
-        if tells && table.downwards().any(|(_, it)| is_news(&it)) {
+        if tells && table.downwards().any(|(_, it)| is_news(it)) {
             let delay = jittered(self.config.dao_delay, &mut self.rng);
             self.daos.due.get_or_insert(now + delay);
         }

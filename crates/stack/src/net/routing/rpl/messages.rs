@@ -209,7 +209,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let others = table
             .downwards()
             .filter(|(_, downward)| !downward.is_gone() && downward.left_s(now) != Some(0))
-            .map(|(to, downward)| (to, downward.sequence));
+            .map(|(to, downward)| (*to, downward.sequence));
         let mut all = core::iter::once(own).chain(others).skip(no_path.told);
         for (to, sequence) in all.by_ref().take(most) {
             let gone = transit(sequence, 0);
@@ -233,7 +233,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let parent = self.parent?;
         let storing = dodag.is_storing();
         let has_own = matches!(self.daos.own, News::Fresh);
-        let has_others = table.downwards().any(|(_, it)| is_news(&it));
+        let has_others = table.downwards().any(|(_, it)| is_news(it));
         if !has_own && !has_others {
             self.daos.due = None;
             return None;

@@ -137,7 +137,7 @@ impl<M: Memory + 'static> Rpl<M> {
             || self.answered.contains(&Some(hop))
             || routes.any(|(to, it)| {
                 let is_good = it.hop.answers() && !it.is_gone();
-                is_good && dodag.first_hop(self.own, &to, it.link) == Some(hop)
+                is_good && dodag.first_hop(self.own, to, it.link) == Some(hop)
             })
     }
 
@@ -176,7 +176,7 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let mut routes = table.downwards();
         let unproven = routes.find_map(|(to, route)| {
-            let first = dodag.first_hop(self.own, &to, route.link);
+            let first = dodag.first_hop(self.own, to, route.link);
             first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
         });
         drop(routes);

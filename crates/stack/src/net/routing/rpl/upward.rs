@@ -30,7 +30,7 @@ const QUIET_INTERVALS: u64 = 4;
 const LARGE_CHANGE: u16 = 4;
 /// What it costs more that a neighbour has no room for routes.
 const FULL: u32 = 8 * 128;
-/// What a neighbour costs more that has never acknowledged a frame: all others are better.
+/// Additional cost of a neighbour that has never acknowledged a frame: all others are better.
 const UNPROVEN: u32 = 1 << 24;
 /// A node is overloaded for so long after it had to turn a datagram away.
 const OVERLOAD: Duration = Duration::from_secs(60);
@@ -214,6 +214,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
+    #[inline(never)] // size
     fn consider_joining(&mut self, dio: &Dio<'_>, identity: &mut Identity) {
         let stores = cfg!(feature = "rpl-storing") && dio.mode == mode::STORING;
         let is_known = stores || dio.mode == mode::NON_STORING;
