@@ -347,7 +347,9 @@ impl Node {
             let measured = cx.oracle.flow(flow, &state.name, to);
             if state.conns.values().any(|conn| conn.away == measured) {
                 // Its bytes would be taken for those of one stream.
-                let text = format!("the flow {flow:?} to {to} already has a connection; allowed: another name");
+                let text = format!(
+                    "the flow {flow:?} to {to} already has a connection; allowed: another name"
+                );
                 return Err(PyValueError::new_err(text));
             }
             let id = cx.node.connect(cx.now, Endpoint { addr, port });

@@ -231,7 +231,10 @@ pub fn tune(
     let failed = |line: String| error(py, "RunError", (line, String::new()));
     let tuned = tuned.ok_or_else(|| failed("no point was run".to_owned()))?;
     if tuned.objections > 0 {
-        let line = format!("the oracle reports faults in {} of the runs", tuned.objections);
+        let line = format!(
+            "the oracle reports faults in {} of the runs",
+            tuned.objections
+        );
         return Err(failed(line));
     }
     let best = tuned.found.best();
