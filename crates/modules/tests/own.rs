@@ -95,7 +95,7 @@ fn nodes_share_nothing() {
 }
 
 #[test]
-fn what_is_no_module_is_named() {
+fn a_file_that_is_not_a_module_is_named() {
     let without = compile("without-time", &["-DsimCurrentTime=anotherName"]);
     let text = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml");
     let nowhere = std::path::Path::new("/nowhere/node.so");
@@ -104,7 +104,7 @@ fn what_is_no_module_is_named() {
             &*without,
             "has no symbol simCurrentTime; allowed: a node of Contiki-NG",
         ),
-        (&*text, "is no module ("),
+        (&*text, "which is not a module ("),
         (nowhere, "cannot be read (No such file"),
     ];
     for (file, expected) in cases {
