@@ -57,7 +57,7 @@ fn what_cannot_be_loaded_is_one_line_and_exit_code_2() {
     std::fs::write(folder.file("text.so"), "no module").unwrap();
     for (module, expected) in [
         ("nowhere.so", "cannot be read"),
-        ("text.so", "is no module"),
+        ("text.so", "which is not a module ("),
     ] {
         let file = scenario(&folder, module);
         let run = redpoll(&["run", &file]);
