@@ -76,7 +76,7 @@ impl Sensor {
             ..
         } = kind
         else {
-            unreachable!("only an mqtt-sensor is made from its own kind");
+            unreachable!("the application kind is not mqtt-sensor");
         };
         Sensor {
             node: route.from.clone(),
