@@ -10,10 +10,8 @@ use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// The least PTO of a lone segment, before the delayed ACK is added (RFC 8985 §7.2: the
-/// value of TLP.max_ack_delay is implementation specific). A spurious probe of a lone
-/// segment is a duplicate of all data in flight, and its ACK comes late.
-const LONE_PTO_MS: u32 = 200;
+/// The least PTO: a measured SRTT below the timers' resolution is 0 ms.
+const LEAST_PTO_MS: u32 = 2;
 
 /// For how long beyond half a round trip a peer is not believed to have dropped
 /// what it had.
@@ -363,9 +361,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
-        let mut pto = u32::from(srtt).wrapping_mul(2);
+        let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
         if self.snd.flight() <= self.eff_snd_mss() {
-            pto = pto.max(LONE_PTO_MS);
             pto = pto.wrapping_add(self.params.delayed_ack.get());
         }
         if let Some(rto) = self.timers.remaining(Timer::Retransmission) {
