@@ -31,7 +31,8 @@ use crate::output::{self, fail};
 const READING: usize = 82;
 /// Readings behind the first, of which the mean is shown.
 const READINGS: u64 = 20;
-/// How long an acknowledgment of data that was sent twice may take.
+/// Time that the leaf waits, after all data are acknowledged, before it freezes the connection:
+/// an acknowledgment of a retransmission may still come.
 const LATEST: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;

@@ -10,9 +10,6 @@ use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// The least PTO: a measured SRTT below the timers' resolution is 0 ms.
-const LEAST_PTO_MS: u32 = 2;
-
 /// For how long beyond half a round trip a peer is not believed to have dropped
 /// what it had.
 const LEAST_DOUBT_MS: u32 = 10;
@@ -361,7 +358,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let Some(srtt) = self.rtt.srtt().filter(|_| may) else {
             return self.timers.cancel(Timer::LossProbe);
         };
-        let mut pto = u32::from(srtt).wrapping_mul(2).max(LEAST_PTO_MS);
+        let mut pto = u32::from(srtt).wrapping_mul(2);
         if self.snd.flight() <= self.eff_snd_mss() {
             pto = pto.wrapping_add(self.params.delayed_ack.get());
         }
