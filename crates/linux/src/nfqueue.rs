@@ -4,6 +4,9 @@
 //! This program only ever says "accept". The queue is told to fail open
 //! (`NFQA_CFG_F_FAIL_OPEN`): packets that find it full, or that this program is too slow
 //! to hear of, pass. A rule with `bypass` has all packets pass while nobody has the queue.
+//!
+//! The crate `nfq` cannot be polled, loses packets while it opens a queue, and has no batch
+//! verdict (ADR 43).
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
