@@ -1,5 +1,8 @@
 //! A supervisor such as systemd, which is told by datagrams that the service is ready, and
 //! then again and again that its loop turns (sd_notify(3), systemd.service(5) `WatchdogSec=`).
+//!
+//! The crate `sd-notify` knows no abstract addresses, and opens a blocking socket for each
+//! message, in the sandbox (ADR 43).
 
 use std::os::linux::net::SocketAddrExt as _;
 use std::os::unix::ffi::OsStrExt as _;
@@ -16,11 +19,16 @@ pub(super) struct Supervisor {
 }
 
 impl Supervisor {
-    /// Who has started this process, if he wants to hear anything: `NOTIFY_SOCKET` has the
-    /// address, `WATCHDOG_USEC` the longest silence.
+    /// Reads the supervisor's wishes from the environment: `NOTIFY_SOCKET` is its address,
+    /// `WATCHDOG_USEC` the longest silence that it allows the process `WATCHDOG_PID`.
     pub(super) fn of_environment() -> Supervisor {
-        let silence = std::env::var("WATCHDOG_USEC").ok();
-        let silence = silence.and_then(|text| text.parse::<u64>().ok());
+        let number = |name| {
+            let text = std::env::var(name).ok()?;
+            text.parse::<u64>().ok()
+        };
+        let is_ours = std::env::var_os("WATCHDOG_PID").is_none()
+            || number("WATCHDOG_PID") == Some(std::process::id().into());
+        let silence = number("WATCHDOG_USEC").filter(|us| is_ours && *us > 0);
         Supervisor {
             socket: socket(),
             // Half of it, as sd_watchdog_enabled(3) recommends.

@@ -1,6 +1,7 @@
 //! Ends and stops of all kinds, under load: no flow breaks.
 
-use std::os::unix::net::UnixDatagram;
+use std::os::linux::net::SocketAddrExt as _;
+use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::Signal;
@@ -144,22 +145,46 @@ pub fn stopped() {
 pub fn supervised() {
     let path = std::env::temp_dir().join(format!("redpoll-taim-{}", std::process::id()));
     let socket = UnixDatagram::bind(&path).expect("a socket");
-    socket
-        .set_read_timeout(Some(Duration::from_secs(20)))
-        .unwrap();
+    let address = path.to_str().expect("it is UTF-8").to_owned();
+    is_told(&socket, &address, &[("WATCHDOG_USEC", "400000")], true);
+    let _ = std::fs::remove_file(path);
+    // An address that is in no file system.
+    let name = format!("redpoll-taim-{}", std::process::id());
+    let abstract_address = SocketAddr::from_abstract_name(&name).unwrap();
+    let socket = UnixDatagram::bind_addr(&abstract_address).expect("a socket");
+    let address = format!("@{name}");
+    is_told(&socket, &address, &[("WATCHDOG_USEC", "400000")], true);
+    // A watchdog of another process, and one that is switched off.
+    let other = [("WATCHDOG_USEC", "400000"), ("WATCHDOG_PID", "1")];
+    is_told(&socket, &address, &other, false);
+    is_told(&socket, &address, &[("WATCHDOG_USEC", "0")], false);
+}
+
+/// The program reports its start to `address`, and then its life if it `has_watchdog`.
+fn is_told(socket: &UnixDatagram, address: &str, environment: &[(&str, &str)], has_watchdog: bool) {
     let mut command = Daemon::command(&["--queue", "19"]);
-    command
-        .env("NOTIFY_SOCKET", &path)
-        .env("WATCHDOG_USEC", "400000");
+    command.env("NOTIFY_SOCKET", address);
+    command.envs(environment.iter().copied());
     let daemon = Daemon::spawn(command);
     let mut text = [0; 64];
-    for wanted in ["READY=1", "WATCHDOG=1", "WATCHDOG=1"] {
-        let len = socket.recv(&mut text).expect("it is told");
-        assert_eq!(&text[..len], wanted.as_bytes());
+    let mut hear = |seconds| {
+        let wait = Duration::from_secs(seconds);
+        socket.set_read_timeout(Some(wait)).unwrap();
+        let len = socket.recv(&mut text).ok()?;
+        Some(String::from_utf8_lossy(&text[..len]).into_owned())
+    };
+    assert_eq!(hear(20).as_deref(), Some("READY=1"), "{environment:?}");
+    if has_watchdog {
+        for _ in 0..2 {
+            assert_eq!(hear(20).as_deref(), Some("WATCHDOG=1"), "{environment:?}");
+        }
+    } else {
+        assert_eq!(hear(1), None, "{environment:?}");
     }
     let (code, _) = daemon.end(Signal::SIGTERM);
     assert_eq!(code, Some(0));
-    let _ = std::fs::remove_file(path);
+    // What the program reported in between.
+    while hear(1).is_some() {}
 }
 
 pub fn killed_with_thousands() {
