@@ -51,4 +51,7 @@ fn what_a_companion_started_ends_with_it() {
     );
     let stubborn = "sleep 1000 & echo $!; (trap '' TERM HUP; sleep 1000 & echo $!) & wait";
     assert!(run(stubborn) < Duration::from_secs(5));
+    // A signal to the process group of the companion would miss this one.
+    let other_session = "sleep 1000 & echo $!; setsid sh -c 'echo $$; exec sleep 1000' & wait";
+    assert!(run(other_session) < Duration::from_secs(1));
 }
