@@ -14,8 +14,8 @@ use crate::{circles, walls};
 /// Each folder of `crates/` and where its arrows point.
 const ARROWS: [(&str, &[&str]); 32] = [
     ("base", &[]),
-    ("tcp", &["base"]),
     ("wire", &["base"]),
+    ("tcp", &["base", "wire"]),
     ("mac", &["base", "wire"]),
     ("lowpan", &["base", "wire"]),
     ("stack", &["base", "tcp", "wire", "mac", "lowpan"]),

@@ -1,110 +1,15 @@
-//! The TCP header (RFC 9293 §3.1): flags and encoding.
+//! The TCP header (RFC 9293 §3.1): encoding.
 
 use core::fmt;
 
 use redpoll_base::checksum::Checksum;
 
-use crate::{Endpoint, Options, SeqNum};
+use redpoll_wire::tcp::HeaderView;
 
-/// TCP's protocol number in an IP header.
-pub const PROTOCOL: u8 = 6;
-
-/// Length of a header without options, in bytes.
-pub(crate) const BASE_LEN: usize = 20;
-
-/// Length of the longest header, in bytes: the data offset counts to 15 words.
-pub(crate) const MAX_LEN: usize = 60;
+use crate::{Endpoint, Flags, Options, PROTOCOL, SeqNum};
 
 /// Length of the longest header, in words of 32 bits.
-const WORDS: usize = MAX_LEN / 4;
-
-/// The control bits (RFC 9293 §3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
-pub struct Flags(pub u8);
-
-impl Flags {
-    /// No flag.
-    pub const NONE: Flags = Flags(0);
-    /// No more data from the sender.
-    pub const FIN: Flags = Flags(0x01);
-    /// Synchronise sequence numbers.
-    pub const SYN: Flags = Flags(0x02);
-    /// Reset the connection.
-    pub const RST: Flags = Flags(0x04);
-    /// Push.
-    pub const PSH: Flags = Flags(0x08);
-    /// The acknowledgment field is significant.
-    pub const ACK: Flags = Flags(0x10);
-    /// The urgent pointer is significant; never sent, ignored when received.
-    pub const URG: Flags = Flags(0x20);
-
-    /// ECN-Echo (RFC 3168 §6.1).
-    pub const ECE: Flags = Flags(0x40);
-    /// Congestion window reduced (RFC 3168 §6.1).
-    pub const CWR: Flags = Flags(0x80);
-
-    /// These flags and those of `other`.
-    pub const fn with(self, other: Flags) -> Flags {
-        Flags(self.0 | other.0)
-    }
-
-    /// These flags but for those of `other`.
-    pub const fn without(self, other: Flags) -> Flags {
-        Flags(self.0 & !other.0)
-    }
-
-    /// Whether every flag of `other` is set.
-    pub const fn contains(self, other: Flags) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// Whether SYN is set.
-    pub const fn syn(self) -> bool {
-        self.contains(Flags::SYN)
-    }
-
-    /// Whether ACK is set.
-    pub const fn ack(self) -> bool {
-        self.contains(Flags::ACK)
-    }
-
-    /// Whether RST is set.
-    pub const fn rst(self) -> bool {
-        self.contains(Flags::RST)
-    }
-
-    /// Whether FIN is set.
-    pub const fn fin(self) -> bool {
-        self.contains(Flags::FIN)
-    }
-}
-
-impl fmt::Debug for Flags {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names = [
-            (Flags::SYN, "SYN"),
-            (Flags::FIN, "FIN"),
-            (Flags::RST, "RST"),
-            (Flags::PSH, "PSH"),
-            (Flags::ACK, "ACK"),
-            (Flags::URG, "URG"),
-            (Flags::ECE, "ECE"),
-            (Flags::CWR, "CWR"),
-        ];
-        let mut separator = "";
-        for (flag, name) in names {
-            if self.contains(flag) {
-                write!(f, "{separator}{name}")?;
-                separator = "|";
-            }
-        }
-        if separator.is_empty() {
-            f.write_str("-")
-        } else {
-            Ok(())
-        }
-    }
-}
+const WORDS: usize = HeaderView::MAX_LEN / 4;
 
 /// What a header says, apart from ports and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -160,7 +65,7 @@ impl Header {
     /// What comes before the options; those are [put](Self::put) behind it, and
     /// then comes the [end](Self::end).
     pub(crate) fn begin(&mut self, flags: Flags, window: u16, seq: SeqNum, ack: SeqNum) {
-        self.len = BASE_LEN as u8 / 4;
+        self.len = HeaderView::MIN_LEN as u8 / 4;
         let ack = if flags.ack() { ack.0 } else { 0 };
         self.words[1] = seq.0.to_be_bytes();
         self.words[2] = ack.to_be_bytes();

@@ -132,7 +132,7 @@ pub use error::{Error, Gone, ParseError, RecvError, SendError};
 pub use event::{Event, Expect, Trouble};
 pub use fast_open::{FastOpenCookie, FastOpenServer, FastOpenServers, ON as FAST_OPEN};
 pub use frozen::{FreezeError, ThawError};
-pub use header::{Fields, Flags, Header, PROTOCOL};
+pub use header::{Fields, Header};
 pub use isn::IsnGenerator;
 pub use listener::{Action, Listener, Request, Terms};
 pub use options::{Extra, Options, TimestampOption};
@@ -145,8 +145,11 @@ pub use ring::Ring;
 pub use sack::SackBlocks;
 pub use segment::{Incoming, IpMeta, Segment};
 pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
-pub use seq::{SeqNum, SeqRange};
 pub use state::State;
 pub use stats::{Retransmissions, Stats};
 pub use syn_cache::{Answer, Cookies, HalfOpen, Handshake, Overflow, SynAck, SynCache};
 pub use user_timeout::{UserTimeout, UserTimeoutOption};
+
+/// TCP's protocol number in an IP header.
+pub use redpoll_wire::ipv6::next_header::TCP as PROTOCOL;
+pub use redpoll_wire::tcp::{Flags, SeqNum, SeqRange};

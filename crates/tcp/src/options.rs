@@ -5,6 +5,11 @@
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
 
+use redpoll_wire::tcp::OptionList;
+use redpoll_wire::tcp::kind::{
+    FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, USER_TIMEOUT,
+};
+
 use crate::{FastOpenCookie, Header, SackBlocks, SeqNum, SeqRange, UserTimeout};
 use crate::{fast_open, user_timeout};
 
@@ -48,17 +53,9 @@ pub struct TimestampOption {
     pub echo: u32,
 }
 
-const END: u8 = 0;
-const NOP: u8 = 1;
-const MSS: u8 = 2;
 const MSS_LEN: usize = 4;
-const SACK_PERMITTED: u8 = 4;
 const SACK_PERMITTED_LEN: usize = 2;
-const SACK: u8 = 5;
-const TIMESTAMPS: u8 = 8;
 const TIMESTAMPS_LEN: usize = 10;
-const USER_TIMEOUT: u8 = 28;
-const FAST_OPEN: u8 = 34;
 pub(crate) const USER_TIMEOUT_LEN: usize = 4;
 
 /// The bytes that timestamps take in every segment: the option and two NOPs
@@ -106,27 +103,13 @@ impl Options {
         }
     }
 
-    /// Reads the option bytes of a header. Never fails; see the module.
+    /// Reads the options of a header. Never fails; see the module.
     // By itself, so that it is made where it will be: it is large to move.
     #[inline(never)]
-    pub fn parse(bytes: &[u8]) -> Options {
+    pub fn parse(list: OptionList<'_>) -> Options {
         let mut options = Options::default();
-        let mut rest = bytes;
-        while let [kind, tail @ ..] = rest {
-            match *kind {
-                END => break,
-                NOP => rest = tail,
-                kind => {
-                    let [len, ..] = tail else { break };
-                    let Some((option, next)) = rest.split_at_checked(usize::from(*len)) else {
-                        break;
-                    };
-                    // A length below two would not even cover kind and length.
-                    let [_, _, value @ ..] = option else { break };
-                    options.take(kind, value);
-                    rest = next;
-                }
-            }
+        for (kind, value) in list.lenient() {
+            options.take(kind, value);
         }
         options
     }
@@ -299,6 +282,8 @@ mod tests {
     extern crate std;
     use std::vec::Vec;
 
+    use redpoll_wire::tcp::kind::END;
+
     use super::*;
 
     fn emitted(options: &Options) -> Vec<u8> {
@@ -383,7 +368,7 @@ mod tests {
             assert_eq!(bytes.len(), options.len());
             assert_eq!(bytes.len() % 4, 0);
             assert!(bytes.len() <= 40);
-            assert_eq!(Options::parse(&bytes), *options);
+            assert_eq!(Options::parse(OptionList(&bytes)), *options);
         }
     }
 
@@ -394,7 +379,7 @@ mod tests {
             ..Options::default()
         });
         bytes[3] = 9;
-        assert_eq!(Options::parse(&bytes), Options::default());
+        assert_eq!(Options::parse(OptionList(&bytes)), Options::default());
     }
 
     #[test]
@@ -402,7 +387,7 @@ mod tests {
         let bytes = [
             3, 3, 7, NOP, 254, 4, 1, 2, MSS, 4, 1, 206, END, MSS, 4, 0, 1,
         ];
-        assert_eq!(Options::parse(&bytes).mss, Some(462));
+        assert_eq!(Options::parse(OptionList(&bytes)).mss, Some(462));
     }
 
     #[test]
@@ -413,10 +398,14 @@ mod tests {
             &[MSS, 4, 1, 206, 99, 200],
             &[MSS, 4, 1, 206, 99],
         ] {
-            assert_eq!(Options::parse(bytes).mss, Some(462), "{bytes:?}");
+            assert_eq!(
+                Options::parse(OptionList(bytes)).mss,
+                Some(462),
+                "{bytes:?}"
+            );
         }
         assert_eq!(
-            Options::parse(&[MSS, 3, 1, TIMESTAMPS, 2]),
+            Options::parse(OptionList(&[MSS, 3, 1, TIMESTAMPS, 2])),
             Options::default()
         );
     }

@@ -2,7 +2,7 @@
 //! (RFC 9293 §3.7.1 and §3.7.2, RFC 6691).
 
 use crate::config::LEAST_MSS;
-use crate::header;
+use redpoll_wire::tcp::HeaderView;
 
 /// RFC 9293 §3.7.1, MUST-15: the MSS of a peer that does not state one.
 const DEFAULT_SEND_MSS: u16 = 1220;
@@ -11,7 +11,7 @@ const DEFAULT_SEND_MSS: u16 = 1220;
 const IP_HEADER: u16 = 40;
 
 /// IPv6's and TCP's without options.
-pub(crate) const HEADERS: u16 = IP_HEADER + header::BASE_LEN as u16;
+pub(crate) const HEADERS: u16 = IP_HEADER + HeaderView::MIN_LEN as u16;
 
 /// Whether path MTU discovery is compiled in: with the feature `large-windows`. A
 /// device with an MSS of 1,220 or less, which every path takes, does without.

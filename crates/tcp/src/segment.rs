@@ -1,11 +1,9 @@
 //! Received segments: a view of the bytes, valid by construction.
 
-use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn, Instant};
+use redpoll_wire::tcp::{HeaderView, is_checksum_valid};
 
-use crate::header::{self, Flags};
-use crate::options::two_words;
-use crate::{Options, ParseError, SeqNum};
+use crate::{Flags, Options, ParseError, SeqNum};
 
 /// What the IP layer knows about a received packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -64,50 +62,28 @@ impl<'a> Segment<'a> {
     /// [`ParseError`] if the header is cut short, its data offset is
     /// impossible, or the checksum is wrong (RFC 9293 §3.1, MUST-3).
     pub fn parse(meta: &IpMeta, bytes: &'a [u8]) -> Result<Segment<'a>, ParseError> {
-        let (fixed, _) = bytes
-            .split_first_chunk::<{ header::BASE_LEN }>()
-            .ok_or(ParseError::Truncated)?;
-        let &[
-            sp0,
-            sp1,
-            dp0,
-            dp1,
-            ref numbers @ ..,
-            offset,
-            flags,
-            w0,
-            w1,
-            _,
-            _,
-            _,
-            _,
-        ] = fixed;
-        let (seq, ack) = two_words(numbers);
-        let header_len = usize::from(offset >> 4).wrapping_mul(4);
-        let (header, payload) = bytes
-            .split_at_checked(header_len)
-            .ok_or(ParseError::DataOffset)?;
-        let options = header
-            .get(header::BASE_LEN..)
-            .ok_or(ParseError::DataOffset)?;
-
-        let mut sum =
-            Checksum::pseudo_header(&meta.src, &meta.dst, header::PROTOCOL, bytes.len() as u32);
-        sum.add(bytes);
-        if !sum.is_valid() {
+        let header = HeaderView::parse(bytes).map_err(|error| match error {
+            redpoll_wire::Error::Truncated => ParseError::Truncated,
+            _ => ParseError::DataOffset,
+        })?;
+        if !is_checksum_valid(&meta.src, &meta.dst, bytes) {
             return Err(ParseError::Checksum);
         }
+        Ok(Segment::unverified(&header))
+    }
 
-        Ok(Segment {
-            src_port: u16::from_be_bytes([sp0, sp1]),
-            dst_port: u16::from_be_bytes([dp0, dp1]),
-            seq: SeqNum(seq),
-            ack: SeqNum(ack),
-            flags: Flags(flags),
-            window: u16::from_be_bytes([w0, w1]),
-            options: Options::parse(options),
-            payload,
-        })
+    /// The segment of a header whose checksum the caller has checked, or does not need.
+    pub fn unverified(header: &HeaderView<'a>) -> Segment<'a> {
+        Segment {
+            flags: header.flags(),
+            src_port: header.src_port(),
+            dst_port: header.dst_port(),
+            window: header.window(),
+            seq: header.seq(),
+            ack: header.ack_field(),
+            payload: header.payload(),
+            options: Options::parse(header.options()),
+        }
     }
 
     /// SEG.LEN: the sequence numbers that the segment occupies, those of SYN

@@ -1,50 +1,6 @@
-//! Sequence numbers: 32-bit, modulo 2^32 (RFC 9293 §3.4).
+//! Half a sequence number, for states with little room.
 
-use core::cmp::Ordering;
-use core::fmt;
-use core::ops::{Add, AddAssign, Sub};
-
-/// A point in a connection's sequence space.
-///
-/// Addition wraps. `a < b` means that `a` comes before `b` on the shorter way
-/// round the circle, as RFC 9293 §3.4 reads `=<`; numbers exactly 2^31 apart
-/// are not ordered. The order is only meaningful among numbers of one
-/// connection's present, which lie within a window of each other.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct SeqNum(pub u32);
-
-impl SeqNum {
-    /// The later of two numbers.
-    pub fn max(self, other: SeqNum) -> SeqNum {
-        if self < other { other } else { self }
-    }
-
-    /// The earlier of two numbers.
-    pub fn min(self, other: SeqNum) -> SeqNum {
-        if other < self { other } else { self }
-    }
-
-    /// The way from `earlier`, which is known not to be the later one.
-    pub(crate) fn since(self, earlier: SeqNum) -> u32 {
-        self.0.wrapping_sub(earlier.0)
-    }
-
-    /// The lower half, for what there is little room for.
-    pub(crate) fn low(self) -> Low {
-        Low(self.0 as u16)
-    }
-
-    /// The first number from this one on that ends in `low`: the number that
-    /// `low` was made of if that is less than 65,536 away.
-    pub(crate) fn first_with(self, low: Low) -> SeqNum {
-        self + u32::from(low.0.wrapping_sub(self.0 as u16))
-    }
-
-    /// The last number up to this one that ends in `low`.
-    pub(crate) fn last_with(self, low: Low) -> SeqNum {
-        self - u32::from((self.0 as u16).wrapping_sub(low.0))
-    }
-}
+use redpoll_wire::tcp::SeqNum;
 
 /// The lower half of a [`SeqNum`]. With a window that is not scaled, that is
 /// enough to know a number again, by one that is known to come before or after.
@@ -52,112 +8,26 @@ impl SeqNum {
 pub(crate) struct Low(u16);
 
 impl Low {
+    /// The lower half of `seq`.
+    pub(crate) fn of(seq: SeqNum) -> Low {
+        Low(seq.0 as u16)
+    }
+
+    /// The first number from `seq` on that ends in this half: the number that the half
+    /// was made of if that is less than 65,536 away.
+    pub(crate) fn first_from(self, seq: SeqNum) -> SeqNum {
+        seq + u32::from(self.0.wrapping_sub(seq.0 as u16))
+    }
+
+    /// The last number up to `seq` that ends in this half.
+    pub(crate) fn last_up_to(self, seq: SeqNum) -> SeqNum {
+        seq - u32::from((seq.0 as u16).wrapping_sub(self.0))
+    }
+
     /// Whether this number is `other` or comes behind it: of two that are less than
     /// 32,768 apart.
     pub(crate) fn is_at_or_behind(self, other: Low) -> bool {
         self.0.wrapping_sub(other.0) as i16 >= 0
-    }
-}
-
-impl PartialOrd for SeqNum {
-    fn partial_cmp(&self, other: &SeqNum) -> Option<Ordering> {
-        match self.0.wrapping_sub(other.0) as i32 {
-            i32::MIN => None,
-            difference => Some(difference.cmp(&0)),
-        }
-    }
-
-    // Comparisons without the detour through `Option`, for there is one in every line.
-
-    fn lt(&self, other: &SeqNum) -> bool {
-        other > self
-    }
-
-    fn le(&self, other: &SeqNum) -> bool {
-        other >= self
-    }
-
-    fn gt(&self, other: &SeqNum) -> bool {
-        self.0.wrapping_sub(other.0) as i32 > 0
-    }
-
-    fn ge(&self, other: &SeqNum) -> bool {
-        self.0.wrapping_sub(other.0) as i32 >= 0
-    }
-}
-
-impl Add<u32> for SeqNum {
-    type Output = SeqNum;
-    fn add(self, n: u32) -> SeqNum {
-        SeqNum(self.0.wrapping_add(n))
-    }
-}
-
-impl AddAssign<u32> for SeqNum {
-    fn add_assign(&mut self, n: u32) {
-        *self = *self + n;
-    }
-}
-
-impl Sub<u32> for SeqNum {
-    type Output = SeqNum;
-    fn sub(self, n: u32) -> SeqNum {
-        SeqNum(self.0.wrapping_sub(n))
-    }
-}
-
-/// The way from `earlier` forward to `self`; 0 if `earlier` is the later one.
-impl Sub for SeqNum {
-    type Output = u32;
-    fn sub(self, earlier: SeqNum) -> u32 {
-        if self < earlier {
-            0
-        } else {
-            self.0.wrapping_sub(earlier.0)
-        }
-    }
-}
-
-impl fmt::Debug for SeqNum {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.0)
-    }
-}
-
-/// The sequence numbers from `start` up to, not including, `end`.
-#[derive(Clone, Copy, PartialEq, Eq, Default)]
-pub struct SeqRange {
-    /// The first number.
-    pub start: SeqNum,
-    /// One past the last number.
-    pub end: SeqNum,
-}
-
-impl SeqRange {
-    /// From `start` up to `end`.
-    pub const fn new(start: SeqNum, end: SeqNum) -> Self {
-        SeqRange { start, end }
-    }
-
-    /// How many numbers the range holds; 0 if `end` is before `start`.
-    pub fn len(&self) -> u32 {
-        self.end - self.start
-    }
-
-    /// Whether the range holds no number.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Whether `seq` is in the range.
-    pub fn contains(&self, seq: SeqNum) -> bool {
-        self.start <= seq && seq < self.end
-    }
-}
-
-impl fmt::Debug for SeqRange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}..{:?}", self.start, self.end)
     }
 }
 
@@ -166,48 +36,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_operators_agree_with_the_order() {
-        const HALF: u32 = 1 << 31;
-        let ways = [0, 1, 2, HALF - 1, HALF, HALF + 1, u32::MAX];
-        for start in ways {
-            for way in ways {
-                let (a, b) = (SeqNum(start), SeqNum(start) + way);
-                let order = a.partial_cmp(&b);
-                assert_eq!(a < b, order.is_some_and(Ordering::is_lt));
-                assert_eq!(a <= b, order.is_some_and(Ordering::is_le));
-                assert_eq!(a > b, order.is_some_and(Ordering::is_gt));
-                assert_eq!(a >= b, order.is_some_and(Ordering::is_ge));
+    fn a_half_finds_its_number_on_either_side() {
+        for number in [0, 7, 0xffff, 0x1_0000, 0xffff_fff0] {
+            let seq = SeqNum(number);
+            for way in [0, 1, 300, 0xffff] {
+                assert_eq!(Low::of(seq).first_from(seq - way), seq);
+                assert_eq!(Low::of(seq).last_up_to(seq + way), seq);
             }
+            assert!(Low::of(seq + 0x7fff).is_at_or_behind(Low::of(seq)));
+            assert!(!Low::of(seq).is_at_or_behind(Low::of(seq + 0x7fff)));
         }
-    }
-
-    #[test]
-    fn order_and_distance_cross_the_wrap() {
-        let before = SeqNum(u32::MAX - 2);
-        let after = before + 5;
-        assert_eq!(after, SeqNum(2));
-        assert!(before < after && before <= after);
-        assert_eq!(before.partial_cmp(&before), Some(Ordering::Equal));
-        assert_eq!(after - before, 5);
-        assert_eq!(before - after, 0);
-        assert_eq!(after - 5, before);
-        assert_eq!(before.max(after), after);
-        assert_eq!(before.min(after), before);
-    }
-
-    #[test]
-    fn opposite_numbers_are_not_ordered() {
-        let (a, b) = (SeqNum(7), SeqNum(7) + (1 << 31));
-        assert_eq!(a.partial_cmp(&b), None);
-        assert_eq!(b.partial_cmp(&a), None);
-    }
-
-    #[test]
-    fn ranges_are_half_open() {
-        let range = SeqRange::new(SeqNum(u32::MAX), SeqNum(1));
-        assert_eq!(range.len(), 2);
-        assert!(range.contains(SeqNum(0)));
-        assert!(!range.contains(SeqNum(1)));
-        assert!(SeqRange::new(SeqNum(3), SeqNum(3)).is_empty());
     }
 }

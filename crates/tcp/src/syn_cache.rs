@@ -14,11 +14,10 @@ use redpoll_base::{Addr, Duration, Instant, Wake};
 use crate::TimestampOption;
 use crate::config::LEAST_MSS;
 use crate::fast_open;
-use crate::header::{Flags, Header};
 use crate::listener::{Demand, Offer, PeerSyn, Terms, in_listen};
 use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
-use crate::{Config, Endpoint, Incoming, Request, Segment, SeqNum};
+use crate::{Config, Endpoint, Flags, Header, Incoming, Request, Segment, SeqNum};
 
 /// How often an answer goes out again before the request is forgotten: after
 /// 15 s with a first timeout of one. Few, because a request that nobody meant

@@ -34,7 +34,7 @@ impl Timestamps {
             offset: 0,
             recent: 0,
             recent_at: None,
-            last_ack_sent: SeqNum(0).low(),
+            last_ack_sent: Low::of(SeqNum(0)),
         }
     }
 
@@ -126,7 +126,7 @@ impl Timestamps {
         nxt: SeqNum,
         now: u32,
     ) {
-        let is_due = seq <= nxt.last_with(self.last_ack_sent);
+        let is_due = seq <= self.last_ack_sent.last_up_to(nxt);
         if is_due && self.is_enabled() {
             self.recent = theirs.value;
             self.recent_at = Some(Self::steps(now));
@@ -135,7 +135,7 @@ impl Timestamps {
 
     /// A segment with this acknowledgment leaves.
     pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
-        self.last_ack_sent = ack.low();
+        self.last_ack_sent = Low::of(ack);
     }
 
     /// What the clock was when the segment left whose timestamp is echoed, if

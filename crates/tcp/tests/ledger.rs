@@ -7,6 +7,7 @@ use redpoll_testkit::{
     FIN_ACK, Host, LOCAL, REMOTE, RST, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, ms,
     outward, recv, recv_nothing, send,
 };
+use redpoll_wire::tcp::OptionList;
 
 fn plain() -> Config {
     Config {
@@ -529,7 +530,7 @@ fn a_resets_timestamp_is_not_remembered() {
 /// §2.2: an offer to scale windows is not taken up, so neither side scales.
 #[test]
 fn an_offer_to_scale_windows_is_declined() {
-    let options = Options::parse(&[2, 4, 1, 206, 1, 3, 3, 7]);
+    let options = Options::parse(OptionList(&[2, 4, 1, 206, 1, 3, 3, 7]));
     let expected = Options {
         mss: Some(462),
         ..Options::default()

@@ -12,6 +12,7 @@ use redpoll_testkit::{
     Host, ISS, LOCAL, REMOTE, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, recv, recv_nothing,
     send,
 };
+use redpoll_wire::tcp::OptionList;
 
 const COOKIE: &[u8] = b"a cookie";
 const REQUEST: &[u8] = b"";
@@ -523,7 +524,7 @@ mod server {
         for len in [3usize, 4, 5, 7, 19, 20] {
             let mut bytes = [7u8; 20];
             (bytes[0], bytes[1]) = (34, len as u8);
-            let options = redpoll_tcp::Options::parse(&bytes[..len]);
+            let options = redpoll_tcp::Options::parse(OptionList(&bytes[..len]));
             assert_eq!(options, redpoll_tcp::Options::default(), "{len}");
         }
     }

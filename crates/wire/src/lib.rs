@@ -24,6 +24,7 @@ pub mod ipv6;
 pub mod rpl;
 pub mod sixlowpan;
 pub mod slip;
+pub mod tcp;
 pub mod udp;
 
 pub use cursor::Cursor;

@@ -11,7 +11,7 @@
 use crate::common;
 
 use common::*;
-use etherparse::{NetHeaders, PacketHeaders, TransportHeader};
+use etherparse::{NetHeaders, PacketHeaders, TcpSlice, TransportHeader};
 use proptest::prelude::*;
 use redpoll_base::Addr;
 use redpoll_wire::Cursor;
@@ -20,6 +20,7 @@ use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::sixlowpan::iphc::{self, Upper};
 use redpoll_wire::sixlowpan::{Contexts, fragment};
+use redpoll_wire::tcp::{HeaderView, is_checksum_valid};
 use redpoll_wire::udp::UdpHeader;
 use smoltcp::phy::ChecksumCapabilities;
 use smoltcp::wire::{
@@ -57,6 +58,39 @@ fn to_smoltcp(address: Address) -> Option<Ieee802154Address> {
 }
 
 proptest! {
+    #[test]
+    fn etherparse_reads_tcp(mut segment in bytes(80), words in 4..17u8) {
+        if let Some(offset) = segment.get_mut(12) {
+            *offset = words << 4 | *offset & 0x0f;
+        }
+        let theirs = TcpSlice::from_slice(&segment);
+        let ours = HeaderView::parse(&segment);
+        prop_assert_eq!(ours.is_ok(), theirs.is_ok());
+        if let (Ok(ours), Ok(theirs)) = (ours, theirs) {
+            let ports = (theirs.source_port(), theirs.destination_port());
+            prop_assert_eq!((ours.src_port(), ours.dst_port()), ports);
+            prop_assert_eq!(ours.seq().0, theirs.sequence_number());
+            prop_assert_eq!(ours.ack_field().0, theirs.acknowledgment_number());
+            let controls = [
+                theirs.fin(), theirs.syn(), theirs.rst(), theirs.psh(),
+                theirs.ack(), theirs.urg(), theirs.ece(), theirs.cwr(),
+            ];
+            let bits = (0..8).filter(|bit| controls[*bit]).fold(0, |all, bit| all | 1 << bit);
+            prop_assert_eq!(ours.flags().0, bits);
+            prop_assert_eq!(ours.window(), theirs.window_size());
+            prop_assert_eq!(ours.checksum(), theirs.checksum());
+            prop_assert_eq!(ours.urgent_pointer(), theirs.urgent_pointer());
+            prop_assert_eq!(ours.options().0, theirs.options());
+            prop_assert_eq!(ours.payload(), theirs.payload());
+            let (src, dst) = ([1; 16], [2; 16]);
+            let sum = theirs.calc_checksum_ipv6(src, dst).unwrap();
+            let is_right = is_checksum_valid(&Addr(src), &Addr(dst), &segment);
+            prop_assert_eq!(is_right, sum == theirs.checksum());
+            segment[16..18].copy_from_slice(&sum.to_be_bytes());
+            prop_assert!(is_checksum_valid(&Addr(src), &Addr(dst), &segment));
+        }
+    }
+
     #[test]
     fn etherparse_reads_ipv6_and_udp(
         (src_port, dst_port) in any::<(u16, u16)>(),

@@ -12,6 +12,7 @@ use redpoll_wire::ieee802154::{self, FrameHeader};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::rpl;
 use redpoll_wire::sixlowpan::{dispatch, fragment, iphc};
+use redpoll_wire::tcp::{HeaderView, OptionItem};
 use redpoll_wire::udp::UdpHeader;
 
 /// Random bytes whose first are more interesting than random.
@@ -73,6 +74,33 @@ proptest! {
             prop_assert_eq!(payload.len() + 8, usize::from(len));
             prop_assert_eq!(&header.to_bytes(), datagram.first_chunk().unwrap());
             header.verify(&PREFIX, &PREFIX, payload);
+        }
+    }
+
+    #[test]
+    fn tcp(mut segment in bytes(80), words in 4..17u8, missing in 0..30usize) {
+        if let Some(offset) = segment.get_mut(12) {
+            *offset = words << 4;
+        }
+        let whole = HeaderView::parse(&segment);
+        if let Ok(header) = whole {
+            prop_assert_eq!(header.header_len() + header.payload_len(), segment.len());
+            prop_assert!(segment.ends_with(header.payload()));
+            let strict = header.options().strict().filter_map(|item| match item {
+                Ok(OptionItem::Option { kind, value }) => Some((kind, value)),
+                _ => None,
+            });
+            prop_assert!(header.options().lenient().eq(strict));
+        }
+        let part = &segment[..segment.len().saturating_sub(missing)];
+        match HeaderView::parse_partial(part, segment.len()) {
+            Ok(part) => {
+                let whole = whole.unwrap();
+                prop_assert!(whole.payload().starts_with(part.payload()));
+                prop_assert_eq!(part.payload_len(), whole.payload_len());
+                prop_assert!(!part.is_complete() || part.options() == whole.options());
+            }
+            Err(_) => prop_assert!(part.len() < HeaderView::MIN_LEN || whole.is_err()),
         }
     }
 

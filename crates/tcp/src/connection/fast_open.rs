@@ -4,6 +4,7 @@
 //! receive buffer: before the peer's SYN there is nothing else for that.
 
 use redpoll_base::Bytes;
+use redpoll_wire::tcp::HeaderView;
 
 use super::Connection;
 use crate::ahead::Ahead;
@@ -12,7 +13,7 @@ use crate::options::MAX_OPTIONS;
 use crate::recovery::Loss;
 use crate::send::SendStore;
 use crate::state::Phase;
-use crate::{FastOpenCookie, Segment, SeqNum, header};
+use crate::{FastOpenCookie, Segment, SeqNum};
 
 /// An active open that is not answered yet.
 #[derive(Clone, Copy, Debug)]
@@ -87,7 +88,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return 0;
         }
         // No fewer options than there will be.
-        let head = header::BASE_LEN.wrapping_add(MAX_OPTIONS);
+        let head = HeaderView::MIN_LEN.wrapping_add(MAX_OPTIONS);
         let room = max_len.saturating_sub(head);
         let data = self.outbox.range().len().min(room as u32);
         data.min(self.eff_snd_mss().saturating_sub(MAX_OPTIONS as u32))

@@ -6,13 +6,12 @@ use super::Connection;
 use super::marks::Marks;
 use super::reasons::Plan;
 use crate::ahead::{Ahead, Span};
-use crate::header::{Flags, Header};
 use crate::options::{MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::send::{PinKind, SendStore, Tick, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
-use crate::{SackBlocks, SeqRange, UserTimeout};
+use crate::{Flags, Header, SackBlocks, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.

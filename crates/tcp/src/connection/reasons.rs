@@ -2,15 +2,15 @@
 //! RFC 6675 §5).
 
 use redpoll_base::Bytes;
+use redpoll_wire::tcp::HeaderView;
 
 use super::Connection;
 use super::marks::Marks;
-use crate::header::{self, Flags};
 use crate::options;
 use crate::send::{PinKind, SendStore};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
-use crate::{SeqNum, SeqRange};
+use crate::{Flags, SeqNum, SeqRange};
 
 /// A segment that there is a reason to send.
 #[derive(Clone, Copy, Debug)]
@@ -275,7 +275,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// The payload of a full-sized segment on a link that takes `max_len`.
     fn mss_for(&self, max_len: usize) -> u32 {
-        let header = header::BASE_LEN.wrapping_add(usize::from(self.option_space()));
+        let header = HeaderView::MIN_LEN.wrapping_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
         // SACK blocks come and go: they take of the payload (RFC 6691 §2).
         let sack = options::sack_space(self.sack_block_count());

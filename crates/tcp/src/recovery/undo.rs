@@ -45,7 +45,7 @@ impl Undo {
     pub(crate) fn begin(una: SeqNum, flight: u32, ssthresh: u32) -> Self {
         Undo {
             pipe_prev: window(flight.max(ssthresh)),
-            reported: una.low(),
+            reported: Low::of(una),
             ..Undo::default()
         }
     }
@@ -75,11 +75,11 @@ impl Undo {
     /// acknowledgment that arrived twice. A report that comes out of order is
     /// passed over for that, which leaves the reduction in force.
     pub(crate) fn on_dsack(&mut self, block: SeqRange, mss: u32) -> bool {
-        let is_new = block.start.low().is_at_or_behind(self.reported);
+        let is_new = Low::of(block.start).is_at_or_behind(self.reported);
         if self.sent_again == 0 || !is_new || block.len() > mss {
             return false;
         }
-        self.reported = block.end.low();
+        self.reported = Low::of(block.end);
         self.sent_again = self.sent_again.saturating_sub(window(block.len()));
         self.sent_again == 0
     }

@@ -41,7 +41,7 @@ impl<B: Bytes> Inbox<B> {
             ring: Ring::new(buf),
             apart: SeqNum(0),
             apart_len: 0,
-            fin: SeqNum(0).low(),
+            fin: Low::of(SeqNum(0)),
             beyond: Ranges::default(),
             has_fin: false,
         }
@@ -87,7 +87,7 @@ impl<B: Bytes> Inbox<B> {
         // between old and new, only the new parts are processed." And nothing
         // comes behind a FIN.
         let edge = if self.has_fin {
-            nxt.first_with(self.fin).min(edge)
+            self.fin.first_from(nxt).min(edge)
         } else {
             edge
         };
@@ -179,10 +179,10 @@ impl<B: Bytes> Inbox<B> {
     /// does what lies before the FIN but not in order: the peer has it still.
     pub(crate) fn on_fin(&mut self, nxt: SeqNum, seq: SeqNum) {
         if !self.has_fin {
-            self.fin = seq.low();
+            self.fin = Low::of(seq);
             self.has_fin = true;
         }
-        let fin = nxt.first_with(self.fin).since(nxt);
+        let fin = self.fin.first_from(nxt).since(nxt);
         if self.beyond.iter().any(|known| u32::from(known.end) > fin) {
             self.beyond.clear();
         }
@@ -195,7 +195,7 @@ impl<B: Bytes> Inbox<B> {
 
     /// Whether the FIN is what comes next.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
-        self.has_fin && self.fin == nxt.low()
+        self.has_fin && self.fin == Low::of(nxt)
     }
 
     /// The ready bytes, in up to two pieces.

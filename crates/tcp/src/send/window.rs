@@ -41,7 +41,7 @@ impl SendWindow {
         SendWindow {
             una: iss,
             nxt: iss,
-            wl1: iss.low(),
+            wl1: Low::of(iss),
             wnd: 0,
             max_wnd: 0,
             probed: false,
@@ -56,7 +56,7 @@ impl SendWindow {
         [wnd, max_wnd]: [u16; 2],
     ) {
         (self.una, self.nxt) = (una, nxt);
-        self.wl1 = rcv_nxt.low();
+        self.wl1 = Low::of(rcv_nxt);
         (self.wnd, self.max_wnd) = (wnd, max_wnd);
     }
 
@@ -134,14 +134,14 @@ impl SendWindow {
     /// else make all of a peer's windows look old that has nothing more to send.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
-        if rcv_nxt.last_with(self.wl1) <= seq {
+        if self.wl1.last_up_to(rcv_nxt) <= seq {
             self.set(seq, seg.window);
         }
     }
 
     /// The window at the start of the connection.
     pub(crate) fn set(&mut self, wl1: SeqNum, wnd: u16) {
-        self.wl1 = wl1.low();
+        self.wl1 = Low::of(wl1);
         self.wnd = wnd;
         self.max_wnd = self.max_wnd.max(wnd);
     }

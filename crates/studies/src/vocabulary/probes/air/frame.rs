@@ -4,6 +4,7 @@ use redpoll_tcp::{Flags, Options};
 use redpoll_wire::ieee802154::{FrameHeader, FrameType};
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
+use redpoll_wire::tcp::HeaderView;
 
 /// Bytes of the frame check sequence, which traces leave out.
 const FCS: usize = 2;
@@ -96,18 +97,15 @@ fn tcp(packet: &[u8]) -> Option<Tcp> {
         return None;
     }
     let bytes = rest.get(at..)?;
-    let (fixed, _) = bytes.split_first_chunk::<20>()?;
-    let long =
-        |at: usize| u32::from_be_bytes([fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]]);
-    let len = usize::from(fixed[12] >> 4) * 4;
-    let flags = Flags(fixed[13]);
-    Some(Tcp {
-        len,
-        seq: long(4),
-        ack: flags.ack().then(|| long(8)),
-        window: u32::from(u16::from_be_bytes([fixed[14], fixed[15]])),
-        flags,
-        options: Options::parse(bytes.get(20..len)?),
-        payload: usize::from(ip.payload_len).checked_sub(at + len)?,
+    let segment_len = usize::from(ip.payload_len).checked_sub(at)?;
+    let header = HeaderView::parse_partial(bytes, segment_len).ok()?;
+    header.is_complete().then(|| Tcp {
+        len: header.header_len(),
+        seq: header.seq().0,
+        ack: header.ack().map(|ack| ack.0),
+        window: u32::from(header.window()),
+        flags: header.flags(),
+        options: Options::parse(header.options()),
+        payload: header.payload_len(),
     })
 }

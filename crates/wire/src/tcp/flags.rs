@@ -1,0 +1,91 @@
+//! The control bits of a TCP header (RFC 9293 §3.1, RFC 3168 §6.1).
+
+use core::fmt;
+
+/// The control bits (RFC 9293 §3.1).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub struct Flags(pub u8);
+
+impl Flags {
+    /// No flag.
+    pub const NONE: Flags = Flags(0);
+    /// No more data from the sender.
+    pub const FIN: Flags = Flags(0x01);
+    /// Synchronise sequence numbers.
+    pub const SYN: Flags = Flags(0x02);
+    /// Reset the connection.
+    pub const RST: Flags = Flags(0x04);
+    /// Push.
+    pub const PSH: Flags = Flags(0x08);
+    /// The acknowledgment field is significant.
+    pub const ACK: Flags = Flags(0x10);
+    /// The urgent pointer is significant; never sent, ignored when received.
+    pub const URG: Flags = Flags(0x20);
+
+    /// ECN-Echo (RFC 3168 §6.1).
+    pub const ECE: Flags = Flags(0x40);
+    /// Congestion window reduced (RFC 3168 §6.1).
+    pub const CWR: Flags = Flags(0x80);
+
+    /// These flags and those of `other`.
+    pub const fn with(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// These flags but for those of `other`.
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
+    /// Whether every flag of `other` is set.
+    pub const fn contains(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether SYN is set.
+    pub const fn syn(self) -> bool {
+        self.contains(Flags::SYN)
+    }
+
+    /// Whether ACK is set.
+    pub const fn ack(self) -> bool {
+        self.contains(Flags::ACK)
+    }
+
+    /// Whether RST is set.
+    pub const fn rst(self) -> bool {
+        self.contains(Flags::RST)
+    }
+
+    /// Whether FIN is set.
+    pub const fn fin(self) -> bool {
+        self.contains(Flags::FIN)
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names = [
+            (Flags::SYN, "SYN"),
+            (Flags::FIN, "FIN"),
+            (Flags::RST, "RST"),
+            (Flags::PSH, "PSH"),
+            (Flags::ACK, "ACK"),
+            (Flags::URG, "URG"),
+            (Flags::ECE, "ECE"),
+            (Flags::CWR, "CWR"),
+        ];
+        let mut separator = "";
+        for (flag, name) in names {
+            if self.contains(flag) {
+                write!(f, "{separator}{name}")?;
+                separator = "|";
+            }
+        }
+        if separator.is_empty() {
+            f.write_str("-")
+        } else {
+            Ok(())
+        }
+    }
+}
