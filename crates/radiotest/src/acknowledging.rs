@@ -78,7 +78,7 @@ pub(crate) fn nothing_else(bench: &mut Bench<'_>) -> Finding {
     for (to, frame) in others {
         let said = bench.say(&frame)?;
         said.is_unanswered()
-            .map_err(|seen| format!("to a frame for {to}, {seen}"))?;
+            .map_err(|seen| format!("after a frame for {to}: {seen}"))?;
     }
     passed()
 }
@@ -106,7 +106,7 @@ fn request(bench: &mut Bench<'_>, src: u16) -> Result<bool, String> {
     let pending = one_ack(bench, &said, dsn)?;
     let told = said.heard[0].info.ack_sent_pending;
     ensure(told == pending, || {
-        format!("the bit was {pending}, ack_sent_pending {told}")
+        format!("the frame-pending bit was {pending}, but ack_sent_pending was {told}")
     })?;
     Ok(pending)
 }
@@ -118,14 +118,20 @@ pub(crate) fn source_match(bench: &mut Bench<'_>) -> Finding {
     set(bench, TESTER, true);
     set(bench, 0x0044, true);
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
-    ensure(found == [true; 2], || "the bit is clear".to_owned())?;
+    ensure(found == [true; 2], || {
+        "the frame-pending bit is clear".to_owned()
+    })?;
     let other = request(bench, NOBODY)?;
-    ensure(!other, || "the bit is set for another station".to_owned())?;
+    ensure(!other, || {
+        "the frame-pending bit is set for another station".to_owned()
+    })?;
     let dsn = bench.dsn();
     let frame = frames::to_short(dsn, IDENTITY.short, true, 12);
     let said = bench.say(&frame)?;
     let data = one_ack(bench, &said, dsn)?;
-    ensure(!data, || "the bit is set for a data frame".to_owned())?;
+    ensure(!data, || {
+        "the frame-pending bit is set for a data frame".to_owned()
+    })?;
     passed()
 }
 
@@ -136,7 +142,9 @@ pub(crate) fn source_match_ends(bench: &mut Bench<'_>) -> Finding {
     set(bench, TESTER, false);
     let found = [request(bench, TESTER)?, request(bench, 0x0044)?];
     set(bench, 0x0044, false);
-    ensure(!found[0], || "the bit is still set".to_owned())?;
+    ensure(!found[0], || {
+        "the frame-pending bit is still set".to_owned()
+    })?;
     ensure(found[1], || "the other station was also removed".to_owned())?;
     passed()
 }

@@ -74,7 +74,10 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     }
     ensure(result == RadioResult::NoAck, || format!("{result:?}"))?;
     ensure(bench.caps.retries == (copies > 1), || {
-        format!("with retries {}, {copies} copies", bench.caps.retries)
+        format!(
+            "the capability `retries` is {}, but the radio sent the frame {copies} times",
+            bench.caps.retries
+        )
     })?;
     let least = (0..copies).fold(Duration::ZERO, |sum, _| sum + sent + ACK_WAIT);
     ensure(took >= (least - bench.limits.early), || {

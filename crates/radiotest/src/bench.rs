@@ -107,7 +107,7 @@ impl<'a> Bench<'a> {
         loop {
             match self.next(until)? {
                 RadioEvent::Time if self.now() >= until => return Ok(()),
-                RadioEvent::Time => return Err("Time came too early".to_owned()),
+                RadioEvent::Time => return Err("the event Time came too early".to_owned()),
                 RadioEvent::Frame(info) => self.note(info),
                 RadioEvent::Done(result) => {
                     return Err(format!("{result:?} without a pending operation"));

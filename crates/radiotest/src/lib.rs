@@ -183,7 +183,7 @@ const PROPERTIES: [Property; 26] = [
         sending::undisturbed,
     ),
     (
-        "Sent comes when the last bit has left, and not earlier",
+        "the result Sent comes after the last bit has left the antenna",
         sending::reported_in_time,
     ),
     (
@@ -208,7 +208,7 @@ const PROPERTIES: [Property; 26] = [
         answers::of_another,
     ),
     (
-        "NoAck comes after macAckWaitDuration, and not earlier",
+        "the result NoAck comes after macAckWaitDuration",
         answers::in_vain,
     ),
     (

@@ -11,10 +11,10 @@ pub(crate) fn time_comes(bench: &mut Bench<'_>) -> Finding {
         let event = bench.next(until)?;
         ensure(event == RadioEvent::Time, || format!("{event:?}"))?;
         let now = bench.now();
-        ensure(now >= until, || "Time came too early".to_owned())?;
+        ensure(now >= until, || "the event Time came too early".to_owned())?;
         let late = now.since(until);
         ensure(late <= bench.limits.report, || {
-            format!("Time came {} µs late", late.as_micros())
+            format!("the event Time came {} µs late", late.as_micros())
         })?;
     }
     passed()

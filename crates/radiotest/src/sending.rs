@@ -89,7 +89,7 @@ pub(crate) fn blind(bench: &mut Bench<'_>) -> Finding {
     let on_air = on_air(frame.len());
     let window = (on_air - bench.limits.early)..=TURNAROUND + on_air + bench.limits.report;
     ensure(window.contains(&took), || {
-        format!("on a free channel it took {} µs", took.as_micros())
+        format!("on a free channel Transmit took {} µs", took.as_micros())
     })?;
     bench.settle();
     while_occupied(bench)?;
