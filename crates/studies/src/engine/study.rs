@@ -48,7 +48,7 @@ pub enum LinksError {
     #[error("the study {0} has no figure over measured links")]
     NotTaken(&'static str),
     /// The path of the file is not UTF-8, which scenarios are written in.
-    #[error("{}: its path is not UTF-8; allowed: one that is", .0.display())]
+    #[error("{}: its path is not UTF-8; allowed: a path in UTF-8", .0.display())]
     Path(PathBuf),
     /// The file cannot be read, or is none of measured links.
     #[error(transparent)]

@@ -12,7 +12,7 @@ const WAITED: Metric = Metric::new("packets that waited", "");
 /// Where TSS does harm.
 const AGAIN: &str =
     "TSS repeats an acknowledgment that has no effect: without the repetition the number differs";
-const REACHED: Metric = Metric::new("copies heard behind the next hop", "");
+const REACHED: Metric = Metric::new("copies overheard beyond the next hop", "");
 
 /// Without a cache, with the paper's, with DTC's and TSS's rules: uIP and Redpoll's TCP.
 pub fn rules() -> Figure {

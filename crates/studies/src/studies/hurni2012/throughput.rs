@@ -36,7 +36,7 @@ pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
 
 /// The same over NullMAC with caches that do not hear what is for others, folded away.
 pub(super) fn filtered(figure: &mut Figure, variant: Variant) -> Line {
-    let series = format!("{}, radios keep back what is for others", variant.name);
+    let series = format!("{}, radios filter frames for other nodes", variant.name);
     let case = |hops| with_filter(NULLMAC, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
@@ -79,7 +79,7 @@ pub fn figure_6(mac: Mac) -> Figure {
 fn nullmac(figure: &mut Figure, it: &Lines) {
     let better = [UNMODIFIED, CCTRL].map(|variant| better(figure, NULLMAC, variant));
     let case = |hops| without_memory(NULLMAC, CCTRL, hops);
-    let series = "cctrl, routers pass on what they know";
+    let series = "cctrl, routers forward acknowledged segments";
     let forgetful = aside(figure, series, SEGMENTS, case, segments);
     let shown = [
         it.unmodified.at(6),

@@ -66,9 +66,15 @@ pub fn figure_8() -> Figure {
     figure
 }
 
-const FULLEST_QUEUE: Metric = Metric::new("lost at the fullest queue", "%");
-const BEHIND: Metric = Metric::new("throughput, behind the fullest queue / others", "");
-const TO_IT: Metric = Metric::new("link ETX of its children", "");
+const FULLEST_QUEUE: Metric = Metric::new("packets lost at the node that drops most", "%");
+const BEHIND: Metric = Metric::new(
+    "throughput, nodes below the node that drops most / other nodes",
+    "",
+);
+const TO_IT: Metric = Metric::new(
+    "link ETX to the node that drops most, from its children",
+    "",
+);
 
 /// Why UDP does not suffer upstream here as it does in the paper.
 const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
@@ -175,7 +181,7 @@ pub fn figure_10() -> Figure {
         .into_iter()
         .zip(tcp)
     {
-        let what = Metric::new("Jain's index, 5 hops less 7 hops", "");
+        let what = Metric::new("Jain's index, 5 hops minus 7 hops", "");
         figure
             .made((VERDICT, id), what, [five, seven], |[five, seven]| {
                 five - seven

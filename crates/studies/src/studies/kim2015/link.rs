@@ -43,7 +43,7 @@ pub fn figure_4a() -> Figure {
     let [udp_up, udp_down, tcp_up, tcp_down] = &lines;
     figure
         .verdict(
-            "UDP down less the greatest of the others",
+            "UDP down minus the greatest of the other three",
             [udp_down, udp_up, tcp_up, tcp_down].map(|line| line.at(HEAVY)),
             |[worst, others @ ..]| worst - greatest(&others),
         )
@@ -88,7 +88,7 @@ pub fn figure_4b() -> Figure {
     }
     let [_, _, up, down] = &lines;
     figure
-        .difference("TCP, up less down", up.at(HEAVY), down.at(HEAVY))
+        .difference("TCP, up minus down", up.at(HEAVY), down.at(HEAVY))
         .judged("tcp-up-over-down");
     figure
 }
@@ -120,7 +120,7 @@ pub fn figure_9() -> Figure {
         (
             CHANGES,
             "/rpl/parent_changes",
-            "TCP less UDP, either way",
+            "TCP minus UDP, absolute value",
             "parent-changes",
         ),
     ] {

@@ -40,7 +40,10 @@ pub fn by_load() -> Figure {
             figure
                 .made(
                     (VERDICT, word),
-                    Metric::new("throughput, by load / alike", ""),
+                    Metric::new(
+                        "throughput, parents chosen by load / without regard to load",
+                        "",
+                    ),
                     [after, before],
                     |[after, before]| after / before,
                 )
@@ -48,7 +51,10 @@ pub fn by_load() -> Figure {
             figure
                 .made(
                     (VERDICT, word),
-                    Metric::new("Jain's index, by load less alike", ""),
+                    Metric::new(
+                        "Jain's index, parents chosen by load minus without regard to load",
+                        "",
+                    ),
                     [jain_after, jain_before],
                     |[after, before]| after - before,
                 )

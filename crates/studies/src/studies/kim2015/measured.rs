@@ -103,10 +103,10 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         });
     }
     for (name, more, less) in [
-        ("5b, Jain's index of UDP less TCP, up", fair[0], fair[2]),
-        ("5b, Jain's index of UDP less TCP, down", fair[1], fair[3]),
-        ("6a, ETX, light, down less up", etx[1], etx[0]),
-        ("6a, ETX, heavy, up less down", etx[2], etx[3]),
+        ("5b, Jain's index of UDP minus TCP, up", fair[0], fair[2]),
+        ("5b, Jain's index of UDP minus TCP, down", fair[1], fair[3]),
+        ("6a, ETX, light, down minus up", etx[1], etx[0]),
+        ("6a, ETX, heavy, up minus down", etx[2], etx[3]),
     ] {
         figure.made((name, x), difference, [more, less], |[more, less]| {
             more - less

@@ -44,7 +44,7 @@ pub fn figure_5b() -> Figure {
         .of("UDP down, Jain's index", udp_down)
         .judged("udp-down-fair");
     figure
-        .difference("up, Jain's index of UDP less TCP", udp_up, tcp_up)
+        .difference("up, Jain's index of UDP minus TCP", udp_up, tcp_up)
         .judged("tcp-up-unfair")
         .cause(
             "at 60 packets a minute all nodes get nearly their offered load, with similar \
@@ -52,7 +52,7 @@ pub fn figure_5b() -> Figure {
             &fuller,
         );
     figure
-        .difference("down, Jain's index of UDP less TCP", udp_down, tcp_down)
+        .difference("down, Jain's index of UDP minus TCP", udp_down, tcp_down)
         .judged("tcp-down-unfair");
     figure
 }
@@ -66,10 +66,10 @@ pub fn figure_6a() -> Figure {
     let up = line(&mut figure, TCP_ETX, TCP_UP, tcp_etx);
     let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
     figure
-        .difference("light, down less up", down.at(LIGHT), up.at(LIGHT))
+        .difference("light, down minus up", down.at(LIGHT), up.at(LIGHT))
         .judged("light");
     figure
-        .difference("heavy, up less down", up.at(HEAVY), down.at(HEAVY))
+        .difference("heavy, up minus down", up.at(HEAVY), down.at(HEAVY))
         .judged("heavy");
     figure
 }

@@ -5,7 +5,7 @@ use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
 use crate::engine::figure::{Figure, Metric};
 use crate::engine::run::{Reading, Run, quantile};
 
-const SPREAD: Metric = Metric::new("upper less lower quartile of the nodes", "%");
+const SPREAD: Metric = Metric::new("upper minus lower quartile of the nodes", "%");
 
 fn spread_of(run: &Run) -> Reading {
     let losses = losses(run)?;
@@ -28,7 +28,7 @@ pub fn figure_5a() -> Figure {
         .judged("down-light");
     figure.of("up, heavy", up.at(HEAVY)).judged("up-heavy");
     figure
-        .difference("heavy, down less up", down.at(HEAVY), up.at(HEAVY))
+        .difference("heavy, down minus up", down.at(HEAVY), up.at(HEAVY))
         .judged("down-over-up");
     // The mesh carries a little more than that downstream.
     for traffic in [UDP_UP, UDP_DOWN] {

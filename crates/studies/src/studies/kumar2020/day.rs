@@ -113,7 +113,7 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
         }
     });
     figure
-        .known(("worked out", "ideal"), DUTY, ideal::duty_cycle(3, 5.0))
+        .known(("calculated", "ideal"), DUTY, ideal::duty_cycle(3, 5.0))
         .paper(0.665)
         .note(
             "as in §8.2.2: segments in full frames of 7.2 ms, including those that are lost \

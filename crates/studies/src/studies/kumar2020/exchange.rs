@@ -74,7 +74,7 @@ pub fn figure_4a() -> Figure {
         .paper(7.2)
         .judged("in-all")
         .handle();
-    figure.verdict("in all, measured / worked out", [whole], |[whole]| {
+    figure.verdict("total, measured / calculated", [whole], |[whole]| {
         whole / bound::frame_ms(127.0)
     });
     figure

@@ -63,7 +63,10 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "congestion control",
             id: Some("congestion-control"),
-            shown: Metric::new("first flight / largest, buffers of ten segments", ""),
+            shown: Metric::new(
+                "bytes in the first flight / largest flight, buffers of ten segments",
+                "",
+            ),
             case: buffers("4620 B", "4620 B"),
             read: |_, seen| quotient(seen.first_flight, seen.most_in_flight),
             others: "GNRC, TCPlp",
@@ -71,7 +74,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "RTT estimation",
             id: Some("rtt-estimation"),
-            shown: Metric::new("the sender's RTT / that on the air, medians", ""),
+            shown: Metric::new("RTT that the sender measures / RTT on the air, medians", ""),
             case: line(),
             read: |run, seen| {
                 let on_air = seen.rtt_ms.ok_or(crate::engine::run::Gap::Nothing)?;
@@ -82,7 +85,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "MSS option",
             id: None,
-            shown: Metric::new("SYNs that have it", ""),
+            shown: Metric::new("share of SYNs with the MSS option", ""),
             case: line(),
             read: |_, seen| quotient(seen.syns_with_mss, seen.syns),
             others: "uIP, GNRC, TCPlp",
@@ -98,7 +101,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "timestamps",
             id: None,
-            shown: Metric::new("segments that have them, of those behind the SYN", ""),
+            shown: Metric::new("share of segments after the SYN with timestamps", ""),
             case: line(),
             read: |_, seen| quotient(seen.others_with_timestamps, seen.others),
             others: "TCPlp",
@@ -106,7 +109,7 @@ fn features() -> [Feature; 8] {
         Feature {
             name: "selective ACKs",
             id: None,
-            shown: Metric::new("ACKs with blocks, 1 % of frames lost", ""),
+            shown: Metric::new("ACKs with SACK blocks, 1 % of frames lost", ""),
             case: lossy(),
             read: |_, seen| Ok(seen.acks_with_blocks.into()),
             others: "TCPlp",

@@ -93,7 +93,7 @@ pub fn figure_12() -> Figure {
 
     figure
         .of("TCP, median / load at 1 kb/s", tcp.at(1.0))
-        .note("only a collapse could make it less");
+        .note("only a collapse of the network could make the number smaller");
     figure
         .verdict(
             "TCP, median / load at 16 kb/s",
@@ -107,7 +107,7 @@ pub fn figure_12() -> Figure {
             medians.last().map_or(f64::NAN, |last| last / greatest)
         })
         .judged("falls-little")
-        .note("it falls only a little");
+        .note("goodput falls only a little");
     figure
         .verdict(
             "TCP, between the quartiles, 16 / 2 kb/s",
@@ -117,7 +117,7 @@ pub fn figure_12() -> Figure {
         .judged("quartiles-widen");
     figure
         .difference(
-            "TCP, Jain's index at 16 kb/s, RED less tail drop",
+            "TCP, Jain's index at 16 kb/s, RED minus tail drop",
             tcp_jain.at(16.0),
             tail_drop,
         )

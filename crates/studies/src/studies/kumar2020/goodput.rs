@@ -90,18 +90,28 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
     let long = some().map(|(x, case)| (x, case.set("mac.security_bytes", "12")));
     let long = figure.line("uplink, headers of 23 B", GOODPUT, long, goodput);
     let idle = some().map(|(x, case)| (x, case.set("energy.packet_instructions", "0")));
-    let idle = figure.line("uplink, no system", GOODPUT, idle, goodput);
+    let idle = figure.line("uplink, no operating system", GOODPUT, idle, goodput);
     let mut over = |what, of: &Line, one: u32, other: u32| {
         figure.ratio(what, of.at(one), of.at(other)).handle()
     };
     [
         [
             over("uplink, headers of 23 B, 5 frames / 1 frame", &long, 5, 1),
-            over("uplink, no system, 5 frames / 1 frame", &idle, 5, 1),
+            over(
+                "uplink, no operating system, 5 frames / 1 frame",
+                &idle,
+                5,
+                1,
+            ),
         ],
         [
             over("uplink, headers of 23 B, 8 frames / 5 frames", &long, 8, 5),
-            over("uplink, no system, 8 frames / 5 frames", &idle, 8, 5),
+            over(
+                "uplink, no operating system, 8 frames / 5 frames",
+                &idle,
+                8,
+                5,
+            ),
         ],
     ]
 }
@@ -182,7 +192,7 @@ pub fn figure_3b() -> Figure {
 /// Fig. 4b.
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
-        .x_label("rate that is left after")
+        .x_label("rate left after each cost")
         .about(
             "The bounds are calculated from the simulated radio's times: one frame buffer, 7.14 \
              us of SPI per byte, CSMA, link acknowledgment. Measured: one hop, no border router, \

@@ -95,21 +95,21 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
     let over = |[http, coap]: [f64; 2]| 100.0 * (http / coap - 1.0);
     figure
         .difference(
-            "TCP less CoAP, every 100 s, in points",
+            "TCP minus CoAP, one request per 100 s, in points of the duty cycle",
             http.at(SELDOM),
             coap.at(SELDOM),
         )
         .paper(0.35);
     let rarely = figure
         .verdict(
-            "TCP over CoAP, every 1,000 s, in %",
+            "TCP relative to CoAP, one request per 1,000 s, in %",
             [http.at(RARELY), coap.at(RARELY)],
             over,
         )
         .handle();
     figure
         .verdict(
-            "TCP over CoAP, every 100 s, in %",
+            "TCP relative to CoAP, one request per 100 s, in %",
             [http.at(SELDOM), coap.at(SELDOM)],
             over,
         )

@@ -10,10 +10,10 @@ use crate::vocabulary::read::{CPU, cpu_duty_cycle_of};
 const SYSTEMS: [(&str, u32); 3] = [
     ("an hour of the night", TCPLP_PACKET_INSTRUCTIONS),
     (
-        "an hour of the night, half a system",
+        "an hour of the night, half the operating system's time",
         TCPLP_PACKET_INSTRUCTIONS / 2,
     ),
-    ("an hour of the night, no system", 0),
+    ("an hour of the night, no operating system", 0),
 ];
 
 /// Why processors work for longer than the paper's.

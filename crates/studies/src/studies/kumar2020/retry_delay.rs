@@ -265,17 +265,17 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
     let variants = [
         (
             "timeouts, 0.5 % of frames lost",
-            "0.5 % of frames lost: timeouts, d = 40 less d = 0 ms",
+            "0.5 % of frames lost: timeouts, d = 40 minus d = 0 ms",
             RANDOM,
         ),
         (
             "timeouts, an interferer",
-            "an interferer: timeouts, d = 40 less d = 0 ms",
+            "an interferer: timeouts, d = 40 minus d = 0 ms",
             INTERFERER,
         ),
         (
             "timeouts, losses found by time",
-            "losses found by time: timeouts, d = 40 less d = 0 ms",
+            "losses found by time: timeouts, d = 40 minus d = 0 ms",
             BY_TIME,
         ),
     ];
@@ -318,7 +318,7 @@ pub fn figure_6b() -> Figure {
         .judged("isolated-40-over-0");
     figure
         .difference(
-            "timeouts, d = 40 less d = 0 ms",
+            "timeouts, d = 40 minus d = 0 ms",
             timeouts.at(40),
             timeouts.at(0),
         )
@@ -337,6 +337,6 @@ pub fn figure_6b() -> Figure {
             |[fast, timeouts]| fast / (fast + timeouts),
         )
         .judged("isolated-share-0")
-        .note("the paper: in 100 s all but one");
+        .note("the paper: all except one in 100 s");
     figure
 }

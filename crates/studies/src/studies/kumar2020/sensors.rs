@@ -104,7 +104,7 @@ pub fn figure_9() -> Figure {
             cocoa.radio.at(BATCH),
             coap.radio.at(BATCH),
         )
-        .note("without losses both do the same");
+        .note("without losses both protocols behave alike");
     figure
         .ratio(
             "CPU, TCP / CoAP, batches",
@@ -114,21 +114,21 @@ pub fn figure_9() -> Figure {
         .judged("cpu-batch");
     figure
         .ratio(
-            "CPU, TCP, batches / not",
+            "CPU, TCP, batches / no batching",
             tcp.cpu.at(BATCH),
             tcp.cpu.at(SINGLE),
         )
         .judged("cpu-tcp-batch-over-single");
     figure
         .ratio(
-            "radio, TCP, batches / not",
+            "radio, TCP, batches / no batching",
             tcp.radio.at(BATCH),
             tcp.radio.at(SINGLE),
         )
         .judged("tcp-batch-over-single");
     figure
         .ratio(
-            "radio, CoAP, batches / not",
+            "radio, CoAP, batches / no batching",
             coap.radio.at(BATCH),
             coap.radio.at(SINGLE),
         )
@@ -146,8 +146,8 @@ const NOT_BY_TIMEOUT: Metric = Metric::new("not by timeout", "%");
 
 /// Why TCP has the radio on for longer than CoAP on Redpoll's own node.
 pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the segments of a leaf \
-    collide on their way through the mesh: see the lower number with a window of two, as in the \
-    shipped readings.toml";
+    collide with one another in the mesh; with a window of two, as in readings.toml, the number is \
+    lower (see that row)";
 
 /// Share of retransmissions that no timeout caused.
 fn not_by_timeout(run: &Run) -> Reading {
@@ -187,7 +187,7 @@ struct Lossy {
 /// Readings that found no place in a sensor's queue, and messages that CoAP gave up, all
 /// leaves together.
 const NO_PLACE: (Metric, &str) = (
-    Metric::new("readings without a place in the queue", ""),
+    Metric::new("readings dropped because the queue was full", ""),
     "app.readings_queue_full",
 );
 const GIVEN_UP: (Metric, &str) = (
@@ -302,7 +302,7 @@ fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2])
 fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
     figure
         .difference(
-            "CoAP less TCP, reliability at 21 %",
+            "CoAP minus TCP, reliability at 21 %",
             of.coap.reliability.at(21),
             of.tcp.reliability.at(21),
         )
@@ -333,7 +333,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         .judged("coap-reliability");
     figure
         .difference(
-            "CoCoA less CoAP, reliability at 15 %",
+            "CoCoA minus CoAP, reliability at 15 %",
             of.cocoa.reliability.at(15),
             of.coap.reliability.at(15),
         )

@@ -114,7 +114,7 @@ fn buffers(figure: &mut Figure) {
     figure
         .ratio("zero-copy send, send buffer", on, off)
         .paper(0.5)
-        .note("by construction: the part of a window that waits to be sent");
+        .note("by construction: buffer for the part of a window that waits to be sent");
     let off = figure
         .seen((OFF, IN_PLACE), MEMORY, &receiver, |_, seen| {
             Ok(BUFFER + f64::from(seen.most_out_of_order))
@@ -181,7 +181,7 @@ fn queue_management(table: &mut Ablation) {
     // Half of OpenThread's data request timeout of 100 ms; by how much the paper
     // shortened it is not known.
     let short_timeout = Technique {
-        name: "the same, 50 ms to listen",
+        name: "L2 queue management, data request timeout 50 ms",
         metric: DUTY,
         read: leaves,
         off: send().with(PLAIN_QUEUE),
@@ -189,20 +189,20 @@ fn queue_management(table: &mut Ablation) {
     };
     let short_timeout = table
         .gain(
-            "the same and a data request timeout of 50 ms",
+            "L2 queue management with a data request timeout of 50 ms",
             &short_timeout,
         )
         .paper(0.67)
         .handle();
     let a_fifth = Technique {
-        name: "the same, a fifth lost",
+        name: "L2 queue management, 20 % of frames lost",
         metric: DUTY,
         read: leaves,
         off: send().with(PLAIN_QUEUE).with(&[A_FIFTH]),
         on: send().with(&[A_FIFTH]),
     };
     let a_fifth = table
-        .gain("the same where a fifth of the frames is lost", &a_fifth)
+        .gain("L2 queue management with 20 % of the frames lost", &a_fifth)
         .paper(0.67)
         .handle();
     let queue = Technique {

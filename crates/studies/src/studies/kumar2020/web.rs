@@ -130,7 +130,7 @@ pub fn figure_7() -> Figure {
         .judged("adaptive");
     figure
         .ratio(
-            "HTTP, adaptive / not",
+            "HTTP, adaptive / not adaptive",
             http.at(ADAPTIVE),
             http.at(ONE_SECOND),
         )
@@ -145,7 +145,7 @@ pub fn figure_7() -> Figure {
         .judged("beyond-adaptive");
     figure
         .ratio(
-            "beyond: HTTP, adaptive / not",
+            "beyond: HTTP, adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )

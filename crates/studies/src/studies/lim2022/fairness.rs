@@ -35,7 +35,7 @@ pub fn figure_4(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "8 Hz, at 100 m less at 50 m",
+            "8 Hz, at 100 m minus at 50 m",
             &[slow.at(100), slow.at(50)],
             |all| all[0] - all[1],
         )
@@ -50,7 +50,7 @@ pub fn figure_4(load: &Load) -> Figure {
             verdict(
                 &mut figure,
                 tcp.name,
-                "16 Hz less 8 Hz, over all ranges",
+                "16 Hz minus 8 Hz, over all ranges",
                 &both,
                 mean_difference,
             )
@@ -64,7 +64,7 @@ pub fn figure_4(load: &Load) -> Figure {
             let verdict = verdict(
                 &mut figure,
                 tcp.name,
-                "NullRDC less 16 Hz, over all ranges",
+                "NullRDC minus 16 Hz, over all ranges",
                 &both,
                 mean_difference,
             )

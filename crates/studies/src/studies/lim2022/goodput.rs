@@ -53,7 +53,7 @@ pub fn figure_2(load: &Load) -> Figure {
             verdict(
                 &mut figure,
                 tcp.name,
-                "8 Hz / NullRDC, at 100 m less at 50 m",
+                "8 Hz / NullRDC, at 100 m minus at 50 m",
                 &[slow.at(100), null.at(100), slow.at(50), null.at(50)],
                 |all| all[0] / all[1] - all[2] / all[3],
             )

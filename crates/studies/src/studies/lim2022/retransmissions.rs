@@ -34,9 +34,9 @@ pub fn figure_3(load: &Load) -> Figure {
         let [_, _, other_fast] = others;
         for (mac, line) in Mac::ALL.into_iter().zip(mine) {
             let what = match mac {
-                Mac::NullRdc => "NullRDC, at 50 m less at 100 m",
-                Mac::ContikiMac(8) => "8 Hz, at 50 m less at 100 m",
-                Mac::ContikiMac(_) => "16 Hz, at 50 m less at 100 m",
+                Mac::NullRdc => "NullRDC, at 50 m minus at 100 m",
+                Mac::ContikiMac(8) => "8 Hz, at 50 m minus at 100 m",
+                Mac::ContikiMac(_) => "16 Hz, at 50 m minus at 100 m",
             };
             verdict(
                 &mut figure,
@@ -51,7 +51,7 @@ pub fn figure_3(load: &Load) -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "16 Hz less NullRDC, over all ranges",
+            "16 Hz minus NullRDC, over all ranges",
             &both,
             |all| {
                 let (fast, null) = all.split_at(all.len() / 2);

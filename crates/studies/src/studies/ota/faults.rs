@@ -57,7 +57,10 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
     let calm = rows(&mut figure, By::Tcp, base, 0);
     let Some(tcp) = tcp else { return figure };
     let all = [tcp.whole, calm.whole].concat();
-    let metric = Metric::new("whole images over TCP, the least share", "");
+    let metric = Metric::new(
+        "share of transfers over TCP that end with a whole image, minimum",
+        "",
+    );
     figure
         .made_of_all((VERDICT, X::None), metric, &all, |shares| {
             shares.iter().copied().fold(1.0, f64::min)
@@ -65,9 +68,9 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         .judged("whole");
     let ids = ["twice-parent", "twice-reboot", "twice-link"];
     let names = [
-        "TCP, sent twice in %, parent lost",
-        "TCP, sent twice in %, reboot",
-        "TCP, sent twice in %, 30 s without a link",
+        "TCP, % of the image sent more than once, parent lost",
+        "TCP, % of the image sent more than once, reboot",
+        "TCP, % of the image sent more than once, 30 s without a link",
     ];
     for (index, (id, name)) in ids.iter().zip(names).enumerate() {
         // Without the fault, and with it where nothing is lost.

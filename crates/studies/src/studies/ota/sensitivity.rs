@@ -84,7 +84,7 @@ const TCP: [Setting; 9] = [
     ("no timestamps", &[("tcp.timestamps", "false")]),
     ("RED in relays", &[("lowpan.red", "true")]),
     (
-        "as it was first: two segments of 1,000 bytes, 200 ms, macMinBE 3",
+        "the first settings: two segments of 1,000 bytes, 200 ms, macMinBE 3",
         &[
             ("tcp.mss", "1000 B"),
             ("tcp.send_buffer", "2000 B"),

@@ -84,7 +84,11 @@ pub fn beyond() -> Figure {
     }
     let red = red_rows;
     figure
-        .ratio("until the last is done, RED / BLIP", red[0], blip[0])
+        .ratio(
+            "time until the last node has finished, RED / BLIP",
+            red[0],
+            blip[0],
+        )
         .judged("faster");
     figure
         .ratio("slowest node, RED / BLIP", red[1], blip[1])

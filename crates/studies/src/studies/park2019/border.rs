@@ -12,9 +12,9 @@ use crate::engine::run::{Reading, Run};
 use crate::vocabulary::read::JAIN;
 
 const SLOWEST: Metric = Metric::new("slowest flow", "B/s");
-const WAIT: Metric = Metric::new("waited at the border router", "ms");
-const TO_95: Metric = Metric::new("until the index is 0.95 and stays", "s");
-const TO_99: Metric = Metric::new("until the index is 0.99 and stays", "s");
+const WAIT: Metric = Metric::new("waiting time at the border router", "ms");
+const TO_95: Metric = Metric::new("time until Jain's index stays at 0.95 or above", "s");
+const TO_99: Metric = Metric::new("time until Jain's index stays at 0.99 or above", "s");
 /// Steps at which Jain's index is shown.
 const SECONDS: [u32; 8] = [5, 10, 20, 30, 60, 90, 120, 180];
 
@@ -24,7 +24,7 @@ type Read = fn(&Run) -> Reading;
 /// The line of four hops, and testbed-1, with each rule at the border router.
 pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on the lead")
-        .x_label("seconds since all began")
+        .x_label("seconds since the start of all flows")
         .about(
             "Rules of the border router for the time at which a packet crosses it: none, TAiM, \
              deficit round robin and FQ-CoDel behind a shaper with TAiM's first delay, FQ-CoDel \
@@ -78,14 +78,14 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     };
     judge("Jain's index at the end, lead", &[lead.jain], only, "fair");
     judge(
-        "seconds until it is 0.95, lead",
+        "seconds until Jain's index is 0.95, lead",
         &[lead.to_95],
         only,
         "soon",
     );
     let both = [lead.jain, fq_codel.jain];
     judge(
-        "Jain's index, lead less FQ-CoDel",
+        "Jain's index, lead minus FQ-CoDel",
         &both,
         less,
         "over-fq-codel",
@@ -136,13 +136,13 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
     judge("Jain's index, lead", &[lead[0]], only, "fair");
     let beside = [lead[0], fq_codel[0]];
     judge(
-        "Jain's index, lead less FQ-CoDel",
+        "Jain's index, lead minus FQ-CoDel",
         &beside,
         less,
         "over-fq-codel",
     );
     judge(
-        "Jain's index, lead less TAiM",
+        "Jain's index, lead minus TAiM",
         &[lead[0], taim[0]],
         less,
         "over-taim",

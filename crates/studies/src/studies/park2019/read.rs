@@ -12,9 +12,9 @@ pub const THROUGHPUT: Metric = Metric::new("throughput", "B/s");
 /// See [`together`].
 pub const TOGETHER: Metric = Metric::new("throughput, all nodes", "B/s");
 /// See [`duration`].
-pub const DURATION: Metric = Metric::new("until the last node is done", "s");
+pub const DURATION: Metric = Metric::new("time until the last node has finished", "s");
 /// See [`rate`].
-pub const RATE: Metric = Metric::new("all bytes over that time", "kb/s");
+pub const RATE: Metric = Metric::new("all bytes / time until the last node has finished", "kb/s");
 /// See [`max_min`].
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
 /// See [`max_min_as_defined`].

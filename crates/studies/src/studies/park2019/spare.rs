@@ -13,7 +13,7 @@ type Read = fn(&Run) -> Reading;
 const WITHOUT: &str = "without";
 const SPARED: &str = "spared";
 const ARRIVED: Metric = Metric::new("arrived downstream", "packets/min/node");
-const SEGMENTS: Metric = Metric::new("segments into the mesh a packet", "");
+const SEGMENTS: Metric = Metric::new("segments into the mesh per packet", "");
 const FRAMES: Metric = Metric::new("frames a packet", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
 const OF_ONE: Metric = Metric::new("throughput, nodes of one segment", "B/s");
@@ -58,16 +58,28 @@ fn downstream(figure: &mut Figure) {
     }
     let [without, with] = rows;
     figure
-        .of("segments a packet, spared", with[1])
+        .of("segments per packet, with spare", with[1])
         .judged("down-segments");
     figure
-        .ratio("arrived, spared / without", with[0], without[0])
+        .ratio(
+            "packets that arrived, with / without spare",
+            with[0],
+            without[0],
+        )
         .judged("down-packets");
     figure
-        .ratio("frames a packet, spared / without", with[2], without[2])
+        .ratio(
+            "frames per packet, with / without spare",
+            with[2],
+            without[2],
+        )
         .judged("down-frames");
     figure
-        .difference("datagrams lost, spared less without", with[3], without[3])
+        .difference(
+            "datagrams of other nodes lost, with minus without spare",
+            with[3],
+            without[3],
+        )
         .judged("down-others");
 }
 
@@ -116,11 +128,19 @@ fn upstream(figure: &mut Figure, host: &'static str, word: &str) {
             .judged(format!("{word}-{id}"));
     };
     if word == "up" {
-        judge("RTT, spared / without", 0, "rtt");
+        judge("RTT, with / without spare", 0, "rtt");
     }
-    judge("nodes of one segment, spared / without", 1, "throughput");
-    judge("other nodes, spared / without", 2, "others");
-    judge("frames a kilobyte, spared / without", 3, "frames");
+    judge(
+        "throughput of nodes of one segment, with / without spare",
+        1,
+        "throughput",
+    );
+    judge(
+        "throughput of other nodes, with / without spare",
+        2,
+        "others",
+    );
+    judge("frames per kilobyte, with / without spare", 3, "frames");
 }
 
 fn packets(run: &Run) -> Reading {

@@ -19,7 +19,7 @@ type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
 const WITH: &str = "TAiM";
-const FASTER: Metric = Metric::new("nodes a fifth faster than their parents", "");
+const FASTER: Metric = Metric::new("nodes at least 20 % faster than their parents", "");
 const ACTIVE: Metric = Metric::new("all nodes active", "min");
 const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
 const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
@@ -61,7 +61,7 @@ pub fn figure_4() -> Figure {
     let faster = whole(&mut figure, WITHOUT, FASTER, &case, faster_than_parents);
     let shown = what_loses(&mut figure, &case);
     figure
-        .of("until the last is done", lasts)
+        .of("time until the last node has finished", lasts)
         .judged("lasts")
         .cause(TIME, &shown.slow);
     figure
@@ -186,7 +186,7 @@ fn compared(
         .judged("fair")
         .cause(WAITS, shown);
     figure
-        .difference("Jain's index, with less without", jain_with, jain_without)
+        .difference("Jain's index, with minus without", jain_with, jain_without)
         .paper(jains[1] - jains[0])
         .judged("fairer");
     figure
@@ -224,7 +224,7 @@ pub fn figure_10() -> Figure {
     }
     let [without, with] = [Testbed::One.tcp(), Testbed::One.taim()];
     for (series, case) in [
-        ("without, a run of the paper's length", &without),
+        ("without TAiM, a run of the paper's length", &without),
         ("TAiM, a run of the paper's length", &with),
     ] {
         let case = longer(case.clone());
@@ -343,13 +343,13 @@ pub fn figure_14() -> Figure {
     figure
 }
 
-const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index of the minute", "");
-const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio of the minute", "");
+const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index within the minute", "");
+const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio within the minute", "");
 
 /// Fairness by the minute.
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
-        .x_label("minutes since all began")
+        .x_label("minutes since the start of all flows")
         .about(
             "Computed from each node's mean throughput since the beginning, while all nodes are \
              active. The paper's is per minute, in which a node here sends twenty segments; the \
@@ -382,13 +382,17 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         [active, jain, max_min.handle()]
     });
     figure
-        .difference("Jain's index, with less without", with[1], without[1])
+        .difference("Jain's index, with minus without", with[1], without[1])
         .judged("fairer");
     figure
         .ratio("max-min ratio, with / without", with[2], without[2])
         .judged("less-spread");
     figure
-        .difference("minutes, with less without", with[0], without[0])
+        .difference(
+            "minute in which the first node finishes, with minus without",
+            with[0],
+            without[0],
+        )
         .judged("first-is-done-later");
     figure
 }

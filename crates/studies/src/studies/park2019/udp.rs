@@ -7,7 +7,7 @@ use crate::engine::run::{Reading, Run, mean, quantile};
 
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");
-const SHARE: Metric = Metric::new("arrived of the worst node's", "");
+const SHARE: Metric = Metric::new("share of the worst node's packets that arrived", "");
 const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean of all nodes", "");
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
