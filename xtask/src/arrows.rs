@@ -91,7 +91,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     findings.extend(arrows.iter().filter_map(judge));
     Failure::unless_empty(
         "arrows: dependencies that the architecture does not allow; \
-         remove them, or move the wall with a decision record in docs/adr \
+         remove them, or change the allowed dependencies with a decision record in docs/adr \
          and the table in xtask/src/arrows.rs",
         findings,
     )?;
@@ -130,7 +130,7 @@ fn judge(arrow: &Arrow) -> Option<String> {
     Some(format!(
         "{from} -> {to}: a {kind} that is not allowed; {from} may see {}",
         if list.is_empty() {
-            "none of our crates".to_owned()
+            "no crate of this repository".to_owned()
         } else {
             list.join(", ")
         }

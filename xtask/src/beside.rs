@@ -65,6 +65,10 @@ impl Beside {
                 errors: fs::read_to_string(&self.errors)?,
             })
         });
-        ended.map_err(|e| Failure::new(format!("lost what ran beside: {e}")))
+        ended.map_err(|e| {
+            Failure::new(format!(
+                "cannot read the output of the step that ran in parallel: {e}"
+            ))
+        })
     }
 }

@@ -38,7 +38,7 @@ const FIRST: [Step; 11] = [
 /// image keeps one processor busy, and so do the last crates of a workspace.
 const BESIDE: [Step; 2] = [
     ("boards", boards::run),
-    ("purity and size, both ways", both_ways),
+    ("purity and size, with both toolchains", both_ways),
 ];
 
 /// What is built for this machine.
@@ -137,7 +137,8 @@ impl Ran {
         ended.show();
         self.skipped.extend(skipped_beside(&ended.printed));
         if !ended.status.success() {
-            self.failed.push("what ran beside, see above".to_owned());
+            self.failed
+                .push("the steps that ran in parallel (see above)".to_owned());
         }
     }
 
@@ -257,7 +258,9 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let skipped = both(installed?, left_out_beside(&ended.printed));
     match ended.status.success() {
         true => Ok(skipped),
-        false => Err(Failure::new("ci: with build-std it failed, see above")),
+        false => Err(Failure::new(
+            "ci: the checks with build-std failed (see above)",
+        )),
     }
 }
 

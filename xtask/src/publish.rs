@@ -151,7 +151,7 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
     let mut rustup = Command::new("rustup");
     if workspace::output(rustup.args(["run", &version, "rustc", "--version"])).is_err() {
         return Ok(Some(format!(
-            "Rust {version}, which is not there (scripts/setup.sh publish)"
+            "Rust {version} is missing (scripts/setup.sh publish)"
         )));
     }
     let mut cargo = Command::new("rustup");
@@ -175,7 +175,11 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
 
 /// Holds them against the last release, where there is one and cargo-semver-checks.
 fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Failure> {
-    let left_out = |why: &str| Ok(Some(format!("the promises of the last release: {why}")));
+    let left_out = |why: &str| {
+        Ok(Some(format!(
+            "compatibility with the last release is not checked: {why}"
+        )))
+    };
     let mut git = Command::new("git");
     git.current_dir(&workspace.root);
     git.args(["describe", "--tags", "--abbrev=0"]);
@@ -190,7 +194,7 @@ fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fa
         workspace::output(Command::new(program).args(["semver-checks", "--version"])).is_ok()
     });
     let Some(program) = program else {
-        return left_out("no cargo-semver-checks (scripts/setup.sh semver)");
+        return left_out("cargo-semver-checks is missing (scripts/setup.sh semver)");
     };
     let mut checks = Command::new(program);
     checks.current_dir(&workspace.root);

@@ -48,7 +48,7 @@ pub fn possible(toolchain: &Toolchain) -> Outcome {
 pub fn uncounted() -> Option<String> {
     let missing = || {
         format!(
-            "instructions alone: no {} (scripts/setup.sh size)",
+            "instructions are not counted: {} is missing (scripts/setup.sh size)",
             qemu::EMULATOR
         )
     };

@@ -142,7 +142,7 @@ impl ScenarioArgs {
     }
 }
 
-/// Whether the run can be looked at in a browser.
+/// Options of the page that shows the run in a browser.
 #[derive(Debug, ClapArgs)]
 pub struct WebArgs {
     /// Show the mesh in a browser, at this address of this computer. The printed address
@@ -245,11 +245,11 @@ pub struct StudyArgs {
     #[arg(long, value_name = "FILE")]
     pub links: Option<PathBuf>,
 
-    /// The channel of --links whose links are used
+    /// Radio channel whose measured links are read from the file of --links
     #[arg(long, value_name = "N", default_value_t = 26, requires = "links")]
     pub channel: u8,
 
-    /// Runs of each point; some long ones have fewer, as their rows state
+    /// Runs of each point, each with its own seed; the rows of some long points state a smaller number
     #[arg(long, value_name = "N", default_value_t = 5,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,

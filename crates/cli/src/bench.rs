@@ -66,7 +66,7 @@ mod absent {
     use super::BenchArgs;
     use crate::{USAGE, output};
 
-    /// Says how to get a program that can.
+    /// Prints how to build a program that contains the stacks.
     pub fn run(_args: &BenchArgs) -> ExitCode {
         output::fail(
             USAGE,
@@ -158,7 +158,7 @@ mod present {
         Ok(subjects)
     }
 
-    /// Takes over which seeds and losses are asked for.
+    /// Applies the seeds and losses of the options.
     fn choose(args: &BenchArgs, seeds: &mut u64, losses: &mut Vec<u32>) {
         *seeds = args.seeds.unwrap_or(*seeds);
         if !args.loss.is_empty() {
@@ -230,7 +230,7 @@ mod present {
         }
     }
 
-    /// A bar of what was done. It hides itself where there is no terminal.
+    /// A progress bar, hidden if standard error is not a terminal.
     struct Steps {
         bar: ProgressBar,
         begun: u64,

@@ -74,7 +74,10 @@ pub fn run(args: &DrillArgs) -> ExitCode {
     });
     bar.finish_and_clear();
     if rows.is_empty() {
-        return output::fail(USAGE, "there is no such attack");
+        return output::fail(
+            USAGE,
+            "--attack: there is no such attack; `redpoll drill --list` lists them",
+        );
     }
     let bad = rows
         .iter()

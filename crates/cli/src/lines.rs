@@ -70,7 +70,7 @@ impl Lines for Sockets {
             None => open(),
             Some(account) => account.act(open).and_then(|opened| opened),
         };
-        let socket = socket.map_err(|error| format!("cannot wait at {line}: {error}"))?;
+        let socket = socket.map_err(|error| format!("cannot listen at {line}: {error}"))?;
         Ok(Box::new(Socket(socket)))
     }
 }

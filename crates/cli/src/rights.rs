@@ -31,10 +31,10 @@ pub struct RightsArgs {
 /// The rights that the program will give up.
 #[derive(Debug)]
 pub(crate) struct Rights {
-    /// The user that the program becomes; `None` if it stays what it is.
+    /// The user that the program becomes; `None` if the user does not change.
     account: Option<Account>,
     is_sandboxed: bool,
-    /// It stays root, and no option accepts that.
+    /// The program stays root without an option that confirms this.
     stays_root: bool,
 }
 
@@ -61,7 +61,7 @@ impl Rights {
         self.account.as_ref()
     }
 
-    /// Makes files as the user that they will belong to.
+    /// Calls `make` with the file rights of the user that will own the files.
     pub(crate) fn files<R>(&self, make: impl FnOnce() -> Result<R, Failure>) -> Result<R, Failure> {
         let Some(account) = &self.account else {
             return make();
@@ -72,7 +72,7 @@ impl Rights {
             true => (
                 code,
                 format!(
-                    "{line}; --user {} has to be allowed that, because a restart is",
+                    "{line}; the user {} of --user needs this permission, because the program writes its files as that user",
                     account.name()
                 ),
             ),
@@ -80,7 +80,7 @@ impl Rights {
         })
     }
 
-    /// Has `command` run as the user.
+    /// Makes `command` run as the user.
     pub(crate) fn start(&self, command: &mut Command) {
         if let Some(account) = &self.account {
             account.start_as(command);
@@ -113,12 +113,13 @@ impl Rights {
         let mut lines = Vec::new();
         // A program beside the mesh has root's rights anyway.
         if self.stays_root && !keeps.contains(&Keep::Kill) {
-            lines.push("warning: the program stays root, which owns the system's files: --user NAME makes it another user, --user root says that this is meant".to_owned());
+            lines.push("warning: the program keeps running as root, which can write all system files; to run it as another user: --user NAME; to confirm root: --user root".to_owned());
         }
         if self.is_sandboxed {
             let missing = sandbox.enter();
-            let missing = missing
-                .map_err(|error| failed("enter the sandbox (--no-sandbox does without)", error))?;
+            let missing = missing.map_err(|error| {
+                failed("enter the sandbox (to run without it: --no-sandbox)", error)
+            })?;
             lines.extend(missing.into_iter().map(|line| format!("warning: {line}")));
         }
         Ok(lines)

@@ -41,7 +41,7 @@ fn view(args: &ViewArgs) -> Result<(), Failure> {
         (code, format!("{name}: {error}"))
     })?;
     if reader.is_cut() {
-        eprintln!("warning: {name} breaks off; what there is is shown");
+        eprintln!("warning: {name} is cut off; the page shows the part before that");
     }
     let server = web::listen_at(args.web)?;
     let said = output::print(&web::greeting(&server));

@@ -290,7 +290,7 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "latency.p95 =",
             "\"latency.p95 of ask\" =",
-            "no flow with such a figure is called \"ask\"",
+            "no flow that has this figure is called \"ask\"",
         ),
         (
             "minimize = \"current\"",

@@ -51,7 +51,7 @@ impl Loader for Modules {
     fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String> {
         let shown = spec.module.display();
         let file = std::fs::read(spec.module).map_err(|error| {
-            format!("got {shown}, which cannot be read ({error}); allowed: a file that can")
+            format!("got {shown}, which cannot be read ({error}); allowed: a readable file")
         })?;
         let watched = self.watch.join(spec.name, spec.params.patience);
         let library = watched.during(|| Library::load(&file));

@@ -21,12 +21,12 @@ use redpoll_tcp::{Endpoint, Event};
 pub struct Fault(Rc<RefCell<Option<PyErr>>>);
 
 impl Fault {
-    /// The exception, if there was one.
+    /// The exception, if one was raised.
     pub fn take(&self) -> Option<PyErr> {
         self.0.borrow_mut().take()
     }
 
-    /// Whether there was one.
+    /// Whether an exception was raised.
     pub fn is_there(&self) -> bool {
         self.0.borrow().is_some()
     }
@@ -56,7 +56,7 @@ struct State {
     timer: Option<Instant>,
 }
 
-/// A connection and the flow that it carries bytes of, away from here and to here.
+/// A connection, and the flows of the bytes that it sends and receives.
 struct Conn {
     id: ConnId,
     away: FlowId,
@@ -97,7 +97,7 @@ impl PythonApp {
         }
     }
 
-    /// Calls a method of the application, if it has that.
+    /// Calls a method of the application, if the application defines it.
     fn call(&mut self, cx: &mut Context<'_>, method: &str, event: Option<(&str, u32)>) {
         if self.fault.is_there() {
             return;
@@ -189,7 +189,7 @@ impl State {
         found.map(|(_, addr)| *addr)
     }
 
-    /// Numbers a connection, and has both its flows measured.
+    /// Assigns a number to a connection, and measures both its flows.
     fn add(
         &mut self,
         cx: &mut Context<'_>,
@@ -226,12 +226,12 @@ impl State {
 /// A node. It can be used while a method of its application runs.
 #[pyclass(frozen, module = "redpoll")]
 pub struct Node {
-    /// The thread of the run, on which alone the node may be used.
+    /// The thread of the run. Only this thread may use the node.
     thread: ThreadId,
     lent: Mutex<Option<Lent>>,
 }
 
-/// Takes back what was lent to a node, even if a panic unwinds.
+/// Ends the loan of values to a node, also during a panic.
 struct Loan<'py>(PyRef<'py, Node>);
 
 impl Drop for Loan<'_> {
@@ -240,8 +240,8 @@ impl Drop for Loan<'_> {
     }
 }
 
-/// The values lent for a call. The pointers are valid until the [`Loan`] ends, which is before
-/// the lender's own borrows do.
+/// The values lent for a call. The pointers are valid until the [`Loan`] ends, which happens
+/// before the lender's own borrows end.
 struct Lent {
     cx: *mut Context<'static>,
     state: *mut State,

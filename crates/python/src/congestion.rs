@@ -9,7 +9,7 @@ use redpoll_tcp::{CongestionEvent, CongestionNews, CongestionWindow};
 
 use crate::app::Fault;
 
-/// Classes, or functions that make objects, by the names that a scenario has for them.
+/// Congestion controls by their names in scenarios: classes, or functions that create objects.
 pub struct Classes {
     classes: BTreeMap<String, Py<PyAny>>,
     fault: Fault,
@@ -43,7 +43,7 @@ struct Connection {
 }
 
 enum Of {
-    /// It is made when it is asked first: connections that never open need none.
+    /// Created at the first call: connections that never open need no object.
     Class(Py<PyAny>),
     Object(Py<PyAny>),
 }
@@ -124,8 +124,8 @@ fn seconds(news: &CongestionNews) -> f64 {
     f64::from(news.now_ms) / 1e3
 }
 
-/// `redpoll.CongestionError` with what was raised as its cause; what is not for programs to
-/// handle, such as Ctrl-C, stays as it is.
+/// Returns a `redpoll.CongestionError` with the raised exception as its cause; exceptions such
+/// as Ctrl-C, which programs do not handle, are returned unchanged.
 fn raised(py: Python<'_>, cause: PyErr, node: &str, time_s: f64) -> PyErr {
     if !cause.is_instance_of::<PyException>(py) {
         return cause;

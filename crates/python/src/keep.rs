@@ -15,7 +15,7 @@ use redpoll_sweep::{Plan, PlanError};
 use crate::scenario::{Changes, case, damaged, error};
 use crate::table::Table;
 
-/// A run that is still to be done: its number in the sweep's list, the changes of its
+/// A missing run: its number in the sweep's list, the changes of its
 /// scenario and its seed.
 type ToDo = (usize, Changes, u64);
 
@@ -95,8 +95,8 @@ impl Kept {
             .collect()
     }
 
-    /// Keeps what the run of that number gave: a report as JSON, and the seconds of a processor
-    /// that it took. One that is there already stays.
+    /// Stores the result of the run of that number: a report as JSON, and the processor time in
+    /// seconds. An existing result of the run is kept.
     fn put(&self, py: Python<'_>, number: usize, report: &str, cpu_s: f64) -> PyResult<()> {
         let wrong = |text: &str| error(py, "ResultsError", (text.to_owned(), String::new()));
         let job = self.jobs.get(number).ok_or_else(|| wrong("no such run"))?;
@@ -107,7 +107,7 @@ impl Kept {
         kept.map_err(|problem| damaged(py, &problem))
     }
 
-    /// Runs what is left on this computer's cores, `jobs` runs at once, by default one per core.
+    /// Runs the missing runs on this computer's cores, `jobs` runs at once, by default one per core.
     /// Calls `progress` with the number of finished runs and of all runs, whenever that changes.
     #[pyo3(signature = (at_once=None, progress=None))]
     fn conduct(
@@ -133,8 +133,9 @@ impl Kept {
     }
 }
 
-/// Does `jobs` and keeps them in the file at `path`, without holding Python's lock. An exception
-/// of `progress`, which is called with the number of finished runs and of all runs, ends it.
+/// Runs `jobs` without holding Python's lock, and stores their results in the file at `path`.
+/// Calls `progress` with the numbers of finished runs and of all runs; its exception ends the
+/// runs.
 fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],
@@ -188,7 +189,7 @@ pub struct Tuned {
     constants: Option<(String, String)>,
 }
 
-/// Why there is no result of tuning.
+/// Why a search gave no result.
 enum Halt {
     Study(StudyError),
     Python(PyErr),

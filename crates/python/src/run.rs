@@ -18,7 +18,7 @@ use crate::congestion::Classes;
 use crate::scenario::{Changes, error, load, refused};
 use crate::table::Table;
 
-/// How long to simulate between two looks at Ctrl-C.
+/// Real time to simulate between two checks for Ctrl-C.
 const SLICE: WallDuration = WallDuration::from_millis(100);
 
 /// The result of a run.
@@ -32,7 +32,7 @@ pub struct Ran {
     series: Option<Py<Table>>,
 }
 
-/// Why there is no result.
+/// Why a run gave no result.
 enum Failure {
     Build(String),
     Python(PyErr),
@@ -83,8 +83,8 @@ pub fn run(
     Ok(Ran { report, series })
 }
 
-/// Runs the scenario with `placed`, applications by the index of their node, and `congestion`,
-/// and looks at it each `every`. The report as JSON, and what was seen.
+/// Runs the scenario with `placed`, the applications by the index of their node, and
+/// `congestion`. Returns the report as JSON, and the series with a row each `every`.
 fn simulate(
     scenario: &Scenario,
     seed: u64,
@@ -128,8 +128,8 @@ fn simulate(
     Ok((report, rows))
 }
 
-/// Runs `world` until `end`, or for about a slice of real time, after which Python hears of
-/// signals. `step` is how much virtual time that takes.
+/// Runs `world` until `end`, or for about a slice of real time, after which Python handles
+/// signals. `step` is the virtual time of a slice.
 fn advance(
     world: &mut World,
     end: Instant,

@@ -9,7 +9,7 @@ use redpoll_studies::{Case, Scene};
 /// Keys and values, as `--set` takes them.
 pub type Changes = Vec<(String, String)>;
 
-/// The class of that name in `redpoll.errors`.
+/// Returns the class of the given name in `redpoll.errors`.
 pub fn error(py: Python<'_>, class: &str, args: (String, String)) -> PyErr {
     let raise = || {
         let class = py.import("redpoll.errors")?.getattr(class)?;
@@ -33,7 +33,7 @@ pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
 }
 
 /// A scenario with changes and congestion control of the names `given`; apps that need a host
-/// outside are left out, as `redpoll run` does.
+/// outside the mesh are left out, as in `redpoll run`.
 pub fn load(
     name: &str,
     text: &str,
@@ -48,7 +48,7 @@ pub fn load(
     Ok(scenario)
 }
 
-/// The case of a results file with these changes of a scenario's text.
+/// The key of a results file for a scenario's text with these changes.
 pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
     let scene = Scene {
         name: Cow::Owned(name.to_owned()),
@@ -58,7 +58,7 @@ pub fn case(name: &str, text: &str, changes: &Changes) -> Case {
     changes.iter().fold(Case::new(scene), set)
 }
 
-/// Whether a scenario can be used: its name, seed, seconds and nodes.
+/// Checks a scenario, and returns its name, seed, duration in seconds, and nodes.
 #[pyfunction]
 pub fn check(
     py: Python<'_>,

@@ -26,7 +26,7 @@ fn wrong(error: arrow_schema::ArrowError) -> PyErr {
 }
 
 impl Table {
-    /// Of these rows.
+    /// A table of these rows.
     pub fn new(columns: &[Column], rows: &[Row]) -> PyResult<Table> {
         let fields = columns.iter().map(|column| {
             let kind = match column.kind {
@@ -47,7 +47,7 @@ impl Table {
         Ok(Table { batch })
     }
 
-    /// Of a sweep's table.
+    /// A table from a sweep's table.
     pub fn of(table: &redpoll_sweep::Table) -> PyResult<Table> {
         Table::new(&table.schema(), &table.rows)
     }

@@ -45,7 +45,7 @@ pub struct NoLines;
 
 impl Lines for NoLines {
     fn open(&self, _: &NodeSpec, _: &str) -> Result<Box<dyn Line>, String> {
-        Err("nodes of the kind external are not for this; allowed: redpoll up, redpoll run".into())
+        Err("this command cannot simulate nodes of the kind external; allowed: redpoll up, redpoll run".into())
     }
 }
 

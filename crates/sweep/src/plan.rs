@@ -183,7 +183,7 @@ impl Plan {
         }
         if combinations[0].iter().any(|(key, _)| key == "seed") {
             let allowed =
-                "seed: is not varied as a key; allowed: `seeds`, outside of grid and random";
+                "seed: cannot be varied as a key; allowed: `seeds`, at the top of the file";
             return Err(allowed.to_owned().into());
         }
         if let Some((key, _)) = combinations[0].iter().find(|(key, _)| fixed.contains(key)) {

@@ -302,7 +302,7 @@ impl Desk {
             ClockAsk::Restart | ClockAsk::Seek(_) if clock.restartable => self.wants = Some(ask),
             ClockAsk::Restart | ClockAsk::Seek(_) => {
                 return Err(
-                    "this run writes files, and each run is written once: it cannot start again"
+                    "this run writes files and cannot restart; to restart runs, start the program without output files"
                         .to_owned(),
                 );
             }

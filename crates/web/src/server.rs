@@ -269,7 +269,7 @@ async fn live(
         return refuse("pages of other sites may not read this mesh");
     }
     let Some(seat) = shared.seats.take(network) else {
-        let why = "too many browsers show this mesh";
+        let why = "too many browsers show this mesh; close one of them";
         return (StatusCode::SERVICE_UNAVAILABLE, Body::from(why)).into_response();
     };
     upgrade

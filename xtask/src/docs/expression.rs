@@ -112,7 +112,9 @@ fn read_path(path: &[Segment], sources: Sources<'_>, depth: usize) -> Result<Vec
         && first.name == "base"
         && !rest.is_empty()
     {
-        let run = sources.base.ok_or("there is no `base` to compare with")?;
+        let run = sources
+            .base
+            .ok_or("the block has no `base`, the run to compare with")?;
         let sources = Sources {
             run,
             base: None,
@@ -125,7 +127,7 @@ fn read_path(path: &[Segment], sources: Sources<'_>, depth: usize) -> Result<Vec
     {
         let depth = depth
             .checked_sub(1)
-            .ok_or("measures go round in a circle")?;
+            .ok_or("the formulas of measures refer to one another in a circle")?;
         return Expression::parse(formula)?.values(sources, depth);
     }
     let mut values = Vec::new();

@@ -223,12 +223,12 @@ impl Requirement {
         let (place, test) = (self.place.is_empty(), self.test.is_empty());
         let reason = self.reason.is_empty();
         let missing = match self.status {
-            Status::Met if place => Some("met, but where?"),
+            Status::Met if place => Some("met, but no place in the code is named"),
             Status::Met if test => Some("met without a test"),
-            Status::Partly if place => Some("partly met, but where?"),
-            Status::Partly if reason => Some("partly met without a reason why not quite"),
+            Status::Partly if place => Some("partly met, but no place in the code is named"),
+            Status::Partly if reason => Some("partly met without a reason"),
             Status::Not if reason => Some("not met without a reason"),
-            Status::OtherLayer if place && reason => Some("which other layer?"),
+            Status::OtherLayer if place && reason => Some("no other layer is named"),
             _ => None,
         };
         let mut found: Vec<String> = missing.map(String::from).into_iter().collect();

@@ -52,7 +52,7 @@ impl Flash {
             rows.push(vec![name.clone(), bytes.to_string()]);
         }
         rows.push(vec![
-            "image less the one without it".to_owned(),
+            "difference of the images with and without it".to_owned(),
             self.difference.to_string(),
         ]);
         report::print_table(&rows);

@@ -51,13 +51,16 @@ impl Measured {
         if !self.steps.is_empty() {
             steps::compare(workspace, &self.steps)?;
         }
-        Failure::unless_empty("size: in the image with TCP these may panic:", self.panics)?;
         Failure::unless_empty(
-            "size: in the image with a whole node these may panic:",
+            "size: the image with TCP may panic at these places:",
+            self.panics,
+        )?;
+        Failure::unless_empty(
+            "size: the image with a whole node may panic at these places:",
             self.node_panics,
         )?;
         Failure::unless_empty(
-            "size: in the image with a leaf these may panic:",
+            "size: the image with a leaf may panic at these places:",
             self.leaf_panics,
         )?;
         self.leaf_stack.check()?;
@@ -65,11 +68,11 @@ impl Measured {
             counts.check()?;
         }
         Failure::unless_empty(
-            "size: in the images with a node that routes by RPL these may panic:",
+            "size: the images with a node that routes by RPL may panic at these places:",
             self.routed_panics,
         )?;
         Failure::unless_empty(
-            "size: in the image with link-layer security these may panic:",
+            "size: the image with link-layer security may panic at these places:",
             self.security.panics,
         )?;
         Ok(())

@@ -119,7 +119,7 @@ impl Security {
         }
         report::print_table(&rows);
         println!(
-            "{} places of the ciphers' crates may panic there, none of ours",
+            "{} places in the ciphers' crates may panic in the image, none in this repository's crates",
             self.foreign_panics.len()
         );
     }

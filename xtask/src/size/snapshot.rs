@@ -8,10 +8,10 @@ use crate::workspace::Workspace;
 
 /// How the file begins.
 pub const HEAD: &str = "\
-# Sizes in bytes on 32-bit ARM of what there may be many of, and flash.
+# Sizes in bytes on 32-bit ARM of types with many instances, and flash.
 # Compared by `cargo xtask size --check`, flash within 5 %; `cargo xtask size
-# --accept` writes it anew, flash where it differs by more. Look at the difference
-# before you do. Some of it has a limit besides, whatever is here.
+# --accept` writes new values, those of flash if they differ by more. Read the diff
+# before you accept. Some values also have a limit in xtask/src/size/snapshot.rs.
 ";
 
 /// How the names of flash begin.

@@ -125,7 +125,7 @@ impl Stack {
         let limits = [
             ("static memory", self.static_bytes(), STATIC_MOST),
             (
-                "stack of one that serves",
+                "stack of a leaf that serves HTTP",
                 self.serving_bytes(),
                 SERVING_MOST,
             ),

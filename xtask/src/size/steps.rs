@@ -20,8 +20,8 @@ const HEAD: &str = "\
 # Instructions that the steps of a node take (crates/sim/src/energy/step.rs), and
 # how many more for each byte of the packet that a step makes or completes.
 # Counted by `cargo xtask size` in the image `mesh`, compared by `--check` within
-# 10 %; `cargo xtask size --accept` writes anew what differs by more.
-# Where core built from source gives another count than rustup's, a line stands
+# 10 %; `cargo xtask size --accept` replaces counts that differ by more.
+# If core built from source gives a different count from rustup's core, the line has a value
 # between the two, so that both are within those 10 %.
 ";
 

@@ -54,7 +54,7 @@ impl Measured {
             if panics.is_empty() {
                 println!("the image with {what} holds no code that panics");
             } else {
-                println!("in the image with {what} these places may panic:");
+                println!("the image with {what} may panic at these places:");
             }
             panics.iter().for_each(|panic| println!("  {panic}"));
         }
@@ -122,12 +122,12 @@ impl Measured {
                 ],
             ),
             (
-                "  of it, with TCPlp's features",
+                "  of this, with TCPlp's features only",
                 self.subset.bytes().to_string(),
                 [&subset, "", "TCPlp 18.0 KB"],
             ),
             (
-                "a connection, all but its buffers, bytes",
+                "a connection without its buffers, bytes",
                 sized(types::CONNECTION),
                 [
                     &connection,
@@ -151,12 +151,12 @@ impl Measured {
                 ["6000", "4400", "lwIP 4406, TCPlp 7739, smoltcp 16750"],
             ),
             (
-                "  not in it: four copies of the payload",
+                "  not included: four copies of the payload",
                 counted(|counts| counts.copy),
                 ["", "", ""],
             ),
             (
-                "  not in it: checksums, made and verified",
+                "  not included: checksums, computed and verified",
                 counted(|counts| counts.checksum),
                 ["", "", ""],
             ),

@@ -154,17 +154,17 @@ fn progress(args: &DiffArgs) -> Progress {
     }
 }
 
-/// Where two runs part.
+/// The first difference of two runs.
 pub(super) struct Found {
     /// Frames that are the same.
     pub same: u64,
-    /// The last of them.
+    /// The last common frame.
     pub common: Option<Record>,
     /// The next frames of each run, up to [`AHEAD`].
     pub rest: [VecDeque<Record>; 2],
 }
 
-/// How often a bar hears how far it is, in frames.
+/// Frames between two updates of a progress bar.
 const TOLD: u64 = 500;
 
 fn first(a: &mut Source, b: &mut Source, at: impl Fn(u64)) -> Result<Option<Found>, String> {

@@ -43,7 +43,9 @@ pub(super) fn both(args: &DiffArgs, progress: &Progress) -> Result<(Source, Sour
             Source::file(Path::new(&args.a), progress)?,
             Source::file(b, progress)?,
         )),
-        (None, None) => Err("a second capture is missing".to_owned()),
+        (None, None) => {
+            Err("the second capture is missing; name two captures, or use --program".to_owned())
+        }
     }
 }
 

@@ -54,8 +54,8 @@ fn digits<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(bytes)
 }
 
-/// Reads keys. Its message does not repeat what was given, as clap's own does: that may be
-/// the key but for a digit.
+/// Reads keys. Unlike clap's own messages, its message does not repeat the argument, which
+/// may be a key with one wrong digit.
 #[derive(Clone)]
 struct KeyParser;
 

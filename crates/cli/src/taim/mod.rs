@@ -113,7 +113,7 @@ pub struct TaimArgs {
     pub rights: RightsArgs,
 }
 
-/// Where Prometheus asks, and the version of its text format.
+/// Path of the metrics, and the version of Prometheus's text format.
 const METRICS: PageKind = PageKind {
     path: "/metrics",
     media_type: "text/plain; version=0.0.4",

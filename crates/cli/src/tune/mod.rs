@@ -78,10 +78,10 @@ pub fn run(args: &TuneArgs) -> ExitCode {
     }
 }
 
-/// Why it ended before it was done.
+/// Why a search ended early.
 enum Halt {
     Failed(Failure),
-    /// The user asked for it.
+    /// The user pressed Ctrl-C.
     Signal(u8),
 }
 

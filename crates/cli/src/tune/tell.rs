@@ -232,7 +232,7 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
         });
     }
     if lines.is_empty() {
-        lines.push("no limit: no neighbour is better".to_owned());
+        lines.push("nothing: no neighbouring point is better".to_owned());
     }
     format!("\nlimited by:\n  {}\n", lines.join("\n  "))
 }

@@ -157,7 +157,7 @@ pub struct UpArgs {
 /// How to connect the mesh to this computer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Join {
-    /// The first of the other ways that works here
+    /// The first of tun, namespace and forward that works on this computer
     Auto,
     /// TUN interface of this computer; needs root or CAP_NET_ADMIN
     Tun,
@@ -168,7 +168,7 @@ pub enum Join {
 }
 
 /// Checks the name of an interface by the rules of Linux; `%d` becomes the first free
-/// number. `all` and `default` mean others in `net.ipv6.conf`.
+/// number. `all` and `default` have special meanings in `net.ipv6.conf`.
 fn interface_name(text: &str) -> Result<String, String> {
     const ALLOWED: &str = "allowed: 1 to 15 printable ASCII characters without spaces, / and :, \
         not \".\", \"..\", \"all\" or \"default\"; % only as one %d, which becomes a number";
@@ -189,7 +189,7 @@ fn interface_name(text: &str) -> Result<String, String> {
 }
 
 impl UpArgs {
-    /// Refuses what cannot be had together, beyond what clap's rules can say.
+    /// Refuses combinations of options that clap's rules cannot express.
     ///
     /// # Errors
     ///
@@ -221,7 +221,7 @@ impl UpArgs {
         overrides
     }
 
-    /// The files that are asked for.
+    /// The output files that the options name.
     pub fn files(&self) -> Asked<'_> {
         Asked {
             folder: self.result.as_deref(),
@@ -235,7 +235,7 @@ impl UpArgs {
         }
     }
 
-    /// Whether nothing runs beside the mesh.
+    /// Whether no program runs next to the mesh.
     pub fn is_alone(&self) -> bool {
         !self.shell && !self.demo && self.command.is_empty()
     }

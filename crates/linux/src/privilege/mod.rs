@@ -95,7 +95,7 @@ fn refuse_threads() -> io::Result<()> {
     match threads.count() {
         0 | 1 => Ok(()),
         count => Err(io::Error::other(format!(
-            "{count} threads run already, and rights are given up for one thread only"
+            "the process has {count} threads, but can give up its rights only while it has one"
         ))),
     }
 }

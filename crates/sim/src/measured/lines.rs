@@ -99,14 +99,15 @@ impl<R: BufRead> Lines<R> {
         };
         if len > self.left {
             let problem = format!(
-                "got more than {} MiB; allowed: up to that",
+                "got more than {0} MiB; allowed: at most {0} MiB",
                 MOST_BYTES >> 20
             );
             return error(1, problem);
         }
         if len > LONGEST_LINE {
-            let problem =
-                format!("got a line of more than {LONGEST_LINE} bytes; allowed: up to that");
+            let problem = format!(
+                "got a line of more than {LONGEST_LINE} bytes; allowed: at most {LONGEST_LINE}"
+            );
             return error(1, problem);
         }
         self.left -= len;

@@ -50,7 +50,9 @@ impl NoiseTrace {
                 return Err(FileError::new(number, column, problem));
             };
             if samples_dbm.len() == MOST_SAMPLES {
-                let problem = format!("got more than {MOST_SAMPLES} samples; allowed: up to that");
+                let problem = format!(
+                    "got more than {MOST_SAMPLES} samples; allowed: at most {MOST_SAMPLES}"
+                );
                 return Err(FileError::new(number, 1, problem));
             }
             samples_dbm.push(sample);

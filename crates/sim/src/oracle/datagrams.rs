@@ -33,7 +33,10 @@ struct Datagram {
 impl Datagrams {
     pub(super) fn sent(&mut self, now: Instant, seq: u32) -> Result<(), String> {
         if let Some(last) = self.sent.back().filter(|last| last.seq >= seq) {
-            return Err(format!("datagram {seq} sent behind {}", last.seq));
+            return Err(format!(
+                "datagram {seq} was sent after datagram {}",
+                last.seq
+            ));
         }
         if self.sent.len() >= REMEMBERED
             && let Some(oldest) = self.sent.pop_front()

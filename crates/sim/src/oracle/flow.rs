@@ -220,7 +220,7 @@ impl Flow {
         payload: &[u8],
     ) -> Result<(), String> {
         let Some(readings) = &mut self.readings else {
-            return Err("readings received of a flow without any".to_owned());
+            return Err("readings were received on a flow without a sensor".to_owned());
         };
         let new = readings.message(now, payload, |at| Oracle::pattern(id, at))?;
         // A sensor over UDP numbers its datagrams as its readings.
@@ -304,7 +304,7 @@ impl Flow {
         };
         match tally.observe(serial, stats, segment) {
             News::Stale => return Ok(()),
-            News::Backwards => return Err(format!("a counter of the {end:?} ran backwards")),
+            News::Backwards => return Err(format!("a counter of the {end:?} decreased")),
             News::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
             News::Sample | News::Nothing => {}
         }
@@ -326,7 +326,9 @@ impl Flow {
         let given = self.given;
         for (what, bytes) in [("sent", self.sender.fresh()), ("received", received)] {
             if bytes > given {
-                return Err(format!("{bytes} bytes {what} of {given} given"));
+                return Err(format!(
+                    "{bytes} bytes {what}, but the application wrote {given}"
+                ));
             }
         }
         Ok(())

@@ -100,7 +100,7 @@ impl Model {
     /// What precedes each move of a frame: microseconds in which nothing is
     /// moved, and bytes that are moved for registers.
     ///
-    /// AT86RF233, by its datasheet, from memory: 9 µs until an interrupt is
+    /// AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt is
     /// raised and 1 µs to change the state. That IRQ_STATUS is read, TRX_STATE
     /// written and TRX_STATUS read, with two bytes each, is an assumption, as
     /// is that the CC2420 takes as long.
@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// What the chip takes. AT86RF233: the feature list of its datasheet
-    /// (8351B), sending with +4 dBm. CC2420: SWRS041 from memory, 0 dBm. The
+    /// (8351B), sending with +4 dBm. CC2420: SWRS041 quoted from memory, 0 dBm. The
     /// ideal radio is counted as an AT86RF233.
     pub const fn currents(self) -> Currents {
         match self {

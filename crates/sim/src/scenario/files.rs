@@ -36,7 +36,7 @@ pub(crate) fn read<T>(
 ) -> Result<T, ScenarioError> {
     let unreadable = |name: &str, error: &std::io::Error| {
         let problem = format!(
-            "got the file {name}, which cannot be read ({error}); allowed: a file that can"
+            "got the file {name}, which cannot be read ({error}); allowed: a readable file"
         );
         values.error(path, problem)
     };
@@ -44,8 +44,9 @@ pub(crate) fn read<T>(
         NamedFile::BuiltIn(name) => {
             let file = BUILT_IN_FILES.iter().find(|(known, _)| *known == name);
             let Some((_, bytes)) = file else {
-                let problem =
-                    format!("got the file {name}, which is not built in; allowed: one that is");
+                let problem = format!(
+                    "got the file {name}, which is not built in; allowed: a file of a built-in scenario"
+                );
                 return Err(values.error(path, problem));
             };
             let reader = open(*bytes).map_err(|error| unreadable(&name, &error))?;

@@ -104,9 +104,9 @@ pub enum Refusal {
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
     /// No connection is left.
-    #[error("{0} has no free connection for it")]
+    #[error("{0} has no free connection for the transfer")]
     NoRoom(String),
     /// There are a thousand already.
-    #[error("there are already 1,000 of them, the most in a run")]
+    #[error("a run can have at most 1,000 interferers and 1,000 transfers; this would be one more")]
     TooMany,
 }

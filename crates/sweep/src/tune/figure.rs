@@ -115,7 +115,7 @@ impl Figure {
             false => {
                 let names = apps(scenario).filter(|app| self.is_had_by(app));
                 (
-                    "flow with such a figure",
+                    "flow that has this figure",
                     names.map(|app| base(&app.name)).collect(),
                 )
             }

@@ -228,7 +228,7 @@ fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
     let keys = keys.unwrap_or_else(|| vec![name.to_owned()]);
     match keys.iter().find(|key| *key == "seed") {
         _ if keys.is_empty() => Err("keys: allowed: keys of the scenario".to_owned()),
-        Some(_) => Err("the seed is not free; [search] has `seeds`".to_owned()),
+        Some(_) => Err("seed: cannot be a free key; allowed: `seeds` in [search]".to_owned()),
         None => Ok(Parameter {
             name: name.to_owned(),
             keys,
@@ -270,12 +270,14 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     };
     let best = Figure::parse(best, scenario).map_err(|line| format!("{key}: {line}"))?;
     if best.more_is_better() != (key == "maximize") {
-        let more = if best.more_is_better() {
-            "more"
-        } else {
-            "less"
+        let (more, allowed) = match best.more_is_better() {
+            true => ("more", "maximize"),
+            false => ("less", "minimize"),
         };
-        return Err(format!("{key}: {more} of {} is better", best.name()));
+        return Err(format!(
+            "{key}: got {}, of which {more} is better; allowed: {allowed}",
+            best.name()
+        ));
     }
     let mut limits = Vec::new();
     for (name, value) in walk("", &file.limits, &|_| false) {

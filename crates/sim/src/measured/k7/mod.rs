@@ -109,14 +109,15 @@ impl K7 {
             }
             rows += 1;
             if rows > MOST_ROWS {
-                let problem = format!("got more than {MOST_ROWS} rows; allowed: up to that");
+                let problem =
+                    format!("got more than {MOST_ROWS} rows; allowed: at most {MOST_ROWS}");
                 return Err(FileError::new(number, 1, problem));
             }
             reading.row(&Row { number, line }, channel)?;
         }
         if reading.rows.is_empty() {
             let problem =
-                format!("the file has no row of channel {channel}; allowed: one at least");
+                format!("the file has no row of channel {channel}; allowed: at least one");
             return Err(FileError::new(lines.number(), 1, problem));
         }
         Ok(reading.finish())
@@ -302,7 +303,7 @@ impl Reading {
         let from = self.node(row, src, 1)?;
         let to = self.node(row, dst, 2)?;
         if from == to {
-            return Err(row.refuse(dst, 2, "another node than src"));
+            return Err(row.refuse(dst, 2, "a node other than src"));
         }
         match on.1.parse::<u8>() {
             Ok(on) if on == channel => self.rows.push(Kept {
@@ -344,7 +345,7 @@ impl Reading {
                 format!("; the rarest name so far is \"{name}\" (rows: {rows}, the first: {line})")
             });
             let allowed = format!(
-                "as many different nodes as the header's node_count, {count}; this one exceeds it{rarest}"
+                "at most {count} different nodes, the header's node_count; this one is one more{rarest}"
             );
             return Err(row.refuse(field, index, &allowed));
         }

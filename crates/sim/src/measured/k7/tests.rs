@@ -174,13 +174,13 @@ fn what_is_wrong_is_told_with_line_and_column() {
             row("2018-01-11T16:00:00.0,2,2,26,-60,1.0,100"),
             4,
             25,
-            "another node than src",
+            "a node other than src",
         ),
         (
             row("2018-01-11T16:00:00.0,2,3,26,-60,1.0,100"),
             4,
             25,
-            "as many different nodes as the header's node_count, 3;",
+            "at most 3 different nodes, the header's node_count; this one is one more;",
         ),
     ];
     for (text, line, column, part) in cases {

@@ -22,7 +22,7 @@ pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, Scen
     }
     if values.text("mac.access") != "csma" {
         let problem = format!(
-            "got {}, whose strobes and probes cannot be protected; allowed: none with it",
+            "got {}, but strobes and probes of this mac.access cannot be protected; allowed: none, or mac.access = \"csma\"",
             values.text("security.level")
         );
         return Err(values.error("security.level", problem));
@@ -72,7 +72,7 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
         }
         if scenario.security.is_some() && node.module.is_some() {
             let problem = format!(
-                "got {}, and {} is a module; allowed: none where nodes have firmware of others",
+                "got {}, and {} is a module without link security; allowed: none, or no nodes of the kind module",
                 values.text("security.level"),
                 node.name
             );

@@ -45,7 +45,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.on", Nodes, Required, None,
         "Node or nodes that the app runs on. `border` is the border router; `host` is the host behind the border router, which `redpoll run` then simulates."),
     key("apps.*.when", Choice(&["always", "run", "up", "never"]), Default("always"), None,
-        "Command under which it runs. Under `redpoll up` an app that sends to the host or beyond has a peer; `redpoll run` leaves it out unless an app on `host` receives its data. Apps on `host` run only in virtual time."),
+        "Command under which it runs. An app that sends to the host or beyond needs a peer, which `redpoll up` has. `redpoll run` leaves the app out unless an app on `host` receives its data. Apps on `host` run only in virtual time."),
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "Start of the app, from the beginning of the run."),
     key("apps.*.start_spread", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,

@@ -93,8 +93,10 @@ impl Client {
                     counting_lines(0, &mut expected);
                     if body != expected {
                         let name = &self.route.flow;
-                        cx.oracle
-                            .violated(format!("{:?}: flow {name}: a wrong file", cx.world_time));
+                        cx.oracle.violated(format!(
+                            "{:?}: flow {name}: the received file has wrong content",
+                            cx.world_time
+                        ));
                     }
                     cx.oracle
                         .request_answered(flow, cx.world_time, asked, body.len());
