@@ -295,14 +295,14 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "minimize = \"current\"",
             "minimize = \"goodput\"",
-            "minimize: more of goodput is better",
+            "minimize: got goodput, of which more is better; allowed: maximize",
         ),
         (
             "held_out = 6",
             "held_out = 1",
             "search.held_out: allowed: 2 to 1000",
         ),
-        ("tcp.mss =", "seed =", "the seed is not free"),
+        ("tcp.mss =", "seed =", "seed: cannot be a free key"),
         (
             "mesh.toml",
             "mash.toml",
