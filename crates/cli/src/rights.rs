@@ -72,7 +72,7 @@ impl Rights {
             true => (
                 code,
                 format!(
-                    "{line}; the user {} of --user needs this permission, because the program writes its files as that user",
+                    "{line}; the user of --user {} needs this permission, because the program writes its files as that user",
                     account.name()
                 ),
             ),

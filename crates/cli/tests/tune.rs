@@ -302,7 +302,7 @@ fn mistakes_are_named_before_the_first_run() {
             "held_out = 1",
             "search.held_out: allowed: 2 to 1000",
         ),
-        ("tcp.mss =", "seed =", "seed: cannot be a free key"),
+        ("tcp.mss =", "seed =", "the seed cannot be a free key"),
         (
             "mesh.toml",
             "mash.toml",

@@ -228,7 +228,7 @@ fn parameter(name: &str, value: &toml::Value) -> Result<Parameter, String> {
     let keys = keys.unwrap_or_else(|| vec![name.to_owned()]);
     match keys.iter().find(|key| *key == "seed") {
         _ if keys.is_empty() => Err("keys: allowed: keys of the scenario".to_owned()),
-        Some(_) => Err("seed: cannot be a free key; allowed: `seeds` in [search]".to_owned()),
+        Some(_) => Err("the seed cannot be a free key; allowed: `seeds` in [search]".to_owned()),
         None => Ok(Parameter {
             name: name.to_owned(),
             keys,
