@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use redpoll_wire::tcp::SeqNum;
+
 use crate::packet::Summary;
 
 /// Counters of a transfer.
@@ -23,7 +25,7 @@ pub struct Meter {
     /// Bytes of packets in both directions, IPv6 headers included.
     pub ip_bytes: u64,
     /// The sequence number of the stream's first byte.
-    start: Option<u32>,
+    start: Option<SeqNum>,
     /// The first byte that was never sent.
     max: u64,
     arrived: Ranges,
@@ -34,13 +36,13 @@ impl Meter {
     pub fn on_sender(&mut self, packet: &Summary, len: usize, arrives: bool) {
         self.ip_bytes += len as u64;
         if packet.syn {
-            self.start = Some(packet.seq.wrapping_add(1));
+            self.start = Some(packet.seq + 1);
         }
         let Some(start) = self.start else { return };
         if packet.payload == 0 || packet.syn {
             return;
         }
-        let from = self.offset(packet.seq.wrapping_sub(start));
+        let from = self.offset(packet.seq.since(start));
         let to = from + u64::from(packet.payload);
         self.data_segments += 1;
         self.data_bytes += u64::from(packet.payload);
@@ -101,7 +103,7 @@ mod tests {
 
     fn data(seq: u32, payload: u32) -> Summary {
         Summary {
-            seq,
+            seq: SeqNum(seq),
             syn: false,
             ends: false,
             payload,

@@ -1,13 +1,16 @@
 //! IPv6 packets with TCP in them, as far as the bench must know them.
 
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::tcp::{HeaderView, SeqNum};
+
 /// Length of the IPv6 header, which every packet carries.
-pub const IPV6_LEN: usize = 40;
+pub const IPV6_LEN: usize = Ipv6Header::LEN;
 
 /// What the meter reads of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// The sequence number.
-    pub seq: u32,
+    pub seq: SeqNum,
     /// SYN.
     pub syn: bool,
     /// FIN or RST.
@@ -46,18 +49,20 @@ pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
 ///
 /// # Panics
 ///
-/// If it is not TCP right behind an IPv6 header: then a peer's glue is wrong.
+/// If it is not TCP right behind an IPv6 header, or if a length in one of the headers is
+/// impossible: then a peer's glue is wrong.
 pub fn summary(packet: &[u8]) -> Summary {
-    assert_eq!((packet[0] >> 4, packet[6]), (6, 6), "TCP over IPv6");
-    let length = usize::from(u16::from_be_bytes([packet[4], packet[5]]));
-    assert_eq!(packet.len(), IPV6_LEN + length, "the packet's length");
-    let tcp = &packet[IPV6_LEN..];
-    let header = usize::from(tcp[12] >> 4) * 4;
+    let (ip, segment) = Ipv6Header::parse(packet).expect("a packet with an IPv6 header");
+    assert_eq!(ip.next_header, next_header::TCP, "TCP over IPv6");
+    let len = IPV6_LEN + segment.len();
+    assert_eq!(packet.len(), len, "the packet's length");
+    let tcp = HeaderView::parse(segment).expect("a segment with a TCP header");
+    let flags = tcp.flags();
     Summary {
-        seq: u32::from_be_bytes([tcp[4], tcp[5], tcp[6], tcp[7]]),
-        syn: tcp[13] & 0x02 != 0,
-        ends: tcp[13] & 0x05 != 0,
-        payload: (tcp.len() - header) as u32,
+        seq: tcp.seq(),
+        syn: flags.syn(),
+        ends: flags.fin() || flags.rst(),
+        payload: tcp.payload_len() as u32,
     }
 }
 
@@ -77,11 +82,26 @@ mod tests {
         let (segment, ecn) = unwrap(&packet);
         assert_eq!((segment.len(), ecn), (23, 2));
         let expected = Summary {
-            seq: 7,
+            seq: SeqNum(7),
             syn: true,
             ends: false,
             payload: 3,
         };
         assert_eq!(summary(&packet), expected);
+    }
+    #[test]
+    fn a_header_longer_than_its_segment_is_refused() {
+        for words in [0, 4, 6, 15] {
+            let mut header = [0; 20];
+            header[12] = words << 4;
+            let packet = wrap(1, 0, &[&header]);
+            let read = std::panic::catch_unwind(|| summary(&packet));
+            let problem = read.expect_err("an impossible data offset");
+            let text = problem.downcast_ref::<String>().map_or("", String::as_str);
+            assert!(
+                text.starts_with("a segment with a TCP header"),
+                "{words}: {text}"
+            );
+        }
     }
 }

@@ -24,6 +24,7 @@ mod present {
     use std::collections::VecDeque;
 
     use redpoll_base::Instant;
+    use redpoll_wire::tcp::SeqNum;
     use smoltcp::iface::{Config, Interface, SocketHandle, SocketSet};
     use smoltcp::phy::{self, DeviceCapabilities, Medium};
     use smoltcp::socket::tcp::{CongestionControl, Socket, SocketBuffer, State};
@@ -45,7 +46,7 @@ mod present {
         handle: SocketHandle,
         device: Device,
         /// The first byte never sent, as a sequence number.
-        sent_up_to: Option<u32>,
+        sent_up_to: Option<SeqNum>,
         timeouts: u32,
         was_established: bool,
     }
@@ -131,10 +132,10 @@ mod present {
                 if packet.payload == 0 {
                     continue;
                 }
-                let ahead = |limit: u32| (packet.seq.wrapping_sub(limit) as i32) >= 0;
+                let ahead = |limit: SeqNum| packet.seq >= limit;
                 again |= self.sent_up_to.is_some_and(|limit| !ahead(limit));
                 if self.sent_up_to.is_none_or(ahead) {
-                    self.sent_up_to = Some(packet.seq.wrapping_add(packet.payload));
+                    self.sent_up_to = Some(packet.seq + packet.payload);
                 }
             }
             again

@@ -7,16 +7,13 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 use redpoll_base::Instant;
 use redpoll_linux::forward::{Ending, ForwardEvent, Passage};
 use redpoll_sim::scenario::Scenario;
+use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::tcp::{Flags, HeaderView};
 
 /// Connections watched at a time; of more than that the oldest is forgotten.
 const WATCHED: usize = 256;
 /// Lines that wait to be printed.
 const LINES: usize = 1_024;
-
-const FIN: u8 = 0x01;
-const SYN: u8 = 0x02;
-const RST: u8 = 0x04;
-const ACK: u8 = 0x10;
 
 /// See the [module](self).
 #[derive(Default)]
@@ -43,28 +40,24 @@ struct Watched {
 struct Segment {
     from: SocketAddrV6,
     to: SocketAddrV6,
-    flags: u8,
+    flags: Flags,
     payload: u64,
 }
 
 impl Segment {
-    /// The segment in an IPv6 packet without extension headers.
+    /// The segment in an IPv6 packet without extension headers; `None` if a length in its
+    /// headers is impossible.
     fn of(packet: &[u8]) -> Option<Segment> {
-        const TCP: u8 = 6;
-        let (ip, tcp) = packet.split_first_chunk::<40>()?;
-        if ip[0] >> 4 != 6 || ip[6] != TCP || tcp.len() < 20 {
+        let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
+        if ip.next_header != next_header::TCP {
             return None;
         }
-        let socket = |at: usize, port: [u8; 2]| {
-            let addr = <[u8; 16]>::try_from(&ip[at..at + 16]).unwrap_or_default();
-            SocketAddrV6::new(addr.into(), u16::from_be_bytes(port), 0, 0)
-        };
-        let header = usize::from(tcp[12] >> 4) * 4;
+        let tcp = HeaderView::parse(bytes).ok()?;
         Some(Segment {
-            from: socket(8, [tcp[0], tcp[1]]),
-            to: socket(24, [tcp[2], tcp[3]]),
-            flags: tcp[13],
-            payload: tcp.len().saturating_sub(header) as u64,
+            from: SocketAddrV6::new(ip.src.0.into(), tcp.src_port(), 0, 0),
+            to: SocketAddrV6::new(ip.dst.0.into(), tcp.dst_port(), 0, 0),
+            flags: tcp.flags(),
+            payload: tcp.payload_len() as u64,
         })
     }
 }
@@ -90,7 +83,7 @@ impl Connections {
         let found = self.watched.iter().position(|watched| {
             (watched.from, watched.to) == (from, to) || (watched.from, watched.to) == (to, from)
         });
-        if segment.flags & (SYN | ACK) == SYN {
+        if segment.flags.syn() && !segment.flags.ack() {
             if found.is_none() {
                 if self.watched.len() >= WATCHED {
                     self.watched.pop_front();
@@ -110,14 +103,14 @@ impl Connections {
         let watched = &mut self.watched[index];
         let side = usize::from(watched.from != from);
         watched.bytes[side] += segment.payload;
-        watched.ended[side] |= segment.flags & FIN != 0;
-        if segment.flags & SYN != 0 && !watched.is_open {
+        watched.ended[side] |= segment.flags.fin();
+        if segment.flags.syn() && !watched.is_open {
             watched.is_open = true;
             let ends = (watched.from.into(), watched.to);
             self.say(now, ends, "open");
-        } else if segment.flags & RST != 0 || watched.ended == [true; 2] {
+        } else if segment.flags.rst() || watched.ended == [true; 2] {
             let [sent, received] = watched.bytes;
-            let how = match segment.flags & RST != 0 {
+            let how = match segment.flags.rst() {
                 true => "reset",
                 false => "closed",
             };
@@ -187,9 +180,15 @@ fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> S
 mod tests {
     use super::*;
 
+    const FIN: u8 = 0x01;
+    const SYN: u8 = 0x02;
+    const RST: u8 = 0x04;
+    const ACK: u8 = 0x10;
+
     fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), flags: u8, payload: usize) -> Vec<u8> {
         let mut packet = vec![0; 60 + payload];
         packet[0] = 0x60;
+        packet[4..6].copy_from_slice(&(20 + payload as u16).to_be_bytes());
         packet[6] = 6;
         packet[8..24].copy_from_slice(&from.0.octets());
         packet[24..40].copy_from_slice(&to.0.octets());
@@ -228,6 +227,29 @@ mod tests {
         let refused = connections.line().unwrap();
         assert!(refused.contains("leaf-12:80 -> [fd00::1]:40000  reset after 0.1 s"));
         assert!(connections.watched.is_empty());
+    }
+
+    #[test]
+    fn headers_with_impossible_lengths_count_for_nothing() {
+        let scenario = Scenario::load("office", &[]).unwrap();
+        let leaf = (Ipv6Addr::from(scenario.address(11).unwrap()), 80);
+        let host = ("fd00::1".parse().unwrap(), 40_000);
+        let mut connections = Connections::of(&scenario);
+        let mut see = |packet: &[u8]| connections.see(Instant::ZERO, packet);
+        see(&packet(host, leaf, SYN, 0));
+        see(&packet(leaf, host, SYN | ACK, 0));
+        // Data offsets of 0, 16 and 60 bytes in a segment of 28 bytes.
+        for words in [0x00, 0x40, 0xf0] {
+            let mut bad = packet(host, leaf, RST | ACK, 8);
+            bad[52] = words;
+            see(&bad);
+        }
+        // Fewer bytes than the IPv6 header says.
+        see(&packet(host, leaf, RST | ACK, 8)[..60]);
+        see(&packet(host, leaf, RST | ACK, 3));
+        let lines: Vec<_> = std::iter::from_fn(|| connections.line()).collect();
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[1].contains("reset after 0.0 s, 3 bytes into the mesh"));
     }
 
     #[test]
