@@ -12,7 +12,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 32] = [
+const ARROWS: [(&str, &[&str]); 33] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -25,6 +25,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("ota", &[]),
+    ("replay", &["mac"]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),
     ("transceiver", &["base", "mac", "wire"]),
@@ -33,7 +34,7 @@ const ARROWS: [(&str, &[&str]); 32] = [
     (
         "sim",
         &[
-            "stack", "socket", "border", "assist", "coap", "ota", "rivals", "uart",
+            "stack", "socket", "border", "assist", "coap", "ota", "replay", "rivals", "uart",
         ],
     ),
     ("dissect", &["base", "mac", "wire"]),

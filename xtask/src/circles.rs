@@ -11,7 +11,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 /// Crates besides those for devices that are without circles, and stay so.
-const OTHERS: [&str; 17] = [
+const OTHERS: [&str; 18] = [
     "capi",
     "cli",
     "coap",
@@ -22,6 +22,7 @@ const OTHERS: [&str; 17] = [
     "python",
     "radiotest",
     "results",
+    "replay",
     "rivals",
     "samples",
     "sim",

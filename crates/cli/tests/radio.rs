@@ -16,9 +16,10 @@ use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::node::{SimProfile, on_radio};
 use redpoll_sim::scenario::Scenario;
+use redpoll_stack::mac::CsmaCa;
 use redpoll_testkit::skipped;
 
-type OnRadio = RadioMesh<SimProfile>;
+type OnRadio = RadioMesh<SimProfile<CsmaCa>>;
 
 /// Two free ports of this computer.
 fn ports() -> [u16; 2] {

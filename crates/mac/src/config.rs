@@ -34,11 +34,6 @@ pub struct MacConfig {
     /// Busy channel assessments after which another backoff follows,
     /// macMaxCSMABackoffs. Default 4, so the fifth is a channel access failure.
     pub max_csma_backoffs: u8,
-    /// Backoffs as TinyOS 2.1.2 has them for the CC2420 instead of those of the standard: up to
-    /// 9.8 ms before the channel is first looked at, up to 2.4 ms whenever it was busy, and as
-    /// often as it is; all of them drawn in steps of 31 us. Default false.
-    #[cfg(feature = "tinyos-backoff")]
-    pub tinyos_backoff: bool,
     /// How the space between two frames is kept. Default [`Ifs::Minimum`].
     pub ifs: Ifs,
     /// How a frame goes out that the frame before it promised. Default
@@ -48,11 +43,6 @@ pub struct MacConfig {
     /// a time uniform in [0, d], then starts CSMA-CA afresh, so that frames
     /// which hidden terminals made collide do not collide again. Default 40 ms.
     pub link_retry_delay: Duration,
-    /// A constant part of that wait, before the random one. Default 0; TinyOS 2.1.2 waits for
-    /// 103 binary milliseconds and nothing random (`PacketLinkP.nc`), so that what
-    /// collided once is likely to collide again.
-    #[cfg(feature = "retry-pause")]
-    pub link_retry_pause: Duration,
     /// Failed attempts that are followed by another one for frames to a node
     /// that listens only for a moment, and for data requests. Default 4: the
     /// five attempts a poll of Kumar et al. 2020's published configuration;
@@ -70,10 +60,6 @@ pub struct MacConfig {
     /// How long a frame heard can suppress a repetition of itself. Longer than
     /// a neighbour goes on repeating a frame. Default 3 s.
     pub duplicate_timeout: Duration,
-    /// How this node and its neighbours save radio time; `None`, the default: their radios
-    /// are on whenever they do not sleep as leaves do.
-    #[cfg(feature = "duty-cycled")]
-    pub duty: Option<crate::DutyConfig>,
 }
 
 impl MacConfig {
@@ -107,19 +93,13 @@ impl Default for MacConfig {
             min_be: 3,
             max_be: 5,
             max_csma_backoffs: 4,
-            #[cfg(feature = "tinyos-backoff")]
-            tinyos_backoff: false,
             ifs: Ifs::Minimum,
             promised: Promised::Csma,
             link_retry_delay: Duration::from_millis(40),
-            #[cfg(feature = "retry-pause")]
-            link_retry_pause: Duration::ZERO,
             indirect_retries: 4,
             indirect_retry_delay: Duration::from_millis(5),
             deaf_backoff: false,
             duplicate_timeout: Duration::from_secs(3),
-            #[cfg(feature = "duty-cycled")]
-            duty: None,
         }
     }
 }

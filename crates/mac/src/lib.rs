@@ -12,8 +12,8 @@
 //! meanwhile (Kumar et al. 2020 §4). The layer above decides when a node sleeps and which
 //! frames wait for which neighbour ([`Mac::set_rest`], [`Mac::set_pending`]).
 //!
-//! With the feature `duty-cycled`, `MacConfig::duty` selects a MAC of Contiki in which a sender
-//! repeats a frame until its neighbour wakes up. The module `security` exists with the feature
+//! A method of access other than CSMA-CA is a type that implements [`Access`]. If its receivers
+//! are mostly off, it also implements [`Cycle`]. The module `security` exists with the feature
 //! `security`.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -49,18 +49,16 @@ mod retry;
 #[cfg(feature = "security")]
 pub mod security;
 
-#[cfg(feature = "duty-cycled")]
-pub use access::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+pub use access::{
+    Access, Cargo, Channel, CsmaCa, Cycle, CycleState, CycledResult, Errand, Meaning, Move,
+    NoCycle, Target,
+};
 pub use config::MacConfig;
 pub use counters::MacCounters;
 pub use driver::{Radio, RadioEvent, RadioIdentity};
 pub use event::{Indication, MacEvent, Service, Ticket, TxStatus};
 pub use frame_buf::{FrameBuf, TooLong};
 pub use ifs::Ifs;
-#[cfg(feature = "duty-cycled")]
-pub use mac::DUTY_BYTES;
 pub use mac::{Mac, Promised, Rest};
 pub use pending::PENDING_MAX;
-#[cfg(feature = "duty-cycled")]
-pub use radio::{Channel, Strobe};
 pub use radio::{RadioCaps, RadioResult, RadioWork, RxInfo};

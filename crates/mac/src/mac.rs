@@ -5,8 +5,7 @@
 //! acknowledgement, and if that failed a random delay.
 
 mod burst;
-#[cfg(feature = "duty-cycled")]
-mod duty;
+mod cycled;
 mod receive;
 #[cfg(feature = "security")]
 mod secured;
@@ -15,17 +14,13 @@ mod sleepy;
 
 use burst::Burst;
 pub use burst::Promised;
-#[cfg(feature = "duty-cycled")]
-pub use duty::DUTY_BYTES;
 pub use sleepy::Rest;
 
 use redpoll_base::{Instant, Rng, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameType};
 
-use crate::access::Access;
-#[cfg(feature = "duty-cycled")]
-use crate::access::Duty;
+use crate::access::{Access, Contention, CsmaCa, Cycle};
 use crate::counters::count;
 use crate::duplicates::Duplicates;
 use crate::filter::{self, Useless, Verdict};
@@ -80,7 +75,6 @@ enum Work {
     Load(Content),
     Transmit(Content),
     /// For the frame in service, or for the receiver's cycle.
-    #[cfg(feature = "duty-cycled")]
     Assess {
         for_frame: bool,
     },
@@ -95,30 +89,31 @@ enum Content {
         pending: bool,
     },
     /// A strobe or a probe.
-    #[cfg(feature = "duty-cycled")]
     Short,
 }
 
 /// The MAC of one node. See the crate's documentation for its use.
+///
+/// `A` is its method of access to the medium; devices have [`CsmaCa`].
 #[derive(Clone, Debug)]
 // In this order on purpose, small things first: what lies near costs a Cortex-M0 one
 // instruction, and what lies far three.
 #[repr(C)]
-pub struct Mac {
+pub struct Mac<A: Access = CsmaCa> {
     kind: Kind,
     frame_dsn: u8,
     /// macDSN: the sequence number of the next frame.
     dsn: u8,
     rest: Rest,
     /// What the radio does between works, as far as it has been told.
-    told: RadioWork,
+    told: RadioWork<A::Work>,
     work: Option<Work>,
     loaded: Option<Content>,
     imm_ack: Option<ImmAck>,
     /// The acknowledgement that is being loaded.
     ack_frame: [u8; 3],
     retry: Retry,
-    access: Access,
+    contention: Contention,
     dst: Address,
     header_len: usize,
     progress: Progress,
@@ -133,44 +128,28 @@ pub struct Mac {
     frame: FrameBuf,
     pending: Pending,
     duplicates: Duplicates,
-    #[cfg(feature = "duty-cycled")]
-    duty: Option<Duty>,
-    /// When the attempt may begin that comes next.
-    #[cfg(feature = "duty-cycled")]
-    not_before: Instant,
-    /// The strobe or probe that is being loaded.
-    #[cfg(feature = "duty-cycled")]
-    short: FrameBuf,
-    /// A probe is due.
-    #[cfg(feature = "duty-cycled")]
-    probes: bool,
+    access: A,
 }
 
-/// What only a duty-cycled MAC does, for who need not know which it is.
-#[cfg(not(feature = "duty-cycled"))]
-impl Mac {
-    /// To how many neighbours the layer above may have packets at a time: this one has no limit.
-    pub fn neighbour_queues(&self) -> usize {
-        0
-    }
-
-    /// A frame for another node was heard, intact: nothing follows from it.
-    pub fn on_overheard(&mut self, _frame: &[u8]) {}
-}
-
-/// What the layer above does.
 impl Mac {
     /// A MAC whose radio listens. `rng` is its own: it feeds backoffs, retry
     /// delays and the first sequence number.
-    pub fn new(config: MacConfig, mut rng: Rng) -> Mac {
+    pub fn new(config: MacConfig, rng: Rng) -> Mac {
+        Mac::with_access(config, CsmaCa, rng)
+    }
+}
+
+/// What the layer above does.
+impl<A: Access> Mac<A> {
+    /// As [`Mac::new`], with another method of access.
+    pub fn with_access(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
         // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
         let dsn = rng.next_u32() as u8;
-        #[cfg(feature = "duty-cycled")]
-        let duty = config.duty.map(|duty| Duty::new(duty, &mut rng));
+        access.begin(&mut rng);
         Mac {
             dsn,
             spacing: Spacing::new(config.ifs),
-            access: Access::start(&config, config.min_be),
+            contention: Contention::start(&config, config.min_be),
             config,
             rng,
             counters: MacCounters::default(),
@@ -190,19 +169,12 @@ impl Mac {
             request: None,
             burst: Burst::default(),
             pending: Pending::new(),
-            #[cfg(feature = "duty-cycled")]
-            rest: Mac::first_rest(duty.as_ref()),
-            #[cfg(not(feature = "duty-cycled"))]
-            rest: Rest::Listen,
+            rest: match access.cycle().is_some_and(Cycle::sleeps) {
+                true => Rest::Cycle,
+                false => Rest::Listen,
+            },
             told: RadioWork::Listen,
-            #[cfg(feature = "duty-cycled")]
-            duty,
-            #[cfg(feature = "duty-cycled")]
-            not_before: Instant::ZERO,
-            #[cfg(feature = "duty-cycled")]
-            short: FrameBuf::new(),
-            #[cfg(feature = "duty-cycled")]
-            probes: false,
+            access,
         }
     }
 
@@ -211,6 +183,11 @@ impl Mac {
     #[inline(never)] // size
     pub fn is_idle(&self) -> bool {
         self.progress == Progress::Idle && self.event.is_none()
+    }
+
+    /// Its method of access.
+    pub fn access(&self) -> &A {
+        &self.access
     }
 
     /// The parameters given to [`Mac::new`].
@@ -257,10 +234,7 @@ impl Mac {
         let mut cursor = Cursor::new(self.frame.room_mut());
         header.emit(&mut cursor).ok()?;
         self.header_len = cursor.position();
-        #[cfg(feature = "duty-cycled")]
-        {
-            self.header_len = self.header_len.saturating_add(self.access_header_len());
-        }
+        self.header_len = self.header_len.saturating_add(self.access_header_len());
         self.dst = dst;
         self.frame.room_mut().get_mut(self.header_len..)
     }
@@ -281,7 +255,6 @@ impl Mac {
             return;
         }
         let len = self.header_len.saturating_add(payload_len);
-        #[cfg(feature = "duty-cycled")]
         let len = self.write_access_header(len, payload_len);
         self.frame.set_len(len);
         self.header_len = 0;
@@ -302,7 +275,6 @@ impl Mac {
         self.loaded = None;
         self.start_retry(&how);
         self.burst.on_submit(self.dst, how.frame_pending);
-        #[cfg(feature = "duty-cycled")]
         self.on_submit_cycled(now);
         let from = self.spacing.service_from();
         self.progress = match from > now {
@@ -343,7 +315,7 @@ impl Mac {
 }
 
 /// What the driver does.
-impl Mac {
+impl<A: Access> Mac<A> {
     /// A frame that the radio heard, intact and without its FCS, its last bit
     /// at `now`. Gives back what is for the layer above; everything else is
     /// dropped and counted.
@@ -392,7 +364,7 @@ impl Mac {
     /// not been reported by [`Self::on_radio_done`]; the radio listens then.
     ///
     /// It sleeps only after [`Self::set_rest`].
-    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
+    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.work.is_some() {
             return None;
         }
@@ -403,16 +375,19 @@ impl Mac {
         // An Imm-ACK is due at once; the frame in service can wait.
         if let Some(ImmAck { dsn, pending, .. }) = self.imm_ack {
             let content = Content::ImmAck { dsn, pending };
-            if self.loaded != Some(content) {
+            let is_loaded = matches!(
+                self.loaded,
+                Some(Content::ImmAck { dsn: loaded, pending: set }) if loaded == dsn && set == pending
+            );
+            if !is_loaded {
                 return Some(self.load(content));
             }
             self.imm_ack = None;
             self.work = Some(Work::Transmit(content));
             return Some(RadioWork::Transmit { cca: false });
         }
-        #[cfg(feature = "duty-cycled")]
-        if self.duty.is_some() {
-            return self.poll_duty(now);
+        if self.access.cycle().is_some() {
+            return self.poll_with_cycle(now);
         }
         if self.progress == Progress::Ready {
             self.yield_channel(now);
@@ -421,7 +396,7 @@ impl Mac {
             Progress::Load if self.listens_in_vain() => self.poll_rest(),
             Progress::Load => Some(self.load(Content::Frame)),
             // An Imm-ACK of the MAC's own has displaced it.
-            Progress::Ready if self.loaded != Some(Content::Frame) => {
+            Progress::Ready if !matches!(self.loaded, Some(Content::Frame)) => {
                 Some(self.load(Content::Frame))
             }
             Progress::Ready => {
@@ -437,8 +412,7 @@ impl Mac {
     pub fn frame(&self) -> &[u8] {
         match self.work {
             Some(Work::Load(Content::ImmAck { .. })) => &self.ack_frame,
-            #[cfg(feature = "duty-cycled")]
-            Some(Work::Load(Content::Short)) => self.short.as_slice(),
+            Some(Work::Load(Content::Short)) => self.short_frame(),
             _ => self.frame.as_slice(),
         }
     }
@@ -447,7 +421,7 @@ impl Mac {
     ///
     /// A result that does not fit the work counts as its failure, and as a
     /// fault of the radio; one without a work is ignored but for the count.
-    pub fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+    pub fn on_radio_done(&mut self, now: Instant, result: RadioResult<A::Done>) {
         match self.work.take() {
             None => count(&mut self.counters.radio_faults),
             Some(Work::Load(content)) => self.on_loaded(now, content, result),
@@ -456,19 +430,18 @@ impl Mac {
                 _ => count(&mut self.counters.radio_faults),
             },
             Some(Work::Transmit(Content::Frame)) => self.on_transmitted(now, result),
-            #[cfg(feature = "duty-cycled")]
             Some(Work::Transmit(Content::Short)) => self.on_short_sent(now, result),
-            #[cfg(feature = "duty-cycled")]
-            Some(Work::Assess { for_frame }) => self.on_assessed(now, for_frame, result),
+            Some(Work::Assess { for_frame, .. }) => self.on_assessed(now, for_frame, result),
         }
     }
 
     /// When [`Self::on_timeout`] must be called, if at all.
     pub fn poll_at(&self) -> Option<Wake> {
         let frame = self.frame_at();
-        #[cfg(feature = "duty-cycled")]
-        let frame = redpoll_base::earliest(frame, self.cycle_at());
-        frame
+        match self.access.cycle() {
+            None => frame,
+            Some(_) => redpoll_base::earliest(frame, self.cycle_at()),
+        }
     }
 
     /// When the frame in service has to go on.

@@ -6,8 +6,7 @@
 //! radio appends the two bytes of the FCS to what it sends, checks them on what
 //! it hears, and hands over intact frames only, without them.
 
-#[cfg(feature = "duty-cycled")]
-use redpoll_base::Duration;
+use core::convert::Infallible;
 
 /// What a radio does by itself. What it does not do, the MAC does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,51 +31,13 @@ pub struct RadioCaps {
     pub source_match: bool,
 }
 
-/// How a radio repeats a frame until somebody answers it.
-///
-/// Behind each copy of a frame that asks for an acknowledgement the radio listens for
-/// `gap` and then assesses the channel. If it is clear, the next copy goes out; if
-/// not, the radio waits for `detect` and looks at what it has: the Imm-ACK ends the
-/// repetition, and anything else if the repetition `gives_way`. Behind a copy that asks for none the
-/// radio waits for `gap` alone.
-#[cfg(feature = "duty-cycled")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Strobe {
-    /// From the end of a copy until the radio assesses the channel.
-    pub gap: Duration,
-    /// From there on, if something is in the channel, until the radio looks whether
-    /// that was the Imm-ACK.
-    pub detect: Duration,
-    /// The least time from the beginning of one copy to that of the next.
-    pub period: Duration,
-    /// No copy begins later than this after the first.
-    pub span: Duration,
-    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old
-    /// releases of Contiki.
-    pub any_ack: bool,
-    /// Whether anything but the Imm-ACK ends the repetition; else it goes on.
-    pub gives_way: bool,
-}
-
-/// What an assessment found.
-#[cfg(feature = "duty-cycled")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Channel {
-    /// Nothing.
-    Clear,
-    /// Energy.
-    Busy,
-    /// A frame whose beginning the radio has heard.
-    Receiving,
-}
-
 /// Something that the radio must do now.
 ///
-/// `Load`, `Transmit`, `Assess` and `Strobe` end in a [`RadioResult`], and the next work comes
+/// `Load`, `Transmit` and `Cycled` end in a [`RadioResult`], and the next work comes
 /// only after it. The others have none; they set what the radio does between
 /// works. A radio starts out listening.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RadioWork {
+pub enum RadioWork<W = Infallible> {
     /// Move the MAC's [frame](crate::Mac::frame) into the radio. It
     /// stays there until the next `Load`; a radio with a single buffer, in
     /// which something heard has overwritten it, restores it by itself, and
@@ -90,18 +51,10 @@ pub enum RadioWork {
         /// Whether to look first whether the channel is free.
         cca: bool,
     },
-    /// Find out what is in the channel: switch the receiver on if it is off, and once it
-    /// is ready sample the channel for 128 µs. Ends in [`RadioResult::Assessed`]; what
-    /// the radio does between works is what it does again then.
-    #[cfg(feature = "duty-cycled")]
-    Assess,
-    /// Send the loaded frame over and over, without looking first. Ends in
-    /// [`RadioResult::Answered`], [`RadioResult::ChannelBusy`],
-    /// [`RadioResult::NoAck`], or, if the frame asks for no acknowledgement, in
-    /// [`RadioResult::Sent`]. A radio that is receiving a frame, or has one that has
-    /// not been read, sends nothing and ends in `ChannelBusy`.
-    #[cfg(feature = "duty-cycled")]
-    Strobe(Strobe),
+    /// A work that only a method of access with a [`Cycle`](crate::Cycle) has. Ends in
+    /// [`RadioResult::Cycled`] or as a transmission. A device's radio has none: `W` is
+    /// [`Infallible`].
+    Cycled(W),
     /// Keep the receiver on between works.
     Listen,
     /// Keep the receiver off between works, but be ready for the next at once:
@@ -120,9 +73,25 @@ pub enum RadioWork {
     },
 }
 
+impl RadioWork {
+    /// The same work, to a radio that has others too.
+    pub fn widen<W>(self) -> RadioWork<W> {
+        match self {
+            RadioWork::Load => RadioWork::Load,
+            RadioWork::Transmit { cca } => RadioWork::Transmit { cca },
+            RadioWork::Listen => RadioWork::Listen,
+            RadioWork::Doze => RadioWork::Doze,
+            RadioWork::Sleep => RadioWork::Sleep,
+            RadioWork::SourceMatch { neighbour, pending } => {
+                RadioWork::SourceMatch { neighbour, pending }
+            }
+        }
+    }
+}
+
 /// How a radio work ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum RadioResult {
+pub enum RadioResult<D = Infallible> {
     /// The frame is in the radio.
     Loaded,
     /// The channel was occupied, nothing has been sent.
@@ -135,20 +104,25 @@ pub enum RadioResult {
         /// The Imm-ACK's frame-pending bit: the neighbour has more for us.
         frame_pending: bool,
     },
-    /// One of the copies of a [`RadioWork::Strobe`] has been acknowledged.
-    #[cfg(feature = "duty-cycled")]
-    Answered {
-        /// The Imm-ACK's frame-pending bit.
-        frame_pending: bool,
-        /// How long ago that copy began to be sent.
-        begun_ago: Duration,
-    },
-    /// The channel has been assessed.
-    #[cfg(feature = "duty-cycled")]
-    Assessed(Channel),
+    /// A [`RadioWork::Cycled`] has ended.
+    Cycled(D),
     /// The frame has been sent, and within macAckWaitDuration (864 µs) no
     /// Imm-ACK came.
     NoAck,
+}
+
+impl<D> RadioResult<D> {
+    /// The same result of a work that every radio has; `None` of another.
+    pub fn narrow(self) -> Option<RadioResult> {
+        Some(match self {
+            RadioResult::Loaded => RadioResult::Loaded,
+            RadioResult::ChannelBusy => RadioResult::ChannelBusy,
+            RadioResult::Sent => RadioResult::Sent,
+            RadioResult::Acked { frame_pending } => RadioResult::Acked { frame_pending },
+            RadioResult::NoAck => RadioResult::NoAck,
+            RadioResult::Cycled(_) => return None,
+        })
+    }
 }
 
 /// What the radio knows about a frame it heard.

@@ -39,19 +39,23 @@ impl Retry {
     }
 
     /// Whether the frame goes to a node that listens only for a moment.
-    #[cfg(feature = "duty-cycled")]
     pub(crate) const fn is_quick(&self) -> bool {
         self.quick
     }
 
     /// One more attempt is made.
-    #[cfg(feature = "duty-cycled")]
     pub(crate) fn on_attempt(&mut self) {
         self.attempts = self.attempts.saturating_add(1);
     }
 
-    /// The attempt failed: no acknowledgement, or no channel access.
-    pub(crate) fn on_failure(&mut self, config: &MacConfig, rng: &mut Rng) -> Next {
+    /// The attempt failed: no acknowledgement, or no channel access. `pause` is a constant part
+    /// of the delay before the next attempt.
+    pub(crate) fn on_failure(
+        &mut self,
+        config: &MacConfig,
+        pause: Duration,
+        rng: &mut Rng,
+    ) -> Next {
         // A radio that repeats by itself has done so by now.
         let (retries, d) = match self.quick {
             true => (config.indirect_retries, config.indirect_retry_delay),
@@ -66,12 +70,10 @@ impl Retry {
         self.attempts = attempts;
         let d = d.as_micros();
         let delay = Duration::from_micros(rng.below_u64(d.saturating_add(1)));
-        #[cfg(feature = "retry-pause")]
-        let delay = match self.quick {
+        Next::After(match self.quick {
             true => delay,
-            false => delay + config.link_retry_pause,
-        };
-        Next::After(delay)
+            false => delay + pause,
+        })
     }
 }
 
@@ -86,7 +88,9 @@ mod tests {
         let mut rng = Rng::new(3);
         let mut quarters = [0u32; 4];
         for _ in 0..40_000 {
-            let Next::After(delay) = Retry::start(0, false).on_failure(&config, &mut rng) else {
+            let Next::After(delay) =
+                Retry::start(0, false).on_failure(&config, Duration::ZERO, &mut rng)
+            else {
                 panic!("retries are left");
             };
             let us = delay.as_micros();
@@ -98,18 +102,17 @@ mod tests {
         }
     }
 
-    #[cfg(feature = "retry-pause")]
     #[test]
     fn a_constant_part_precedes_the_random_one() {
         let pause = Duration::from_micros(100_586);
         let config = MacConfig {
-            link_retry_pause: pause,
             link_retry_delay: Duration::from_micros(1),
             ..MacConfig::default()
         };
         let mut rng = Rng::new(3);
         for _ in 0..8 {
-            let Next::After(delay) = Retry::start(0, false).on_failure(&config, &mut rng) else {
+            let Next::After(delay) = Retry::start(0, false).on_failure(&config, pause, &mut rng)
+            else {
                 panic!("retries are left");
             };
             assert!(
@@ -117,7 +120,8 @@ mod tests {
                 "{delay:?}"
             );
             // A node that listens only for a moment is not kept waiting.
-            let Next::After(quick) = Retry::start(0, true).on_failure(&config, &mut rng) else {
+            let Next::After(quick) = Retry::start(0, true).on_failure(&config, pause, &mut rng)
+            else {
                 panic!("retries are left");
             };
             assert!(quick <= config.indirect_retry_delay, "{quick:?}");
@@ -135,7 +139,8 @@ mod tests {
             let mut rng = Rng::new(3);
             let mut retry = Retry::start(0, false);
             let mut failures = 1u32;
-            while retry.on_failure(&config, &mut rng) == Next::After(Duration::ZERO) {
+            while retry.on_failure(&config, Duration::ZERO, &mut rng) == Next::After(Duration::ZERO)
+            {
                 failures += 1;
             }
             // The count of attempts ends at 255, and so do the attempts.
@@ -155,7 +160,7 @@ mod tests {
         };
         let mut rng = Rng::new(3);
         assert_eq!(
-            Retry::start(0, false).on_failure(&config, &mut rng),
+            Retry::start(0, false).on_failure(&config, Duration::ZERO, &mut rng),
             Next::GiveUp
         );
     }

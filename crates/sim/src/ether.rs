@@ -215,7 +215,13 @@ impl Inner {
                     debug_assert_eq!(result, RadioResult::Sent);
                     (node, Item::Raw(RawEvent::Sent(self.now)))
                 }
-                Indication::Done { node, result } => (node, Item::Done(result)),
+                Indication::Done { node, result } => {
+                    // A device's radio has no other works.
+                    let Some(result) = result.narrow() else {
+                        continue;
+                    };
+                    (node, Item::Done(result))
+                }
                 Indication::Follows { node } => {
                     self.stations[node as usize].followed = self.now;
                     continue;
@@ -304,7 +310,13 @@ impl Radio for SimRadio {
 
     fn start(&mut self, work: RadioWork, frame: &[u8]) {
         let inner = &mut *self.ether.0.borrow_mut();
-        (inner.air).start_work(inner.now, self.station, work, frame, &mut inner.queue);
+        (inner.air).start_work(
+            inner.now,
+            self.station,
+            work.widen(),
+            frame,
+            &mut inner.queue,
+        );
         inner.deliver();
     }
 

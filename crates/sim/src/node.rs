@@ -6,17 +6,20 @@ mod routing;
 mod security;
 mod sockets;
 
+use std::marker::PhantomData;
+
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_lowpan::{
     ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
-use redpoll_mac::{DUTY_BYTES, DutyConfig, MacConfig, PENDING_MAX, RadioCaps};
+use redpoll_mac::{Access, CsmaCa, Mac, MacConfig, PENDING_MAX, RadioCaps};
+use redpoll_replay::{DutyConfig, Replay, ReplayConfig};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
-    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Profile, Route, RouteSlot, SegmentChoice,
-    SleepyConfig, UdpSlot, Via,
+    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, RouteSlot,
+    SegmentChoice, SleepyConfig, UdpSlot, Via,
 };
 use redpoll_tcp::{CongestionChoice, RecoveryChoice};
 use redpoll_uart::Begin;
@@ -35,18 +38,19 @@ pub(crate) use security::{refusals, store_counter};
 pub use sockets::Sockets;
 pub(crate) use sockets::datagram_ports;
 
-/// The parts of a simulated node.
+/// The parts of a simulated node. On a real radio `A` is [`CsmaCa`].
 #[derive(Debug)]
-pub enum SimProfile {}
+pub struct SimProfile<A = Replay>(PhantomData<A>);
 
-impl Profile for SimProfile {
+impl<A: Access> Profile for SimProfile<A> {
     type Memory = HeapMemory;
+    type Access = A;
     type Assist = Helper;
     type Streams = SimStreams;
 }
 
 /// A node of the simulation.
-pub type SimNode = Node<SimProfile>;
+pub type SimNode<A = Replay> = Node<SimProfile<A>>;
 /// What it may have in the place of its TCP.
 pub type SimStreams = Rival<HeapMemory>;
 
@@ -78,12 +82,17 @@ pub(crate) fn nobody() -> SimNode {
     };
     let config = NodeConfig::over_ip(Addr::UNSPECIFIED, [0; 16]);
     let streams = Rival::None(NoStreams);
-    Node::with_parts(config, memory, Rng::new(0), Helper::default(), streams)
+    let parts = Parts {
+        access: Replay::new(ReplayConfig::default()),
+        assist: Helper::default(),
+        streams,
+    };
+    Node::with_parts(config, memory, Rng::new(0), parts)
 }
 
 /// A node and the bytes that it takes.
-pub(crate) struct Built {
-    pub(crate) node: SimNode,
+pub(crate) struct Built<A: Access = Replay> {
+    pub(crate) node: SimNode<A>,
     pub(crate) memory_bytes: usize,
 }
 
@@ -127,7 +136,7 @@ pub fn on_radio(
     caps: RadioCaps,
     counter_stored: u32,
     secrets: &mut Secrets,
-) -> Option<SimNode> {
+) -> Option<SimNode<CsmaCa>> {
     let root = scenario.border_router()?;
     scenario.nodes.get(index)?;
     scenario.routing.rpl()?;
@@ -139,7 +148,7 @@ pub fn on_radio(
     let sockets = Sockets::of(scenario, index);
     let own = (root, &NodeRoutes::default());
     let begins = (Seed(scenario.seed), birth);
-    Some(build(scenario, index, own, sockets, begins, secrets).node)
+    Some(build_with(scenario, index, own, sockets, begins, secrets, CsmaCa).node)
 }
 
 /// Node `index` of a scenario, or its host, with its routes and room for
@@ -148,11 +157,29 @@ pub fn on_radio(
 pub(crate) fn build(
     scenario: &Scenario,
     index: usize,
+    own: (usize, &NodeRoutes),
+    sockets: Sockets,
+    begins: (Seed, Birth),
+    secrets: &mut Secrets,
+) -> Built {
+    let access = Replay::new(ReplayConfig {
+        tinyos_backoff: scenario.mac.tinyos_backoff,
+        retry_pause: scenario.mac.link_retry_pause,
+        duty: duty(scenario, index),
+    });
+    build_with(scenario, index, own, sockets, begins, secrets, access)
+}
+
+/// As [`build`], with this method of access.
+fn build_with<A: Access>(
+    scenario: &Scenario,
+    index: usize,
     (root, routes): (usize, &NodeRoutes),
     sockets: Sockets,
     (seed, birth): (Seed, Birth),
     secrets: &mut Secrets,
-) -> Built {
+    access: A,
+) -> Built<A> {
     let mut rng = secrets.stream(birth.stream(seed, "node", index));
     let isn_secret = secrets.key(&mut rng);
     let mut config = NodeConfig {
@@ -171,7 +198,12 @@ pub(crate) fn build(
         secrets.stream(birth.stream(seed, "rival", index)),
     );
     let (helper, helpers) = Helper::of(scenario, seed, index);
-    let mut node = SimNode::with_parts(config, memory, rng, helper, rival);
+    let parts = Parts {
+        access,
+        assist: helper,
+        streams: rival,
+    };
+    let mut node = SimNode::with_parts(config, memory, rng, parts);
     node.choose_segments(segments(scenario, spec));
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
@@ -190,11 +222,11 @@ pub(crate) fn build(
         };
     }
     // A microcontroller's node has what it uses.
-    let unused = match scenario.mac.duty {
-        Some(_) => 0,
-        None => DUTY_BYTES,
+    let cycled = match scenario.mac.duty {
+        Some(_) => size_of::<Mac<Replay>>() - size_of::<Mac>(),
+        None => 0,
     };
-    let unused = unused + routing::unused(scenario) + security::unused(scenario);
+    let unused = routing::unused(scenario) + security::unused(scenario);
     Built {
         node,
         memory_bytes: boxed
@@ -203,6 +235,7 @@ pub(crate) fn build(
             + rpl
             + guarded
             + helpers
+            + cycled
             + size_of::<Node<HeapMemory>>()
             - unused,
     }
@@ -254,10 +287,7 @@ fn config(
     };
     let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
     NodeConfig {
-        mac: MacConfig {
-            duty: duty(scenario, index),
-            ..mac(scenario, spec)
-        },
+        mac: mac(scenario, spec),
         lowpan: lowpan(scenario, rng.next_u32() as u16),
         contexts: Contexts::with_prefix(prefix),
         tcp: tcp_config(&scenario.tcp, spec),
@@ -295,11 +325,9 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
         min_be: mac.min_be,
         max_be: mac.max_be,
         max_csma_backoffs: mac.max_csma_backoffs,
-        tinyos_backoff: mac.tinyos_backoff,
         ifs: mac.ifs,
         promised: mac.promised,
         link_retry_delay: mac.link_retry_delay,
-        link_retry_pause: mac.link_retry_pause,
         deaf_backoff: mac.deaf_backoff,
         security_bytes: mac.security_bytes,
         indirect_retries: sleepy.retries,
@@ -482,7 +510,7 @@ fn memory(
 /// Gives a node what it needs to pass fragments on as they come, and to recover
 /// them; says how many bytes. A leaf has it too: so it leaves room in its first
 /// fragments, and a gap between them.
-fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode) -> usize {
+fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Access>) -> usize {
     let lowpan = &scenario.lowpan;
     if lowpan.join_fragments {
         node.join_fragments(vec![PartialSlot::EMPTY; 2].into());

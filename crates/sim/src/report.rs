@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use redpoll_base::Instant;
 use redpoll_border::Gate;
-use redpoll_mac::DutyCounters;
+use redpoll_replay::DutyCounters;
 use redpoll_stack::RplCounters;
 use redpoll_stack::lowpan::RecoveryCounters;
 use serde::Serialize;

@@ -67,7 +67,7 @@ pub use node::storage::{
     RouterStorage, Routes,
 };
 pub use node::tables::Tables;
-pub use profile::Profile;
+pub use profile::{Parts, Profile};
 pub use segments::SegmentChoice;
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;

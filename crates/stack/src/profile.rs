@@ -1,19 +1,21 @@
 //! The profile of a node: what it is made of, as one type.
 
 use redpoll_base::Memory;
+use redpoll_mac::{Access, CsmaCa};
 
 use crate::assist::{Assist, NoAssist};
 use crate::transports::{NoStreams, StreamTransport};
 
 /// The parts that a [`Node`](crate::Node) is made of.
 ///
-/// A kind of memory alone is a profile too: it stands for a node with neither an
-/// assistant nor another transport in place of TCP, as devices have. A host program
-/// that gives a node more parts names them in a type of its own:
+/// A kind of memory alone is a profile too: it stands for a node with CSMA-CA, and with
+/// neither an assistant nor another transport in place of TCP, as devices have. A host
+/// program that gives a node more parts names them in a type of its own:
 ///
 /// ```
 /// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
+/// use redpoll_stack::mac::CsmaCa;
 /// use redpoll_stack::{NoStreams, Profile};
 ///
 /// /// A router that counts what it forwards.
@@ -21,6 +23,7 @@ use crate::transports::{NoStreams, StreamTransport};
 ///
 /// impl Profile for Counting {
 ///     type Memory = StaticMemory;
+///     type Access = CsmaCa;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
 /// }
@@ -28,14 +31,28 @@ use crate::transports::{NoStreams, StreamTransport};
 pub trait Profile {
     /// The kind of memory, which chooses buffers and tables.
     type Memory: Memory + 'static;
+    /// The method of access to the medium.
+    type Access: Access;
     /// The assistant of a router.
     type Assist: Assist;
     /// The transport in place of TCP.
     type Streams: StreamTransport;
 }
 
+/// The parts of a node that are made before it and moved into it.
+#[derive(Clone, Debug)]
+pub struct Parts<P: Profile> {
+    /// The method of access to the medium.
+    pub access: P::Access,
+    /// The assistant of a router.
+    pub assist: P::Assist,
+    /// The transport in place of TCP.
+    pub streams: P::Streams,
+}
+
 impl<M: Memory + 'static> Profile for M {
     type Memory = M;
+    type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = NoStreams;
 }

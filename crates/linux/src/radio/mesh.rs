@@ -2,10 +2,11 @@
 //! and whoever is in its radio's range.
 
 use std::collections::VecDeque;
+use std::convert::Infallible;
 
 use redpoll_base::Instant;
 use redpoll_border::Gate;
-use redpoll_stack::mac::{FrameBuf, RadioCaps, RadioResult, RadioWork};
+use redpoll_stack::mac::{Access, FrameBuf, RadioCaps, RadioResult, RadioWork};
 use redpoll_stack::{Node, Profile, Streams};
 
 use super::Radio;
@@ -73,7 +74,12 @@ impl<P: Profile> RadioMesh<P> {
     pub fn keeper_counters(&self) -> KeeperCounters {
         self.keeper.counters()
     }
+}
 
+impl<P: Profile> RadioMesh<P>
+where
+    P::Access: Access<Work = Infallible, Done = Infallible>,
+{
     /// Tells the node what the radio has to say.
     fn hear(&mut self) {
         while let Some(event) = self.radio.poll_event() {
@@ -131,8 +137,6 @@ impl<P: Profile> RadioMesh<P> {
             }
             // Its receiver is always on.
             RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => {}
-            #[allow(unreachable_patterns, reason = "others with duty-cycled MACs")]
-            _ => self.node.on_radio_done(self.now, RadioResult::ChannelBusy),
         }
     }
 
@@ -147,6 +151,7 @@ impl<P: Profile> RadioMesh<P> {
 
 impl<P: Profile> Mesh for RadioMesh<P>
 where
+    P::Access: Access<Work = Infallible, Done = Infallible>,
     Node<P>: Streams,
 {
     type Border = Node<P>;

@@ -5,11 +5,11 @@ use redpoll_base::{Addr, Memory, Rng};
 use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::MacConfig;
+use redpoll_stack::mac::{CsmaCa, MacConfig};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Profile, Route, UdpSlot, Via, transport,
+    Parts, Profile, Route, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -25,6 +25,7 @@ pub enum WithRival {}
 
 impl Profile for WithRival {
     type Memory = HeapMemory;
+    type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = Rival<HeapMemory>;
 }
@@ -86,7 +87,12 @@ pub fn make_with(
         },
     };
     let rng = Rng::named(seed, "node");
-    let mut node = HeapNode::with_parts(config, memory, rng, NoAssist, rival);
+    let parts = Parts {
+        access: CsmaCa,
+        assist: NoAssist,
+        streams: rival,
+    };
+    let mut node = HeapNode::with_parts(config, memory, rng, parts);
     let everywhere = Route {
         prefix: Addr::UNSPECIFIED,
         len: 0,

@@ -18,8 +18,6 @@ const BE_LIMIT: u8 = 8;
 pub(crate) struct Csma {
     nb: u8,
     be: u8,
-    #[cfg(feature = "tinyos-backoff")]
-    tinyos: bool,
 }
 
 impl Csma {
@@ -28,17 +26,16 @@ impl Csma {
         Csma {
             nb: 0,
             be: min_be.min(max_be(config)),
-            #[cfg(feature = "tinyos-backoff")]
-            tinyos: config.tinyos_backoff,
         }
+    }
+
+    /// Whether the channel has been busy during this attempt.
+    pub(crate) const fn was_busy(&self) -> bool {
+        self.nb > 0
     }
 
     /// A backoff: uniform in {0 .. 2^BE - 1} unit backoff periods of 320 µs.
     pub(crate) fn backoff(&self, rng: &mut Rng) -> Duration {
-        #[cfg(feature = "tinyos-backoff")]
-        if self.tinyos {
-            return tinyos::backoff(self.nb > 0, rng);
-        }
         let slots = 1u32.checked_shl(u32::from(self.be)).unwrap_or(u32::MAX);
         Duration::from_micros(timing::UNIT_BACKOFF_US).times(u64::from(rng.below(slots)))
     }
@@ -47,10 +44,6 @@ impl Csma {
     /// backoff follows unless NB exceeds macMaxCSMABackoffs.
     pub(crate) fn on_busy(&mut self, config: &MacConfig) -> Result<(), AccessFailure> {
         self.nb = self.nb.saturating_add(1);
-        #[cfg(feature = "tinyos-backoff")]
-        if self.tinyos {
-            return Ok(());
-        }
         self.be = self.be.saturating_add(1).min(max_be(config));
         if self.nb > config.max_csma_backoffs {
             return Err(AccessFailure);
@@ -61,29 +54,6 @@ impl Csma {
 
 fn max_be(config: &MacConfig) -> u8 {
     config.max_be.min(BE_LIMIT)
-}
-
-/// What TinyOS 2.1.2 does with a CC2420 (`CC2420CsmaP.nc`, `CC2420TransmitP.nc`).
-#[cfg(feature = "tinyos-backoff")]
-mod tinyos {
-    use super::{Duration, Rng};
-
-    /// CC2420_MIN_BACKOFF, and one more from the driver.
-    const LEAST: u32 = 10 + 1;
-    /// What is drawn before the first assessment: 31 of CC2420_BACKOFF_PERIOD.
-    const INITIAL: u32 = 31 * 10;
-    /// What is drawn after a busy one: 7.
-    const CONGESTION: u32 = 7 * 10;
-    /// CC2420_TIME_ACK_TURNAROUND, which passes before the channel is looked at again and the
-    /// frame goes out.
-    const TURNAROUND: u32 = 7;
-
-    /// A wait in jiffies, 32,768 of which are a second.
-    pub(super) fn backoff(was_busy: bool, rng: &mut Rng) -> Duration {
-        let drawn = rng.below(if was_busy { CONGESTION } else { INITIAL });
-        let jiffies = u64::from(drawn.saturating_add(LEAST + TURNAROUND));
-        Duration::from_micros(jiffies.saturating_mul(15_625) >> 9)
-    }
 }
 
 #[cfg(test)]
@@ -149,26 +119,5 @@ mod tests {
         let mut csma = Csma::start(&none, none.min_be);
         assert_eq!(csma.backoff(&mut rng), Duration::ZERO);
         assert_eq!(csma.on_busy(&none), Err(AccessFailure));
-    }
-
-    /// 18 to 327 jiffies first, 18 to 87 after a busy channel, which never fails.
-    #[cfg(feature = "tinyos-backoff")]
-    #[test]
-    fn as_tinyos_has_it_only_the_first_backoff_is_long() {
-        let config = MacConfig {
-            tinyos_backoff: true,
-            ..MacConfig::default()
-        };
-        let mut rng = Rng::new(7);
-        let mut csma = Csma::start(&config, config.min_be);
-        for (busy, least, most) in [(false, 549, 9_979), (true, 549, 2_655)] {
-            let waits =
-                std::vec::Vec::from_iter((0..20_000).map(|_| csma.backoff(&mut rng).as_micros()));
-            let (min, max) = (waits.iter().min().copied(), waits.iter().max().copied());
-            assert_eq!((min, max), (Some(least), Some(most)), "{busy}");
-            for _ in 0..300 {
-                assert_eq!(csma.on_busy(&config), Ok(()));
-            }
-        }
     }
 }

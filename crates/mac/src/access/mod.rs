@@ -1,58 +1,80 @@
 //! Access to the medium: when a frame may go on the air.
 //!
-//! A method says how long to wait before the radio is told to assess the channel and
-//! send, and hears when the channel was busy. What has to wake
-//! its receiver first is in `duty/`, behind the feature `duty-cycled`.
+//! An [`Access`] says how a [`Mac`](crate::Mac) differs from plain CSMA-CA. Devices have
+//! [`CsmaCa`], which adds nothing. A method whose receivers are mostly off has a [`Cycle`].
+//!
+//! - `contention.rs`: the backoffs of one attempt; `csma.rs`: those of CSMA-CA;
+//! - `cycle.rs`: the decisions of a method whose receivers are mostly off.
 
+mod contention;
 mod csma;
-#[cfg(feature = "duty-cycled")]
-mod duty;
+mod cycle;
+
+use core::convert::Infallible;
+use core::fmt::Debug;
 
 use redpoll_base::{Duration, Rng};
 
-use crate::MacConfig;
-use csma::Csma;
-#[cfg(feature = "duty-cycled")]
-pub(crate) use duty::{Cargo, Duty, Errand, Meaning, Move, Target};
-#[cfg(feature = "duty-cycled")]
-pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+pub(crate) use contention::{AccessFailure, Contention};
+pub use cycle::{
+    Cargo, Channel, Cycle, CycleState, CycledResult, Errand, Meaning, Move, NoCycle, Target,
+};
 
-/// The channel was busy once too often.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct AccessFailure;
+/// A method of access to the medium.
+///
+/// Every part has a default, which is that of IEEE 802.15.4-2015.
+pub trait Access: Clone + Debug {
+    /// Works that this method needs of a radio beyond those of every radio:
+    /// [`RadioWork::Cycled`](crate::RadioWork::Cycled). [`Infallible`] if there are none.
+    type Work: Copy + PartialEq + Eq + Debug;
+    /// The results of these works: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
+    type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
+    /// The decisions of a method whose receivers are mostly off.
+    type Cycle: Cycle<Self::Work>;
 
-/// The way to the medium of one attempt.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Access {
-    /// Unslotted CSMA-CA by this MAC.
-    Csma(Csma),
-    /// CSMA-CA by the radio ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is
-    /// a failure.
-    Radio,
+    /// The node begins. `rng` is that of its MAC.
+    fn begin(&mut self, rng: &mut Rng) {
+        let _ = rng;
+    }
+
+    /// Its [`Cycle`]; `None` if the receiver is always on and frames are not repeated. The
+    /// result does not change after [`Self::begin`].
+    fn cycle(&self) -> Option<&Self::Cycle> {
+        None
+    }
+
+    /// As [`Self::cycle`].
+    fn cycle_mut(&mut self) -> Option<&mut Self::Cycle> {
+        None
+    }
+
+    /// A backoff in the place of those of CSMA-CA, after which attempts do not fail because of a
+    /// busy channel. `was_busy`: the channel has been busy during this attempt. `None`:
+    /// CSMA-CA.
+    fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
+        let _ = (was_busy, rng);
+        None
+    }
+
+    /// Whether [`Self::backoff`] replaces those of CSMA-CA.
+    fn has_backoff(&self) -> bool {
+        false
+    }
+
+    /// A constant part of the delay before a retransmission, in addition to
+    /// [`MacConfig::link_retry_delay`](crate::MacConfig::link_retry_delay).
+    fn retry_pause(&self) -> Duration {
+        Duration::ZERO
+    }
 }
 
-impl Access {
-    /// An attempt begins, with this macMinBE.
-    pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
-        match config.caps.csma {
-            true => Access::Radio,
-            false => Access::Csma(Csma::start(config, min_be)),
-        }
-    }
+/// Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1) and a receiver that is always on, or sleeps
+/// as the layer above says.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct CsmaCa;
 
-    /// How long to wait before the channel is assessed.
-    pub(crate) fn delay(&self, rng: &mut Rng) -> Duration {
-        match self {
-            Access::Csma(csma) => csma.backoff(rng),
-            Access::Radio => Duration::ZERO,
-        }
-    }
-
-    /// The channel was busy; whether another [delay](Self::delay) follows.
-    pub(crate) fn on_busy(&mut self, config: &MacConfig) -> Result<(), AccessFailure> {
-        match self {
-            Access::Csma(csma) => csma.on_busy(config),
-            Access::Radio => Err(AccessFailure),
-        }
-    }
+impl Access for CsmaCa {
+    type Work = Infallible;
+    type Done = Infallible;
+    type Cycle = NoCycle;
 }

@@ -13,6 +13,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
 use super::{Mac, Progress};
+use crate::access::Access;
 
 /// How long a receiver waits for the frame that was promised: until it is on
 /// the air after the acknowledgement of the one before, loading at a
@@ -67,7 +68,6 @@ impl Burst {
     }
 
     /// Whether the frame in service is one that was promised.
-    #[cfg(feature = "duty-cycled")]
     pub(super) fn continues(&self) -> bool {
         self.continues
     }
@@ -108,7 +108,7 @@ impl Burst {
     }
 }
 
-impl Mac {
+impl<A: Access> Mac<A> {
     /// Whether the frame in service goes out without a backoff.
     pub(super) fn skips_backoff(&self) -> bool {
         self.config.promised == Promised::Burst && self.burst.continues

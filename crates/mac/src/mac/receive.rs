@@ -5,12 +5,13 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::FrameHeader;
 
 use super::{Mac, Progress};
+use crate::access::Access;
 use crate::counters::count;
 use crate::filter::asks_for_ack;
 use crate::imm_ack::ImmAck;
 use crate::{Indication, RxInfo};
 
-impl Mac {
+impl<A: Access> Mac<A> {
     pub(super) fn accept<'f>(
         &mut self,
         now: Instant,
@@ -18,11 +19,10 @@ impl Mac {
         payload: &'f [u8],
         info: &RxInfo,
     ) -> Option<Indication<'f>> {
-        #[cfg(feature = "duty-cycled")]
         let payload = self.unwrap_cycled(now, header, payload)?;
         // Without an acknowledgement to lose there is nothing to repeat, unless all
         // frames are repeated until their receiver wakes up.
-        if (header.ack_request && asks_for_ack(header.dst)) || self.repeats_all() {
+        if (header.ack_request && asks_for_ack(header.dst)) || self.repeats_broadcasts() {
             let timeout = self.config.duplicate_timeout;
             let (src, dsn) = (header.src, header.dsn);
             if self.duplicates.on_frame(now, timeout, src, dsn, payload) {
@@ -39,14 +39,6 @@ impl Mac {
             rssi_dbm: info.rssi_dbm,
             frame_pending: header.frame_pending,
         })
-    }
-
-    /// Whether frames come more than once that ask for no acknowledgement.
-    fn repeats_all(&self) -> bool {
-        #[cfg(feature = "duty-cycled")]
-        return self.repeats_broadcasts();
-        #[cfg(not(feature = "duty-cycled"))]
-        false
     }
 
     pub(super) fn acknowledge(&mut self, now: Instant, dsn: u8, acknowledge: bool, pending: bool) {

@@ -9,12 +9,13 @@ use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::FrameHeader;
 
 use super::{Mac, Progress};
+use crate::access::Access;
 use crate::counters::count;
 use crate::filter::{self, Useless, Verdict};
 use crate::security::{Refusal, Security};
 use crate::{FrameBuf, Indication, RxInfo, TxStatus};
 
-impl Mac {
+impl<A: Access> Mac<A> {
     /// How many bytes security takes of each frame from now on:
     /// [`Security::overhead`]. [`MacConfig::security_bytes`](crate::MacConfig) is that.
     pub fn set_security_bytes(&mut self, bytes: usize) {

@@ -3,23 +3,20 @@
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154;
-#[cfg(not(feature = "duty-cycled"))]
-use redpoll_wire::ieee802154::Address;
 
 use super::{Content, Kind, Mac, Progress, Work};
-use crate::access::{Access, AccessFailure};
+use crate::access::{Access, AccessFailure, Contention, Cycle};
 use crate::counters::count;
 use crate::imm_ack::ACK_WAIT;
 use crate::retry::Next;
 use crate::{MacEvent, RadioResult, RadioWork, TxStatus};
 
-impl Mac {
-    pub(super) fn load(&mut self, content: Content) -> RadioWork {
+impl<A: Access> Mac<A> {
+    pub(super) fn load(&mut self, content: Content) -> RadioWork<A::Work> {
         match content {
             Content::ImmAck { dsn, pending } => {
                 self.ack_frame = ieee802154::imm_ack(dsn, pending);
             }
-            #[cfg(feature = "duty-cycled")]
             Content::Short => self.write_short(),
             Content::Frame => {}
         }
@@ -28,7 +25,12 @@ impl Mac {
         RadioWork::Load
     }
 
-    pub(super) fn on_loaded(&mut self, now: Instant, content: Content, result: RadioResult) {
+    pub(super) fn on_loaded(
+        &mut self,
+        now: Instant,
+        content: Content,
+        result: RadioResult<A::Done>,
+    ) {
         if result != RadioResult::Loaded {
             count(&mut self.counters.radio_faults);
         }
@@ -41,29 +43,18 @@ impl Mac {
         }
     }
 
-    #[cfg(not(feature = "duty-cycled"))]
-    pub(super) const fn access_header_len(&self) -> usize {
-        0
-    }
-
-    #[cfg(not(feature = "duty-cycled"))]
-    pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
-        crate::filter::asks_for_ack(dst)
-    }
-
     pub(super) fn start_attempt(&mut self, now: Instant) {
-        #[cfg(feature = "duty-cycled")]
         if self.is_cycled() {
             return self.start_cycled(now);
         }
-        self.access = Access::start(&self.config, self.first_be());
+        self.contention = Contention::start(&self.config, self.first_be());
         self.back_off(now);
     }
 
     fn back_off(&mut self, now: Instant) {
         let delay = match self.skips_backoff() {
             true => Duration::ZERO,
-            false => self.access.delay(&mut self.rng),
+            false => self.contention.delay(&self.access, &mut self.rng),
         };
         let until = self.spacing.assess_from().max(now + delay);
         self.progress = match until > now {
@@ -72,20 +63,14 @@ impl Mac {
         };
     }
 
-    pub(super) fn on_transmitted(&mut self, now: Instant, result: RadioResult) {
-        #[cfg(feature = "duty-cycled")]
+    pub(super) fn on_transmitted(&mut self, now: Instant, result: RadioResult<A::Done>) {
         if self.is_cycled() {
             return self.on_cycled_transmitted(now, result);
         }
         let (wants_ack, auto_ack) = (self.asks_for_ack(self.dst), self.config.caps.auto_ack);
         match result {
             RadioResult::ChannelBusy => return self.on_channel_busy(now),
-            #[cfg(feature = "duty-cycled")]
-            RadioResult::Answered { .. } | RadioResult::Assessed(_) => {
-                count(&mut self.counters.radio_faults);
-                return self.on_access_failure(now);
-            }
-            RadioResult::Loaded => {
+            RadioResult::Loaded | RadioResult::Cycled(_) => {
                 // Nothing was sent, as far as one can tell.
                 count(&mut self.counters.radio_faults);
                 return self.on_access_failure(now);
@@ -119,7 +104,7 @@ impl Mac {
     fn on_channel_busy(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
         self.burst.on_failure();
-        match self.access.on_busy(&self.config) {
+        match self.contention.on_busy(&self.access, &self.config) {
             Ok(()) => self.back_off(now),
             Err(AccessFailure) => self.on_access_failure(now),
         }
@@ -142,7 +127,10 @@ impl Mac {
 
     pub(super) fn on_attempt_failed(&mut self, now: Instant, status: TxStatus) {
         self.burst.on_failure();
-        match self.retry.on_failure(&self.config, &mut self.rng) {
+        match self
+            .retry
+            .on_failure(&self.config, self.access.retry_pause(), &mut self.rng)
+        {
             Next::GiveUp => self.finish(now, status),
             Next::After(delay) => {
                 count(&mut self.counters.frame_retries);
@@ -176,9 +164,8 @@ impl Mac {
             self.spacing.on_exchange_end(now, self.frame.len());
         }
         self.burst.on_end(self.dst, status == TxStatus::Delivered);
-        #[cfg(feature = "duty-cycled")]
-        if let Some(duty) = &mut self.duty {
-            duty.on_end(now);
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.on_end(now);
         }
         self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
             Kind::Data => MacEvent::Done {

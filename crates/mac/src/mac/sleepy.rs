@@ -5,6 +5,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
 
 use super::{Kind, Mac, Progress};
+use crate::access::Access;
 use crate::counters::count;
 use crate::filter::asks_for_ack;
 use crate::retry::Retry;
@@ -19,9 +20,8 @@ pub enum Rest {
     /// It sleeps, also before a repetition that is not near; its receiver is
     /// off between the attempts of a frame.
     Sleep,
-    /// Its receiver is on in the rhythm of [`MacConfig::duty`](crate::MacConfig), which
-    /// is how a node with a duty-cycled MAC begins.
-    #[cfg(feature = "duty-cycled")]
+    /// Its receiver is on when the [`Cycle`](crate::Cycle) of its method of access says so:
+    /// with such a method a MAC begins like this. Without one, as [`Rest::Listen`].
     Cycle,
 }
 
@@ -30,7 +30,7 @@ pub enum Rest {
 /// oscillator takes in 11 ms (AT86RF233 beside a Cortex-M0).
 const WORTH_SLEEP: Duration = Duration::from_millis(10);
 
-impl Mac {
+impl<A: Access> Mac<A> {
     /// What the radio shall do between works from now on. At first it listens.
     pub fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
@@ -87,7 +87,6 @@ impl Mac {
             return None;
         }
         count(&mut self.counters.preempted);
-        #[cfg(feature = "duty-cycled")]
         self.on_cycled_preempted();
         self.progress = Progress::Idle;
         let begun = self.retry.attempts();
@@ -125,7 +124,7 @@ impl Mac {
 
     /// A change to what the radio does between works, or to its source-match
     /// table.
-    pub(super) fn poll_rest(&mut self) -> Option<RadioWork> {
+    pub(super) fn poll_rest(&mut self) -> Option<RadioWork<A::Work>> {
         if self.config.caps.source_match
             && let Some((neighbour, pending)) = self.pending.poll()
         {
@@ -138,22 +137,20 @@ impl Mac {
         })
     }
 
-    fn wanted_rest(&self) -> RadioWork {
+    fn wanted_rest(&self) -> RadioWork<A::Work> {
         let backs_off = matches!(self.progress, Progress::Backoff { .. });
         match (self.rest, self.progress) {
             (_, Progress::AckWait { .. }) => RadioWork::Listen,
-            #[cfg(feature = "duty-cycled")]
             _ if self.awaits_probe() => RadioWork::Listen,
-            #[cfg(feature = "duty-cycled")]
-            (Rest::Cycle, _) => self.cycle_rest(),
-            (Rest::Listen, _) if backs_off && self.config.deaf_backoff => RadioWork::Doze,
-            (Rest::Listen, _) => RadioWork::Listen,
+            (Rest::Cycle, _) if self.access.cycle().is_some() => self.cycle_rest(),
             (Rest::Sleep, Progress::Idle | Progress::RetryDelay { asleep: true, .. })
                 if self.imm_ack.is_none() =>
             {
                 RadioWork::Sleep
             }
             (Rest::Sleep, _) => RadioWork::Doze,
+            _ if backs_off && self.config.deaf_backoff => RadioWork::Doze,
+            _ => RadioWork::Listen,
         }
     }
 
@@ -173,7 +170,6 @@ impl Mac {
             return;
         }
         count(&mut self.counters.rx_data_requests);
-        #[cfg(feature = "duty-cycled")]
         self.on_cycled_request(now);
         let known = match header.src {
             Address::Short(short) => self.pending.contains(short),

@@ -25,7 +25,8 @@ mod tests;
 use std::collections::VecDeque;
 
 use redpoll_base::Instant;
-use redpoll_mac::{RadioResult, RadioWork};
+use redpoll_mac::{CycledResult, RadioResult, RadioWork};
+use redpoll_replay as replay;
 
 pub use flight::Label;
 pub use ledger::{Counts, Kind, Ledger, Outcome};
@@ -110,9 +111,14 @@ pub enum Indication {
         /// Index of the node.
         node: u32,
         /// How it ended.
-        result: RadioResult,
+        result: AirResult,
     },
 }
+
+/// A work of a simulated radio.
+pub type AirWork = RadioWork<replay::Work>;
+/// How such a work ended.
+pub type AirResult = RadioResult<CycledResult>;
 
 /// Radios and medium.
 pub struct Air {
@@ -213,15 +219,17 @@ impl Air {
         &mut self,
         now: Instant,
         node: usize,
-        work: RadioWork,
+        work: AirWork,
         frame: &[u8],
         queue: &mut Queue<E>,
     ) {
         match work {
             RadioWork::Load => self.start_load(now, node, frame, queue),
             RadioWork::Transmit { cca } => self.start_transmit(now, node, cca, queue),
-            RadioWork::Assess => self.start_assessment(now, node, queue),
-            RadioWork::Strobe(strobe) => self.start_strobe(now, node, strobe, queue),
+            RadioWork::Cycled(replay::Work::Assess) => self.start_assessment(now, node, queue),
+            RadioWork::Cycled(replay::Work::Strobe(strobe)) => {
+                self.start_strobe(now, node, strobe, queue)
+            }
             RadioWork::Listen => self.set_rest(now, node, Rest::Listen),
             RadioWork::Doze => self.set_rest(now, node, Rest::Doze),
             RadioWork::Sleep => self.set_rest(now, node, Rest::Sleep),
@@ -410,7 +418,7 @@ impl Air {
         }
     }
 
-    fn finish(&mut self, now: Instant, node: usize, result: RadioResult) {
+    fn finish(&mut self, now: Instant, node: usize, result: AirResult) {
         let station = &mut self.stations[node];
         station.step(radio::Work::Idle);
         if matches!(station.state(), State::Listen | State::Idle) {

@@ -2,7 +2,8 @@
 //! repeat a frame until it is acknowledged.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_mac::{Channel, RadioResult, Strobe};
+use redpoll_mac::{Channel, CycledResult, RadioResult};
+use redpoll_replay::Strobe;
 
 use super::flight::Flight;
 use super::send::is_occupied;
@@ -122,11 +123,19 @@ impl Air {
                 let channel = self.sampled(now, node, occupied);
                 let time = self.chip.answer_time();
                 match time.is_zero() {
-                    true => self.finish(now, node, RadioResult::Assessed(channel)),
+                    true => self.finish(
+                        now,
+                        node,
+                        RadioResult::Cycled(CycledResult::Assessed(channel)),
+                    ),
                     false => self.step_for(now, node, Work::Answer { channel }, time, queue),
                 }
             }
-            Work::Answer { channel } => self.finish(now, node, RadioResult::Assessed(channel)),
+            Work::Answer { channel } => self.finish(
+                now,
+                node,
+                RadioResult::Cycled(CycledResult::Assessed(channel)),
+            ),
             Work::Refuse => self.finish(now, node, RadioResult::ChannelBusy),
             Work::Gap if self.stations[node].wants_ack => {
                 self.medium.watch(now, node);
@@ -165,10 +174,10 @@ impl Air {
         let station = &mut self.stations[node];
         let Some(train) = &station.train else { return };
         let result = match train.answer {
-            Some(frame_pending) => RadioResult::Answered {
+            Some(frame_pending) => RadioResult::Cycled(CycledResult::Answered {
                 frame_pending,
                 begun_ago: now.since(train.copy_began),
-            },
+            }),
             None if train.strobe.gives_way => RadioResult::ChannelBusy,
             None => return self.next_copy(now, node, queue),
         };

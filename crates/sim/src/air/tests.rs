@@ -5,6 +5,7 @@ mod raw;
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_mac::{FrameBuf, Mac, MacConfig, MacEvent, TxStatus};
+use redpoll_replay::{Replay, ReplayConfig};
 use redpoll_wire::ieee802154::Address;
 
 use super::*;
@@ -27,7 +28,7 @@ impl From<Event> for Next {
 /// Nodes with a MAC and nothing above it.
 struct Bench {
     air: Air,
-    macs: Vec<Mac>,
+    macs: Vec<Mac<Replay>>,
     queue: Queue<Next>,
     now: Instant,
     received: Vec<(Instant, usize, Vec<u8>)>,
@@ -66,6 +67,18 @@ impl Bench {
         faults: &[Spec],
         adjust: impl Fn(&mut MacConfig),
     ) -> Bench {
+        let access = Replay::new(ReplayConfig::default());
+        Bench::with_access(medium, nodes, (model, seed), faults, adjust, access)
+    }
+
+    fn with_access(
+        medium: &Config,
+        nodes: usize,
+        (model, seed): (Model, u64),
+        faults: &[Spec],
+        adjust: impl Fn(&mut MacConfig),
+        access: Replay,
+    ) -> Bench {
         let identities: Vec<_> = (0..nodes)
             .map(|node| Identity {
                 pan_id: 0x7270,
@@ -82,7 +95,7 @@ impl Bench {
                 ..MacConfig::default()
             };
             adjust(&mut config);
-            Mac::new(config, Seed(seed).node_stream("mac", node))
+            Mac::with_access(config, access.clone(), Seed(seed).node_stream("mac", node))
         });
         let mut queue = Queue::default();
         let layout = Layout {

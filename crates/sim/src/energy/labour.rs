@@ -86,7 +86,7 @@ impl Labour {
         self.enter(before.step(node, frame));
     }
 
-    pub(crate) fn done(&mut self, result: RadioResult) {
+    pub(crate) fn done<D>(&mut self, result: RadioResult<D>) {
         self.enter((Step::of_result(result), 0));
     }
 
@@ -95,7 +95,7 @@ impl Labour {
     }
 
     /// The node has given this work to its radio; `frame` is what it is to load.
-    pub(crate) fn work<P: Profile>(&mut self, node: &Node<P>, work: RadioWork, frame: &[u8]) {
+    pub(crate) fn work<P: Profile, W>(&mut self, node: &Node<P>, work: RadioWork<W>, frame: &[u8]) {
         let step = match work {
             RadioWork::Load => self.loads.step(node, frame),
             _ => (Step::Order, 0),

@@ -119,7 +119,7 @@ impl Step {
     }
 
     /// Of what the radio has done.
-    pub fn of_result(result: RadioResult) -> Step {
+    pub fn of_result<D>(result: RadioResult<D>) -> Step {
         match result {
             RadioResult::Loaded => Step::Loaded,
             RadioResult::Sent | RadioResult::Acked { .. } => Step::Sent,

@@ -3,6 +3,8 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
+use redpoll_mac::Access;
+
 use super::{SimNode, table_bytes};
 use crate::kernel::Seed;
 use crate::memory::HeapMemory;
@@ -42,7 +44,7 @@ pub(super) fn begin(
     (index, root): (usize, usize),
     now: Instant,
     seed: Seed,
-    node: &mut SimNode,
+    node: &mut SimNode<impl Access>,
 ) -> usize {
     let Some(params) = scenario.routing.rpl() else {
         return 0;

@@ -4,6 +4,8 @@ use redpoll_mac::security::{
     Key, Refusal, Security, SecurityConfig, SecurityCounters, SecurityMemory, SoftwareAes,
 };
 
+use redpoll_mac::Access;
+
 use super::{SimNode, bytes_of};
 use crate::memory::HeapMemory;
 use crate::scenario::{EUI64_PREFIX, NodeKey, Scenario};
@@ -14,7 +16,7 @@ pub(super) fn secure(
     scenario: &Scenario,
     index: usize,
     counter_stored: u32,
-    node: &mut SimNode,
+    node: &mut SimNode<impl Access>,
 ) -> usize {
     let (Some(params), Some(spec)) = (scenario.security, scenario.nodes.get(index)) else {
         return 0;

@@ -1,7 +1,8 @@
 //! One node's radio: who it is, what it is doing, and how long it did what.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_mac::{Channel, FrameBuf, RxInfo, Strobe};
+use redpoll_mac::{Channel, FrameBuf, RxInfo};
+use redpoll_replay::Strobe;
 use redpoll_wire::ieee802154::Address;
 
 /// Which frames a radio takes for its own.

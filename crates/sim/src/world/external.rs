@@ -13,6 +13,7 @@ use redpoll_uart::{Asker, Begin, Heard, News, Work};
 use super::build::BuildError;
 use super::foreign::{PrintedLine, next_line};
 use super::{Event, World};
+use crate::air::AirResult;
 use crate::external::{Arrival, ExternalFigures, Line, Lines, Pace};
 use crate::kernel::Secrets;
 use crate::node;
@@ -286,13 +287,13 @@ impl World {
     }
 
     /// A node elsewhere is told that its radio is done with a work.
-    pub(super) fn on_external_done(&mut self, index: usize, result: RadioResult) {
+    pub(super) fn on_external_done(&mut self, index: usize, result: AirResult) {
         let Some(external) = &mut self.inhabitants[index].external else {
             return;
         };
         if std::mem::replace(&mut external.owes, Owes::Nobody) == Owes::Node {
             external.is_loaded |= result == RadioResult::Loaded;
-            external.enqueue(Item::Done(result));
+            external.enqueue(Item::Done(result.narrow().unwrap_or(RadioResult::NoAck)));
         }
         self.converse(index);
     }
@@ -466,7 +467,7 @@ impl World {
                 _ => {}
             }
             self.air
-                .start_work(self.now, index, *work, frame, &mut self.queue);
+                .start_work(self.now, index, work.widen(), frame, &mut self.queue);
         }
         let clock = self.inhabitants[index].clock;
         if let Some(at) = wakes_at.map(|at| clock.global(at))
@@ -481,6 +482,6 @@ impl World {
 
     fn set_rest(&mut self, index: usize, rest: RadioWork) {
         self.air
-            .start_work(self.now, index, rest, &[], &mut self.queue);
+            .start_work(self.now, index, rest.widen(), &[], &mut self.queue);
     }
 }

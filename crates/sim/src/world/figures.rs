@@ -80,7 +80,7 @@ impl World {
             cache: (node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),
             rpl: self.rpl_figures(index, above),
-            duty: (node.mac().duty_counters())
+            duty: (node.mac().access().duty_counters())
                 .map(|counters| report::DutyFigures::of(counters, station)),
             memory_bytes: inhabitant.memory_bytes as u64,
         }

@@ -11,6 +11,7 @@ use redpoll_base::{Duration, Rng};
 use redpoll_mac::{RadioResult, RadioWork};
 
 use super::{Event, World};
+use crate::air::AirResult;
 
 /// Frames that wait at most for the radio.
 const QUEUE: usize = 64;
@@ -87,7 +88,7 @@ impl World {
 
     fn start_work(&mut self, index: usize, work: RadioWork, frame: &[u8]) {
         self.air
-            .start_work(self.now, index, work, frame, &mut self.queue);
+            .start_work(self.now, index, work.widen(), frame, &mut self.queue);
     }
 
     fn load_next(&mut self, index: usize) {
@@ -109,13 +110,13 @@ impl World {
     }
 
     /// The radio of an outlaw is done with something; `false` if the node is none.
-    pub(super) fn on_outlaw_done(&mut self, index: usize, result: RadioResult) -> bool {
+    pub(super) fn on_outlaw_done(&mut self, index: usize, result: AirResult) -> bool {
         let Some(outlaw) = &mut self.inhabitants[index].outlaw else {
             return false;
         };
         match result {
             // It neither repeats frames nor assesses the channel for its own sake.
-            RadioResult::Loaded | RadioResult::Answered { .. } | RadioResult::Assessed(_) => {}
+            RadioResult::Loaded | RadioResult::Cycled(_) => {}
             RadioResult::ChannelBusy if outlaw.assessments < ASSESSMENTS => {
                 outlaw.assessments += 1;
                 outlaw.backs_off = true;

@@ -2,6 +2,7 @@
 
 use redpoll_base::{Duration, Instant, Wake};
 use redpoll_mac::{Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
+use redpoll_replay::{Replay, ReplayConfig};
 use redpoll_sim::air::{Air, Event, Indication, Layout};
 use redpoll_sim::kernel::{Queue, Seed};
 use redpoll_sim::medium::{self, Site};
@@ -64,7 +65,7 @@ pub trait Above {
 /// The nodes.
 pub struct Macs {
     pub air: Air,
-    pub macs: Vec<Mac>,
+    pub macs: Vec<Mac<Replay>>,
     /// A frame that comes while a node is in a backoff makes it begin anew with its
     /// own, once it has acknowledged that frame: what ns-3 does.
     pub restarts: bool,
@@ -102,7 +103,10 @@ impl Macs {
                 extended: identity.extended,
                 ..config.clone()
             };
-            Mac::new(config, Seed(seed).node_stream("mac", node))
+            {
+                let access = Replay::new(ReplayConfig::default());
+                Mac::with_access(config, access, Seed(seed).node_stream("mac", node))
+            }
         });
         let mut queue = Queue::default();
         let layout = Layout {

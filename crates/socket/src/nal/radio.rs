@@ -4,14 +4,17 @@ use core::convert::Infallible;
 use core::future::poll_fn;
 use core::task::{Context, Poll};
 
-use redpoll_stack::mac::Radio;
+use redpoll_stack::mac::{Access, Radio};
 
 use super::{Clock, Net, Profile, Watch, give_way};
 
 /// So many frames and other events before other tasks have their turn.
 const AT_ONCE: usize = 8;
 
-impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
+impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T>
+where
+    P::Access: Access<Work = Infallible, Done = Infallible>,
+{
     /// Is the driver of a node that is on `radio`, until it is dropped. The net's clock is the
     /// radio's: what [`Radio::now`] says.
     pub async fn run_on<R: Radio + ?Sized>(&self, radio: &mut R) -> Infallible {

@@ -29,7 +29,7 @@ use redpoll_mac::FrameBuf;
 #[cfg(feature = "security")]
 use redpoll_mac::security::Security;
 use redpoll_mac::{
-    Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
+    Access, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
 };
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -47,7 +47,7 @@ use strangers::Strangers;
 
 /// The link of a node.
 #[repr(C)] // In this order on purpose: see `Mac`.
-pub(crate) struct Link<M: Memory + 'static> {
+pub(crate) struct Link<M: Memory + 'static, A: Access> {
     /// A frame makes way for one to a sleepy neighbour that listens.
     preempts: bool,
     /// The frame that the MAC has is for a sleepy neighbour.
@@ -55,7 +55,7 @@ pub(crate) struct Link<M: Memory + 'static> {
     /// The address that its frames carry.
     address: Address,
     sleep: Option<Sleepy>,
-    pub(crate) mac: Mac,
+    pub(crate) mac: Mac<A>,
     pub(crate) lowpan: Lowpan<M>,
     #[cfg(feature = "security")]
     security: Option<Security<M>>,
@@ -91,19 +91,19 @@ pub(crate) struct Heard {
     more: bool,
 }
 
-impl<M: Memory + 'static> Link<M> {
+impl<M: Memory + 'static, A: Access> Link<M, A> {
     pub(crate) fn new(
-        mac: (MacConfig, Rng),
+        mac: (MacConfig, A, Rng),
         (lowpan, contexts): (LowpanConfig, Contexts),
         memory: LowpanMemory<M>,
         preempts: bool,
     ) -> Self {
-        let (mac, rng) = mac;
+        let (mac, access, rng) = mac;
         let mut lowpan = Lowpan::new(lowpan, memory);
         *lowpan.contexts_mut() = contexts;
         Link {
             address: Address::Short(mac.short),
-            mac: Mac::new(mac, rng),
+            mac: Mac::with_access(mac, access, rng),
             lowpan,
             children: Children::default(),
             strangers: Strangers::new(),
@@ -198,7 +198,7 @@ impl<M: Memory + 'static> Link<M> {
         }
     }
 
-    pub(crate) fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+    pub(crate) fn on_radio_done(&mut self, now: Instant, result: RadioResult<A::Done>) {
         self.mac.on_radio_done(now, result);
     }
 
@@ -291,7 +291,7 @@ impl<M: Memory + 'static> Link<M> {
     }
 
     /// The next work for the radio.
-    pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
+    pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if M::ROUTES {
             self.tell_who_has_something(now);
         }
@@ -482,9 +482,9 @@ fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
 }
 
 /// The frame that the MAC sends next.
-struct MacRoom<'m>(&'m mut Mac);
+struct MacRoom<'m, A: Access>(&'m mut Mac<A>);
 
-impl FrameRoom for MacRoom<'_> {
+impl<A: Access> FrameRoom for MacRoom<'_, A> {
     fn room(&mut self, dst: Address) -> Option<&mut [u8]> {
         let capacity = self.0.payload_capacity(dst);
         self.0.frame_mut(dst)?.get_mut(..capacity)

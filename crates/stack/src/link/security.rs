@@ -1,13 +1,14 @@
 //! Link-layer security as the link has it: none, or that of `redpoll_mac::security`.
 
 use redpoll_base::{Instant, Memory};
+use redpoll_mac::Access;
 #[cfg(feature = "security")]
 use redpoll_mac::security::{Security, SecurityConfig, SecurityMemory};
 
 use super::Link;
 
 #[cfg(feature = "security")]
-impl<M: Memory + 'static> Link<M> {
+impl<M: Memory + 'static, A: Access> Link<M, A> {
     /// From now on every frame is protected, and others are refused.
     pub(crate) fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<M>) {
         let security = Security::new(config, memory);
@@ -45,7 +46,7 @@ impl<M: Memory + 'static> Link<M> {
 }
 
 #[cfg(not(feature = "security"))]
-impl<M: Memory + 'static> Link<M> {
+impl<M: Memory + 'static, A: Access> Link<M, A> {
     pub(super) fn awaits_counter(&self) -> bool {
         false
     }

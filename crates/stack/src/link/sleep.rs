@@ -2,7 +2,7 @@
 //! holds its own frames back.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
-use redpoll_mac::{Mac, Rest, TxStatus};
+use redpoll_mac::{Access, Mac, Rest, TxStatus};
 use redpoll_wire::ieee802154::Address;
 
 use super::poll::DataPoll;
@@ -86,7 +86,7 @@ impl Sleepy {
     pub(super) fn take_turn(
         &mut self,
         now: Instant,
-        mac: &mut Mac,
+        mac: &mut Mac<impl Access>,
         is_mid_datagram: bool,
         may_send: bool,
     ) {
@@ -102,7 +102,7 @@ impl Sleepy {
 
     /// Not between the fragments of a datagram: its end may be what the answer
     /// waits for.
-    fn may_ask(&self, mac: &Mac, is_mid_datagram: bool) -> bool {
+    fn may_ask(&self, mac: &Mac<impl Access>, is_mid_datagram: bool) -> bool {
         mac.is_idle() && (!is_mid_datagram || !self.introduced)
     }
 
@@ -139,7 +139,12 @@ impl Sleepy {
         }
     }
 
-    pub(super) fn poll_at(&self, mac: &Mac, is_mid_datagram: bool, may_send: bool) -> Option<Wake> {
+    pub(super) fn poll_at(
+        &self,
+        mac: &Mac<impl Access>,
+        is_mid_datagram: bool,
+        may_send: bool,
+    ) -> Option<Wake> {
         if let Some(until) = self.listens_until {
             return Some(Wake::exactly(until));
         }

@@ -1,14 +1,19 @@
 //! A node and the radio that it is on.
 
+use core::convert::Infallible;
 use core::task::{Context, Poll, ready};
 
 use redpoll_base::Instant;
-use redpoll_mac::{Radio, RadioEvent};
+use redpoll_mac::{Access, Radio, RadioEvent};
 
 use super::Node;
 use crate::profile::Profile;
 
-impl<P: Profile> Node<P> {
+/// Only a method of access that needs no more than every radio can do.
+impl<P: Profile> Node<P>
+where
+    P::Access: Access<Work = Infallible, Done = Infallible>,
+{
     /// Gives `radio` what this node wants done, and takes the next thing that happens: a
     /// frame, the end of a work, or that it is time, for the node or at the latest `until`,
     /// when an application wants to be called. Ready when something has happened; the

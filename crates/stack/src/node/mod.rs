@@ -40,7 +40,7 @@ mod udp;
 
 use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::LowpanCounters;
-use redpoll_mac::MacCounters;
+use redpoll_mac::{CsmaCa, Mac, MacCounters};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
@@ -55,7 +55,7 @@ use crate::net::nd::{Discovery, Solicitor};
 use crate::net::outgoing::Outbox;
 use crate::net::routing::{Route, Routing, Via};
 use crate::packet::NextHop;
-use crate::profile::Profile;
+use crate::profile::{Parts, Profile};
 use crate::segments::SegmentChoice;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
@@ -68,7 +68,7 @@ use config::{NodeConfig, NodeMemory};
 pub struct Node<P: Profile> {
     segments: SegmentChoice,
     rng: Rng,
-    pub(crate) link: Link<P::Memory>,
+    pub(crate) link: Link<P::Memory, P::Access>,
     net: Net<P::Memory, P::Assist>,
     transports: Transports<P::Memory, P::Streams>,
     /// Packets that wait for the host side.
@@ -80,19 +80,24 @@ pub struct Node<P: Profile> {
 impl<M: Memory + 'static> Node<M> {
     /// A node that listens and waits. `rng` drives backoff, ports and jitter.
     pub fn new(config: NodeConfig, memory: NodeMemory<M>, rng: Rng) -> Self {
-        Node::with_parts(config, memory, rng, NoAssist, NoStreams)
+        let parts = Parts {
+            access: CsmaCa,
+            assist: NoAssist,
+            streams: NoStreams,
+        };
+        Node::with_parts(config, memory, rng, parts)
     }
 }
 
 impl<P: Profile> Node<P> {
-    /// As [`Node::new`], with an [assistant](crate::assist) and
-    /// [another transport](crate::StreamTransport) in place of TCP.
+    /// As [`Node::new`], with another [method of access](redpoll_mac::Access), an
+    /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of
+    /// TCP.
     pub fn with_parts(
         config: NodeConfig,
         memory: NodeMemory<P::Memory>,
         mut rng: Rng,
-        assist: P::Assist,
-        streams: P::Streams,
+        parts: Parts<P>,
     ) -> Self {
         let mac_rng = Rng::new(rng.next_u64());
         let parent = config
@@ -118,7 +123,7 @@ impl<P: Profile> Node<P> {
             speaks_rpl: false,
         };
         let mut link = Link::new(
-            (config.mac, mac_rng),
+            (config.mac, parts.access, mac_rng),
             (config.lowpan, config.contexts),
             memory.lowpan,
             config.preempts,
@@ -136,7 +141,7 @@ impl<P: Profile> Node<P> {
                 outbox: Outbox::default(),
                 errors: ErrorLimiter::new(),
                 resets: ErrorLimiter::new(),
-                assist,
+                assist: parts.assist,
                 joiner: None,
             },
             transports: Transports {
@@ -149,7 +154,7 @@ impl<P: Profile> Node<P> {
                     config.isn_secret,
                 ),
                 udp: UdpSockets::new(memory.udp),
-                streams,
+                streams: parts.streams,
             },
             host: HostQueue::default(),
             counters: NodeCounters::default(),
@@ -277,7 +282,7 @@ impl<P: Profile> Node<P> {
     }
 
     /// Its MAC, to look at.
-    pub fn mac(&self) -> &redpoll_mac::Mac {
+    pub fn mac(&self) -> &Mac<P::Access> {
         &self.link.mac
     }
 

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Instant, Memory};
 use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram, TRANSPORT_HEADER_MAX};
-use redpoll_mac::{RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{Access, RadioResult, RadioWork, RxInfo};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -57,14 +57,18 @@ impl<P: Profile> Node<P> {
     }
 
     /// The radio has finished the work that it was given.
-    pub fn on_radio_done(&mut self, now: Instant, result: RadioResult) {
+    pub fn on_radio_done(
+        &mut self,
+        now: Instant,
+        result: RadioResult<<P::Access as Access>::Done>,
+    ) {
         self.link.on_radio_done(now, result);
         // At once: who polls events before radio work must not miss those.
         self.drain_link(now);
     }
 
     /// The next work for the radio. A frame to load is [`Self::frame`].
-    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork> {
+    pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<<P::Access as Access>::Work>> {
         self.drain_link(now);
         self.link.preempt(now);
         self.sleep_turn(now);

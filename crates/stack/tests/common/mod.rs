@@ -15,11 +15,11 @@ use std::marker::PhantomData;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{CsmaCa, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node, NodeConfig,
-    NodeEvent, NodeMemory, Profile, Route, UdpSlot, Via,
+    NodeEvent, NodeMemory, Parts, Profile, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -39,8 +39,17 @@ pub struct Assisted<A>(PhantomData<A>);
 
 impl<A: Assist> Profile for Assisted<A> {
     type Memory = HeapMemory;
+    type Access = CsmaCa;
     type Assist = A;
     type Streams = NoStreams;
+}
+
+fn with_assistant<A: Assist>(assist: A) -> Parts<Assisted<A>> {
+    Parts {
+        access: CsmaCa,
+        assist,
+        streams: NoStreams,
+    }
 }
 
 pub type TestNode = Node<Assisted<NoAssist>>;
@@ -82,7 +91,7 @@ pub fn assisted_node<A: Assist>(
 ) -> Node<Assisted<A>> {
     let (config, memory) = parts(short, buffers, adapt);
     let rng = Rng::stream(42, short.into());
-    Node::with_parts(config, memory, rng, assist, NoStreams)
+    Node::with_parts(config, memory, rng, with_assistant(assist))
 }
 
 /// Node 1, with other memory.
@@ -90,7 +99,7 @@ pub fn assisted_node<A: Assist>(
 pub fn node_with_memory(adapt: impl FnOnce(&mut NodeMemory<HeapMemory>)) -> TestNode {
     let (config, mut memory) = parts(1, 600, |_| {});
     adapt(&mut memory);
-    TestNode::with_parts(config, memory, Rng::stream(42, 1), NoAssist, NoStreams)
+    TestNode::with_parts(config, memory, Rng::stream(42, 1), with_assistant(NoAssist))
 }
 
 fn parts(

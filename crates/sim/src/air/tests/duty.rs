@@ -3,7 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use redpoll_mac::{DutyConfig, Method, Release, Service};
+use redpoll_mac::Service;
+use redpoll_replay::{DutyConfig, Method, Release};
 
 use super::*;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
@@ -38,8 +39,12 @@ impl FrameTrace for Heard {
 
 impl Bench {
     fn cycled(nodes: usize, config: DutyConfig, seed: u64) -> (Bench, Heard) {
-        let adjust = |mac: &mut MacConfig| mac.duty = Some(config);
-        let mut bench = Bench::new(&DISK, nodes, Model::Cc2420, seed, &[], adjust);
+        let access = Replay::new(ReplayConfig {
+            duty: Some(config),
+            ..ReplayConfig::default()
+        });
+        let on = (Model::Cc2420, seed);
+        let mut bench = Bench::with_access(&DISK, nodes, on, &[], |_| {}, access);
         let heard = Heard::default();
         bench.air.traces_mut().add(Box::new(heard.clone()));
         (0..nodes).for_each(|node| bench.serve(node));

@@ -18,7 +18,8 @@ use std::collections::BTreeMap;
 
 use redpoll_base::Addr;
 use redpoll_lowpan::RedConfig;
-use redpoll_mac::{DutyConfig, Ifs, LayerConfig, Method, Promised, Release};
+use redpoll_mac::{Ifs, Promised};
+use redpoll_replay::{DutyConfig, LayerConfig, Method, Release};
 use redpoll_stack::{PollConfig, PollPolicy};
 
 use crate::{energy, radio};

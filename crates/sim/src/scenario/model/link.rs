@@ -3,7 +3,8 @@
 use redpoll_base::Duration;
 use redpoll_lowpan::RedConfig;
 use redpoll_mac::security::{Key, SecurityLevel};
-use redpoll_mac::{DutyConfig, Ifs, Promised};
+use redpoll_mac::{Ifs, Promised};
+use redpoll_replay::DutyConfig;
 use redpoll_stack::PollConfig;
 
 /// IEEE 802.15.4 MAC parameters, the same in every node.

@@ -8,17 +8,11 @@ use super::powercycle::PowerCycle;
 use super::probing::{Need, Probing};
 use super::wake::Wake;
 use super::{DutyConfig, DutyCounters, Method, Timing};
-use crate::Channel;
-use crate::counters::count;
+use crate::{Work, count};
+use redpoll_mac::Channel;
 
 /// What a receiver's cycle needs its radio for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Errand {
-    /// Assess the channel.
-    Assess,
-    /// Send a probe.
-    Probe,
-}
+type Errand = redpoll_mac::Errand<Work>;
 
 /// A receiver that is mostly off, or not.
 #[derive(Clone, Copy, Debug)]
@@ -90,12 +84,15 @@ impl Receiver {
             Receiver::ContikiMac(wake) => {
                 let was_off = wake.is_off();
                 let needs = wake.poll(now, timing);
-                (needs.then_some(Errand::Assess), was_off && needs)
+                (
+                    needs.then_some(Errand::Assess(Work::Assess)),
+                    was_off && needs,
+                )
             }
             Receiver::XMac(onoff) => (None, onoff.poll(now, timing)),
             Receiver::CxMac(cycle) => (None, cycle.poll(now, timing)),
             Receiver::Lpp(probing) => match probing.poll(now, waits, timing) {
-                Some(Need::Assess) => (Some(Errand::Assess), true),
+                Some(Need::Assess) => (Some(Errand::Assess(Work::Assess)), true),
                 Some(Need::Probe) => (Some(Errand::Probe), false),
                 None => (None, false),
             },
@@ -103,7 +100,7 @@ impl Receiver {
         if woke_up {
             count(&mut counters.wake_ups);
         }
-        if errand == Some(Errand::Assess) {
+        if errand == Some(Errand::Assess(Work::Assess)) {
             count(&mut counters.assessments);
         }
         errand

@@ -5,7 +5,7 @@ use redpoll_base::{Instant, Rng};
 
 use super::Timing;
 use super::clock::Clock;
-use crate::Channel;
+use redpoll_mac::Channel;
 
 /// Behind a busy channel the time off is shorter by less than so many ticks.
 const SHORTER_TICKS: u64 = 7;

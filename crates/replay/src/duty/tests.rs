@@ -37,7 +37,7 @@ fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
     let Move::Wait(begins) = duty.advance(now, &target) else {
         panic!("the neighbour has just been awake");
     };
-    assert!(begins > now && duty.is_sensing() && !duty.listens());
+    assert!(begins > now && duty.has_channel() && !duty.listens());
     assert!(matches!(duty.advance(begins, &target), Move::Wait(_)));
     assert!(duty.listens());
 }

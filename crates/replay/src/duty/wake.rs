@@ -8,7 +8,7 @@
 use redpoll_base::{Duration, Instant};
 
 use super::{DutyConfig, Timing};
-use crate::Channel;
+use redpoll_mac::Channel;
 
 /// Assessments of a wake-up.
 const ASSESSMENTS: u8 = 2;

@@ -1,7 +1,7 @@
 //! Access to neighbours whose receivers are mostly off: NullRDC, ContikiMAC, X-MAC and LPP
 //! with the constants and defects of Contiki's releases, and Contiki's CSMA layer.
 //!
-//! [`Duty`] decides; the [`Mac`](crate::Mac) carries out. What a receiver does is in
+//! [`Duty`] decides; the MAC carries out. What a receiver does is in
 //! `receiver.rs`, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC), `powercycle.rs` (CX-MAC)
 //! and `probing.rs` (LPP), of which the last two go by the ticks of `clock.rs`; what a sender learns of its neighbours in `phases.rs`; when a frame is sent again in
 //! `layer.rs`; what frames hold in `header.rs`; the constants in `constants.rs`.
@@ -23,17 +23,16 @@ pub use config::{DutyConfig, LayerConfig, Method, Release};
 use constants::Timing;
 
 use redpoll_base::{Duration, Instant, Rng};
+use redpoll_mac::{Cargo, Channel, Cycle, CycleState, Errand, Meaning, Target};
 use redpoll_wire::ieee802154::Address;
 
-use crate::counters::count;
-use crate::{Channel, Strobe};
-pub(crate) use header::Meaning;
+use crate::count;
+use crate::{Strobe, Work};
 use layer::Layer;
 use phases::Phases;
-pub(crate) use receiver::Errand;
 use receiver::Receiver;
 
-/// What a duty-cycled MAC counts beside [`MacCounters`](crate::MacCounters).
+/// What a duty-cycled MAC counts beside `redpoll_mac::MacCounters`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DutyCounters {
     /// Times that the receiver was switched on to see whether somebody sends.
@@ -72,55 +71,12 @@ enum Stage {
 }
 
 /// What the MAC is to do with the frame in service.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Move {
-    /// Nothing before this time.
-    Wait(Instant),
-    /// Listen until then, unless a probe comes.
-    Await(Instant),
-    /// Assess the channel.
-    Assess,
-    /// Send the frame once, with an assessment or without.
-    Send { cca: bool },
-    /// Repeat what [`Duty::cargo`] has put into the radio.
-    Strobe(Strobe),
-    /// The attempt fails as on a busy channel.
-    Collision,
-    /// It fails as without an acknowledgement.
-    Silence,
-    /// The broadcast has been sent to all who asked for it.
-    Done,
-}
-
-/// What the radio must have.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Cargo {
-    /// Nothing yet.
-    Nothing,
-    /// The frame in service.
-    Frame,
-    /// A strobe.
-    Short,
-}
-
-/// To whom, and under which circumstances.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Target {
-    pub(crate) dst: Address,
-    /// The frame before it promised this one to the same neighbour, which has
-    /// acknowledged that.
-    pub(crate) continues: bool,
-}
-
-impl Target {
-    fn is_broadcast(&self) -> bool {
-        self.dst == Address::BROADCAST
-    }
-}
+type Move = redpoll_mac::Move<Work>;
 
 /// The state of a duty-cycled MAC.
 #[derive(Clone, Debug)]
-pub(crate) struct Duty {
+pub struct Duty {
+    state: CycleState,
     config: DutyConfig,
     timing: Timing,
     layer: Option<Layer>,
@@ -146,183 +102,10 @@ impl Duty {
             phases: Phases::new(),
             stage: Stage::Fresh,
             yields: 0,
+            state: CycleState::new(),
             counters: DutyCounters::default(),
             config,
             timing,
-        }
-    }
-
-    // --- this node's receiver ---
-
-    /// Whether the receiver is mostly off.
-    pub(crate) fn sleeps(&self) -> bool {
-        self.receiver.sleeps()
-    }
-
-    /// Whether the receiver is to be on between works: for its own cycle, or because strobes
-    /// are about to be sent.
-    pub(crate) fn listens(&self) -> bool {
-        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
-        match self.stage {
-            Stage::Dozing { .. } => false,
-            _ => strobes || self.receiver.listens(),
-        }
-    }
-
-    /// Whether the frame in service waits for a probe.
-    pub(crate) fn awaits_probe(&self) -> bool {
-        matches!(self.stage, Stage::Awaiting { .. }) && !self.receiver.is_off()
-    }
-
-    /// When the receiver's cycle goes on.
-    pub(crate) fn next(&self) -> Option<Instant> {
-        self.receiver.next()
-    }
-
-    /// Goes on with the receiver's cycle. What it needs the radio for must be done.
-    pub(crate) fn poll(&mut self, now: Instant) -> Option<Errand> {
-        let wake_ups = self.counters.wake_ups;
-        let waits = matches!(self.stage, Stage::Awaiting { .. });
-        let errand = self
-            .receiver
-            .poll(now, waits, &self.timing, &mut self.counters);
-        if self.counters.wake_ups != wake_ups {
-            self.yields = self.yields.saturating_sub(1);
-        }
-        errand
-    }
-
-    /// The assessment is done that the receiver's cycle needed.
-    pub(crate) fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
-        let was_on = self.receiver.listens();
-        self.receiver.on_assessed(now, channel, &self.timing, rng);
-        if channel != Channel::Clear && !was_on && self.receiver.listens() {
-            count(&mut self.counters.alarms);
-        }
-    }
-
-    /// The probe that the receiver's cycle needed has been sent, or could not be.
-    pub(crate) fn on_probed(&mut self, now: Instant) {
-        self.receiver.on_probed(now);
-    }
-
-    /// A frame for this node has come; `more`: its sender has another.
-    pub(crate) fn on_frame(&mut self, now: Instant, more: bool) {
-        self.yields = 0;
-        self.receiver.on_frame(now, more, &self.timing);
-    }
-
-    /// A strobe for this node has come.
-    pub(crate) fn on_strobe(&mut self, now: Instant) {
-        self.receiver.on_strobe(now, &self.timing);
-        if self.config.method == Method::CxMac {
-            self.yields = 1;
-        }
-    }
-
-    /// A frame for another node has come.
-    pub(crate) fn on_overheard(&mut self, payload: &[u8]) {
-        match self.read(payload) {
-            Meaning::Strobe => self.yields = YIELDS,
-            Meaning::Data(_) if self.config.method == Method::CxMac => self.yields = 0,
-            _ => {}
-        }
-    }
-
-    // --- what frames hold ---
-
-    /// Whether frames to a neighbour ask for an acknowledgement.
-    pub(crate) fn asks_for_acks(&self) -> bool {
-        match self.config.method {
-            Method::NullRdc => self.config.link_acks,
-            Method::CxMac => false,
-            Method::ContikiMac | Method::XMac | Method::Lpp => true,
-        }
-    }
-
-    /// Whether what has been received once is not received again, also if it asked for no
-    /// acknowledgement.
-    pub(crate) fn repeats_all(&self) -> bool {
-        matches!(
-            self.config.method,
-            Method::ContikiMac | Method::XMac | Method::CxMac
-        )
-    }
-
-    /// The bytes of the method's own header before a payload.
-    pub(crate) fn header_len(&self) -> usize {
-        header::len(&self.config)
-    }
-
-    /// Writes that header; how long the part of the frame is behind the MAC header.
-    pub(crate) fn write_header(
-        &self,
-        addresses: (Address, Address),
-        mac_header_len: usize,
-        area: &mut [u8],
-        payload_len: usize,
-    ) -> usize {
-        header::write(&self.config, addresses, mac_header_len, area, payload_len)
-    }
-
-    /// What the payload of a frame is.
-    pub(crate) fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
-        header::read(&self.config, payload)
-    }
-
-    /// What a strobe or a probe holds behind the MAC header, and how much of it.
-    pub(crate) fn short(&self, from: Address) -> ([u8; 6], usize) {
-        header::short(&self.config, from)
-    }
-
-    // --- the frame in service ---
-
-    /// Whether the frame in service has the channel, so that the receiver's cycle waits.
-    pub(crate) fn is_sensing(&self) -> bool {
-        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
-        strobes || matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. })
-    }
-
-    /// What the radio must have before the next step: the frame in service, or a short
-    /// frame that is repeated in its place.
-    pub(crate) fn cargo(&self, target: &Target) -> Cargo {
-        let is_invited = matches!(self.stage, Stage::Invited { .. });
-        match self.config.method {
-            Method::XMac | Method::CxMac if !target.is_broadcast() && !is_invited => Cargo::Short,
-            Method::Lpp if !is_invited => Cargo::Nothing,
-            _ => Cargo::Frame,
-        }
-    }
-
-    /// A frame comes into service; when its first attempt begins.
-    pub(crate) fn on_submit(&mut self, now: Instant, target: &Target) -> Instant {
-        self.stage = Stage::Fresh;
-        match &self.layer {
-            Some(layer) if !self.is_awake(target) => layer.first(now, &self.timing),
-            _ => now,
-        }
-    }
-
-    /// The service of a frame ends.
-    pub(crate) fn on_end(&mut self, now: Instant) {
-        self.stage = Stage::Fresh;
-        if let Some(layer) = &mut self.layer {
-            layer.on_end(now);
-        }
-    }
-
-    /// The frame in service is given back.
-    pub(crate) fn on_preempted(&mut self) {
-        self.stage = Stage::Fresh;
-    }
-
-    /// What is to be done for the frame in service.
-    pub(crate) fn advance(&mut self, now: Instant, target: &Target) -> Move {
-        match self.config.method {
-            Method::NullRdc => Move::Send { cca: true },
-            Method::ContikiMac => self.advance_contikimac(now, target),
-            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
-            Method::Lpp => self.advance_lpp(now, target),
         }
     }
 
@@ -355,7 +138,7 @@ impl Duty {
             0 => self.strobe(locked),
             _ => {
                 count(&mut self.counters.assessments);
-                Move::Assess
+                Move::Assess(Work::Assess)
             }
         }
     }
@@ -363,7 +146,7 @@ impl Duty {
     fn strobe(&mut self, locked: bool) -> Move {
         self.count_train(locked);
         self.stage = Stage::Fresh;
-        Move::Strobe(Strobe {
+        Move::Repeat(Work::Strobe(Strobe {
             gap: self.timing.gap,
             detect: self.timing.detect,
             period: Duration::ZERO,
@@ -373,7 +156,7 @@ impl Duty {
             },
             any_ack: self.config.release == Release::Contiki25,
             gives_way: true,
-        })
+        }))
     }
 
     fn count_train(&mut self, locked: bool) {
@@ -389,14 +172,14 @@ impl Duty {
             Stage::Invited { .. } => Move::Send { cca: false },
             Stage::Timed { locked } => {
                 self.count_train(locked);
-                Move::Strobe(Strobe {
+                Move::Repeat(Work::Strobe(Strobe {
                     gap: self.timing.gap,
                     detect: self.timing.detect,
                     period: self.timing.strobe_period,
                     span: self.timing.strobe,
                     any_ack: true,
                     gives_way: self.config.method == Method::CxMac,
-                })
+                }))
             }
             Stage::Dozing { locked } => {
                 self.stage = Stage::Timed { locked };
@@ -468,8 +251,177 @@ impl Duty {
         }
     }
 
-    /// A probe has come from `src`; whether the frame in service goes out now.
-    pub(crate) fn on_probe(&mut self, src: Address, target: &Target) -> bool {
+    fn collide(&mut self) -> Move {
+        count(&mut self.counters.collisions);
+        self.stage = Stage::Fresh;
+        Move::Collision
+    }
+
+    /// Whether the receiver is known to listen.
+    fn is_awake(&self, target: &Target) -> bool {
+        target.continues && self.config.bursts && self.config.method == Method::ContikiMac
+    }
+}
+
+impl Cycle<Work> for Duty {
+    fn state(&self) -> &CycleState {
+        &self.state
+    }
+
+    fn state_mut(&mut self) -> &mut CycleState {
+        &mut self.state
+    }
+
+    // --- this node's receiver ---
+
+    fn sleeps(&self) -> bool {
+        self.receiver.sleeps()
+    }
+
+    fn listens(&self) -> bool {
+        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
+        match self.stage {
+            Stage::Dozing { .. } => false,
+            _ => strobes || self.receiver.listens(),
+        }
+    }
+
+    fn awaits_probe(&self) -> bool {
+        matches!(self.stage, Stage::Awaiting { .. }) && !self.receiver.is_off()
+    }
+
+    fn next(&self) -> Option<Instant> {
+        self.receiver.next()
+    }
+
+    fn poll(&mut self, now: Instant) -> Option<Errand<Work>> {
+        let wake_ups = self.counters.wake_ups;
+        let waits = matches!(self.stage, Stage::Awaiting { .. });
+        let errand = self
+            .receiver
+            .poll(now, waits, &self.timing, &mut self.counters);
+        if self.counters.wake_ups != wake_ups {
+            self.yields = self.yields.saturating_sub(1);
+        }
+        errand
+    }
+
+    fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
+        let was_on = self.receiver.listens();
+        self.receiver.on_assessed(now, channel, &self.timing, rng);
+        if channel != Channel::Clear && !was_on && self.receiver.listens() {
+            count(&mut self.counters.alarms);
+        }
+    }
+
+    fn on_probed(&mut self, now: Instant) {
+        self.receiver.on_probed(now);
+    }
+
+    fn on_frame(&mut self, now: Instant, more: bool) {
+        self.yields = 0;
+        self.receiver.on_frame(now, more, &self.timing);
+    }
+
+    fn on_strobe(&mut self, now: Instant) {
+        self.receiver.on_strobe(now, &self.timing);
+        if self.config.method == Method::CxMac {
+            self.yields = 1;
+        }
+    }
+
+    fn on_overheard(&mut self, payload: &[u8]) {
+        match self.read(payload) {
+            Meaning::Strobe => self.yields = YIELDS,
+            Meaning::Data(_) if self.config.method == Method::CxMac => self.yields = 0,
+            _ => {}
+        }
+    }
+
+    // --- what frames hold ---
+
+    fn asks_for_acks(&self) -> bool {
+        match self.config.method {
+            Method::NullRdc => self.config.link_acks,
+            Method::CxMac => false,
+            Method::ContikiMac | Method::XMac | Method::Lpp => true,
+        }
+    }
+
+    fn repeats_all(&self) -> bool {
+        matches!(
+            self.config.method,
+            Method::ContikiMac | Method::XMac | Method::CxMac
+        )
+    }
+
+    fn header_len(&self) -> usize {
+        header::len(&self.config)
+    }
+
+    fn write_header(
+        &self,
+        addresses: (Address, Address),
+        mac_header_len: usize,
+        area: &mut [u8],
+        payload_len: usize,
+    ) -> usize {
+        header::write(&self.config, addresses, mac_header_len, area, payload_len)
+    }
+
+    fn read<'f>(&self, payload: &'f [u8]) -> Meaning<'f> {
+        header::read(&self.config, payload)
+    }
+
+    fn short(&self, from: Address) -> ([u8; 6], usize) {
+        header::short(&self.config, from)
+    }
+
+    // --- the frame in service ---
+
+    fn has_channel(&self) -> bool {
+        let strobes = self.config.method.has_strobes() && self.stage != Stage::Fresh;
+        strobes || matches!(self.stage, Stage::Sensing { .. } | Stage::Invited { .. })
+    }
+
+    fn cargo(&self, target: &Target) -> Cargo {
+        let is_invited = matches!(self.stage, Stage::Invited { .. });
+        match self.config.method {
+            Method::XMac | Method::CxMac if !target.is_broadcast() && !is_invited => Cargo::Short,
+            Method::Lpp if !is_invited => Cargo::Nothing,
+            _ => Cargo::Frame,
+        }
+    }
+
+    fn on_submit(&mut self, now: Instant, target: &Target) -> Instant {
+        self.stage = Stage::Fresh;
+        match &self.layer {
+            Some(layer) if !self.is_awake(target) => layer.first(now, &self.timing),
+            _ => now,
+        }
+    }
+
+    fn on_end(&mut self, now: Instant) {
+        self.stage = Stage::Fresh;
+        if let Some(layer) = &mut self.layer {
+            layer.on_end(now);
+        }
+    }
+
+    fn on_preempted(&mut self) {
+        self.stage = Stage::Fresh;
+    }
+
+    fn advance(&mut self, now: Instant, target: &Target) -> Move {
+        match self.config.method {
+            Method::NullRdc => Move::Send { cca: true },
+            Method::ContikiMac => self.advance_contikimac(now, target),
+            Method::XMac | Method::CxMac => self.advance_xmac(now, target),
+            Method::Lpp => self.advance_lpp(now, target),
+        }
+    }
+
+    fn on_probe(&mut self, src: Address, target: &Target) -> bool {
         let Stage::Awaiting { until } = self.stage else {
             return false;
         };
@@ -481,9 +433,7 @@ impl Duty {
         is_awaited
     }
 
-    /// The frame in service has been sent, or its channel was busy, and asks for no
-    /// acknowledgement; whether it goes on waiting for probes.
-    pub(crate) fn goes_on(&mut self) -> bool {
+    fn goes_on(&mut self) -> bool {
         match self.stage {
             Stage::Invited { until: Some(until) } => {
                 self.stage = Stage::Awaiting { until };
@@ -493,8 +443,7 @@ impl Duty {
         }
     }
 
-    /// An assessment before sending is done: when the next step follows, or none does.
-    pub(crate) fn on_sensed(&mut self, now: Instant, channel: Channel) -> Move {
+    fn on_sensed(&mut self, now: Instant, channel: Channel) -> Move {
         match (self.stage, channel) {
             (Stage::Sensing { left, locked }, Channel::Clear) => {
                 let left = left.saturating_sub(1);
@@ -505,15 +454,7 @@ impl Duty {
         }
     }
 
-    fn collide(&mut self) -> Move {
-        count(&mut self.counters.collisions);
-        self.stage = Stage::Fresh;
-        Move::Collision
-    }
-
-    /// While the frame was repeated something else came. Whether that is a collision to the
-    /// layer above, and not just silence.
-    pub(crate) fn on_collision(&mut self) -> bool {
+    fn on_collision(&mut self) -> bool {
         let _ = self.collide();
         if self.config.method == Method::CxMac {
             self.yields = self.yields.saturating_add(1);
@@ -521,16 +462,14 @@ impl Duty {
         self.config.method != Method::Lpp
     }
 
-    /// X-MAC: a strobe has been answered.
-    pub(crate) fn on_strobe_answer(&mut self, now: Instant, target: &Target) {
+    fn on_strobe_answer(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Invited { until: None };
         if self.config.method == Method::CxMac {
             self.phases.on_answer(target.dst, now);
         }
     }
 
-    /// `target` has acknowledged a copy that began so long ago.
-    pub(crate) fn on_answer(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
+    fn on_answer(&mut self, now: Instant, target: &Target, begun_ago: Duration) {
         self.stage = Stage::Fresh;
         if self.is_awake(target) {
             return;
@@ -540,8 +479,7 @@ impl Duty {
             .on_answer(target.dst, Instant::from_micros(at_us));
     }
 
-    /// `target` has acknowledged a frame that was sent once.
-    pub(crate) fn on_ack(&mut self, now: Instant, target: &Target) {
+    fn on_ack(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
         self.receiver.on_sent();
         if self.config.method == Method::XMac {
@@ -549,8 +487,7 @@ impl Duty {
         }
     }
 
-    /// Nobody has acknowledged a frame.
-    pub(crate) fn on_silence(&mut self, now: Instant, target: &Target) {
+    fn on_silence(&mut self, now: Instant, target: &Target) {
         self.stage = Stage::Fresh;
         self.receiver.on_sent();
         if !self.is_awake(target) && self.config.method == Method::ContikiMac {
@@ -558,22 +495,20 @@ impl Duty {
         }
     }
 
-    /// Whether the receiver is known to listen.
-    fn is_awake(&self, target: &Target) -> bool {
-        target.continues && self.config.bursts && self.config.method == Method::ContikiMac
-    }
-
     // --- Contiki's CSMA layer ---
 
-    /// Whether frames are sent again by the rules of Contiki's CSMA layer.
-    pub(crate) fn has_layer(&self) -> bool {
+    fn has_layer(&self) -> bool {
         self.layer.is_some()
     }
 
-    /// When a frame is sent again that went unacknowledged so often; `None`: it is given up.
-    pub(crate) fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
+    fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
         let layer = self.layer.as_ref()?;
         (!layer.gives_up(transmissions)).then(|| layer.again(now, transmissions, &self.timing, rng))
+    }
+
+    fn neighbour_queues(&self) -> usize {
+        let layer = self.config.layer;
+        layer.map_or(0, |layer| layer.neighbour_queues.into())
     }
 }
 

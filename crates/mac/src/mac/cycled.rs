@@ -1,55 +1,33 @@
-//! Duty cycles: the receiver's wake-ups between the MAC's works, and frames that are
-//! repeated until their receiver has woken up.
+//! The MAC with a [`Cycle`]: the receiver's wake-ups between the MAC's works, and frames that
+//! are repeated until their receiver has woken up.
 
 use redpoll_base::{Instant, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
 use super::{Content, Kind, Mac, Progress, Rest, Work};
-use crate::access::{Cargo, Duty, Errand, Meaning, Move, Target};
+use crate::access::{Access, Cargo, Channel, Cycle, CycledResult, Errand, Meaning, Move, Target};
 use crate::counters::count;
-use crate::{Channel, DutyConfig, DutyCounters, FrameBuf, RadioResult, RadioWork, TxStatus};
+use crate::{RadioResult, RadioWork, TxStatus};
 
-/// By how much the feature `duty-cycled` lengthens a [`Mac`], in bytes, to a multiple of
-/// its owner's alignment: a node without a duty-cycled MAC is built without it.
-pub const DUTY_BYTES: usize = (size_of::<Option<Duty>>()
-    .saturating_add(size_of::<Instant>())
-    .saturating_add(size_of::<RadioWork>())
-    .saturating_add(size_of::<FrameBuf>())
-    .saturating_add(size_of::<Option<DutyConfig>>()))
-.next_multiple_of(8);
-
-impl Mac {
-    /// What a duty-cycled MAC has counted; `None` for every other.
-    pub fn duty_counters(&self) -> Option<&DutyCounters> {
-        self.duty.as_ref().map(|duty| &duty.counters)
-    }
-
-    /// To how many neighbours the layer above may have packets at a time; 0 if that has no limit.
+impl<A: Access> Mac<A> {
+    /// To how many neighbours the layer above may have packets at a time; 0 if that has no
+    /// limit.
     pub fn neighbour_queues(&self) -> usize {
-        let layer = self.config.duty.and_then(|duty| duty.layer);
-        layer.map_or(0, |layer| layer.neighbour_queues.into())
-    }
-
-    /// What the radio does between works from the beginning.
-    pub(super) fn first_rest(duty: Option<&Duty>) -> Rest {
-        match duty.is_some_and(Duty::sleeps) {
-            true => Rest::Cycle,
-            false => Rest::Listen,
-        }
+        self.access.cycle().map_or(0, Cycle::neighbour_queues)
     }
 
     /// Whether frames to `dst` ask for an acknowledgement.
     pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
-        let asks = self.duty.as_ref().is_none_or(Duty::asks_for_acks);
+        let asks = self.access.cycle().is_none_or(Cycle::asks_for_acks);
         crate::filter::asks_for_ack(dst) && (asks || self.kind == Kind::Request)
     }
 
-    /// Whether the frame in service goes the way of duty-cycled MACs. One to a sleepy
+    /// Whether the frame in service goes the way of cycle-cycled MACs. One to a sleepy
     /// child that has just asked for it does not: the child listens.
     pub(super) fn is_cycled(&self) -> bool {
         let is_asked_for = self.retry.is_quick() && self.kind == Kind::Data;
-        self.duty.is_some() && !is_asked_for
+        self.access.cycle().is_some() && !is_asked_for
     }
 
     fn target(&self) -> Target {
@@ -62,25 +40,27 @@ impl Mac {
     /// A frame comes into service.
     pub(super) fn on_submit_cycled(&mut self, now: Instant) {
         let target = self.target();
-        if let Some(duty) = &mut self.duty {
-            self.not_before = duty.on_submit(now, &target);
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.state_mut().not_before = cycle.on_submit(now, &target);
         }
     }
 
     /// An attempt begins.
     pub(super) fn start_cycled(&mut self, now: Instant) {
-        self.progress = match self.not_before > now {
-            true => Progress::Backoff {
-                until: self.not_before,
-            },
+        let Some(cycle) = self.access.cycle() else {
+            return;
+        };
+        let until = cycle.state().not_before;
+        self.progress = match until > now {
+            true => Progress::Backoff { until },
             false => Progress::Ready,
         };
     }
 
     /// As [`Mac::poll_radio`], when the radio has no work.
-    pub(super) fn poll_duty(&mut self, now: Instant) -> Option<RadioWork> {
-        if self.probes {
-            return Some(self.poll_probe());
+    pub(super) fn poll_with_cycle(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
+        if self.is_probing() {
+            return self.poll_probe();
         }
         if self.progress == Progress::Load && self.is_cycled() && self.cargo().is_none() {
             self.start_cycled(now);
@@ -100,22 +80,25 @@ impl Mac {
                 self.work = Some(Work::Transmit(Content::Frame));
                 Some(RadioWork::Transmit { cca: true })
             }
-            _ => self.poll_cycle(now).or_else(|| self.poll_rest()),
+            _ => self.poll_receiver(now).or_else(|| self.poll_rest()),
         }
     }
 
     /// What the radio must have before the next step for the frame in service.
     fn cargo(&self) -> Option<Content> {
-        let duty = self.duty.as_ref().filter(|_| self.is_cycled());
-        match duty.map(|duty| duty.cargo(&self.target())) {
-            None | Some(Cargo::Frame) => Some(Content::Frame),
-            Some(Cargo::Short) => Some(Content::Short),
-            Some(Cargo::Nothing) => None,
+        let cycle = self.access.cycle().filter(|_| self.is_cycled());
+        let Some(cycle) = cycle else {
+            return Some(Content::Frame);
+        };
+        match cycle.cargo(&self.target()) {
+            Cargo::Frame => Some(Content::Frame),
+            Cargo::Short => Some(Content::Short),
+            Cargo::Nothing => None,
         }
     }
 
     /// The next work for a frame in service that is ready, if it is one for the radio.
-    fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork> {
+    fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         let cargo = self.cargo();
         if let Some(content) = cargo
             && self.loaded != cargo
@@ -124,7 +107,8 @@ impl Mac {
         }
         let content = cargo.unwrap_or(Content::Frame);
         let target = self.target();
-        let (work, radio) = match self.duty.as_mut()?.advance(now, &target) {
+        let cycle = self.access.cycle_mut()?;
+        let (work, radio) = match cycle.advance(now, &target) {
             Move::Wait(until) | Move::Await(until) => {
                 self.progress = Progress::Backoff { until };
                 return self.poll_rest();
@@ -141,9 +125,12 @@ impl Mac {
                 self.finish(now, TxStatus::Delivered);
                 return self.poll_rest();
             }
-            Move::Assess => (Work::Assess { for_frame: true }, RadioWork::Assess),
+            Move::Assess(work) => {
+                let for_frame = true;
+                (Work::Assess { for_frame }, RadioWork::Cycled(work))
+            }
             Move::Send { cca } => (Work::Transmit(content), RadioWork::Transmit { cca }),
-            Move::Strobe(strobe) => (Work::Transmit(content), RadioWork::Strobe(strobe)),
+            Move::Repeat(work) => (Work::Transmit(content), RadioWork::Cycled(work)),
         };
         self.progress = Progress::OnAir;
         self.work = Some(work);
@@ -153,8 +140,8 @@ impl Mac {
     /// Nobody has acknowledged the frame in service.
     fn on_silence(&mut self, now: Instant) {
         let target = self.target();
-        if let Some(duty) = &mut self.duty {
-            duty.on_silence(now, &target);
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.on_silence(now, &target);
         }
         count(&mut self.counters.no_ack);
         self.burst.on_failure();
@@ -169,13 +156,15 @@ impl Mac {
     }
 
     /// The transmission of a frame has ended.
-    pub(super) fn on_cycled_transmitted(&mut self, now: Instant, result: RadioResult) {
+    pub(super) fn on_cycled_transmitted(&mut self, now: Instant, result: RadioResult<A::Done>) {
         let target = self.target();
-        let Some(duty) = &mut self.duty else { return };
+        let Some(cycle) = self.access.cycle_mut() else {
+            return;
+        };
         if result == RadioResult::ChannelBusy {
-            return if duty.goes_on() {
+            return if cycle.goes_on() {
                 self.progress = Progress::Ready;
-            } else if duty.on_collision() {
+            } else if cycle.on_collision() {
                 self.on_collision(now);
             } else {
                 self.on_silence(now);
@@ -183,18 +172,24 @@ impl Mac {
         }
         count(&mut self.counters.frames_sent);
         match result {
-            RadioResult::Answered {
-                frame_pending,
-                begun_ago,
-            } => {
-                duty.on_answer(now, &target, begun_ago);
-                self.on_ack(now, frame_pending);
-            }
+            RadioResult::Cycled(done) => match done.into() {
+                CycledResult::Answered {
+                    frame_pending,
+                    begun_ago,
+                } => {
+                    cycle.on_answer(now, &target, begun_ago);
+                    self.on_ack(now, frame_pending);
+                }
+                CycledResult::Assessed(_) => {
+                    count(&mut self.counters.radio_faults);
+                    self.on_silence(now);
+                }
+            },
             RadioResult::Acked { frame_pending } => {
-                duty.on_ack(now, &target);
+                cycle.on_ack(now, &target);
                 self.on_ack(now, frame_pending);
             }
-            RadioResult::Sent if duty.goes_on() => self.progress = Progress::Ready,
+            RadioResult::Sent if cycle.goes_on() => self.progress = Progress::Ready,
             RadioResult::Sent => self.finish(now, TxStatus::Delivered),
             RadioResult::NoAck => self.on_silence(now),
             _ => {
@@ -205,31 +200,41 @@ impl Mac {
     }
 
     /// A strobe has been repeated, or a probe sent.
-    pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult) {
+    pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult<A::Done>) {
         let target = self.target();
-        let Some(duty) = &mut self.duty else { return };
+        let Some(cycle) = self.access.cycle_mut() else {
+            return;
+        };
         if self.progress != Progress::OnAir {
-            return duty.on_probed(now);
+            return cycle.on_probed(now);
         }
         match result {
-            RadioResult::Answered { .. } => {
-                duty.on_strobe_answer(now, &target);
+            RadioResult::Cycled(done) if matches!(done.into(), CycledResult::Answered { .. }) => {
+                cycle.on_strobe_answer(now, &target);
                 self.progress = Progress::Ready;
             }
             RadioResult::ChannelBusy => {
-                duty.on_collision();
+                cycle.on_collision();
                 self.on_collision(now);
             }
             _ => self.on_silence(now),
         }
     }
 
+    /// The short frame that is being loaded.
+    pub(super) fn short_frame(&self) -> &[u8] {
+        let cycle = self.access.cycle();
+        cycle.map_or(&[], |cycle| cycle.state().short.as_slice())
+    }
+
     /// Writes the short frame that the method needs now: a strobe for the neighbour that the
     /// frame in service is for, or a probe.
     pub(super) fn write_short(&mut self) {
-        let Some(duty) = &self.duty else { return };
-        let (content, len) = duty.short(self.address());
-        let dst = match self.probes {
+        let Some(cycle) = self.access.cycle() else {
+            return;
+        };
+        let (content, len) = cycle.short(self.address());
+        let dst = match self.is_probing() {
             true => Address::BROADCAST,
             false => self.dst,
         };
@@ -239,38 +244,42 @@ impl Mac {
             dsn: self.dsn,
             ..self.header(dst)
         };
-        let mut cursor = Cursor::new(self.short.room_mut());
+        let Some(cycle) = self.access.cycle_mut() else {
+            return;
+        };
+        let short = &mut cycle.state_mut().short;
+        let mut cursor = Cursor::new(short.room_mut());
         // The longest header and six bytes fit.
         let _ = header.emit(&mut cursor);
         let _ = cursor.put(content.get(..len).unwrap_or_default());
         let len = cursor.position();
-        self.short.set_len(len);
+        short.set_len(len);
     }
 
     // --- the method's own header ---
 
     /// The bytes that the method puts before the payload of a data frame.
     pub(super) fn access_header_len(&self) -> usize {
-        let duty = self.duty.as_ref().filter(|_| self.kind == Kind::Data);
-        duty.map_or(0, Duty::header_len)
+        let cycle = self.access.cycle().filter(|_| self.kind == Kind::Data);
+        cycle.map_or(0, Cycle::header_len)
     }
 
     /// Writes them into a frame of `len` bytes; how long the frame becomes.
     pub(super) fn write_access_header(&mut self, len: usize, payload_len: usize) -> usize {
         let addresses = (self.address(), self.dst);
-        let Some(duty) = self.duty.as_ref().filter(|_| self.kind == Kind::Data) else {
+        let Some(cycle) = self.access.cycle().filter(|_| self.kind == Kind::Data) else {
             return len;
         };
-        let mac_header_len = self.header_len.saturating_sub(duty.header_len());
+        let mac_header_len = self.header_len.saturating_sub(cycle.header_len());
         let room = self.frame.room_mut().get_mut(mac_header_len..);
         let area = room.unwrap_or_default();
-        let behind = duty.write_header(addresses, mac_header_len, area, payload_len);
+        let behind = cycle.write_header(addresses, mac_header_len, area, payload_len);
         mac_header_len.saturating_add(behind)
     }
 
     /// Another attempt after a failed one, by the rules of the layer above the method.
     fn try_cycled_again(&mut self, now: Instant, status: TxStatus) {
-        let Some(duty) = self.duty.as_ref().filter(|duty| duty.has_layer()) else {
+        let Some(cycle) = self.access.cycle().filter(|cycle| cycle.has_layer()) else {
             return self.on_attempt_failed(now, status);
         };
         let begun = self.retry.attempts();
@@ -278,14 +287,16 @@ impl Mac {
             TxStatus::NoAck => begun,
             _ => begun.saturating_sub(1),
         };
-        let Some(until) = duty.again(now, made, &mut self.rng) else {
+        let Some(until) = cycle.again(now, made, &mut self.rng) else {
             return self.finish(now, status);
         };
         if status == TxStatus::NoAck {
             self.retry.on_attempt();
         }
         count(&mut self.counters.frame_retries);
-        self.not_before = until;
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.state_mut().not_before = until;
+        }
         self.progress = Progress::RetryDelay {
             until,
             asleep: self.sleeps_for(until.since(now)),
@@ -293,19 +304,30 @@ impl Mac {
     }
 
     /// An assessment of the channel is done.
-    pub(super) fn on_assessed(&mut self, now: Instant, for_frame: bool, result: RadioResult) {
-        let channel = match result {
-            RadioResult::Assessed(channel) => channel,
-            _ => {
-                count(&mut self.counters.radio_faults);
-                Channel::Clear
-            }
+    pub(super) fn on_assessed(
+        &mut self,
+        now: Instant,
+        for_frame: bool,
+        result: RadioResult<A::Done>,
+    ) {
+        let found = match result {
+            RadioResult::Cycled(done) => match done.into() {
+                CycledResult::Assessed(channel) => Some(channel),
+                CycledResult::Answered { .. } => None,
+            },
+            _ => None,
         };
-        let Some(duty) = &mut self.duty else { return };
+        let channel = found.unwrap_or_else(|| {
+            count(&mut self.counters.radio_faults);
+            Channel::Clear
+        });
+        let Some(cycle) = self.access.cycle_mut() else {
+            return;
+        };
         if !for_frame {
-            return duty.on_assessed(now, channel, &mut self.rng);
+            return cycle.on_assessed(now, channel, &mut self.rng);
         }
-        match duty.on_sensed(now, channel) {
+        match cycle.on_sensed(now, channel) {
             Move::Wait(until) => self.progress = Progress::Backoff { until },
             _ => self.on_collision(now),
         }
@@ -313,8 +335,8 @@ impl Mac {
 
     /// The frame in service has been given back.
     pub(super) fn on_cycled_preempted(&mut self) {
-        if let Some(duty) = &mut self.duty {
-            duty.on_preempted();
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.on_preempted();
         }
     }
 
@@ -323,11 +345,12 @@ impl Mac {
     /// A frame for another node was heard, intact: X-MAC yields to who sends strobes. Most
     /// radios keep such frames back.
     pub fn on_overheard(&mut self, frame: &[u8]) {
-        if let (Some(duty), Ok((header, payload))) = (&mut self.duty, FrameHeader::parse(frame))
+        if let (Some(cycle), Ok((header, payload))) =
+            (self.access.cycle_mut(), FrameHeader::parse(frame))
             && header.frame_type == FrameType::Data
             && header.dst != self.config.address()
         {
-            duty.on_overheard(payload);
+            cycle.on_overheard(payload);
         }
     }
 
@@ -340,18 +363,18 @@ impl Mac {
         payload: &'f [u8],
     ) -> Option<&'f [u8]> {
         let target = self.target();
-        let Some(duty) = &mut self.duty else {
+        let Some(cycle) = self.access.cycle_mut() else {
             return Some(payload);
         };
-        match duty.read(payload) {
+        match cycle.read(payload) {
             Meaning::Data(payload) => {
-                duty.on_frame(now, header.frame_pending);
+                cycle.on_frame(now, header.frame_pending);
                 return Some(payload);
             }
-            Meaning::Strobe => duty.on_strobe(now),
+            Meaning::Strobe => cycle.on_strobe(now),
             Meaning::Probe => {
                 let waits = matches!(self.progress, Progress::Backoff { .. });
-                if waits && duty.on_probe(header.src, &target) {
+                if waits && cycle.on_probe(header.src, &target) {
                     self.progress = Progress::Ready;
                 }
             }
@@ -362,21 +385,21 @@ impl Mac {
 
     /// A data request for this node has come.
     pub(super) fn on_cycled_request(&mut self, now: Instant) {
-        if let Some(duty) = &mut self.duty {
-            duty.on_frame(now, false);
+        if let Some(cycle) = self.access.cycle_mut() {
+            cycle.on_frame(now, false);
         }
     }
 
     /// Whether a broadcast comes more than once.
     pub(super) fn repeats_broadcasts(&self) -> bool {
-        self.duty.as_ref().is_some_and(Duty::repeats_all)
+        self.access.cycle().is_some_and(Cycle::repeats_all)
     }
 
     /// Whether the receiver's cycle may have the radio between the works of a frame.
-    fn has_turn(&self) -> Option<&Duty> {
-        let duty = self.duty.as_ref()?;
-        let is_free = self.work.is_none() && !self.probes && !duty.is_sensing();
-        (self.rest == Rest::Cycle && is_free).then_some(duty)
+    fn has_turn(&self) -> Option<&A::Cycle> {
+        let cycle = self.access.cycle()?;
+        let is_free = self.work.is_none() && !cycle.state().probes && !cycle.has_channel();
+        (self.rest == Rest::Cycle && is_free).then_some(cycle)
     }
 
     /// When the receiver's cycle goes on.
@@ -385,38 +408,48 @@ impl Mac {
     }
 
     /// The work that the receiver's cycle has for the radio now.
-    fn poll_cycle(&mut self, now: Instant) -> Option<RadioWork> {
+    fn poll_receiver(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         self.has_turn()?;
-        match self.duty.as_mut()?.poll(now)? {
-            Errand::Assess => {
-                self.work = Some(Work::Assess { for_frame: false });
-                Some(RadioWork::Assess)
+        let cycle = self.access.cycle_mut()?;
+        match cycle.poll(now)? {
+            Errand::Assess(work) => {
+                let for_frame = false;
+                self.work = Some(Work::Assess { for_frame });
+                Some(RadioWork::Cycled(work))
             }
             Errand::Probe => {
-                self.probes = true;
-                Some(self.poll_probe())
+                cycle.state_mut().probes = true;
+                self.poll_probe()
             }
         }
     }
 
+    /// Whether a probe is due.
+    fn is_probing(&self) -> bool {
+        let cycle = self.access.cycle();
+        cycle.is_some_and(|cycle| cycle.state().probes)
+    }
+
     /// The next work for a probe that is due.
-    fn poll_probe(&mut self) -> RadioWork {
-        if self.loaded != Some(Content::Short) {
-            return self.load(Content::Short);
+    fn poll_probe(&mut self) -> Option<RadioWork<A::Work>> {
+        let cycle = self.access.cycle_mut()?;
+        let short = Content::Short;
+        if self.loaded != Some(short) {
+            return Some(self.load(short));
         }
-        self.probes = false;
-        self.work = Some(Work::Transmit(Content::Short));
-        RadioWork::Transmit { cca: true }
+        cycle.state_mut().probes = false;
+        self.work = Some(Work::Transmit(short));
+        Some(RadioWork::Transmit { cca: true })
     }
 
     /// Whether the frame in service waits until its receiver says that it listens.
     pub(super) fn awaits_probe(&self) -> bool {
-        self.duty.as_ref().is_some_and(Duty::awaits_probe)
+        self.access.cycle().is_some_and(Cycle::awaits_probe)
     }
 
     /// What the radio does between works while the receiver's cycle goes on.
-    pub(super) fn cycle_rest(&self) -> RadioWork {
-        match self.duty.as_ref().is_none_or(Duty::listens) {
+    pub(super) fn cycle_rest(&self) -> RadioWork<A::Work> {
+        match self.access.cycle().is_none_or(Cycle::listens) {
             true => RadioWork::Listen,
             false => RadioWork::Doze,
         }

@@ -4,6 +4,7 @@
 //! All begin with a zero, which no 6LoWPAN dispatch has (RFC 4944 §5.1: not a LoWPAN
 //! frame). Contiki's own formats belong to its tree; these are as long.
 
+use redpoll_mac::Meaning;
 use redpoll_wire::ieee802154::Address;
 
 use super::{DutyConfig, Method, Release};
@@ -23,19 +24,6 @@ const CONTIKIMAC_LEN: usize = 2;
 /// ContikiMAC before 3.0 pads frames to this length, without their FCS, so that none fits
 /// between the two assessments of a wake-up.
 const SHORTEST: usize = 43;
-
-/// What a frame is to a method.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Meaning<'f> {
-    /// Data for the layer above.
-    Data(&'f [u8]),
-    /// X-MAC's strobe.
-    Strobe,
-    /// LPP's probe.
-    Probe,
-    /// Nothing that the method sends.
-    Malformed,
-}
 
 /// The bytes of a header before a frame's payload.
 pub(super) fn len(config: &DutyConfig) -> usize {

@@ -53,7 +53,7 @@ pub struct LayerConfig {
 }
 
 /// Parameters of a duty-cycled MAC. It needs a radio with
-/// [`auto_ack`](crate::RadioCaps::auto_ack) and without `csma` and `retries`.
+/// `auto_ack` and without `csma` and `retries`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DutyConfig {
     /// The method.

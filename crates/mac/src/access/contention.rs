@@ -1,0 +1,56 @@
+//! The backoffs of one attempt.
+
+use redpoll_base::{Duration, Rng};
+
+use super::Access;
+use super::csma::Csma;
+use crate::MacConfig;
+
+/// The channel was busy once too often.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct AccessFailure;
+
+/// The part that waits for a free channel during one attempt.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Contention {
+    /// This MAC.
+    Csma(Csma),
+    /// The radio ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is a failure.
+    Radio,
+}
+
+impl Contention {
+    /// An attempt begins, with this macMinBE.
+    pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
+        match config.caps.csma {
+            true => Contention::Radio,
+            false => Contention::Csma(Csma::start(config, min_be)),
+        }
+    }
+
+    /// How long to wait before the channel is assessed.
+    pub(crate) fn delay(&self, access: &impl Access, rng: &mut Rng) -> Duration {
+        match self {
+            Contention::Csma(csma) => match access.backoff(csma.was_busy(), rng) {
+                Some(backoff) => backoff,
+                None => csma.backoff(rng),
+            },
+            Contention::Radio => Duration::ZERO,
+        }
+    }
+
+    /// The channel was busy; whether another [delay](Self::delay) follows.
+    pub(crate) fn on_busy(
+        &mut self,
+        access: &impl Access,
+        config: &MacConfig,
+    ) -> Result<(), AccessFailure> {
+        match self {
+            Contention::Csma(csma) => match (csma.on_busy(config), access.has_backoff()) {
+                (_, true) => Ok(()),
+                (result, false) => result,
+            },
+            Contention::Radio => Err(AccessFailure),
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Methods of medium access that earlier stacks had, for comparisons in simulations: the
+//! duty-cycled MACs of Contiki 2.5 to 3.0, and the backoffs and retries of TinyOS 2.1.2.
+//!
+//! They have the constants of those releases, and their defects. No device uses this crate.
+//! [`Replay`] is the method of access of a `redpoll_mac::Mac`:
+//!
+//! ```
+//! use redpoll_base::Rng;
+//! use redpoll_mac::{Mac, MacConfig};
+//! use redpoll_replay::{DutyConfig, Method, Release, Replay, ReplayConfig};
+//!
+//! let contikimac = ReplayConfig {
+//!     duty: Some(DutyConfig::of(Method::ContikiMac, Release::Contiki30)),
+//!     ..ReplayConfig::default()
+//! };
+//! let mac = Mac::with_access(MacConfig::default(), Replay::new(contikimac), Rng::new(1));
+//! assert!(mac.access().duty_counters().is_some());
+//! ```
+#![no_std]
+#![forbid(unsafe_code)]
+#![warn(missing_docs)]
+
+#[cfg(test)]
+extern crate std;
+
+mod duty;
+mod tinyos;
+
+use redpoll_base::{Duration, Rng};
+use redpoll_mac::{Access, CycledResult};
+
+use duty::Duty;
+pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+
+/// The repetition of a frame by a radio until a neighbour answers it.
+///
+/// Behind each copy of a frame that asks for an acknowledgement the radio listens for
+/// `gap` and then assesses the channel. If it is clear, the next copy goes out; if
+/// not, the radio waits for `detect` and looks at the frame that it has received. The Imm-ACK
+/// ends the repetition; with `gives_way` every other frame ends it too. Behind a copy that asks
+/// for no acknowledgement the radio only waits for `gap`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Strobe {
+    /// From the end of a copy until the radio assesses the channel.
+    pub gap: Duration,
+    /// From there on, if something is in the channel, until the radio looks whether
+    /// that was the Imm-ACK.
+    pub detect: Duration,
+    /// The least time from the beginning of one copy to that of the next.
+    pub period: Duration,
+    /// No copy begins later than this after the first.
+    pub span: Duration,
+    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old
+    /// releases of Contiki.
+    pub any_ack: bool,
+    /// Whether other frames than the Imm-ACK end the repetition.
+    pub gives_way: bool,
+}
+
+/// A work of a radio that only these methods have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Work {
+    /// Assess the channel: switch the receiver on if it is off, and sample the channel for
+    /// 128 µs when it is ready. Ends in [`CycledResult::Assessed`]. Then the radio returns to
+    /// its state between works.
+    Assess,
+    /// Send the loaded frame repeatedly, without an assessment before the first copy. Ends in
+    /// [`CycledResult::Answered`], or in `ChannelBusy`, `NoAck` or, if the frame asks for no
+    /// acknowledgement, `Sent` of `redpoll_mac::RadioResult`. A radio that is receiving a
+    /// frame, or has one that has not been read, sends nothing and ends in `ChannelBusy`.
+    Strobe(Strobe),
+}
+
+/// The differences of an earlier stack from IEEE 802.15.4-2015. By default there are none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct ReplayConfig {
+    /// The backoffs of TinyOS 2.1.2 with a CC2420: 0.5 to 10 ms before the first assessment of
+    /// the channel, 0.5 to 2.7 ms after each busy one without limit, in steps of 31 µs.
+    pub tinyos_backoff: bool,
+    /// A constant part of the delay before a retransmission. TinyOS 2.1.2 waits for 103 binary
+    /// milliseconds without a random part (`PacketLinkP.nc`), so that two frames that collided
+    /// often collide once more.
+    pub retry_pause: Duration,
+    /// A MAC of Contiki; `None`: receivers are always on, except those of sleepy leaves.
+    pub duty: Option<DutyConfig>,
+}
+
+/// The method of access of an earlier stack.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    config: ReplayConfig,
+    duty: Option<Duty>,
+}
+
+impl Replay {
+    /// A method that begins with its MAC.
+    pub const fn new(config: ReplayConfig) -> Self {
+        Replay { config, duty: None }
+    }
+
+    /// The counters of a duty-cycled MAC; `None` without one.
+    pub fn duty_counters(&self) -> Option<&DutyCounters> {
+        self.duty.as_ref().map(|duty| &duty.counters)
+    }
+}
+
+impl Access for Replay {
+    type Work = Work;
+    type Done = CycledResult;
+    type Cycle = Duty;
+
+    fn begin(&mut self, rng: &mut Rng) {
+        self.duty = self.config.duty.map(|duty| Duty::new(duty, rng));
+    }
+
+    fn cycle(&self) -> Option<&Duty> {
+        self.duty.as_ref()
+    }
+
+    fn cycle_mut(&mut self) -> Option<&mut Duty> {
+        self.duty.as_mut()
+    }
+
+    fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
+        let is_replaced = self.config.tinyos_backoff;
+        is_replaced.then(|| tinyos::backoff(was_busy, rng))
+    }
+
+    fn has_backoff(&self) -> bool {
+        self.config.tinyos_backoff
+    }
+
+    fn retry_pause(&self) -> Duration {
+        self.config.retry_pause
+    }
+}
+
+/// Adds one.
+fn count(counter: &mut u32) {
+    *counter = counter.wrapping_add(1);
+}
