@@ -23,6 +23,7 @@ mod rpl;
 mod rpl_daos;
 mod rpl_forged;
 mod rpl_hosts;
+mod rpl_inquiries;
 mod rpl_parents;
 mod rpl_repair;
 mod security;

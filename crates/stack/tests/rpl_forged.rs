@@ -9,10 +9,7 @@ use common::{address, packets, prefix};
 use redpoll_base::{Addr, Duration};
 use redpoll_stack::{RplRole, RplRoot};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::rpl::{
-    ALL_NODES, Configuration, Dao, INFINITE_RANK, MESSAGE_TYPE, Message, Options, RplOption,
-    Sequence, TargetOption, Transit, mode, status,
-};
+use redpoll_wire::rpl::{ALL_NODES, Configuration, INFINITE_RANK, Sequence, mode, status};
 
 /// The attacked node, and a neighbour that does not exist.
 const VICTIM: u16 = 12;
@@ -42,45 +39,6 @@ fn next_hop(lone: &mut Lone, to: u16) -> Option<u16> {
         Address::Short(hop) if is_to(&packet) || packet.get(6) == Some(&43) => Some(hop),
         _ => None,
     })
-}
-
-/// A DAO of a non-storing DODAG: the source `src` tells that `target` is behind `parent`.
-fn tell(
-    lone: &mut Lone,
-    via: u16,
-    src: u16,
-    target: u16,
-    parent: u16,
-    adapt: impl Fn(&mut Transit),
-) {
-    let mut transit = Transit {
-        external: false,
-        control: 0,
-        sequence: Sequence(240),
-        lifetime: 30,
-        parent: Some(address(parent)),
-    };
-    adapt(&mut transit);
-    let options = bytes(&[
-        RplOption::Target(TargetOption {
-            prefix: address(target),
-            len: 128,
-        }),
-        RplOption::Transit(transit),
-    ]);
-    let message = Message::Dao(Dao {
-        instance: 0,
-        acknowledge: false,
-        sequence: 1,
-        dodag: None,
-        options: Options::parse(&options).unwrap(),
-    });
-    let mut buffer = [0; 256];
-    let mut out = redpoll_wire::Cursor::new(&mut buffer);
-    message.emit(&mut out).unwrap();
-    let (src, dst) = (address(src), address(1));
-    let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
-    lone.link_sends(via, &packet);
 }
 
 /// A neighbour that acknowledges no frame takes no node's traffic, however often it asks, with
@@ -245,6 +203,7 @@ fn lifetimes_are_capped() {
         assert_eq!(lone.node.rpl_targets(lone.now), 0, "{lifetime}");
     }
     let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
+    tell(&mut lone, CHILD, CHILD, CHILD, 1, |_| {});
     tell(&mut lone, CHILD, CHILD, VICTIM, CHILD, |it| {
         it.external = true;
         it.lifetime = 255;
@@ -262,6 +221,7 @@ fn nobody_tells_the_root_of_others() {
     let mut lone = root_with(mode::NON_STORING, CONFIGURATION);
     tell(&mut lone, CHILD, CHILD, CHILD, 1, |_| {});
     tell(&mut lone, CHILD, VICTIM, VICTIM, CHILD, |_| {});
+    run_answering(&mut lone, Duration::from_secs(5), &[VICTIM]);
     let reached = |lone: &mut Lone| next_hop(lone, VICTIM);
     assert_eq!(reached(&mut lone), Some(CHILD));
     let before = lone.node.rpl_counters().implausible;

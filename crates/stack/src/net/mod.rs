@@ -217,6 +217,9 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 let from = from.ok_or(DropReason::BadSource)?;
                 return Ok(Consequence::Echo { from });
             }
+            #[cfg(feature = "rpl-root")]
+            Message::EchoReply { ident, seq, .. }
+                if self.routing.is_answer(now, &src, (ident, seq)) => {}
             Message::EchoReply { ident, seq, .. } => {
                 return Ok(Consequence::EchoReply { ident, seq });
             }
@@ -280,7 +283,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         Ok(Consequence::Done)
     }
 
-    /// A router of the mesh may say that it has not found a stop of a source route.
+    /// A router of the mesh may say that it does not reach a target.
     #[cfg(feature = "rpl-root")]
     fn on_lost_stop(
         &mut self,
@@ -289,9 +292,10 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         quoted: &[u8],
         sender: Sender,
     ) {
-        if code == redpoll_wire::icmpv6::unreachable::SOURCE_ROUTE && sender.link.is_some() {
+        if sender.link.is_some() {
             let identity = self.identity;
-            self.routing.on_lost_stop(now, &identity, src, quoted);
+            let error = (code, quoted);
+            self.routing.on_lost_stop(now, &identity, src, error);
         }
     }
 

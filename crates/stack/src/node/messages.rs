@@ -16,8 +16,9 @@ use crate::packet::{LINK_MTU, Origin};
 use crate::profile::Profile;
 
 impl<P: Profile> Node<P> {
-    /// Sends an ICMPv6 message that answers no packet, and whose checksum is zero.
-    pub(super) fn send_icmp(&mut self, now: Instant, ip: Ipv6Header, message: &[u8]) {
+    /// Sends an ICMPv6 message that answers no packet, and whose checksum is zero. Returns whether
+    /// there was room and a route for it.
+    pub(super) fn send_icmp(&mut self, now: Instant, ip: Ipv6Header, message: &[u8]) -> bool {
         let sent = self.originate(now, ip, message.len(), |area| {
             copy(message, area);
             icmp::put_checksum(area, &ip)
@@ -28,6 +29,7 @@ impl<P: Profile> Node<P> {
             Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
             Err(_) => self.counters.drop(DropReason::NoSlot),
         }
+        sent.is_ok()
     }
 
     /// Sends what neighbour discovery and routing have to say.
@@ -42,7 +44,7 @@ impl<P: Profile> Node<P> {
             let mut bytes = [0; MESSAGE_MAX];
             let mut out = Cursor::new(&mut bytes);
             match outgoing.emit(identity, P::Memory::ROUTES, &mut out) {
-                Ok(()) => self.send_icmp(now, ip, out.written()),
+                Ok(()) => _ = self.send_icmp(now, ip, out.written()),
                 Err(_) => self.counters.drop(DropReason::TooBig),
             }
         }

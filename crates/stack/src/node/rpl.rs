@@ -70,6 +70,14 @@ impl<P: Profile> Node<P> {
         let lowpan = self.link.lowpan.counters().no_slot;
         let turned_away = lowpan.wrapping_add(self.counters.dropped(DropReason::NoSlot));
         self.net.routing.on_load(now, turned_away);
+        #[cfg(feature = "rpl-root")]
+        if let Some((to, ident, seq)) = self.net.routing.poll_inquiry() {
+            let identity = self.net.identity;
+            let header = identity.header(identity.address, to, next_header::ICMPV6);
+            let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
+            let has_left = self.send_icmp(now, header, &[128, 0, 0, 0, a, b, c, d]);
+            self.net.routing.on_inquiry(has_left);
+        }
         loop {
             let mut buffer = [0; HEAD.len() + MESSAGE_MAX];
             let mut out = Cursor::new(&mut buffer);

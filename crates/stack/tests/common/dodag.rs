@@ -7,7 +7,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 use redpoll_wire::rpl::{
     ALL_NODES, Configuration, Dao, DaoAck, Dio, MESSAGE_TYPE, Message, Options, PrefixInformation,
-    RplOption, Sequence, TargetOption, Transit, config_flag, mode, objective,
+    RplOption, Sequence, SourceRoute, TargetOption, Transit, config_flag, mode, objective,
 };
 
 use super::lone::Lone;
@@ -249,4 +249,103 @@ pub fn tell_root(lone: &mut Lone, via: u16, target: u16, parent: Addr) {
     let (src, dst) = (address(target), address(1));
     let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
     lone.link_sends(via, &packet);
+}
+
+/// A DAO of a non-storing DODAG: the source `src` tells that `target` is behind `parent`; the
+/// neighbour `via` forwards it.
+pub fn tell(
+    lone: &mut Lone,
+    via: u16,
+    src: u16,
+    target: u16,
+    parent: u16,
+    adapt: impl Fn(&mut Transit),
+) {
+    let mut transit = Transit {
+        external: false,
+        control: 0,
+        sequence: Sequence(240),
+        lifetime: 30,
+        parent: Some(address(parent)),
+    };
+    adapt(&mut transit);
+    let options = bytes(&[
+        RplOption::Target(TargetOption {
+            prefix: address(target),
+            len: 128,
+        }),
+        RplOption::Transit(transit),
+    ]);
+    let message = Message::Dao(Dao {
+        instance: 0,
+        acknowledge: false,
+        sequence: 1,
+        dodag: None,
+        options: Options::parse(&options).unwrap(),
+    });
+    let mut buffer = [0; 256];
+    let mut out = Cursor::new(&mut buffer);
+    message.emit(&mut out).unwrap();
+    let (src, dst) = (address(src), address(1));
+    let packet = packets::icmp(src, dst, 64, MESSAGE_TYPE, 2, out.written());
+    lone.link_sends(via, &packet);
+}
+
+/// An echo request of a root: the neighbour that gets it, the target, identifier and number.
+pub type Inquiry = (u16, Addr, [u8; 4]);
+
+/// The echo requests that a root has sent.
+pub fn inquiries(lone: &mut Lone) -> Vec<Inquiry> {
+    let packets = lone.link_packets().into_iter();
+    packets.filter_map(|it| inquiry(&it)).collect()
+}
+
+fn inquiry((hop, packet): &(Address, Vec<u8>)) -> Option<Inquiry> {
+    let Address::Short(hop) = *hop else {
+        return None;
+    };
+    let (mut header, mut rest) = Ipv6Header::parse(packet).ok()?;
+    let mut next = header.next_header;
+    loop {
+        match next {
+            // Hop-by-hop options.
+            0 => (next, rest) = (rest[0], &rest[8 + 8 * usize::from(rest[1])..]),
+            41 => {
+                (header, rest) = Ipv6Header::parse(rest).ok()?;
+                next = header.next_header;
+            }
+            43 => {
+                let route = SourceRoute::parse(rest).ok()?;
+                header.dst = route.addresses(header.dst).last()?;
+                (next, rest) = (rest[0], &rest[8 + 8 * usize::from(rest[1])..]);
+            }
+            58 if rest[0] == 128 && header.src == address(1) => {
+                return Some((hop, header.dst, rest[4..8].try_into().ok()?));
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// The target of an inquiry answers by way of the neighbour `via`.
+pub fn answer(lone: &mut Lone, via: u16, (_, to, number): Inquiry) {
+    let reply = packets::icmp(to, address(1), 64, 129, 0, &number);
+    lone.link_sends(via, &reply);
+}
+
+/// Runs a root in non-storing mode for `time`. Of the targets behind routers these `honest` ones
+/// answer. Returns whom it has asked.
+pub fn run_answering(lone: &mut Lone, time: Duration, honest: &[u16]) -> Vec<Addr> {
+    let until = lone.now + time;
+    let mut asked = Vec::new();
+    while lone.now < until {
+        for inquiry in inquiries(lone) {
+            asked.push(inquiry.1);
+            if honest.iter().any(|it| address(*it) == inquiry.1) {
+                answer(lone, inquiry.0, inquiry);
+            }
+        }
+        lone.run_for(Duration::from_millis(100));
+    }
+    asked
 }

@@ -153,17 +153,44 @@ impl<M: Memory + 'static> Routing<M> {
         }
     }
 
-    /// The router `from` has not found the next stop of a packet with a source route.
+    /// The router `from` has not reached the next stop of a packet: an error's code, and the
+    /// packet.
     #[cfg(feature = "rpl-root")]
     pub(crate) fn on_lost_stop(
         &mut self,
         now: Instant,
         identity: &Identity,
         from: &Addr,
-        packet: &[u8],
+        error: (u8, &[u8]),
     ) {
         if let Way::Rpl(rpl) = &mut self.way {
-            rpl.on_lost_stop(now, identity, &mut self.table, from, packet);
+            rpl.on_lost_stop(now, identity, &mut self.table, from, error);
+        }
+    }
+
+    /// The echo request by which a root asks for a target, if one is due.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
+        match &mut self.way {
+            Way::Rpl(rpl) => rpl.poll_inquiry(),
+            _ => None,
+        }
+    }
+
+    /// The echo request has left, or could not.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn on_inquiry(&mut self, has_left: bool) {
+        if let Way::Rpl(rpl) = &mut self.way {
+            rpl.on_inquiry(has_left);
+        }
+    }
+
+    /// Whether an echo reply answers an inquiry of this root.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn is_answer(&mut self, now: Instant, src: &Addr, number: (u16, u16)) -> bool {
+        match &mut self.way {
+            Way::Rpl(rpl) => rpl.on_answer(now, &mut self.table, src, number),
+            _ => false,
         }
     }
 

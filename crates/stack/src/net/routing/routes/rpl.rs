@@ -95,6 +95,22 @@ impl Downward {
         }
     }
 
+    /// Ends within `lifetime_s` seconds; 0: as before.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn shorten(&mut self, now: Instant, lifetime_s: u32) {
+        let until_s = u32::from_be_bytes(self.until_s);
+        let soon = seconds(now).saturating_add(lifetime_s);
+        if lifetime_s > 0 {
+            self.until_s = until_s.min(soon).to_be_bytes();
+        }
+    }
+
+    /// Lasts as long as the `known` route at least.
+    #[cfg(feature = "rpl-root")]
+    pub(crate) fn lengthen(&mut self, known: &Downward) {
+        self.until_s = self.until_s.max(known.until_s);
+    }
+
     /// Seconds that are left of it; `None`: no end.
     pub(crate) fn left_s(&self, now: Instant) -> Option<u32> {
         match u32::from_be_bytes(self.until_s) {
@@ -162,13 +178,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     /// Adds or replaces the route to the one address `to`. A full table first removes what has
     /// ended, and then the route that ends next of those by other next hops that have never
     /// acknowledged a frame. A route that is proven and lasts longer than `brief_s` seconds also
-    /// replaces one that does not.
+    /// replaces one that does not. In non-storing mode (not `by_hops`) an unproven route is removed
+    /// for a proven one, or after two inquiries without an answer.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,
         to: Addr,
         downward: Downward,
-        brief_s: u32,
+        (brief_s, by_hops): (u32, bool),
     ) -> Result<(), Error> {
         let slot = RouteSlot {
             prefix: to,
@@ -183,8 +200,11 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
         let stays = downward.is_proven() && !downward.is_brief(now, brief_s);
         let others = self.downwards().filter(|(_, it)| {
-            let is_unproven = !it.is_proven() && it.link != downward.link;
-            is_unproven || stays && !it.is_host() && it.is_brief(now, brief_s)
+            let may_go = match by_hops {
+                true => it.link != downward.link,
+                false => downward.is_proven() || it.hop.is_doubtful(),
+            };
+            may_go && !it.is_proven() || stays && !it.is_host() && it.is_brief(now, brief_s)
         });
         let next = least(others.map(|(to, it)| (it.until_s, *to)));
         self.forget_downward(&next.ok_or(Error::NoSlot)?);

@@ -123,7 +123,10 @@ impl<M: Memory + 'static> Rpl<M> {
         if self.is_root() {
             downward.news = News::Old;
         }
-        if table.add_downward(now, src, downward, 0).is_err() {
+        if table
+            .add_downward(now, src, downward, (0, dodag.is_storing()))
+            .is_err()
+        {
             count(&mut self.counters.targets_refused);
             self.forget_host(now, &src);
             return status::CACHE_FULL;

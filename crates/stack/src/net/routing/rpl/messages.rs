@@ -84,6 +84,10 @@ impl Replies {
 
 impl<M: Memory + 'static> Rpl<M> {
     pub(super) fn has_message_due(&self) -> bool {
+        #[cfg(feature = "rpl-root")]
+        if self.inquiries.is_due() {
+            return true;
+        }
         self.dio_due || self.replies.any()
     }
 

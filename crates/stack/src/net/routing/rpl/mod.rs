@@ -6,8 +6,8 @@
 //! - `upward.rs`: DIOs, joining, repair (§8);
 //! - `downward.rs`: DAOs (§9), with the targets in the table of routes;
 //! - `hosts.rs`: hosts that do not know RPL (RFC 9010);
-//! - `targets.rs`: targets of DAOs that have come, and `unacked.rs`: next hops that do not
-//!   acknowledge frames;
+//! - `targets.rs`: targets of DAOs that have come, `unacked.rs`: next hops that do not
+//!   acknowledge frames, and `inquiry.rs`: targets that do not answer a root;
 //! - `passing.rs`: what data packets say of their way (§11, RFC 6553, RFC 6554);
 //! - `messages.rs`: the messages that are due, as bytes.
 //!
@@ -18,6 +18,8 @@ mod config;
 mod downward;
 #[cfg(feature = "rpl-hosts")]
 mod hosts;
+#[cfg(feature = "rpl-root")]
+mod inquiry;
 mod messages;
 mod neighbours;
 mod objective;
@@ -133,6 +135,8 @@ pub(super) struct Rpl<M: Memory + 'static> {
     /// When a root begins the next version.
     #[cfg(feature = "rpl-root")]
     version_at: Option<Instant>,
+    #[cfg(feature = "rpl-root")]
+    inquiries: inquiry::Inquiries,
     pub(super) counters: RplCounters,
     /// Hosts that have registered with this router.
     #[cfg(feature = "rpl-hosts")]
@@ -178,6 +182,8 @@ impl<M: Memory + 'static> Rpl<M> {
             rng,
             #[cfg(feature = "rpl-root")]
             version_at: None,
+            #[cfg(feature = "rpl-root")]
+            inquiries: inquiry::Inquiries::default(),
             counters: RplCounters::default(),
             #[cfg(feature = "rpl-hosts")]
             hosts: None,
@@ -356,7 +362,7 @@ impl<M: Memory + 'static> Rpl<M> {
             false => at,
         };
         #[cfg(feature = "rpl-root")]
-        let at = earlier(at, &self.version_at);
+        let at = earlier(earlier(at, &self.version_at), &self.inquiries.at);
         Some(Wake::exactly(earlier(at, &self.quiet_until)))
     }
 
@@ -375,6 +381,8 @@ impl<M: Memory + 'static> Rpl<M> {
         if has_come(&self.version_at, now) {
             self.begin_version(now);
         }
+        #[cfg(feature = "rpl-root")]
+        self.run_inquiries(now, table);
         if !self.is_joined() && self.dis_at <= now {
             self.solicit(now);
         }

@@ -2,6 +2,8 @@
 //! RFC 6554).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
+#[cfg(feature = "rpl-root")]
+use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 #[cfg(feature = "rpl-root")]
@@ -213,11 +215,20 @@ impl<M: Memory + 'static> Rpl<M> {
         dst: &Addr,
     ) -> Option<Path> {
         // RFC 9010 §9.2.2: the parent of an external target is its router.
-        let target = table.downward(now, dst)?;
-        let is_external = target.target != Target::Member;
+        let (link, is_external) = match self.inquiries.leaving(dst) {
+            Some(claimed) => claimed,
+            None => {
+                let target = table.downward(now, dst)?;
+                (target.link, target.target != Target::Member)
+            }
+        };
         let to = match is_external {
-            true => target.link.within(&dodag.prefix),
+            true => link.within(&dodag.prefix),
             false => *dst,
+        };
+        let mut parent = match is_external {
+            true => table.downward(now, &to)?.link,
+            false => link,
         };
         let mut path = Path {
             prefix: dodag.prefix,
@@ -228,7 +239,6 @@ impl<M: Memory + 'static> Rpl<M> {
         };
         let mut at = to;
         loop {
-            let parent = table.downward(now, &at)?.link;
             let here = Peer::at(&at)?;
             // A loop among parents is longer than any path.
             *path.hops.get_mut(path.len)? = here;
@@ -237,15 +247,17 @@ impl<M: Memory + 'static> Rpl<M> {
                 break;
             }
             at = parent.within(&dodag.prefix);
+            parent = table.downward(now, &at)?.link;
         }
         path.hops.get_mut(..path.len)?.reverse();
         Some(path)
     }
 
-    /// RFC 6554 §4.2: the router `from` has not found the next stop of a packet, which says
-    /// where it wanted to go. What is known of that stop is forgotten: packets that want to
-    /// go there have the root ask everybody. Only the stop's own parent can say so, who could
-    /// drop the packets as well, and twenty times in an hour.
+    /// The router `from` has not reached the next stop of a packet, which is the packet's
+    /// destination (RFC 6554 §4.2, RFC 6550 §11.2.2.3), or knows no such host (RFC 4443 §3.1). The
+    /// root forgets what it knows of that stop: packets to it have the root ask everybody. Only
+    /// the stop's own parent can say so, which could drop the packets as well; of stops that have
+    /// answered, twenty times in an hour.
     #[cfg(feature = "rpl-root")]
     pub(crate) fn on_lost_stop(
         &mut self,
@@ -253,7 +265,7 @@ impl<M: Memory + 'static> Rpl<M> {
         identity: &Identity,
         table: &mut Table<M>,
         from: &Addr,
-        packet: &[u8],
+        (code, packet): (u8, &[u8]),
     ) {
         let Some(dodag) = &self.dodag else {
             return;
@@ -261,16 +273,34 @@ impl<M: Memory + 'static> Rpl<M> {
         let Ok((header, _)) = Ipv6Header::parse_partial(packet) else {
             return;
         };
-        let is_ours = header.next_header == next_header::ROUTING && identity.is_own(&header.src);
+        let is_route = code == unreachable::SOURCE_ROUTE;
         let stop = table.downward(now, &header.dst);
-        let is_parents = stop.is_some_and(|stop| stop.link.within(&dodag.prefix) == *from);
-        let has_routes = self.is_root() && !dodag.is_storing();
-        if !(is_ours && is_parents && has_routes) {
-            count(&mut self.counters.stale);
-        } else if self.limits.admit_forwarding_error(now) {
-            table.forget_downward(&header.dst);
-            count(&mut self.counters.lost_stops);
+        // The router of an external target returns an error about the packet itself.
+        let is_host = stop.is_some_and(|stop| stop.target == Target::External);
+        let is_about = match is_route {
+            true => header.next_header == next_header::ROUTING,
+            false => is_host && matches!(code, unreachable::NO_ROUTE | unreachable::ADDRESS),
+        };
+        if !is_route && !is_about {
+            return;
         }
+        let is_ours = is_about && identity.is_own(&header.src);
+        let has_routes = self.is_root() && !dodag.is_storing();
+        if is_ours
+            && has_routes
+            && let Some(parent) = Peer::at(from)
+            && parent.within(&dodag.prefix) == *from
+        {
+            self.on_unreached(now, &header.dst, parent);
+            if let Some(stop) = stop.filter(|stop| stop.link == parent) {
+                if !stop.is_proven() || self.limits.admit_forwarding_error(now) {
+                    table.forget_downward(&header.dst);
+                    count(&mut self.counters.lost_stops);
+                }
+                return;
+            }
+        }
+        count(&mut self.counters.stale);
     }
 
     /// A rank as packet information has it.

@@ -107,7 +107,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Takes one target, which is reached through the neighbour `link` or has that parent.
-    fn take_target(
+    pub(super) fn take_target(
         &mut self,
         now: Instant,
         table: &mut Table<M>,
@@ -117,7 +117,7 @@ impl<M: Memory + 'static> Rpl<M> {
     ) -> Taken {
         let known = table.downward_mut(&to).copied();
         if transit.lifetime == 0 {
-            self.withdraw(now, table, (&to, link), transit);
+            self.withdraw(now, table, dodag, (&to, link), transit);
             return Taken::All;
         }
         // A node of the DODAG and one that does not know RPL are two: the first one stays.
@@ -134,12 +134,21 @@ impl<M: Memory + 'static> Rpl<M> {
             // has another parent tells of those behind it by the numbers that they have. A
             // number proves nothing for a next hop that does not acknowledge frames.
             let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
-            if transit.sequence.is_stale_after(known.sequence) && !is_doubtful {
+            let is_stale = transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
+            if is_stale {
                 count(&mut self.counters.stale);
+            }
+            if is_stale && (dodag.is_storing() || known.is_proven()) {
                 return Taken::All;
             }
-            if !is_proven && self.is_proven(now, table, dodag, &to, known.link) {
+            let is_known = known.is_proven() && !dodag.is_storing()
+                || self.is_proven(now, table, dodag, &to, known.link);
+            if !is_proven && is_known || is_stale {
                 self.on_unproven();
+                #[cfg(feature = "rpl-root")]
+                if !dodag.is_storing() {
+                    self.inquiries.offer(now, (to, link), transit);
+                }
                 return Taken::Later;
             }
         }
@@ -157,6 +166,17 @@ impl<M: Memory + 'static> Rpl<M> {
         if transit.external {
             downward.target = Target::External;
         }
+        #[cfg(feature = "rpl-root")]
+        if !dodag.is_storing() {
+            self.limit(
+                now,
+                table,
+                dodag,
+                &to,
+                known.filter(|_| is_same),
+                &mut downward,
+            );
+        }
         let brief_s = self.brief_s();
         let is_brief = downward.is_brief(now, brief_s);
         // §9.2.2: what is not new need not be told again. A route that was brief and no longer is
@@ -173,8 +193,13 @@ impl<M: Memory + 'static> Rpl<M> {
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, &to);
         }
-        if table.add_downward(now, to, downward, brief_s).is_err() {
+        let room = (brief_s, dodag.is_storing());
+        if table.add_downward(now, to, downward, room).is_err() {
             count(&mut self.counters.targets_refused);
+            #[cfg(feature = "rpl-root")]
+            if !dodag.is_storing() {
+                self.inquiries.offer(now, (to, link), transit);
+            }
             // The sender advertises a target again when it is proven. Until then the target
             // does not refuse the others of its DAO.
             return match is_brief {
@@ -182,25 +207,64 @@ impl<M: Memory + 'static> Rpl<M> {
                 false => Taken::Full,
             };
         }
+        #[cfg(feature = "rpl-root")]
+        if !dodag.is_storing() && !downward.hop.is_proven() {
+            self.inquiries.schedule(now);
+        }
         match downward.hop.is_proven() {
             true => Taken::All,
             false => Taken::Unproven,
         }
     }
 
+    /// Limits the lifetime of a route in non-storing mode. A target to whose parent there is no
+    /// path yet lasts one lifetime unit, because its sender repeats a DAO without an
+    /// acknowledgement. A DAO does not shorten the route of a target that has answered.
+    #[cfg(feature = "rpl-root")]
+    fn limit(
+        &self,
+        now: Instant,
+        table: &Table<M>,
+        dodag: &Dodag,
+        to: &Addr,
+        known: Option<Downward>,
+        downward: &mut Downward,
+    ) {
+        let is_behind = dodag.first_hop(self.own, to, downward.link).is_none();
+        let parent = downward.link.within(&dodag.prefix);
+        if let Some(known) = known.filter(|known| known.hop.is_proven() && !known.is_gone()) {
+            downward.lengthen(&known);
+        } else if is_behind
+            && !downward.hop.is_proven()
+            && self.path(now, table, dodag, &parent).is_none()
+        {
+            downward.shorten(now, self.brief_s());
+        }
+    }
+
     /// Takes a No-Path (§6.4.3). It counts from the neighbour through which the target is reached,
-    /// in non-storing mode from the target, and if it is not older than the route.
+    /// in non-storing mode from the target, and if it is not older than the route. A root in
+    /// non-storing mode first asks a target that has answered before.
     fn withdraw(
         &mut self,
         now: Instant,
         table: &mut Table<M>,
+        dodag: &Dodag,
         (to, link): (&Addr, Peer),
         transit: &Transit,
     ) {
-        let storing = self.is_storing();
+        let storing = dodag.is_storing();
         let known = table.downward_mut(to);
         match known.filter(|known| known.link == link || !storing) {
             Some(known) if !transit.sequence.is_stale_after(known.sequence) => {
+                #[cfg(feature = "rpl-root")]
+                if !storing && known.hop.is_proven() && !known.is_gone() {
+                    if known.hop.answers() {
+                        known.hop.on_unanswered();
+                    }
+                    self.inquiries.schedule(now);
+                    return;
+                }
                 if !known.is_gone() {
                     known.end(now, transit.sequence);
                 }

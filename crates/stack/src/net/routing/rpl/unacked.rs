@@ -51,6 +51,25 @@ impl UnackedHop {
         self.0 & !PROVEN
     }
 
+    /// Counts an inquiry that the target did not answer. Returns whether there are too many of
+    /// them.
+    #[cfg(feature = "rpl-root")]
+    pub(super) fn on_unanswered(&mut self) -> bool {
+        self.0 = self.0.saturating_add(1);
+        self.frames() >= FRAMES_OF_PROVEN
+    }
+
+    /// Whether the root need not ask any more: too many inquiries had no answer.
+    #[cfg(feature = "rpl-root")]
+    pub(super) fn is_silent(self) -> bool {
+        self.frames() >= FRAMES_OF_PROVEN
+    }
+
+    /// Whether a frame, or an inquiry, was in vain twice.
+    pub(crate) fn is_doubtful(self) -> bool {
+        self.frames() >= FRAMES_OF_UNPROVEN
+    }
+
     /// Whether the next hop has acknowledged a frame, and the last frame too.
     pub(super) fn answers(self) -> bool {
         self == Self::PROVEN
@@ -60,7 +79,7 @@ impl UnackedHop {
 impl Dodag {
     /// The neighbour to which packets to the target `to` go first, as its DAO says: `link`, or in
     /// non-storing mode the target itself if its parent `link` is this node, `own`.
-    fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
+    pub(super) fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
         match self.is_storing() {
             true => Some(link),
             false if Some(link) == own => Peer::at(to),
@@ -112,8 +131,8 @@ impl<M: Memory + 'static> Rpl<M> {
         }
     }
 
-    /// Whether the first hop of a route to `to`, by `link` or behind the parent `link`, has
-    /// acknowledged frames. In non-storing mode a way to the parent has to be known.
+    /// Whether the first hop of a route to `to` by `link` has acknowledged frames, or `to` behind
+    /// the parent `link` has answered an inquiry of the root.
     pub(super) fn is_proven(
         &self,
         now: Instant,
@@ -123,8 +142,12 @@ impl<M: Memory + 'static> Rpl<M> {
         link: Peer,
     ) -> bool {
         let Some(hop) = dodag.first_hop(self.own, to, link) else {
-            let parent = table.downward(now, &link.within(&dodag.prefix));
-            return parent.is_some_and(|parent| parent.hop.is_proven());
+            #[cfg(feature = "rpl-root")]
+            if self.inquiries.is_confirmed(to, link) {
+                return true;
+            }
+            let known = table.downward(now, to).filter(|it| it.link == link);
+            return known.is_some_and(|known| known.hop.is_proven());
         };
         self.answers(table, dodag, hop)
     }
