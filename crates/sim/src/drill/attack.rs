@@ -47,6 +47,12 @@ pub(super) enum Kind {
     RplSourceRoutes,
     RplForgedDao,
     RplFullTable,
+    NonStoringDios,
+    NonStoringDaos,
+    NonStoringParents,
+    NonStoringHosts,
+    NonStoringTable,
+    NonStoringRoutes,
     SpoofedSources,
     OutsideRoutes,
     OutsideTunnels,
@@ -82,6 +88,12 @@ impl Attack {
             | Kind::RplFullTable
             | Kind::OutsideRoutes
             | Kind::OutsideTunnels => Mesh::Rpl,
+            Kind::NonStoringDios
+            | Kind::NonStoringDaos
+            | Kind::NonStoringParents
+            | Kind::NonStoringHosts
+            | Kind::NonStoringTable
+            | Kind::NonStoringRoutes => Mesh::NonStoring,
             Kind::SealedReplays | Kind::SealedEchoFlood => Mesh::Sealed,
             _ => Mesh::Plain,
         }
@@ -125,7 +137,7 @@ const fn from_air(
 }
 
 /// Every attack of the drill.
-pub const ATTACKS: [Attack; 33] = [
+pub const ATTACKS: [Attack; 39] = [
     from_host(
         Kind::SynFlood,
         "syn-flood",
@@ -331,6 +343,49 @@ pub const ATTACKS: [Attack; 33] = [
         5,
         PASSED,
         "endless DAOs from fifteen neighbours that do not exist, for targets that do not exist",
+    ),
+    from_air(
+        Kind::NonStoringDios,
+        "non-storing-dios",
+        5,
+        AWAKE,
+        "DIOs with falling ranks and invented versions in a non-storing DODAG, from any address",
+    ),
+    from_air(
+        Kind::NonStoringDaos,
+        "non-storing-daos",
+        5,
+        AWAKE,
+        "DAOs in a non-storing DODAG: targets that do not exist, targets that are not the source, \
+         and No-Path DAOs for the leaf",
+    ),
+    from_air(
+        Kind::NonStoringParents,
+        "non-storing-parents",
+        1,
+        AWAKE,
+        "DAOs in the name of the router and of the leaf, with false parents",
+    ),
+    from_air(
+        Kind::NonStoringHosts,
+        "non-storing-hosts",
+        5,
+        AWAKE,
+        "DAOs in the name of the router, for hosts that did not register (RFC 9010)",
+    ),
+    from_air(
+        Kind::NonStoringTable,
+        "non-storing-table",
+        5,
+        AWAKE,
+        "endless DAOs of nodes that do not exist, whose parent is the router",
+    ),
+    from_air(
+        Kind::NonStoringRoutes,
+        "non-storing-routes",
+        5,
+        AWAKE,
+        "source routes that go back and forth between router and leaf in a non-storing DODAG",
     ),
     from_air(
         Kind::SpoofedSources,

@@ -393,8 +393,15 @@ impl<'s> Foe<'s> {
         );
         let router = self.scene.scenario.node("router");
         // The root's routes, or the router's, are what is changed.
-        let is_for_root = matches!(self.kind, Kind::RplForgedDao | Kind::RplFullTable)
-            && self.scene.target != Target::Router
+        let is_for_root = matches!(
+            self.kind,
+            Kind::RplForgedDao
+                | Kind::RplFullTable
+                | Kind::NonStoringDaos
+                | Kind::NonStoringParents
+                | Kind::NonStoringHosts
+                | Kind::NonStoringTable
+        ) && self.scene.target != Target::Router
             || self.kind == Kind::SpoofedSources;
         if let Some(border) = self.scene.scenario.node("border").filter(|_| is_for_root) {
             return border;
@@ -439,10 +446,14 @@ impl<'s> Foe<'s> {
             Kind::Registrations => self.registration(claim, nobody),
             Kind::Reports => self.report(claim, nobody),
             Kind::Replays | Kind::SealedReplays => self.replay()?,
-            Kind::RplDios => self.forger(claim).dio(),
+            Kind::RplDios | Kind::NonStoringDios => self.forger(claim).dio(),
             Kind::RplSolicitations => self.forger(claim).solicitation(),
             Kind::RplDaos => self.forger(claim).dao(&mut self.rng),
-            Kind::RplSourceRoutes => self.forger(claim).source_route(),
+            Kind::RplSourceRoutes | Kind::NonStoringRoutes => self.forger(claim).source_route(),
+            Kind::NonStoringDaos => self.forger(claim).root_dao(&mut self.rng),
+            Kind::NonStoringParents => self.forger(claim).false_parent(),
+            Kind::NonStoringHosts => self.forger(claim).false_hosts(&mut self.rng),
+            Kind::NonStoringTable => self.forger(claim).endless_child(&mut self.rng),
             Kind::RplForgedDao => self.forger(claim).forged_dao(self.named("leaf")),
             Kind::RplFullTable => {
                 let one = 0x0900 + (self.count % 15) as u16;

@@ -159,6 +159,99 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
+    /// A DAO to the root of a non-storing DODAG, in the name of `src`.
+    fn say_to_root(&self, src: Addr, targets: &[Addr], transit: Transit) -> Vec<u8> {
+        let mut list = Vec::new();
+        for prefix in targets {
+            list.push(RplOption::Target(TargetOption {
+                prefix: *prefix,
+                len: 128,
+            }));
+        }
+        list.push(RplOption::Transit(transit));
+        let options = Self::options(&list);
+        let dao = Message::Dao(Dao {
+            instance: 0,
+            acknowledge: self.count.is_multiple_of(2),
+            sequence: self.count as u8,
+            dodag: None,
+            options: Options::parse(&options).expect("they are well formed"),
+        });
+        let mut buffer = [0; 128];
+        let mut out = Cursor::new(&mut buffer);
+        let written = dao.emit(&mut out);
+        debug_assert!(written.is_ok(), "it fits a frame");
+        let ends = Ends {
+            src,
+            dst: self.root(),
+        };
+        let packet = ends.icmp(64, (MESSAGE_TYPE, dao.code()), out.written());
+        self.claim.packet(&packet)
+    }
+
+    /// The global address of a node that does not exist.
+    fn nowhere(&self, rng: &mut Rng) -> Addr {
+        let prefix = self.scene.scenario.border.prefix;
+        global_address(&prefix, 0x4000 + rng.below(0x3fff) as u16)
+    }
+
+    fn global(&self, name: &str) -> Addr {
+        self.scene.address(self.node(name))
+    }
+
+    /// What a false DAO says at most: for ever, with a path sequence that no node counts up to.
+    fn endless(parent: Addr, external: bool) -> Transit {
+        Transit {
+            external,
+            control: 0,
+            sequence: Sequence(200),
+            lifetime: 255,
+            parent: Some(parent),
+        }
+    }
+
+    /// By turns: a No-Path in the leaf's name; a node that does not exist behind the router, and
+    /// one behind another one; the leaf, told of by another node.
+    pub(super) fn root_dao(&self, rng: &mut Rng) -> Vec<u8> {
+        let (leaf, router) = (self.global("leaf"), self.global("router"));
+        let (nobody, other) = (self.nowhere(rng), self.nowhere(rng));
+        let (src, target, parent, lifetime) = match self.count % 4 {
+            0 => (leaf, leaf, router, 0),
+            1 => (nobody, nobody, router, 30),
+            2 => (nobody, nobody, other, 30),
+            _ => (nobody, leaf, router, 30),
+        };
+        let transit = Transit {
+            sequence: Sequence(rng.next_u32() as u8),
+            lifetime,
+            ..Self::endless(parent, false)
+        };
+        self.say_to_root(src, &[target], transit)
+    }
+
+    /// By turns: the leaf is the router's parent, and the root is the leaf's.
+    pub(super) fn false_parent(&self) -> Vec<u8> {
+        let (child, parent) = match self.count % 2 {
+            0 => ("router", "leaf"),
+            _ => ("leaf", "border"),
+        };
+        let (child, parent) = (self.global(child), self.global(parent));
+        self.say_to_root(child, &[child], Self::endless(parent, false))
+    }
+
+    /// Two hosts that have not registered with the router, in its name.
+    pub(super) fn false_hosts(&self, rng: &mut Rng) -> Vec<u8> {
+        let router = self.global("router");
+        let hosts = [self.nowhere(rng), self.nowhere(rng)];
+        self.say_to_root(router, &hosts, Self::endless(router, true))
+    }
+
+    /// A node that does not exist is the router's child.
+    pub(super) fn endless_child(&self, rng: &mut Rng) -> Vec<u8> {
+        let (nobody, router) = (self.nowhere(rng), self.global("router"));
+        self.say_to_root(nobody, &[nobody], Self::endless(router, false))
+    }
+
     /// A source route back and forth between router and leaf.
     pub(super) fn source_route(&self) -> Vec<u8> {
         let to = self.claim.dst;
@@ -205,6 +298,10 @@ mod tests {
                 forger.dao(&mut rng),
                 forger.source_route(),
                 forger.forged_dao(forger.root()),
+                forger.root_dao(&mut rng),
+                forger.false_parent(),
+                forger.false_hosts(&mut rng),
+                forger.endless_child(&mut rng),
             ];
             for frame in frames {
                 let (_, payload) = FrameHeader::parse(&frame).unwrap();

@@ -76,6 +76,8 @@ pub(super) enum Mesh {
     Sealed,
     /// Its routes are found by RPL, ways down in every router (RFC 6550).
     Rpl,
+    /// Its routes are found by RPL, ways down at the root alone.
+    NonStoring,
 }
 
 /// The port of the honest flow's sink.
@@ -93,6 +95,9 @@ const SECURITY: &str = r#"
 level = "enc-mic-32"
 key = "000102030405060708090a0b0c0d0e0f"
 "#;
+
+/// The root alone knows the ways down.
+const NON_STORING: &str = "\n[rpl]\nmode = \"non-storing\"\n";
 
 const COMMON: &str = r#"
 [topology]
@@ -139,11 +144,12 @@ impl Scene {
     pub(super) fn new(target: Target, mesh: Mesh) -> Result<Scene, ScenarioError> {
         let recovers = mesh == Mesh::Recovering;
         let routing = match mesh {
-            Mesh::Rpl => "rpl",
+            Mesh::Rpl | Mesh::NonStoring => "rpl",
             Mesh::Plain | Mesh::Recovering | Mesh::Sealed => "fixed",
         };
-        let security = match mesh {
+        let more = match mesh {
             Mesh::Sealed => SECURITY,
+            Mesh::NonStoring => NON_STORING,
             _ => "",
         };
         let (from, to) = target.flow();
@@ -158,7 +164,7 @@ impl Scene {
              leaf = {{ role = \"leaf\", sleepy = {sleepy} }}\n\
              foe = {{ role = \"leaf\" }}\n\
              [apps.sink]\ntype = \"bulk-sink\"\non = \"{to}\"\nport = {port}\n\
-             [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n{security}"
+             [apps.honest]\ntype = \"bulk-sender\"\non = \"{from}\"\nto = \"{to}:{port}\"\n{more}"
         );
         let scenario = Scenario::parse(&format!("drill, {}", target.name()), &text, &[])?;
         let find = |name: &str| {
