@@ -16,6 +16,7 @@
 mod addr;
 pub mod checksum;
 mod copy;
+pub mod crc;
 mod divide;
 mod ecn;
 mod hash;

@@ -21,6 +21,7 @@ use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_linux::radio::spinel::{Command, Message, property, radio_caps, status};
 use redpoll_stack::mac::RadioResult;
 use redpoll_testkit::has_terminals;
+use redpoll_wire::hdlc::Frame;
 
 const IDENTITY: Identity = Identity {
     channel: 20,
@@ -80,7 +81,8 @@ impl Fake {
             };
             let bytes = buffer[..len].to_vec();
             for byte in bytes {
-                if let Some(frame) = self.decoder.input(byte) {
+                if let Some(Frame::Good(frame)) = self.decoder.input(byte) {
+                    let frame = frame.to_vec();
                     self.on_frame(&frame);
                 }
             }
@@ -518,9 +520,11 @@ fn set_up_rcp() -> Rcp {
     let mut decoder = Decoder::default();
     while !rcp.is_ready() {
         let bytes: Vec<u8> = rcp.output().drain(..).collect();
-        let frames = bytes.iter().filter_map(|byte| decoder.input(*byte));
-        for frame in frames.collect::<Vec<_>>() {
-            let asked = Message::parse(&frame).unwrap();
+        for byte in bytes {
+            let Some(Frame::Good(frame)) = decoder.input(byte) else {
+                continue;
+            };
+            let asked = Message::parse(frame).unwrap();
             let (power_on, caps) = (packed(status::RESET_BEGIN), packed(0));
             let (property, value) = match (asked.command, asked.property) {
                 (Command::Reset, _) => (property::LAST_STATUS, &power_on[..]),

@@ -11,6 +11,7 @@
 use core::fmt;
 
 use redpoll_base::copy;
+use redpoll_base::crc::crc32;
 
 /// Changes whenever the bytes mean something else. One bit more or less is none.
 const VERSION: u8 = 0x71;
@@ -165,11 +166,9 @@ pub(crate) fn spend(bytes: &mut [u8]) {
     }
 }
 
-/// The CRC-32 of IEEE 802.3, bit by bit: it is rare, and a table is long.
+/// The CRC-32 of IEEE 802.3.
 fn crc(bytes: &[u8]) -> u32 {
-    let step = |crc: u32, _| (crc >> 1) ^ (0xedb8_8320 & (crc & 1).wrapping_neg());
-    let add = |crc: u32, byte: &u8| (0..8).fold(crc ^ u32::from(*byte), step);
-    !bytes.iter().fold(u32::MAX, add)
+    !bytes.iter().fold(u32::MAX, |sum, byte| crc32(sum, *byte))
 }
 
 #[cfg(test)]

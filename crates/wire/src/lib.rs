@@ -18,6 +18,7 @@ extern crate std;
 
 pub mod cursor;
 mod error;
+pub mod hdlc;
 pub mod icmpv6;
 pub mod ieee802154;
 pub mod ipv6;

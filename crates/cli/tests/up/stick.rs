@@ -14,6 +14,7 @@ use nix::unistd::ttyname;
 use redpoll_linux::radio::hdlc::{Decoder, encode};
 use redpoll_linux::radio::rcp::packed;
 use redpoll_linux::radio::spinel::{Command, Message, property, radio_caps, status};
+use redpoll_wire::hdlc::Frame;
 
 /// Answers at the other end of `line` until that ends, or `ends` gets something. Each request is
 /// reported to `asked`.
@@ -30,8 +31,8 @@ pub fn serve(mut line: File, ends: &Receiver<()>, asked: &Sender<()>) {
             return;
         };
         for byte in &buffer[..len] {
-            if let Some(frame) = decoder.input(*byte) {
-                answer(&mut line, &frame, asked);
+            if let Some(Frame::Good(frame)) = decoder.input(*byte) {
+                answer(&mut line, frame, asked);
             }
         }
     }

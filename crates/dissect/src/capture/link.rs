@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use redpoll_base::crc;
 use redpoll_wire::ieee802154::{Address, fcs};
 
 use super::Record;
@@ -293,12 +294,7 @@ pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
 fn crc32(mpdu: &[u8]) -> u32 {
     let padding = 4_usize.saturating_sub(mpdu.len());
     let bytes = mpdu.iter().copied().chain(std::iter::repeat_n(0, padding));
-    !bytes.fold(u32::MAX, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(byte), |crc, _| match crc & 1 {
-            0 => crc >> 1,
-            _ => crc >> 1 ^ 0xedb8_8320,
-        })
-    })
+    !bytes.fold(u32::MAX, crc::crc32)
 }
 
 /// The frame behind a TAP header.

@@ -173,7 +173,7 @@ impl Radio {
     pub fn summary(&self) -> String {
         match &self.kind {
             Kind::Spinel(stick) => {
-                let (rcp, line) = (stick.rcp.counters(), stick.rcp.line_counters());
+                let rcp = stick.rcp.counters();
                 format!(
                     "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, \
                      {} unanswered, {} late answers, {} invalid messages, {} wrong checksums, {} \
@@ -186,7 +186,7 @@ impl Radio {
                     rcp.unanswered,
                     rcp.late_answers,
                     rcp.nonsense,
-                    line.bad_check + line.too_long + rcp.bad_fcs,
+                    rcp.damaged + rcp.bad_fcs,
                     rcp.unsent,
                     rcp.unreported,
                 )

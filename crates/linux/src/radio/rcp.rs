@@ -10,9 +10,10 @@ use std::collections::{BTreeSet, VecDeque};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::mac::{RadioCaps, RadioResult, RxInfo};
+use redpoll_stack::wire::hdlc::Frame;
 use redpoll_stack::wire::ieee802154::FrameHeader;
 
-use super::hdlc::{self, Decoder};
+use super::hdlc::{Decoder, encode};
 use super::spinel::{
     ACKED_WITH_PENDING, BAD_FCS, Command, Fields, Message, Received, property, put_packed,
     radio_caps, status,
@@ -101,6 +102,8 @@ pub struct RcpCounters {
     pub late_answers: u64,
     /// Frames of the line that are no message, and messages that make no sense.
     pub nonsense: u64,
+    /// Frames of the line with a wrong check sequence, and those that are too long.
+    pub damaged: u64,
     /// Frames with a wrong check sequence of their own.
     pub bad_fcs: u64,
 }
@@ -219,13 +222,21 @@ impl Rcp {
     /// Bytes from the line: any at all.
     pub fn input(&mut self, now: Instant, bytes: &[u8]) {
         for byte in bytes {
-            let Some(frame) = self.decoder.input(*byte) else {
-                continue;
-            };
-            match Message::parse(&frame) {
-                Some(message) => self.on_message(now, &message),
-                None => self.counters.nonsense += 1,
+            match self.decoder.input(*byte) {
+                Some(Frame::Good(frame)) => {
+                    let frame = frame.to_vec();
+                    self.on_frame(now, &frame);
+                }
+                Some(Frame::Damaged) => self.counters.damaged += 1,
+                None => {}
             }
+        }
+    }
+
+    fn on_frame(&mut self, now: Instant, frame: &[u8]) {
+        match Message::parse(frame) {
+            Some(message) => self.on_message(now, &message),
+            None => self.counters.nonsense += 1,
         }
     }
 
@@ -297,11 +308,6 @@ impl Rcp {
     /// What has been counted so far.
     pub fn counters(&self) -> &RcpCounters {
         &self.counters
-    }
-
-    /// What the line has lost.
-    pub fn line_counters(&self) -> hdlc::LineCounters {
-        self.decoder.counters()
     }
 
     /// When [`Rcp::on_timeout`] is due.
@@ -429,7 +435,7 @@ impl Rcp {
 
     /// Appends a message to what waits for the line, as long as there is room.
     fn put(&mut self, message: &Message<'_>) {
-        let frame = hdlc::encode(&message.to_frame());
+        let frame = encode(&message.to_frame());
         if self.output.len() + frame.len() > OUTPUT {
             self.counters.unsent += 1;
             return;
