@@ -261,3 +261,65 @@ fn what_was_lost_a_minute_ago_is_repaired_without_another_timeout() {
         assert_eq!(starts(&mut t), [101, 201], "after {seconds} s");
     }
 }
+
+/// Loses the first of two segments, beginning at `from`: returns the reordering window, in
+/// milliseconds.
+fn reordering_window(t: &mut Host, from: u32) -> u64 {
+    t.write(&[b'x'; 200]);
+    assert_eq!(starts(t), [from, from + 100]);
+    t.wait(RTT);
+    send!(t, seq 1, ack from, sack [(from + 100, from + 200)]);
+    let now = t.ms();
+    let sent = loop {
+        let sent = starts(t);
+        if !sent.is_empty() {
+            break sent;
+        }
+        t.wait(1);
+    };
+    assert_eq!(sent, [from]);
+    let window = t.ms() - now;
+    t.wait(RTT);
+    send!(t, seq 1, ack from + 200);
+    window
+}
+
+/// §6.2, step 4: "Receiving an ACK with a DSACK option indicates a possible spurious
+/// retransmission, suggesting that RACK.reo_wnd may be too small."
+#[test]
+fn a_needless_retransmission_by_time_widens_the_window() {
+    let mut t = measured(200);
+    assert_eq!(starts(&mut t), [2, 102]);
+    t.wait(RTT);
+    send!(t, seq 1, ack 2, sack [(102, 202)]);
+    t.wait(RTT / 4);
+    assert_eq!(starts(&mut t), [2]);
+    // The first segment was only late.
+    send!(t, seq 1, ack 202);
+    t.wait(RTT);
+    send!(t, seq 1, ack 202, sack [(2, 102)]);
+    assert_eq!(reordering_window(&mut t, 202), RTT / 2);
+}
+
+/// §6.2, step 4: a probe and a timeout do not follow from the reordering window. If ACKs are lost, the
+/// segments of both arrive twice, and the window stays.
+#[test]
+fn a_needless_probe_or_timeout_leaves_the_window() {
+    for timeout in [false, true] {
+        let mut t = measured(200);
+        assert_eq!(starts(&mut t), [2, 102]);
+        t.wait(2 * RTT);
+        assert_eq!(starts(&mut t), [102]);
+        let again = if timeout {
+            t.wait(1_000);
+            assert_eq!(starts(&mut t), [2]);
+            (2, 102)
+        } else {
+            (102, 202)
+        };
+        t.wait(RTT);
+        send!(t, seq 1, ack 202, sack [again]);
+        assert_eq!(reordering_window(&mut t, 202), RTT / 4, "{timeout}");
+        assert_eq!(t.conn.stats().rtos, u32::from(timeout));
+    }
+}

@@ -49,12 +49,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn delivered(&self, news: &News) -> u32 {
         if self.has_sack() {
             news.delivered
-        } else if news.advance > 0 {
-            news.advance.wrapping_sub(news.told)
         } else if news.is_duplicate {
             self.eff_snd_mss()
         } else {
-            0
+            news.advance.wrapping_sub(news.told)
         }
     }
 
@@ -78,7 +76,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// Marks what this acknowledgment shows to be lost; returns how many bytes.
     fn find_losses(&mut self, news: &News) -> u32 {
         if self.has_sack() {
-            if news.dsack.is_some() {
+            // RFC 8985 §6.2, step 4. A retransmission by the timeout or as a probe does not
+            // depend on the reordering window. Such a segment arrives twice if ACKs get lost.
+            let by_time = news.mode != Mode::Timeout && !self.tlp.is_repeat();
+            if by_time && news.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());
             }
             return self.detect_by_time(news.delivered);

@@ -43,6 +43,11 @@ impl Tlp {
         self.probe != Probe::None
     }
 
+    /// Whether a probe that repeats old data is under way.
+    pub(crate) fn is_repeat(&self) -> bool {
+        ON && self.probe == Probe::Again
+    }
+
     /// §7.3: the timer ran out. A probe follows, unless one is still out or
     /// no round-trip time was measured since the last.
     pub(crate) fn on_timeout(&mut self) {
