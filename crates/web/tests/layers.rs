@@ -45,10 +45,7 @@ fn a_segment_has_its_numbers() {
             Tcp::parse(&packet.body, packet.body_len)
         })
         .collect();
-    let syn = segments
-        .iter()
-        .find(|tcp| tcp.flags & Tcp::SYN != 0)
-        .unwrap();
+    let syn = segments.iter().find(|tcp| tcp.flags.syn()).unwrap();
     assert!(syn.mss.is_some() && syn.may_sack && syn.space() == 1);
     assert!(
         segments

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use redpoll_wire::ieee802154::Address;
+use redpoll_wire::tcp::SeqNum;
 
 use super::air::Place;
 use super::datagrams::{Datagram, Fate};
@@ -31,7 +32,7 @@ const REUSE_HOPS: u64 = 3;
 /// A segment with data that has not been acknowledged.
 #[derive(Clone, Debug)]
 struct Sent {
-    seq: u32,
+    seq: SeqNum,
     span: u32,
     is_syn: bool,
     first: Place,
@@ -80,7 +81,7 @@ struct Paths {
 #[derive(Clone, Debug)]
 struct Path {
     /// Sequence number, length and acknowledgment number.
-    segment: (u32, u32, Option<u32>),
+    segment: (SeqNum, u32, Option<SeqNum>),
     /// The time at which it left, in microseconds.
     start_us: u64,
     /// The hop limits of the last link.
@@ -144,9 +145,9 @@ pub struct Half {
     /// The largest that it was, in bytes.
     pub largest_window: u32,
     /// The number of its SYN.
-    initial: Option<u32>,
-    una: u32,
-    nxt: Option<u32>,
+    initial: Option<SeqNum>,
+    una: SeqNum,
+    nxt: Option<SeqNum>,
     sent: VecDeque<Sent>,
     duplicates: u32,
     has_sack: bool,
@@ -193,10 +194,6 @@ struct Alone {
     ack: Place,
 }
 
-fn before(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) < 0
-}
-
 impl Half {
     /// Learns at which node the direction begins, the one with the highest hop limits, and over
     /// how many hops segments go.
@@ -220,7 +217,7 @@ impl Half {
     }
 
     /// Whether a SYN with this number is its first segment, or may be.
-    pub fn began_with(&self, seq: u32) -> bool {
+    pub fn began_with(&self, seq: SeqNum) -> bool {
         self.initial.is_none_or(|initial| initial == seq)
     }
 
@@ -236,13 +233,13 @@ impl Half {
         }
         self.segments += 1;
         self.longest = self.longest.max(segment.len);
-        let end = segment.seq.wrapping_add(segment.span());
+        let end = segment.seq + segment.span();
         let nxt = *self.nxt.get_or_insert(segment.seq);
         if segment.is_syn {
             self.initial = Some(segment.seq);
             self.una = segment.seq;
         }
-        if before(segment.seq, nxt) {
+        if segment.seq < nxt {
             self.repeated(datagram);
         } else {
             self.nxt = Some(end);
@@ -417,7 +414,7 @@ impl Half {
         };
         if self.sent.len() == 1
             && let Some(sent) = self.sent.front()
-            && !before(ack, sent.seq.wrapping_add(sent.span))
+            && ack >= sent.seq + sent.span
             && !sent.is_syn
         {
             self.alone = Some(Alone {
@@ -444,7 +441,7 @@ impl Half {
         if ack == self.una && segment.span() == 0 && !self.sent.is_empty() {
             self.duplicates += 1;
         }
-        if !before(self.una, ack) {
+        if self.una >= ack {
             return;
         }
         self.una = ack;
@@ -452,7 +449,7 @@ impl Half {
         self.has_sack = segment.has_sack;
         self.timer_us = datagram.end_us;
         while let Some(sent) = self.sent.front() {
-            if before(ack, sent.seq.wrapping_add(sent.span)) {
+            if ack < sent.seq + sent.span {
                 break;
             }
             if sent.times == 1 {

@@ -4,6 +4,7 @@ use redpoll_base::Addr;
 use redpoll_dissect::ip::Packet;
 use redpoll_dissect::upper::tcp::Tcp;
 use redpoll_wire::ipv6::next_header;
+use redpoll_wire::tcp::SeqNum;
 
 /// One end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,8 +21,8 @@ pub struct Segment {
     /// Hop limits, which fall on the way: of the packet, and of the tunnel or the mesh header
     /// around it.
     pub hop_limits: (u8, Option<u8>),
-    pub seq: u32,
-    pub ack: Option<u32>,
+    pub seq: SeqNum,
+    pub ack: Option<SeqNum>,
     pub is_syn: bool,
     pub is_fin: bool,
     pub is_rst: bool,
@@ -71,9 +72,9 @@ pub fn parse(packet: &Packet, outside: Option<u8>) -> Option<Segment> {
         hop_limits: (inner.header.hop_limit, outer.or(outside)),
         seq: tcp.seq,
         ack: tcp.ack,
-        is_syn: tcp.flags & Tcp::SYN != 0,
-        is_fin: tcp.flags & Tcp::FIN != 0,
-        is_rst: tcp.flags & Tcp::RST != 0,
+        is_syn: tcp.flags.syn(),
+        is_fin: tcp.flags.fin(),
+        is_rst: tcp.flags.rst(),
         window: tcp.window,
         len: tcp.len,
         mss: tcp.mss,

@@ -1,6 +1,8 @@
 //! TCP segments (RFC 9293 §3.1).
 
+use redpoll_wire::Error;
 use redpoll_wire::ipv6::next_header;
+use redpoll_wire::tcp::{Flags, HeaderView, OptionItem, OptionList, SeqNum, kind};
 
 use super::Verdict;
 use crate::ip::Packet;
@@ -12,11 +14,11 @@ pub struct Tcp {
     /// Source and destination port.
     pub ports: [u16; 2],
     /// Sequence number.
-    pub seq: u32,
+    pub seq: SeqNum,
     /// Acknowledgment number, with the ACK flag.
-    pub ack: Option<u32>,
-    /// Control bits, FIN the lowest.
-    pub flags: u8,
+    pub ack: Option<SeqNum>,
+    /// Control bits.
+    pub flags: Flags,
     /// Window as in the header, not scaled.
     pub window: u16,
     /// Bytes of data.
@@ -37,51 +39,53 @@ pub struct Tcp {
     pub others: Vec<u8>,
     /// Whether an option is malformed.
     pub has_bad_option: bool,
-    raw_ack: u32,
+    raw_ack: SeqNum,
     checksum: u16,
     urgent: u16,
     high_flags: u8,
 }
 
 /// Control bits by their letters in a dump.
-const LETTERS: [(u8, char); 8] = [
-    (0x02, 'S'),
-    (0x01, 'F'),
-    (0x04, 'R'),
-    (0x08, 'P'),
-    (0x10, '.'),
-    (0x20, 'U'),
-    (0x40, 'E'),
-    (0x80, 'C'),
+const LETTERS: [(Flags, char); 8] = [
+    (Flags::SYN, 'S'),
+    (Flags::FIN, 'F'),
+    (Flags::RST, 'R'),
+    (Flags::PSH, 'P'),
+    (Flags::ACK, '.'),
+    (Flags::URG, 'U'),
+    (Flags::ECE, 'E'),
+    (Flags::CWR, 'C'),
 ];
 
 impl Tcp {
-    /// FIN.
-    pub const FIN: u8 = 0x01;
-    /// SYN.
-    pub const SYN: u8 = 0x02;
-    /// RST.
-    pub const RST: u8 = 0x04;
-    /// ACK.
-    pub const ACK: u8 = 0x10;
-
     /// The header at the beginning of `bytes`, of a segment of `whole` bytes in all.
     ///
     /// # Errors
     ///
     /// A description of the problem.
     pub fn read(bytes: &[u8], whole: usize) -> Result<Tcp, String> {
-        let mut input = Bytes(bytes);
-        let tcp = Tcp::fixed(&mut input).ok_or("truncated header")?;
-        if tcp.header_len < 20 || tcp.header_len > whole {
-            return Err(format!("a header of {} B", tcp.header_len));
-        }
-        let mut tcp = tcp;
-        tcp.len = u32::try_from(whole - tcp.header_len).unwrap_or(u32::MAX);
-        // Options that are in another fragment are left out.
-        if let Some(options) = bytes.get(20..tcp.header_len) {
-            tcp.read_options(options);
-        }
+        let header = HeaderView::parse_partial(bytes, whole).map_err(|error| {
+            match (error, HeaderView::announced_len(bytes)) {
+                (Error::Length, Some(len)) => format!("a header of {len} B"),
+                _ => "truncated header".to_owned(),
+            }
+        })?;
+        let mut tcp = Tcp {
+            ports: [header.src_port(), header.dst_port()],
+            seq: header.seq(),
+            ack: header.ack(),
+            flags: header.flags(),
+            window: header.window(),
+            len: u32::try_from(header.payload_len()).unwrap_or(u32::MAX),
+            header_len: header.header_len(),
+            raw_ack: header.ack_field(),
+            checksum: header.checksum(),
+            urgent: header.urgent_pointer(),
+            high_flags: header.reserved(),
+            ..Tcp::default()
+        };
+        // Options of which a part is in another fragment are left out.
+        tcp.read_options(header.options());
         Ok(tcp)
     }
 
@@ -90,52 +94,25 @@ impl Tcp {
         Tcp::read(bytes, whole).ok()
     }
 
-    fn fixed(input: &mut Bytes<'_>) -> Option<Tcp> {
-        let ports = [input.u16()?, input.u16()?];
-        let (seq, ack) = (input.u32()?, input.u32()?);
-        let (offset, flags) = (input.u8()?, input.u8()?);
-        Some(Tcp {
-            ports,
-            seq,
-            ack: (flags & Tcp::ACK != 0).then_some(ack),
-            flags,
-            window: input.u16()?,
-            header_len: usize::from(offset >> 4) * 4,
-            raw_ack: ack,
-            checksum: input.u16()?,
-            urgent: input.u16()?,
-            high_flags: offset & 0x0f,
-            ..Tcp::default()
-        })
-    }
-
-    fn read_options(&mut self, mut options: &[u8]) {
-        loop {
-            let (kind, value) = match *options {
-                [] | [0, ..] => return,
-                [1, ref rest @ ..] => {
-                    options = rest;
-                    continue;
-                }
-                [kind, len, ..] if len >= 2 && usize::from(len) <= options.len() => {
-                    let (option, rest) = options.split_at(usize::from(len));
-                    options = rest;
-                    (kind, option.get(2..).unwrap_or_default())
-                }
-                _ => {
+    fn read_options(&mut self, list: OptionList<'_>) {
+        for item in list.strict() {
+            let (kind, value) = match item {
+                Ok(OptionItem::Option { kind, value }) => (kind, value),
+                Ok(OptionItem::End | OptionItem::Nop) => continue,
+                Err(_) => {
                     self.has_bad_option = true;
                     return;
                 }
             };
             match (kind, value) {
-                (2, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
-                (3, &[shift]) => self.scale = Some(shift),
-                (4, &[]) => self.may_sack = true,
-                (5, blocks) => {
+                (kind::MSS, &[high, low]) => self.mss = Some(u16::from_be_bytes([high, low])),
+                (kind::WINDOW_SCALE, &[shift]) => self.scale = Some(shift),
+                (kind::SACK_PERMITTED, &[]) => self.may_sack = true,
+                (kind::SACK, blocks) => {
                     let pairs = blocks.chunks_exact(8);
                     self.sack = pairs.filter_map(pair).collect();
                 }
-                (8, stamps) if stamps.len() == 8 => self.timestamps = pair(stamps),
+                (kind::TIMESTAMPS, stamps) if stamps.len() == 8 => self.timestamps = pair(stamps),
                 (other, _) => self.others.push(other),
             }
         }
@@ -143,14 +120,13 @@ impl Tcp {
 
     /// The control bits that are set, a letter each; ACK is a dot.
     pub fn letters(&self) -> String {
-        let set = LETTERS.iter().filter(|(bit, _)| self.flags & bit != 0);
+        let set = LETTERS.iter().filter(|(bit, _)| self.flags.contains(*bit));
         set.map(|(_, letter)| *letter).collect()
     }
 
     /// Sequence numbers that the segment takes: its data, SYN and FIN.
     pub fn space(&self) -> u32 {
-        let ends = [Tcp::SYN, Tcp::FIN].iter();
-        self.len + ends.filter(|bit| self.flags & **bit != 0).count() as u32
+        self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
 
     fn layer(&self) -> Layer {
@@ -190,10 +166,10 @@ impl Tcp {
         layer.number("tcp.srcport", self.ports[0]);
         layer.number("tcp.dstport", self.ports[1]);
         layer.number("tcp.len", self.len);
-        layer.number("tcp.seq_raw", self.seq);
-        layer.number("tcp.ack_raw", self.raw_ack);
+        layer.number("tcp.seq_raw", self.seq.0);
+        layer.number("tcp.ack_raw", self.raw_ack.0);
         layer.number("tcp.hdr_len", self.header_len as u64);
-        let flags = u16::from(self.high_flags) << 8 | u16::from(self.flags);
+        let flags = u16::from(self.high_flags) << 8 | u16::from(self.flags.0);
         layer.hex("tcp.flags", flags, 4);
         layer.number("tcp.window_size_value", self.window);
         layer.hex("tcp.checksum", self.checksum, 4);
@@ -233,4 +209,45 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
         verdict.show("tcp.checksum.status", &mut layer);
     }
     layers.push(layer);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A SYN of 40 bytes with this data offset and these options.
+    fn syn(words: u8, options: &[u8]) -> Vec<u8> {
+        let mut bytes = vec![0; 40];
+        (bytes[12], bytes[13]) = (words << 4, Flags::SYN.0);
+        bytes[20..20 + options.len()].copy_from_slice(options);
+        bytes
+    }
+
+    #[test]
+    fn an_impossible_header_is_named() {
+        for len in 0..20 {
+            let problem = Tcp::read(&vec![0; len], 40).unwrap_err();
+            assert_eq!(problem, "truncated header");
+        }
+        for words in [0, 4, 11, 15] {
+            let problem = Tcp::read(&syn(words, &[]), 40).unwrap_err();
+            assert_eq!(problem, format!("a header of {} B", 4 * words));
+        }
+    }
+
+    #[test]
+    fn options_are_read_up_to_a_malformed_one() {
+        let tcp = Tcp::read(&syn(10, &[1, 3, 3, 7, 254, 2, 2, 9, 4, 2]), 40).unwrap();
+        assert!(tcp.has_bad_option && !tcp.may_sack);
+        assert_eq!((tcp.scale, tcp.others), (Some(7), vec![254]));
+        let tcp = Tcp::read(&syn(10, &[4, 2, 0, 9, 99]), 40).unwrap();
+        assert!(tcp.may_sack && !tcp.has_bad_option);
+    }
+
+    #[test]
+    fn options_in_another_fragment_are_left_out() {
+        let bytes = syn(10, &[4, 2]);
+        let tcp = Tcp::read(&bytes[..39], 60).unwrap();
+        assert_eq!((tcp.may_sack, tcp.header_len, tcp.len), (false, 40, 20));
+    }
 }

@@ -5,6 +5,7 @@ use redpoll_dissect::mac::Kind;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::next_header;
 use redpoll_wire::sixlowpan::Contexts;
+use redpoll_wire::tcp::Flags;
 use serde::Serialize;
 
 use super::Tcp;
@@ -344,17 +345,17 @@ fn packet_layers(packet: &Packet) -> Vec<Layer> {
 }
 
 fn tcp_fields(tcp: &Tcp) -> Vec<(&'static str, String)> {
-    const NAMES: [(u8, &str); 8] = [
-        (0x02, "SYN"),
-        (0x10, "ACK"),
-        (0x08, "PSH"),
-        (0x01, "FIN"),
-        (0x04, "RST"),
-        (0x20, "URG"),
-        (0x40, "ECE"),
-        (0x80, "CWR"),
+    const NAMES: [(Flags, &str); 8] = [
+        (Flags::SYN, "SYN"),
+        (Flags::ACK, "ACK"),
+        (Flags::PSH, "PSH"),
+        (Flags::FIN, "FIN"),
+        (Flags::RST, "RST"),
+        (Flags::URG, "URG"),
+        (Flags::ECE, "ECE"),
+        (Flags::CWR, "CWR"),
     ];
-    let set = NAMES.iter().filter(|(bit, _)| tcp.flags & bit != 0);
+    let set = NAMES.iter().filter(|(bit, _)| tcp.flags.contains(*bit));
     let flags: Vec<&str> = set.map(|(_, name)| *name).collect();
     let mut fields = vec![
         ("Source port", tcp.ports[0].to_string()),

@@ -11,6 +11,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use redpoll_base::Addr;
 use redpoll_sim::live::{ConnectionSample, Frame, HostPacket, Sample};
 use redpoll_wire::ipv6::next_header;
+use redpoll_wire::tcp::SeqNum;
 
 use crate::layers::open::Packet;
 use crate::layers::{Opened, Tcp};
@@ -42,7 +43,7 @@ struct Track {
     info: FlowInfo,
     ends: [End; 2],
     /// By end: the first sequence number seen, the highest sent, from there.
-    first: [Option<u32>; 2],
+    first: [Option<SeqNum>; 2],
     highest: [u32; 2],
     rows: [Option<EndRow>; 2],
 }
@@ -113,9 +114,8 @@ impl Flows {
         let (id, side) = self.find(at, from, to, &tcp)?;
         let track = self.track(id)?;
         let first = *track.first[side].get_or_insert(tcp.seq);
-        let seq = tcp.seq.wrapping_sub(first);
-        // What was sent before the viewer came is below the first.
-        let seq = if seq > 1 << 31 { 0 } else { seq };
+        // 0 for what was sent before the viewer came.
+        let seq = tcp.seq - first;
         let end = seq + tcp.space();
         let is_again = tcp.space() > 0 && end <= track.highest[side];
         track.highest[side] = track.highest[side].max(end);
@@ -123,12 +123,9 @@ impl Flows {
         let base = match (track.first[other], tcp.ack) {
             (Some(base), _) => base,
             (None, Some(ack)) => *track.first[other].insert(ack),
-            (None, None) => 0,
+            (None, None) => SeqNum(0),
         };
-        let relative = |number: u32| {
-            let number = number.wrapping_sub(base);
-            if number > 1 << 31 { 0 } else { number }
-        };
+        let relative = |number: SeqNum| number - base;
         Some(SegmentRow(
             id,
             side == 0,
@@ -136,19 +133,19 @@ impl Flows {
             seq,
             tcp.ack.map_or(0, relative),
             tcp.len,
-            tcp.flags,
+            tcp.flags.0,
             is_again,
             tcp.sack
                 .iter()
                 .flatten()
-                .map(|number| relative(*number))
+                .map(|number| relative(SeqNum(*number)))
                 .collect(),
         ))
     }
 
     /// The connection that a segment belongs to, and which of its ends sends it.
     fn find(&mut self, at: u64, from: End, to: End, tcp: &Tcp) -> Option<(u32, usize)> {
-        let opens = tcp.flags & (Tcp::SYN | Tcp::ACK) == Tcp::SYN;
+        let opens = tcp.flags.syn() && !tcp.flags.ack();
         let known = |ends: (End, End)| self.present.get(&ends).copied();
         let (forth, back) = (known((from, to)), known((to, from)));
         if let Some(id) = forth {
@@ -164,11 +161,11 @@ impl Flows {
                 return Some((id, 1));
             }
         }
-        if tcp.flags & Tcp::RST != 0 {
+        if tcp.flags.rst() {
             return None;
         }
         // Without its beginning, the end with the greater port has opened it.
-        let is_forward = opens || (tcp.flags & Tcp::SYN == 0 && from.1 >= to.1);
+        let is_forward = opens || (!tcp.flags.syn() && from.1 >= to.1);
         let (a, b, side) = match is_forward {
             true => (from, to, 0),
             false => (to, from, 1),

@@ -70,6 +70,12 @@ impl<'a> HeaderView<'a> {
         })
     }
 
+    /// The data offset in bytes that the header at the beginning of `bytes` has, possible or
+    /// not: 0 to 60. `None` for fewer than 20 bytes.
+    pub fn announced_len(bytes: &[u8]) -> Option<usize> {
+        bytes.first_chunk().map(data_offset)
+    }
+
     /// Source port.
     pub fn src_port(&self) -> u16 {
         let [a, b, ..] = *self.fixed;

@@ -150,3 +150,14 @@ fn flags_have_the_names_of_the_standard() {
     assert_eq!(text, "SYN|FIN|RST|PSH|ACK|URG|ECE|CWR -");
     assert_eq!(all.without(Flags(0xfe)), Flags::FIN);
 }
+
+#[test]
+fn an_impossible_data_offset_can_be_shown() {
+    let mut bytes = segment(&[], &[]);
+    for words in 0..16 {
+        bytes[12] = words << 4 | 0x0a;
+        let expected = Some(4 * usize::from(words));
+        assert_eq!(HeaderView::announced_len(&bytes), expected);
+    }
+    assert_eq!(HeaderView::announced_len(&bytes[..19]), None);
+}
