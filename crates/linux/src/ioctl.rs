@@ -26,17 +26,8 @@ impl<T> Request<T> {
     }
 }
 
-/// Address, prefix length and interface of `SIOCSIFADDR` on an IPv6 socket
-/// (`struct in6_ifreq` of linux/ipv6.h).
-#[repr(C)]
-pub(crate) struct In6Ifreq {
-    pub addr: [u8; 16],
-    pub prefix_len: u32,
-    pub ifindex: libc::c_int,
-}
-
 /// A route, for `SIOCADDRT` on an IPv6 socket (`struct in6_rtmsg` of
-/// linux/ipv6_route.h).
+/// linux/ipv6_route.h). The fields of `libc::in6_rtmsg` are private.
 #[repr(C)]
 pub(crate) struct In6Rtmsg {
     dst: [u8; 16],
@@ -74,19 +65,20 @@ impl In6Rtmsg {
 pub(crate) type Ifreq = libc::ifreq;
 
 // SAFETY: linux/if_tun.h and drivers/net/tun.c: TUNSETIFF takes a `struct ifreq`.
-pub(crate) const TUNSETIFF: Request<Ifreq> = unsafe { Request::new(0x4004_54ca) };
+pub(crate) const TUNSETIFF: Request<Ifreq> = unsafe { Request::new(libc::TUNSETIFF as _) };
 // SAFETY: netdevice(7): SIOCGIFFLAGS takes a `struct ifreq`.
-pub(crate) const SIOCGIFFLAGS: Request<Ifreq> = unsafe { Request::new(0x8913) };
+pub(crate) const SIOCGIFFLAGS: Request<Ifreq> = unsafe { Request::new(libc::SIOCGIFFLAGS as _) };
 // SAFETY: netdevice(7): SIOCSIFFLAGS takes a `struct ifreq`.
-pub(crate) const SIOCSIFFLAGS: Request<Ifreq> = unsafe { Request::new(0x8914) };
+pub(crate) const SIOCSIFFLAGS: Request<Ifreq> = unsafe { Request::new(libc::SIOCSIFFLAGS as _) };
 // SAFETY: netdevice(7): SIOCSIFMTU takes a `struct ifreq`.
-pub(crate) const SIOCSIFMTU: Request<Ifreq> = unsafe { Request::new(0x8922) };
+pub(crate) const SIOCSIFMTU: Request<Ifreq> = unsafe { Request::new(libc::SIOCSIFMTU as _) };
 // SAFETY: netdevice(7): SIOCGIFINDEX takes a `struct ifreq`.
-pub(crate) const SIOCGIFINDEX: Request<Ifreq> = unsafe { Request::new(0x8933) };
+pub(crate) const SIOCGIFINDEX: Request<Ifreq> = unsafe { Request::new(libc::SIOCGIFINDEX as _) };
 // SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCSIFADDR takes a `struct in6_ifreq`.
-pub(crate) const SIOCSIFADDR_IN6: Request<In6Ifreq> = unsafe { Request::new(0x8916) };
+pub(crate) const SIOCSIFADDR_IN6: Request<libc::in6_ifreq> =
+    unsafe { Request::new(libc::SIOCSIFADDR as _) };
 // SAFETY: net/ipv6/af_inet6.c: on an AF_INET6 socket SIOCADDRT takes a `struct in6_rtmsg`.
-pub(crate) const SIOCADDRT_IN6: Request<In6Rtmsg> = unsafe { Request::new(0x890b) };
+pub(crate) const SIOCADDRT_IN6: Request<In6Rtmsg> = unsafe { Request::new(libc::SIOCADDRT as _) };
 
 /// Makes the request.
 ///

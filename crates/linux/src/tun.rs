@@ -216,10 +216,12 @@ impl Tun {
         ioctl::call(socket, &ioctl::SIOCGIFINDEX, &mut index)
             .map_err(TunError::at("find the interface's index"))?;
         let index = ioctl::index_of(&index);
-        let mut address = ioctl::In6Ifreq {
-            addr: config.address.octets(),
-            prefix_len: 128,
-            ifindex: index,
+        let mut address = libc::in6_ifreq {
+            ifr6_addr: libc::in6_addr {
+                s6_addr: config.address.octets(),
+            },
+            ifr6_prefixlen: 128,
+            ifr6_ifindex: index,
         };
         ioctl::call(socket, &ioctl::SIOCSIFADDR_IN6, &mut address)
             .map_err(TunError::at("give the interface its address"))?;
