@@ -5,12 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
 use std::rc::Rc;
 
-use edge_nal::{TcpBind, UdpBind, UdpReceive, UdpSend};
+use edge_nal::{TcpBind, TcpConnect, UdpBind, UdpReceive, UdpSend};
 use embedded_io_async::{Read, Write};
 use redpoll_base::{Duration, Instant};
 use redpoll_samples::{http, peers};
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::tasks::Tasks;
+use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::world::World;
 
 const FILE: usize = 5_000;
@@ -141,4 +142,96 @@ fn datagrams_between_tasks() {
     );
     world.run_until(Instant::from_millis(5_000));
     assert!(heard.get());
+}
+
+/// Frames of a node that hold the first fragment of a segment with a reading.
+struct Readings {
+    from: usize,
+    count: Rc<Cell<u64>>,
+}
+
+impl FrameTrace for Readings {
+    fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
+        let is_reading = frame.from == self.from && frame.mpdu.len() > 100;
+        self.count.set(self.count.get() + u64::from(is_reading));
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<(), TraceError> {
+        Ok(())
+    }
+}
+
+/// A sleepy leaf opens a connection for each reading. The server delays its acknowledgment,
+/// which the leaf then fetches from its parent. RFC 8985 §7.2: a probe before that is needless.
+#[test]
+fn a_leaf_asks_its_parent_before_it_probes() {
+    const READINGS: u64 = 40;
+    let pause = Duration::from_secs(60);
+    for (hops, seed) in [(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)] {
+        let text = format!(
+            r#"
+            duration = "1 h"
+            [topology]
+            kind = "line"
+            nodes = {}
+            spacing = "40 m"
+            [medium]
+            model = "unit-disk"
+            [tcp]
+            connections = 3
+            [nodes.node-1]
+            role = "border"
+            [nodes.node-{}]
+            role = "leaf"
+            sleepy = true
+            [poll]
+            policy = "learned"
+            base_interval = "24 h"
+            "#,
+            hops + 1,
+            hops + 1
+        );
+        let scenario = Scenario::parse("readings", &text, &[]).unwrap();
+        let mut world = World::new(&scenario, seed).unwrap();
+        let (count, heard) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
+        let from = hops;
+        let trace = Readings {
+            from,
+            count: Rc::clone(&count),
+        };
+        world.add_trace(Box::new(trace));
+        let (server, hears) = (at(&scenario, 0, 7), Rc::clone(&heard));
+        world.add_app(
+            0,
+            Tasks::start(2, move |net, _| async move {
+                let listener = TcpBind::bind(&*net, server).await.unwrap();
+                while let Ok(mut stream) = listener.accept().await {
+                    let mut bytes = [0; 100];
+                    while let Ok(len @ 1..) = stream.read(&mut bytes).await {
+                        hears.set(hears.get() + len);
+                    }
+                }
+            }),
+        );
+        world.add_app(
+            hops,
+            Tasks::start(2, move |net, time| async move {
+                for number in 1..=READINGS {
+                    time.sleep_until(Instant::ZERO + pause.times(number)).await;
+                    let mut stream = TcpConnect::connect(&*net, server).await.unwrap();
+                    stream.write_all(&[0; 82]).await.unwrap();
+                    stream.flush().await.unwrap();
+                }
+            }),
+        );
+        world.run_until(Instant::ZERO + pause.times(READINGS + 1));
+        assert_eq!(heard.get() as u64, 82 * READINGS);
+        // Without the request before a probe, between 58 and 80.
+        let count = count.get();
+        assert!(
+            (READINGS..=READINGS + 4).contains(&count),
+            "{hops} hops, seed {seed}: {count}"
+        );
+    }
 }

@@ -56,7 +56,8 @@ impl Default for PollConfig {
 }
 
 /// No two requests follow each other faster unless something was promised.
-const SHORTEST: Duration = Duration::from_millis(16);
+const SHORTEST: Duration = micros(SHORTEST_US);
+const SHORTEST_US: u32 = 16_000;
 /// A request that was not acknowledged while an answer is expected has met the
 /// burst of a node that this one does not hear: so long it lasts, and more.
 const BURST: Duration = Duration::from_millis(50);
@@ -72,6 +73,9 @@ pub(crate) struct DataPoll {
     config: PollConfig,
     next: Instant,
     last: Instant,
+    /// When TCP acts without an answer, in microseconds, wrapping. It may retransmit a segment
+    /// whose acknowledgment waits at the parent: a request, which is shorter, precedes it.
+    pub(crate) deadline: u32,
     /// A frame of ours left at this time, and what it leads to is not known yet.
     sent: Option<Instant>,
     /// Since when an answer is expected.
@@ -95,6 +99,7 @@ impl DataPoll {
             config,
             next: Instant::from_micros(rng.below_u64(200_000)),
             last: Instant::ZERO,
+            deadline: 0,
             sent: None,
             waiting: None,
             gap: SHORTEST,
@@ -141,14 +146,11 @@ impl DataPoll {
                 let since = self.sent.take().unwrap_or(now);
                 self.waiting = Some(since);
                 self.vain = false;
-                self.gap = match self.config.policy {
-                    PollPolicy::Fixed { interval } => interval.max(SHORTEST),
-                    _ => self.answers.spread().max(SHORTEST),
+                let (start, gap) = match self.config.policy {
+                    PollPolicy::Fixed { interval } => (interval, interval),
+                    _ => (self.answers.earliest(), self.answers.spread()),
                 };
-                let start = match self.config.policy {
-                    PollPolicy::Fixed { interval } => interval,
-                    _ => self.answers.earliest(),
-                };
+                self.gap = gap.max(SHORTEST);
                 self.next = self.next.min(since + start.max(SHORTEST));
             }
             (Some(_), false) => {
@@ -181,12 +183,16 @@ impl DataPoll {
         let Some(since) = self.waiting else {
             return;
         };
-        let gap = self.gap;
-        self.next = self.next.min(now + gap);
-        let overdue = now.since(since) > self.answers.latest();
-        if self.config.policy == PollPolicy::Learned && overdue {
-            self.gap = gap.times(2).min(self.config.base_interval);
+        let mut pause = self.gap;
+        if self.config.policy == PollPolicy::Learned {
+            if now.since(since) > self.answers.latest() {
+                self.gap = (pause + pause).min(self.config.base_interval);
+            }
+            // A deadline that has passed counts as far ahead.
+            let ahead = self.deadline.wrapping_sub(now.as_micros() as u32);
+            pause = pause.min(micros(ahead.wrapping_sub(SHORTEST_US)).max(SHORTEST));
         }
+        self.next = self.next.min(now + pause);
     }
 
     /// A parent that does not know this node has to be asked, at `at`.
@@ -216,7 +222,8 @@ impl DataPoll {
             return;
         }
         self.quick = 0;
-        let pause = self.config.after_failure.times(1 << self.broken.min(15));
+        let first = self.config.after_failure.as_micros();
+        let pause = Duration::from_micros(first << self.broken.min(15));
         self.broken = self.broken.saturating_add(1);
         self.next = now + pause.min(self.config.base_interval);
     }
@@ -246,8 +253,7 @@ impl Estimator {
         }
         let deviation = self.mean.abs_diff(r);
         let part = |old: u32, new: u32, shift: u32| {
-            old.saturating_sub(old >> shift)
-                .saturating_add(new >> shift)
+            old.wrapping_sub(old >> shift).wrapping_add(new >> shift)
         };
         self.variation = part(self.variation, deviation, 2);
         // A request that was just too early moves the next one behind it;
@@ -255,41 +261,41 @@ impl Estimator {
         let late = r.saturating_sub(self.mean);
         let step = (late >> 3).max((late >> 1).min(SHORTEST.as_micros() as u32));
         self.mean = part(self.mean, r.min(self.mean), 3)
-            .saturating_add(step)
+            .wrapping_add(step)
             .max(1);
     }
 
     fn four_variations(&self) -> u32 {
-        self.variation.saturating_mul(4)
+        self.variation.wrapping_mul(4)
     }
 
     /// The first request found the answer there: perhaps it had been for a
     /// while. The next one comes a little sooner, until one is in vain.
     fn shorten(&mut self) {
-        self.mean = self.mean.saturating_sub(self.mean >> 6);
-        self.variation = self.variation.saturating_sub(self.variation >> 3);
+        self.mean = self.mean.wrapping_sub(self.mean >> 6);
+        self.variation = self.variation.wrapping_sub(self.variation >> 3);
     }
 
     /// Before this hardly an answer is to be hoped for. Kumar et al. 2020's
     /// code has max(16 ms, min(SRTT - 4 RTTVAR, SRTT / 2)), and does not use
     /// it; half of the time a request is then in vain by design.
     fn earliest(&self) -> Duration {
-        micros(self.mean.saturating_sub(self.variation)).max(SHORTEST)
+        micros(self.mean.saturating_sub(self.variation))
     }
 
     /// After this the answer is overdue.
     fn latest(&self) -> Duration {
-        micros(self.mean.saturating_add(self.four_variations()))
+        micros(self.mean.wrapping_add(self.four_variations()))
     }
 
     /// How long to wait when the answer was not there.
     fn spread(&self) -> Duration {
-        micros(self.variation.saturating_mul(2).min(self.mean >> 3))
+        micros(self.variation.wrapping_mul(2).min(self.mean >> 3))
     }
 }
 
-fn micros(us: u32) -> Duration {
-    Duration::from_micros(us.into())
+const fn micros(us: u32) -> Duration {
+    Duration::from_micros(us as u64)
 }
 
 #[cfg(test)]
@@ -392,6 +398,33 @@ mod tests {
                     "{policy:?} {expected}"
                 );
             }
+        }
+    }
+
+    /// The parent may have the answer by the time that TCP would retransmit.
+    #[test]
+    fn tcp_retransmits_only_after_another_request() {
+        for deadline_ms in [30, 100, 250, 400, 3_000] {
+            let mut poll = poll(PollPolicy::Learned);
+            poll.on_answer(at(9_000), false);
+            poll.on_sent(at(10_000));
+            poll.expect(at(10_000), true);
+            poll.deadline = at(10_000 + deadline_ms).as_micros() as u32;
+            let mut times = std::vec::Vec::new();
+            for _ in 0..30 {
+                let next = poll.next().at;
+                times.push(next.as_millis() - 10_000);
+                poll.on_answer(next, false);
+            }
+            let before = times.iter().rfind(|time| **time < deadline_ms);
+            assert!(
+                before.is_some_and(|time| time + 32 >= deadline_ms),
+                "{deadline_ms}: {times:?}"
+            );
+            assert!(
+                times.windows(2).all(|two| two[1] - two[0] >= 16),
+                "{deadline_ms}: {times:?}"
+            );
         }
     }
 

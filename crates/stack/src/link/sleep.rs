@@ -20,6 +20,8 @@ pub(crate) struct Expected {
     /// The peer of a connection may not have heard the end of its handshake, and
     /// repeat its part.
     pub(crate) repetition: bool,
+    /// When TCP acts without an answer, in microseconds, wrapping; or now.
+    pub(crate) until: u32,
 }
 
 /// What a sleepy node keeps in mind.
@@ -77,6 +79,8 @@ impl Sleepy {
         }
         let repetition = self.doubt.expects(now, expected.repetition);
         self.poll.expect(now, answer || repetition);
+        self.poll.deadline = expected.until;
+
         self.silence.expect(now, answer)
     }
 

@@ -17,7 +17,7 @@ use crate::net::routing::Quality;
 use crate::packet::LINK_MTU;
 use crate::profile::Profile;
 use crate::segments::SegmentChoice;
-use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transports};
+use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transport, Transports};
 
 impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T> {
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
@@ -103,9 +103,11 @@ impl<P: Profile> Node<P> {
         if !self.link.sleeps() {
             return;
         }
+        let until = self.transports.tcp.poll_at().map_or(now, |wake| wake.at);
         let expected = Expected {
             answer: self.net.nd.solicitor.is_registering() || self.transports.expects(),
             repetition: self.transports.tcp.is_unproven(),
+            until: until.as_micros() as u32,
         };
         if self.link.sleep_turn(now, expected) {
             self.net.nd.solicitor.renew(now);
