@@ -29,7 +29,7 @@ pub fn kill_with_us(command: &mut Command) {
 ///
 /// The process that spawns one becomes the one to which orphans fall
 /// (`PR_SET_CHILD_SUBREAPER`), so there must be one at a time, and no other
-/// children beside it. Dropping it ends whatever still runs.
+/// child. Dropping it ends whatever still runs.
 #[derive(Debug)]
 pub struct Companion {
     pid: Pid,
@@ -53,7 +53,7 @@ impl Companion {
         // allocate nothing.
         unsafe {
             command.pre_exec(|| {
-                // What `Signals` has blocked here would stay blocked there.
+                // Otherwise the signals that `Signals` blocks here stay blocked there.
                 SigSet::empty().thread_set_mask()?;
                 prctl::set_pdeathsig(Signal::SIGHUP).map_err(io::Error::from)
             });

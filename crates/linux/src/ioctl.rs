@@ -92,8 +92,8 @@ pub(crate) fn call<T>(
 ) -> io::Result<()> {
     // The type of `request` differs between C libraries; the number fits both.
     let number = request.number as _;
-    // SAFETY: `argument` is a live, exclusively borrowed `T`, and `Request::new`
-    // was told that this is what the kernel expects for this number.
+    // SAFETY: `argument` is a live, exclusively borrowed `T`. The caller of `Request::new`
+    // promised that the kernel expects a `T` for this number.
     match unsafe { libc::ioctl(fd.as_raw_fd(), number, std::ptr::from_mut(argument)) } {
         -1 => Err(io::Error::last_os_error()),
         _ => Ok(()),

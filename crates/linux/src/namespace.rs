@@ -18,9 +18,9 @@ pub enum NamespaceError {
     /// The kernel or its policy allows none to this user.
     #[error("this kernel does not allow this user a user namespace: {step}: {source}")]
     Refused {
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
     /// There is a namespace, but no TUN interface can be made in it.
@@ -36,7 +36,7 @@ fn refused<E: Into<io::Error>>(step: &'static str) -> impl Fn(E) -> NamespaceErr
 }
 
 /// Moves this process into a network namespace of its own, with its loopback
-/// interface up: as root simply so, as anybody else as root of a user
+/// interface up. A user other than root becomes root of a user
 /// namespace. Sockets opened before stay where they are. There is no way back,
 /// so [`probe`] first.
 ///

@@ -1,9 +1,9 @@
-//! NFQUEUE: packets that Linux holds in a queue of its own until a program has said what
-//! becomes of each, by netlink (`linux/netfilter/nfnetlink_queue.h`).
+//! NFQUEUE: Linux holds packets in a queue until a program returns a verdict on each by netlink
+//! (`linux/netfilter/nfnetlink_queue.h`).
 //!
-//! This program only ever says "accept". The queue is told to fail open
-//! (`NFQA_CFG_F_FAIL_OPEN`): packets that find it full, or that this program is too slow
-//! to hear of, pass. A rule with `bypass` has all packets pass while nobody has the queue.
+//! The only verdict of this program is "accept". The queue fails open
+//! (`NFQA_CFG_F_FAIL_OPEN`): packets pass if the queue is full, or if this program reads too
+//! slowly. A rule with `bypass` lets all packets pass while no program has the queue.
 //!
 //! The crate `nfq` cannot be polled, loses packets while it opens a queue, and has no batch
 //! verdict (ADR 43).
@@ -51,10 +51,10 @@ const ACCEPT: u32 = 1;
 const HEADER: usize = 20;
 /// Bytes of a verdict with its headers.
 const VERDICT_LEN: usize = HEADER + 12;
-/// What of each packet is copied to us: IPv6 and TCP headers with their options, and room
-/// for extension headers.
+/// Bytes copied of each packet: IPv6 and TCP headers with their options, and room for extension
+/// headers.
 const COPIED: u32 = 256;
-/// Verdicts are told at the latest when there are so many.
+/// Verdicts sent in one call at most.
 const VERDICTS: usize = 64;
 
 /// Why the queue is not ours.
@@ -79,9 +79,9 @@ pub enum QueueError {
     /// Anything else.
     #[error("cannot {step}: {source}")]
     Io {
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -93,7 +93,7 @@ fn at(step: &'static str) -> impl Fn(Errno) -> QueueError {
     }
 }
 
-/// What it means that there is no socket for netfilter.
+/// Returns the reason for the lack of a netfilter socket.
 fn no_socket(errno: Errno) -> QueueError {
     match errno {
         Errno::EPROTONOSUPPORT | Errno::EAFNOSUPPORT => QueueError::NoModule,
@@ -101,8 +101,8 @@ fn no_socket(errno: Errno) -> QueueError {
     }
 }
 
-/// What it means that the kernel does not give queue `number`. Who may ask for it gets EPERM
-/// if somebody else has it, and EINVAL if nobody in the kernel knows of queues.
+/// Returns the reason for which the kernel refuses queue `number`. A program that may ask for the
+/// queue gets EPERM if another program has it, and EINVAL if the kernel lacks queues.
 fn refused(errno: Errno, number: u16, may_ask: bool) -> QueueError {
     match errno {
         Errno::EPERM if !may_ask => QueueError::NoPermission,
@@ -128,7 +128,7 @@ pub struct NfQueue {
     socket: OwnedFd,
     number: u16,
     sequence: u32,
-    /// Verdicts that the kernel has not been told.
+    /// Verdicts that the kernel has not received.
     verdicts: Vec<u8>,
     buffer: Box<[u8]>,
     /// The number of the packet that came last.
@@ -150,8 +150,8 @@ impl NfQueue {
         )
         .map_err(no_socket)?;
         bind(socket.as_raw_fd(), &NetlinkAddr::new(0, 0)).map_err(at("bind a netlink socket"))?;
-        // What does not fit passes; the more fits the better. Without the right to more
-        // there is none to the queue either.
+        // Packets without room pass, so a large buffer helps. A program without the right to
+        // enlarge it has no right to the queue either.
         let _ = setsockopt(&socket, sockopt::RcvBufForce, &(16 << 20));
         let mut queue = NfQueue {
             socket,
@@ -186,13 +186,13 @@ impl NfQueue {
     ///
     /// # Errors
     ///
-    /// The kernel's. That some packets were too many to hear of is none: they have passed.
+    /// The kernel's. It skips lost notices (ENOBUFS), whose packets have passed.
     pub fn recv(&mut self) -> io::Result<Option<QueuedPacket<'_>>> {
         let len = loop {
             let flags = MsgFlags::MSG_DONTWAIT;
             match recv(self.socket.as_raw_fd(), &mut self.buffer, flags) {
                 Ok(len) => {
-                    // Else it is an error about a verdict on a packet that is gone.
+                    // Any other message is an error about a verdict on a packet that is gone.
                     if let Some((id, _)) = packet_of(&self.buffer[..len]) {
                         self.last = id;
                         break len;
@@ -229,7 +229,7 @@ impl NfQueue {
         Ok(())
     }
 
-    /// Tells the kernel all verdicts.
+    /// Sends all verdicts to the kernel.
     ///
     /// # Errors
     ///

@@ -1,6 +1,6 @@
-//! Signals as something to poll for: SIGINT, SIGTERM and SIGHUP ask for the
-//! end, SIGCHLD tells that a program run beside the mesh has ended, and SIGTSTP, for who
-//! cannot be stopped in the middle, that the terminal wants it to stop.
+//! Signals at a descriptor that can be polled. SIGINT, SIGTERM and SIGHUP ask for the end. SIGCHLD
+//! reports that a program next to the mesh has ended. SIGTSTP asks a program to stop that must not
+//! be stopped at any point.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -8,7 +8,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 
-/// What a signal means to the caller.
+/// The meaning of a signal to the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// The user or the system wants the process to end.
@@ -37,8 +37,8 @@ impl Signals {
         Self::of(&[])
     }
 
-    /// As [`Signals::watch`], and Ctrl-Z does not stop the process either: it is told
-    /// ([`Notice::Stop`]), and calls [`stop`] when it may.
+    /// As [`Signals::watch`], and Ctrl-Z does not stop the process either: the process gets
+    /// [`Notice::Stop`], and calls [`stop`] when it is ready.
     ///
     /// # Errors
     ///

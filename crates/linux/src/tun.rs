@@ -17,7 +17,7 @@ use crate::ioctl;
 /// Where the kernel keeps TUN devices.
 pub const DEVICE: &str = "/dev/net/tun";
 
-/// What the interface is to look like.
+/// Properties of an interface.
 #[derive(Clone, Debug)]
 pub struct TunConfig {
     /// Name of up to 15 characters; one `%d` in it lets the kernel number it.
@@ -62,15 +62,15 @@ pub enum TunError {
     /// Anything else, with the step that failed.
     #[error("cannot {step}: {source}")]
     Io {
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
 
 impl TunError {
-    /// Whether somebody with more rights could have had the interface.
+    /// Whether a user with more rights could make the interface.
     pub fn is_permission(&self) -> bool {
         matches!(self, TunError::NoDevice | TunError::NoPermission(_))
     }
@@ -107,8 +107,8 @@ impl Tun {
     pub fn create(config: &TunConfig) -> Result<Tun, TunError> {
         let device = open()?;
         let name = attach(&device, &config.name)?;
-        // Not before it is known that this user may have an interface here:
-        // who may not can have one elsewhere, with the same address.
+        // This check comes after `attach`, which proves the right to an interface here. A user
+        // without this right can have one in another namespace, with the same address.
         if UdpSocket::bind(SocketAddrV6::new(config.address, 0, 0, 0)).is_ok() {
             return Err(TunError::AddressInUse(config.address));
         }
@@ -131,9 +131,8 @@ impl Tun {
         &self.name
     }
 
-    /// Whether the mesh is still reached through it. Who sets an interface down takes
-    /// its address and its route from it, and setting it up again does not bring them
-    /// back.
+    /// Whether the mesh is still reached through it. An interface that is set down loses its
+    /// address and its route, and does not regain them when it is set up.
     pub fn is_intact(&self) -> bool {
         self.has_route() != Some(false)
     }
@@ -150,7 +149,7 @@ impl Tun {
         Some(routes.lines().any(|route| route.starts_with(&start)))
     }
 
-    /// What to say of an interface that is not [intact](Self::is_intact).
+    /// Returns the message for an interface that is not [intact](Self::is_intact).
     pub fn gone(&self) -> String {
         let (prefix, len) = self.route;
         format!(
@@ -165,7 +164,7 @@ impl Tun {
     ///
     /// # Errors
     ///
-    /// The kernel's, for instance when somebody took the interface down.
+    /// The kernel's, for instance if another program sets the interface down.
     pub fn recv(&self, packet: &mut [u8]) -> io::Result<Option<usize>> {
         loop {
             match (&self.device).read(packet) {
@@ -177,12 +176,12 @@ impl Tun {
         }
     }
 
-    /// Hands a packet to the host's kernel. `false` if the kernel would not
-    /// have it: what is no IP packet it refuses, as a wire would lose it.
+    /// Gives a packet to the host's kernel. Returns `false` if the kernel refuses it, for
+    /// instance because it is not an IP packet.
     ///
     /// # Errors
     ///
-    /// The kernel's, for instance when somebody took the interface down.
+    /// The kernel's, for instance if another program sets the interface down.
     pub fn send(&self, packet: &[u8]) -> io::Result<bool> {
         loop {
             match (&self.device).write(packet) {
@@ -237,7 +236,7 @@ impl Tun {
     /// Switches IPv6 on for the interface, where the system's default is off,
     /// and the kernel's own link-local address off: it would only bring router
     /// solicitations and multicast reports into a mesh that has no use for them.
-    /// Where /proc/sys is read-only both stay as they are, which is no harm.
+    /// Where /proc/sys is read-only, both stay as they are without harm.
     fn prepare_ipv6(&self) {
         let conf = format!("/proc/sys/net/ipv6/conf/{}", self.name);
         let _ = fs::write(format!("{conf}/disable_ipv6"), "0");

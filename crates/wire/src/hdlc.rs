@@ -1,6 +1,6 @@
 //! HDLC-like framing of a serial line (RFC 1662 §4), without its address and control fields.
 //!
-//! A flag stands before and after each frame, and two frames may share one. A flag and an escape
+//! Each frame is between two flags, and two frames may share one. A flag and an escape
 //! within a frame are escaped. A check sequence of 16 or 32 bits follows the message. Bytes
 //! between two frames damage only the frames that they touch.
 

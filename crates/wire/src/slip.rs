@@ -59,7 +59,7 @@ impl<'b> Decoder<'b> {
             _ if self.is_broken => return None,
             ESC_END if is_escaped => END,
             ESC_ESC if is_escaped => ESC,
-            // RFC 1055 leaves open what an ESC before anything else is. Nobody sends it.
+            // RFC 1055 does not define an ESC before another byte, and no sender writes it.
             _ if is_escaped => {
                 self.is_broken = true;
                 return None;
@@ -91,7 +91,7 @@ impl<'b> Decoder<'b> {
         self.room.get(..len).filter(|packet| !packet.is_empty())
     }
 
-    /// Packets that were too long, or had an ESC before anything but ESC_END and ESC_ESC.
+    /// Packets that were too long, or had an ESC before a byte other than ESC_END and ESC_ESC.
     pub fn broken(&self) -> u32 {
         self.broken
     }

@@ -1,5 +1,5 @@
-//! A supervisor such as systemd, which is told by datagrams that the service is ready, and
-//! then again and again that its loop turns (sd_notify(3), systemd.service(5) `WatchdogSec=`).
+//! Reports by datagrams to a supervisor such as systemd: the service is ready, and then at
+//! intervals that its loop turns (sd_notify(3), systemd.service(5) `WatchdogSec=`).
 //!
 //! The crate `sd-notify` knows no abstract addresses, and opens a blocking socket for each
 //! message, in the sandbox (ADR 43).
@@ -51,7 +51,7 @@ impl Supervisor {
 
     fn tell(&mut self, what: &str) {
         if let Some(socket) = &self.socket {
-            // Nobody who listens is no reason to end.
+            // The service continues if the supervisor does not listen.
             let _ = socket.send(what.as_bytes());
         }
         self.told = Instant::now();

@@ -1,5 +1,5 @@
-//! Frames on a serial line: HDLC-lite, as Spinel has it. It is RFC 1662 §4 with a check
-//! sequence of 16 bits and more bytes that are escaped.
+//! Frames on a serial line: Spinel's HDLC-lite, which is RFC 1662 §4 with a check sequence of 16
+//! bits and more bytes that are escaped.
 
 use redpoll_wire::hdlc::{Deframer, Fcs16, send};
 
