@@ -1,9 +1,10 @@
 //! What is known of a connection.
 
 use redpoll_base::{Duration, Instant};
+use redpoll_wire::tcp::SeqNum;
 
 use super::Params;
-use super::packet::{Acknowledgment, Scaling, Segment, Timestamps, is_behind};
+use super::packet::{Acknowledgment, Scaling, Segment, Timestamps};
 use crate::taim::Ends;
 
 /// What nothing has fitted for so long is learnt anew.
@@ -40,12 +41,12 @@ pub(super) struct Flow {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
     /// Behind the farthest byte that has passed; `None` before the first segment.
-    pub(super) end: Option<u32>,
+    pub(super) end: Option<SeqNum>,
     /// What this end has acknowledged of the other one's: the farthest that has passed and
     /// can be.
-    pub(super) acked: Option<u32>,
+    pub(super) acked: Option<SeqNum>,
     /// What it waits for: that, or its first word before it has acknowledged anything.
-    expects: Option<u32>,
+    expects: Option<SeqNum>,
     /// The window that it announced last.
     pub(super) window: u16,
     /// That window in bytes.
@@ -55,7 +56,7 @@ pub(super) struct Side {
     /// The round-trip time of what this end sends, from here to the other end and back.
     rtt_us: Option<u64>,
     /// A segment that has passed once only: behind its last byte, and when it passed.
-    timed: Option<(u32, Instant)>,
+    timed: Option<(SeqNum, Instant)>,
     /// It is to be told what it has been acknowledged already.
     pub(super) answer: bool,
     /// If nothing of it has come by then, it is told once more.
@@ -96,7 +97,7 @@ pub(super) enum Kind {
 pub(super) struct Change {
     pub(super) kind: Kind,
     /// So much of what the other end has sent is acknowledged, which was not before.
-    pub(super) acked: Option<u32>,
+    pub(super) acked: Option<SeqNum>,
     /// It acknowledges what has been acknowledged already, and says nothing else.
     pub(super) is_duplicate: bool,
 }
@@ -139,14 +140,12 @@ impl Flow {
         };
         let end = self.side(it.from_upper).end;
         let least = end.filter(|end| self.is_within(it, expects, *end));
-        !it.flags.syn()
-            && self.is_within(it, expects, it.seq)
-            && !is_behind(least.unwrap_or(expects), it.seq)
+        !it.flags.syn() && self.is_within(it, expects, it.seq) && least.unwrap_or(expects) <= it.seq
     }
 
     /// Whether `number` is in the window of the receiver of `it`, or at its very end.
-    fn is_within(&self, it: &Segment, expects: u32, number: u32) -> bool {
-        number.wrapping_sub(expects) <= self.side(!it.from_upper).reach
+    fn is_within(&self, it: &Segment, expects: SeqNum, number: SeqNum) -> bool {
+        number.since(expects) <= self.side(!it.from_upper).reach
     }
 
     /// Whether a reset ends the connection, or a SYN begins another one (RFC 5961 §3 and §4:
@@ -188,12 +187,12 @@ impl Flow {
         let fits = self.takes(it);
         let is_duplicate = fits
             && it.len == 0
-            && it.flags.is_bare()
+            && it.is_bare()
             && it.ack.is_some()
             && self.side(from).acked == it.ack
             && self.side(from).window == it.window;
         let said = self.side(from).expects;
-        let is_more = |ack: &u32| said.is_none_or(|said| is_behind(*ack, said));
+        let is_more = |ack: &SeqNum| said.is_none_or(|said| *ack > said);
         let is_news = self.side(from).window != it.window || it.ack.as_ref().is_some_and(is_more);
         let acked = it.ack.filter(|ack| fits && self.advances(from, *ack));
         if let Some(ack) = acked {
@@ -204,14 +203,14 @@ impl Flow {
             }
             self.side_mut(to).sample(now, ack, params.rtt_weight);
             // Who is closed would answer with a RST (RFC 9293 §3.10.7.1).
-            if params.acknowledges_again && it.flags.is_plain() && !self.is_closing {
+            if params.acknowledges_again && it.is_plain() && !self.is_closing {
                 let wait = params.timeout(self.rtt(from, params));
                 self.side_mut(to).again = Some(now + wait);
             }
         }
         self.hear(now, it, fits);
         let told = self.side(to).acked;
-        let is_acked = told.is_some_and(|told| !is_behind(it.end(), told));
+        let is_acked = told.is_some_and(|told| it.end() <= told);
         // A single byte before all that comes next asks whether the peer is still there
         // (RFC 9293 §3.8.4).
         let asks = it.len <= 1 && told == Some(it.end());
@@ -220,7 +219,7 @@ impl Flow {
         let is_next = side.end.is_none_or(|end| end == it.seq);
         let kind = match it.len {
             0 => Kind::Other,
-            _ if !it.flags.is_plain() => Kind::Other,
+            _ if !it.is_plain() => Kind::Other,
             _ if is_acked && !asks && !is_news => Kind::Acknowledged,
             _ if is_acked => Kind::Other,
             _ if is_next => Kind::New,
@@ -248,7 +247,7 @@ impl Flow {
             return;
         }
         let is_late = match (it.ack, side.acked) {
-            (Some(ack), Some(acked)) => is_behind(acked, ack),
+            (Some(ack), Some(acked)) => acked > ack,
             _ => false,
         };
         if is_late {
@@ -271,11 +270,11 @@ impl Flow {
 
     /// Whether `ack` of an end says more than what it has said before, and no more than
     /// what has passed here of the other end's.
-    fn advances(&self, from: bool, ack: u32) -> bool {
+    fn advances(&self, from: bool, ack: SeqNum) -> bool {
         let sent = self.side(!from).end;
-        let is_possible = sent.is_some_and(|end| !is_behind(ack, end));
+        let is_possible = sent.is_some_and(|end| ack <= end);
         let known = self.side(from).acked;
-        is_possible && known.is_none_or(|known| is_behind(ack, known))
+        is_possible && known.is_none_or(|known| ack > known)
     }
 
     /// What an end that sent again is told: that the other one has acknowledged that. The
@@ -303,7 +302,7 @@ impl Side {
     /// `counts`: nobody else can have sent it, as far as is known.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
-        if self.end.is_none_or(|known| is_behind(end, known)) {
+        if self.end.is_none_or(|known| end > known) {
             if is_timed && counts {
                 self.timed.get_or_insert((end, now));
             }
@@ -318,14 +317,14 @@ impl Side {
 
     /// Its SYN is answered: data that came with it and are not acknowledged with it come once
     /// more, as the first (RFC 7413 §4.2.2).
-    fn on_answer(&mut self, ack: u32) {
+    fn on_answer(&mut self, ack: SeqNum) {
         if self.end != Some(ack) {
             (self.end, self.timed) = (Some(ack), None);
         }
     }
 
     /// What has waited up to `end` is passed on.
-    pub(super) fn on_passed(&mut self, now: Instant, end: u32) {
+    pub(super) fn on_passed(&mut self, now: Instant, end: SeqNum) {
         self.timed.get_or_insert((end, now));
     }
 
@@ -335,11 +334,11 @@ impl Side {
     }
 
     /// All before `ack` has been acknowledged.
-    fn sample(&mut self, now: Instant, ack: u32, weight: u8) {
+    fn sample(&mut self, now: Instant, ack: SeqNum, weight: u8) {
         let Some((end, since)) = self.timed else {
             return;
         };
-        if is_behind(end, ack) {
+        if end > ack {
             return;
         }
         self.timed = None;

@@ -1,6 +1,7 @@
 //! Copies of segments, until they are acknowledged or sent again.
 
 use redpoll_base::{Bytes, Instant, copy};
+use redpoll_wire::tcp::SeqNum;
 
 /// A place for a copy. `None`: free.
 #[derive(Clone, Copy, Debug)]
@@ -36,8 +37,8 @@ pub(super) struct Copied {
     pub(super) flow: usize,
     pub(super) upper: bool,
     /// Its first byte, and the number behind it.
-    pub(super) seq: u32,
-    pub(super) end: u32,
+    pub(super) seq: SeqNum,
+    pub(super) end: SeqNum,
     pub(super) stage: Stage,
     /// The next hop has not been heard passing it on.
     pub(super) is_locked: bool,
@@ -141,7 +142,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
 
 impl Copied {
     /// A segment that is being passed on and has yet to be copied.
-    pub(super) const fn of(flow: usize, upper: bool, (seq, end): (u32, u32)) -> Copied {
+    pub(super) const fn of(flow: usize, upper: bool, (seq, end): (SeqNum, SeqNum)) -> Copied {
         Copied {
             flow,
             upper,

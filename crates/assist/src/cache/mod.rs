@@ -86,13 +86,14 @@ mod turns;
 
 use redpoll_base::{Duration, Instant, Memory as Kinds, Rng, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
+use redpoll_wire::tcp::SeqNum;
 
 use activity::Activity;
 pub use flow::FlowSlot;
 use flow::{Flow, Kind};
 pub use held::HeldSlot;
 use held::{Copied, Held, Stage};
-use packet::{Segment, is_behind, read};
+use packet::{Segment, read};
 pub use params::{Choice, Params};
 use turns::Turn;
 
@@ -382,9 +383,8 @@ impl<M: Kinds> Cache<M> {
     }
 
     /// All before `ack` of what an end has sent is acknowledged.
-    fn on_acked(&mut self, place: usize, upper: bool, ack: u32) {
-        let is_over =
-            |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && is_behind(ack, it.seq);
+    fn on_acked(&mut self, place: usize, upper: bool, ack: SeqNum) {
+        let is_over = |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && ack > it.seq;
         let over = self
             .held
             .iter()

@@ -3,56 +3,22 @@
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::tcp::{Flags, HeaderView, OptionList, SeqNum, is_checksum_valid, kind};
 
 use crate::taim::{End, Ends};
 
-/// Bytes of a TCP header without options (RFC 9293 §3.1).
-const TCP: usize = 20;
 /// The timestamps option with two bytes before it (RFC 7323 appendix A).
 const TIMESTAMPS: usize = 12;
 /// The hop limit of packets made here.
 const HOP_LIMIT: u8 = 64;
 
-/// The control bits (RFC 9293 §3.1).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Flags(u8);
-
-impl Flags {
-    const FIN: u8 = 0x01;
-    const SYN: u8 = 0x02;
-    const RST: u8 = 0x04;
-    const ACK: u8 = 0x10;
-    const URG: u8 = 0x20;
-    const ECE: u8 = 0x40;
-    const CWR: u8 = 0x80;
-
-    const fn has(self, bit: u8) -> bool {
-        self.0 & bit != 0
-    }
-
-    pub(super) const fn fin(self) -> bool {
-        self.has(Self::FIN)
-    }
-
-    pub(super) const fn syn(self) -> bool {
-        self.has(Self::SYN)
-    }
-
-    pub(super) const fn rst(self) -> bool {
-        self.has(Self::RST)
-    }
-
-    /// Beside data nothing that an end would miss: no SYN, FIN, RST, urgent pointer, or
-    /// answer to a mark of congestion.
-    pub(super) const fn is_plain(self) -> bool {
-        self.0 & (Self::FIN | Self::SYN | Self::RST | Self::URG | Self::CWR) == 0
-    }
-
-    /// Nothing but an acknowledgment, and no echo of a mark of congestion.
-    pub(super) const fn is_bare(self) -> bool {
-        self.is_plain() && !self.has(Self::ECE) && self.has(Self::ACK)
-    }
-}
+/// With one of these a segment has more than data that an end would miss: SYN, FIN, RST,
+/// an urgent pointer, or the answer to a mark of congestion.
+const NOT_PLAIN: Flags = Flags::FIN
+    .with(Flags::SYN)
+    .with(Flags::RST)
+    .with(Flags::URG)
+    .with(Flags::CWR);
 
 /// Value and echo of a timestamps option (RFC 7323 §3.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,9 +34,9 @@ pub(super) struct Segment {
     pub(super) ends: Ends,
     /// It comes from the upper end.
     pub(super) from_upper: bool,
-    pub(super) seq: u32,
+    pub(super) seq: SeqNum,
     /// The acknowledgment number, if the ACK bit is set.
-    pub(super) ack: Option<u32>,
+    pub(super) ack: Option<SeqNum>,
     pub(super) flags: Flags,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
@@ -97,22 +63,26 @@ pub(super) enum Beyond {
     /// There is none.
     Nothing,
     /// All from this number on up to the farthest one that has arrived.
-    From(u32),
+    From(SeqNum),
     /// There is more than one gap; or something arrived twice (RFC 2883).
     Else,
 }
 
 impl Segment {
     /// The sequence number behind it (RFC 9293 §3.4).
-    pub(super) fn end(&self) -> u32 {
-        let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
-        self.seq.wrapping_add(self.len).wrapping_add(controls)
+    pub(super) fn end(&self) -> SeqNum {
+        self.seq + self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
-}
 
-/// Whether the sequence number `a` is behind `b`.
-pub(super) const fn is_behind(a: u32, b: u32) -> bool {
-    (a.wrapping_sub(b) as i32) > 0
+    /// Whether there is nothing but data that an end would miss.
+    pub(super) const fn is_plain(&self) -> bool {
+        !self.flags.intersects(NOT_PLAIN)
+    }
+
+    /// Whether it is only an acknowledgment, without an echo of a mark of congestion.
+    pub(super) const fn is_bare(&self) -> bool {
+        self.is_plain() && !self.flags.contains(Flags::ECE) && self.flags.ack()
+    }
 }
 
 /// Reads a whole packet. `None`: none of the cache's. That is whatever is not TCP right
@@ -126,71 +96,41 @@ pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
     if tcp.len() != usize::from(header.payload_len) {
         return None;
     }
-    let (fixed, rest) = tcp.split_first_chunk::<TCP>()?;
-    let mut sum =
-        Checksum::pseudo_header(&header.src, &header.dst, next_header::TCP, tcp.len() as u32);
-    sum.add(tcp);
-    if !sum.is_valid() {
+    let view = HeaderView::parse(tcp).ok()?;
+    if !is_checksum_valid(&header.src, &header.dst, tcp) {
         return None;
     }
-    #[rustfmt::skip]
-    let [a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, flags, w0, w1, ..] = *fixed;
-    let options_len = usize::from(offset >> 4)
-        .saturating_mul(4)
-        .checked_sub(TCP)?;
-    let (options, payload) = rest.split_at_checked(options_len)?;
-    let flags = Flags(flags);
+    let options = view.options();
     let from = End {
         addr: header.src,
-        port: u16::from_be_bytes([a, b]),
+        port: view.src_port(),
     };
     let to = End {
         addr: header.dst,
-        port: u16::from_be_bytes([c, d]),
+        port: view.dst_port(),
     };
     let from_upper = from > to;
     let (lower, upper) = if from_upper { (to, from) } else { (from, to) };
     Some(Segment {
         ends: Ends { lower, upper },
         from_upper,
-        seq: u32::from_be_bytes([s0, s1, s2, s3]),
-        ack: flags
-            .has(Flags::ACK)
-            .then_some(u32::from_be_bytes([a0, a1, a2, a3])),
-        flags,
-        window: u16::from_be_bytes([w0, w1]),
+        seq: view.seq(),
+        ack: view.ack(),
+        flags: view.flags(),
+        window: view.window(),
         timestamps: timestamps(options),
-        scaling: match option(options, 3) {
+        scaling: match options.find(kind::WINDOW_SCALE) {
             Some([shift]) => Scaling::By(*shift),
             _ => Scaling::Off,
         },
-        beyond: beyond(options, u32::from_be_bytes([a0, a1, a2, a3])),
-        len: payload.len() as u32,
+        beyond: beyond(options, view.ack_field()),
+        len: view.payload_len() as u32,
     })
 }
 
-/// The option of a kind, among a segment's options: what is behind its first two bytes
-/// (RFC 9293 §3.2).
-fn option(mut options: &[u8], wanted: u8) -> Option<&[u8]> {
-    loop {
-        options = match options {
-            [] | [0, ..] => return None,
-            [1, rest @ ..] => rest,
-            [kind, len, ..] if *len >= 2 => {
-                let (option, rest) = options.split_at_checked(usize::from(*len))?;
-                if *kind == wanted {
-                    return option.get(2..);
-                }
-                rest
-            }
-            _ => return None,
-        };
-    }
-}
-
 /// The timestamps of a segment (RFC 7323 §3.2).
-fn timestamps(options: &[u8]) -> Option<Timestamps> {
-    let [v0, v1, v2, v3, e0, e1, e2, e3] = *option(options, 8)? else {
+fn timestamps(options: OptionList<'_>) -> Option<Timestamps> {
+    let [v0, v1, v2, v3, e0, e1, e2, e3] = *options.find(kind::TIMESTAMPS)? else {
         return None;
     };
     Some(Timestamps {
@@ -200,17 +140,17 @@ fn timestamps(options: &[u8]) -> Option<Timestamps> {
 }
 
 /// What the SACK blocks of a segment that acknowledges `ack` say.
-fn beyond(options: &[u8], ack: u32) -> Beyond {
-    let Some(blocks) = option(options, 5) else {
+fn beyond(options: OptionList<'_>, ack: SeqNum) -> Beyond {
+    let Some(blocks) = options.find(kind::SACK) else {
         return Beyond::Nothing;
     };
     let (blocks, _) = blocks.as_chunks::<8>();
     let mut all = Beyond::Nothing;
     for [l0, l1, l2, l3, r0, r1, r2, r3] in blocks {
-        let left = u32::from_be_bytes([*l0, *l1, *l2, *l3]);
-        let right = u32::from_be_bytes([*r0, *r1, *r2, *r3]);
+        let left = SeqNum(u32::from_be_bytes([*l0, *l1, *l2, *l3]));
+        let right = SeqNum(u32::from_be_bytes([*r0, *r1, *r2, *r3]));
         all = match all {
-            Beyond::Nothing if is_behind(left, ack) && is_behind(right, left) => Beyond::From(left),
+            Beyond::Nothing if left > ack && right > left => Beyond::From(left),
             _ => return Beyond::Else,
         };
     }
@@ -222,8 +162,8 @@ fn beyond(options: &[u8], ack: u32) -> Beyond {
 pub(super) struct Acknowledgment {
     pub(super) from: End,
     pub(super) to: End,
-    pub(super) seq: u32,
-    pub(super) ack: u32,
+    pub(super) seq: SeqNum,
+    pub(super) ack: SeqNum,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
 }
@@ -232,7 +172,7 @@ impl Acknowledgment {
     /// Writes it as a packet; its length, or `None` if there is no room.
     pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
         let options = self.timestamps.map_or(0, |_| TIMESTAMPS);
-        let tcp_len = TCP.saturating_add(options);
+        let tcp_len = HeaderView::MIN_LEN.saturating_add(options);
         let total = Ipv6Header::LEN.saturating_add(tcp_len);
         let (ip, tcp) = out
             .get_mut(..total)?
@@ -246,16 +186,16 @@ impl Acknowledgment {
             ..Ipv6Header::default()
         };
         ip.copy_from_slice(&header.to_bytes());
-        let (fixed, behind) = tcp.split_first_chunk_mut::<TCP>()?;
+        let (fixed, behind) = tcp.split_first_chunk_mut()?;
         let [a, b] = self.from.port.to_be_bytes();
         let [c, d] = self.to.port.to_be_bytes();
-        let [s0, s1, s2, s3] = self.seq.to_be_bytes();
-        let [a0, a1, a2, a3] = self.ack.to_be_bytes();
+        let [s0, s1, s2, s3] = self.seq.0.to_be_bytes();
+        let [a0, a1, a2, a3] = self.ack.0.to_be_bytes();
         let [w0, w1] = self.window.to_be_bytes();
         let offset = (tcp_len as u8 >> 2) << 4;
         #[rustfmt::skip]
         let bytes = [
-            a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, Flags::ACK, w0, w1, 0, 0, 0, 0,
+            a, b, c, d, s0, s1, s2, s3, a0, a1, a2, a3, offset, Flags::ACK.0, w0, w1, 0, 0, 0, 0,
         ];
         *fixed = bytes;
         if let (Some(it), Some(area)) = (self.timestamps, behind.first_chunk_mut::<TIMESTAMPS>()) {

@@ -2,6 +2,7 @@
 //! waits for it.
 
 use redpoll_base::Instant;
+use redpoll_wire::tcp::{Flags, SeqNum};
 
 use super::packet::Read;
 use crate::taim::End;
@@ -18,7 +19,7 @@ pub struct FlowSlot {
     pub(super) active_at: Instant,
     /// The first byte that the mesh end has not acknowledged, once it is known. What is kept
     /// begins there.
-    pub(super) una: Option<u32>,
+    pub(super) una: Option<SeqNum>,
     /// Bytes kept; of them so many have been passed on, and so many ever: what is sent again
     /// begins anew.
     pub(super) len: u32,
@@ -40,10 +41,10 @@ pub struct FlowSlot {
     /// What the other end last said, and in which packets.
     pub(super) class: [u8; 4],
     pub(super) hop_limit: u8,
-    pub(super) host_ack: Option<u32>,
+    pub(super) host_ack: Option<SeqNum>,
     pub(super) host_window: u16,
     /// Between the halves of the mesh end's last segment.
-    pub(super) split: Option<u32>,
+    pub(super) split: Option<SeqNum>,
 }
 
 /// A piece to be passed on: where it begins in what is kept, how long it is, and its ends.
@@ -118,20 +119,20 @@ impl FlowSlot {
     }
 
     /// The number of the byte that is passed on next.
-    pub(super) fn next(&self) -> Option<u32> {
+    pub(super) fn next(&self) -> Option<SeqNum> {
         let fin = u32::from(self.fin_sent);
-        Some(self.una?.wrapping_add(self.sent).wrapping_add(fin))
+        Some(self.una? + self.sent + fin)
     }
 
     /// The mesh end acknowledges up to `ack`, with a window; `bytes` are those kept.
-    pub(super) fn on_ack(&mut self, ack: u32, window: u16, bytes: &mut [u8]) {
+    pub(super) fn on_ack(&mut self, ack: SeqNum, window: u16, bytes: &mut [u8]) {
         self.window = window.into();
         self.largest = self.largest.max(self.window.min(self.size));
         let Some(una) = self.una else {
             self.una = Some(ack);
             return;
         };
-        let by = ack.wrapping_sub(una);
+        let by = ack.since(una);
         if by == 0 || by > u32::MAX >> 1 {
             return;
         }
@@ -158,8 +159,8 @@ impl FlowSlot {
         let Some(una) = self.una else {
             return Fate::Unknown;
         };
-        let fin = read.has(super::packet::FIN);
-        let offset = read.seq.wrapping_sub(una);
+        let fin = read.flags.fin();
+        let offset = read.seq.since(una);
         let (at, payload) = match offset > u32::MAX >> 1 {
             false => (offset, payload),
             true => match payload.split_at_checked(offset.wrapping_neg() as usize) {
@@ -179,7 +180,7 @@ impl FlowSlot {
             *to = *from;
         }
         if count > 0 {
-            self.pushed = count == new.len() && read.has(super::packet::PSH);
+            self.pushed = count == new.len() && read.flags.contains(Flags::PSH);
         }
         self.len = self.len.saturating_add(count as u32);
         let end = at.saturating_add(payload.len() as u32);

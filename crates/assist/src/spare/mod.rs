@@ -58,10 +58,11 @@ mod flow;
 mod packet;
 
 use redpoll_base::{Instant, Memory as Kind};
+use redpoll_wire::tcp::Flags;
 
 use flow::Fate;
 pub use flow::FlowSlot;
-use packet::{ACK, ECN, FIN, Made, PAYLOAD, PSH, RST, Read, SYN, URG};
+use packet::{ECN, Made, PAYLOAD, Read};
 
 /// The memory, which says how much there is room for.
 #[derive(Debug)]
@@ -140,19 +141,20 @@ impl<M: Kind> Spare<M> {
             return whole;
         };
         let found = self.find(&read, from);
-        let is_answer = from == Side::Host && read.has(SYN) && read.has(ACK) && !read.has(RST);
+        let is_answer =
+            from == Side::Host && read.flags.syn() && read.flags.ack() && !read.flags.rst();
         if is_answer && let Some(slot) = found.and_then(|flow| self.slot(flow)) {
             slot.on_answer(now, &read);
             return whole;
         }
-        if read.has(SYN | RST) {
+        if read.has(Flags::SYN.with(Flags::RST)) {
             self.forget(found);
-            if from == Side::Mesh && !read.has(RST) {
+            if from == Side::Mesh && !read.flags.rst() {
                 self.on_syn(now, &read, packet);
             }
             return whole;
         }
-        let Some(flow) = found.filter(|_| read.has(ACK)) else {
+        let Some(flow) = found.filter(|_| read.flags.ack()) else {
             return whole;
         };
         if let Some(slot) = self.slot(flow) {
@@ -181,10 +183,10 @@ impl<M: Kind> Spare<M> {
         let bytes = self.bytes.as_ref().get(part)?;
         let end = piece.at.checked_add(piece.len)?;
         let payload = bytes.get(piece.at as usize..end as usize)?;
-        let mut flags = ACK;
-        for (is_set, flag) in [(piece.push, PSH), (piece.fin, FIN)] {
+        let mut flags = Flags::ACK;
+        for (is_set, flag) in [(piece.push, Flags::PSH), (piece.fin, Flags::FIN)] {
             if is_set {
-                flags |= flag;
+                flags = flags.with(flag);
             }
         }
         let made = Made {
@@ -192,7 +194,7 @@ impl<M: Kind> Spare<M> {
             hop_limit: slot.hop_limit,
             from: slot.host,
             to: slot.mesh,
-            seq: slot.una?.wrapping_add(piece.at),
+            seq: slot.una? + piece.at,
             ack: slot.host_ack?,
             flags,
             window: slot.host_window,
@@ -272,7 +274,7 @@ impl<M: Kind> Spare<M> {
         let Some(size) = size.filter(|size| (1..=*size).contains(&read.window)) else {
             return;
         };
-        let is_strange = read.has(FIN | URG | ECN) || read.len > 0;
+        let is_strange = read.has(Flags::FIN.with(Flags::URG).with(ECN)) || read.len > 0;
         if is_strange || self.room() < usize::from(read.window) {
             return;
         }
@@ -289,7 +291,7 @@ impl<M: Kind> Spare<M> {
         if let Some((slot, bytes)) = self.slot_and_bytes(flow) {
             *slot = FlowSlot::new(read, size);
             slot.active_at = now;
-            if read.has(ACK) {
+            if read.flags.ack() {
                 slot.on_ack(read.ack, read.window, bytes);
             }
         }
@@ -298,7 +300,7 @@ impl<M: Kind> Spare<M> {
 
     fn goes_up(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
         let whole = Some(packet.len());
-        if !read.is_plain() || read.has(URG) {
+        if !read.is_plain() || read.has(Flags::URG) {
             self.give_up(flow);
             return whole;
         }
@@ -317,7 +319,7 @@ impl<M: Kind> Spare<M> {
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
-        if read.len < 2 || read.has(FIN) || !is_alone {
+        if read.len < 2 || read.flags.fin() || !is_alone {
             return whole;
         }
         self.halve(flow, read, packet).or(whole)
@@ -336,9 +338,9 @@ impl<M: Kind> Spare<M> {
         half.get_mut(..PAYLOAD)?.copy_from_slice(headers);
         let end = PAYLOAD.checked_add(second)?;
         half.get_mut(PAYLOAD..end)?.copy_from_slice(rest);
-        let seq = read.seq.wrapping_add(first as u32);
+        let seq = read.seq + first as u32;
         let len = packet::reseal(half, seq, read.flags, second)?;
-        let kept = packet::reseal(packet, read.seq, read.flags & !PSH, first)?;
+        let kept = packet::reseal(packet, read.seq, read.flags.without(Flags::PSH), first)?;
         self.half_len = len;
         self.slot(flow)?.split = Some(seq);
         count(&mut self.counters.halved);
@@ -347,11 +349,11 @@ impl<M: Kind> Spare<M> {
 
     fn goes_down(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
         let whole = Some(packet.len());
-        if !read.is_plain() || read.has(URG) {
+        if !read.is_plain() || read.has(Flags::URG) {
             self.give_up(flow);
             return whole;
         }
-        let carries = read.len > 0 || read.has(FIN);
+        let carries = read.len > 0 || read.flags.fin();
         if carries && !packet::is_intact(packet) {
             count(&mut self.counters.dropped);
             return None;
@@ -373,10 +375,10 @@ impl<M: Kind> Spare<M> {
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
                 // A probe asks from before what the node has; all else speaks from there.
-                let before = una.wrapping_sub(1);
-                if is_behind(read.seq, next) {
+                let before = una - 1;
+                if read.seq > next {
                     packet::set_seq(packet, next);
-                } else if is_behind(before, read.seq) {
+                } else if before > read.seq {
                     packet::set_seq(packet, before);
                 }
             }
@@ -393,23 +395,17 @@ impl<M: Kind> Spare<M> {
             // from where the node is, which some take for an attack.
             (Fate::Old, Some((una, byte))) => {
                 *packet.get_mut(PAYLOAD)? = byte;
-                packet::reseal(packet, una.wrapping_sub(1), ACK, 1)
+                packet::reseal(packet, una - 1, Flags::ACK, 1)
             }
             (Fate::Gap, _) => {
                 count(&mut self.counters.dropped);
                 None
             }
             // What it acknowledges does not wait with it.
-            (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, ACK, 0),
+            (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, Flags::ACK, 0),
             (Fate::Stays, _) => None,
         }
     }
-}
-
-/// Whether `seq` comes behind `next`.
-fn is_behind(seq: u32, next: u32) -> bool {
-    let ahead = seq.wrapping_sub(next);
-    ahead != 0 && ahead <= u32::MAX >> 1
 }
 
 fn count(counter: &mut u64) {

@@ -2,17 +2,12 @@
 
 use redpoll_base::{Addr, checksum::Checksum};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
+use redpoll_wire::tcp::{Flags, HeaderView, OptionItem, OptionList, SeqNum, kind};
 
 use crate::taim::End;
 
-pub(super) const FIN: u8 = 0x01;
-pub(super) const SYN: u8 = 0x02;
-pub(super) const RST: u8 = 0x04;
-pub(super) const PSH: u8 = 0x08;
-pub(super) const ACK: u8 = 0x10;
-pub(super) const URG: u8 = 0x20;
 /// ECE and CWR, which a SYN has that asks for ECN (RFC 3168 §6.1.1).
-pub(super) const ECN: u8 = 0xc0;
+pub(super) const ECN: Flags = Flags::ECE.with(Flags::CWR);
 
 /// Where the TCP header begins, and its fields.
 const TCP: usize = Ipv6Header::LEN;
@@ -20,16 +15,16 @@ const SEQ: usize = TCP + 4;
 const WINDOW: usize = TCP + 14;
 const CHECKSUM: usize = TCP + 16;
 /// Where the payload begins of a segment without options.
-pub(super) const PAYLOAD: usize = TCP + 20;
+pub(super) const PAYLOAD: usize = TCP + HeaderView::MIN_LEN;
 
 /// The segment of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Read {
     pub(super) from: End,
     pub(super) to: End,
-    pub(super) seq: u32,
-    pub(super) ack: u32,
-    pub(super) flags: u8,
+    pub(super) seq: SeqNum,
+    pub(super) ack: SeqNum,
+    pub(super) flags: Flags,
     pub(super) window: u16,
     /// Where the payload begins, and how long it is.
     pub(super) payload_at: usize,
@@ -37,8 +32,9 @@ pub(super) struct Read {
 }
 
 impl Read {
-    pub(super) fn has(&self, flags: u8) -> bool {
-        self.flags & flags != 0
+    /// Whether any of these flags is set.
+    pub(super) fn has(&self, flags: Flags) -> bool {
+        self.flags.intersects(flags)
     }
 
     /// Whether there are no options.
@@ -52,61 +48,49 @@ fn word(packet: &[u8], at: usize) -> Option<u16> {
     Some(u16::from_be_bytes(*bytes))
 }
 
-fn long(packet: &[u8], at: usize) -> Option<u32> {
-    let bytes = packet.get(at..)?.first_chunk()?;
-    Some(u32::from_be_bytes(*bytes))
-}
-
 fn addr(packet: &[u8], at: usize) -> Option<Addr> {
     Some(Addr(*packet.get(at..)?.first_chunk()?))
 }
 
 /// Reads a packet that is TCP directly behind IPv6, and all there.
 pub(super) fn read(packet: &[u8]) -> Option<Read> {
-    let (header, rest) = Ipv6Header::parse(packet).ok()?;
-    let is_whole = rest.len() == usize::from(header.payload_len);
+    let (header, segment) = Ipv6Header::parse(packet).ok()?;
+    let is_whole = packet.len() == segment.len().checked_add(TCP)?;
     if header.next_header != next_header::TCP || !is_whole {
         return None;
     }
-    let offset = usize::from(packet.get(TCP.checked_add(12)?)? >> 4).checked_mul(4)?;
-    let payload_at = TCP.checked_add(offset)?;
-    let len = packet.len().checked_sub(payload_at)?;
-    if offset < 20 {
-        return None;
-    }
+    let view = HeaderView::parse(segment).ok()?;
     Some(Read {
         from: End {
             addr: header.src,
-            port: word(packet, TCP)?,
+            port: view.src_port(),
         },
         to: End {
             addr: header.dst,
-            port: word(packet, TCP.checked_add(2)?)?,
+            port: view.dst_port(),
         },
-        seq: long(packet, SEQ)?,
-        ack: long(packet, SEQ.checked_add(4)?)?,
-        flags: *packet.get(TCP.checked_add(13)?)?,
-        window: word(packet, WINDOW)?,
-        payload_at,
-        len,
+        seq: view.seq(),
+        ack: view.ack_field(),
+        flags: view.flags(),
+        window: view.window(),
+        payload_at: TCP.checked_add(view.header_len())?,
+        len: view.payload_len(),
     })
 }
 
 /// The largest segment that a SYN's sender takes, if it offers nothing beside that: 1,220
 /// bytes where it does not say (RFC 9293 §3.7.1).
 pub(super) fn offers_only_a_size(packet: &[u8], read: &Read) -> Option<u16> {
-    let mut options = packet.get(PAYLOAD..read.payload_at)?;
     let mut size = 1_220;
-    while let Some((kind, rest)) = options.split_first() {
-        options = match (kind, rest) {
-            (0, _) => break,
-            (1, rest) => rest,
-            (2, [4, high, low, rest @ ..]) => {
-                size = u16::from_be_bytes([*high, *low]);
-                rest
-            }
+    for item in OptionList(packet.get(PAYLOAD..read.payload_at)?).strict() {
+        match item {
+            Ok(OptionItem::End | OptionItem::Nop) => {}
+            Ok(OptionItem::Option {
+                kind: kind::MSS,
+                value: &[high, low],
+            }) => size = u16::from_be_bytes([high, low]),
             _ => return None,
-        };
+        }
     }
     Some(size)
 }
@@ -143,8 +127,8 @@ pub(super) fn set_window(packet: &mut [u8], window: u16) {
     patch(packet, WINDOW, window);
 }
 
-pub(super) fn set_seq(packet: &mut [u8], seq: u32) {
-    let [a, b, c, d] = seq.to_be_bytes();
+pub(super) fn set_seq(packet: &mut [u8], seq: SeqNum) {
+    let [a, b, c, d] = seq.0.to_be_bytes();
     patch(packet, SEQ, u16::from_be_bytes([a, b]));
     patch(packet, SEQ.saturating_add(2), u16::from_be_bytes([c, d]));
 }
@@ -158,13 +142,13 @@ fn put(packet: &mut [u8], at: usize, bytes: &[u8]) {
 
 /// The flags and the number of a segment without options whose headers and first `len` bytes
 /// of payload stay; sets lengths and checksum. How long it is.
-pub(super) fn reseal(packet: &mut [u8], seq: u32, flags: u8, len: usize) -> Option<usize> {
+pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -> Option<usize> {
     let end = PAYLOAD.checked_add(len)?;
     let packet = packet.get_mut(..end)?;
     let segment = u16::try_from(end.checked_sub(TCP)?).ok()?;
     put(packet, 4, &segment.to_be_bytes());
-    put(packet, SEQ, &seq.to_be_bytes());
-    put(packet, TCP.saturating_add(13), &[flags]);
+    put(packet, SEQ, &seq.0.to_be_bytes());
+    put(packet, TCP.saturating_add(13), &[flags.0]);
     put(packet, CHECKSUM, &[0, 0]);
     let checksum = sum(packet)?.finish();
     put(packet, CHECKSUM, &checksum.to_be_bytes());
@@ -179,9 +163,9 @@ pub(super) struct Made {
     pub(super) hop_limit: u8,
     pub(super) from: End,
     pub(super) to: End,
-    pub(super) seq: u32,
-    pub(super) ack: u32,
-    pub(super) flags: u8,
+    pub(super) seq: SeqNum,
+    pub(super) ack: SeqNum,
+    pub(super) flags: Flags,
     pub(super) window: u16,
 }
 
@@ -197,10 +181,49 @@ impl Made {
         put(out, 24, &self.to.addr.0);
         put(out, TCP, &self.from.port.to_be_bytes());
         put(out, TCP.saturating_add(2), &self.to.port.to_be_bytes());
-        put(out, SEQ.saturating_add(4), &self.ack.to_be_bytes());
+        put(out, SEQ.saturating_add(4), &self.ack.0.to_be_bytes());
         put(out, TCP.saturating_add(12), &[0x50]);
         put(out, WINDOW, &self.window.to_be_bytes());
         put(out, PAYLOAD, payload);
         reseal(out, self.seq, self.flags, payload.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::vec::Vec;
+
+    use super::*;
+
+    /// A SYN with these options, of a multiple of four bytes.
+    fn syn(options: &[u8]) -> Vec<u8> {
+        let mut packet = std::vec![0; PAYLOAD];
+        packet.extend(options);
+        (packet[0], packet[5], packet[6]) = (0x60, 20 + options.len() as u8, 6);
+        (packet[52], packet[53]) = ((20 + options.len() as u8) << 2, Flags::SYN.0);
+        packet
+    }
+
+    #[test]
+    fn a_packet_with_bytes_behind_its_end_is_not_read() {
+        let mut packet = syn(&[]);
+        assert!(read(&packet).is_some_and(|read| read.len == 0 && read.is_plain()));
+        packet.push(0);
+        assert!(read(&packet).is_none());
+    }
+
+    #[test]
+    fn every_option_but_a_size_is_an_offer() {
+        let size = |options: &[u8]| {
+            let packet = syn(options);
+            offers_only_a_size(&packet, &read(&packet).unwrap())
+        };
+        assert_eq!(size(&[]), Some(1_220));
+        assert_eq!(size(&[1, 2, 4, 1, 206, 0, 9, 9]), Some(462));
+        assert_eq!(size(&[2, 4, 1, 206, 4, 2, 0, 0]), None);
+        for malformed in [[2, 3, 1, 1], [2, 5, 1, 1], [2, 1, 1, 1], [1, 1, 1, 2]] {
+            assert_eq!(size(&malformed), None, "{malformed:?}");
+        }
     }
 }

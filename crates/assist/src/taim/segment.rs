@@ -2,6 +2,7 @@
 
 use redpoll_base::Addr;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
+use redpoll_wire::tcp::HeaderView;
 
 /// Where a flow ends: an address and a TCP port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
@@ -90,39 +91,15 @@ pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
         return Err(Foreign::NotTcp);
     }
     let tcp = rest.get(at..).ok_or(Foreign::Malformed)?;
-    let Some((fixed, _)) = tcp.split_first_chunk::<20>() else {
-        return Err(Foreign::Malformed);
-    };
-    let [
-        a,
-        b,
-        c,
-        d,
-        s0,
-        s1,
-        s2,
-        s3,
-        a0,
-        a1,
-        a2,
-        a3,
-        offset,
-        flags,
-        ..,
-    ] = *fixed;
-    let header_len = usize::from(offset >> 4).saturating_mul(4);
     let announced = usize::from(header.payload_len).saturating_sub(at);
-    let len = match announced.checked_sub(header_len) {
-        Some(len) if header_len >= 20 => len as u32,
-        _ => return Err(Foreign::Malformed),
-    };
+    let view = HeaderView::parse_partial(tcp, announced).map_err(|_| Foreign::Malformed)?;
     let from = End {
         addr: header.src,
-        port: u16::from_be_bytes([a, b]),
+        port: view.src_port(),
     };
     let to = End {
         addr: header.dst,
-        port: u16::from_be_bytes([c, d]),
+        port: view.dst_port(),
     };
     let (ends, from) = match from <= to {
         true => (
@@ -140,13 +117,14 @@ pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
             From::Upper,
         ),
     };
+    let flags = view.flags();
     let segment = Segment {
-        seq: u32::from_be_bytes([s0, s1, s2, s3]),
-        ack: (flags & 0x10 != 0).then_some(u32::from_be_bytes([a0, a1, a2, a3])),
-        syn: flags & 0x02 != 0,
-        fin: flags & 0x01 != 0,
-        rst: flags & 0x04 != 0,
-        len,
+        seq: view.seq().0,
+        ack: view.ack().map(|ack| ack.0),
+        syn: flags.syn(),
+        fin: flags.fin(),
+        rst: flags.rst(),
+        len: view.payload_len() as u32,
     };
     Ok((ends, from, segment))
 }

@@ -42,6 +42,11 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
+    /// Whether any flag of `other` is set.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+
     /// Whether SYN is set.
     pub const fn syn(self) -> bool {
         self.contains(Flags::SYN)
