@@ -117,8 +117,8 @@ fn judge(arrow: &Arrow) -> Option<String> {
     let Arrow { from, to, dev } = arrow;
     let Some(allowed) = visible(from) else {
         return Some(format!(
-            "{from}: not a crate of the architecture's tree; add it to the table \
-             in xtask/src/arrows.rs with its arrows"
+            "{from}: not a crate of the architecture's tree; add it to the table in \
+             xtask/src/arrows.rs with its allowed dependencies"
         ));
     };
     let in_tests =
@@ -158,8 +158,8 @@ fn read(metadata: &Value) -> (Vec<Arrow>, Vec<String>) {
         }
         if visible(folder).is_none() {
             findings.push(format!(
-                "{folder}: not a crate of the architecture's tree; add it to the table \
-                 in xtask/src/arrows.rs with its arrows"
+                "{folder}: not a crate of the architecture's tree; add it to the table in \
+                 xtask/src/arrows.rs with its allowed dependencies"
             ));
             continue;
         }

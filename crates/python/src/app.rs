@@ -264,7 +264,7 @@ impl Node {
         }
     }
 
-    /// Returns what is lent, even if a panic poisoned the lock: the pointers stay valid.
+    /// Returns the lent values, even if a panic poisoned the lock: the pointers stay valid.
     fn lent(&self) -> MutexGuard<'_, Option<Lent>> {
         self.lent.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -87,7 +87,7 @@ impl Kept {
         self.plan.seeds.clone()
     }
 
-    /// The runs that the file did not have when it was opened.
+    /// The missing runs: those that the results file did not contain when it was opened.
     #[getter]
     fn todo(&self) -> Vec<ToDo> {
         let jobs = self.jobs.iter().enumerate();

@@ -34,7 +34,7 @@ pub(crate) fn damaged(bench: &mut Bench<'_>) -> Finding {
     bench.quiet()?;
     let (heard, sent) = (bench.heard().len(), bench.sent().len());
     ensure(heard == 0, || "the frame was passed up".to_owned())?;
-    ensure(sent == 0, || "the radio sent something".to_owned())?;
+    ensure(sent == 0, || "the radio sent a frame".to_owned())?;
     passed()
 }
 

@@ -142,7 +142,7 @@ impl Plan {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let plan = file.and_then(|file: File| match file.scenario {
             None => Plan::of(file, case),
-            Some(_) => Err("scenario: the caller already gives it; remove this key"
+            Some(_) => Err("scenario: the call already has a scenario; remove this key"
                 .to_owned()
                 .into()),
         });

@@ -267,7 +267,8 @@ mod tests {
         let text = measured().snapshot();
         assert!(
             text.contains(
-                "\n  900  flash: TCP\n  800  flash: TCP with what TCPlp has\n 2000  flash: a leaf\n"
+                "\n  900  flash: TCP\n  800  flash: TCP with TCPlp's features\n 2000  flash: a \
+                 leaf\n"
             ) && text
                 .ends_with("\n  150  flash: RPL, all of it\n  400  flash: link-layer security\n"),
             "{text}"

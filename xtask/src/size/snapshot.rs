@@ -34,7 +34,7 @@ const LIMITS: [(&str, u64); 8] = [
 /// All of TCP.
 pub const TCP: &str = "TCP";
 /// What TCPlp has of it.
-pub const SUBSET: &str = "TCP with what TCPlp has";
+pub const SUBSET: &str = "TCP with TCPlp's features";
 /// A leaf, without its services.
 pub const LEAF: &str = "a leaf";
 /// The image `node`.

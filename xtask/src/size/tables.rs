@@ -146,7 +146,7 @@ impl Measured {
                 ["48", "", "none has them"],
             ),
             (
-                "instructions a data segment, both ends and ACKs",
+                "instructions per data segment, both ends and ACKs",
                 counted(PerSegment::without_bytes),
                 ["6000", "4400", "lwIP 4406, TCPlp 7739, smoltcp 16750"],
             ),

@@ -112,7 +112,7 @@ impl Goal {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let goal = file.and_then(|file: File| match file.scenario {
             None => Goal::of(&file, case),
-            Some(_) => Err("scenario: the caller already gives it; remove this key"
+            Some(_) => Err("scenario: the call already has a scenario; remove this key"
                 .to_owned()
                 .into()),
         });

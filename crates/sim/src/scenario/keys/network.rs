@@ -8,7 +8,7 @@ use crate::scenario::schema::Presence::*;
 #[rustfmt::skip]
 pub(super) const KEYS: &[Key] = &[
     key("rpl.mode", Choice(&["storing", "non-storing"]), Default("storing"), None,
-        "RPL's mode of operation (RFC 6550 §9): `storing`, every router stores the downward routes; `non-storing`, the root stores them and writes source routes into packets. All keys of this table require `routing = \"rpl\"`."),
+        "RPL's mode of operation (RFC 6550 §9): `storing`, every router stores the downward routes; `non-storing`, the root stores them and writes source routes into packets. All keys of `rpl` require `routing = \"rpl\"`."),
     key("rpl.objective", Choice(&["mrhof", "of0", "tinyrpl-of0"]), Default("mrhof"), None,
         "Choice of parents: `mrhof`, least ETX with hysteresis (RFC 6719); `of0`, objective function zero (RFC 6552) with a step of rank of 3 ETX - 2; `tinyrpl-of0`, as in TinyRPL, fewest hops over links with an ETX of at most 3."),
     key("rpl.dio_interval_min", Count { min: 3, max: 20 }, Default("10"), None,
@@ -67,7 +67,7 @@ pub(super) const KEYS: &[Key] = &[
     key("cache.timeout_factor", Number { min: 0.1, max: 100.0 }, Optional("3; with DTC and TSS 1.5"), None,
         "Time after which a caching router sends a copy, in estimated round-trip times."),
     key("cache.max_wait", time(1_000.0, 60.0 * US_PER_S), Optional("1 min; with TSS 15 s"), None,
-        "Longest time that a copy is kept, and that a packet waits."),
+        "Longest time that the cache keeps a copy, and that a packet waits in it."),
     key("cache.segments", Count { min: 1, max: 64 }, Optional("1; with TSS 3"), None,
         "Most copies, and most waiting packets, in each direction of a connection."),
     key("cache.others", Number { min: 0.0, max: 1.0 }, Optional("0.5"), None,
@@ -92,10 +92,10 @@ pub(super) const KEYS: &[Key] = &[
     key("modules.quantum", time(50.0, 10_000.0), Default("192 us"), None,
         "Longest interval at which firmware of the kind `module` checks for what it waits for; the radio turnarounds of such a node are multiples of it. Above about 300 us acknowledgments of frames come too late."),
     key("modules.patience", time(0.1 * US_PER_S, 3_600.0 * US_PER_S), Default("10 s"), None,
-        "Real time that such firmware may run without waiting for anything. After that the program reports that it hangs, and exits."),
+        "Real time that firmware of the kind `module` may run without waiting for anything. After that the program reports that it hangs, and exits."),
 
     key("border.prefix", Prefix, Default("fd72:6564:706f:6c6c::/64"), None,
-        "The mesh's prefix; it is compressed away inside the mesh."),
+        "The mesh's prefix, which 6LoWPAN compresses away inside the mesh."),
     key("border.host", Address, Default("fd72:6564:706f::1"), None,
         "Address of the host behind the border router under `redpoll up`; the target `host` in an app's `to`. It must be outside `border.prefix`. If only the prefix is set, the address is derived from it, so that each mesh has its own: `fd00:1:2:8003::1` for `fd00:1:2:3::/64`."),
 
@@ -161,7 +161,7 @@ pub(super) const KEYS: &[Key] = &[
     key("taim.packets", Count { min: 1, max: 65_535 }, Default("1024"), None,
         "Packets that may wait. On overflow the packet whose turn is next leaves at once."),
     key("taim.flow_packets", Count { min: 1, max: 65_535 }, Default("64"), None,
-        "Packets of a flow that may wait. On overflow its first packet leaves at once."),
+        "Packets of a flow that may wait. On overflow the flow's first packet leaves at once."),
 
     key("fair_queue.spacing", time(0.0, 60.0 * US_PER_S), Default("50 ms"), None,
         "Shaper: time between two packets that leave."),

@@ -279,8 +279,8 @@ pub fn figure_10() -> Figure {
         .judged("nullmac-below-half-a-second")
         .cause(
             "half a second over four hops would be 6,000 segments, more than these links can \
-             carry; over links of 99 % the cache alone stays below it, and two connections get in \
-             each other's way",
+             carry; over links of 99 % the cache alone stays below half a second, and the \
+             segments of two connections obstruct each other",
             &better,
         );
     let ratio = |figure: &mut Figure, what, one, other, id: &'static str| {

@@ -172,8 +172,8 @@ fn contikimac(figure: &mut Figure, it: &Lines) {
         )
         .judged("activity-short")
         .cause(
-            "the cache alone does little harm here, so there is little to repair, and copies that \
-             leave earlier do more harm",
+            "the cache alone hardly reduces throughput here, so activity monitoring has little to \
+             improve; copies that leave earlier reduce it more",
             &[sent.at(4), earlier.at(4), it.activity.at(4), hasty.at(4)],
         );
 }
@@ -227,22 +227,23 @@ fn with_activity(
 
 /// Why the cache gains more than in the paper.
 pub(super) const LINKS: &str = "the gain depends on the losses of the links, which the paper does \
-    not state: over links of 99 % it differs";
+    not state: over links of 99 % the gain differs";
 /// Why it does nothing over ContikiMAC.
 pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip times, because the \
     link itself retransmits lost frames; if copies leave after half of that time, uIP carries \
     much less";
 /// Why X-MAC is slow.
-pub(super) const STALE: &str = "a node that sends by X-MAC does nothing else, and afterwards \
-    wakes up at other times than its neighbours remember: they wait for the wrong time, and then \
-    strobe; its data frames are not retransmitted when they are lost";
+pub(super) const STALE: &str = "a node that sends by X-MAC shifts its wake-up times, so its \
+    neighbours expect it at a wrong time and have to send strobes; lost data frames are not \
+    retransmitted";
 /// Why nothing helps LPP.
 pub(super) const RETRIES: &str = "the link retransmits lost frames, so uIP seldom waits, and \
-    additional frames get in the way; if each frame is transmitted once, the technique helps";
+    additional frames delay the others; if each frame is transmitted only once, the technique \
+    increases throughput";
 /// Why listening harms less than in the paper.
 pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as the paper says, and \
     seldom judge the channel quiet too early; if the radio's filter drops those frames, as in \
-    Contiki 2.5 on these nodes, caches retransmit early over long routes, and carry less";
+    Contiki 2.5 on these nodes, caches retransmit early over long routes, and throughput is lower";
 
 /// The MACs of fig. 6 beside each other.
 pub fn figure_6e() -> Figure {

@@ -78,9 +78,9 @@ const TO_IT: Metric = Metric::new(
 
 /// Why UDP does not suffer upstream here as it does in the paper.
 const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
-    lose one frame in ten without other senders, so that retries 0.1 s apart use up this node's \
-    time; in this building several nodes reach the border router, and links lose only frames that \
-    collide";
+    lose one frame in ten without other senders, so that retries 0.1 s apart take all of this \
+    node's time; in this building several nodes reach the border router, and links lose only \
+    frames that collide";
 /// And downstream.
 const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
     carries all traffic, less arrives";

@@ -147,8 +147,8 @@ pub fn figure_9() -> Figure {
             .judged(id)
             .cause(
                 "packets that contradict the ranks on their way, and routes that lead to no node, \
-                 reset Trickle (RFC 6550 §11.2), and full queues cause both; TinyRPL resets it \
-                 only for the first, and seldom",
+                 reset Trickle (RFC 6550 §11.2), and full queues cause both; TinyRPL resets \
+                 Trickle only for packets that contradict the ranks, and seldom",
                 &resets,
             );
     }

@@ -115,7 +115,7 @@ pub const SOURCES: [Source; 5] = [
     },
     // TinyRPL measures links by what it has to send alone.
     Source {
-        name: "links as TinyRPL takes them",
+        name: "links rated as in TinyRPL",
         keys: &[
             ("rpl.initial_etx", "1"),
             ("rpl.switch_threshold", "0.5"),

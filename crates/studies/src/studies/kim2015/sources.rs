@@ -20,7 +20,7 @@ pub fn sources() -> Figure {
         .about(
             "60 packets a minute over five hops: the original scenes, with one of TinyOS's values \
              at a time, and with all of them; and a serial line whose mote takes 5 ms for a \
-             packet, a value that no source has.",
+             packet, a value without a source.",
         )
         .aside();
     for traffic in Traffic::ALL {

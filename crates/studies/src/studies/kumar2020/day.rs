@@ -85,9 +85,9 @@ fn hourly(case: Case) -> Probed<Hourly> {
 }
 
 /// Why radios are on for longer than the paper's.
-const IDLE: &str = "a radio counts as on while its oscillator runs, also while it wakes up, is \
-    loaded and backs off, 4 ms per frame: for the share without that time, see the rows of \
-    receiver or transmitter on";
+const IDLE: &str = "a radio counts as on while its oscillator runs, which includes wake-up, \
+    loading and backoff, 4 ms per frame; the rows with receiver or transmitter on leave this time \
+    out";
 
 /// The unreliable protocols of table 7 where about as many packets are lost behind the
 /// mesh as the paper's day lost, and none to Wi-Fi; and the ideal protocol of §8.2.2, of
@@ -116,16 +116,17 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
         .known(("calculated", "ideal"), DUTY, ideal::duty_cycle(3, 5.0))
         .paper(0.665)
         .note(
-            "as in §8.2.2: segments in full frames of 7.2 ms, including those that are lost \
-            again",
+            "as in §8.2.2: segments in full frames of 7.2 ms, including retransmissions of \
+             retransmissions",
         );
     [single, batch]
 }
 
 /// Why more or less is lost than in the paper.
 const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
-    assumptions: see the losses in working hours with these interferers, with half as many \
-    sessions again, with sessions six times as long, and with interferers elsewhere";
+    assumptions; other rows have the losses in working hours with these interferers, with 1.5 \
+    times as many sessions, with sessions six times as long, and with interferers at other \
+    positions";
 
 /// Interferers other than those of the calibrated row: what it is called, and changes.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
@@ -318,8 +319,8 @@ pub fn figure_11() -> Figure {
     quotient(&mut figure, "TCP / CoAP, 9 to 18 o'clock", &both, 9..18)
         .judged("work")
         .cause(
-            "TCP's segments collide with earlier ones, see the rows with a pause after each \
-             segment, and TCP retries sooner than CoAP while interferers are active \
+            "TCP's segments collide with one another, which the rows with a pause after each \
+             segment avoid, and TCP retries sooner than CoAP while interferers are active \
              (docs/studies/kumar2020.md)",
             &[night_pauses, day_pauses],
         );

@@ -118,7 +118,7 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
 
 /// Why eight frames are still better than five.
 const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, mostly the operating \
-    system's time, is spread over more frames: without it the gain is smaller";
+    system's time, is divided among more frames; without this time the gain is smaller";
 
 /// Why one frame is not so much worse than five on Redpoll's own node.
 const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, five frames \
@@ -203,7 +203,7 @@ pub fn figure_4b() -> Figure {
     figure
         .known((SERIES, "radio"), GOODPUT, bound::radio_kbps())
         .paper(125.0)
-        .note("the paper: almost halved");
+        .note("the paper: the radio almost halves the rate");
     figure
         .known((SERIES, "unused space"), GOODPUT, bound::unused_kbps())
         .paper(100.0)

@@ -15,7 +15,7 @@ const CONNECTION_SLOT: &str = "redpoll_stack::ConnectionSlot<&'static mut [u8]>"
 const LISTENER: &str = "redpoll_tcp::Listener";
 const LISTENER_SLOT: &str = "redpoll_stack::ListenerSlot";
 const SOCKET: &str = "redpoll_socket::posix::Socket";
-const SUBSET_FLASH: &str = "flash: TCP with what TCPlp has";
+const SUBSET_FLASH: &str = "flash: TCP with TCPlp's features";
 const FLASH: &str = "flash: TCP";
 
 /// The bytes that the snapshot has for a name.
@@ -96,7 +96,7 @@ pub fn table_3() -> Figure {
             share,
         )
         .paper(1.53)
-        .note("the paper: 2 % of what Hamilton has");
+        .note("the paper: 2 % of the memory of its node, Hamilton");
     figure
 }
 

@@ -83,7 +83,7 @@ pub fn section_8_1_3() -> Figure {
         .judged("response")
         .cause(
             "over three hops the leaf repeats 6.8 frames a response with TCP and 1.7 with CoAP, \
-             because segments collide with earlier ones",
+             because segments collide with one another",
             &[one_hop],
         );
     seldom(&mut figure, &http, &coap);
@@ -116,9 +116,9 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
         .paper(0.35)
         .judged("seldom")
         .cause(
-            "for 35 % to become 0.35 %, polls must take a hundred times as long as a response; \
-             here they take as long as the rows without requests show, and one request in 1,000 s \
-             has the same effect",
+            "for 35 % to become 0.35 %, polls must take a hundred times as long as a response; the \
+             rows without requests show the time of polls here, and with one request in 1,000 s \
+             the difference is about the paper's",
             &[
                 http.at(IDLE),
                 coap.at(IDLE),

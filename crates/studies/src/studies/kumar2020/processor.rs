@@ -18,7 +18,7 @@ const SYSTEMS: [(&str, u32); 3] = [
 
 /// Why processors work for longer than the paper's.
 const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
-    bulk data, is the same for every packet: see the results with half of it and without it";
+    bulk data, is the same for every packet; other rows have half of this time, and none";
 
 /// The same protocol with less of an operating system.
 fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {

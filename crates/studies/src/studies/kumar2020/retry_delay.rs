@@ -216,8 +216,8 @@ pub fn figure_6a() -> Figure {
         figure.point(at(), REPAIRED, &case, repaired);
     }
     figure.row(maximum).cause(
-        "each loss reduces cwnd below its maximum until it is repaired: for fewer losses, see d = \
-         5 to 20 ms",
+        "each loss reduces cwnd below its maximum until the loss is repaired; the rows with d = 5 \
+         to 20 ms have fewer losses",
         &shown_by,
     );
     let own = beyond(3, 0).probe(SENDER);

@@ -339,7 +339,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         )
         .judged("cocoa-less-coap-15")
         .cause(
-            "CoCoA fails as in the paper, but at more loss: from 18 % on",
+            "CoCoA loses readings as in the paper, but only from 18 % loss on",
             &[of.cocoa.reliability.at(18), of.cocoa.reliability.at(21)],
         );
     reliability_at_21(figure, of);

@@ -221,8 +221,9 @@ fn queue_management(table: &mut Ablation) {
         .paper(0.67)
         .judged("queue-management")
         .cause(
-            "the technique is worth more with more losses, and the paper does not state its \
-             losses; it also listens for a shorter time, which it does not state",
+            "the technique saves more if more frames are lost, and the paper does not state its \
+             losses; the paper's node also listens for a shorter time, which the paper does not \
+             state",
             &[a_fifth, short_timeout],
         );
 }

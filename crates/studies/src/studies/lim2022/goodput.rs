@@ -78,7 +78,7 @@ fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &
     .judged(format!("{word}-nullrdc-50-over-100"))
     .cause(
         "it falls with both timers, by about the twentieth that the criterion requires, and \
-         differs more between seeds; why not more of it is lost is not known",
+         differs more between seeds; why goodput does not fall further is not known",
         &[null.at(50), null.at(100), other.at(50), other.at(100)],
     );
     verdict(

@@ -175,7 +175,7 @@ pub const BEYOND: Tcp = Tcp {
 };
 /// Why a statement holds for one timer and not for the other.
 pub const OTHER_TIMER: &str =
-    "the paper does not state which timer its figures use: with the other one this holds";
+    "the paper does not state which timer its figures use; with the other timer this row holds";
 
 /// Those that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];

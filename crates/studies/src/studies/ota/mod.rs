@@ -19,7 +19,7 @@ use crate::engine::study::{Hue, Study};
 pub const STUDY: Study = Study {
     name: "ota",
     citation: "Not from a paper: a firmware image of 386,000 bytes over three hops, by four \
-        protocols under the same rules",
+        protocols under the same conditions",
     terms: TERMS,
     palette: PALETTE,
     criteria: include_str!("criteria.toml"),
@@ -30,8 +30,8 @@ pub const STUDY: Study = Study {
 const TERMS: &[(&str, &str)] = &[
     (
         "TCP",
-        "HTTP/1.1 over one connection of Redpoll's TCP; after its loss another connection, for \
-         the missing range. At most three segments of 1,200 bytes are in flight.",
+        "HTTP/1.1 over one connection of Redpoll's TCP; after the loss of the connection, another \
+         connection for the missing range. At most three segments of 1,200 bytes are in flight.",
     ),
     (
         "Block1",

@@ -97,8 +97,8 @@ pub fn beyond() -> Figure {
         .of("Jain's index, RED and TAiM", both[2])
         .judged("fair")
         .cause(
-            "near nodes are done before TAiM has decided anything; for longer transfers see the \
-             rows with twenty times the bytes",
+            "near nodes finish before TAiM's first decision; the rows with twenty times the bytes \
+             have longer transfers",
             &shown,
         );
     figure

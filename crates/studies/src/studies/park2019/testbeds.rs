@@ -91,11 +91,12 @@ pub fn figure_4() -> Figure {
 
 const NOT_KNOWN: &str = "not known; nine or ten seeds are too few to decide; see also the rows \
     with room for ten packets per node";
-const TIME: &str = "not known: if a quarter of all frames is lost on the air, time, ratio and \
-    places are nearly the paper's, but UDP's packets are lost at any load; if 45 % of all packets \
-    are lost between border router and host, the time is the same, but all nodes fare alike";
-const ALIKE: &str = "links are good, and two fifths of all losses are in the border router's \
-    mote, for any node, so near and far nodes fare nearly alike";
+const TIME: &str = "not known: if a quarter of all frames is lost on the air, duration, max-min \
+    ratio and the ratio of room to corridor are nearly the paper's, but UDP loses packets at any \
+    load; if 45 % of all packets are lost between border router and host, the duration is the \
+    paper's, but all nodes have nearly equal throughput";
+const ALIKE: &str = "links are good, and two fifths of all losses are in the border router's mote, \
+    for any node, so near and far nodes have nearly equal throughput";
 
 /// Rows that show why it takes the time that it takes, and why nodes fare alike.
 struct Shown {

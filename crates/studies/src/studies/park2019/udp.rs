@@ -78,8 +78,7 @@ pub fn figure_6() -> Figure {
         .of("routing targets of the worst node / mean", children)
         .judged("worst-has-children")
         .cause(
-            "at that load too few packets are lost to be lost where many packets meet: the worst \
-             node has a poor link",
+            "at that load, few packets are lost to congestion: the worst node has a poor link",
             &[two[1], two[2], all.at(0.5)],
         );
     figure
