@@ -155,7 +155,7 @@ pythontest: ## Test the Python package in a separate environment: tests, noteboo
 BASELINE ?= $(shell git describe --tags --abbrev=0 2>/dev/null)
 MSRV = $(shell sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 
-publish-check: package ## Check licences and sources of dependencies, compatibility since BASELINE, and the oldest Rust (installs the tools)
+publish-check: package ## Check licences and sources of dependencies, compatibility with the version BASELINE, and the build with the oldest supported Rust (installs the tools)
 	@scripts/setup.sh publish
 	@$(CARGO) xtask deny
 	@PATH="$(CURDIR)/target/tools/deny/bin:$$PATH"; if $(CARGO) deny fetch db; then cargo deny check advisories; else echo "left out: advisories, whose database could not be fetched"; fi

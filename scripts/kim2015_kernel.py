@@ -313,7 +313,7 @@ def main():
     )
     parser.add_argument("--way", choices=["up", "down", "both"], default="both")
     parser.add_argument("--minutes", type=int, default=10, help="of traffic (10)")
-    parser.add_argument("--load", type=int, default=60, help="packets a minute and node (60)")
+    parser.add_argument("--load", type=int, default=60, help="packets per minute and node (60)")
     parser.add_argument("--window", default="40 B", help="of BLIP's TCP (40 B)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--json", help="write what was found to this file")

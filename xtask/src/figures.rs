@@ -259,7 +259,7 @@ const FIGURES: &[Figure] = &[
         judged: Judged::Worst,
     },
     Figure {
-        what: "memory of the program a node, 1,000 nodes",
+        what: "memory of the program per node, 1,000 nodes",
         scenario: "grid-1000",
         options: &[],
         over: None,

@@ -32,7 +32,7 @@ pub struct BenchArgs {
           value_parser = ["loss", "matrix", "ota-ack", "fairness", "taim", "readings"])]
     pub bench: String,
 
-    /// Write a JSON object for each figure, one a line, to this file; - is standard output, in
+    /// Write a JSON object for each figure, one per line, to this file; - is standard output, in
     /// place of the table
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -53,7 +53,7 @@ impl PerSegment {
             .filter(|((counted, most), _)| counted > most)
             .map(|((counted, most), what)| format!("{what}: {counted:.0}, {most} at most"));
         Failure::unless_empty(
-            "size: more instructions per segment than promised",
+            "size: more instructions per segment than the project allows",
             over.collect::<Vec<_>>(),
         )
     }

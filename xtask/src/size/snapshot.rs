@@ -120,7 +120,7 @@ pub fn get(path: &Path) -> Result<String, Failure> {
 }
 
 pub fn compare(workspace: &Workspace, text: &str) -> Outcome {
-    Failure::unless_empty("size: more than was promised", exceeding(text))?;
+    Failure::unless_empty("size: larger than the project allows", exceeding(text))?;
     let expected = get(&path(workspace))?;
     Failure::unless_empty(
         "size: differs from firmware/size.txt (- there, + now); if that is intended: cargo xtask \

@@ -101,7 +101,10 @@ impl Stack {
                 "size: no chain of calls is found in the leaf's image",
             ));
         }
-        Failure::unless_empty("size: a leaf exceeds what is promised", self.exceeding())?;
+        Failure::unless_empty(
+            "size: a leaf exceeds the project's limits",
+            self.exceeding(),
+        )?;
         if needs > self.room {
             return Err(Failure::new(format!(
                 "size: a leaf can use {} bytes of stack and must leave {MARGIN} of the available \

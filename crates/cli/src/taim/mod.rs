@@ -99,7 +99,7 @@ pub struct TaimArgs {
           default_missing_value = "127.0.0.1:9633")]
     pub metrics: Option<SocketAddr>,
 
-    /// Append the state of all flows to this file every --every seconds, as one JSON object a
+    /// Append the state of all flows to this file every --every seconds, as one JSON object per
     /// line; - is standard output
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

@@ -48,7 +48,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rpl.routes", Count { min: 1, max: 65_535 }, Optional("the number of nodes, at most 1000; no limit in the border router"), None,
         "Size of a router's route table in storing mode. A router with a full table refuses further targets, and their sender looks for another parent."),
     key("rpl.tunnels", Bool, Default("true"), None,
-        "Packets from outside, or from nodes without RPL, get packet information and source routes in an outer header (RFC 6553 §4, RFC 9008). `false` puts both into the packet itself, against the standard, and saves 40 bytes a packet."),
+        "Packets from outside, or from nodes without RPL, get packet information and source routes in an outer header (RFC 6553 §4, RFC 9008). `false` puts both into the packet itself, against the standard, and saves 40 bytes per packet."),
     key("rpl.packet_option", Choice(&["rfc9008", "rfc6553"]), Default("rfc9008"), None,
         "Type of the option with packet information that the root announces: RFC 9008's 0x23, which nodes ignore if they do not know it, or RFC 6553's 0x63, the only one that Contiki knows."),
     key("rpl.sender_rank", Choice(&["dag-rank", "rank"]), Default("dag-rank"), None,

@@ -10,10 +10,10 @@ use crate::engine::figure::{Figure, Line};
 /// The part of fig. 7 for a MAC.
 pub fn figure_7(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
-        "a" => ("7a", "Radio on for a segment, NullMAC"),
-        "b" => ("7b", "Radio on for a segment, X-MAC"),
-        "c" => ("7c", "Radio on for a segment, ContikiMAC"),
-        _ => ("7d", "Radio on for a segment, LPP"),
+        "a" => ("7a", "Radio-on time per segment, NullMAC"),
+        "b" => ("7b", "Radio-on time per segment, X-MAC"),
+        "c" => ("7c", "Radio-on time per segment, ContikiMAC"),
+        _ => ("7d", "Radio-on time per segment, LPP"),
     };
     let mut figure = Figure::new(name, title).x_label("hops").about(
         "The runs of figure 6: time for which the radios of sender, receiver and the routers \

@@ -260,7 +260,7 @@ fn mean(
 
 /// Fig. 10.
 pub fn figure_10() -> Figure {
-    let mut figure = Figure::new("10", "Radio on for a segment, means over all hops")
+    let mut figure = Figure::new("10", "Radio-on time per segment, means over all hops")
         .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
     let means = Means::new(&mut figure, case, RADIO, radio_on_a_segment);
     let best = means.of(NULLMAC, ALL);

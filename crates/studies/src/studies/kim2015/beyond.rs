@@ -22,7 +22,7 @@ pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
         .about(
-            "60 packets a minute and node, with Redpoll's TCP at the nodes and Linux's rules at \
+            "60 packets per minute and node, with Redpoll's TCP at the nodes and Linux's rules at \
              the server; the rows of UDP and BLIP's TCP are those of figure 5b.",
         )
         .aside();

@@ -6,7 +6,7 @@ use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, c
 use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::engine::run::{Reading, Run};
 
-const LOAD: &str = "packets a minute and node";
+const LOAD: &str = "packets per minute and node";
 const FRAMES: Metric = Metric::new("frames of all nodes", "a second");
 const RESETS: Metric = Metric::new("Trickle resets", "per node and hour");
 const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");

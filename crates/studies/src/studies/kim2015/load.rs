@@ -8,7 +8,7 @@ use crate::vocabulary::read::{JAIN, fairness};
 /// Seven hops, upstream, with all parents alike and with overloaded ones avoided.
 pub fn by_load() -> Figure {
     let mut figure = Figure::new("load", "Parents chosen by load")
-        .x_label("packets a minute and node")
+        .x_label("packets per minute and node")
         .about(
             "Seven hops, upstream; the TCP is Redpoll's. A router that has dropped a packet for \
              lack of room announces it for a minute (RFC 6551 §3.1), and other nodes count it as \

@@ -7,7 +7,7 @@ use super::scenes::{
 use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
 
-const LOAD: &str = "packets a minute and node";
+const LOAD: &str = "packets per minute and node";
 
 /// Fig. 5b.
 pub fn figure_5b() -> Figure {

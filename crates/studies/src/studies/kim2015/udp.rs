@@ -15,7 +15,7 @@ fn spread_of(run: &Run) -> Reading {
 /// Fig. 5a.
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new("5a", "End-to-end loss of UDP")
-        .x_label("packets a minute and node")
+        .x_label("packets per minute and node")
         .about(
             "Packets that did not arrive, as a share of all packets made, mean over the nodes. \
              The paper finds the loss downstream at the border router's queue.",

@@ -82,7 +82,7 @@ pub fn section_8_1_3() -> Figure {
         .paper(1.35)
         .judged("response")
         .cause(
-            "over three hops the leaf repeats 6.8 frames a response with TCP and 1.7 with CoAP, \
+            "over three hops the leaf repeats 6.8 frames per response with TCP and 1.7 with CoAP, \
              because segments collide with one another",
             &[one_hop],
         );

@@ -61,7 +61,7 @@ fn least(values: &[f64]) -> f64 {
 /// Fig. 9.
 pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Sense-and-send without interference")
-        .x_label("readings of 82 bytes, one a second")
+        .x_label("readings of 82 bytes, one per second")
         .about(
             "Four leaves, three to five hops; base sleep interval 4 min, 100 ms while an answer \
              is expected; 5-frame segments; one hour. The paper: all are reliable, with similar \

@@ -64,7 +64,7 @@ pub fn beyond() -> Figure {
         verdict(
             &mut figure,
             tcp.name,
-            "radio time a byte at 50 m",
+            "radio time per byte at 50 m",
             &[ours.2.at(50), theirs.2.at(50)],
             |all| all[0] / all[1],
         )

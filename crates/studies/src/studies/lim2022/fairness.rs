@@ -8,9 +8,9 @@ use crate::vocabulary::read::{JAIN, fairness};
 /// One part of fig. 4.
 pub fn figure_4(load: &Load) -> Figure {
     let (name, title) = match load.letter {
-        "a" => ("4a", "Fairness, 5 segments a minute and node"),
-        "b" => ("4b", "Fairness, 10 segments a minute and node"),
-        _ => ("4c", "Fairness, 20 segments a minute and node"),
+        "a" => ("4a", "Fairness, 5 segments per minute and node"),
+        "b" => ("4b", "Fairness, 10 segments per minute and node"),
+        _ => ("4c", "Fairness, 20 segments per minute and node"),
     };
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")

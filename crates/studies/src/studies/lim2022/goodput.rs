@@ -8,9 +8,9 @@ const GOODPUT: Metric = Metric::new("total goodput", "segments");
 /// One part of fig. 2.
 pub fn figure_2(load: &Load) -> Figure {
     let (name, title) = match load.letter {
-        "a" => ("2a", "Total goodput, 5 segments a minute and node"),
-        "b" => ("2b", "Total goodput, 10 segments a minute and node"),
-        _ => ("2c", "Total goodput, 20 segments a minute and node"),
+        "a" => ("2a", "Total goodput, 5 segments per minute and node"),
+        "b" => ("2b", "Total goodput, 10 segments per minute and node"),
+        _ => ("2c", "Total goodput, 20 segments per minute and node"),
     };
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")

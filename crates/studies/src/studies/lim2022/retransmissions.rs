@@ -18,9 +18,15 @@ fn ratio(run: &Run) -> Reading {
 /// One part of fig. 3.
 pub fn figure_3(load: &Load) -> Figure {
     let (name, title) = match load.letter {
-        "a" => ("3a", "Retransmission ratio, 5 segments a minute and node"),
-        "b" => ("3b", "Retransmission ratio, 10 segments a minute and node"),
-        _ => ("3c", "Retransmission ratio, 20 segments a minute and node"),
+        "a" => ("3a", "Retransmission ratio, 5 segments per minute and node"),
+        "b" => (
+            "3b",
+            "Retransmission ratio, 10 segments per minute and node",
+        ),
+        _ => (
+            "3c",
+            "Retransmission ratio, 20 segments per minute and node",
+        ),
     };
     let mut figure = Figure::new(name, title)
         .x_label("transmission range in m")

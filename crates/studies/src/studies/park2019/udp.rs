@@ -24,7 +24,7 @@ pub(super) fn arrived(run: &Run) -> Reading {
 /// Fig. 6.
 pub fn figure_6() -> Figure {
     let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
-        .x_label("packets a second and node")
+        .x_label("packets per second and node")
         .about(
             "Packets per second that arrived at the border router: the median of the nodes, and \
              their quartiles. Ten minutes of each load.",
