@@ -73,7 +73,9 @@ fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Fail
     for file in ["LICENSE-APACHE", "LICENSE-MIT"] {
         let ours = source::read(&workspace.root.join(file))?;
         if source::read(&folder.join(file))? != ours {
-            findings.push(format!("crates/{name}/{file} is not the repository's"));
+            findings.push(format!(
+                "crates/{name}/{file} differs from the repository's file"
+            ));
         }
     }
     Ok(findings)

@@ -46,86 +46,86 @@ The checks of this repository.
 
 Usage: cargo xtask CHECK
 
-  ci        everything below that can fail, and fmt, clippy, doc and test;
+  ci        runs every check below that can fail, and fmt, clippy, doc and test;
             stops at the first failure
               --keep-going      run the other steps nevertheless
-  arrows    only the dependencies between our crates that the architecture
-            allows exist, device crates keep their walls, and modules import
-            one another in no circle
-  lines     files over 500 lines of code and functions over 80 are named; in a
-            device crate they fail the check
-  names     in a device crate no two types have one name; comments name what
-            they are about
-  prose     documents, interface texts and comments: fails if more blocks than
+  arrows    fails if a dependency between crates is not in the architecture, if a
+            file of a device crate uses too many layers, or if modules import one
+            another in a circle
+  lines     lists files over 500 lines of code and functions over 80; fails if one
+            is in a device crate
+  names     fails if two types of a device crate have the same name, or if a
+            comment does not name its subject
+  prose     fails if more blocks of the documents, interface texts or comments than
             xtask/prose.toml allows have an unclear turn of phrase
               --list [PLACE]    print each finding
               --accept          lower the limits to the present numbers
               --sample N        print N random blocks with their findings
-  tests     every test file of a crate belongs to a test program
-  purity    the device crates build for thumbv6m-none-eabi, and use neither
-            alloc nor float nor unsafe code
+  tests     fails if a test file of a crate belongs to no test program
+  purity    builds the device crates for thumbv6m-none-eabi; fails if one uses
+            alloc, float or unsafe code
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is installed)
-  features  the published crates have few features; each alone, none and all
-            build; and all of them for the targets that the toolchain has
-  hosts     the program compiles for the Linux boards that docs/radios.md names,
-            as far as the toolchain has their standard libraries
-  deny      the licences and sources of dependencies, as deny.toml has them
+  features  builds the published crates with each feature alone, with none and with
+            all, and with all for every target of the toolchain; fails if a crate
+            has too many features
+  hosts     compiles the program for the Linux boards of docs/radios.md whose
+            standard library the toolchain has
+  deny      checks the licences and sources of dependencies against deny.toml
             (needs cargo-deny: scripts/setup.sh test)
-  publish   the published crates can be packed with all that a package needs, and
-            build with the oldest promised Rust; their interface is compared with
-            REDPOLL_BASELINE, by default the last release
-  boards    the examples for boards build for their targets
-  packetdrill  two public suites of packetdrill scripts against the library; fails
-            if one fails without a listed cause, or passes with one
+  publish   packs the published crates, builds the packages with the oldest
+            supported Rust, and compares their interface with REDPOLL_BASELINE, by
+            default the last release
+  boards    builds the examples for boards for their targets
+  packetdrill  runs two public suites of packetdrill scripts against the library;
+            fails if a script fails without a listed cause, or passes with one
               --tool PATH       the packetdrill program
               --freebsd DIR     freebsd-net/tcp-testsuite
               --linux DIR       google/packetdrill, or its gtests/net/tcp
               --only SUBSTRING  scripts whose name contains this
               --keep DIR        keep the adapted scripts and the tool's messages
-              --json FILE       the outcome of every script
-              --write           the tables of docs/packetdrill.md
-  rfc       table: how far each RFC is met, after docs/rfc, and where the
+              --json FILE       write the outcome of every script
+              --write           write the tables of docs/packetdrill.md
+  rfc       prints how far each RFC is met according to docs/rfc, and where the
             sources cite it; fails if a reference is broken
-              --open            list what is not met, and why
-  figures   table: the figures that the project promises, expected and measured;
+              --open            list the requirements that are not met, and why
+  figures   prints the figures that the project requires, expected and measured;
             fails if one is missed (a few minutes)
               --sensitivity     only the sensitivity of goodput over the lines
-  docs      the measured numbers of the documents, as docs/measured declares them
-              --write           into the documents
+  docs      measures the numbers of the documents, as docs/measured declares them
+              --write           write them into the documents
               --check           fails if a document has other numbers
               --short           with --check: only quick measurements
               --only NAME       this block; may be repeated
               --program FILE    measure with this program instead of building it
               --loose           instead: list lines with numbers outside of blocks
-  book      the links of the documents; builds docs/ as a book into target/book,
-            and checks the links of its pages, too (needs mdBook: make book)
-              --pictures        instead: make its pictures again, from runs
+  book      checks the links of the documents, builds docs/ as a book into
+            target/book, and checks the links of its pages (needs mdBook: make book)
+              --pictures        instead: make the pictures of the book again, from runs
               --program FILE    with --pictures: from runs of this program
-              --preprocess      for mdBook, which calls it
-  reference docs/reference has the comments of redpoll.h and the docstrings of the
-            Python package
-              --write           writes these pages, and that of the commands
+              --preprocess      for mdBook, which calls this command
+  reference fails if docs/reference differs from the comments of redpoll.h or from
+            the docstrings of the Python package
+              --write           write these pages, and the page of the commands
   tutorials runs the tutorials of the book as printed, and compares their output
               --only NAME       pages whose path contains this; may be repeated
               --program FILE    with this program instead of a debug build
-  dissect-check  `redpoll dissect` and tshark find the same fields in the same frames,
-            except for the differences that docs/dissect-check.md justifies
+  dissect-check  fails if `redpoll dissect` and tshark find different fields in the
+            same frames, except for the differences in docs/dissect-check.md
               --short           some thousand frames (default: more than 50,000)
-  python    Redpoll in Python: builds it, runs its tests and its notebook, checks
+  python    builds the Python package, runs its tests and its notebook, and checks
             its types (needs Python 3.11 and packages: scripts/setup.sh test)
-  fuzz      random bytes for every fuzz target, needs nightly and cargo-fuzz
+  fuzz      feeds random bytes to every fuzz target (needs nightly and cargo-fuzz)
               --seconds N       for each target (default: 60)
-  firmware  the leaf on emulated microcontrollers, with simulated nodes
+  firmware  tests the leaf on emulated microcontrollers, with simulated nodes
               --long            with 10,000 requests and 24 hours of garbage
-  size      table: flash, sizes of types and instructions on a Cortex-M0
+  size      prints flash, sizes of types and instructions on a Cortex-M0
               --json FILE       write an object to FILE (-: standard output) instead of tables
-              --check           fails if types have other sizes than in
-                                firmware/size.txt, if they exceed what is
-                                promised, or if TCP may panic
-              --accept          writes firmware/size.txt
-              --profile         table: which functions cost the instructions
+              --check           fail if a size differs from firmware/size.txt, if one
+                                exceeds its limit, or if TCP may panic
+              --accept          write firmware/size.txt
+              --profile         print the instructions of each function
               --with rustup     as for `purity`
               --with build-std
 

@@ -41,8 +41,8 @@ pub fn run(workspace: &Workspace) -> Outcome {
         }
     }
     Failure::unless_empty(
-        "walls: files of the device crates that know too much; pass what they need \
-         through a conductor (docs/adr/0011-three-conductors.md)",
+        "walls: files of the device crates that use too many layers; pass what they need through a \
+         conductor (docs/adr/0011-three-conductors.md)",
         findings,
     )
 }

@@ -33,7 +33,8 @@ pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
     };
     let other = FILES.into_iter().filter(differs).map(str::to_owned);
     Failure::unless_empty(
-        "web: crates/web/assets is not what web/ gives; run `make web` and commit these:",
+        "web: crates/web/assets differs from the build of web/; run `make web` and commit these \
+         files:",
         other.collect(),
     )?;
     let mut types = Command::new("npx");

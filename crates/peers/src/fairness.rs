@@ -147,8 +147,8 @@ impl Figure {
 /// The figures as text: a block a metric, a line a subject, a column a queue.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
-        "fairness: beside a Redpoll flow for {} s over 75 kb/s, 50 ms one way; 462 B a segment, \
-         buffers never full; {} seeds\n",
+        "fairness: each stack next to a Redpoll flow for {} s over 75 kb/s, 50 ms one way; \
+         segments of 462 B, buffers never full; {} seeds\n",
         plan.time.as_millis() / 1_000,
         plan.seeds
     );

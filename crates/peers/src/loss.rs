@@ -148,10 +148,10 @@ pub fn table(figures: &[Figure]) -> String {
 /// What stands above the table: the rules.
 pub fn rules(plan: &Plan) -> String {
     format!(
-        "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, 462 B a segment, \
-         buffers of 1848 B, loss in both directions; medians of {} seeds\n\
-         least retransmission timeout: redpoll 0.3 s, redpoll-rto-1s 1 s, tcplp 0.23 s \
-         (0.03 s, and 0.2 s that it adds to each)\n",
+        "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, segments of 462 B, buffers \
+         of 1848 B, loss in both directions; medians of {} seeds\nleast retransmission timeout: \
+         redpoll 0.3 s, redpoll-rto-1s 1 s, tcplp 0.23 s (0.03 s, and 0.2 s that it adds to \
+         each)\n",
         plan.bytes, plan.seeds
     )
 }

@@ -134,7 +134,7 @@ impl<'a> Bench<'a> {
             match self.next(until)? {
                 RadioEvent::Done(result) => return Ok((result, self.now().since(began))),
                 RadioEvent::Frame(info) => self.note(info),
-                RadioEvent::Time => return Err(format!("{work:?} has no end")),
+                RadioEvent::Time => return Err(format!("{work:?} never ended")),
             }
         }
     }

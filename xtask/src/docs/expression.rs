@@ -99,7 +99,11 @@ impl Expression {
                     (a, b) if a.len() == b.len() => {
                         Ok(a.iter().zip(b).map(|(a, b)| sign.of(*a, *b)).collect())
                     }
-                    (a, b) => Err(format!("lists of {} and {} numbers", a.len(), b.len())),
+                    (a, b) => Err(format!(
+                        "lists of {} and {} numbers cannot be combined",
+                        a.len(),
+                        b.len()
+                    )),
                 }
             }
             Expression::Path(path) => read_path(path, sources, depth),

@@ -14,7 +14,7 @@ use crate::workspace::{self, Workspace};
 const LENGTHS: [(&str, u32); 2] = [("short", 16), ("long", 104)];
 const CIPHERS: [(&str, &str); 2] = [
     ("software", "AES in software"),
-    ("hardware", "a block cipher that costs nothing"),
+    ("hardware", "a block cipher without cost"),
 ];
 
 /// The file that the ciphers' crates are put in line in.
@@ -101,7 +101,7 @@ impl Security {
 
     pub fn print(&self) {
         self.flash
-            .print("flash of link-layer security beside a whole node");
+            .print("flash that link-layer security adds to a whole node");
         println!();
         let mut rows = vec![row([
             "a frame, encrypted, MIC of 4",

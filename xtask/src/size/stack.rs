@@ -74,7 +74,7 @@ impl Stack {
 
     pub fn print(&self) {
         let title = format!(
-            "longest chain of a leaf that serves, {}",
+            "longest chain of calls of a leaf that serves HTTP, {}",
             self.serving_bytes()
         );
         let mut rows = vec![vec![title, "frame".to_owned()]];

@@ -25,7 +25,7 @@ impl Measured {
         println!();
         peer::print(&self.leaf_layers(), &self.smoltcp);
         println!();
-        let mut rows = vec![row(["flash of RPL beside a whole node", "bytes"])];
+        let mut rows = vec![row(["flash that RPL adds to a whole node", "bytes"])];
         for (name, flash) in &self.routed {
             rows.push(vec![(*name).to_owned(), flash.bytes().to_string()]);
         }

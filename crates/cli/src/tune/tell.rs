@@ -13,8 +13,11 @@ pub fn plan(goal: &Goal) -> String {
     let all = goal.space.combinations();
     let look = goal.space.first_look(goal.effort.points).len();
     text += &match look == all {
-        true => format!("first look: all {all} combinations\n"),
-        false => format!("first look: {look} points of {all} combinations, by Latin hypercube\n"),
+        true => format!("first pass: all {all} combinations\n"),
+        false => format!(
+            "first pass: {look} points of {all} combinations, by Latin hypercube \
+            sampling\n"
+        ),
     };
     let (seeds, rounds) = (goal.effort.seeds, goal.effort.rounds);
     text += &format!(

@@ -132,7 +132,7 @@ impl Connections {
             Passage::Ended { how, bytes } => {
                 let how = match how {
                     Ending::Closed => "closed",
-                    Ending::BrokenByMesh => "broken off by the mesh",
+                    Ending::BrokenByMesh => "aborted by the mesh",
                     Ending::BrokenByHost => "reset by this computer",
                 };
                 let since = self.forwarded.remove(&ends).unwrap_or(now);
@@ -273,7 +273,7 @@ mod tests {
         };
         connections.forward(at(3_500), &event(ended));
         let line = connections.line().unwrap();
-        let what = "broken off by the mesh after 2.5 s, 7 bytes into the mesh, 9 bytes out of it\n";
+        let what = "aborted by the mesh after 2.5 s, 7 bytes into the mesh, 9 bytes out of it\n";
         assert!(line.ends_with(what), "{line}");
         assert_eq!(connections.count(), 0);
     }

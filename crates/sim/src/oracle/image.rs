@@ -72,7 +72,7 @@ impl Image {
         match (self.written, self.flash.len() as u64) == (size, size) {
             true => Ok(()),
             false => Err(format!(
-                "an image of {size} bytes was reported complete with {} of {}",
+                "an image of {size} bytes was reported complete, but {} bytes were written and {} are in flash",
                 self.written,
                 self.flash.len()
             )),

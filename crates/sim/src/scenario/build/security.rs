@@ -13,7 +13,7 @@ pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, Scen
         return Ok(None);
     };
     let Some(bytes) = values.chosen("security.key").and_then(read) else {
-        let problem = "is missing; allowed: 32 hexadecimal digits, as security.level asks for";
+        let problem = "is missing; allowed: 32 hexadecimal digits, which security.level requires";
         return Err(values.error("security.key", problem.to_owned()));
     };
     if values.has("mac.security_bytes") {

@@ -30,7 +30,7 @@ pub fn figure_8(mac: Mac) -> Figure {
             let quiet = filtered(&mut figure, ALL);
             figure
                 .verdict_of_all(
-                    "cctrl + dual / unmodified: hops at which it is 1.6 or more",
+                    "cctrl + dual / unmodified: numbers of hops with a ratio of 1.6 or more",
                     &beside(&both, &unmodified, &hops),
                     |all| ratios(all).filter(|ratio| *ratio >= DOUBLED).count() as f64,
                 )

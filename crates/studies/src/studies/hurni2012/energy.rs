@@ -79,12 +79,12 @@ fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
     let (series, what, id) = match mac {
         XMAC => (
             "X-MAC, cctrl",
-            "hops at which X-MAC needs more, with cctrl",
+            "numbers of hops at which X-MAC needs more radio time, with cctrl",
             "less-than-xmac",
         ),
         _ => (
             "LPP, cctrl",
-            "hops at which LPP needs more, with cctrl",
+            "numbers of hops at which LPP needs more radio time, with cctrl",
             "less-than-lpp",
         ),
     };

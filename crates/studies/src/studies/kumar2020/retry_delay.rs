@@ -173,8 +173,8 @@ const BUFFER: f64 = 1_848.0;
 const FROM_S: f64 = 100.0;
 
 const MAXIMUM: Metric = Metric::new("share of time at the maximum", "");
-const HALF: Metric = Metric::new("share of time above half", "");
-const REPAIRED: Metric = Metric::new("losses repaired a second", "1/s");
+const HALF: Metric = Metric::new("share of time above half of the maximum", "");
+const REPAIRED: Metric = Metric::new("losses repaired per second", "1/s");
 const CWND: Metric = Metric::new("cwnd", "B");
 
 /// Node 8.

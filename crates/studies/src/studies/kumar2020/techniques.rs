@@ -241,14 +241,14 @@ fn own(table: &mut Ablation) {
     };
     table.gain("fragments in bursts, goodput", &bursts);
     let one_poll = Technique {
-        name: "one poll for all that waits",
+        name: "one poll for all waiting frames",
         metric: DUTY_POLL,
         read: leaves,
         off: send().set("indirect.burst", "false"),
         on: send(),
     };
     table
-        .gain("one poll for all that waits, radio", &one_poll)
+        .gain("one poll for all waiting frames, radio", &one_poll)
         .judged("beyond-one-poll");
     let schedule = Technique {
         name: "a poll schedule that learns",

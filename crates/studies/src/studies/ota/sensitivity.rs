@@ -76,7 +76,10 @@ const TCP: [Setting; 9] = [
             ("tcp.ack_every", "4"),
         ],
     ),
-    ("an acknowledgment for each", &[("tcp.ack_every", "1")]),
+    (
+        "an acknowledgment for each segment",
+        &[("tcp.ack_every", "1")],
+    ),
     (
         "acknowledgments wait for 200 ms",
         &[("tcp.delayed_ack", "200 ms")],

@@ -143,7 +143,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     }
 }
 
-const ONE_ATTEMPT: &str = "one attempt a frame";
+const ONE_ATTEMPT: &str = "one attempt per frame";
 const A_QUARTER: &str = "a quarter lost on the air";
 
 /// A case in whose air a quarter of all frames are lost, and of all acknowledgments.
@@ -199,7 +199,11 @@ fn compared(
         .of("max-min ratio, with TAiM", max_min[1])
         .paper(spreads[1]);
     figure
-        .ratio("all nodes, with / without", sums[1], sums[0])
+        .ratio(
+            "throughput of all nodes, with / without TAiM",
+            sums[1],
+            sums[0],
+        )
         .judged("together")
         .cause(WAITS, shown);
     if testbed == Testbed::One {
