@@ -40,7 +40,7 @@ pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
         let wrong = |what: &str| format!("{line}: {what}");
         let (name, rest) = after
             .split_once(CLOSE)
-            .ok_or(wrong("a mark is not closed"))?;
+            .ok_or(wrong("a mark has no `<!-- end -->`"))?;
         let length = rest.find(END).ok_or(wrong("there is no `<!-- end -->`"))?;
         if rest[..length].contains(OPEN) {
             return Err(wrong("there is another block before its `<!-- end -->`"));
