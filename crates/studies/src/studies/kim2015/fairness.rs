@@ -87,7 +87,7 @@ const DOWNSTREAM: &str = "in this building several nodes reach the border router
 
 /// The building where one node carries everything.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
-    let name = format!("{}, one node before all, {load} offered", traffic.name);
+    let name = format!("{}, one node forwards all, {load} offered", traffic.name);
     (name, case_in(Building::Neck, traffic, load))
 }
 
