@@ -234,7 +234,11 @@ const FIGURES: &[Figure] = &[
         1.0,
     ),
     speed("simulation speed, line of 1 hop", "line-1", 3_000.0),
-    speed("simulation speed, office with one bulk flow", "office", 2_500.0),
+    speed(
+        "simulation speed, office with one bulk flow",
+        "office",
+        2_500.0,
+    ),
     speed("speed, 1,000 nodes", "grid-1000", 150.0),
     Figure {
         what: "share delivered, 1,000 nodes",

@@ -19,8 +19,7 @@ use crate::source;
 use crate::workspace::Workspace;
 
 const RATCHET: &str = "xtask/prose.toml";
-const HEAD: &str =
-    "# Blocks with a tell that each place may have; `cargo xtask prose --accept` lowers them.\n";
+const HEAD: &str = "# Blocks with an unclear turn of phrase that each place may have; `cargo xtask prose --accept` lowers them.\n";
 const PLACES: [&str; 3] = [DOCUMENTS, INTERFACE, COMMENTS];
 
 /// Numbers of blocks by place.
@@ -57,14 +56,14 @@ pub fn run(workspace: &Workspace) -> Outcome {
         findings.push("list every finding: cargo xtask prose --list PLACE".to_owned());
     }
     Failure::unless_empty(
-        "prose: write plain technical English, see CONTRIBUTING.md; the changed blocks with a \
-         tell:",
+        "prose: write plain technical English, see CONTRIBUTING.md; the changed blocks with an \
+         unclear turn of phrase:",
         findings,
     )?;
     for (place, count) in &now {
         let all = judged.blocks.iter().filter(|it| it.place == place).count();
         println!(
-            "prose: {place}: {count} of {all} blocks have a tell, as many as allowed or fewer"
+            "prose: {place}: {count} of {all} blocks have an unclear turn of phrase, as many as allowed or fewer"
         );
     }
     if now != allowed {

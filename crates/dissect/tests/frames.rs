@@ -169,7 +169,7 @@ fn fragments_show_their_place_and_the_first_what_is_known() {
         "{text}"
     );
     next.push(0);
-    assert!(shown(&frame(&next)).ends_with("malformed: beyond the size"));
+    assert!(shown(&frame(&next)).ends_with("malformed: beyond the datagram's size"));
 }
 
 #[test]

@@ -234,7 +234,9 @@ impl<'a> Body<'a> {
                 match end.cmp(&usize::from(*size)) {
                     std::cmp::Ordering::Less => {}
                     std::cmp::Ordering::Equal => layer.say("last"),
-                    std::cmp::Ordering::Greater => layer.say("malformed: beyond the size"),
+                    std::cmp::Ordering::Greater => {
+                        layer.say("malformed: beyond the datagram's size")
+                    }
                 }
                 layer.number("6lowpan.frag.size", *size);
                 layer.hex("6lowpan.frag.tag", *tag, 4);

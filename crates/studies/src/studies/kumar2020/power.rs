@@ -95,7 +95,7 @@ fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
     let over = |[http, coap]: [f64; 2]| 100.0 * (http / coap - 1.0);
     figure
         .difference(
-            "TCP minus CoAP, one request per 100 s, in points of the duty cycle",
+            "TCP minus CoAP, one request per 100 s, in percentage points of the duty cycle",
             http.at(SELDOM),
             coap.at(SELDOM),
         )
