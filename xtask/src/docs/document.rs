@@ -118,7 +118,7 @@ impl Expected {
         for (old, new) in others.iter().zip(rows) {
             let old = cells(old);
             if old.len() != new.len() {
-                found.push(format!("row \"{}\": not as many cells", old.join(" | ")));
+                found.push(format!("row \"{}\": another number of cells than measured", old.join(" | ")));
             }
             let name = old.first().cloned().unwrap_or_default();
             for ((column, old), new) in head.iter().zip(&old).zip(new) {

@@ -110,7 +110,7 @@ pub fn figure_12() -> Figure {
         .note("goodput falls only a little");
     figure
         .verdict(
-            "TCP, between the quartiles, 16 / 2 kb/s",
+            "TCP, interquartile range, 16 kb/s / 2 kb/s",
             [upper.at(16.0), lower.at(16.0), upper.at(2.0), lower.at(2.0)],
             |[upper, lower, upper_2, lower_2]| (upper - lower) / (upper_2 - lower_2),
         )

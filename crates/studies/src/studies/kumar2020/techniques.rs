@@ -21,7 +21,7 @@ const ON: &str = "on";
 const GOODPUT_CSMA: Metric = Metric::new("goodput, software CSMA", "kb/s");
 const GOODPUT_3: Metric = Metric::new("goodput of 3 hops", "kb/s");
 const DUTY_POLL: Metric = Metric::new("radio duty cycle, one poll for all", "%");
-const DUTY_SCHEDULE: Metric = Metric::new("radio duty cycle, a schedule that learns", "%");
+const DUTY_SCHEDULE: Metric = Metric::new("radio duty cycle, a learned poll schedule", "%");
 
 /// Sense-and-send with frames lost on the air: so many that the paper's node, without what
 /// is done about its queue, has its radio on for the paper's 3 %.
@@ -251,13 +251,13 @@ fn own(table: &mut Ablation) {
         .gain("one poll for all waiting frames, radio", &one_poll)
         .judged("beyond-one-poll");
     let schedule = Technique {
-        name: "a poll schedule that learns",
+        name: "a learned poll schedule",
         metric: DUTY_SCHEDULE,
         read: leaves,
         off: send().set("poll.policy", "fixed"),
         on: send(),
     };
     table
-        .gain("a poll schedule that learns, radio", &schedule)
+        .gain("a learned poll schedule, radio", &schedule)
         .judged("beyond-schedule");
 }
