@@ -118,7 +118,10 @@ impl Expected {
         for (old, new) in others.iter().zip(rows) {
             let old = cells(old);
             if old.len() != new.len() {
-                found.push(format!("row \"{}\": another number of cells than measured", old.join(" | ")));
+                found.push(format!(
+                    "row \"{}\": another number of cells than measured",
+                    old.join(" | ")
+                ));
             }
             let name = old.first().cloned().unwrap_or_default();
             for ((column, old), new) in head.iter().zip(&old).zip(new) {

@@ -211,11 +211,11 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
         ("TCP", case("tcp")),
         ("CoAP", case("coap")),
         (
-            "TCP, room for 104",
+            "TCP, queue of 104 readings",
             case("tcp").set("apps.readings.queue", "104"),
         ),
         (
-            "CoAP, room for 64",
+            "CoAP, queue of 64 readings",
             case("coap").set("apps.readings.queue", "64"),
         ),
         ("TCP, two segments", two_segments(case("tcp"))),

@@ -50,7 +50,7 @@ pub fn figure_6() -> Figure {
     let shown = [two[0], all.at(0.5), all.at(1.0)];
     figure
         .verdict(
-            "the worst node's share at 0.5 a second",
+            "share of the worst node's packets that arrive, 0.5 packets per second",
             [worst.at(0.5)],
             |[it]| it / 0.5,
         )
@@ -58,7 +58,7 @@ pub fn figure_6() -> Figure {
         .cause(MORE_THAN_THEIRS, &shown);
     figure
         .verdict(
-            "the worst node's share at 1 a second",
+            "share of the worst node's packets that arrive, 1 packet per second",
             [worst.at(1.0)],
             |[it]| it,
         )
