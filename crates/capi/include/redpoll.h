@@ -114,29 +114,30 @@ struct rp_config {
     uint8_t prefix[8];         /* the mesh's /64, from which addresses are formed (RFC 4944 §6) */
     uint8_t entropy[32];       /* random, different after each start; all 0 is refused */
     uint32_t poll_interval_ms; /* poll interval of a sleepy node that expects nothing;
-                                  0: 4 minutes */
-    uint16_t pan_id;           /* 0x7270 */
+                                  default 0, which means 4 minutes */
+    uint16_t pan_id;           /* default 0x7270 */
     uint16_t short_address;    /* 0 to 0xfffd, unique in the PAN */
     uint16_t parent;           /* short address of the default route's next hop, or
                                   RP_NO_SHORT */
     uint16_t mss;              /* payload of a full segment, at least 64 */
-    uint16_t send_buffer;      /* bytes of each connection, at least 64: 1848 */
+    uint16_t send_buffer;      /* bytes of each connection, at least 64; default 1848 */
     uint16_t receive_buffer;   /* the same */
-    uint16_t udp_buffer;       /* bytes of each UDP socket: 512 */
-    uint16_t routes;           /* entries: 2 for a leaf, 32 otherwise */
-    uint16_t packet_bytes;     /* longest packet that the node receives: 1280 */
+    uint16_t udp_buffer;       /* bytes of each UDP socket; default 512 */
+    uint16_t routes;           /* entries; default 2 for a leaf, 32 otherwise */
+    uint16_t packet_bytes;     /* longest packet that the node receives; default 1280 */
     uint8_t role;              /* RP_LEAF ... */
-    uint8_t radio;             /* flags RP_RADIO_*: RP_RADIO_AUTO_ACK */
-    uint8_t sleepy;            /* 1: a leaf whose radio sleeps and which polls its parent: 0 */
-    uint8_t connections;       /* TCP connections at the same time: 1 */
-    uint8_t listeners;         /* listening ports: 1 */
-    uint8_t half_open;         /* handshakes in progress: 2 */
-    uint8_t udp_sockets;       /* 1 */
-    uint8_t sockets;           /* descriptors in total: 4 */
-    uint8_t packets;           /* slots of packet_bytes for packets that wait or arrive:
-                                  2 for a leaf, 4 otherwise */
-    uint8_t children;          /* sleepy leaves that may register with a router: 0 */
-    uint8_t max_frame_retries; /* after the first attempt: 9 */
+    uint8_t radio;             /* flags RP_RADIO_*; default RP_RADIO_AUTO_ACK */
+    uint8_t sleepy;            /* 1: the leaf's radio sleeps, and the leaf polls its parent;
+                                  default 0 */
+    uint8_t connections;       /* TCP connections at the same time; default 1 */
+    uint8_t listeners;         /* listening ports; default 1 */
+    uint8_t half_open;         /* handshakes in progress; default 2 */
+    uint8_t udp_sockets;       /* default 1 */
+    uint8_t sockets;           /* descriptors in total; default 4 */
+    uint8_t packets;           /* slots of packet_bytes for packets that wait or arrive;
+                                  default 2 for a leaf, 4 otherwise */
+    uint8_t children;          /* sleepy leaves that may register with a router; default 0 */
+    uint8_t max_frame_retries; /* retries after the first attempt; default 9 */
     uint8_t reserved;          /* 0 */
 };
 
@@ -176,20 +177,21 @@ int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via
 struct rp_ip_config {
     uint8_t address[16];     /* global or unique local; the source of its packets */
     uint8_t entropy[32];     /* random, different after each start; all 0 is refused */
-    uint16_t mss;            /* payload of a full segment in both directions, at least 64:
-                                1220, which fits the minimum MTU of IPv6. More needs path
-                                MTU discovery, as in the library for hosts */
-    uint16_t send_buffer;    /* bytes of each connection, at least 64: 4880 */
+    uint16_t mss;            /* payload of a full segment in both directions, at least 64;
+                                default 1220, which fits the minimum MTU of IPv6. More needs
+                                path MTU discovery, as in the library for hosts */
+    uint16_t send_buffer;    /* bytes of each connection, at least 64; default 4880 */
     uint16_t receive_buffer; /* the same */
-    uint16_t udp_buffer;     /* bytes of each UDP socket, at least 64: 512 */
-    uint16_t packet_bytes;   /* longest packet that the node receives, at least mss + 60: 1280 */
-    uint8_t connections;     /* TCP connections at the same time: 1 */
-    uint8_t listeners;       /* listening ports: 1 */
-    uint8_t half_open;       /* handshakes in progress: 2 */
-    uint8_t udp_sockets;     /* 0: your stack keeps UDP */
-    uint8_t sockets;         /* descriptors in total: 4 */
-    uint8_t packets;         /* slots of packet_bytes for received packets and answers: 2 */
-    uint8_t hop_limit;       /* hop limit of its packets, at least 1: 64 */
+    uint16_t udp_buffer;     /* bytes of each UDP socket, at least 64; default 512 */
+    uint16_t packet_bytes;   /* longest packet that the node receives, at least mss + 60;
+                                default 1280 */
+    uint8_t connections;     /* TCP connections at the same time; default 1 */
+    uint8_t listeners;       /* listening ports; default 1 */
+    uint8_t half_open;       /* handshakes in progress; default 2 */
+    uint8_t udp_sockets;     /* default 0: your stack keeps UDP */
+    uint8_t sockets;         /* descriptors in total; default 4 */
+    uint8_t packets;         /* slots of packet_bytes for received packets and answers; default 2 */
+    uint8_t hop_limit;       /* hop limit of its packets, at least 1; default 64 */
     uint8_t reserved;        /* 0 */
 };
 
