@@ -119,7 +119,7 @@ struct rp_config {
     uint16_t short_address;    /* 0 to 0xfffd, unique in the PAN */
     uint16_t parent;           /* short address of the default route's next hop, or
                                   RP_NO_SHORT */
-    uint16_t mss;              /* payload of a full segment, at least 64 */
+    uint16_t mss;              /* payload of a full segment, at least 64; default 1220 */
     uint16_t send_buffer;      /* bytes of each connection, at least 64; default 1848 */
     uint16_t receive_buffer;   /* the same */
     uint16_t udp_buffer;       /* bytes of each UDP socket; default 512 */
