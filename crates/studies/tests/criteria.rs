@@ -42,7 +42,7 @@ fn what_a_kind_needs_is_there() {
     );
     assert_eq!(
         fault("says = \"very fast\"\n", ""),
-        "criteria.toml: f/fast: says and section are missing"
+        "criteria.toml: f/fast: `says` and `section` are missing"
     );
     assert_eq!(
         fault("\"promises\"", "\"explains\""),

@@ -110,7 +110,7 @@ impl Judgement {
             Kind::Explains if is_judged => Some("a row that explains has no band"),
             Kind::Explains => None,
             _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),
-            Kind::Reproduces if !has_source => Some("says and section are missing"),
+            Kind::Reproduces if !has_source => Some("`says` and `section` are missing"),
             _ => None,
         }
     }
