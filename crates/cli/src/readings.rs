@@ -92,9 +92,9 @@ const WAYS: [Way; 9] = [
     way("new connection by Fast Open", Between::Fast, None),
     way("TLS, kept", Between::Kept, Some(PSK)),
     way("TLS, frozen", Between::Frozen, Some(PSK)),
-    way("new TLS, resumed or by key", Between::Closed, Some(PSK)),
+    way("new TLS, resumed or with a pre-shared key", Between::Closed, Some(PSK)),
     way(
-        "new TLS, resumed or by key, Fast Open",
+        "new TLS, resumed or with a pre-shared key, Fast Open",
         Between::Fast,
         Some(PSK),
     ),
@@ -131,7 +131,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     for hops in [1, 3] {
         let _ = writeln!(
             table,
-            "\n{:<40} {:>7} {:>7} {:>8} {:>6} {:>7}",
+            "\n{:<52} {:>7} {:>7} {:>8} {:>6} {:>7}",
             format!("{hops} hop{}", if hops == 1 { "" } else { "s" }),
             "frames",
             "bytes",
@@ -146,7 +146,7 @@ pub fn run(json: Option<&Path>) -> ExitCode {
             };
             let _ = writeln!(
                 table,
-                "{:<40} {:>7.1} {:>7.0} {:>8.3} {:>6.1} {:>7.0}",
+                "{:<52} {:>7.1} {:>7.0} {:>8.3} {:>6.1} {:>7.0}",
                 way.name, cost.frames, cost.bytes, cost.charge_mc, cost.wakes, cost.ms
             );
             let object = json!({

@@ -266,7 +266,7 @@ impl Runner {
         let mut packet = header(ends.remote, ends.local, next_header::ICMPV6, body.len());
         packet.extend_from_slice(body);
         if self.addresses.local.is_ipv4() {
-            return Err("ICMP is for IPv6 scripts".into());
+            return Err("ICMP events need a script for IPv6".into());
         }
         self.deliver(&packet)
     }
