@@ -92,7 +92,11 @@ const WAYS: [Way; 9] = [
     way("new connection by Fast Open", Between::Fast, None),
     way("TLS, kept", Between::Kept, Some(PSK)),
     way("TLS, frozen", Between::Frozen, Some(PSK)),
-    way("new TLS, resumed or with a pre-shared key", Between::Closed, Some(PSK)),
+    way(
+        "new TLS, resumed or with a pre-shared key",
+        Between::Closed,
+        Some(PSK),
+    ),
     way(
         "new TLS, resumed or with a pre-shared key, Fast Open",
         Between::Fast,

@@ -151,7 +151,11 @@ pub fn sections(path: &Path) -> Result<Sections, Failure> {
     lines
         .into_iter()
         .map(|(rfc, sections)| {
-            let not_a_number = |_| Failure::new(format!("sections.toml: `{rfc}` is not the number of an RFC"));
+            let not_a_number = |_| {
+                Failure::new(format!(
+                    "sections.toml: `{rfc}` is not the number of an RFC"
+                ))
+            };
             let number = rfc.parse().map_err(not_a_number)?;
             Ok((
                 number,
