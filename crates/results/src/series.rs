@@ -187,7 +187,7 @@ pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
         "frame_retries",
         Kind::Whole,
         Of::Nodes,
-        "retransmissions among those frames",
+        "retransmissions among the frames that the MAC sent",
     ),
     (
         "collisions",
