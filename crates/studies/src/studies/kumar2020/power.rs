@@ -62,7 +62,7 @@ pub fn section_8_1_3() -> Figure {
         |[http, idle_http, coap, idle_coap]: [f64; 4]| (http - idle_http) / (coap - idle_coap);
     let one_hop = figure
         .verdict(
-            "one hop: TCP / CoAP, without the idle share",
+            "one hop: TCP / CoAP, radio time minus that without requests",
             [
                 near_http.at(OFTEN),
                 near_http.at(IDLE),
@@ -75,7 +75,7 @@ pub fn section_8_1_3() -> Figure {
         .handle();
     figure
         .verdict(
-            "TCP / CoAP, without the idle share",
+            "TCP / CoAP, radio time minus that without requests",
             [http.at(OFTEN), http.at(IDLE), coap.at(OFTEN), coap.at(IDLE)],
             cost,
         )

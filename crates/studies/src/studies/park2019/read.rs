@@ -18,7 +18,7 @@ pub const RATE: Metric = Metric::new("all bytes / time until the last node has f
 /// See [`max_min`].
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
 /// See [`max_min_as_defined`].
-pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as defined", "");
+pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as the paper defines it", "");
 /// See [`room_over_corridor`].
 pub const ROOM: Metric = Metric::new("room / corridor", "");
 

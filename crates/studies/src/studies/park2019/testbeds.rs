@@ -110,14 +110,19 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let at_nodes = whole(figure, WITHOUT, AT_NODES, case, lost_at_nodes);
     let wire = case.clone().set("faults.wire.type", "drop-packets");
     let wire = wire.set("faults.wire.share", "45 %").set("duration", "4 h");
-    let wire = beside(figure, "45 % lost on the wire", &wire, together);
+    let wire = beside(
+        figure,
+        "45 % of the packets lost between border router and host",
+        &wire,
+        together,
+    );
     let air = worn(case.clone()).set("duration", "4 h");
     let worn_out = beside(figure, A_QUARTER, &air, together);
     let worn_room = whole(figure, A_QUARTER, ROOM, &air, room_over_corridor);
     let datagrams = worn(Testbed::One.udp(0.4));
     let datagrams = whole(
         figure,
-        "UDP at 0.4 a second, a quarter lost on the air",
+        "UDP at 0.4 a second, a quarter of the frames lost on the air",
         ARRIVED,
         &datagrams,
         arrived,
@@ -144,7 +149,7 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
 }
 
 const ONE_ATTEMPT: &str = "one attempt per frame";
-const A_QUARTER: &str = "a quarter lost on the air";
+const A_QUARTER: &str = "a quarter of the frames lost on the air";
 
 /// A case in whose air a quarter of all frames are lost, and of all acknowledgments.
 fn worn(case: Case) -> Case {
@@ -236,9 +241,12 @@ pub fn figure_10() -> Figure {
         beside(&mut figure, series, &case, together_when_longer);
     }
     for (series, case) in [
-        ("TAiM, a quarter lost on the air", with.clone()),
         (
-            "TAiM, D_init 60 ms, a quarter lost on the air",
+            "TAiM, a quarter of the frames lost on the air",
+            with.clone(),
+        ),
+        (
+            "TAiM, D_init 60 ms, a quarter of the frames lost on the air",
             with.clone().set("taim.initial_delay", "60 ms"),
         ),
     ] {
