@@ -17,7 +17,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.max_frame_retries", Count { min: 0, max: 100 }, Default("10"), None,
         "Link retries after the first transmission of a frame (macMaxFrameRetries; 3 by default in the standard)."),
     key("mac.min_be", Count { min: 0, max: 8 }, Default("3"), None,
-        "macMinBE: the first backoff is drawn from 2^BE - 1 periods of 320 us."),
+        "macMinBE: the first backoff has 0 to 2^BE - 1 periods of 320 us."),
     key("mac.max_be", Count { min: 0, max: 8 }, Default("5"), None,
         "macMaxBE; at least `mac.min_be`."),
     key("mac.max_csma_backoffs", Count { min: 0, max: 20 }, Default("4"), None,
