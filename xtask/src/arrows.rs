@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 33] = [
     ("border", &["stack", "assist"]),
     ("coap", &["base"]),
     ("ota", &[]),
-    ("replay", &["mac"]),
+    ("replay", &["stack"]),
     ("rivals", &["stack"]),
     ("uart", &["base", "mac", "wire"]),
     ("transceiver", &["base", "mac", "wire"]),

@@ -1,8 +1,10 @@
-//! Methods of medium access that earlier stacks had, for comparisons in simulations: the
-//! duty-cycled MACs of Contiki 2.5 to 3.0, and the backoffs and retries of TinyOS 2.1.2.
+//! Behaviour of earlier stacks at the link, for comparisons in simulations: the duty-cycled MACs
+//! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, and the handover of whole
+//! packets from TCP to the link.
 //!
-//! They have the constants of those releases, and their defects. No device uses this crate.
-//! [`Replay`] is the method of access of a `redpoll_mac::Mac`:
+//! The MACs have the constants of those releases, and their defects. No device uses this crate.
+//! [`Segments`] is the handover of a `redpoll_stack::Node`, and [`Replay`] the method of access
+//! of a `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;
@@ -24,6 +26,7 @@
 extern crate std;
 
 mod duty;
+mod segments;
 mod tinyos;
 
 use redpoll_base::{Duration, Rng};
@@ -31,6 +34,7 @@ use redpoll_mac::{Access, CycledResult};
 
 use duty::Duty;
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+pub use segments::Segments;
 
 /// The repetition of a frame by a radio until a neighbour answers it.
 ///

@@ -104,8 +104,6 @@ impl<M: Memory + 'static> Transport for Rival<M> {
 }
 
 impl<M: Memory + 'static> StreamTransport for Rival<M> {
-    const CHOOSES_SEGMENTS: bool = true;
-
     fn is_there(&self) -> bool {
         the_one!(self, one => one.is_there())
     }

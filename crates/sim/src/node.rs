@@ -14,12 +14,12 @@ use redpoll_lowpan::{
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{Access, CsmaCa, Mac, MacConfig, PENDING_MAX, RadioCaps};
-use redpoll_replay::{DutyConfig, Replay, ReplayConfig};
+use redpoll_replay::{DutyConfig, Replay, ReplayConfig, Segments};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
     NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, RouteSlot,
-    SegmentChoice, SleepyConfig, UdpSlot, Via,
+    SleepyConfig, UdpSlot, Via,
 };
 use redpoll_tcp::{CongestionChoice, RecoveryChoice};
 use redpoll_uart::Begin;
@@ -47,6 +47,7 @@ impl<A: Access> Profile for SimProfile<A> {
     type Access = A;
     type Assist = Helper;
     type Streams = SimStreams;
+    type Handover = Segments;
 }
 
 /// A node of the simulation.
@@ -86,6 +87,7 @@ pub(crate) fn nobody() -> SimNode {
         access: Replay::new(ReplayConfig::default()),
         assist: Helper::default(),
         streams,
+        handover: Segments::default(),
     };
     Node::with_parts(config, memory, Rng::new(0), parts)
 }
@@ -202,9 +204,9 @@ fn build_with<A: Access>(
         access,
         assist: helper,
         streams: rival,
+        handover: segments(scenario, spec),
     };
     let mut node = SimNode::with_parts(config, memory, rng, parts);
-    node.choose_segments(segments(scenario, spec));
     let fragments = add_fragments(scenario, index, &mut node);
     let rpl = routing::begin(scenario, (index, root), birth.at, seed, &mut node);
     let guarded = security::secure(scenario, index, birth.counter_stored, &mut node);
@@ -380,20 +382,14 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
     all
 }
 
-/// What TCP has of its link.
-fn segments(scenario: &Scenario, spec: &NodeSpec) -> SegmentChoice {
-    let (params, mut choice) = (&scenario.tcp, SegmentChoice::default());
-    if spec.transport != TransportSpec::Redpoll {
-        // They hand whole packets down, and hear nothing more of them.
-        return choice.queued().unreported();
+/// The handover of segments from a node's transport to its link. Other transports hand whole
+/// packets down, and learn nothing more about them.
+fn segments(scenario: &Scenario, spec: &NodeSpec) -> Segments {
+    let (params, is_other) = (&scenario.tcp, spec.transport != TransportSpec::Redpoll);
+    Segments {
+        are_queued: is_other || params.queue_window,
+        are_unreported: is_other || !params.link_feedback,
     }
-    if params.queue_window {
-        choice = choice.queued();
-    }
-    if !params.link_feedback {
-        choice = choice.unreported();
-    }
-    choice
 }
 
 fn recovery(params: &TcpParams) -> RecoveryChoice {

@@ -68,7 +68,7 @@ pub use node::storage::{
 };
 pub use node::tables::Tables;
 pub use profile::{Parts, Profile};
-pub use segments::SegmentChoice;
+pub use segments::{Handover, Pull};
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;
 pub use transports::{

@@ -4,6 +4,7 @@ use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
 
 use crate::assist::{Assist, NoAssist};
+use crate::segments::{Handover, Pull};
 use crate::transports::{NoStreams, StreamTransport};
 
 /// The parts that a [`Node`](crate::Node) is made of.
@@ -16,7 +17,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
 /// use redpoll_stack::mac::CsmaCa;
-/// use redpoll_stack::{NoStreams, Profile};
+/// use redpoll_stack::{NoStreams, Profile, Pull};
 ///
 /// /// A router that counts what it forwards.
 /// enum Counting {}
@@ -26,6 +27,7 @@ use crate::transports::{NoStreams, StreamTransport};
 ///     type Access = CsmaCa;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
+///     type Handover = Pull;
 /// }
 /// ```
 pub trait Profile {
@@ -37,6 +39,8 @@ pub trait Profile {
     type Assist: Assist;
     /// The transport in place of TCP.
     type Streams: StreamTransport;
+    /// The handover of segments from TCP to the link.
+    type Handover: Handover;
 }
 
 /// The parts of a node that are made before it and moved into it.
@@ -48,6 +52,8 @@ pub struct Parts<P: Profile> {
     pub assist: P::Assist,
     /// The transport in place of TCP.
     pub streams: P::Streams,
+    /// The handover of segments from TCP to the link.
+    pub handover: P::Handover,
 }
 
 impl<M: Memory + 'static> Profile for M {
@@ -55,4 +61,5 @@ impl<M: Memory + 'static> Profile for M {
     type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = NoStreams;
+    type Handover = Pull;
 }

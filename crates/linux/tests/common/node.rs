@@ -9,7 +9,7 @@ use redpoll_stack::mac::{CsmaCa, MacConfig};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Parts, Profile, Route, UdpSlot, Via, transport,
+    Parts, Profile, Pull, Route, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -28,6 +28,7 @@ impl Profile for WithRival {
     type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = Rival<HeapMemory>;
+    type Handover = Pull;
 }
 
 pub type HeapNode = Node<WithRival>;
@@ -91,6 +92,7 @@ pub fn make_with(
         access: CsmaCa,
         assist: NoAssist,
         streams: rival,
+        handover: Pull,
     };
     let mut node = HeapNode::with_parts(config, memory, rng, parts);
     let everywhere = Route {

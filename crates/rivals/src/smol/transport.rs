@@ -129,8 +129,6 @@ impl Transport for Smol {
 }
 
 impl StreamTransport for Smol {
-    const CHOOSES_SEGMENTS: bool = true;
-
     fn is_there(&self) -> bool {
         true
     }

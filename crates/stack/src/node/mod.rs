@@ -56,7 +56,7 @@ use crate::net::outgoing::Outbox;
 use crate::net::routing::{Route, Routing, Via};
 use crate::packet::NextHop;
 use crate::profile::{Parts, Profile};
-use crate::segments::SegmentChoice;
+use crate::segments::Pull;
 use crate::transports::tcp::TcpSockets;
 use crate::transports::udp::UdpSockets;
 use crate::transports::{NoStreams, Transports};
@@ -66,7 +66,7 @@ use config::{NodeConfig, NodeMemory};
 /// A node of the network, made of the parts that its [`Profile`] names. See the
 /// [crate](crate) for how to drive it.
 pub struct Node<P: Profile> {
-    segments: SegmentChoice,
+    handover: P::Handover,
     rng: Rng,
     pub(crate) link: Link<P::Memory, P::Access>,
     net: Net<P::Memory, P::Assist>,
@@ -84,6 +84,7 @@ impl<M: Memory + 'static> Node<M> {
             access: CsmaCa,
             assist: NoAssist,
             streams: NoStreams,
+            handover: Pull,
         };
         Node::with_parts(config, memory, rng, parts)
     }
@@ -159,7 +160,7 @@ impl<P: Profile> Node<P> {
             host: HostQueue::default(),
             counters: NodeCounters::default(),
             echo_reply: None,
-            segments: SegmentChoice::default(),
+            handover: parts.handover,
             rng,
         }
     }

@@ -16,7 +16,7 @@ use crate::link::{Expected, LinkEvent};
 use crate::net::routing::Quality;
 use crate::packet::LINK_MTU;
 use crate::profile::Profile;
-use crate::segments::SegmentChoice;
+use crate::segments::Handover;
 use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transport, Transports};
 
 impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T> {
@@ -72,7 +72,7 @@ impl<P: Profile> Node<P> {
         self.drain_link(now);
         self.link.preempt(now);
         self.sleep_turn(now);
-        let queued = self.queues_segments();
+        let queued = self.handover.queues();
         while queued && self.link.lowpan.has_room() && self.pull_segment(now) {}
         while self.link.is_ready() {
             let pulled = !queued && self.may_pull() && self.pull_segment(now);
@@ -124,7 +124,7 @@ impl<P: Profile> Node<P> {
             any = true;
             match event {
                 LinkEvent::Sent { handle } => self.transports.on_sent(now, Handle(handle)),
-                LinkEvent::Lost { handle, .. } => match self.reports_segments() {
+                LinkEvent::Lost { handle, .. } => match self.handover.reports() {
                     true => self.transports.on_lost(now, Handle(handle)),
                     false => self.transports.on_sent(now, Handle(handle)),
                 },
@@ -154,27 +154,6 @@ impl<P: Profile> Node<P> {
         any
     }
 
-    /// From now on this node's TCP and its link work together in this way: for simulations
-    /// of other stacks. Only where its [`StreamTransport`] allows it; else it does not
-    /// compile.
-    pub fn choose_segments(&mut self, choice: SegmentChoice) {
-        const {
-            assert!(
-                P::Streams::CHOOSES_SEGMENTS,
-                "its StreamTransport has no choice"
-            )
-        };
-        self.segments = choice;
-    }
-
-    fn queues_segments(&self) -> bool {
-        P::Streams::CHOOSES_SEGMENTS && self.segments.are_queued()
-    }
-
-    fn reports_segments(&self) -> bool {
-        !P::Streams::CHOOSES_SEGMENTS || self.segments.are_reported()
-    }
-
     /// Bytes of a segment's packet before the segment.
     fn headers_len(&self) -> usize {
         #[cfg(feature = "rpl")]
@@ -202,7 +181,7 @@ impl<P: Profile> Node<P> {
             return false;
         };
         self.counters.originated = self.counters.originated.wrapping_add(1);
-        if self.link.is_child(next_hop) || self.queues_segments() {
+        if self.link.is_child(next_hop) || self.handover.queues() {
             self.hold_segment(now, &pulled, next_hop);
             return true;
         }
@@ -256,7 +235,7 @@ impl<P: Profile> Node<P> {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);
         let total = Ipv6Header::LEN.saturating_add(ip.payload_len.into());
-        let waits = self.link.is_child(next_hop) && !self.queues_segments();
+        let waits = self.link.is_child(next_hop) && !self.handover.queues();
         let lowpan = &mut self.link.lowpan;
         let Some(slot) = lowpan.allocate(total) else {
             self.counters.drop(DropReason::NoSlot);

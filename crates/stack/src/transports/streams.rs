@@ -13,10 +13,6 @@ use crate::{ConnId, Error, ListenerId, NodeEvent};
 /// What it must hold to is what [`Transport`] and [`Streams`] say; its handles and
 /// events are its own.
 pub trait StreamTransport: Transport {
-    /// Whether nodes that may have it can [choose](crate::Node::choose_segments) how their
-    /// own TCP and their link work together. Where not, the compiler leaves out the code.
-    const CHOOSES_SEGMENTS: bool = false;
-
     /// Whether it is there. If not, nothing else of it is ever called but
     /// [`Transport::poll_at`] and [`Transport::poll_event`].
     fn is_there(&self) -> bool;

@@ -19,7 +19,7 @@ use redpoll_mac::{CsmaCa, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node, NodeConfig,
-    NodeEvent, NodeMemory, Parts, Profile, Route, UdpSlot, Via,
+    NodeEvent, NodeMemory, Parts, Profile, Pull, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -42,6 +42,7 @@ impl<A: Assist> Profile for Assisted<A> {
     type Access = CsmaCa;
     type Assist = A;
     type Streams = NoStreams;
+    type Handover = Pull;
 }
 
 fn with_assistant<A: Assist>(assist: A) -> Parts<Assisted<A>> {
@@ -49,6 +50,7 @@ fn with_assistant<A: Assist>(assist: A) -> Parts<Assisted<A>> {
         access: CsmaCa,
         assist,
         streams: NoStreams,
+        handover: Pull,
     }
 }
 
