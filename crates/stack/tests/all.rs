@@ -19,6 +19,7 @@ mod orphans;
 mod pins;
 mod random;
 mod registrations;
+mod roles;
 mod rpl;
 mod rpl_daos;
 mod rpl_forged;

@@ -6,7 +6,7 @@ use crate::common;
 use common::lone::Lone;
 use common::packets;
 use common::{address, prefix};
-use redpoll_base::Addr;
+use redpoll_base::{Addr, Duration};
 use redpoll_stack::{Advertised, NdConfig};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
@@ -19,6 +19,7 @@ const REQUEST: u8 = 157;
 const CONFIRMATION: u8 = 158;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
+const ECHO_REPLY: u8 = 129;
 
 /// The border router, where the ways of all registrations meet.
 fn router() -> Lone {
@@ -46,6 +47,19 @@ fn report(lone: &mut Lone, from: u16, tid: Option<u8>) {
 
 /// Router `from` reports that somebody registers the leaf's address for so many minutes.
 fn report_as(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
+    meet(lone, from);
+    report_unmet(lone, from, tid, eui64, minutes);
+}
+
+/// The neighbour acknowledges a frame.
+fn meet(lone: &mut Lone, from: u16) {
+    let asked = packets::echo_request(link_local(from), link_local(1));
+    lone.link_sends(from, &asked);
+    lone.run_for(Duration::from_millis(20));
+}
+
+/// The same report of a neighbour that may not have acknowledged a frame.
+fn report_unmet(lone: &mut Lone, from: u16, tid: Option<u8>, eui64: [u8; 8], minutes: u16) {
     let mut rest = vec![0, tid.unwrap_or(0)];
     rest.extend(minutes.to_be_bytes());
     rest.extend(eui64);
@@ -73,6 +87,7 @@ fn register(lone: &mut Lone, tid: u8, routed: bool) {
 /// What the node has answered: to whom, the message's type, status and number.
 fn answers(lone: &mut Lone) -> Vec<(u16, u8, u8, u8)> {
     let packets = lone.link_packets().into_iter();
+    let packets = packets.filter(|(_, packet)| packet[40] != ECHO_REPLY);
     let read = |(to, packet): (Address, Vec<u8>)| {
         let Address::Short(to) = to else {
             panic!("{to}")
@@ -176,18 +191,23 @@ fn relay() -> Lone {
 
 /// The next router's answer.
 fn confirm(lone: &mut Lone, status: u8, tid: u8) {
+    confirm_from(lone, 4, status, tid);
+}
+
+fn confirm_from(lone: &mut Lone, from: u16, status: u8, tid: u8) {
     let mut rest = vec![status, tid, 0, 60];
     rest.extend(EUI64);
     rest.extend(address(LEAF).0);
-    let (src, dst) = (link_local(4), link_local(1));
+    let (src, dst) = (link_local(from), link_local(1));
     let packet = packets::icmp(src, dst, 255, CONFIRMATION, 1, &rest);
-    lone.link_sends(4, &packet);
+    lone.link_sends(from, &packet);
 }
 
 /// What it has passed on: to whom, the type, the number.
 fn passed(lone: &mut Lone) -> Vec<(Address, u8, u8)> {
     let packets = lone.link_packets().into_iter();
     packets
+        .filter(|(_, packet)| packet[40] != ECHO_REPLY)
         .map(|(to, packet)| (to, packet[40], packet[45]))
         .collect()
 }
@@ -270,9 +290,9 @@ fn a_route_ends_with_its_registration() {
     let mut lone = router();
     report_as(&mut lone, 3, Some(241), EUI64, 5);
     answers(&mut lone);
-    lone.now += redpoll_base::Duration::from_secs(290);
+    lone.now += Duration::from_secs(290);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    lone.now += redpoll_base::Duration::from_secs(70);
+    lone.now += Duration::from_secs(70);
     assert_eq!(way_to_leaf(&mut lone), LEAF, "by the route of the mesh");
     report_as(&mut lone, 2, Some(1), STRANGER, 5);
     assert_eq!(answers(&mut lone), [(2, CONFIRMATION, SUCCESS, 1)]);
@@ -303,9 +323,9 @@ fn a_long_registration_is_cut() {
     let mut lone = router();
     report_as(&mut lone, 3, Some(240), EUI64, u16::MAX);
     answers(&mut lone);
-    lone.now += redpoll_base::Duration::from_secs(86_000);
+    lone.now += Duration::from_secs(86_000);
     assert_eq!(way_to_leaf(&mut lone), 3);
-    lone.now += redpoll_base::Duration::from_secs(500);
+    lone.now += Duration::from_secs(500);
     assert_eq!(way_to_leaf(&mut lone), LEAF);
 }
 
@@ -405,5 +425,53 @@ fn addresses_of_others_are_not_registered() {
         let answers = lone.link_packets();
         let answered = answers.first().map(|(_, answer)| answer[40 + 34]);
         assert_eq!(answered, status, "{target:?}");
+    }
+}
+
+/// A forged report leaves nothing behind, at a border router as at one on the way: its sender
+/// acknowledges no frame. It costs few frames, takes no room, and is not reported further.
+#[test]
+fn a_report_of_nobody_leaves_nothing_behind() {
+    for border in [true, false] {
+        let mut lone = if border { router() } else { relay() };
+        let empty = lone.node.tables(lone.now).routes;
+        for n in 0..600 {
+            let nobody = 0x0400 + n;
+            lone.absent.insert(nobody);
+            report_unmet(&mut lone, nobody, Some(240), STRANGER, u16::MAX);
+            lone.run_for(Duration::from_millis(200));
+            assert_eq!(lone.node.tables(lone.now).routes, empty, "{n}");
+        }
+        assert_eq!(passed(&mut lone), [], "reported further");
+        assert!(lone.attempts < 1_500, "{}", lone.attempts);
+        // The leaf finds room, by way of a router that is new here, too: it repeats its report.
+        report_unmet(&mut lone, 3, Some(241), EUI64, 60);
+        lone.run_for(Duration::from_secs(3));
+        report_unmet(&mut lone, 3, Some(241), EUI64, 60);
+        lone.run_for(Duration::from_millis(100));
+        assert_eq!(lone.node.tables(lone.now).routes, empty + 1);
+    }
+}
+
+/// RFC 6775 §8.2.5: an answer counts from the router to which this one has reported, and the
+/// border router has reported to nobody.
+#[test]
+fn an_answer_of_another_neighbour_is_ignored() {
+    for status in [SUCCESS, DUPLICATE, MOVED] {
+        let mut lone = relay();
+        report(&mut lone, 7, Some(240));
+        passed(&mut lone);
+        for from in [7, 8] {
+            confirm_from(&mut lone, from, status, 240);
+            assert_eq!(passed(&mut lone), [], "{status}, {from}");
+        }
+        lone.link_sends(8, &packets::echo_request(address(8), address(LEAF)));
+        assert_eq!(lone.link_packets()[0].0, Address::Short(7));
+        let mut lone = router();
+        report(&mut lone, 3, Some(240));
+        answers(&mut lone);
+        confirm_from(&mut lone, 4, status, 240);
+        assert_eq!(answers(&mut lone), []);
+        assert_eq!(way_to_leaf(&mut lone), 3);
     }
 }

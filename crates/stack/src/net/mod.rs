@@ -59,6 +59,8 @@ pub(crate) struct Sender {
     pub(crate) link: Option<Address>,
     /// It sleeps, and there is no room for what would wait for it.
     pub(crate) crowds: bool,
+    /// It has acknowledged a frame lately.
+    pub(crate) is_proven: bool,
 }
 
 /// What an ICMPv6 message for the node leads to.
@@ -254,10 +256,16 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                     .on_neighbor_advertisement(now, &identity, src, answer)?;
             }
             Message::DuplicateAddressRequest(report) => {
-                self.on_control(now, Control::Report { src, report })?;
+                let is_proven = sender.is_proven;
+                let report = Control::Report {
+                    src,
+                    report,
+                    is_proven,
+                };
+                self.on_control(now, report)?;
             }
             Message::DuplicateAddressConfirmation(answer) => {
-                self.on_control(now, Control::Answer(answer))?;
+                self.on_control(now, Control::Answer { src, answer })?;
             }
             #[cfg(feature = "rpl")]
             Message::Unknown {

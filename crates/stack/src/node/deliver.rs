@@ -168,6 +168,7 @@ impl<P: Profile> Node<P> {
             Origin::Link { from, .. } => Sender {
                 link: Some(from),
                 crowds: self.link.is_crowded_by(now, from),
+                is_proven: P::Memory::ROUTES && self.link.is_proven(from),
             },
             Origin::Host | Origin::Own => Sender::default(),
         };

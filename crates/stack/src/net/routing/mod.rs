@@ -64,10 +64,14 @@ pub(crate) enum Control {
         asked: AddressRegistration,
         crowded: bool,
     },
-    /// The router `src` reports a registration.
-    Report { src: Addr, report: DuplicateAddress },
-    /// A report of this router's is answered.
-    Answer(DuplicateAddress),
+    /// The router `src` reports a registration; `is_proven`: it has acknowledged a frame.
+    Report {
+        src: Addr,
+        report: DuplicateAddress,
+        is_proven: bool,
+    },
+    /// The router `src` answers a report of this router's.
+    Answer { src: Addr, answer: DuplicateAddress },
 }
 
 /// What the link says about a neighbour.

@@ -12,6 +12,10 @@
 //! former router does not take the place of a later one. The router where the two
 //! meet says "moved" to whoever is behind, and what the older one has left on its
 //! way is removed.
+//!
+//! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report
+//! counts from a neighbour that a route names or that has acknowledged a frame, an answer from the
+//! next router towards the border router (ADR 38).
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
@@ -152,8 +156,12 @@ impl<M: Memory + 'static> Registered<M> {
                 router.answer(link, target, asked, status::CACHE_FULL);
                 Ok(())
             }
-            Control::Report { src, report } => router.on_report(src, report),
-            Control::Answer(answer) => router.on_answer(answer),
+            Control::Report {
+                src,
+                report,
+                is_proven,
+            } => router.on_report(src, report, is_proven),
+            Control::Answer { src, answer } => router.on_answer(src, answer),
         }
     }
 }
@@ -249,13 +257,21 @@ impl<M: Memory + 'static> Router<'_, M> {
         })
     }
 
-    /// Sends a report to the next router towards the border router.
-    fn pass_up(&mut self, report: DuplicateAddress) -> bool {
+    /// The next router towards the border router; `None` if this router is the last one.
+    fn up(&self) -> Option<Address> {
         let border = self.way.advertised.border_router;
         if self.identity.is_own(&border) {
-            return false;
+            return None;
         }
-        let Some(NextHop::Link(up)) = self.way.next_hop(self.now, self.table, &border) else {
+        match self.way.next_hop(self.now, self.table, &border)? {
+            NextHop::Link(up) => Some(up),
+            NextHop::Host => None,
+        }
+    }
+
+    /// Sends a report to the next router towards the border router.
+    fn pass_up(&mut self, report: DuplicateAddress) -> bool {
+        let Some(up) = self.up() else {
             return false;
         };
         self.send(up, Content::Report(report));
@@ -269,7 +285,12 @@ impl<M: Memory + 'static> Router<'_, M> {
     }
 
     /// A router behind this one reports a registration.
-    fn on_report(&mut self, src: Addr, report: DuplicateAddress) -> Result<(), DropReason> {
+    fn on_report(
+        &mut self,
+        src: Addr,
+        report: DuplicateAddress,
+        is_proven: bool,
+    ) -> Result<(), DropReason> {
         let behind = addr::link_address(&src);
         if !addr::is_link_local(&src) || !is_unicast(behind) {
             return Err(DropReason::BadSource);
@@ -282,6 +303,16 @@ impl<M: Memory + 'static> Router<'_, M> {
         let is_here = address.shares_prefix(&self.way.advertised.prefix, 64);
         if !is_here || self.identity.is_own(&address) {
             return Err(DropReason::BadDestination);
+        }
+        if !is_proven && !self.table.names(self.now, behind) {
+            // The router may acknowledge this frame; its host repeats the registration.
+            let content = Content::NeighborAdvertisement {
+                router: true,
+                target: self.identity.link_local,
+                registration: None,
+            };
+            self.send(behind, content);
+            return Err(DropReason::IcmpIgnored);
         }
         let status = self.note_moved(behind, &report);
         if status == status::SUCCESS && self.pass_up(report) {
@@ -358,7 +389,10 @@ impl<M: Memory + 'static> Router<'_, M> {
     }
 
     /// The answer to a report, on its way back.
-    fn on_answer(&mut self, answer: DuplicateAddress) -> Result<(), DropReason> {
+    fn on_answer(&mut self, src: Addr, answer: DuplicateAddress) -> Result<(), DropReason> {
+        if self.up().and_then(addr::link_local) != Some(src) {
+            return Err(DropReason::BadSource);
+        }
         let DuplicateAddress { address, tid, .. } = answer;
         let neighbours = &mut self.way.neighbours;
         if let Some(child) = neighbours.lookup(&address, self.now) {
