@@ -7,7 +7,8 @@ use std::rc::Rc;
 
 use redpoll_base::{Addr, Rng};
 use redpoll_tcp::Endpoint;
-use redpoll_wire::ipv6::{addr, next_header};
+use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
+use redpoll_wire::tcp::{Flags, HeaderView};
 
 use super::attack::{Attack, Kind};
 use super::forge::{Claim, Ends, Tcp, flag};
@@ -261,21 +262,14 @@ impl<'s> Foe<'s> {
 
     /// Notes what a reader's connection has brought, or that it was reset.
     fn note(&mut self, packet: &[u8]) {
-        let half = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
-        let word = |at: usize| Some(u32::from(half(at)?) << 16 | u32::from(half(at + 2)?));
-        let (Some(port), Some(seq), Some(offset)) = (half(42), word(44), packet.get(52)) else {
+        let Some((_, tcp)) = segment(packet) else {
             return;
         };
-        let is_reset = packet.get(53).is_some_and(|flags| flags & flag::RST != 0);
-        if packet.get(6) != Some(&6) {
-            return;
-        }
-        if is_reset {
+        let (port, seq) = (tcp.dst_port(), tcp.seq().0);
+        if tcp.flags().rst() {
             return self.held.retain(|held| held.port != port);
         }
-        let len = packet
-            .len()
-            .saturating_sub(40 + usize::from(offset >> 4) * 4) as u32;
+        let len = tcp.payload_len() as u32;
         for held in self
             .held
             .iter_mut()
@@ -553,20 +547,17 @@ impl<'s> Foe<'s> {
         if self.kind == Kind::TrickleReaders {
             self.note(packet);
         }
-        let is_handshake = packet.get(6) == Some(&6) && packet.get(53) == Some(&0x12);
         let completes = matches!(
             self.kind,
             Kind::SilentHandshakes | Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders
         );
-        if !completes || !is_handshake {
+        let (ip, heard) = segment(packet).filter(|_| completes)?;
+        if heard.flags() != Flags::SYN.with(Flags::ACK) {
             return None;
         }
-        let half = |at: usize| Some(u16::from_be_bytes([*packet.get(at)?, *packet.get(at + 1)?]));
-        let word = |at: usize| Some(u32::from(half(at)?) << 16 | u32::from(half(at + 2)?));
-        let address = |at: usize| Some(Addr(packet.get(at..at + 16)?.try_into().ok()?));
         let ends = Ends {
-            src: address(24)?,
-            dst: address(8)?,
+            src: ip.dst,
+            dst: ip.src,
         };
         let data: &[u8] = match self.kind {
             Kind::Slowloris => b"GET / HTTP/1.1\r\nHost: ",
@@ -575,10 +566,10 @@ impl<'s> Foe<'s> {
             _ => b"",
         };
         let tcp = Tcp {
-            src_port: half(42)?,
-            dst_port: half(40)?,
-            seq: word(48)?,
-            ack: word(44)?.wrapping_add(1),
+            src_port: heard.dst_port(),
+            dst_port: heard.src_port(),
+            seq: heard.ack_field().0,
+            ack: (heard.seq() + 1).0,
             flags: flag::ACK,
             window: self.window(),
             data,
@@ -596,4 +587,12 @@ impl<'s> Foe<'s> {
         self.traffic.0 += packet.len() as u64;
         Some(Shot::Packet(packet))
     }
+}
+
+/// The segment in a packet without extension headers; `None` if a length in its headers is
+/// impossible.
+fn segment(packet: &[u8]) -> Option<(Ipv6Header, HeaderView<'_>)> {
+    let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
+    let tcp = HeaderView::parse(bytes).ok()?;
+    (ip.next_header == next_header::TCP).then_some((ip, tcp))
 }
