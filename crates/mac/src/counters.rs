@@ -23,7 +23,6 @@ pub struct MacCounters {
     /// Frames given up, the last attempt without channel access.
     pub dropped_channel_access: u32,
     /// Frames given up, because link-layer security could not protect them.
-    #[cfg(feature = "security")]
     pub dropped_unsealed: u32,
     /// Frames given back between two attempts because others were more urgent;
     /// each is submitted again.
@@ -55,7 +54,6 @@ pub struct MacCounters {
     /// Dropped: secured, where this node has no security.
     pub rx_secured: u32,
     /// Dropped: refused by link-layer security, which counts why.
-    #[cfg(feature = "security")]
     pub rx_refused: u32,
     /// Data requests received from neighbours.
     pub rx_data_requests: u32,

@@ -14,7 +14,6 @@ pub enum TxStatus {
     /// Given up: the channel was never free during the last attempt.
     ChannelAccessFailure,
     /// Given up before the first attempt: link-layer security could not protect it.
-    #[cfg(feature = "security")]
     Unsealed,
 }
 

@@ -51,11 +51,9 @@ pub enum DropReason {
     IcmpIgnored,
     /// Twice on its way a packet's direction and the ranks of routers contradicted each
     /// other (RFC 6550 §11.2.2.2).
-    #[cfg(feature = "rpl")]
     RankError,
     /// A source route that must not be followed: in a loop, to a group, or over the
     /// border (RFC 6554 §4.2).
-    #[cfg(feature = "rpl")]
     SourceRoute,
     /// A fragment that came twice, or one of a packet that was given up: its fragments
     /// overlap, or not all have come in time (RFC 8200 §4.5).
@@ -63,7 +61,7 @@ pub enum DropReason {
 }
 
 /// How many reasons there are.
-const REASONS: usize = 20 + if cfg!(feature = "rpl") { 2 } else { 0 };
+const REASONS: usize = 22;
 
 impl DropReason {
     /// Every reason, in the order of [`NodeCounters::drops`].
@@ -87,9 +85,7 @@ impl DropReason {
         DropReason::BacklogFull,
         DropReason::NoConnection,
         DropReason::IcmpIgnored,
-        #[cfg(feature = "rpl")]
         DropReason::RankError,
-        #[cfg(feature = "rpl")]
         DropReason::SourceRoute,
         DropReason::Fragment,
     ];
@@ -116,9 +112,7 @@ impl DropReason {
             DropReason::BacklogFull => "backlog_full",
             DropReason::NoConnection => "no_connection",
             DropReason::IcmpIgnored => "icmp_ignored",
-            #[cfg(feature = "rpl")]
             DropReason::RankError => "rank_error",
-            #[cfg(feature = "rpl")]
             DropReason::SourceRoute => "source_route",
             DropReason::Fragment => "ipv6_fragment",
         }

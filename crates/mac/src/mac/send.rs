@@ -154,9 +154,11 @@ impl<A: Access> Mac<A> {
         count(match status {
             TxStatus::Delivered => &mut self.counters.delivered,
             TxStatus::NoAck => &mut self.counters.dropped_no_ack,
-            TxStatus::ChannelAccessFailure => &mut self.counters.dropped_channel_access,
-            #[cfg(feature = "security")]
-            TxStatus::Unsealed => &mut self.counters.dropped_unsealed,
+            TxStatus::Unsealed if cfg!(feature = "security") => &mut self.counters.dropped_unsealed,
+            // Without security no frame ends unsealed.
+            TxStatus::ChannelAccessFailure | TxStatus::Unsealed => {
+                &mut self.counters.dropped_channel_access
+            }
         });
         self.progress = Progress::Idle;
         // After a failure the wait for the acknowledgement was longer.

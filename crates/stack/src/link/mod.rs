@@ -470,8 +470,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
 /// What the end of a frame's service says of the link to its addressee.
 fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
-    #[cfg(feature = "security")]
-    if status == TxStatus::Unsealed {
+    if cfg!(feature = "security") && status == TxStatus::Unsealed {
         return LinkEvent::Dropped;
     }
     LinkEvent::Quality {
