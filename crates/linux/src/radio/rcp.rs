@@ -23,9 +23,9 @@ use super::spinel::{
 const ANSWER: Duration = Duration::from_millis(1_000);
 /// How long a transmission may take, with all the radio's own backoffs and repetitions.
 const TRANSMISSION: Duration = Duration::from_millis(3_000);
-/// How long it may take to begin anew.
+/// How long a reset may take.
 const BEGINNING: Duration = Duration::from_millis(2_000);
-/// Questions that are not answered before all begins anew.
+/// Unanswered questions before the set-up starts again.
 const PATIENCE: u8 = 3;
 /// Reset notices to which the host answers by its first question while it sets the radio up.
 /// Some radios send two: when they are powered on and when they are told to.
@@ -39,7 +39,7 @@ const REPORT_WINDOW: Duration = Duration::from_millis(10_000);
 /// The version of the protocol that is spoken.
 const PROTOCOL: u32 = 4;
 
-/// What the radio is to be.
+/// Settings of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     /// IEEE 802.15.4 channel, 11 to 26.
@@ -56,21 +56,21 @@ pub struct Identity {
     pub max_frame_retries: u8,
 }
 
-/// What has happened.
+/// An event.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// It is set up, for the first time or again. What it is called, and what it can.
+    /// It is set up, for the first time or again.
     Ready {
         /// Its firmware's name and version.
         version: String,
-        /// What it does by itself.
+        /// Its abilities.
         caps: RadioCaps,
     },
     /// It has heard a frame, for this node and intact.
     Received {
         /// The MPDU without its check sequence.
         mpdu: Vec<u8>,
-        /// What is known of it.
+        /// Its signal strength and quality.
         info: RxInfo,
     },
     /// A transmission has ended.
@@ -79,7 +79,7 @@ pub enum Event {
     Trouble(String),
 }
 
-/// What has been counted.
+/// Counters of a radio co-processor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RcpCounters {
     /// Frames given to it.
@@ -88,7 +88,7 @@ pub struct RcpCounters {
     pub received: u64,
     /// How often it was set up.
     pub set_up: u64,
-    /// How often it began anew by itself.
+    /// Resets of the radio that the host did not ask for.
     pub resets: u64,
     /// Reset notices, also those while it was set up.
     pub reset_notices: u64,
@@ -98,9 +98,9 @@ pub struct RcpCounters {
     pub unreported: u64,
     /// Questions and transmissions that it has not answered in time.
     pub unanswered: u64,
-    /// Answers to questions that nobody waits for any more.
+    /// Answers that arrived too late.
     pub late_answers: u64,
-    /// Frames of the line that are no message, and messages that make no sense.
+    /// Frames of the line that are not messages, and invalid messages.
     pub nonsense: u64,
     /// Frames of the line with a wrong check sequence, and those that are too long.
     pub damaged: u64,
@@ -240,7 +240,7 @@ impl Rcp {
         }
     }
 
-    /// Bytes for the line, as they stand there.
+    /// Bytes for the line, in frames.
     pub fn output(&mut self) -> &mut VecDeque<u8> {
         &mut self.output
     }
@@ -305,7 +305,7 @@ impl Rcp {
         self.phase == Phase::Useless
     }
 
-    /// What has been counted so far.
+    /// Returns the counters.
     pub fn counters(&self) -> &RcpCounters {
         &self.counters
     }
