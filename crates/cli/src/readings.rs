@@ -31,9 +31,6 @@ use crate::output::{self, fail};
 const READING: usize = 82;
 /// Readings behind the first, of which the mean is shown.
 const READINGS: u64 = 20;
-/// Time that the leaf waits, after all data are acknowledged, before it freezes the connection:
-/// an acknowledgment of a retransmission may still come.
-const LATEST: Duration = Duration::from_secs(1);
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
 /// Frames of the leaf's that are further apart do not belong to one wake-up of its radio.
@@ -409,8 +406,6 @@ async fn send(
         match way.between {
             Between::Kept => kept = Some(stream),
             Between::Frozen => {
-                // A frozen connection answers a late acknowledgment with a reset.
-                time.sleep_until(time.now() + LATEST).await;
                 let mut bytes = [0; FROZEN];
                 let len = stream.freeze(&mut bytes).map_err(|_| Errno::EINVAL)?;
                 frozen = Some((bytes, len, time.now()));

@@ -136,3 +136,107 @@ fn refused_bytes_take_no_slot() {
     assert!(sensor.tcp_thaw(now, Duration::ZERO, &mut [9; 100]).is_err());
     assert_eq!(sensor.tcp_connections().count(), 4);
 }
+
+/// The place of TCP's flags.
+const FLAGS: usize = 40 + 13;
+
+/// All packets that a node has to send.
+fn packets(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
+    let mut packet = [0; MTU];
+    std::iter::from_fn(|| {
+        let len = node.poll_packet(now, &mut packet)?;
+        Some(packet[..len].to_vec())
+    })
+    .collect()
+}
+
+/// The node stays awake after the connection was frozen, and packets come late: a reset in
+/// answer to one of them would end the connection at the peer.
+#[test]
+fn a_late_packet_does_not_reset_a_frozen_connection() {
+    let mut now = Instant::from_millis(1_000);
+    let (mut sensor, mut server) = (node(1), node(2));
+    // Either end may be frozen: the one that connected, and the one that listens.
+    for sensor_opens in [true, false] {
+        let port = if sensor_opens { 80 } else { 81 };
+        let (from, to) = match sensor_opens {
+            true => (&mut sensor, &mut server),
+            false => (&mut server, &mut sensor),
+        };
+        let number = if sensor_opens { 2 } else { 1 };
+        let listener = to.tcp_listen(port).unwrap();
+        let opened = from.tcp_connect(now, endpoint(number, port)).unwrap();
+        let mut late = Vec::new();
+        // A handshake, and a byte in either direction, with delayed acknowledgments.
+        let mut accepted = None;
+        for round in 0..8 {
+            now += Duration::from_millis(250);
+            sensor.on_timeout(now);
+            server.on_timeout(now);
+            let (from, to) = match sensor_opens {
+                true => (&mut sensor, &mut server),
+                false => (&mut server, &mut sensor),
+            };
+            if accepted.is_none() {
+                accepted = to.tcp_accept(listener);
+                if let Some(accepted) = accepted {
+                    to.tcp_send(now, accepted, &[1]).unwrap();
+                    from.tcp_send(now, opened, &[2]).unwrap();
+                }
+            }
+            if let (4, Some(accepted)) = (round, accepted) {
+                let here = if sensor_opens { opened } else { accepted };
+                sensor.tcp_send(now, here, &[4]).unwrap();
+            }
+            for packet in packets(&mut sensor, now) {
+                server.input_packet(now, &packet).unwrap();
+            }
+            for packet in packets(&mut server, now) {
+                sensor.input_packet(now, &packet).unwrap();
+                late.push(packet);
+            }
+        }
+        let accepted = accepted.unwrap();
+        let (here, there) = match sensor_opens {
+            true => (opened, accepted),
+            false => (accepted, opened),
+        };
+        let mut frozen = [0; 400];
+        let len = sensor.tcp_freeze(now, here, &mut frozen).unwrap();
+        // New data and the end of the stream come late as well.
+        server.tcp_send(now, there, &[3]).unwrap();
+        late.extend(packets(&mut server, now));
+        server.tcp_close(now, there);
+        late.extend(packets(&mut server, now));
+        // SYN-ACK, ACK with a DSACK of a probe, data, FIN.
+        let has = |flags: u8| late.iter().any(|packet| packet[FLAGS] & 0x1f == flags);
+        assert_eq!(has(0x12), sensor_opens);
+        assert!(has(0x10) && has(0x18) && has(0x11), "{late:?}");
+        for packet in &late {
+            // A request opens another connection.
+            if packet[FLAGS] & 0x12 != 0x02 {
+                let _ = sensor.input_packet(now, packet);
+                assert_eq!(
+                    packets(&mut sensor, now),
+                    Vec::<Vec<u8>>::new(),
+                    "{packet:?}"
+                );
+            }
+        }
+        let here = sensor
+            .tcp_thaw(now, Duration::from_secs(1), &mut frozen[..len])
+            .unwrap();
+        let later = now + Duration::from_secs(2);
+        server.on_timeout(later);
+        settle([&mut sensor, &mut server], later);
+        let mut out = [0; 10];
+        assert_eq!(sensor.tcp_recv(later, here, &mut out), Ok(2));
+        assert_eq!(out[..2], [if sensor_opens { 1 } else { 2 }, 3]);
+        // It has ended: a packet of it is answered as RFC 9293 §3.10.7.1 has it.
+        sensor.tcp_abort(later, here);
+        sensor.tcp_release(later, here);
+        drop(packets(&mut sensor, later));
+        let _ = sensor.input_packet(later, &late[late.len() - 1]);
+        assert_eq!(packets(&mut sensor, later).len(), 1, "a reset");
+    }
+}

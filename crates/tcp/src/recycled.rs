@@ -7,6 +7,8 @@
 //! cookie, and the peer stays in LAST-ACK for minutes. All that the acknowledgment needs
 //! stands in the FIN itself; what is lost with the slot is only that it is owed. That is
 //! kept here, four bytes a connection.
+//!
+//! The same memory holds the ends of frozen connections, whose late packets are dropped.
 
 use redpoll_base::Bytes;
 use redpoll_base::checksum::Checksum;
@@ -20,7 +22,10 @@ use crate::{
 /// How many are remembered, the last ones: more than slots that nodes have.
 const MOST: usize = 8;
 
-/// The last connections whose slot was taken from them in TIME-WAIT.
+/// Stands for SND.NXT and RCV.NXT of a frozen connection, of which any packet may come late.
+const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
+
+/// The last connections whose slot was taken from them in TIME-WAIT, or that were frozen.
 #[derive(Debug, Default)]
 pub struct Recycled {
     /// Hashes of both ends, SND.NXT and RCV.NXT; 0 for none.
@@ -35,15 +40,52 @@ impl Recycled {
         isn: &IsnGenerator,
         connection: &Connection<B, S>,
     ) {
+        self.put(isn, connection, connection.next_numbers());
+    }
+
+    /// A connection is [frozen](Connection::freeze). Its peer may still send packets.
+    pub fn remember_frozen<B: Bytes, S: SendStore>(
+        &mut self,
+        isn: &IsnGenerator,
+        connection: &Connection<B, S>,
+    ) {
+        self.put(isn, connection, FROZEN);
+    }
+
+    /// A connection that was frozen continues.
+    pub fn on_thawed<B: Bytes, S: SendStore>(
+        &mut self,
+        isn: &IsnGenerator,
+        connection: &Connection<B, S>,
+    ) {
         let (local, remote) = (connection.local(), connection.remote());
-        let mark = mark(isn, &local, &remote, connection.next_numbers());
-        if let Some(place) = self.marks.get_mut(usize::from(self.next)) {
+        let its = mark(isn, &local, &remote, FROZEN);
+        for mark in self.marks.iter_mut().filter(|mark| **mark == its) {
+            *mark = 0;
+        }
+    }
+
+    fn put<B: Bytes, S: SendStore>(
+        &mut self,
+        isn: &IsnGenerator,
+        connection: &Connection<B, S>,
+        numbers: [SeqNum; 2],
+    ) {
+        let (local, remote) = (connection.local(), connection.remote());
+        let mark = mark(isn, &local, &remote, numbers);
+        if let Some(place) = self.marks.get_mut(usize::from(self.next) % MOST) {
             *place = mark;
         }
         self.next = self.next.wrapping_add(1);
-        if usize::from(self.next) >= MOST {
-            self.next = 0;
-        }
+    }
+
+    /// Whether a segment is of a frozen connection, and not a request for a new one. Such a
+    /// segment is dropped, as if the link had lost it: RFC 9293 §3.10.7.1 has a reset for a
+    /// connection that does not exist, and this one continues later.
+    pub fn is_frozen(&self, isn: &IsnGenerator, incoming: &Incoming<'_>) -> bool {
+        let &Incoming { meta, seg, .. } = incoming;
+        let Request { local, remote, .. } = Request::new(meta, seg);
+        seg.flags.ack() && self.marks.contains(&mark(isn, &local, &remote, FROZEN))
     }
 
     /// The acknowledgment of a segment, if it is the FIN of such a connection: what TIME-WAIT

@@ -203,13 +203,13 @@ impl DataPoll {
     /// The parent did not acknowledge the request.
     pub(crate) fn on_failure(&mut self, now: Instant) {
         self.last = now;
-        let pause = self.config.after_failure;
-        self.next = now
-            + match (self.waiting, self.config.policy) {
-                (None, _) | (_, PollPolicy::Base) => pause,
-                (_, PollPolicy::Fixed { interval }) => interval.max(SHORTEST).min(pause),
-                (_, PollPolicy::Learned) => self.gap.max(BURST).min(pause),
-            };
+        let mut pause = self.config.after_failure;
+        if self.waiting.is_some() {
+            let is_learned = self.config.policy == PollPolicy::Learned;
+            let least = if is_learned { BURST } else { SHORTEST };
+            pause = pause.min(self.gap.max(least));
+        }
+        self.next = now + pause;
     }
 
     /// What was promised has not come, or more is known to be there: ask again

@@ -238,6 +238,9 @@ impl<P: Profile> Node<P> {
     /// told nothing. Returns how many bytes of `out` that took, of which
     /// [`Connection::frozen_len`] are needed. See [`Connection::freeze`] for what is in it.
     ///
+    /// A node that stays awake drops late packets of the peer without a reset, for each of the
+    /// last eight connections that were frozen or had to leave TIME-WAIT early.
+    ///
     /// # Errors
     /// [`FreezeError`]; the connection then goes on as if nothing had been asked.
     pub fn tcp_freeze(

@@ -9,18 +9,23 @@ use crate::counters::NodeCounters;
 use crate::{ConnId, Error};
 
 impl<M: Memory + 'static> TcpSockets<M> {
-    /// Writes a connection down; its slot is free after that.
+    /// Writes a connection down; its slot is free after that. Late packets of its peer are
+    /// dropped until it is thawed, or as long as the node remembers it.
     pub(crate) fn freeze(
         &mut self,
         now: Instant,
         id: ConnId,
         out: &mut [u8],
     ) -> Result<usize, FreezeError> {
-        let slot = self.slot_mut(id).ok_or(FreezeError::State)?;
+        let slots = self.connections.as_mut();
+        let slot = slots.get_mut(usize::from(id.index));
+        let slot = slot.filter(|slot| slot.generation == id.generation);
+        let slot = slot.ok_or(FreezeError::State)?;
         let open = slot.open_mut().filter(|open| !open.released);
         let open = open.filter(|open| open.waits.is_none());
         let open = open.ok_or(FreezeError::State)?;
         let len = open.connection.freeze(now, out)?;
+        self.recycled.remember_frozen(&self.isn, &open.connection);
         slot.free();
         Ok(len)
     }
@@ -45,6 +50,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
             Ok(open)
         })
         .map_err(Error::Thaw)?;
+        if let Some(open) = slot.open() {
+            self.recycled.on_thawed(&self.isn, &open.connection);
+        }
         self.dirty = true;
         let generation = slot.generation;
         Ok(ConnId { index, generation })

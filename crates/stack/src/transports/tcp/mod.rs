@@ -321,6 +321,9 @@ impl<M: Memory + 'static> TcpSockets<M> {
         if let Some(header) = self.recycled.answer(&self.isn, incoming) {
             return Outcome::Reply(Reply(header));
         }
+        if self.recycled.is_frozen(&self.isn, incoming) {
+            return Outcome::Drop(DropReason::NoConnection);
+        }
         if let Some(listener) = listener {
             return self.request(listener, incoming, counters);
         }
