@@ -454,7 +454,7 @@ fn a_report_of_nobody_leaves_nothing_behind() {
 }
 
 /// RFC 6775 §8.2.5: an answer counts from the router to which this one has reported, and the
-/// border router has reported to nobody.
+/// border router sends no reports.
 #[test]
 fn an_answer_of_another_neighbour_is_ignored() {
     for status in [SUCCESS, DUPLICATE, MOVED] {

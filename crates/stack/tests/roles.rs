@@ -60,7 +60,7 @@ enum Kind {
     /// An answer to a registration that the node did not ask for.
     RegistrationAnswer(u8),
     Redirect,
-    /// Of a neighbour that no route names, and that has acknowledged no frame.
+    /// From a neighbour that no route names, and that has acknowledged no frame.
     DuplicateAddressRequest(bool),
     DuplicateAddressConfirmation(u8),
 }

@@ -2,15 +2,15 @@
 //! behind on its way to the border router.
 //!
 //! A host registers its address with the router that it has chosen (RFC 6775 §5.5).
-//! That router tells the next one towards the border router, which tells the next,
-//! with the messages of multihop duplicate address detection (RFC 6775 §8.2); going
-//! hop by hop, they leave a route to the address behind. The answer comes back along
-//! those routes, and only then does the first router answer the host: who is
+//! That router reports it to the next one towards the border router, and so on, in
+//! the messages of multihop duplicate address detection (RFC 6775 §8.2). On their
+//! way hop by hop they leave a route to the address behind. The answer comes back along
+//! those routes, and only then does the first router answer the host: a host that is
 //! registered is reachable.
 //!
 //! Each registration has a number (RFC 8505 §5.2), so that one that was held up at a
 //! former router does not take the place of a later one. The router where the two
-//! meet says "moved" to whoever is behind, and what the older one has left on its
+//! meet reports "moved" to the former one, and what the older one has left on its
 //! way is removed.
 //!
 //! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report
