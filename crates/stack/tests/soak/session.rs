@@ -88,7 +88,7 @@ pub struct End {
     header: Vec<u8>,
     sent: usize,
     pub received: usize,
-    closed: bool,
+    pub closed: bool,
     ended: bool,
 }
 
