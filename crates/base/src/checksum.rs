@@ -41,6 +41,15 @@ impl Checksum {
         sum
     }
 
+    /// The sum over the IPv6 pseudo-header and `payload`, a packet's whole payload behind its
+    /// extension headers (RFC 8200 §8.1).
+    #[inline(never)] // size
+    pub fn of_payload(src: &Addr, dst: &Addr, next_header: u8, payload: &[u8]) -> Self {
+        let mut sum = Checksum::pseudo_header(src, dst, next_header, payload.len() as u32);
+        sum.add(payload);
+        sum
+    }
+
     /// Adds `bytes`, which continue where the last call ended; up to 128 KiB of them.
     ///
     /// They are summed as they lie in memory, two bytes at a time: a byte in front of

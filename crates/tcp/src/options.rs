@@ -5,10 +5,10 @@
 //! MUST-6). When a length is impossible, this option and those behind it are
 //! ignored and the segment is used without them (MUST-7).
 
-use redpoll_wire::tcp::OptionList;
 use redpoll_wire::tcp::kind::{
     FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, USER_TIMEOUT,
 };
+use redpoll_wire::tcp::{OptionList, two_words};
 
 use crate::{FastOpenCookie, Header, SackBlocks, SeqNum, SeqRange, UserTimeout};
 use crate::{fast_open, user_timeout};
@@ -268,13 +268,6 @@ impl Header {
             self.put(block.end.0);
         }
     }
-}
-
-/// Two numbers, most significant byte first.
-#[inline(never)] // size
-pub(crate) fn two_words(&[a, b, c, d, e, f, g, h]: &[u8; 8]) -> (u32, u32) {
-    let (first, second) = ([a, b, c, d], [e, f, g, h]);
-    (u32::from_be_bytes(first), u32::from_be_bytes(second))
 }
 
 #[cfg(test)]

@@ -74,13 +74,14 @@ impl<'a> Segment<'a> {
 
     /// The segment of a header whose checksum the caller has checked, or does not need.
     pub fn unverified(header: &HeaderView<'a>) -> Segment<'a> {
+        let (seq, ack) = header.numbers();
         Segment {
             flags: header.flags(),
             src_port: header.src_port(),
             dst_port: header.dst_port(),
             window: header.window(),
-            seq: header.seq(),
-            ack: header.ack_field(),
+            seq,
+            ack,
             payload: header.payload(),
             options: Options::parse(header.options()),
         }

@@ -169,9 +169,7 @@ fn finish(packet: &mut [u8], ip: Ipv6Header) -> Option<Ipv6Header> {
 /// Writes the checksum of an ICMPv6 message between the addresses of `ip`; its field must
 /// be zero.
 pub(crate) fn put_checksum(message: &mut [u8], ip: &Ipv6Header) -> Option<()> {
-    let len = u32::try_from(message.len()).ok()?;
-    let mut sum = Checksum::pseudo_header(&ip.src, &ip.dst, next_header::ICMPV6, len);
-    sum.add(message);
+    let sum = Checksum::of_payload(&ip.src, &ip.dst, next_header::ICMPV6, message);
     message
         .get_mut(2..4)?
         .copy_from_slice(&sum.finish().to_be_bytes());

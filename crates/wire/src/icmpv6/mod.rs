@@ -430,9 +430,7 @@ impl<'a> Message<'a> {
 
 /// RFC 4443 §2.3
 fn checksum(src: &Addr, dst: &Addr, message: &[u8]) -> Checksum {
-    let mut sum = Checksum::pseudo_header(src, dst, next_header::ICMPV6, message.len() as u32);
-    sum.add(message);
-    sum
+    Checksum::of_payload(src, dst, next_header::ICMPV6, message)
 }
 
 /// As much of `packet` as an error may quote.

@@ -28,6 +28,6 @@ mod seq;
 mod tests;
 
 pub use flags::Flags;
-pub use header::{HeaderView, is_checksum_valid};
+pub use header::{HeaderView, is_checksum_valid, two_words};
 pub use options::{LenientOptions, OptionItem, OptionList, StrictOptions, kind};
 pub use seq::{SeqNum, SeqRange};

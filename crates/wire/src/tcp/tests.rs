@@ -22,6 +22,7 @@ fn every_field_is_read() {
     assert_eq!((header.src_port(), header.dst_port()), (0xc001, 80));
     assert_eq!(header.seq(), SeqNum(0xfedc_ba98));
     assert_eq!(header.ack(), Some(SeqNum(0x0123_4567)));
+    assert_eq!(header.numbers(), (header.seq(), header.ack_field()));
     assert_eq!(header.flags(), Flags::ACK.with(Flags::PSH));
     assert_eq!((header.header_len(), header.reserved()), (24, 0x0a));
     assert_eq!((header.window(), header.checksum()), (0x0738, 0xabcd));
