@@ -165,7 +165,10 @@ impl Plan {
             let list = list.ok_or(format!("grid.{key}: allowed: a list of values"))?;
             let room = RUNS_MAX / seeds.len() / list.len();
             if combinations.len() > room {
-                return Err(format!("more than {RUNS_MAX} runs").into());
+                return Err(format!(
+                    "the sweep has more runs than allowed; allowed: at most {RUNS_MAX}"
+                )
+                .into());
             }
             combinations = combinations
                 .iter()

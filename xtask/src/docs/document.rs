@@ -133,7 +133,7 @@ impl Expected {
         if let Some(caption) = caption
             && !inside.lines().any(|line| line == caption)
         {
-            found.push(format!("its command is not `{caption}`"));
+            found.push(format!("the command of the block is not `{caption}`"));
         }
         found
     }

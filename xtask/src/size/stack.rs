@@ -87,7 +87,7 @@ impl Stack {
         ]);
         rows.push(vec!["there are".to_owned(), self.room.to_string()]);
         rows.push(vec![
-            "static memory: variables, and frames above".to_owned(),
+            "static memory: variables, and stack frames of the callers".to_owned(),
             self.static_bytes().to_string(),
         ]);
         report::print_table(&rows);

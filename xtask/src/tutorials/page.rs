@@ -110,7 +110,9 @@ impl Page {
         let steps = reader.steps;
         let compares = |step: &Step| matches!(step, Step::Run(block) if block.expected.is_some());
         if !steps.iter().any(compares) {
-            return Err(format!("{name}:1: no block shows the output of a command"));
+            return Err(format!(
+                "{name}:1: at least one block must show the output of a command"
+            ));
         }
         Ok(Page {
             name: name.to_owned(),
@@ -201,7 +203,9 @@ impl Reader {
         match fence.language.as_str() {
             "text" => return self.output(&fence, numbers),
             _ if numbers != Numbers::Exact => {
-                return Err("a hint about numbers stands before a `text` block".to_owned());
+                return Err(
+                    "a hint about numbers must be directly before a `text` block".to_owned(),
+                );
             }
             _ if std::mem::take(&mut self.is_left_out) => self.awaits_text = false,
             "sh" => {
@@ -216,7 +220,11 @@ impl Reader {
                 let shown = Expected::new(fence.line, shown, Numbers::Exact);
                 self.run(fence.line, lines.join("\n") + "\n", true, Some(shown));
             }
-            "" => return Err("a block names its language".to_owned()),
+            "" => {
+                return Err(
+                    "a code block must name its language, such as `sh` or `text`".to_owned(),
+                );
+            }
             _ => {
                 let name = before.split('`').nth_back(1);
                 let is_file = |name: &&str| !name.contains(' ') && before.trim().ends_with(':');
@@ -266,7 +274,7 @@ impl Reader {
                 self.awaits_text = false;
                 Ok(())
             }
-            _ => Err("a `text` block follows the commands that print it".to_owned()),
+            _ => Err("a `text` block must follow the commands that print it".to_owned()),
         }
     }
 }

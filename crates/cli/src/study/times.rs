@@ -8,7 +8,10 @@ use redpoll_studies::{Figure, Results, StudyError};
 /// A line a figure: its runs, the seconds of a core that they had, and how many of
 /// those an earlier figure has, too.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
-    let mut text = String::from("\n     figure   runs   core seconds        shared with earlier\n");
+    let mut text = format!(
+        "\n{:>11} {:>6} {:>19} {:>29}\n",
+        "figure", "runs", "core seconds", "shared with figures above"
+    );
     let mut known: BTreeSet<String> = BTreeSet::new();
     let (mut all_runs, mut all) = (0, 0.0);
     for figure in figures {
@@ -30,7 +33,7 @@ pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<Strin
         (all_runs, all) = (all_runs + runs, all + own);
         let _ = writeln!(
             text,
-            "{:>11} {runs:>6} {:>19.1} {shared:>21.1}",
+            "{:>11} {runs:>6} {:>19.1} {shared:>29.1}",
             figure.name(),
             own + shared
         );

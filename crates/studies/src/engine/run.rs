@@ -90,9 +90,11 @@ impl Run {
                 Arc::clone(self.parsed.get_or_init(|| found))
             }
         };
-        known
-            .downcast()
-            .map_err(|_| Gap::Unknown("the probe finds another value".to_owned()))
+        known.downcast().map_err(|_| {
+            Gap::Unknown(
+                "the study reads a value of another type than its probe returns".to_owned(),
+            )
+        })
     }
 
     /// The number at a JSON pointer of the report.

@@ -99,6 +99,7 @@ fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
 }
 
 /// Why NullMAC does not need least.
-pub(super) const AWAKE: &str = "the other radios are on for a small part of the time, and \
-    NullMAC's always: NullMAC would have to carry as many times more, and carries, as the paper \
-    says, two to three times as much";
+pub(super) const AWAKE: &str = "with NullMAC the radios are always on, and with the other MACs for \
+    a small part of the time; if that part were a tenth, NullMAC would have to carry ten times as \
+    many segments to need the least radio time for each, and it carries, as in the paper, only \
+    two to three times as many";

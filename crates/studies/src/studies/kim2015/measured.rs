@@ -94,9 +94,9 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         ("5b, UDP / TCP, up", udp_up, tcp_up),
         ("5b, UDP / TCP, down", udp_down, tcp_down),
         ("5b, TCP, up / down", tcp_up, tcp_down),
-        ("8, RTT, heavy / light", slow, quick),
-        ("beyond / UDP, up", ours_up, udp_up),
-        ("beyond / UDP, down", ours_down, udp_down),
+        ("figure 8: RTT, heavy load / light load", slow, quick),
+        ("Redpoll's TCP / UDP, up", ours_up, udp_up),
+        ("Redpoll's TCP / UDP, down", ours_down, udp_down),
     ] {
         figure.made((name, x), ratio, [over, under], |[over, under]| {
             over / under

@@ -195,12 +195,12 @@ fn beyond(figure: &mut Figure) {
     let windows = [
         (
             "beyond, an hour of the night",
-            "beyond, an hour of the night: radio, TCP / CoAP",
+            "Redpoll's node, an hour of the night: radio, TCP / CoAP",
             day_of_both(),
         ),
         (
             "beyond, an hour of the night, two segments",
-            "beyond, an hour of the night, two segments: radio, TCP / CoAP",
+            "Redpoll's node, an hour of the night, two segments: radio, TCP / CoAP",
             two_segments(day_of_both()),
         ),
     ];
@@ -209,11 +209,11 @@ fn beyond(figure: &mut Figure) {
         figure.ratio(what, tcp, coap).handle()
     });
     figure
-        .ratio("beyond: radio, TCP / CoAP", tcp, coap)
+        .ratio("Redpoll's node: radio, TCP / CoAP", tcp, coap)
         .judged("beyond-radio-tcp-over-coap")
         .cause(TWO_SEGMENTS, &shown_by);
     figure
-        .of("beyond: TCP, reliability", reliability[0])
+        .of("Redpoll's node: TCP, reliability", reliability[0])
         .judged("beyond-tcp-reliability");
 }
 

@@ -129,7 +129,10 @@ pub fn figure_12() -> Figure {
         .ratio("CoCoA / CoAP at 16 kb/s", cocoa.at(16.0), coap.at(16.0))
         .judged("cocoa-over-coap");
     figure
-        .of("beyond: TCP, Jain's index at 16 kb/s", own_jain.at(16.0))
+        .of(
+            "Redpoll's node: TCP, Jain's index at 16 kb/s",
+            own_jain.at(16.0),
+        )
         .judged("beyond-jain")
         .note("see red_fair and red_pause in docs/scenario.md");
     figure

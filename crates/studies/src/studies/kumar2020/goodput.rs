@@ -31,7 +31,11 @@ pub fn figure_3a() -> Figure {
     let own = figure.line("beyond", GOODPUT, all(wide(uplink())), goodput);
     let three_hops = figure.line(THREE_HOPS, GOODPUT, ends(line(3)), goodput);
     let one_hop = figure
-        .ratio("beyond, 1 hop, 5 frames / 1 frame", own.at(5), own.at(1))
+        .ratio(
+            "Redpoll's node, 1 hop, 5 frames / 1 frame",
+            own.at(5),
+            own.at(1),
+        )
         .handle();
     let counted = figure
         .known(
@@ -53,7 +57,7 @@ pub fn figure_3a() -> Figure {
         .cause(ONE_FRAME, &of_one);
     figure
         .ratio(
-            "beyond, 3 hops, 5 frames / 1 frame",
+            "Redpoll's node, 3 hops, 5 frames / 1 frame",
             three_hops.at(5),
             three_hops.at(1),
         )
@@ -192,7 +196,7 @@ pub fn figure_3b() -> Figure {
 /// Fig. 4b.
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
-        .x_label("rate left after each cost")
+        .x_label("rate that remains after each cost")
         .about(
             "The bounds are calculated from the simulated radio's times: one frame buffer, 7.14 \
              us of SPI per byte, CSMA, link acknowledgment. Measured: one hop, no border router, \

@@ -394,39 +394,39 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
-            "beyond: radio, TCP / CoAP at 0 %",
+            "Redpoll's node: radio, TCP / CoAP at 0 %",
             of.own_tcp.radio.at(0),
             of.own_coap.radio.at(0),
         )
         .judged("beyond-radio-tcp-over-coap-0");
     let of_two = worst(
         figure,
-        "beyond: radio, TCP with two segments / CoAP, worst of 6 to 15 %",
+        "Redpoll's node: radio, TCP with two segments / CoAP, worst of 6 to 15 %",
         [of.own_two.all(), of.own_coap.radio.some(FROM_6_TO_15)],
     )
     .handle();
     worst(
         figure,
-        "beyond: radio, TCP / CoAP, worst of 6 to 15 %",
+        "Redpoll's node: radio, TCP / CoAP, worst of 6 to 15 %",
         [&of.own_tcp, &of.own_coap].map(|it| it.radio.some(FROM_6_TO_15)),
     )
     .judged("beyond-radio-tcp-over-coap-6-to-15")
     .cause(TWO_SEGMENTS, &[of_two]);
     worst_duty(
         figure,
-        "beyond: radio, TCP / ideal, worst up to 15 % loss",
+        "Redpoll's node: radio, TCP / ideal, worst up to 15 % loss",
         (&of.own_tcp, &of.own_ideal),
     )
     .judged("beyond-radio-tcp-over-ideal");
     least_reliability(
         figure,
-        "beyond: TCP, least reliability up to 15 % loss",
+        "Redpoll's node: TCP, least reliability up to 15 % loss",
         &of.own_tcp,
     )
     .judged("beyond-tcp-reliability");
     least_reliability(
         figure,
-        "beyond: CoAP, least reliability up to 15 % loss",
+        "Redpoll's node: CoAP, least reliability up to 15 % loss",
         &of.own_coap,
     )
     .judged("beyond-coap-reliability");

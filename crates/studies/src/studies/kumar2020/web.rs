@@ -138,14 +138,14 @@ pub fn figure_7() -> Figure {
         .judged("adaptive-over-not");
     figure
         .ratio(
-            "beyond: HTTP / CoAP, 1 s, adaptive",
+            "Redpoll's node: HTTP / CoAP, 1 s, adaptive",
             own_http.at(ADAPTIVE),
             own_coap.at(ADAPTIVE),
         )
         .judged("beyond-adaptive");
     figure
         .ratio(
-            "beyond: HTTP, adaptive / not adaptive",
+            "Redpoll's node: HTTP, adaptive / not adaptive",
             own_http.at(ADAPTIVE),
             own_http.at(ONE_SECOND),
         )
@@ -239,7 +239,11 @@ pub fn figure_8b() -> Figure {
             &[five],
         );
     figure
-        .ratio("beyond: TCP / CoAP", beyond.at("HTTP"), beyond.at("CoAP"))
+        .ratio(
+            "Redpoll's node: TCP / CoAP",
+            beyond.at("HTTP"),
+            beyond.at("CoAP"),
+        )
         .judged("beyond-tcp-over-coap")
         .cause(
             "CoAP as shipped is twice as fast as on the paper's node: packets take no operating \

@@ -100,8 +100,9 @@ pub fn sleepy() -> Figure {
     figure(
         "faults-sleepy",
         "A leaf that sleeps: a parent lost, a reboot, 30 s without a link",
-        "The same; the leaf registers with one of two routers, and with the other one if the \
-         first does not answer.",
+        "A tenth of all frames is lost. The leaf registers with one of two routers, and with the \
+         other one if the first does not answer. After a reboot it has the part that is in its \
+         flash, in pages of 256 bytes.",
         &scenes::sleepy().set("duration", "1200 s"),
     )
 }

@@ -76,24 +76,39 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
         let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
         entry.judged(format!("line-{word}-{id}"));
     };
-    judge("Jain's index at the end, lead", &[lead.jain], only, "fair");
     judge(
-        "seconds until Jain's index is 0.95, lead",
+        "Jain's index at the end, policy lead",
+        &[lead.jain],
+        only,
+        "fair",
+    );
+    judge(
+        "seconds until Jain's index is 0.95, policy lead",
         &[lead.to_95],
         only,
         "soon",
     );
     let both = [lead.jain, fq_codel.jain];
     judge(
-        "Jain's index, lead minus FQ-CoDel",
+        "Jain's index, policy lead minus FQ-CoDel",
         &both,
         less,
         "over-fq-codel",
     );
     let both = [lead.slowest, without.slowest];
-    judge("slowest flow, lead / without", &both, over, "slowest");
+    judge(
+        "slowest flow, policy lead / no policy",
+        &both,
+        over,
+        "slowest",
+    );
     let both = [lead.together, without.together];
-    judge("all flows, lead / without", &both, over, "together");
+    judge(
+        "all flows, policy lead / no policy",
+        &both,
+        over,
+        "together",
+    );
 }
 
 /// How a verdict is made of one number or two.
@@ -136,7 +151,7 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
     judge("Jain's index, lead", &[lead[0]], only, "fair");
     let beside = [lead[0], fq_codel[0]];
     judge(
-        "Jain's index, lead minus FQ-CoDel",
+        "Jain's index, policy lead minus FQ-CoDel",
         &beside,
         less,
         "over-fq-codel",
