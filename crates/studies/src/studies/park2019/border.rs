@@ -148,7 +148,7 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         let entry = figure.made_of_all(place, Metric::new(what, ""), of, make);
         entry.judged(format!("testbed-{word}-{id}"));
     };
-    judge("Jain's index, lead", &[lead[0]], only, "fair");
+    judge("Jain's index, policy lead", &[lead[0]], only, "fair");
     let beside = [lead[0], fq_codel[0]];
     judge(
         "Jain's index, policy lead minus FQ-CoDel",
@@ -157,13 +157,13 @@ fn of_testbed(figure: &mut Figure, who: &str, case: Case, word: &str) {
         "over-fq-codel",
     );
     judge(
-        "Jain's index, lead minus TAiM",
+        "Jain's index, policy lead minus TAiM",
         &[lead[0], taim[0]],
         less,
         "over-taim",
     );
     judge(
-        "all nodes, lead / without",
+        "all nodes, policy lead / no policy",
         &[lead[1], without[1]],
         over,
         "together",
