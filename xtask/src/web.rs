@@ -82,7 +82,9 @@ fn prepare(folder: &Path) -> Option<String> {
         return Some("Node and npm are missing (apt-get install nodejs npm)".into());
     }
     if !node_is_recent() {
-        return Some(format!("Vite needs Node {NODE}"));
+        return Some(format!(
+            "the installed Node is too old: Vite needs {NODE}; install a newer Node"
+        ));
     }
     let is_there = folder.join("node_modules/vite").exists();
     if is_there || npm(&["ci", "--no-fund", "--no-audit"]) {
