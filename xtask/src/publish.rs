@@ -185,7 +185,7 @@ fn semver(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fa
     git.args(["describe", "--tags", "--abbrev=0"]);
     let baseline = std::env::var(BASELINE).ok();
     let Some(baseline) = baseline.or_else(|| workspace::output(&mut git).ok()) else {
-        return left_out("there is none yet");
+        return left_out("there is no release yet");
     };
     let folder = workspace.root.join("target/tools/bin");
     let own = folder.join("cargo-semver-checks");

@@ -202,7 +202,7 @@ impl Ledger {
         for r in &self.requirements {
             let mut found = r.findings(items);
             if !seen.insert(&r.id) {
-                found.push("there is another of this name".to_owned());
+                found.push("another requirement has this name".to_owned());
             }
             let known = sections.get(&self.rfc);
             if !known.is_some_and(|known| known.contains(&r.section)) {

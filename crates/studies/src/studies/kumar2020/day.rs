@@ -134,7 +134,7 @@ type Others = (&'static str, &'static [(&'static str, &'static str)]);
 const OTHERS: [Others; 4] = [
     ("working hours", &[]),
     (
-        "working hours, sessions 22.5 %",
+        "working hours, sessions in 22.5 % of the time",
         &[
             ("interferers.west.session_share", "22.5 %"),
             ("interferers.east.session_share", "22.5 %"),

@@ -87,7 +87,7 @@ const UNSENSED_M: [u32; 2] = [80, 90];
 
 /// At those ranges, ContikiMAC at 16 Hz as it is, and where all neighbours sense each other.
 fn unsensed(figure: &mut Figure, tcp: Tcp, load: Load, fast: &Line) -> Vec<Handle> {
-    let series = format!("{}, 16 Hz, carriers sensed as far", tcp.name);
+    let series = format!("{}, 16 Hz, carrier sense as far as frames reach", tcp.name);
     let mut causes = Vec::new();
     for range_m in UNSENSED_M {
         let case = with_full_sense(tcp, Mac::ContikiMac(16), load, range_m);

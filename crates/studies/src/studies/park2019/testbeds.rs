@@ -192,11 +192,19 @@ fn compared(
         .judged("fair")
         .cause(WAITS, shown);
     figure
-        .difference("Jain's index, with minus without", jain_with, jain_without)
+        .difference(
+            "Jain's index, with TAiM minus without TAiM",
+            jain_with,
+            jain_without,
+        )
         .paper(jains[1] - jains[0])
         .judged("fairer");
     figure
-        .ratio("max-min ratio, with / without", max_min[1], max_min[0])
+        .ratio(
+            "max-min ratio, with TAiM / without TAiM",
+            max_min[1],
+            max_min[0],
+        )
         .paper(spreads[1] / spreads[0])
         .judged("spread")
         .cause(WAITS, shown);
@@ -395,14 +403,22 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         [active, jain, max_min.handle()]
     });
     figure
-        .difference("Jain's index, with minus without", with[1], without[1])
+        .difference(
+            "Jain's index, with TAiM minus without TAiM",
+            with[1],
+            without[1],
+        )
         .judged("fairer");
     figure
-        .ratio("max-min ratio, with / without", with[2], without[2])
+        .ratio(
+            "max-min ratio, with TAiM / without TAiM",
+            with[2],
+            without[2],
+        )
         .judged("less-spread");
     figure
         .difference(
-            "minute in which the first node finishes, with minus without",
+            "minute in which the first node finishes, with TAiM minus without TAiM",
             with[0],
             without[0],
         )
