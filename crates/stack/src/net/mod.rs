@@ -21,7 +21,7 @@ pub(crate) mod routing;
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
 use redpoll_tcp::PATH_MTU;
 use redpoll_wire::icmpv6::Message;
-use redpoll_wire::icmpv6::nd::{ContextInformation, NeighborSolicitation};
+use redpoll_wire::icmpv6::nd::{ContextInformation, DuplicateAddress, NeighborSolicitation};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
@@ -219,11 +219,8 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                 let from = from.ok_or(DropReason::BadSource)?;
                 return Ok(Consequence::Echo { from });
             }
-            #[cfg(feature = "rpl-root")]
-            Message::EchoReply { ident, seq, .. }
-                if self.routing.is_answer(now, &src, (ident, seq)) => {}
             Message::EchoReply { ident, seq, .. } => {
-                return Ok(Consequence::EchoReply { ident, seq });
+                return Ok(self.on_echo_reply(now, &src, (ident, seq)));
             }
             Message::DestinationUnreachable { code, quoted } => {
                 #[cfg(feature = "rpl-root")]
@@ -256,13 +253,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
                     .on_neighbor_advertisement(now, &identity, src, answer)?;
             }
             Message::DuplicateAddressRequest(report) => {
-                let is_proven = sender.is_proven;
-                let report = Control::Report {
-                    src,
-                    report,
-                    is_proven,
-                };
-                self.on_control(now, report)?;
+                self.on_report(now, src, report, sender)?;
             }
             Message::DuplicateAddressConfirmation(answer) => {
                 self.on_control(now, Control::Answer { src, answer })?;
@@ -289,6 +280,41 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
             }
         }
         Ok(Consequence::Done)
+    }
+
+    /// An echo reply answers the application, or an inquiry of a root.
+    #[cfg_attr(
+        not(feature = "rpl-root"),
+        allow(unused_variables, clippy::unused_self, reason = "a root inquires")
+    )]
+    fn on_echo_reply<'p>(
+        &mut self,
+        now: Instant,
+        src: &Addr,
+        (ident, seq): (u16, u16),
+    ) -> Consequence<'p> {
+        #[cfg(feature = "rpl-root")]
+        if self.routing.is_answer(now, src, (ident, seq)) {
+            return Consequence::Done;
+        }
+        Consequence::EchoReply { ident, seq }
+    }
+
+    /// A router reports a registration.
+    fn on_report(
+        &mut self,
+        now: Instant,
+        src: Addr,
+        report: DuplicateAddress,
+        sender: Sender,
+    ) -> Result<(), DropReason> {
+        let is_proven = sender.is_proven;
+        let control = Control::Report {
+            src,
+            report,
+            is_proven,
+        };
+        self.on_control(now, control)
     }
 
     /// A router of the mesh may say that it does not reach a target.

@@ -128,29 +128,11 @@ impl<M: Memory + 'static> Rpl<M> {
         }
         let is_same = known.is_some_and(|known| known.link == link);
         let is_proven = self.is_proven(now, table, dodag, &to, link);
-        if let Some(known) = good.filter(|_| !is_same) {
-            // What comes by the same way is in the order in which it was sent, even of a node
-            // that has begun to count anew. Of two ways the newer one counts; a router that
-            // has another parent tells of those behind it by the numbers that they have. A
-            // number proves nothing for a next hop that does not acknowledge frames.
-            let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
-            let is_stale = transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
-            if is_stale {
-                count(&mut self.counters.stale);
-            }
-            if is_stale && (dodag.is_storing() || known.is_proven()) {
-                return Taken::All;
-            }
-            let is_known = known.is_proven() && !dodag.is_storing()
-                || self.is_proven(now, table, dodag, &to, known.link);
-            if !is_proven && is_known || is_stale {
-                self.on_unproven();
-                #[cfg(feature = "rpl-root")]
-                if !dodag.is_storing() {
-                    self.inquiries.offer(now, (to, link), transit);
-                }
-                return Taken::Later;
-            }
+        if let Some(known) = good.filter(|_| !is_same)
+            && let Some(taken) =
+                self.stays(now, table, dodag, (&known, is_proven), (to, link), transit)
+        {
+            return taken;
         }
         if !is_same && !is_proven && self.is_at_limit(now, table, link) {
             count(&mut self.counters.targets_refused);
@@ -193,16 +175,33 @@ impl<M: Memory + 'static> Rpl<M> {
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, &to);
         }
+        self.enter(now, table, dodag, (to, downward), transit)
+    }
+
+    /// Enters a target in the table.
+    #[cfg_attr(
+        not(feature = "rpl-root"),
+        allow(unused_variables, reason = "a root inquires")
+    )]
+    fn enter(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        dodag: &Dodag,
+        (to, downward): (Addr, Downward),
+        transit: &Transit,
+    ) -> Taken {
+        let brief_s = self.brief_s();
         let room = (brief_s, dodag.is_storing());
         if table.add_downward(now, to, downward, room).is_err() {
             count(&mut self.counters.targets_refused);
             #[cfg(feature = "rpl-root")]
             if !dodag.is_storing() {
-                self.inquiries.offer(now, (to, link), transit);
+                self.inquiries.offer(now, (to, downward.link), transit);
             }
             // The sender advertises a target again when it is proven. Until then the target
             // does not refuse the others of its DAO.
-            return match is_brief {
+            return match downward.is_brief(now, brief_s) {
                 true => Taken::All,
                 false => Taken::Full,
             };
@@ -215,6 +214,44 @@ impl<M: Memory + 'static> Rpl<M> {
             true => Taken::All,
             false => Taken::Unproven,
         }
+    }
+
+    /// The outcome if the target `to` keeps the `known` route for now, and does not take the one
+    /// by `link`, which `is_proven` or not.
+    fn stays(
+        &mut self,
+        now: Instant,
+        table: &Table<M>,
+        dodag: &Dodag,
+        (known, is_proven): (&Downward, bool),
+        (to, link): (Addr, Peer),
+        transit: &Transit,
+    ) -> Option<Taken> {
+        // What comes by the same way is in the order in which it was sent, even of a node that has
+        // begun to count anew. Of two ways the newer one counts; a router that has another parent
+        // advertises those behind it by the numbers that they have. A number proves nothing for a
+        // next hop that does not acknowledge frames.
+        let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
+        let is_stale = transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
+        if is_stale {
+            count(&mut self.counters.stale);
+        }
+        if is_stale && (dodag.is_storing() || known.is_proven()) {
+            return Some(Taken::All);
+        }
+        let is_known = known.is_proven() && !dodag.is_storing()
+            || self.is_proven(now, table, dodag, &to, known.link);
+        if (is_proven || !is_known) && !is_stale {
+            return None;
+        }
+        self.on_unproven();
+        #[cfg(feature = "rpl-root")]
+        if !dodag.is_storing() {
+            self.inquiries.offer(now, (to, link), transit);
+        }
+        #[cfg(not(feature = "rpl-root"))]
+        let _ = link;
+        Some(Taken::Later)
     }
 
     /// Limits the lifetime of a route in non-storing mode. A target to whose parent there is no
