@@ -259,7 +259,7 @@ impl BlockText {
             rows.collect::<Result<_, _>>()?
         };
         if rows.is_empty() {
-            return Err("a block has `rows` and `columns`, or a `value`".to_owned());
+            return Err("a block must have `rows` and `columns`, or a `value`".to_owned());
         }
         let seeds = rows.iter().flat_map(|row| &row.cells).next();
         Ok(Block {
@@ -320,7 +320,7 @@ impl What {
         let text = self
             .cell
             .as_ref()
-            .ok_or("`cell` is missing: it states what is shown")?;
+            .ok_or("`cell` is missing: it must state what the cells show")?;
         let template = Template::parse(text)?;
         if !template.is_measured() {
             return Ok(Cell::fixed(text));
@@ -476,7 +476,7 @@ mod tests {
     #[test]
     fn what_makes_no_sense_is_named() {
         let error = |text: &str| declared(text).map(|_| ()).unwrap_err();
-        assert!(error("[x]\nscenario = \"a\"\n").contains("x: a block has"));
+        assert!(error("[x]\nscenario = \"a\"\n").contains("x: a block must have"));
         assert!(error("[x]\nvalue = \"{a:.1}\"\n").contains("x: there is no `scenario`"));
         assert!(error("[x]\ncolumns = \"y\"\nrows = []\n").contains("no columns `y`"));
         assert!(error("[x]\nscene = \"a\"\n").contains("scene"));
