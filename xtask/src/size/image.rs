@@ -299,6 +299,9 @@ pub fn crate_of(name: &str) -> &str {
         .trim_start_matches(['<', '&', '*', '[', '(']);
     let start = start.strip_prefix("mut ").unwrap_or(start);
     match start.split_once("::") {
+        // The framing of a serial line carries frames, as `uart` does. It is in `wire` because
+        // another crate uses it as well.
+        Some(("redpoll_wire", rest)) if rest.starts_with("hdlc::") => "redpoll_uart",
         Some((name, _)) if !name.contains(' ') => name,
         _ => "compiler_builtins",
     }

@@ -225,11 +225,9 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.abort(now, id);
     }
 
-    /// Lets go of a connection: no more of its events come, and the handle
-    /// takes no more calls. TCP finishes on its own what was
-    /// [closed](Self::tcp_close) before, within the time that the configuration
-    /// gives orphans, and resets what was not; after that the memory serves
-    /// another.
+    /// Gives up the handle of a connection; it reports no more events. A connection that was
+    /// [closed](Self::tcp_close) ends within the time that the configuration gives orphans.
+    /// Any other is reset. Then its memory serves another connection.
     pub fn tcp_release(&mut self, now: Instant, id: ConnId) {
         self.transports.tcp.release(now, id);
     }
@@ -242,7 +240,7 @@ impl<P: Profile> Node<P> {
     /// last eight connections that were frozen or had to leave TIME-WAIT early.
     ///
     /// # Errors
-    /// [`FreezeError`]; the connection then goes on as if nothing had been asked.
+    /// [`FreezeError`]; the connection then continues.
     pub fn tcp_freeze(
         &mut self,
         now: Instant,
