@@ -222,7 +222,7 @@ fn what_is_wrong_is_said_before_the_first_run() {
         ),
         (
             "scenario = \"line-1\"\nseeds = 1000000\ngrid.mac.min_be = [1, 2]",
-            "more than",
+            "more runs than allowed; allowed: at most 1000000",
         ),
         ("scenario = \"line-1\"\ngrid.seed = [1, 2]", "`seeds`"),
         ("scenario = \"line-1\"\nseeds = [-1]", "a list of seeds"),

@@ -237,7 +237,7 @@ mod tests {
 
     #[test]
     fn options_are_read_up_to_a_malformed_one() {
-        let tcp = Tcp::read(&syn(10, &[1, 3, 3, 7, 254, 2, 2, 9, 4, 2]), 40).unwrap();
+        let tcp = Tcp::read(&syn(10, &[1, 3, 3, 7, 254, 2, 2, 99, 4, 2]), 40).unwrap();
         assert!(tcp.has_bad_option && !tcp.may_sack);
         assert_eq!((tcp.scale, tcp.others), (Some(7), vec![254]));
         let tcp = Tcp::read(&syn(10, &[4, 2, 0, 9, 99]), 40).unwrap();
