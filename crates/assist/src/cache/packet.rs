@@ -12,8 +12,7 @@ const TIMESTAMPS: usize = 12;
 /// The hop limit of packets made here.
 const HOP_LIMIT: u8 = 64;
 
-/// With one of these a segment has more than data that an end would miss: SYN, FIN, RST,
-/// an urgent pointer, or the answer to a mark of congestion.
+/// Flags that give the receiver more than data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
 const NOT_PLAIN: Flags = Flags::FIN
     .with(Flags::SYN)
     .with(Flags::RST)

@@ -1,10 +1,13 @@
 //! Access to neighbours whose receivers are mostly off: NullRDC, ContikiMAC, X-MAC and LPP
 //! with the constants and defects of Contiki's releases, and Contiki's CSMA layer.
 //!
-//! [`Duty`] decides; the MAC carries out. What a receiver does is in
-//! `receiver.rs`, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC), `powercycle.rs` (CX-MAC)
-//! and `probing.rs` (LPP), of which the last two go by the ticks of `clock.rs`; what a sender learns of its neighbours in `phases.rs`; when a frame is sent again in
-//! `layer.rs`; what frames hold in `header.rs`; the constants in `constants.rs`.
+//! [`Duty`] decides; the MAC carries out.
+//!
+//! - `receiver.rs`: the receiver's cycle, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC),
+//!   `powercycle.rs` (CX-MAC) and `probing.rs` (LPP); the last two use the ticks of `clock.rs`;
+//! - `phases.rs`: the wake-up times of neighbours, as a sender learns them;
+//! - `layer.rs`: retransmissions by Contiki's CSMA layer;
+//! - `header.rs`: the contents of frames; `constants.rs`: the constants.
 
 mod clock;
 mod config;

@@ -293,6 +293,7 @@ impl World {
         };
         if std::mem::replace(&mut external.owes, Owes::Nobody) == Owes::Node {
             external.is_loaded |= result == RadioResult::Loaded;
+            // It asks only for works that every radio has, so each result is one of those.
             external.enqueue(Item::Done(result.narrow().unwrap_or(RadioResult::NoAck)));
         }
         self.converse(index);

@@ -80,7 +80,6 @@ impl Sleepy {
         let repetition = self.doubt.expects(now, expected.repetition);
         self.poll.expect(now, answer || repetition);
         self.poll.deadline = expected.until;
-
         self.silence.expect(now, answer)
     }
 

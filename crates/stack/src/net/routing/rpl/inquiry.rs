@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time from a DAO to the first inquiry: the DAO of the target's parent may follow.
 const BEGIN: Duration = Duration::from_secs(2);
 
-/// What a DAO says of a target.
+/// The contents of a DAO about one target.
 #[derive(Clone, Copy, Debug)]
 struct Claim {
     to: Addr,
