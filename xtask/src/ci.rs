@@ -9,8 +9,8 @@ use crate::purity::{Toolchain, Way};
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{
-    arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out, lines,
-    names, prose, publish, purity, python, reference, rfc, size, tutorials, web,
+    api, arrows, boards, book, deny, dissect, docs, features, firmware, hosts, lanes, left_out,
+    lines, names, prose, publish, purity, python, reference, rfc, size, tutorials, web,
 };
 
 /// One step: its name and what to do. `Ok(Some(reason))` is a skip.
@@ -42,9 +42,10 @@ const BESIDE: [Step; 2] = [
 ];
 
 /// What is built for this machine.
-const BUILDS: [Step; 6] = [
+const BUILDS: [Step; 7] = [
     ("clippy", clippy),
     ("features", features::run),
+    ("api", api::run),
     ("hosts", hosts::short),
     ("publish", publish::run),
     ("doc", doc),

@@ -4,6 +4,7 @@
 //! well, 1 a check found something, 2 the command line is wrong.
 #![forbid(unsafe_code)]
 
+mod api;
 mod arrows;
 mod beside;
 mod boards;
@@ -67,6 +68,9 @@ Usage: cargo xtask CHECK
               --with rustup     build with a toolchain that has the target
               --with build-std  build core from Debian's rust-web-src
                                 (default: the first of the two that is installed)
+  api       fails if the public interface of a crate differs from docs/api, and
+            prints the number of its items
+              --accept          write docs/api
   features  builds the published crates with each feature alone, with none and with
             all, and with all for every target of the toolchain; fails if a crate
             has too many features
@@ -161,6 +165,8 @@ fn main() -> ExitCode {
         ["python"] => python::run(&workspace).map(told),
         ["dissect-check"] => dissect::run(&workspace, dissect::Extent::Long).map(told),
         ["dissect-check", "--short"] => dissect::run(&workspace, dissect::Extent::Short).map(told),
+        ["api"] => api::check(&workspace),
+        ["api", "--accept"] => api::accept(&workspace),
         ["features"] => features::check(&workspace),
         ["hosts"] => hosts::check(&workspace),
         ["deny"] => deny::check(&workspace),
@@ -203,7 +209,7 @@ fn main() -> ExitCode {
         },
         [] => return usage("which check?"),
         [
-            known @ ("ci" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
+            known @ ("ci" | "api" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
             | "fuzz" | "book" | "dissect-check"),
             rest @ ..,

@@ -29,9 +29,9 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok((!left_out.is_empty()).then(|| left_out.join("; ")))
 }
 
-/// `--package NAME` for each crate of the Makefile's list, which has them in the order of
+/// The package of each crate of the Makefile's list, which has them in the order of
 /// publishing.
-fn published(workspace: &Workspace) -> Result<Vec<String>, Failure> {
+pub fn published(workspace: &Workspace) -> Result<Vec<String>, Failure> {
     let makefile = source::read(&workspace.root.join("Makefile"))?;
     let names =
         names(&makefile).ok_or_else(|| Failure::new("publish: no PUBLISHED in Makefile"))?;
