@@ -1,5 +1,6 @@
-//! The published crates: few features each, that add and never take away, every one of them
-//! built alone; and the targets that they are for.
+//! The published crates: few features each, that add and never take away. The check builds each
+//! crate without features, with each feature alone, with the default features and with all. It
+//! also builds products of several crates, and all crates for their targets.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -23,10 +24,50 @@ const TARGETS: [&str; 4] = [
     "riscv32imac-unknown-none-elf",
 ];
 
+/// What a product takes of the crates: neither all nor one feature at a time. Each row has the
+/// product and its features. Its packages are those of the features.
+const PRODUCTS: [(&str, &[&str]); 3] = [
+    (
+        "leaf",
+        &[
+            "redpoll-tcp/gentle-recovery",
+            "redpoll-stack/security",
+            "redpoll-socket/async",
+        ],
+    ),
+    (
+        "router",
+        &[
+            "redpoll-tcp/stats",
+            "redpoll-lowpan/forwarding",
+            "redpoll-stack/rpl-hosts",
+            "redpoll-stack/security",
+            "redpoll-socket/edge",
+            "redpoll-assist/node",
+        ],
+    ),
+    (
+        "border router",
+        &[
+            "redpoll-tcp/stats",
+            "redpoll-tcp/more-options",
+            "redpoll-tcp/large-windows",
+            "redpoll-lowpan/recovery",
+            "redpoll-stack/rpl-root",
+            "redpoll-stack/rpl-storing",
+            "redpoll-stack/rpl-hosts",
+            "redpoll-socket/embassy",
+            "redpoll-assist/node",
+        ],
+    ),
+];
+
 /// A published crate and its features beside `default`.
 struct Published {
     name: String,
     features: BTreeSet<String>,
+    /// Whether the crate has default features.
+    default: bool,
 }
 
 /// Checks the features of each crate; those that are not there for targets are named.
@@ -49,6 +90,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         let alone = all.iter().map(|feature| (*feature).to_owned());
         let sets = std::iter::once(String::new())
             .chain(alone)
+            .chain(it.default.then(|| "default".to_owned()))
             .chain((all.len() > 1).then(|| all.join(",")));
         for set in sets {
             let package = format!("--package=redpoll-{}", it.name);
@@ -63,7 +105,23 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         "features: {} crates, {built} sets of features build",
         crates.len()
     );
+    products(workspace)?;
     targets(workspace, &crates)
+}
+
+/// Builds each product's crates together, so that features of one meet those of another.
+fn products(workspace: &Workspace) -> Outcome {
+    for (product, features) in PRODUCTS {
+        let packages = features.iter().filter_map(|it| it.split_once('/'));
+        let packages: BTreeSet<&str> = packages.map(|(package, _)| package).collect();
+        let mut cargo = workspace.cargo();
+        cargo.args(["check", "--quiet", "--lib", "--no-default-features"]);
+        cargo.args(["--features", &features.join(",")]);
+        cargo.args(packages.iter().map(|it| format!("--package={it}")));
+        workspace::run(&mut cargo)?;
+        println!("features: the crates of a {product} build together");
+    }
+    Ok(())
 }
 
 /// A package carries what lies in its folder: the licences themselves, not where they are.
@@ -124,12 +182,12 @@ fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
         let found = packages.iter().find(|it| it["name"] == package.as_str());
         let found = found.ok_or_else(|| Failure::new(format!("features: no {package}")))?;
         let keys = found["features"].as_object().into_iter().flatten();
-        let features = keys
-            .map(|(key, _)| key.clone())
-            .filter(|key| key != "default");
+        let mut features: BTreeSet<String> = keys.map(|(key, _)| key.clone()).collect();
+        let default = features.remove("default");
         crates.push(Published {
             name: name.to_owned(),
-            features: features.collect(),
+            features,
+            default,
         });
     }
     Ok(crates)

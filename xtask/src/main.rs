@@ -71,9 +71,9 @@ Usage: cargo xtask CHECK
   api       fails if the public interface of a crate differs from docs/api, and
             prints the number of its items
               --accept          write docs/api
-  features  builds the published crates with each feature alone, with none and with
-            all, and with all for every target of the toolchain; fails if a crate
-            has too many features
+  features  builds the published crates without features, with each alone, with the
+            default and with all, as products of several crates, and with all for
+            every target of the toolchain; fails if a crate has too many features
   hosts     compiles the program for the Linux boards of docs/radios.md whose
             standard library the toolchain has
   deny      checks the licences and sources of dependencies against deny.toml
