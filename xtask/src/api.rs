@@ -250,7 +250,7 @@ fn listing(package: String, file: &Path) -> Result<Listing, Failure> {
             continue;
         }
         let line = item.to_string();
-        // What `derive(PartialEq)` implements in addition, for the compiler.
+        // `derive(PartialEq)` implements it, too, for the compiler alone.
         if line.contains("core::marker::StructuralPartialEq") {
             continue;
         }

@@ -24,7 +24,7 @@ const TARGETS: [&str; 4] = [
     "riscv32imac-unknown-none-elf",
 ];
 
-/// What a product takes of the crates: neither all nor one feature at a time. Each row has the
+/// Products use several features of several crates. Each row has the
 /// product and its features. Its packages are those of the features.
 const PRODUCTS: [(&str, &[&str]); 3] = [
     (
