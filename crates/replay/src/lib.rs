@@ -1,10 +1,11 @@
-//! Behaviour of earlier stacks at the link, for comparisons in simulations: the duty-cycled MACs
-//! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, and the handover of whole
-//! packets from TCP to the link.
+//! Behaviour of earlier stacks, for comparisons in simulations: the duty-cycled MACs
+//! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, the handover of whole
+//! packets from TCP to the link, and the objective function of TinyRPL.
 //!
 //! The MACs have the constants of those releases, and their defects. No device uses this crate.
-//! [`Segments`] is the handover of a `redpoll_stack::Node`, and [`Replay`] the method of access
-//! of a `redpoll_mac::Mac`:
+//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayObjectives`] are the
+//! objective functions of its RPL, and [`Replay`] is the method of access of a
+//! `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;
@@ -28,6 +29,7 @@ extern crate std;
 mod duty;
 mod segments;
 mod tinyos;
+mod tinyrpl;
 
 use redpoll_base::{Duration, Rng};
 use redpoll_mac::{Access, CycledResult};
@@ -35,6 +37,7 @@ use redpoll_mac::{Access, CycledResult};
 use duty::Duty;
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 pub use segments::Segments;
+pub use tinyrpl::{ReplayObjective, ReplayObjectives};
 
 /// The repetition of a frame by a radio until a neighbour answers it.
 ///

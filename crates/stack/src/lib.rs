@@ -57,6 +57,9 @@ pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
+pub use net::routing::objective::{
+    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
+};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 #[cfg(feature = "rpl")]
 pub use net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};

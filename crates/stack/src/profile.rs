@@ -4,6 +4,7 @@ use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
 
 use crate::assist::{Assist, NoAssist};
+use crate::net::routing::objective::{Objectives, StandardObjectives};
 use crate::segments::{Handover, Pull};
 use crate::transports::{NoStreams, StreamTransport};
 
@@ -17,7 +18,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
 /// use redpoll_stack::mac::CsmaCa;
-/// use redpoll_stack::{NoStreams, Profile, Pull};
+/// use redpoll_stack::{NoStreams, Profile, Pull, StandardObjectives};
 ///
 /// /// A router that counts what it forwards.
 /// enum Counting {}
@@ -27,6 +28,7 @@ use crate::transports::{NoStreams, StreamTransport};
 ///     type Access = CsmaCa;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
+///     type Objectives = StandardObjectives;
 ///     type Handover = Pull;
 /// }
 /// ```
@@ -39,6 +41,8 @@ pub trait Profile {
     type Assist: Assist;
     /// The transport in place of TCP.
     type Streams: StreamTransport;
+    /// The objective functions of RPL.
+    type Objectives: Objectives;
     /// The handover of segments from TCP to the link.
     type Handover: Handover;
 }
@@ -61,5 +65,6 @@ impl<M: Memory + 'static> Profile for M {
     type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = NoStreams;
+    type Objectives = StandardObjectives;
     type Handover = Pull;
 }

@@ -6,6 +6,7 @@ use crate::common;
 
 use common::dodag::*;
 use common::lone::Lone;
+use common::objectives::TestObjectives;
 use common::{address, packets};
 use redpoll_base::Duration;
 use redpoll_stack::RplRole;
@@ -271,28 +272,28 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
     }
 }
 
-/// As TinyRPL counts hops a node stays with the root over a link that loses frames, up to an ETX
-/// of 3, and then takes whoever is not behind it; by ranks of ETX it takes the router that has
-/// a good link at once.
+/// By an objective function that counts hops, and takes a link for worn above an ETX of 3, a node
+/// stays with the root over a link that loses frames, and then takes whoever is not behind it;
+/// by ranks of ETX it takes the router that has a good link at once.
 #[cfg(feature = "rpl-foreign")]
 #[test]
 fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
-    for (counts_hops, lost, rank, chosen) in [
+    for (by_hops, lost, rank, chosen) in [
         (false, 1, 256, ROUTER),
         (true, 1, 256, ROOT),
         (true, 2, 256, ROUTER),
         (true, 2, 384, ROOT),
     ] {
-        let mut lone = lone_with(RplRole::Router, |config| {
+        let objectives = TestObjectives { by_hops };
+        let mut lone = lone_by(objectives, RplRole::Router, |config| {
             config.dao_ack = false;
             config.initial_etx = 128;
-            config.counts_hops = counts_hops;
         });
-        let by_hops = |mut configuration: Configuration| {
+        let zero = |mut configuration: Configuration| {
             configuration.objective = objective::OF0;
             RplOption::Configuration(configuration)
         };
-        let options = [bytes(&[by_hops(CONFIGURATION)]), dio_options(ROOT)].concat();
+        let options = [bytes(&[zero(CONFIGURATION)]), dio_options(ROOT)].concat();
         let say = |lone: &mut Lone, from, rank| {
             dio_with(lone, from, VERSION, rank, &options, |_| ());
         };
@@ -302,7 +303,7 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
         lone.run_for(Duration::from_secs(60));
         say(&mut lone, ROUTER, rank);
         lone.run_for(Duration::from_millis(100));
-        let what = (counts_hops, lost, rank);
+        let what = (by_hops, lost, rank);
         assert_eq!(parent(&lone), Some(Address::Short(chosen)), "{what:?}");
     }
 }

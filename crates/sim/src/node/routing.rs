@@ -1,6 +1,7 @@
 //! Nodes that find their routes by RPL.
 
 use redpoll_base::{Duration, Instant};
+use redpoll_replay::ReplayObjectives;
 use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use redpoll_mac::Access;
@@ -76,7 +77,6 @@ pub(super) fn begin(
         dao_interval: params.dao_interval.unwrap_or(Duration::ZERO),
         initial_etx: params.initial_etx,
         switch_threshold: params.switch_threshold,
-        counts_hops: params.counts_hops,
         dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)
@@ -85,7 +85,10 @@ pub(super) fn begin(
         neighbours: vec![None; params.neighbours.into()].into(),
     };
     let bytes = table_bytes(scenario, &memory.neighbours, RplNeighbour::SHORT_BYTES);
-    node.route_by_rpl(now, config, memory);
+    let objectives = ReplayObjectives {
+        counts_hops: params.counts_hops,
+    };
+    node.route_by_rpl_with(now, objectives, config, memory);
     bytes
 }
 

@@ -28,6 +28,7 @@ use redpoll_wire::ipv6::{Ipv6Header, addr};
 use crate::assist::{Assist, Passing, Verdict};
 use crate::counters::{DropReason, NodeCounters};
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
+use crate::profile::Profile;
 use crate::transports::{Reach, Side, Trouble};
 use icmp::{ErrorLimiter, IcmpError, Refusal};
 use identity::{Identity, is_loopback};
@@ -37,9 +38,9 @@ use routing::{Control, Quality, Routing, default_route};
 
 /// The IPv6 layer of a node.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
-pub(crate) struct Net<M: Memory + 'static, A> {
+pub(crate) struct Net<P: Profile> {
     pub(crate) identity: Identity,
-    pub(crate) routing: Routing<M>,
+    pub(crate) routing: Routing<P>,
     pub(crate) nd: Discovery,
     /// What neighbour discovery and routing have to say.
     pub(crate) outbox: Outbox,
@@ -47,9 +48,9 @@ pub(crate) struct Net<M: Memory + 'static, A> {
     /// RFC 9293 §3.10.7.1 sets resets no limit; without one each stray segment is
     /// worth an answer, which costs a network of radios more than it tells.
     pub(crate) resets: ErrorLimiter,
-    pub(crate) assist: A,
+    pub(crate) assist: P::Assist,
     /// Without it a fragment header is one that the node does not have.
-    pub(crate) joiner: Option<joiner::Joiner<M>>,
+    pub(crate) joiner: Option<joiner::Joiner<P::Memory>>,
 }
 
 /// The neighbour from which a message has come.
@@ -78,7 +79,7 @@ pub(crate) enum Consequence<'p> {
     Context(ContextInformation),
 }
 
-impl<M: Memory + 'static, A: Assist> Net<M, A> {
+impl<P: Profile> Net<P> {
     /// Checks the addresses of a packet from outside (RFC 4291 §2.5).
     pub(crate) fn admit(&self, packet: &Packet) -> Result<(), DropReason> {
         let (src, dst) = (&packet.header.src, &packet.header.dst);
@@ -209,7 +210,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         sender: Sender,
     ) -> Result<Consequence<'p>, DropReason> {
         let message = packet.get(Ipv6Header::LEN.saturating_add(offset)..);
-        let message = parsed::<M>(header, message.unwrap_or_default())?;
+        let message = parsed::<P::Memory>(header, message.unwrap_or_default())?;
         let identity = self.identity;
         let src = header.src;
         match message {
@@ -475,7 +476,7 @@ impl<M: Memory + 'static, A: Assist> Net<M, A> {
         #[cfg(feature = "rpl")]
         let wake = earliest(wake, self.routing.poll_at());
         match &self.joiner {
-            Some(joiner) if M::JOINS_FRAGMENTS => earliest(wake, joiner.poll_at()),
+            Some(joiner) if P::Memory::JOINS_FRAGMENTS => earliest(wake, joiner.poll_at()),
             _ => wake,
         }
     }

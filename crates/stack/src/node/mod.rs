@@ -69,7 +69,7 @@ pub struct Node<P: Profile> {
     handover: P::Handover,
     rng: Rng,
     pub(crate) link: Link<P::Memory, P::Access>,
-    net: Net<P::Memory, P::Assist>,
+    net: Net<P>,
     transports: Transports<P::Memory, P::Streams>,
     /// Packets that wait for the host side.
     host: HostQueue,

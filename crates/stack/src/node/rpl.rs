@@ -33,10 +33,25 @@ pub(super) enum Extension {
 impl<P: Profile> Node<P> {
     /// From now on this node finds its routes by RPL (RFC 6550). A root's address must
     /// be known before.
-    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<P::Memory>) {
+    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<P::Memory>)
+    where
+        P::Objectives: Default,
+    {
+        self.route_by_rpl_with(now, P::Objectives::default(), config, memory);
+    }
+
+    /// As [`Node::route_by_rpl`], with objective functions that have parameters.
+    pub fn route_by_rpl_with(
+        &mut self,
+        now: Instant,
+        objectives: P::Objectives,
+        config: RplConfig,
+        memory: RplMemory<P::Memory>,
+    ) {
         self.net.identity.speaks_rpl = true;
         let identity = self.net.identity;
-        self.net.routing.begin_rpl(now, config, memory, &identity);
+        let routing = &mut self.net.routing;
+        routing.begin_rpl(now, (objectives, config), memory, &identity);
     }
 
     /// Global repair (RFC 6550 §3.2.2): the root begins a new version of its DODAG, in which

@@ -11,6 +11,7 @@ use redpoll_wire::rpl::{
 };
 
 use super::lone::Lone;
+use super::objectives::TestObjectives;
 use super::{address, packets};
 
 pub const CONFIGURATION: Configuration = Configuration {
@@ -173,6 +174,15 @@ pub fn lone(role: RplRole) -> Lone {
 }
 
 pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
+    lone_by(TestObjectives::default(), role, adapt)
+}
+
+/// One with objective functions of its own.
+pub fn lone_by(
+    objectives: TestObjectives,
+    role: RplRole,
+    adapt: impl FnOnce(&mut RplConfig),
+) -> Lone {
     let mut lone = Lone::border(|_| {});
     let mut config = RplConfig {
         role,
@@ -183,7 +193,8 @@ pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
         neighbours: vec![None; 8].into(),
     };
     let now = lone.now;
-    lone.node.route_by_rpl(now, config, memory);
+    let node = &mut lone.node;
+    node.route_by_rpl_with(now, objectives, config, memory);
     lone
 }
 

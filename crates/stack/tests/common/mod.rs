@@ -7,6 +7,8 @@ pub mod dodag;
 #[allow(dead_code)]
 pub mod lone;
 #[allow(dead_code)]
+pub mod objectives;
+#[allow(dead_code)]
 pub mod packets;
 #[allow(dead_code)]
 pub mod peer;
@@ -26,6 +28,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6;
 use redpoll_wire::sixlowpan::Contexts;
 
+use objectives::TestObjectives;
+
 pub enum HeapMemory {}
 
 impl Memory for HeapMemory {
@@ -42,6 +46,7 @@ impl<A: Assist> Profile for Assisted<A> {
     type Access = CsmaCa;
     type Assist = A;
     type Streams = NoStreams;
+    type Objectives = TestObjectives;
     type Handover = Pull;
 }
 

@@ -10,6 +10,7 @@ use super::rpl::{Dress, Envelope, Passage, Rpl, RplConfig, RplCounters, RplMemor
 use super::{Peer, Routing, Way};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
+use crate::profile::Profile;
 
 impl<M: Memory + 'static> RplMemory<M> {
     /// Bytes that every node is larger by for being built with RPL: its state, two
@@ -18,13 +19,13 @@ impl<M: Memory + 'static> RplMemory<M> {
         size_of::<Rpl<M>>().saturating_sub(size_of::<Registered<M>>()) + 8 + 8;
 }
 
-impl<M: Memory + 'static> Routing<M> {
+impl<P: Profile> Routing<P> {
     /// From now on the table is kept by RPL.
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
-        config: RplConfig,
-        memory: RplMemory<M>,
+        config: (P::Objectives, RplConfig),
+        memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) {
         #[cfg_attr(
@@ -40,7 +41,7 @@ impl<M: Memory + 'static> Routing<M> {
     }
 
     #[inline(never)] // size
-    fn rpl(&self) -> Option<&Rpl<M>> {
+    fn rpl(&self) -> Option<&Rpl<P>> {
         match &self.way {
             Way::Rpl(rpl) => Some(rpl),
             _ => None,

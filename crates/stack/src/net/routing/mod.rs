@@ -10,12 +10,13 @@
 //!
 //! Messages come to [`Routing::on_control`], what is known of the links to
 //! [`Routing::on_link`]; what is to be sent goes to the outbox that a call brings.
-//! What only RPL has is in `by_rpl.rs`.
+//! What only RPL has is in `by_rpl.rs`; `objective.rs` is how a program chooses RPL's parents.
 
 #[cfg(feature = "rpl")]
 mod by_rpl;
 mod leaf;
 mod neighbours;
+pub(crate) mod objective;
 #[cfg(feature = "rpl")]
 mod peer;
 mod registered;
@@ -34,6 +35,7 @@ use super::outgoing::Outbox;
 use crate::counters::DropReason;
 use crate::link::Tenure;
 use crate::packet::{NextHop, is_unicast};
+use crate::profile::Profile;
 use crate::{Error, SleepyConfig};
 
 pub use neighbours::Neighbour;
@@ -87,30 +89,30 @@ pub(crate) struct Quality {
 /// How the table is kept. RPL's state is the largest, and there is one of them a node,
 /// in whose memory the node is: a box would need a heap.
 #[cfg_attr(feature = "rpl", allow(clippy::large_enum_variant))]
-enum Way<M: Memory + 'static> {
+enum Way<P: Profile> {
     Fixed,
     Leaf(Leaf),
-    Registered(Registered<M>),
+    Registered(Registered<P::Memory>),
     #[cfg(feature = "rpl")]
-    Rpl(rpl::Rpl<M>),
+    Rpl(rpl::Rpl<P>),
 }
 
 /// A node's routes.
-pub(crate) struct Routing<M: Memory + 'static> {
-    table: Table<M>,
-    way: Way<M>,
+pub(crate) struct Routing<P: Profile> {
+    table: Table<P::Memory>,
+    way: Way<P>,
 }
 
-impl<M: Memory + 'static> Routing<M> {
+impl<P: Profile> Routing<P> {
     pub(crate) fn new(
         nd: &NdConfig,
         sleepy: Option<&SleepyConfig>,
-        routes: M::Table<Option<RouteSlot>>,
-        neighbours: M::Table<Option<Neighbour>>,
+        routes: <P::Memory as Memory>::Table<Option<RouteSlot>>,
+        neighbours: <P::Memory as Memory>::Table<Option<Neighbour>>,
     ) -> Self {
         let way = match (sleepy, nd.advertise) {
             (Some(sleepy), _) => Way::Leaf(Leaf::new(sleepy)),
-            (None, Some(advertised)) if M::ROUTES => {
+            (None, Some(advertised)) if P::Memory::ROUTES => {
                 Way::Registered(Registered::new(advertised, Neighbours::new(neighbours)))
             }
             (None, _) => Way::Fixed,
@@ -157,18 +159,18 @@ impl<M: Memory + 'static> Routing<M> {
     }
 
     /// What a router has whose hosts register with it.
-    fn registered(&self) -> Option<&Registered<M>> {
+    fn registered(&self) -> Option<&Registered<P::Memory>> {
         match &self.way {
-            Way::Registered(registered) if M::ROUTES => Some(registered),
+            Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
             #[cfg(feature = "rpl-hosts")]
             Way::Rpl(rpl) => rpl.hosts.as_ref(),
             _ => None,
         }
     }
 
-    fn registered_mut(&mut self) -> Option<&mut Registered<M>> {
+    fn registered_mut(&mut self) -> Option<&mut Registered<P::Memory>> {
         match &mut self.way {
-            Way::Registered(registered) if M::ROUTES => Some(registered),
+            Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
             #[cfg(feature = "rpl-hosts")]
             Way::Rpl(rpl) => rpl.hosts.as_mut(),
             _ => None,
@@ -184,17 +186,19 @@ impl<M: Memory + 'static> Routing<M> {
     /// registered neighbours are near, the others have routes.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         resolve(dst, || match &self.way {
-            Way::Registered(registered) if M::ROUTES => registered.lookup(now, &self.table, dst),
+            Way::Registered(registered) if P::Memory::ROUTES => {
+                registered.lookup(now, &self.table, dst)
+            }
             #[cfg(feature = "rpl")]
             Way::Rpl(rpl) => rpl.lookup(now, &self.table, dst),
-            _ if !M::ROUTES => self.table.longest(dst),
+            _ if !P::Memory::ROUTES => self.table.longest(dst),
             Way::Fixed | Way::Leaf(_) | Way::Registered(_) => self.table.lookup(now, dst),
         })
     }
 
     /// Whether packets to `dst` are known to have nobody who would take them.
     pub(crate) fn is_unreachable(&self, now: Instant, dst: &Addr) -> bool {
-        let beyond = M::ROUTES && !dst.is_multicast() && !addr::is_link_local(dst);
+        let beyond = P::Memory::ROUTES && !dst.is_multicast() && !addr::is_link_local(dst);
         beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
     }
 
@@ -204,7 +208,9 @@ impl<M: Memory + 'static> Routing<M> {
         let is_named = match &self.way {
             #[cfg(feature = "rpl")]
             Way::Rpl(rpl) => rpl.names(link),
-            Way::Registered(registered) if M::ROUTES => registered.tenure(now, link).is_some(),
+            Way::Registered(registered) if P::Memory::ROUTES => {
+                registered.tenure(now, link).is_some()
+            }
             Way::Leaf(leaf) => leaf.knows(link),
             Way::Fixed | Way::Registered(_) => false,
         };
@@ -220,7 +226,7 @@ impl<M: Memory + 'static> Routing<M> {
         control: Control,
     ) -> Result<(), DropReason> {
         match &mut self.way {
-            Way::Registered(registered) if M::ROUTES => {
+            Way::Registered(registered) if P::Memory::ROUTES => {
                 registered.on_control(now, identity, &mut self.table, outbox, control)
             }
             #[cfg(feature = "rpl-hosts")]

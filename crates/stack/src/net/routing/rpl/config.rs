@@ -51,11 +51,6 @@ pub struct RplConfig {
     /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths: 1.5 by default (RFC 6719 §5).
     #[cfg(feature = "rpl-foreign")]
     pub switch_threshold: u16,
-    /// Whether objective function zero counts hops, as TinyRPL's does: each is a step of rank,
-    /// over whatever link, and ETX decides among neighbours of one rank alone. Off by default:
-    /// the step is 3 ETX - 2 (RFC 8180).
-    #[cfg(feature = "rpl-foreign")]
-    pub counts_hops: bool,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
     /// Mean time in which a first acknowledgement has to come; twice as long with each
@@ -135,8 +130,6 @@ impl RplConfig {
             initial_etx: INITIAL_ETX,
             #[cfg(feature = "rpl-foreign")]
             switch_threshold: SWITCH_THRESHOLD,
-            #[cfg(feature = "rpl-foreign")]
-            counts_hops: false,
             tunnels: true,
             load_aware: false,
             dtsn_each_dio: false,

@@ -5,7 +5,7 @@
 //! parent is. A target that finds no room in a full table is refused, and its sender
 //! looks for another parent: what is there stays until it ends.
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng, divide};
+use redpoll_base::{Addr, Duration, Instant, Rng, divide};
 use redpoll_wire::rpl::{Dao, DaoAck, Sequence, TargetOption, status};
 
 use super::config::count;
@@ -16,6 +16,7 @@ use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, News};
+use crate::profile::Profile;
 
 /// A former parent hears so many DelayDAOs later that it is one, when the new parent has
 /// heard of all.
@@ -117,12 +118,12 @@ pub(super) fn jittered(mean: Duration, rng: &mut Rng) -> Duration {
     half + Duration::from_micros(rng.below_u64(mean.as_micros()))
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// The node has another parent than before, or one again.
     pub(super) fn on_new_parent(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         former: Option<Peer>,
         joins: bool,
     ) {
@@ -148,7 +149,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// §9.6: everything is to be told anew; `with_others`: by all nodes around, too.
-    fn tell_all(&mut self, now: Instant, table: &mut Table<M>, with_others: bool) {
+    fn tell_all(&mut self, now: Instant, table: &mut Table<P::Memory>, with_others: bool) {
         let pending = self.daos.pending.take();
         self.tell_own();
         let mut delay = self.config.dao_delay;
@@ -185,7 +186,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// §9.6: the parent wants to hear of everybody.
-    pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         // In storing mode it need not go on; what is lost farther down comes back so, too.
         // Where each DIO says it the next one does.
         if !self.config.dtsn_each_dio {
@@ -207,7 +208,12 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Runs the timers of DAOs.
-    pub(super) fn run_daos(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {
+    pub(super) fn run_daos(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<P::Memory>,
+    ) {
         if self.is_root() || !self.is_joined() || identity.address.is_unspecified() {
             self.on_detached();
             return;
@@ -234,7 +240,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// What was told was not heard.
-    fn untell(&mut self, table: &mut Table<M>) {
+    fn untell(&mut self, table: &mut Table<P::Memory>) {
         if self.daos.own == News::Told {
             self.daos.own = News::Fresh;
         }
@@ -248,7 +254,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// The parent is of no use for ways down: another one, if there is any.
-    fn avoid_parent(&mut self, now: Instant, table: &mut Table<M>) {
+    fn avoid_parent(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         if !self.is_storing() {
             return;
         }
@@ -327,7 +333,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         (src, near): (Addr, Option<Peer>),
         dao: &Dao<'_>,
     ) -> Result<(), DropReason> {
@@ -397,7 +403,7 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(super) fn on_dao_ack(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         (src, near): (Addr, Option<Peer>),
         ack: &DaoAck,
     ) -> Result<(), DropReason> {
@@ -446,7 +452,7 @@ impl<M: Memory + 'static> Rpl<M> {
 }
 
 /// A target that can be: one address of the DODAG that is not this node's.
-pub(super) fn is_possible(identity: &Identity, dodag: &Dodag, target: &TargetOption) -> bool {
+pub(super) fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &TargetOption) -> bool {
     let to = target.prefix;
     let is_inside = to.shares_prefix(&dodag.prefix, 64);
     target.len == 128 && is_inside && !identity.is_own(&to) && to != dodag.id

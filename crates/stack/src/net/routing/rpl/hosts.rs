@@ -6,14 +6,14 @@
 //! root. Whose an address is, is known where it is registered; elsewhere the later
 //! registration counts.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant};
 use redpoll_wire::icmpv6::nd::AddressRegistration;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::{Sequence, TargetOption};
 
 use super::config::count;
 use super::downward::{is_possible, jittered, known_is_good};
-use super::{Dodag, Rpl, Table};
+use super::{DodagOf, Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::nd::status;
@@ -21,10 +21,11 @@ use crate::net::outgoing::Outbox;
 use crate::net::routing::registered::{Registered, confirm};
 use crate::net::routing::routes::{Downward, News, Target};
 use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer};
+use crate::profile::Profile;
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// Hosts may register from now on.
-    pub(crate) fn take_hosts(&mut self, hosts: Registered<M>) {
+    pub(crate) fn take_hosts(&mut self, hosts: Registered<P::Memory>) {
         self.hosts = Some(hosts).filter(|_| !self.is_leaf());
     }
 
@@ -33,7 +34,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         outbox: &mut Outbox,
         control: Control,
     ) -> Result<(), DropReason> {
@@ -77,8 +78,8 @@ impl<M: Memory + 'static> Rpl<M> {
     fn register(
         &mut self,
         now: Instant,
-        (identity, dodag): (&Identity, &Dodag),
-        table: &mut Table<M>,
+        (identity, dodag): (&Identity, &DodagOf<P>),
+        table: &mut Table<P::Memory>,
         (src, link, peer): (Addr, Address, Peer),
         asked: &AddressRegistration,
     ) -> u8 {
@@ -143,7 +144,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Tells of hosts whose registrations have run out that they cannot be reached.
-    pub(super) fn end_hosts(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn end_hosts(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         let mut any = false;
         table.each_downward(|_, downward| {
             if downward.is_host() && !downward.is_gone() && !downward.is_good(now) {

@@ -2,13 +2,14 @@
 //! behind a router exists, so the root sends an echo request (RFC 4443 §4.1) along the path that a
 //! DAO claims. The answer confirms the target; an error of the target's parent removes it.
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
+use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
 
 use super::config::count;
-use super::{Dodag, Rpl, Table, UnackedHop, has_come};
+use super::{DodagOf, Rpl, Table, UnackedHop, has_come};
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, Target};
+use crate::profile::Profile;
 
 /// The time for which the root waits for an answer.
 const ANSWER: Duration = Duration::from_secs(3);
@@ -105,9 +106,9 @@ impl Inquiries {
     }
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// Whether an answer could still change what is known of the target `to`.
-    fn is_open(&self, dodag: &Dodag, to: &Addr, route: &Downward) -> bool {
+    fn is_open(&self, dodag: &DodagOf<P>, to: &Addr, route: &Downward) -> bool {
         let is_behind = dodag.first_hop(self.own, to, route.link).is_none();
         let is_asked = !route.hop.is_silent() || route.hop.is_proven();
         let is_open = is_behind && is_asked || route.hop.is_proven();
@@ -116,7 +117,12 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// The target of the table that is asked next, in the order of addresses; and whether others
     /// are to be asked when there are paths to them.
-    fn next_open(&self, now: Instant, table: &Table<M>, dodag: &Dodag) -> (Option<Claim>, bool) {
+    fn next_open(
+        &self,
+        now: Instant,
+        table: &Table<P::Memory>,
+        dodag: &DodagOf<P>,
+    ) -> (Option<Claim>, bool) {
         let mut any = false;
         let mut first = None;
         let mut next = None;
@@ -147,7 +153,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Ends the inquiry that was not answered, and begins the next one.
-    pub(super) fn run_inquiries(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn run_inquiries(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         if !has_come(&self.inquiries.at, now) {
             return;
         }
@@ -203,7 +209,7 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(crate) fn on_answer(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         src: &Addr,
         number: (u16, u16),
     ) -> bool {

@@ -1,6 +1,6 @@
 //! The messages that are due, as bytes.
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant};
 use redpoll_wire::Cursor;
 use redpoll_wire::rpl::{
     ALL_NODES, Dao, DaoAck, Dio, Message, Options, PrefixInformation, RplOption, Sequence,
@@ -10,10 +10,11 @@ use redpoll_wire::rpl::{
 use super::config::{RplRole, TARGETS_MAX, count};
 use super::downward::{NoPath, is_news};
 use super::targets::BRIEF;
-use super::{Dodag, Rpl, STORES, Table};
+use super::{DodagOf, Rpl, STORES, Table};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{HAS_TARGETS, News, Target};
+use crate::profile::Profile;
 
 /// Bytes of the longest message: a DAO with [`TARGETS_MAX`] targets.
 pub(crate) const MESSAGE_MAX: usize = 128;
@@ -82,7 +83,7 @@ impl Replies {
     }
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     pub(super) fn has_message_due(&self) -> bool {
         #[cfg(feature = "rpl-root")]
         if self.inquiries.is_due() {
@@ -97,7 +98,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
         if core::mem::take(&mut self.replies.dis_due) {
@@ -135,7 +136,7 @@ impl<M: Memory + 'static> Rpl<M> {
         Some(Envelope { code, dst })
     }
 
-    fn dao_ack(&mut self, dodag: &Dodag, ack: &Ack, out: &mut Cursor<'_>) -> Option<Envelope> {
+    fn dao_ack(&mut self, dodag: &DodagOf<P>, ack: &Ack, out: &mut Cursor<'_>) -> Option<Envelope> {
         count(&mut self.counters.dao_acks_sent);
         let message = DaoAck {
             instance: dodag.instance,
@@ -152,7 +153,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        dodag: &Dodag,
+        dodag: &DodagOf<P>,
         dst: Addr,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
@@ -202,9 +203,9 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        dodag: &Dodag,
+        dodag: &DodagOf<P>,
         no_path: NoPath,
-        table: &Table<M>,
+        table: &Table<P::Memory>,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
         self.begin_dao(dodag, false, out)?;
@@ -230,8 +231,8 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        dodag: &Dodag,
-        table: &mut Table<M>,
+        dodag: &DodagOf<P>,
+        table: &mut Table<P::Memory>,
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
         let parent = self.parent?;
@@ -271,7 +272,12 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Writes a DAO, behind which follow its targets.
-    fn begin_dao(&mut self, dodag: &Dodag, acknowledge: bool, out: &mut Cursor<'_>) -> Option<()> {
+    fn begin_dao(
+        &mut self,
+        dodag: &DodagOf<P>,
+        acknowledge: bool,
+        out: &mut Cursor<'_>,
+    ) -> Option<()> {
         // §6.4.1: a number for each DAO that is another one. What comes late acknowledges
         // the one that was repeated, too.
         if dodag.is_storing() || !self.daos.repeats {
@@ -297,7 +303,7 @@ impl<M: Memory + 'static> Rpl<M> {
     fn tell_targets(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         (mut left, parent): (usize, Option<Addr>),
         out: &mut Cursor<'_>,
     ) -> Option<bool> {

@@ -2,7 +2,6 @@
 //!
 //! - `trickle.rs`: when DIOs are due (RFC 6206);
 //! - `neighbours.rs`: the candidate neighbours and the ETX of their links (RFC 6551);
-//! - `objective.rs`: which of them is the parent (RFC 6719, RFC 6552);
 //! - `upward.rs`: DIOs, joining, repair (§8);
 //! - `downward.rs`: DAOs (§9), with the targets in the table of routes;
 //! - `hosts.rs`: hosts that do not know RPL (RFC 9010);
@@ -22,7 +21,6 @@ mod hosts;
 mod inquiry;
 mod messages;
 mod neighbours;
-mod objective;
 mod passing;
 mod targets;
 mod trickle;
@@ -35,12 +33,14 @@ use redpoll_wire::rpl::{
     Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
 };
 
+use super::objective::{Objective, Objectives};
 #[cfg(feature = "rpl-hosts")]
 use super::registered::Registered;
 use super::routes::HAS_TARGETS;
 use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
+use crate::profile::Profile;
 
 pub use config::{RplConfig, RplCounters, RplMemory, RplRole, RplRoot};
 pub(crate) use messages::{Envelope, MESSAGE_MAX};
@@ -54,7 +54,6 @@ use config::count;
 use downward::Daos;
 use messages::Replies;
 use neighbours::Candidates;
-use objective::Objective;
 use passing::Limits;
 use trickle::Trickle;
 
@@ -64,20 +63,20 @@ const STORES: bool = cfg!(feature = "rpl-storing");
 /// The DODAG that a node is a member of.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
-struct Dodag {
+struct Dodag<O> {
     instance: u8,
     version: Sequence,
     mode: u8,
     grounded: bool,
     preference: u8,
-    objective: Objective,
+    objective: O,
     configuration: Configuration,
     id: Addr,
     /// The prefix of its nodes' addresses.
     prefix: Addr,
 }
 
-impl Dodag {
+impl<O> Dodag<O> {
     fn is_storing(&self) -> bool {
         STORES && self.mode == mode::STORING
     }
@@ -88,9 +87,14 @@ impl Dodag {
     }
 }
 
+/// The DODAG of a node with this profile.
+type DodagOf<P> = Dodag<ObjectiveOf<P>>;
+/// The objective function of a node with this profile.
+type ObjectiveOf<P> = <<P as Profile>::Objectives as Objectives>::Objective;
+
 /// A node's part in RPL.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
-pub(super) struct Rpl<M: Memory + 'static> {
+pub(super) struct Rpl<P: Profile> {
     /// This node's DTSN.
     dtsn: Sequence,
     /// A DIO is due at once.
@@ -108,8 +112,8 @@ pub(super) struct Rpl<M: Memory + 'static> {
     own: Option<Peer>,
     /// The preferred parent.
     parent: Option<Peer>,
-    candidates: Candidates<M::Table<Option<RplNeighbour>>>,
-    dodag: Option<Dodag>,
+    candidates: Candidates<<P::Memory as Memory>::Table<Option<RplNeighbour>>>,
+    dodag: Option<DodagOf<P>>,
     daos: Daos,
     replies: Replies,
     /// Neighbours that acknowledged a frame lately and have no route yet.
@@ -119,6 +123,7 @@ pub(super) struct Rpl<M: Memory + 'static> {
     try_at: Option<Instant>,
     trickle: Trickle,
     config: RplConfig,
+    objectives: P::Objectives,
     limits: Limits,
     /// When the next DIS goes out, while there is no parent.
     dis_at: Instant,
@@ -140,15 +145,15 @@ pub(super) struct Rpl<M: Memory + 'static> {
     pub(super) counters: RplCounters,
     /// Hosts that have registered with this router.
     #[cfg(feature = "rpl-hosts")]
-    pub(super) hosts: Option<Registered<M>>,
+    pub(super) hosts: Option<Registered<P::Memory>>,
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     #[inline(never)] // size
     pub(super) fn new(
         now: Instant,
-        config: RplConfig,
-        memory: RplMemory<M>,
+        (objectives, config): (P::Objectives, RplConfig),
+        memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) -> Self {
         let mut rng = Rng::new(config.seed);
@@ -188,6 +193,7 @@ impl<M: Memory + 'static> Rpl<M> {
             #[cfg(feature = "rpl-hosts")]
             hosts: None,
             config,
+            objectives,
         };
         #[cfg(feature = "rpl-root")]
         if let RplRole::Root(root) = rpl.config.role {
@@ -243,7 +249,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Where packets to `dst` go: down to a target that is known, else up.
-    pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
+    pub(super) fn lookup(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
         let down = self.lookup_down(now, table, dst);
         if down.is_some() {
             return down;
@@ -258,7 +264,7 @@ impl<M: Memory + 'static> Rpl<M> {
         }
     }
 
-    fn lookup_down(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
+    fn lookup_down(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
         #[cfg(feature = "rpl-root")]
         if let Some(dodag) = &self.dodag
             && self.is_root()
@@ -280,7 +286,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &mut Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         (src, dst): (Addr, Addr),
         (code, body): (u8, &[u8]),
         from: Option<Address>,
@@ -323,7 +329,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// A frame to a neighbour has ended.
-    pub(super) fn on_link(&mut self, now: Instant, table: &mut Table<M>, quality: Quality) {
+    pub(super) fn on_link(&mut self, now: Instant, table: &mut Table<P::Memory>, quality: Quality) {
         let Some(link) = Peer::of(quality.neighbour) else {
             return;
         };
@@ -333,14 +339,10 @@ impl<M: Memory + 'static> Rpl<M> {
         let Some(neighbour) = self.candidates.get_mut(link) else {
             return;
         };
-        #[cfg(feature = "rpl-foreign")]
-        let counts_hops = self.config.counts_hops;
-        #[cfg(not(feature = "rpl-foreign"))]
-        let counts_hops = false;
-        match counts_hops {
-            #[cfg(feature = "rpl-foreign")]
-            true => neighbour.on_frame_as_tinyrpl(now, quality.attempts),
-            _ => neighbour.on_frame(now, quality.attempts, quality.ok),
+        let objective = self.dodag.as_ref().map(|dodag| dodag.objective);
+        match objective.and_then(|it| it.etx_after(neighbour.etx, quality.attempts)) {
+            Some(etx) => neighbour.on_estimate(now, etx),
+            None => neighbour.on_frame(now, quality.attempts, quality.ok),
         }
         self.reconsider(now, table);
     }
@@ -368,7 +370,12 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// Runs what is due; messages may wait then.
     #[inline(never)] // size
-    pub(super) fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {
+    pub(super) fn on_timeout(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<P::Memory>,
+    ) {
         let is_news = self.dag_rank(self.rank) != self.dag_rank(self.advertised);
         if self.trickle.on_timeout(now, is_news, &mut self.rng) {
             self.dio_due = true;

@@ -9,9 +9,10 @@ use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 #[cfg(not(feature = "rpl-foreign"))]
 use super::config::INITIAL_ETX;
 use crate::net::routing::Peer;
+use crate::net::routing::objective::Candidate;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
-pub(super) const ETX: u16 = 128;
+pub(super) const ETX: u16 = Candidate::TRANSMISSION;
 /// Samples until an estimate follows slowly.
 const YOUNG: u8 = 4;
 /// Frames in a row that were given up, after which a neighbour counts as gone.
@@ -104,17 +105,19 @@ impl RplNeighbour {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// A frame to it has ended after so many attempts, as TinyRPL counts them: one that was given
-    /// up is no more than its attempts, the newest weighs a fifth, and no failure means that
-    /// the neighbour is gone.
-    #[cfg(feature = "rpl-foreign")]
-    pub(super) fn on_frame_as_tinyrpl(&mut self, now: Instant, attempts: u8) {
+    /// A frame to it has ended, and the objective function estimates this ETX itself.
+    pub(super) fn on_estimate(&mut self, now: Instant, etx: u16) {
         self.measured_s = seconds(now);
-        let sample = u32::from(attempts.max(1)).saturating_mul(ETX.into());
-        let old = u32::from(self.etx).saturating_mul(8);
-        let etx = old.saturating_add(sample.saturating_mul(2)) / 10;
-        self.etx = etx.min(u16::MAX.into()) as u16;
+        self.etx = etx;
         self.samples = self.samples.saturating_add(1);
+    }
+
+    /// What an objective function compares.
+    pub(super) fn candidate(&self) -> Candidate {
+        Candidate {
+            rank: self.rank,
+            etx: self.etx,
+        }
     }
 
     /// It is to be asked again whether it answers.
@@ -247,18 +250,13 @@ mod tests {
         assert!(!it.is_gone() && it.is_unknown());
     }
 
-    /// The fourth frame in a row that was given up after five attempts takes a link from an ETX
-    /// of 1 over TinyRPL's 3.
-    #[cfg(feature = "rpl-foreign")]
     #[test]
-    fn tinyrpl_gives_up_a_link_with_the_fourth_failure() {
+    fn a_neighbour_whose_link_the_objective_estimates_is_never_gone() {
         let mut it = RplNeighbour::new(NOW, peer(1), ETX);
-        let etx = core::array::from_fn(|_| {
-            it.on_frame_as_tinyrpl(NOW, 5);
-            it.etx
-        });
-        assert_eq!(etx, [230, 312, 377, 429]);
-        assert!(!it.is_gone());
+        for attempts in 1..=9 {
+            it.on_estimate(NOW, attempts);
+        }
+        assert_eq!((it.etx, it.is_gone(), it.is_unknown()), (9, false, false));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What data packets say of their way, and what it tells (RFC 6550 §11.2, RFC 6553,
 //! RFC 6554).
 
-use redpoll_base::{Addr, Duration, Instant, Memory};
+use redpoll_base::{Addr, Duration, Instant};
 #[cfg(feature = "rpl-root")]
 use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ieee802154::Address;
@@ -11,7 +11,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::rpl::{PacketInformation, config_flag};
 
 #[cfg(feature = "rpl-root")]
-use super::Dodag;
+use super::DodagOf;
 use super::config::count;
 use super::{Rpl, Table};
 use crate::counters::DropReason;
@@ -20,6 +20,7 @@ use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 #[cfg(any(feature = "rpl-root", feature = "rpl-hosts"))]
 use crate::net::routing::routes::Target;
+use crate::profile::Profile;
 
 /// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
 /// in an hour have an effect.
@@ -203,15 +204,15 @@ impl Path {
     }
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// The way to `dst` as its parents have it (RFC 6550 §9.7), for a root in
     /// non-storing mode.
     #[cfg(feature = "rpl-root")]
     pub(super) fn path(
         &self,
         now: Instant,
-        table: &Table<M>,
-        dodag: &Dodag,
+        table: &Table<P::Memory>,
+        dodag: &DodagOf<P>,
         dst: &Addr,
     ) -> Option<Path> {
         // RFC 9010 §9.2.2: the parent of an external target is its router.
@@ -263,7 +264,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         from: &Addr,
         (code, packet): (u8, &[u8]),
     ) {
@@ -321,7 +322,7 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(crate) fn dress(
         &self,
         now: Instant,
-        table: &Table<M>,
+        table: &Table<P::Memory>,
         dst: &Addr,
         present: Option<PacketInformation>,
     ) -> Dress {
@@ -371,7 +372,7 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(crate) fn on_passing(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         dst: &Addr,
         from: Peer,
         information: &mut PacketInformation,

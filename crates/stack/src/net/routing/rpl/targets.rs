@@ -3,16 +3,17 @@
 //! A DAO is not authenticated, so a target keeps the route that it has until the next hop of the
 //! other one has acknowledged a frame (ADR 38).
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant};
 use redpoll_wire::rpl::{Dao, RplOption, Transit};
 
 use super::config::count;
 use super::downward::{FOR_EVER, is_possible, known_is_good};
-use super::{Dodag, Rpl, Table, UnackedHop};
+use super::{Dodag, DodagOf, Rpl, Table, UnackedHop};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::routes::{Downward, News, Target};
 use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
+use crate::profile::Profile;
 
 /// Lifetime, in units, by which a router advertises a target whose next hop has not acknowledged
 /// a frame yet (ADR 38).
@@ -41,15 +42,15 @@ pub(super) struct Teller {
     pub(super) from: Option<Peer>,
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// Takes the groups of targets of a DAO, each before its transit information (§9.4), however
     /// many targets a group has.
     pub(super) fn take_targets(
         &mut self,
         now: Instant,
         identity: &Identity,
-        table: &mut Table<M>,
-        (dodag, teller): (&Dodag, Teller),
+        table: &mut Table<P::Memory>,
+        (dodag, teller): (&DodagOf<P>, Teller),
         dao: &Dao<'_>,
     ) -> Result<Taken, DropReason> {
         // The option with which the group begins.
@@ -98,7 +99,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Whether a DAO says that its source is a child of this node (non-storing mode).
-    pub(super) fn is_child(&self, dodag: &Dodag, dao: &Dao<'_>) -> bool {
+    pub(super) fn is_child(&self, dodag: &DodagOf<P>, dao: &Dao<'_>) -> bool {
         let mut parents = dao.options.iter().filter_map(|option| match option {
             RplOption::Transit(transit) => parent_of(dodag, &transit),
             _ => None,
@@ -110,8 +111,8 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(super) fn take_target(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
-        dodag: &Dodag,
+        table: &mut Table<P::Memory>,
+        dodag: &DodagOf<P>,
         (to, link): (Addr, Peer),
         transit: &Transit,
     ) -> Taken {
@@ -186,8 +187,8 @@ impl<M: Memory + 'static> Rpl<M> {
     fn enter(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
-        dodag: &Dodag,
+        table: &mut Table<P::Memory>,
+        dodag: &DodagOf<P>,
         (to, downward): (Addr, Downward),
         transit: &Transit,
     ) -> Taken {
@@ -221,8 +222,8 @@ impl<M: Memory + 'static> Rpl<M> {
     fn stays(
         &mut self,
         now: Instant,
-        table: &Table<M>,
-        dodag: &Dodag,
+        table: &Table<P::Memory>,
+        dodag: &DodagOf<P>,
         (known, is_proven): (&Downward, bool),
         (to, link): (Addr, Peer),
         transit: &Transit,
@@ -261,8 +262,8 @@ impl<M: Memory + 'static> Rpl<M> {
     fn limit(
         &self,
         now: Instant,
-        table: &Table<M>,
-        dodag: &Dodag,
+        table: &Table<P::Memory>,
+        dodag: &DodagOf<P>,
         to: &Addr,
         known: Option<Downward>,
         downward: &mut Downward,
@@ -285,8 +286,8 @@ impl<M: Memory + 'static> Rpl<M> {
     fn withdraw(
         &mut self,
         now: Instant,
-        table: &mut Table<M>,
-        dodag: &Dodag,
+        table: &mut Table<P::Memory>,
+        dodag: &DodagOf<P>,
         (to, link): (&Addr, Peer),
         transit: &Transit,
     ) {
@@ -341,7 +342,7 @@ impl<M: Memory + 'static> Rpl<M> {
 impl Teller {
     /// Whether it may tell of the target `to`. In non-storing mode a node tells the root of
     /// itself (§9.7), and a router of the hosts whose parent it is (RFC 9010 §9.2.2).
-    fn may_tell(&self, dodag: &Dodag, to: &Addr, transit: &Transit) -> bool {
+    fn may_tell<O>(&self, dodag: &Dodag<O>, to: &Addr, transit: &Transit) -> bool {
         match (dodag.is_storing(), transit.external) {
             (true, _) => true,
             (false, false) => *to == self.src,
@@ -353,7 +354,7 @@ impl Teller {
 
 /// The parent in transit information (§9.7 (1)), a router of this DODAG whose address is
 /// formed from its link-layer address. A No-Path need not say whose child the target was.
-fn parent_of(dodag: &Dodag, transit: &Transit) -> Option<Peer> {
+fn parent_of<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<Peer> {
     let parent = transit.parent?;
     Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)
 }

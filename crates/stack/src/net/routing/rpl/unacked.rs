@@ -1,12 +1,13 @@
 //! Next hops that do not acknowledge frames. A DAO may name any next hop (RFC 6550 §9), so the
 //! link decides whether a route stays: ADR 38.
 
-use redpoll_base::{Addr, Duration, Instant, Memory};
+use redpoll_base::{Addr, Duration, Instant};
 
 use super::config::count;
-use super::{Dodag, Rpl, Table};
+use super::{Dodag, DodagOf, Rpl, Table};
 use crate::net::routing::Peer;
 use crate::net::routing::routes::News;
+use crate::profile::Profile;
 
 /// Frames in a row without an acknowledgement after which the routes through a next hop are
 /// removed: one that has never acknowledged a frame, and one that has.
@@ -76,7 +77,7 @@ impl UnackedHop {
     }
 }
 
-impl Dodag {
+impl<O> Dodag<O> {
     /// The neighbour to which packets to the target `to` go first, as its DAO says: `link`, or in
     /// non-storing mode the target itself if its parent `link` is this node, `own`.
     pub(super) fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
@@ -88,10 +89,16 @@ impl Dodag {
     }
 }
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// Counts a frame to the neighbour `hop` for the routes that begin there, and removes them if
     /// it does not acknowledge. Registered hosts stay: their registrations end by themselves.
-    pub(super) fn on_hop(&mut self, now: Instant, table: &mut Table<M>, hop: Peer, ok: bool) {
+    pub(super) fn on_hop(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+        hop: Peer,
+        ok: bool,
+    ) {
         let Some(dodag) = &self.dodag else {
             return;
         };
@@ -136,8 +143,8 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(super) fn is_proven(
         &self,
         now: Instant,
-        table: &Table<M>,
-        dodag: &Dodag,
+        table: &Table<P::Memory>,
+        dodag: &DodagOf<P>,
         to: &Addr,
         link: Peer,
     ) -> bool {
@@ -153,7 +160,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Whether the neighbour `hop` has acknowledged frames, as far as is remembered.
-    pub(super) fn answers(&self, table: &Table<M>, dodag: &Dodag, hop: Peer) -> bool {
+    pub(super) fn answers(&self, table: &Table<P::Memory>, dodag: &DodagOf<P>, hop: Peer) -> bool {
         let is_known = self.candidates.get(hop).is_some_and(|it| it.answers());
         let mut routes = table.downwards();
         is_known
@@ -165,7 +172,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Whether a next hop that has not acknowledged a frame yet has as many routes as it may have.
-    pub(super) fn is_at_limit(&self, now: Instant, table: &Table<M>, link: Peer) -> bool {
+    pub(super) fn is_at_limit(&self, now: Instant, table: &Table<P::Memory>, link: Peer) -> bool {
         let routes = table.downwards();
         let routes = routes.filter(|(_, it)| it.link == link && it.is_usable(now));
         self.is_storing() && routes.count() >= UNPROVEN_MAX
@@ -192,7 +199,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Sends a frame to one of the next hops that have not acknowledged one yet.
-    pub(super) fn prove_any(&mut self, now: Instant, table: &Table<M>) {
+    pub(super) fn prove_any(&mut self, now: Instant, table: &Table<P::Memory>) {
         self.try_at = None;
         let Some(dodag) = &self.dodag else {
             return;

@@ -2,7 +2,7 @@
 
 use core::cmp::Reverse;
 
-use redpoll_base::{Duration, Instant, Memory, divide, least};
+use redpoll_base::{Duration, Instant, divide, least};
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
@@ -11,12 +11,13 @@ use super::config::count;
 use super::config::{RplRole, RplRoot};
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
-use super::objective::{Objective, Offer};
-use super::{Dodag, Rpl, Table, times};
+use super::{Dodag, DodagOf, Rpl, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
+use crate::net::routing::objective::{Candidate, Objective, Objectives, Offer};
 use crate::net::routing::routes::{Downward, HAS_TARGETS};
+use crate::profile::Profile;
 
 /// How often what has ended is cleared away.
 pub(super) const UPKEEP: Duration = Duration::from_secs(60);
@@ -28,22 +29,25 @@ const GONE_S: u16 = 60;
 const QUIET_INTERVALS: u64 = 4;
 /// A rank that has changed by so many MinHopRankIncreases is told at once.
 const LARGE_CHANGE: u16 = 4;
+/// Additional cost of an overloaded neighbour where that is heeded: two transmissions, a
+/// parameter of ours.
+const OVERLOAD: u32 = 2 * Candidate::TRANSMISSION as u32;
 /// What it costs more that a neighbour has no room for routes.
 const FULL: u32 = 8 * 128;
 /// Additional cost of a neighbour that has never acknowledged a frame: all others are better.
 const UNPROVEN: u32 = 1 << 24;
 /// A node is overloaded for so long after it had to turn a datagram away.
-const OVERLOAD: Duration = Duration::from_secs(60);
+const OVERLOADED: Duration = Duration::from_secs(60);
 /// A root takes no more than one new version from others in so long.
 const VERSION_PAUSE: Duration = Duration::from_secs(60);
 
-impl<M: Memory + 'static> Rpl<M> {
+impl<P: Profile> Rpl<P> {
     /// §8.2.2.2: this node's own DODAG. It first listens who is in it already: a root
     /// that has restarted must begin a new version, or nobody would send it DAOs.
     #[cfg(feature = "rpl-root")]
     pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
         let configuration = root.configuration;
-        let Some(objective) = Objective::of(configuration.objective) else {
+        let Some(objective) = self.objectives.objective(configuration.objective) else {
             return;
         };
         self.dodag = Some(Dodag {
@@ -55,7 +59,7 @@ impl<M: Memory + 'static> Rpl<M> {
             preference: 0,
             prefix: addr::prefix(&root.prefix, 64),
             configuration,
-            objective: objective.as_told(&self.config),
+            objective,
         });
         // ROOT_RANK (§17).
         self.rank = configuration.min_hop_rank_increase;
@@ -101,7 +105,7 @@ impl<M: Memory + 'static> Rpl<M> {
     pub(crate) fn on_load(&mut self, now: Instant, turned_away: u32) {
         if turned_away != self.turned_away {
             self.turned_away = turned_away;
-            self.overloaded_until = now + OVERLOAD;
+            self.overloaded_until = now + OVERLOADED;
         }
     }
 
@@ -133,7 +137,7 @@ impl<M: Memory + 'static> Rpl<M> {
         &mut self,
         now: Instant,
         identity: &mut Identity,
-        table: &mut Table<M>,
+        table: &mut Table<P::Memory>,
         link: Peer,
         dio: &Dio<'_>,
     ) -> Result<(), DropReason> {
@@ -226,7 +230,7 @@ impl<M: Memory + 'static> Rpl<M> {
         else {
             return;
         };
-        let Some(objective) = Objective::of(configuration.objective) else {
+        let Some(objective) = self.objectives.objective(configuration.objective) else {
             return;
         };
         let prefix_of = addr::prefix(&prefix.prefix, 64);
@@ -246,7 +250,7 @@ impl<M: Memory + 'static> Rpl<M> {
             preference: dio.preference,
             prefix: prefix_of,
             configuration,
-            objective: objective.as_told(&self.config),
+            objective,
         });
         self.lowest = INFINITE_RANK;
         self.quiet_until = None;
@@ -254,7 +258,13 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     #[inline(never)] // size
-    fn on_dio_of_dodag(&mut self, now: Instant, table: &mut Table<M>, link: Peer, dio: &Dio<'_>) {
+    fn on_dio_of_dodag(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+        link: Peer,
+        dio: &Dio<'_>,
+    ) {
         let Some(dodag) = &self.dodag else {
             return;
         };
@@ -300,7 +310,7 @@ impl<M: Memory + 'static> Rpl<M> {
         neighbour.version = dio.version;
         neighbour.overloaded = overloaded;
         // What was measured long ago, or before everything changed, need not be so still.
-        let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour);
+        let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
         let is_old = neighbour.unmeasured_s(now) >= GONE_S || objective.forgives_at_once();
         if is_bad && (self.parent.is_none() || is_old) {
             neighbour.forgive(self.config.initial_etx());
@@ -340,7 +350,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// §8.2.2.1, §8.2.2.4 (5): nothing of the former version counts any more.
-    fn join_version(&mut self, now: Instant, table: &mut Table<M>, version: Sequence) {
+    fn join_version(&mut self, now: Instant, table: &mut Table<P::Memory>, version: Sequence) {
         if let Some(dodag) = &mut self.dodag {
             dodag.version = version;
         }
@@ -362,7 +372,12 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// A neighbour is in no DODAG of ours any more.
-    pub(super) fn lose_neighbour(&mut self, now: Instant, table: &mut Table<M>, link: Peer) {
+    pub(super) fn lose_neighbour(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+        link: Peer,
+    ) {
         if let Some(neighbour) = self.candidates.get_mut(link) {
             neighbour.rank = INFINITE_RANK;
             self.reconsider(now, table);
@@ -371,21 +386,24 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// The parent takes this node for its own: what it has said of its rank is out of
     /// date. It is not the parent any more until it says anew what it is.
-    pub(super) fn on_loop(&mut self, now: Instant, table: &mut Table<M>, parent: Peer) {
+    pub(super) fn on_loop(&mut self, now: Instant, table: &mut Table<P::Memory>, parent: Peer) {
         count(&mut self.counters.loops);
         self.lose_neighbour(now, table, parent);
         self.replies.probe = Some(parent);
     }
 
     /// The offer of a neighbour that may be the parent by the rules of §8.2.2.
-    fn offer(&self, dodag: &Dodag, neighbour: &RplNeighbour) -> Option<Offer> {
-        if neighbour.version != dodag.version {
+    fn offer(&self, dodag: &DodagOf<P>, neighbour: &RplNeighbour) -> Option<Offer> {
+        let is_there = neighbour.rank != INFINITE_RANK && !neighbour.is_gone();
+        if neighbour.version != dodag.version || !is_there {
             return None;
         }
         let configuration = &dodag.configuration;
         let min_hop = configuration.min_hop_rank_increase;
-        let load_aware = self.config.load_aware;
-        let mut offer = dodag.objective.offer(neighbour, min_hop, load_aware)?;
+        let mut offer = dodag.objective.offer(neighbour.candidate(), min_hop)?;
+        if self.config.load_aware && neighbour.overloaded {
+            offer.cost = offer.cost.saturating_add(OVERLOAD);
+        }
         // §8.2.2.4 (3).
         let limit = match configuration.max_rank_increase {
             0 => INFINITE_RANK,
@@ -401,13 +419,13 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// What the parent offers, if it still may be the parent.
-    fn present_offer(&self, dodag: &Dodag) -> Option<Offer> {
+    fn present_offer(&self, dodag: &DodagOf<P>) -> Option<Offer> {
         let parent = self.candidates.get(self.parent?)?;
         self.offer(dodag, parent)
     }
 
     /// Chooses the parent anew (RFC 6719 §3.2).
-    pub(super) fn reconsider(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn reconsider(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         if self.is_root() || self.quiet_until.is_some() {
             return;
         }
@@ -418,7 +436,7 @@ impl<M: Memory + 'static> Rpl<M> {
         // Who is nearer to the root than this node has said that it is, is not behind it
         // (§8.2.1 (5)).
         let parent = self.parent.and_then(|parent| self.candidates.get(parent));
-        let is_worn = parent.is_some_and(|it| dodag.objective.is_worn(it));
+        let is_worn = parent.is_some_and(|it| dodag.objective.is_worn(it.etx));
         let farthest = match self.is_joined() {
             true if is_worn => self.rank.saturating_add(1),
             true => self.rank.min(self.advertised),
@@ -438,7 +456,7 @@ impl<M: Memory + 'static> Rpl<M> {
         let possible = self.candidates.iter().filter_map(|neighbour| {
             let link = neighbour.link;
             let is_near = Some(link) != self.parent && neighbour.rank < farthest;
-            if !is_near || !dodag.objective.is_eligible(neighbour) {
+            if !is_near || !dodag.objective.is_eligible(neighbour.etx) {
                 return None;
             }
             let mut offer = self.offer(dodag, neighbour)?;
@@ -465,7 +483,7 @@ impl<M: Memory + 'static> Rpl<M> {
         }
     }
 
-    fn choose(&mut self, now: Instant, table: &mut Table<M>, link: Peer, offer: Offer) {
+    fn choose(&mut self, now: Instant, table: &mut Table<P::Memory>, link: Peer, offer: Offer) {
         let former = self.parent.replace(link);
         self.is_adrift = false;
         let joins = !self.is_joined();
@@ -504,7 +522,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// §8.2.2.5: no way to the root is left. The sub-DODAG is told; what this node knew
     /// of it is worth nothing.
-    fn detach(&mut self, now: Instant, table: &mut Table<M>) {
+    fn detach(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         count(&mut self.counters.detached);
         self.parent = None;
         self.rank = INFINITE_RANK;
@@ -524,7 +542,7 @@ impl<M: Memory + 'static> Rpl<M> {
 
     /// A root has listened long enough; or a node that was detached may join again, and
     /// as one that was never there (§8.2.2.1).
-    pub(super) fn end_quiet(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn end_quiet(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         if self.is_root() {
             self.trickle.start(now, &mut self.rng);
             return;
@@ -555,7 +573,7 @@ impl<M: Memory + 'static> Rpl<M> {
         // Whom nothing was sent to first, then whose link was measured longest ago; of
         // several the last one.
         let possible = self.candidates.iter().rev().filter_map(|it| {
-            let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it);
+            let is_other = Some(it.link) != self.parent && dodag.objective.is_eligible(it.etx);
             let offer = self.offer(dodag, it).filter(|_| is_other)?;
             let age = u32::from(it.is_unknown()) << 16 | u32::from(it.unmeasured_s(now));
             (offer.cost <= limit).then_some((Reverse(age), it.link))
@@ -565,7 +583,7 @@ impl<M: Memory + 'static> Rpl<M> {
     }
 
     /// Clears away what has ended.
-    pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<M>) {
+    pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         #[cfg(feature = "rpl-hosts")]
         self.end_hosts(now, table);
         if HAS_TARGETS {

@@ -1,0 +1,180 @@
+//! The objective function of TinyRPL in TinyOS 2.1.2 (`RPLOF0P.nc`).
+
+use redpoll_stack::{
+    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
+};
+
+/// ETX_THRESHOLD: a parent over a worse link is given up for another.
+const LINK_METRIC_MAX: u16 = 3 * Candidate::TRANSMISSION;
+/// A neighbour replaces the parent for a tenth of a transmission.
+const THRESHOLD: u32 = Candidate::TRANSMISSION as u32 / 10;
+/// Additional cost of a parent over a worse link: all others are better.
+const WORN: u32 = 1 << 20;
+
+/// The objective functions of a node, chosen when its RPL begins. The default is those of the
+/// standards.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ReplayObjectives {
+    /// Whether objective function zero counts hops as TinyRPL's does.
+    pub counts_hops: bool,
+}
+
+impl Objectives for ReplayObjectives {
+    type Objective = ReplayObjective;
+
+    fn objective(&self, code_point: u16) -> Option<ReplayObjective> {
+        Some(match StandardObjectives.objective(code_point)? {
+            StandardObjective::Zero if self.counts_hops => ReplayObjective::Hops,
+            standard => ReplayObjective::Standard(standard),
+        })
+    }
+}
+
+/// An objective function of a standard, or TinyRPL's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ReplayObjective {
+    /// As devices have it.
+    Standard(StandardObjective),
+    /// Objective function zero as TinyRPL has it: each hop is a step of rank, over whatever
+    /// link, and ETX decides among neighbours of one rank alone.
+    Hops,
+}
+
+impl Objective for ReplayObjective {
+    fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer> {
+        let ReplayObjective::Standard(standard) = self else {
+            let (rank, etx) = (u32::from(candidate.rank), u32::from(candidate.etx));
+            let min_hop = u32::from(min_hop_rank_increase);
+            let hops = rank.checked_div(min_hop).unwrap_or_default();
+            let worn = if self.is_worn(candidate.etx) { WORN } else { 0 };
+            let cost = hops.saturating_mul(Candidate::TRANSMISSION.into());
+            let cost = cost.saturating_add(etx).saturating_add(worn);
+            return Offer::new(cost, rank.saturating_add(min_hop));
+        };
+        standard.offer(candidate, min_hop_rank_increase)
+    }
+
+    fn is_eligible(self, etx: u16) -> bool {
+        match self {
+            ReplayObjective::Standard(standard) => standard.is_eligible(etx),
+            ReplayObjective::Hops => etx <= LINK_METRIC_MAX,
+        }
+    }
+
+    fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool {
+        match self {
+            ReplayObjective::Standard(standard) => standard.prefers(other, present, threshold),
+            ReplayObjective::Hops => present.cost.saturating_sub(other.cost) >= THRESHOLD,
+        }
+    }
+
+    /// TinyRPL takes the neighbour whose DIO arrives next.
+    fn is_worn(self, etx: u16) -> bool {
+        match self {
+            ReplayObjective::Standard(standard) => standard.is_worn(etx),
+            ReplayObjective::Hops => !self.is_eligible(etx),
+        }
+    }
+
+    fn needs_proof(self) -> bool {
+        match self {
+            ReplayObjective::Standard(standard) => standard.needs_proof(),
+            ReplayObjective::Hops => false,
+        }
+    }
+
+    fn forgives_at_once(self) -> bool {
+        match self {
+            ReplayObjective::Standard(standard) => standard.forgives_at_once(),
+            ReplayObjective::Hops => true,
+        }
+    }
+
+    /// A frame that was given up counts no more than its attempts, and the newest frame weighs
+    /// a fifth.
+    fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
+        match self {
+            ReplayObjective::Standard(standard) => standard.etx_after(etx, attempts),
+            ReplayObjective::Hops => {
+                let sample = u32::from(attempts.max(1));
+                let sample = sample.saturating_mul(Candidate::TRANSMISSION.into());
+                let old = u32::from(etx).saturating_mul(8);
+                let etx = old.saturating_add(sample.saturating_mul(2)) / 10;
+                Some(etx.min(u16::MAX.into()) as u16)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use redpoll_wire::rpl::objective;
+
+    use super::*;
+
+    const HOPS: ReplayObjectives = ReplayObjectives { counts_hops: true };
+
+    fn offer(objective: ReplayObjective, rank: u16, etx: u16) -> Offer {
+        let candidate = Candidate { rank, etx };
+        objective.offer(candidate, 128).expect("a possible parent")
+    }
+
+    #[test]
+    fn only_objective_function_zero_is_replaced() {
+        let standard = ReplayObjectives::default();
+        for (code_point, it, by_hops) in [
+            (objective::MRHOF, Some(StandardObjective::Mrhof), false),
+            (objective::OF0, Some(StandardObjective::Zero), true),
+            (7, None, false),
+        ] {
+            let it = it.map(ReplayObjective::Standard);
+            assert_eq!(standard.objective(code_point), it);
+            let hops = Some(ReplayObjective::Hops).filter(|_| by_hops);
+            assert_eq!(HOPS.objective(code_point), hops.or(it));
+        }
+    }
+
+    /// The fourth frame in a row that was given up after five attempts takes a link from an ETX
+    /// of 1 over TinyRPL's 3.
+    #[test]
+    fn a_link_is_given_up_with_the_fourth_failure() {
+        let mut etx = Candidate::TRANSMISSION;
+        let after = core::array::from_fn(|_| {
+            etx = ReplayObjective::Hops.etx_after(etx, 5).unwrap();
+            etx
+        });
+        assert_eq!(after, [230, 312, 377, 429]);
+        assert!(after.map(|etx| ReplayObjective::Hops.is_worn(etx)) == [false, false, false, true]);
+    }
+
+    /// A hop is a step of rank over whatever link; the router with the good link is better
+    /// only for the standard's function, or once the bad link is worn.
+    #[test]
+    fn the_root_is_better_over_any_link_that_is_not_worn() {
+        let of0 = ReplayObjective::Standard(StandardObjective::Zero);
+        for (objective, etx, rank, changes) in [
+            (of0, 128, 256, false),
+            (of0, 230, 512, true),
+            (ReplayObjective::Hops, 128, 256, false),
+            (ReplayObjective::Hops, 230, 256, false),
+            (ReplayObjective::Hops, 384, 256, true),
+            (ReplayObjective::Hops, 429, 256, true),
+        ] {
+            let root = offer(objective, 128, etx);
+            let router = offer(objective, 256, 128);
+            assert_eq!(root.rank, rank, "{objective:?}");
+            assert_eq!(objective.prefers(router, root, 0), changes, "{etx}");
+        }
+        assert!(!ReplayObjective::Hops.is_worn(384));
+    }
+
+    /// A step of rank is 128 here, so an infinite rank is out of reach after some 500 hops.
+    #[test]
+    fn a_rank_that_would_be_infinite_is_no_offer() {
+        for (rank, is_offer) in [(0xff7e, true), (0xff7f, false), (0xfffe, false)] {
+            let candidate = Candidate { rank, etx: 128 };
+            let offer = ReplayObjective::Hops.offer(candidate, 128);
+            assert_eq!(offer.is_some(), is_offer, "{rank:#x}");
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Objective functions of RPL (RFC 6550 §3.2.1): which neighbour is the best parent, and the
+//! rank that it gives.
+
+use redpoll_wire::rpl::{INFINITE_RANK, objective};
+
+/// MAX_LINK_METRIC (RFC 6719 §5): an ETX of 4.
+const MAX_LINK_METRIC: u16 = 4 * Candidate::TRANSMISSION;
+/// MAX_PATH_COST (RFC 6719 §5): an ETX of 256.
+const MAX_PATH_COST: u32 = 256 * Candidate::TRANSMISSION as u32;
+/// MINIMUM_STEP_OF_RANK and MAXIMUM_STEP_OF_RANK (RFC 6552 §6.3).
+const STEP_OF_RANK: (u32, u32) = (1, 9);
+
+/// The objective functions that a node has. Its [`Profile`](crate::Profile) names them.
+pub trait Objectives: Copy {
+    /// The objective function of a DODAG.
+    type Objective: Objective;
+
+    /// The objective function with this code point (RFC 6550 §20.5); `None` if the node does
+    /// not have it, so that it joins no DODAG that uses the function.
+    fn objective(&self, code_point: u16) -> Option<Self::Objective>;
+}
+
+/// An objective function: it chooses the parent, and derives the node's rank from it.
+///
+/// The methods with a default are the rules of this engine that RFC 6550 leaves open.
+pub trait Objective: Copy {
+    /// The value of a neighbour as the parent; `None` if the neighbour cannot be the parent.
+    fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer>;
+
+    /// Whether the link to a neighbour is good enough for a new parent. The present parent
+    /// stays as long as there is no other.
+    fn is_eligible(self, etx: u16) -> bool;
+
+    /// Whether `other` is so much better than the present parent that it replaces the parent.
+    /// `threshold` is the configured PARENT_SWITCH_THRESHOLD (RFC 6719 §5).
+    fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
+
+    /// Whether the link to the parent is so bad that a neighbour of the node's own rank may
+    /// replace the parent.
+    fn is_worn(self, _etx: u16) -> bool {
+        false
+    }
+
+    /// Whether a neighbour has to acknowledge a frame before it replaces a parent that does.
+    fn needs_proof(self) -> bool {
+        true
+    }
+
+    /// Whether a DIO over a bad link resets the link's ETX each time, however recently the
+    /// link was measured.
+    fn forgives_at_once(self) -> bool {
+        false
+    }
+
+    /// The ETX of a link after a frame that took `attempts`, for a function that estimates
+    /// links itself. Then a neighbour is never taken for gone. `None`: the engine's estimate.
+    fn etx_after(self, _etx: u16, _attempts: u8) -> Option<u16> {
+        None
+    }
+}
+
+/// The facts about a neighbour by which it is compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Candidate {
+    /// The rank that it has advertised.
+    pub rank: u16,
+    /// ETX of the link to it, in 128ths.
+    pub etx: u16,
+}
+
+impl Candidate {
+    /// The ETX of one transmission: ETX is multiplied by 128 (RFC 6551 §4.3.2).
+    pub const TRANSMISSION: u16 = 128;
+}
+
+/// The value of a neighbour as the parent.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Offer {
+    /// The cost by which offers are compared.
+    pub cost: u32,
+    /// The rank that the node would have.
+    pub rank: u16,
+}
+
+impl Offer {
+    /// An offer, unless the rank is infinite.
+    pub fn new(cost: u32, rank: u32) -> Option<Self> {
+        let rank = u16::try_from(rank).ok().filter(|it| *it < INFINITE_RANK)?;
+        Some(Offer { cost, rank })
+    }
+}
+
+/// The objective functions of the standards, which devices have.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct StandardObjectives;
+
+impl Objectives for StandardObjectives {
+    type Objective = StandardObjective;
+
+    fn objective(&self, code_point: u16) -> Option<StandardObjective> {
+        match code_point {
+            objective::MRHOF => Some(StandardObjective::Mrhof),
+            objective::OF0 => Some(StandardObjective::Zero),
+            _ => None,
+        }
+    }
+}
+
+/// An objective function of a standard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StandardObjective {
+    /// Minimum rank with hysteresis, of ETX (RFC 6719).
+    Mrhof,
+    /// Objective function zero (RFC 6552).
+    Zero,
+}
+
+impl Objective for StandardObjective {
+    fn offer(self, candidate: Candidate, min_hop_rank_increase: u16) -> Option<Offer> {
+        let (rank, etx) = (u32::from(candidate.rank), u32::from(candidate.etx));
+        let min_hop = u32::from(min_hop_rank_increase);
+        match self {
+            // RFC 6719 §3.3: the larger of path cost, and one hop more.
+            StandardObjective::Mrhof => {
+                let cost = rank.saturating_add(etx);
+                if cost > MAX_PATH_COST {
+                    return None;
+                }
+                Offer::new(cost, cost.max(rank.saturating_add(min_hop)))
+            }
+            // RFC 6552 §4.1; the step of rank after RFC 8180 §5.1.2, 3 ETX - 2.
+            StandardObjective::Zero => {
+                let thrice = etx.saturating_mul(3);
+                let thrice = thrice.checked_div(Candidate::TRANSMISSION.into());
+                let step = thrice.unwrap_or_default().saturating_sub(2);
+                let step = step.clamp(STEP_OF_RANK.0, STEP_OF_RANK.1);
+                let rank = rank.saturating_add(step.saturating_mul(min_hop));
+                Offer::new(rank, rank)
+            }
+        }
+    }
+
+    /// RFC 6719 §3.2.2, RFC 6552 §4.2.1 (2).
+    fn is_eligible(self, etx: u16) -> bool {
+        etx <= MAX_LINK_METRIC
+    }
+
+    /// RFC 6719 §3.2.2 (3), RFC 6552 §4.2.1 (8), (10): with MRHOF by `threshold`.
+    fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool {
+        let better = present.cost.saturating_sub(other.cost);
+        match self {
+            StandardObjective::Mrhof => better >= threshold.max(1).into(),
+            StandardObjective::Zero => better > 0,
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! Objective functions of a test's own, which use all that the engine asks a function for.
+
+use redpoll_stack::{
+    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
+};
+
+/// The standard's functions, or by hops in the place of objective function zero.
+#[derive(Clone, Copy, Default)]
+pub struct TestObjectives {
+    pub by_hops: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub enum TestObjective {
+    Standard(StandardObjective),
+    ByHops,
+}
+
+use TestObjective::{ByHops, Standard};
+
+impl Objectives for TestObjectives {
+    type Objective = TestObjective;
+
+    fn objective(&self, code_point: u16) -> Option<TestObjective> {
+        let standard = StandardObjectives.objective(code_point)?;
+        Some(match self.by_hops && standard == StandardObjective::Zero {
+            true => ByHops,
+            false => Standard(standard),
+        })
+    }
+}
+
+impl Objective for TestObjective {
+    /// By hops: the rank is the cost, until the link is worn.
+    fn offer(self, candidate: Candidate, min_hop: u16) -> Option<Offer> {
+        match self {
+            Standard(it) => it.offer(candidate, min_hop),
+            ByHops => {
+                let rank = u32::from(candidate.rank) + u32::from(min_hop);
+                let worn = u32::from(self.is_worn(candidate.etx)) << 20;
+                Offer::new(rank + worn, rank)
+            }
+        }
+    }
+
+    fn is_eligible(self, etx: u16) -> bool {
+        match self {
+            Standard(it) => it.is_eligible(etx),
+            ByHops => etx <= 3 * Candidate::TRANSMISSION,
+        }
+    }
+
+    fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool {
+        match self {
+            Standard(it) => it.prefers(other, present, threshold),
+            ByHops => other < present,
+        }
+    }
+
+    fn is_worn(self, etx: u16) -> bool {
+        matches!(self, ByHops) && !self.is_eligible(etx)
+    }
+
+    fn needs_proof(self) -> bool {
+        matches!(self, Standard(_))
+    }
+
+    fn forgives_at_once(self) -> bool {
+        matches!(self, ByHops)
+    }
+
+    /// A fifth of the ETX is the last frame's.
+    fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
+        let sample = u16::from(attempts) * Candidate::TRANSMISSION;
+        matches!(self, ByHops).then_some(etx / 5 * 4 + sample / 5)
+    }
+}
