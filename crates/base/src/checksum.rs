@@ -60,7 +60,7 @@ impl Checksum {
             return;
         }
         let (head, halves, tail) = pod_align_to::<u8, [u16; 8]>(bytes);
-        // Of 65,537 halves the sum has 32 bits.
+        // The sum of 65,537 halfwords fits in 32 bits.
         let mut total = 0u32;
         let mut sum = |half: u16| total = total.wrapping_add(half.into());
         if let [second] = head {

@@ -34,7 +34,8 @@ pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
             *place = byte;
         }
     };
-    // What is read last must not have been written before.
+    // Towards a higher address the copy runs backwards, so it reads each byte before it
+    // overwrites it.
     match to <= from.start {
         true => (0..count).for_each(&mut one),
         false => (0..count).rev().for_each(&mut one),
@@ -48,10 +49,10 @@ fn differ_by_a_half(from: &[u8], to: &[u8]) -> bool {
     from.len() >= 16 && (from.as_ptr().addr() ^ to.as_ptr().addr()) % 4 == 2
 }
 
-/// Copies slices of one length, both at even or both at odd addresses, two bytes at a
-/// time: one and a half instructions a byte on a Cortex-M0. Of `memcpy` it is one where
-/// words lie alike, but else five, since that processor loads aligned words only, and
-/// each word to store is made of two.
+/// Copies slices of one length, both at even or both at odd addresses, two bytes at a time: one
+/// and a half instructions a byte on a Cortex-M0. `memcpy` takes one instruction a byte if
+/// source and destination are aligned alike, and otherwise five, because the processor loads
+/// only aligned words.
 fn copy_halves(from: &[u8], to: &mut [u8]) {
     let (from_head, from_halves, from_tail) = pod_align_to::<u8, [u16; 8]>(from);
     let (to_head, to_halves, to_tail) = pod_align_to_mut::<u8, [u16; 8]>(to);
@@ -74,7 +75,7 @@ fn copy_bytes(from: &[u8], to: &mut [u8]) {
 mod tests {
     use super::{copy, copy_halves, move_within};
 
-    /// What only a small processor does.
+    /// Tests the part for small processors.
     #[test]
     fn halves_are_copied_wherever_they_begin() {
         let from: [u8; 80] = core::array::from_fn(|i| i as u8 + 1);

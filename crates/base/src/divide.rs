@@ -30,7 +30,7 @@ pub const fn divide(n: u32, by: u32) -> u32 {
 
 /// `n` divided by `by`, rounded down, modulo 2^32; 0 if `by` is 0. `by` is below 2^31.
 ///
-/// Of the compiler's, a quotient of 64 bits takes another kilobyte.
+/// The compiler's division of a 64-bit quotient takes another kilobyte.
 #[inline(never)]
 pub const fn divide_long(n: u64, by: u32) -> u32 {
     let (high, mut quotient) = ((n >> 32) as u32, n as u32);

@@ -25,7 +25,7 @@ impl Ecn {
         }
     }
 
-    /// The codepoint as it stands in the IP header's two low traffic-class bits.
+    /// The codepoint as the two low bits of the IP header's traffic class.
     pub const fn bits(self) -> u8 {
         match self {
             Ecn::NotEct => 0b00,

@@ -1,8 +1,8 @@
 //! HalfSipHash-2-4 (Aumasson; SipHash with words of 32 bits): a keyed function
 //! for short input, on processors whose registers have 32 bits.
 //!
-//! Its key has 64 bits and its output 32: enough for numbers that somebody who
-//! is not on the path must not guess, and that change with the clock.
+//! Its key has 64 bits and its output 32. This is enough for numbers that change with the clock
+//! and that an off-path attacker must not guess.
 
 /// The hash of `words`, at most 63 of them.
 pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {

@@ -1,9 +1,9 @@
 //! The least of some.
 
-/// Of what has a key the one with the least, the first of several that have it.
+/// Returns the item with the smallest key, the first if several have it.
 ///
-/// As `min_by_key`, which has the code of the caller's iterator twice: for the first, and
-/// for the others.
+/// `min_by_key` contains the code of the caller's iterator twice, for the first item and for
+/// the others.
 pub fn least<K: PartialOrd, T>(items: impl IntoIterator<Item = (K, T)>) -> Option<T> {
     let mut least: Option<(K, T)> = None;
     for (key, item) in items {

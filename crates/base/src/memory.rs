@@ -1,9 +1,8 @@
 //! Memory belongs to the caller.
 //!
-//! Engines hold buffers and tables that somebody else allocated: `static`
-//! arrays on a microcontroller, boxed slices on a host. They are generic over
-//! the *kind* of memory, never over its size, so that code is not compiled
-//! once per buffer size.
+//! Engines use buffers and tables that the caller allocated: `static` arrays on a
+//! microcontroller, boxed slices on a host. They are generic over the *kind* of memory, never
+//! over its size, so that code is not compiled once per buffer size.
 
 /// A buffer of bytes that an engine owns or borrows exclusively.
 ///
@@ -20,12 +19,10 @@ pub trait Memory {
     /// A table of `T`, of fixed length.
     type Table<T: 'static>: AsRef<[T]> + AsMut<[T]>;
 
-    /// Whether nodes with this kind of memory can be routers: pass packets on, have others
-    /// register with them, keep what waits for neighbours that sleep, mark packets early, forward
-    /// between the radio and another link, bound what goes to neighbours that nobody knows,
-    /// count how full their queues were over time, pause for those who pass their packets on,
-    /// answer a flood of requests with SYN cookies. Where they cannot, the compiler leaves
-    /// the code for all that out.
+    /// Whether nodes with this kind of memory can be routers. If not, the compiler omits the
+    /// code for forwarding, registrations, packets of sleepy neighbours, early marking, the
+    /// limit for unresolved neighbours, queue statistics, pauses for forwarding neighbours, and
+    /// SYN cookies.
     const ROUTES: bool = true;
 
     /// Whether nodes with this kind of memory can put packets together that IPv6 has cut
@@ -35,7 +32,7 @@ pub trait Memory {
 
 /// A kind of memory whose tables and buffers are references to `static` storage.
 pub trait StaticKind: Memory<Buffer = &'static mut [u8]> {
-    /// What a table of this kind is, of what it refers to.
+    /// Makes a table of this kind from a static slice.
     fn table<T: 'static>(table: &'static mut [T]) -> Self::Table<T>;
 }
 

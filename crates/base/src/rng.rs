@@ -46,9 +46,9 @@ impl Rng {
         [self.state, self.increment]
     }
 
-    /// The stream that stands where another one stood.
+    /// Continues a stream from its [`state`](Self::state).
     pub const fn resume([state, increment]: [u64; 2]) -> Self {
-        // Of an even increment the period would be shorter.
+        // An even increment would shorten the period.
         let increment = increment | 1;
         Rng { state, increment }
     }

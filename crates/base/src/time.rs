@@ -69,8 +69,8 @@ impl Duration {
         Duration(ms.saturating_mul(1_000))
     }
 
-    /// A span of `ms` milliseconds, of which there can't be too many. Two short
-    /// products: a long one is a call where multiplication ends at 32 bits.
+    /// A span of `ms` milliseconds, computed with two short products: a 64-bit product is a
+    /// library call on processors that multiply to 32 bits. It does not overflow.
     #[inline(never)]
     pub const fn from_millis_u32(ms: u32) -> Self {
         let low = (ms & 0xffff).wrapping_mul(1_000);

@@ -38,7 +38,7 @@ pub enum Withheld {
     ForeignSource,
 }
 
-/// What passed, and what did not, by reason. Counters wrap after 2^32.
+/// Packets that passed, and drops by reason. Counters wrap at 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GateCounters {
     /// Packets from the host that entered the node.
@@ -103,7 +103,7 @@ impl Gate {
         self
     }
 
-    /// What passed and what did not.
+    /// The counters.
     pub fn counters(&self) -> &GateCounters {
         &self.counters
     }

@@ -5,10 +5,10 @@ use redpoll_base::Instant;
 use redpoll_stack::transport::{Endpoint, State};
 use redpoll_stack::{ConnId, Error, Streams};
 
-/// What a splice has for the host.
+/// The result of [`Splice::to_host`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ToHost {
-    /// So many bytes were written to the buffer.
+    /// This number of bytes was written to the buffer.
     Data(usize),
     /// Nothing at the moment.
     Nothing,
@@ -30,7 +30,7 @@ pub struct Splice {
     conn: ConnId,
     opening: bool,
     host_ended: bool,
-    /// The connection has been told of the host's end.
+    /// The connection knows that the host's stream has ended.
     closed: bool,
     mesh_ended: bool,
     failed: bool,
@@ -95,7 +95,7 @@ impl Splice {
     /// RFC 9293 §3.10.4: a CLOSE in SYN-SENT takes with it what was queued, so the end waits
     /// for the handshake; [`to_host`](Self::to_host) comes back to it.
     fn pass_end_on(&mut self, now: Instant, node: &mut impl Streams) {
-        // Of a connection that has failed there may be no state any more.
+        // A failed connection may have no state.
         if let Some(stream) = node.stream(self.conn) {
             self.opening &= matches!(stream.state, State::SynSent | State::Closed);
         }
@@ -105,7 +105,7 @@ impl Splice {
         }
     }
 
-    /// What the mesh has for the host.
+    /// Moves data from the mesh to the host's buffer.
     pub fn to_host(&mut self, now: Instant, node: &mut impl Streams, out: &mut [u8]) -> ToHost {
         if self.failed {
             return ToHost::Failed;

@@ -156,7 +156,7 @@ impl Pair {
         }
     }
 
-    /// What a host that reads gets, to the end if there is one.
+    /// Reads as the host does, up to the end if it has come.
     fn read(&mut self, splice: &mut Splice) -> (Vec<u8>, ToHost) {
         let mut all = Vec::new();
         let mut out = [0; 100];
@@ -206,7 +206,7 @@ fn the_host_ends_first_and_still_gets_the_answer() {
     assert_eq!(pair.there.tcp_connections().count(), 0);
 }
 
-/// As `printf question | nc -N` does: all is said before the mesh has answered the SYN.
+/// Like `printf question | nc -N`, the host sends everything before the mesh answers the SYN.
 #[test]
 fn a_host_that_ends_during_the_handshake_loses_nothing() {
     let mut pair = Pair::new();
@@ -325,7 +325,7 @@ fn a_reset_from_the_mesh_and_a_dead_mesh_fail() {
     }
 }
 
-/// The host's stream broke: the mesh is told, and no slot is kept.
+/// If the host's stream breaks, the mesh connection is reset and its slot is free.
 #[test]
 fn giving_up_half_way_resets_the_mesh_side() {
     for host_ended in [false, true] {
@@ -360,7 +360,7 @@ fn no_more_splices_than_connections() {
     pair.opened();
 }
 
-/// Each packet from the host is counted once, under what became of it.
+/// Each packet from the host is counted once, by its outcome.
 #[test]
 fn the_gate_counts_what_passes_and_what_does_not() {
     let mut node = border(1);

@@ -1,15 +1,15 @@
-//! What is between a service and its connection.
+//! The buffer between a service and its connection.
 
 /// Bytes that are on their way from a service to its connection, or back.
 pub(crate) const HELD: usize = 512;
-/// Bytes that are held for the connection: of these, what has been sent and where they end.
+/// Bytes for the connection: the number already sent, and the total.
 pub(crate) struct Held {
     pub(crate) bytes: [u8; HELD],
     pub(crate) sent: usize,
     pub(crate) end: usize,
 }
 
-/// What a service does next.
+/// The next action of a service.
 pub(crate) enum Next {
     /// It sends what is held.
     Send,
@@ -20,7 +20,7 @@ pub(crate) enum Next {
 }
 
 impl Held {
-    /// Replaces what is held by what `write` writes; it says how much.
+    /// Replaces the content by the output of `write`, which returns its length.
     pub(crate) fn fill(&mut self, write: impl FnOnce(&mut [u8; HELD]) -> usize) {
         self.sent = 0;
         self.end = write(&mut self.bytes).min(HELD);

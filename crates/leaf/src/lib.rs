@@ -41,13 +41,13 @@ pub use web::Status;
 pub const ECHO_PORT: u16 = 7;
 /// The port of the web server.
 pub const WEB_PORT: u16 = 80;
-/// What a node and its services take: [`LeafStorage`](redpoll_stack::LeafStorage), whose
-/// [`memory`](redpoll_stack::NodeStorage::memory) a [node](node()) is made with.
+/// The memory of a node and its services: [`LeafStorage`](redpoll_stack::LeafStorage), whose
+/// [`memory`](redpoll_stack::NodeStorage::memory) is an argument of [`node`](node()).
 pub type Storage = redpoll_stack::LeafStorage;
-/// A node as this crate has it.
+/// The node of this crate.
 pub type Device = Node<LeafMemory>;
 
-/// What runs on the node: its services, and the connection that one of them may have.
+/// The services of the node, and the one connection that they share.
 pub struct Services {
     echo: Option<ListenerId>,
     web: Option<ListenerId>,
@@ -106,8 +106,7 @@ impl Services {
         }
     }
 
-    /// Something has happened to the node: whoever has to know of it is told. `status` is
-    /// what the page shows.
+    /// Delivers the node's events to the services. The page shows `status`.
     pub fn serve(&mut self, now: Instant, node: &mut Device, status: Status) {
         self.status = status;
         self.session.look(now, node);
@@ -121,7 +120,7 @@ impl Services {
         self.session.deadline()
     }
 
-    /// What the page shows, with what the services have counted.
+    /// The content of the page, with the services' counters.
     pub fn status(&self) -> Status {
         self.status
     }

@@ -9,7 +9,7 @@ use crate::web::{Status, Web};
 
 /// The longest datagram that is echoed, in bytes.
 const DATAGRAM: usize = 128;
-/// A connection on which nothing moves for so long is reset.
+/// A connection without progress for this time is reset.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// While another client waits, a connection that has been there for this long gives way...
@@ -20,9 +20,9 @@ const LEAST_PACE: u64 = 300;
 /// peer has acknowledged all but these.
 const SEND_BUFFER: u32 = 1_848;
 
-/// What is served.
+/// The services.
 pub(crate) enum Service {
-    /// What comes goes back (RFC 862).
+    /// Echoes all data (RFC 862).
     Echo,
     /// One request, one answer.
     Web(Web),
@@ -39,7 +39,7 @@ pub(crate) struct Session {
     begun: Instant,
     /// Bytes that it has been given to send.
     given: u32,
-    /// Handshakes that peers completed in vain, because there is one connection.
+    /// Completed handshakes that were refused, because there is one connection.
     turned_away: u32,
     /// Such a peer waits.
     is_wanted: bool,
@@ -120,7 +120,7 @@ impl Session {
         }
     }
 
-    /// Sends back the datagrams that wait, up to so many bytes of each.
+    /// Echoes waiting datagrams, at most this number of bytes of each.
     #[inline(never)] // stack: its datagram
     pub(crate) fn echo_datagrams(&self, now: Instant, node: &mut Device, id: UdpId) {
         let mut bytes = [0; DATAGRAM];

@@ -13,7 +13,7 @@ const FILE: u32 = 20_000;
 /// Bytes of each of its lines.
 const ROW: u32 = 8;
 
-/// What the page shows.
+/// The content of the page.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Status {
     /// The board.
@@ -22,8 +22,8 @@ pub struct Status {
     pub now: Instant,
     /// Requests that have been answered since the node began.
     pub requests: u32,
-    /// Tells how many bytes of the stack were in use at worst, and how many there are; it
-    /// takes a while.
+    /// Measures the bytes of stack in use at worst, and the size of the stack; this takes a
+    /// while.
     pub stack: Option<fn() -> [u32; 2]>,
     /// Messages that were damaged on the serial line.
     pub damaged: u32,
@@ -47,14 +47,14 @@ pub(crate) struct Web {
     hosts: u8,
     /// A field is not as RFC 9112 §3.2 and §5.1 have it.
     is_bad: bool,
-    /// What follows the head of the answer.
+    /// The part that follows the head of the answer.
     phase: Phase,
 }
 
 /// How far the field of a line has been read.
 #[derive(Default, Clone, Copy)]
 enum Field {
-    /// So many bytes of its name, and whether these are the first ones of [`HOST`].
+    /// Reading a field's name: its length so far, and whether it is a prefix of [`HOST`].
     Name(u8, bool),
     /// The value; whether of Host, and whether a space follows its first bytes.
     Value {
@@ -74,7 +74,7 @@ enum Phase {
     Reading,
     /// The file from this byte on.
     File(u32),
-    /// All has been said.
+    /// The answer is complete.
     Over,
 }
 
@@ -153,7 +153,7 @@ impl Web {
         self.ends >= 2
     }
 
-    /// What to do next; what is to be sent is put into `held`.
+    /// Returns the next action, and puts data to send into `held`.
     pub(crate) fn next(&mut self, held: &mut Held, status: &mut Status) -> Next {
         match self.phase {
             Phase::Reading if !self.is_whole() => Next::Wait,
@@ -260,7 +260,7 @@ fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
     len
 }
 
-/// What is left of `n` beside its quotient by `by`.
+/// The remainder of `n` divided by `by`.
 fn remainder(n: u32, quotient: u32, by: u32) -> u32 {
     n.wrapping_sub(quotient.wrapping_mul(by))
 }
@@ -299,7 +299,7 @@ impl<'a> Text<'a> {
         self.put(digits.get(from..).unwrap_or_default())
     }
 
-    /// The head of an answer with a body of so many bytes.
+    /// The head of an answer with a body of `body` bytes.
     fn head(self, status: &str, body: u32) -> Text<'a> {
         self.put(b"HTTP/1.1 ")
             .put(status.as_bytes())

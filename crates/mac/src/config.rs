@@ -1,4 +1,4 @@
-//! What a MAC must be told.
+//! The parameters of a MAC.
 
 use redpoll_base::Duration;
 use redpoll_wire::ieee802154::Address;
@@ -15,11 +15,11 @@ pub struct MacConfig {
     pub short: u16,
     /// This node's EUI-64, big-endian as printed.
     pub extended: [u8; 8],
-    /// What the radio does by itself. Default: Imm-ACKs only.
+    /// The radio's own functions. Default: Imm-ACKs only.
     pub caps: RadioCaps,
-    /// Bytes that the driver or the radio adds to every frame but an
-    /// acknowledgement, and takes away: the auxiliary security header and the MIC of
-    /// IEEE 802.15.4-2015 §9. So much less is left for a frame's payload. Default 0.
+    /// Bytes that the driver or the radio adds to every frame except acknowledgements, and
+    /// removes: the auxiliary security header and the MIC of IEEE 802.15.4-2015 §9. They reduce
+    /// the payload. Default 0.
     pub security_bytes: u8,
     /// Failed attempts that are followed by another one; the attempts are one
     /// more. Default 9: the ten attempts of Kumar et al. 2020's published
@@ -39,9 +39,9 @@ pub struct MacConfig {
     /// How a frame goes out that the frame before it promised. Default
     /// [`Promised::Csma`].
     pub promised: Promised,
-    /// `d` of Kumar et al. 2020 §7.1: after a failed attempt the MAC waits for
-    /// a time uniform in [0, d], then starts CSMA-CA afresh, so that frames
-    /// which hidden terminals made collide do not collide again. Default 40 ms.
+    /// `d` of Kumar et al. 2020 §7.1: after a failed attempt the MAC waits for a time uniform
+    /// in [0, d], then starts CSMA-CA again. Frames of hidden terminals that collided therefore
+    /// do not collide again. Default 40 ms.
     pub link_retry_delay: Duration,
     /// Failed attempts that are followed by another one for frames to a node
     /// that listens only for a moment, and for data requests. Default 4: the

@@ -1,5 +1,5 @@
-//! What a MAC counts. Every frame that comes in, and every attempt to send
-//! one, is found in exactly one reason.
+//! The counters of a MAC. Every received frame, and every attempt to send one, has exactly one
+//! reason.
 
 /// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -32,7 +32,7 @@ pub struct MacCounters {
     /// Results of the radio that do not belong to the work it had.
     pub radio_faults: u32,
 
-    /// Acknowledgements received for frames of ours.
+    /// Acknowledgements of this node's frames.
     pub acks_received: u32,
     /// Imm-ACKs sent by the MAC itself (a radio with `auto_ack` counts its own).
     pub acks_sent: u32,
@@ -59,9 +59,9 @@ pub struct MacCounters {
     pub rx_data_requests: u32,
     /// Dropped: a beacon, or a MAC command other than a data request.
     pub rx_unsupported_type: u32,
-    /// Dropped: no source address, so nobody to answer or to reassemble for.
+    /// Dropped: without a source address it cannot be answered or reassembled.
     pub rx_no_source: u32,
-    /// Dropped: an acknowledgement that nobody waited for.
+    /// Dropped: an unexpected acknowledgement.
     pub rx_stray_acks: u32,
 }
 

@@ -1,5 +1,5 @@
-//! What a radio is to whoever drives a node: one trait, so that one driver and one test of a
-//! radio (the crate `redpoll-radiotest`) do for all of them.
+//! The seam between a radio and the driver of a node: one trait, so one driver and one test
+//! (the crate `redpoll-radiotest`) serve all radios.
 
 use core::task::{Context, Poll};
 
@@ -29,7 +29,7 @@ impl MacConfig {
     }
 }
 
-/// What has come from a radio, or of its clock.
+/// An event of a radio, or of its clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioEvent {
     /// The time has come that was waited for.
@@ -50,34 +50,34 @@ pub enum RadioEvent {
 /// frame whose check sequence was wrong, nor, with
 /// [`auto_ack`](RadioCaps::auto_ack), the acknowledgements that it waited for.
 pub trait Radio {
-    /// What it does by itself. It does not change.
+    /// Its own functions. They do not change.
     fn caps(&self) -> RadioCaps;
 
-    /// Who it is, from now on. Until then no frame is its own.
+    /// Sets the radio's addresses. Until then it accepts no frame.
     fn set_identity(&mut self, identity: RadioIdentity);
 
     /// The time, in microseconds since it was switched on or any other moment. It never goes
     /// back.
     fn now(&self) -> Instant;
 
-    /// Whether a work may be begun now. True always, but for radios at the end of a line that
-    /// take works only with an answer to a message.
+    /// Whether a work may begin now. Always true, except for radios at the end of a line, which
+    /// accept works only in an answer to a message.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Begins `work`, and comes back at once. `frame` is what a [`RadioWork::Load`] loads,
-    /// without its FCS, 125 bytes at most; else it does not matter.
+    /// Begins `work` and returns at once. `frame`, at most 125 bytes without the FCS, is the
+    /// content for [`RadioWork::Load`]; other works ignore it.
     ///
     /// Works that have a result come one at a time: the next one after [`RadioEvent::Done`].
     /// The others may come at any time.
     fn start(&mut self, work: RadioWork, frame: &[u8]);
 
-    /// What has happened, the first of it, or that it is `until`; `None` waits for the radio
-    /// alone. If neither is so, wakes whom `cx` says when it is.
+    /// Returns the first event, or that the time is `until`; `None` waits for the radio alone.
+    /// If there is neither, it wakes `cx` later.
     ///
-    /// Whoever has nobody to wake asks again and again, and lets the processor rest between:
-    /// `Context::from_waker(Waker::noop())`.
+    /// A caller without an executor polls repeatedly with `Context::from_waker(Waker::noop())`,
+    /// and lets the processor rest between calls.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent>;
 
     /// The frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of

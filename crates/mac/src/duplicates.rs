@@ -1,10 +1,9 @@
 //! Duplicate suppression: a frame whose Imm-ACK was lost comes again.
 //!
-//! A sender repeats a frame before it goes on to the next one, so the last
-//! frame of each source is all there is to remember. The sequence number alone
-//! would not do: a neighbour that sends to others wraps its eight bits in under
-//! a second, and one that restarts may start at any number. So a repetition
-//! must also carry the same payload, by its checksum, and come soon.
+//! A sender repeats a frame before it goes on to the next one, so the last frame of each source
+//! is sufficient. The sequence number alone is not: a neighbour that sends to others wraps its
+//! eight bits in under a second, and a restarted neighbour may start at any number. A
+//! repetition must therefore also have the same payload checksum, and come soon.
 
 use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::Address;
@@ -102,7 +101,7 @@ impl Duplicates {
         entries.any(|old| new.repeats(old, timeout))
     }
 
-    /// The entry of `src`, else the one to give up: a free one, else the oldest.
+    /// The entry of `src`, or otherwise the one to replace: a free one, or the oldest.
     fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
         let is_its = |slot: &Option<Heard>| slot.as_ref().is_some_and(|entry| entry.src == src);
         if let Some(at) = self.entries.iter().position(is_its) {

@@ -1,9 +1,9 @@
-//! What goes between a MAC and the layer above it: events, frames received, and
-//! how a frame is to be served.
+//! The types between a MAC and the layer above it: events, received frames, and parameters of a
+//! frame's service.
 
 use redpoll_wire::ieee802154::Address;
 
-/// What became of a frame.
+/// The outcome of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TxStatus {
     /// Acknowledged by the neighbour, or a broadcast that was sent.
@@ -62,7 +62,7 @@ pub struct Service {
     pub repeats: Option<Ticket>,
 }
 
-/// What a frame needs to be recognised when it comes again.
+/// Identifies a frame that is repeated later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
     pub(crate) dsn: u8,
@@ -71,7 +71,7 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// The ticket as a number, for whoever keeps it.
+    /// The ticket as a number.
     pub const fn to_bits(self) -> u16 {
         u16::from_be_bytes([self.dsn, self.attempts])
     }
@@ -90,7 +90,7 @@ pub struct Indication<'f> {
     pub src: Address,
     /// To which of this node's addresses, or the broadcast address.
     pub dst: Address,
-    /// What it carries.
+    /// Its payload.
     pub payload: &'f [u8],
     /// Its signal strength in dBm.
     pub rssi_dbm: i8,

@@ -10,7 +10,7 @@ use crate::MacConfig;
 /// them.
 const MAX_VERSION: u8 = 2;
 
-/// What to do with a frame, and whether it must be acknowledged.
+/// The reaction to a frame, and whether to acknowledge it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// A data frame for this node; `acknowledge` it if no radio has.
@@ -21,7 +21,7 @@ pub(crate) enum Verdict {
     Command {
         acknowledge: bool,
     },
-    /// An acknowledgement; for whom, only the sequence number can tell.
+    /// An acknowledgement; only the sequence number identifies its addressee.
     Ack,
     OtherPan,
     NotForUs,
@@ -51,7 +51,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
     }
     let broadcast = match header.frame_type {
         FrameType::Ack => return Verdict::Ack,
-        // A beacon has no destination, and nobody acknowledges it.
+        // A beacon has no destination and is not acknowledged.
         FrameType::Beacon => true,
         FrameType::Data | FrameType::Command => {
             // §6.7.2: a PAN identifier that is not in the frame (version 2) is not compared.
@@ -77,7 +77,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
     } else if header.src == Address::Absent {
         Useless::NoSource
     } else if header.src_pan.is_some_and(|pan| pan != config.pan_id) {
-        // Its short address means somebody else in this PAN.
+        // Its short address belongs to a node of another PAN.
         Useless::ForeignSource
     } else if header.frame_type == FrameType::Command {
         return Verdict::Command { acknowledge };
@@ -96,7 +96,7 @@ fn is_ours(config: &MacConfig, dst: Address) -> bool {
     }
 }
 
-/// Nobody acknowledges a broadcast.
+/// Broadcasts are not acknowledged.
 pub(crate) fn asks_for_ack(dst: Address) -> bool {
     dst != Address::BROADCAST
 }

@@ -17,8 +17,7 @@ const ASSESSMENT: Duration =
 /// counted from the end of its acknowledgement if it asked for one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ifs {
-    /// The next frame begins no sooner. What happens meanwhile counts: loading,
-    /// backoff and assessment.
+    /// The next frame begins no sooner. Loading, backoff and assessment overlap the space.
     #[default]
     Minimum,
     /// The service of the next frame begins only then, with loading and

@@ -1,8 +1,7 @@
 //! Acknowledgements on a radio that leaves them to the MAC.
 //!
-//! An Imm-ACK is due 192 µs after the frame (AIFS). Whoever waits for it gives
-//! up macAckWaitDuration after the frame's end, so one that cannot be complete
-//! by then only disturbs others and is not sent.
+//! An Imm-ACK is due 192 µs after the frame (AIFS). The sender stops waiting macAckWaitDuration
+//! after the frame's end, so an acknowledgement that would be complete later is not sent.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::timing;

@@ -39,7 +39,7 @@ const FRAME_VERSION: u8 = 1;
 /// Where a frame's sequence number stands, behind the frame control.
 const DSN_AT: usize = 2;
 
-/// What the frame in service is.
+/// The kind of the frame in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Data,
@@ -80,7 +80,7 @@ enum Work {
     },
 }
 
-/// What a radio's buffer can hold.
+/// The content of a radio's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Content {
     Frame,
@@ -105,7 +105,7 @@ pub struct Mac<A: Access = CsmaCa> {
     /// macDSN: the sequence number of the next frame.
     dsn: u8,
     rest: Rest,
-    /// What the radio does between works, as far as it has been told.
+    /// The state of the radio between works, as last ordered.
     told: RadioWork<A::Work>,
     work: Option<Work>,
     loaded: Option<Content>,
@@ -139,7 +139,7 @@ impl Mac {
     }
 }
 
-/// What the layer above does.
+/// Calls of the layer above.
 impl<A: Access> Mac<A> {
     /// As [`Mac::new`], with another method of access.
     pub fn with_access(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
@@ -195,8 +195,7 @@ impl<A: Access> Mac<A> {
         &self.config
     }
 
-    /// What is behind the header of a data frame for another node, unless it is secured:
-    /// of a frame that was heard, not received.
+    /// The payload of an overheard data frame for another node, unless it is secured.
     pub fn passing<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (header, payload) = FrameHeader::parse(frame).ok()?;
         let is_readable = header.frame_type == FrameType::Data && !header.security;
@@ -221,8 +220,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The payload of a fresh frame to `dst`, [`Self::payload_capacity`] bytes
-    /// to write to before [`Self::submit`]. What it contains is not defined.
+    /// The buffer for the payload of a new frame to `dst`: [`Self::payload_capacity`] bytes, to
+    /// fill before [`Self::submit`]. Its initial content is undefined.
     ///
     /// `None` while the MAC is not idle, or if `dst` is [`Address::Absent`].
     pub fn frame_mut(&mut self, dst: Address) -> Option<&mut [u8]> {
@@ -289,7 +288,7 @@ impl<A: Access> Mac<A> {
         self.event.take().or_else(|| self.request.take())
     }
 
-    /// What has been counted so far.
+    /// The counters.
     pub fn counters(&self) -> &MacCounters {
         &self.counters
     }
@@ -314,7 +313,7 @@ impl<A: Access> Mac<A> {
     }
 }
 
-/// What the driver does.
+/// Calls of the driver.
 impl<A: Access> Mac<A> {
     /// A frame that the radio heard, intact and without its FCS, its last bit
     /// at `now`. Gives back what is for the layer above; everything else is
@@ -359,9 +358,9 @@ impl<A: Access> Mac<A> {
         None
     }
 
-    /// What the radio shall do now; for [`RadioWork::Load`] the frame is
-    /// [`Self::frame`]. `None` if there is nothing to do, or while the last work has
-    /// not been reported by [`Self::on_radio_done`]; the radio listens then.
+    /// The next work for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
+    /// `None` if there is no work, or until [`Self::on_radio_done`] reports the end of the last
+    /// one; the radio then listens.
     ///
     /// It sleeps only after [`Self::set_rest`].
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
@@ -419,8 +418,8 @@ impl<A: Access> Mac<A> {
 
     /// The work that [`Self::poll_radio`] gave last ended at `now`.
     ///
-    /// A result that does not fit the work counts as its failure, and as a
-    /// fault of the radio; one without a work is ignored but for the count.
+    /// A result that does not fit the work counts as its failure and as a radio fault. A result
+    /// without a work is only counted.
     pub fn on_radio_done(&mut self, now: Instant, result: RadioResult<A::Done>) {
         match self.work.take() {
             None => count(&mut self.counters.radio_faults),

@@ -6,7 +6,7 @@
 /// Neighbours that can have something waiting at the same time.
 pub const PENDING_MAX: usize = 8;
 
-/// What the radio's copy must become for one neighbour.
+/// The pending change of the radio's table for one neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct PendingBit {
     neighbour: u16,
@@ -63,7 +63,7 @@ impl Pending {
         true
     }
 
-    /// What the radio must be told next, once.
+    /// The next change for the radio, reported once.
     pub(crate) fn poll(&mut self) -> Option<(u16, bool)> {
         if self.untold == 0 {
             return None;

@@ -1,14 +1,12 @@
-//! The seam to a radio: what it can do, what it is asked to do, what came of
-//! it.
+//! The seam to a radio: its functions, works and results.
 //!
-//! A frame crosses the seam as an MPDU without its frame check sequence, so at
-//! most [`FrameBuf::CAPACITY`](crate::FrameBuf::CAPACITY) = 125 bytes. The
-//! radio appends the two bytes of the FCS to what it sends, checks them on what
-//! it hears, and hands over intact frames only, without them.
+//! A frame crosses the seam as an MPDU without its frame check sequence, so it has at most
+//! [`FrameBuf::CAPACITY`](crate::FrameBuf::CAPACITY) = 125 bytes. The radio appends the FCS to
+//! sent frames, checks it on received ones, and delivers only intact frames, without the FCS.
 
 use core::convert::Infallible;
 
-/// What a radio does by itself. What it does not do, the MAC does.
+/// The functions that a radio performs by itself. The MAC performs the others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RadioCaps {
     /// Answers a frame that asks for it with an Imm-ACK after 192 µs, and
@@ -60,8 +58,7 @@ pub enum RadioWork<W = Infallible> {
     /// Keep the receiver off between works, but be ready for the next at once:
     /// the oscillator runs.
     Doze,
-    /// Keep the radio off between works. What is being received is received to
-    /// its end.
+    /// Keep the radio off between works. A frame in reception is received to its end.
     Sleep,
     /// From now on the frame-pending bit of Imm-ACKs to data requests from this
     /// neighbour is set, or clear. Only with `source_match`.
@@ -125,7 +122,7 @@ impl<D> RadioResult<D> {
     }
 }
 
-/// What the radio knows about a frame it heard.
+/// The radio's information about a received frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RxInfo {
     /// Signal strength in dBm.

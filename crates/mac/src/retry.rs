@@ -16,7 +16,7 @@ pub(crate) struct Retry {
     quick: bool,
 }
 
-/// What follows a failed attempt.
+/// The step after a failed attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// Another attempt after this time.

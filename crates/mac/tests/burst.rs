@@ -1,5 +1,5 @@
-//! Frames that follow one another: how they go out for whoever promised them,
-//! and room from whoever they were promised to.
+//! Frames that follow one another: their order if they were promised, and how other senders
+//! make room for them.
 
 use crate::bench;
 
@@ -70,7 +70,7 @@ fn a_burst_ends_with_another_addressee_or_a_failure() {
     }
 }
 
-/// Of many first backoffs, the longest in units.
+/// The longest of many first backoffs, in units.
 fn longest_backoff(promised: Promised, continues: bool) -> u64 {
     let config = MacConfig {
         promised,
@@ -134,7 +134,7 @@ fn whoever_was_promised_a_frame_holds_its_own_back() {
     assert_eq!(b.poll(), TRANSMIT);
 }
 
-/// A relay between two who have much to send gets its turn after one of them.
+/// A relay between two busy senders gets its turn after one of them.
 #[test]
 fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
     let no_backoff = MacConfig {

@@ -1,4 +1,4 @@
-//! What the MAC hands up, drops and counts; reception at any time.
+//! Frames that the MAC delivers, drops and counts; reception at any time.
 
 use crate::bench;
 

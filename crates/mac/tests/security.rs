@@ -111,7 +111,7 @@ fn a_repetition_is_a_duplicate_and_later_the_same_bytes_are_a_replay() {
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.mac.counters().rx_duplicates, 1);
     assert_eq!(b.refused(Refusal::Replayed), 0);
-    // Nobody repeats a frame after so long.
+    // A repetition would not come this late.
     b.now = Instant::from_secs(5);
     assert_eq!(b.hear(&frame), None);
     assert_eq!(b.refused(Refusal::Replayed), 1);
@@ -186,7 +186,7 @@ fn a_frame_that_cannot_be_protected_is_given_up_at_once() {
 }
 
 proptest! {
-    /// No bit of a frame can be changed: what arrives is what was sent, or nothing.
+    /// No bit of a frame can be changed: it arrives unchanged or not at all.
     #[test]
     fn a_flipped_bit_is_refused(
         level in prop::sample::select(&SecurityLevel::ALL[..]),

@@ -1,5 +1,5 @@
-//! A frame's way to the air, on a radio with hardware Imm-ACKs: the order of
-//! works, CSMA-CA, retries, and what the layer above is told.
+//! A frame's way to the air, on a radio with hardware Imm-ACKs: the order of works, CSMA-CA,
+//! retries, and the events for the layer above.
 
 use crate::bench;
 

@@ -61,7 +61,7 @@ fn a_data_request_asks_for_an_ack_and_ends_with_its_pending_bit() {
         })
     };
     assert_eq!(b.mac.poll_event(), polled(TxStatus::Delivered, true));
-    // What follows is a data frame again.
+    // The next frame is a data frame again.
     b.submit(PEER, b"x");
     b.attempt(ACKED);
     assert_eq!(b.done_event(), Some((TxStatus::Delivered, 1)));
@@ -156,8 +156,8 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Listen), None));
 }
 
-/// What a MAC that goes back to sleep has to send next may take its processor a
-/// while to make: the receiver is off before the frame is asked for.
+/// After a data request the receiver is off before the MAC asks for the next frame, which may
+/// take the processor a while to build.
 #[test]
 fn a_sleepy_mac_stops_listening_before_it_loads() {
     let mut b = Bench::new(config());

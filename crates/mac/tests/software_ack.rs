@@ -79,7 +79,7 @@ fn acknowledges_only_what_is_for_this_node_and_asks_for_it() {
         b.hear(frame);
         assert_eq!(b.poll(), None);
     }
-    // What is dropped later on still arrived.
+    // A frame that is dropped later has still arrived.
     let mut secured = data(PEER, ME, 9, b"x");
     secured[0] |= 0x08;
     assert_eq!(b.hear(&secured), None);

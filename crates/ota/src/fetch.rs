@@ -7,7 +7,7 @@ use crate::head::{ETag, Head};
 /// Bytes of the longest head of an answer.
 pub const HEAD_MAX: usize = 512;
 
-/// What there is of an image, as it is kept beside it across reboots.
+/// The stored part of an image. The caller keeps it across reboots.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Have {
     /// Bytes from its beginning that are written.
@@ -25,7 +25,7 @@ impl Have {
         self.size == Some(self.bytes)
     }
 
-    /// What is written can be gone on with.
+    /// The tag of the image, if the transfer can resume.
     fn resumes(&self) -> Option<&ETag> {
         self.etag.as_ref().filter(|_| self.bytes > 0)
     }
@@ -42,7 +42,7 @@ pub enum Refused {
     Status(u16),
     /// The answer does not say how long its body is.
     NoLength,
-    /// The body is coded in a way that nobody has asked for.
+    /// The body has a content coding, which the request did not allow.
     Coded,
     /// It is not the part that was asked for, or part of another version: what is written
     /// is to be forgotten.
@@ -95,9 +95,9 @@ impl Fetch {
         }
     }
 
-    /// Writes the request to `out`; its length. What is written already is not asked for
-    /// again, provided that the image is the same one (RFC 9110 §13.1.5: else the server
-    /// sends the whole).
+    /// Writes the request to `out` and returns its length. It requests only the missing part,
+    /// on condition that the image is unchanged; otherwise the server sends the whole image
+    /// (RFC 9110 §13.1.5).
     ///
     /// # Errors
     /// [`TooLong`], if `out` has no room for it.
@@ -152,7 +152,7 @@ impl Fetch {
         Ok(Some(taken))
     }
 
-    /// What the head says of the body.
+    /// Evaluates the head of the answer.
     fn begin(&mut self, head: &Head) -> Result<(), Refused> {
         if head.is_coded && matches!(head.status, 200 | 206) {
             return Err(Refused::Coded);
@@ -170,8 +170,8 @@ impl Fetch {
                 Ok(())
             }
             206 => self.begin_part(head),
-            // RFC 9110 §15.5.17: there is nothing behind what is written. Since it had not
-            // been all, the image is another.
+            // RFC 9110 §15.5.17: the server has no bytes after the stored part. The stored part
+            // was incomplete, so the server has another image.
             416 => Err(Refused::OtherPart),
             status => Err(Refused::Status(status)),
         }
@@ -195,8 +195,8 @@ impl Fetch {
         Ok(())
     }
 
-    /// Where in the image the body begins: at what was written, or at 0 if all of it comes
-    /// anew.
+    /// The body's offset in the image: the end of the stored part, or 0 if the server sends the
+    /// whole image.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -215,7 +215,7 @@ impl Fetch {
         self.left == Some(0) && self.have.size == Some(self.end)
     }
 
-    /// What there is, if `bytes` are written: what is to be kept.
+    /// The state to store once `bytes` bytes are written.
     pub fn have(&self, bytes: u64) -> Have {
         Have { bytes, ..self.have }
     }

@@ -1,5 +1,5 @@
-//! The head of an answer: status line and fields (RFC 9112 §4, §5), of which those are
-//! looked at that say where its body begins, how long it is, and what it is a part of.
+//! The head of an answer: status line and fields (RFC 9112 §4, §5). The parser uses the fields
+//! that give the body's offset, length and image.
 
 use core::str;
 
@@ -16,8 +16,8 @@ pub struct ETag {
 }
 
 impl ETag {
-    /// The tag `text` with its quotes; `None` if it is none, a weak one, with which ranges
-    /// cannot be joined (RFC 9110 §13.1.5), or longer than [`ETAG_MAX`].
+    /// The tag `text` with its quotes; `None` if it is malformed, weak (which forbids joining
+    /// ranges, RFC 9110 §13.1.5), or longer than [`ETAG_MAX`].
     pub fn new(text: &str) -> Option<ETag> {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
         let is_tag = inner
@@ -41,13 +41,13 @@ impl ETag {
 /// A `Content-Range` of bytes (RFC 9110 §14.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Range {
-    /// Of its first and its last byte; `None` where the range asked for was none (`*`).
+    /// Its first and last byte; `None` if the range was not satisfiable (`*`).
     pub(crate) part: Option<(u64, u64)>,
     /// How long the whole is; `None` if it does not say.
     pub(crate) whole: Option<u64>,
 }
 
-/// What of a head matters.
+/// The relevant fields of a head.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Head {
     pub(crate) status: u16,
@@ -80,7 +80,7 @@ impl Head {
         Ok(head)
     }
 
-    /// Takes a field in; `None` if it is none.
+    /// Parses a field; `None` if it is malformed.
     fn field(&mut self, line: &str) -> Option<()> {
         let (name, value) = line.split_once(':')?;
         let is_token =

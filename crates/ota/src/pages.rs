@@ -1,8 +1,7 @@
 //! Bytes in the order in which they come, written to flash a page at a time.
 
-/// Collects a page of flash in memory of the caller's, such as `[u8; 256]` or
-/// `&mut [u8]`. Whatever is not a whole page yet is lost with the memory, and is fetched
-/// again.
+/// Collects a page of flash in the caller's memory, such as `[u8; 256]` or `&mut [u8]`. If that
+/// memory is lost, an incomplete page is fetched again.
 #[derive(Debug)]
 pub struct Pages<P> {
     page: P,

@@ -1,4 +1,4 @@
-//! Answers of servers that keep to HTTP, and of those that do not.
+//! Answers of servers that comply with HTTP, and of others.
 
 use proptest::prelude::*;
 use redpoll_ota::{ETag, Fetch, HEAD_MAX, Have, Refused, TooLong};
@@ -131,7 +131,7 @@ fn a_head_may_come_in_any_pieces() {
 }
 
 proptest! {
-    /// Whatever a server sends: no panic, and never more of a body than was announced.
+    /// Whatever a server sends, there is no panic, and the body is not longer than announced.
     #[test]
     fn any_answer(bytes in proptest::collection::vec(any::<u8>(), 0..600), piece in 1..64_usize) {
         let mut fetch = Fetch::new(half());

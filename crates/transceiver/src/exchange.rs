@@ -1,4 +1,4 @@
-//! What passes between the half of the node and that of the driver.
+//! The exchange between the node's half and the driver's half.
 
 use core::cell::{Cell, RefCell};
 use core::task::{Context, Poll, Waker};
@@ -8,13 +8,13 @@ use redpoll_mac::{FrameBuf, RadioIdentity, RadioResult, RadioWork, RxInfo};
 /// Events that wait for the node: frames, and the result of its one work.
 const EVENTS: usize = 4;
 
-/// What has come from the driver.
+/// An event from the driver.
 pub(crate) enum Heard {
     Frame(FrameBuf, RxInfo),
     Done(RadioResult),
 }
 
-/// What the driver is to do next.
+/// The next order to the driver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Order {
     /// Send what is loaded.
@@ -23,7 +23,7 @@ pub(crate) enum Order {
     Rest(RadioWork),
 }
 
-/// What the two halves share. It is for one executor: it has no lock.
+/// The state that both halves share. It has no lock, so both run on one executor.
 pub struct Exchange {
     /// A transmission that waits for the driver.
     transmit: Cell<Option<bool>>,
@@ -68,7 +68,7 @@ impl Exchange {
         self.loaded.borrow().clone()
     }
 
-    /// The node has an order: a second transmission is none, for works come one at a time.
+    /// Issues an order. A second transmission is ignored, because works come one at a time.
     pub(crate) fn order(&self, order: Order) {
         match order {
             Order::Transmit { cca } => self.transmit.set(Some(cca)),
@@ -77,8 +77,8 @@ impl Exchange {
         self.operator.take().into_iter().for_each(Waker::wake);
     }
 
-    /// The next order for a driver that rests so. One that changes nothing is none: it must not
-    /// cost a frame that is being received.
+    /// Returns the next order for a driver in the state `rests`. An order that does not change
+    /// the state is skipped, because it could cost a frame in reception.
     pub(crate) fn poll_order(&self, cx: &Context<'_>, rests: RadioWork) -> Poll<Order> {
         if let Some(cca) = self.transmit.take() {
             return Poll::Ready(Order::Transmit { cca });
@@ -105,7 +105,7 @@ impl Exchange {
         }
     }
 
-    /// What has come first.
+    /// Returns the oldest event from the driver.
     pub(crate) fn poll_heard(&self, cx: &Context<'_>) -> Poll<Heard> {
         let mut events = self.events.borrow_mut();
         let first = events.first_mut().and_then(Option::take);

@@ -2,12 +2,13 @@
 
 use redpoll_mac::RxInfo;
 
-/// An LQI of the chip's is so many dB above its sensitivity (§6.20.12.4: ED_RSSIOFFS).
+/// Offset in dB from an LQI value of the chip to the signal strength in dBm (§6.20.12.4:
+/// ED_RSSIOFFS).
 const RSSI_OFFSET: i16 = -93;
 /// The chip's LQI to the standard's range (§6.20.12.4: ED_RSSISCALE).
 const SCALE: u8 = 4;
 
-/// What is known of a frame that came with this LQI of the chip's.
+/// The properties of a frame that the chip received with this LQI.
 pub fn rx_info(lqi: u8) -> RxInfo {
     let rssi = RSSI_OFFSET.saturating_add(lqi.into()).min(0);
     RxInfo {

@@ -10,20 +10,20 @@ use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 use crate::driver::{Assessment, Transceiver};
 use crate::exchange::{Exchange, Heard, Order};
 
-/// Short address of everybody, and PAN of all.
+/// The broadcast short address, and the broadcast PAN.
 const BROADCAST: u16 = 0xffff;
 
-/// Has the driver do what the node says, and tells the node what has come; see the
+/// Executes the node's orders with the driver, and reports received frames to the node; see the
 /// [crate](crate).
 pub struct Operator<'e, T> {
     exchange: &'e Exchange,
     transceiver: T,
     rest: RadioWork,
-    /// As what the driver was told last; to be told anew costs it time.
+    /// The assessment method last set in the driver; setting it takes time.
     assessment: Option<Assessment>,
 }
 
-/// What ends a rest.
+/// The reason why a rest ends.
 enum End {
     /// A frame has come, intact or not.
     Received(bool),
@@ -41,13 +41,13 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
     }
 
-    /// Does it for ever. Whoever drops this may stop a transmission in the middle: it is for a
-    /// task of its own, or joined to the node's.
+    /// Runs forever. Dropping the future may interrupt a transmission, so give it a task of its
+    /// own, or join it to the node's.
     pub async fn run(&mut self) -> ! {
         loop {
             match self.rest().await {
                 End::Received(true) => self.on_frame(),
-                // Damaged: nobody is told.
+                // A damaged frame is not reported.
                 End::Received(false) => {}
                 End::Order(Order::Transmit { cca }) => {
                     let result = self.transmit(cca).await;

@@ -1,4 +1,4 @@
-//! What the end with the node says.
+//! Messages of the node's end.
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioWork};
@@ -34,14 +34,14 @@ pub enum Work<'a> {
     Order(RadioWork),
 }
 
-/// What a node wants after a request.
+/// The node's answer to a request.
 #[derive(Clone, Copy, Debug)]
 pub struct Answer<'a> {
     /// The number of the request.
     pub number: u16,
-    /// When it wants to be asked again at the latest; `None`: not by the clock.
+    /// The latest time of the next request; `None` if the node has no timer.
     pub wakes_at: Option<Instant>,
-    /// What its radio is to do, in this order.
+    /// The radio works, in this order.
     pub works: Works<'a>,
 }
 
@@ -56,7 +56,7 @@ pub enum Reply<'a> {
     Hello,
     /// The answer to a request.
     Answer(Answer<'a>),
-    /// It got the request of this number, and has not been told to begin.
+    /// The node received the request of this number before it was begun.
     Stranger(u16),
     /// A piece of text.
     Text(&'a [u8]),

@@ -67,8 +67,8 @@ impl Answerer {
         hdlc::send(message.get(..len).unwrap_or_default(), put);
     }
 
-    /// A byte has come. The request that ends with it, if the node has to be told of it;
-    /// others are answered here, by `put`. It stays [`Self::request`] until the answer.
+    /// Takes a byte. Returns the request that it completes, if the node must handle it; other
+    /// requests are answered here with `put`. It stays [`Self::request`] until the answer.
     pub fn input(&mut self, byte: u8, mut put: impl FnMut(u8)) -> Option<Request<'_>> {
         let message = match self.deframer.input(byte)? {
             Frame::Good(message) => message,
@@ -101,7 +101,7 @@ impl Answerer {
         Request::parse(self.request.message())
     }
 
-    /// Whether the node has been told to begin.
+    /// Whether the node has begun.
     pub fn has_begun(&self) -> bool {
         self.answered.is_some()
     }
@@ -121,9 +121,9 @@ impl Answerer {
         self.answer.len > MESSAGE_MAX - WORK_MAX
     }
 
-    /// Has the answer to the request that waits say that the radio is to do this, too;
-    /// `frame` is what a [`RadioWork::Load`] loads. `false` if the answer has no room for it
-    /// or this protocol no word.
+    /// Adds a radio work to the answer to the pending request; `frame` is loaded by a
+    /// [`RadioWork::Load`]. `false` if the answer has no room, or the protocol no message, for
+    /// it.
     pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
         let len = self.answer.len.max(WORKS_AT);
         let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());
@@ -137,9 +137,8 @@ impl Answerer {
         }
     }
 
-    /// Answers the request that waits, if one does: with the works that were
-    /// [added](Self::add) since it came, and that the node wants to be asked again at
-    /// `wakes_at`.
+    /// Answers the pending request, if any, with the [added](Self::add) works and with
+    /// `wakes_at`, the latest time of the next request.
     pub fn answer(&mut self, wakes_at: Option<Instant>, put: impl FnMut(u8)) {
         let Some(number) = self.request().map(|request| request.number) else {
             return;

@@ -5,7 +5,7 @@ use redpoll_base::Instant;
 use crate::hdlc::{self, Deframer, Frame};
 use crate::{Answer, MESSAGE_MAX, News, Reply, Request};
 
-/// What came from the node.
+/// A message of the node.
 #[derive(Clone, Copy, Debug)]
 pub enum Heard<'a> {
     /// The node has been switched on.
@@ -18,16 +18,16 @@ pub enum Heard<'a> {
     Text(&'a [u8]),
 }
 
-/// What has come, and what has been asked.
+/// Counters of messages in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AskerCounters {
     /// Requests, without repetitions.
     pub asked: u64,
-    /// Requests sent once more.
+    /// Repeated requests.
     pub repeated: u64,
     /// Frames that were damaged, or no messages of this version.
     pub damaged: u64,
-    /// Answers to something else than what is under way: to repeated requests.
+    /// Answers to another request than the current one, usually to repeated ones.
     pub late: u64,
 }
 
@@ -62,7 +62,7 @@ impl Asker {
         self.waits
     }
 
-    /// What has come.
+    /// The counters.
     pub fn counters(&self) -> &AskerCounters {
         &self.counters
     }
@@ -81,7 +81,7 @@ impl Asker {
         true
     }
 
-    /// Sends the request that is under way once more, if one is.
+    /// Repeats the current request, if any.
     pub fn repeat(&mut self, put: impl FnMut(u8)) {
         if !self.waits {
             return;
@@ -94,7 +94,7 @@ impl Asker {
         hdlc::send(self.request.get(..self.len).unwrap_or_default(), put);
     }
 
-    /// Gives the request up that is under way: there is nobody to answer it.
+    /// Abandons the current request, because the node is gone.
     pub fn give_up(&mut self) {
         self.waits = false;
         self.deframer = Deframer::default();

@@ -63,7 +63,7 @@ pub use line::{LineRadio, Port};
 pub use request::{Begin, News, Request};
 pub use server::LineServer;
 
-/// The version of this protocol. A message of another one is no message.
+/// The version of this protocol. A message of another version is ignored.
 pub const VERSION: u8 = 1;
 /// No message is longer, in bytes without flags, escapes and check sequence.
 pub const MESSAGE_MAX: usize = 192;

@@ -15,13 +15,13 @@ pub trait Port {
     /// Sends a byte.
     fn write(&mut self, byte: u8);
 
-    /// The other end wants the node to begin anew: a microcontroller resets itself. Where
-    /// this comes back, the radio has no events from then on.
+    /// The other end requests a restart: a microcontroller resets itself. If this function
+    /// returns, the radio has no further events.
     fn begin_anew(&mut self);
 }
 
-/// A radio at the other end of a line, with its clock: time passes here when a request says
-/// so. What it can and who it is stands in [`Begin`], which comes first.
+/// A radio at the other end of a line, with its clock: time advances when a request says so.
+/// [`Begin`], the first message, contains its abilities and identity.
 #[derive(Debug)]
 pub struct LineRadio<P> {
     port: P,
@@ -30,7 +30,7 @@ pub struct LineRadio<P> {
     now: Instant,
     /// The work that was begun last has a result.
     awaits_result: bool,
-    /// There is nobody to talk to any more.
+    /// The other end is gone.
     is_over: bool,
     lost: u32,
 }
@@ -50,8 +50,8 @@ impl<P: Port> LineRadio<P> {
         }
     }
 
-    /// Whether the node has been told to begin, and as what. It is asked for again and again
-    /// until it has.
+    /// Returns the [`Begin`] that started the node, if any. The node asks repeatedly until it
+    /// arrives.
     pub fn poll_begin(&mut self) -> Option<Begin> {
         while self.receive() {
             if let Some(request) = self.answerer.request()
@@ -64,7 +64,7 @@ impl<P: Port> LineRadio<P> {
         None
     }
 
-    /// Whether a request has come; else there are no bytes any more.
+    /// Whether a request has come; `false` if the line has no more bytes.
     #[inline(never)] // size
     fn receive(&mut self) -> bool {
         let LineRadio { port, answerer, .. } = self;
@@ -86,7 +86,7 @@ impl<P: Port> LineRadio<P> {
         self.lost
     }
 
-    /// What carries the bytes.
+    /// The port of the line.
     pub fn port_mut(&mut self) -> &mut P {
         &mut self.port
     }
@@ -97,7 +97,7 @@ impl<P: Port> Radio for LineRadio<P> {
         self.caps
     }
 
-    /// The other end knows who this is, and has said so.
+    /// The other end knows the identity and sent it in [`Begin`].
     fn set_identity(&mut self, _: RadioIdentity) {}
 
     fn now(&self) -> Instant {
@@ -117,7 +117,8 @@ impl<P: Port> Radio for LineRadio<P> {
 
     /// Answers the request whose news came last, and reads on.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent> {
-        // What had no room is asked for at once; behind a work with a result there is no more.
+        // If the answer was full, the rest is fetched at once. After a work with a result,
+        // nothing more is sent.
         let until = match self.answerer.is_full() && !self.awaits_result {
             true => Some(self.now),
             false => until,
@@ -138,7 +139,7 @@ impl<P: Port> Radio for LineRadio<P> {
                 }
             }
         }
-        // Nobody says when a byte comes.
+        // The port does not announce bytes, so poll again.
         cx.waker().wake_by_ref();
         Poll::Pending
     }

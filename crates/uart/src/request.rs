@@ -1,4 +1,4 @@
-//! What the end with the radio says.
+//! Messages of the radio's end.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_mac::{FrameBuf, RadioCaps, RadioResult, RxInfo};
@@ -22,8 +22,8 @@ mod caps {
     pub(super) const SOURCE_MATCH: u8 = 1 << 3;
 }
 
-/// What a node is told when it is to begin: what on real hardware comes from the radio's
-/// memory, from commissioning and from a source of random numbers.
+/// The parameters of a node that begins. On hardware they come from the radio's memory, from
+/// commissioning and from a source of random numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Begin {
     /// The PAN.
@@ -32,7 +32,7 @@ pub struct Begin {
     pub short: u16,
     /// Its extended address, in the order in which it is printed.
     pub extended: [u8; 8],
-    /// What the radio does by itself.
+    /// The functions that the radio performs by itself.
     pub caps: RadioCaps,
     /// The mesh's prefix: its first 64 bits, and 6LoWPAN's context 0.
     pub prefix: Addr,
@@ -46,7 +46,7 @@ pub struct Begin {
     pub first_tag: u16,
 }
 
-/// What has happened.
+/// An event.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum News<'a> {
     /// The node is to begin, whatever it was doing.
@@ -55,7 +55,7 @@ pub enum News<'a> {
     Time,
     /// The radio has received a frame.
     Frame {
-        /// What the radio knows of it.
+        /// Properties of the frame.
         info: RxInfo,
         /// The frame without its FCS, 125 bytes at most.
         frame: &'a [u8],
@@ -71,7 +71,7 @@ pub struct Request<'a> {
     pub number: u16,
     /// The time.
     pub at: Instant,
-    /// What has happened.
+    /// The event.
     pub news: News<'a>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Request<'a> {
         writer.finish()
     }
 
-    /// Reads a message; `None` if it is no request, of another version, or not well-formed.
+    /// Parses a message; `None` if it is not a well-formed request of this version.
     pub fn parse(message: &'a [u8]) -> Option<Request<'a>> {
         let mut reader = Reader(message);
         let first = reader.byte()?;

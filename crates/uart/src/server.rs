@@ -1,5 +1,5 @@
-//! A radio that is offered over a line: what runs at the end with the radio, where that is one
-//! of the trait [`Radio`], as on a board whose radio somebody else is to use.
+//! Offers a [`Radio`] over a line, such as a board's radio that another computer uses. This is
+//! the radio's end.
 
 use core::task::{Context, Poll, ready};
 
@@ -14,15 +14,15 @@ pub struct LineServer<R> {
     radio: R,
     asker: Asker,
     begin: Begin,
-    /// The node has been told to begin, and has answered.
+    /// The node has begun, and has answered.
     has_begun: bool,
     /// When the node wants to be asked at the latest.
     wakes_at: Option<Instant>,
 }
 
 impl<R: Radio> LineServer<R> {
-    /// Offers `radio` to a node that is to begin so; what the radio can stands in its
-    /// [`caps`](Radio::caps), whatever `begin` says. `number` is best random.
+    /// Offers `radio` to a node that begins with `begin`, except for `caps`, which are those of
+    /// the [radio](Radio::caps). `number` should be random.
     pub fn new(mut radio: R, begin: Begin, number: u16, put: impl FnMut(u8)) -> Self {
         radio.set_identity(RadioIdentity {
             pan_id: begin.pan_id,
@@ -63,14 +63,14 @@ impl<R: Radio> LineServer<R> {
                 }
             }
             Some(Heard::Hello | Heard::Stranger) if self.has_begun => self.begin(put),
-            // It may have been switched on after it was told.
+            // The node may have been switched on after the message.
             Some(Heard::Hello | Heard::Stranger) => self.asker.repeat(put),
             Some(Heard::Text(_)) | None => {}
         }
     }
 
-    /// Tells the node what has happened next, if it has answered what it was told before;
-    /// ready when it has been told something.
+    /// Reports the next event to the node, if it has answered the previous one; ready when an
+    /// event was reported.
     pub fn poll(&mut self, cx: &mut Context<'_>, put: impl FnMut(u8)) -> Poll<()> {
         if self.asker.waits() {
             return Poll::Pending;
@@ -88,7 +88,7 @@ impl<R: Radio> LineServer<R> {
         Poll::Ready(())
     }
 
-    /// Tells it once more, if it has not answered for so long that it may be lost: 300 ms, say.
+    /// Repeats the current request. Call it when the node has not answered for about 300 ms.
     pub fn repeat(&mut self, put: impl FnMut(u8)) {
         self.asker.repeat(put);
     }

@@ -57,7 +57,7 @@ fn a_message_is_as_it_is_described() {
     let bytes = written(&begin);
     assert_eq!(bytes.len(), 11 + 2 + 2 + 8 + 1 + 16 + 2 + 16 + 16 + 2);
     assert_eq!(Request::parse(&bytes), Some(begin));
-    // Another version's is none.
+    // A message of another version is ignored.
     let other = [&[bytes[0] ^ 0x30][..], &bytes[1..]].concat();
     assert_eq!(Request::parse(&other), None);
 }

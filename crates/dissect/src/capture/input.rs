@@ -92,7 +92,7 @@ struct Zstd {
     is_within: bool,
 }
 
-/// Compressed bytes, of which one may be put back.
+/// Compressed bytes, with room to put one byte back.
 struct Source {
     first: Option<u8>,
     rest: Peeked,

@@ -223,7 +223,7 @@ impl Record {
     }
 }
 
-/// Bytes of a check sequence, of which the files give bytes or bits.
+/// Length of a check sequence in bytes; files give it in bytes or in bits.
 fn fcs_bytes(len: u8) -> usize {
     match len {
         16 => 2,
@@ -239,7 +239,7 @@ fn split(data: &[u8], len: usize, missing: usize, has_ti: bool) -> Result<Captur
         missing,
         ..Captured::default()
     };
-    // A check sequence that was cut off cannot be told from payload.
+    // A truncated check sequence is indistinguishable from payload.
     if len == 0 || missing > 0 {
         return Ok(frame);
     }
@@ -275,7 +275,7 @@ pub(crate) enum Look {
     Other,
 }
 
-/// Finds out how the last two bytes of a frame look; nothing if they are no check sequence.
+/// Determines the format of a frame's last two bytes; `None` if they are not a check sequence.
 pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
     /// Correlation of frames that are received at all, and of perfect ones.
     const CORRELATIONS: std::ops::RangeInclusive<u8> = 40..=115;

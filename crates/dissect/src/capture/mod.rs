@@ -81,7 +81,7 @@ pub struct Record {
     pub(crate) data: Vec<u8>,
     /// Bytes that were not captured.
     pub(crate) missing: usize,
-    /// Whether TI metadata stands in place of the check sequence.
+    /// Whether TI metadata replaces the check sequence.
     pub(crate) has_ti: bool,
 }
 

@@ -337,8 +337,8 @@ pub trait Cycle<W> {
         false
     }
 
-    /// The time of the retransmission after so many unacknowledged transmissions; `None`: the
-    /// frame is given up.
+    /// The time of the next retransmission after `transmissions` without an acknowledgement;
+    /// `None`: the frame is given up.
     fn again(&self, now: Instant, transmissions: u8, rng: &mut Rng) -> Option<Instant> {
         let _ = (now, transmissions, rng);
         None

@@ -1,13 +1,12 @@
 //! Frames that promise another: those of one datagram, and what waits for a
 //! sleepy node.
 //!
-//! A frame whose frame-pending bit is set promises its addressee another (IEEE
-//! 802.15.4-2015 §7.2.2.3). The addressee holds its own frames back until that
-//! one has come or its time is over, so that half a datagram does not wait for
-//! the neighbour that is to get the other half. Then it is the addressee's turn:
-//! whoever held a frame back waits for no other neighbour before its own frames
-//! that belong together are sent, or a relay between many senders would starve.
-//! How the sender goes on is a matter of [`Promised`].
+//! A frame whose frame-pending bit is set promises its addressee another (IEEE 802.15.4-2015
+//! §7.2.2.3). The addressee holds its own frames back until that frame has come or its time is
+//! over, so that half a datagram does not wait for the neighbour that needs the other half.
+//! Afterwards the addressee sends all its frames of one datagram without yielding again;
+//! otherwise a relay between many senders would starve. [`Promised`] selects the sender's
+//! behaviour.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -15,10 +14,9 @@ use redpoll_wire::ieee802154::Address;
 use super::{Mac, Progress};
 use crate::access::Access;
 
-/// How long a receiver waits for the frame that was promised: until it is on
-/// the air after the acknowledgement of the one before, loading at a
-/// microsecond a bit and the longest first backoff, 4.1 ms, and as long again
-/// for a busy channel. A frame on the air keeps everybody back by itself.
+/// The time that a receiver waits for a promised frame: loading at a microsecond a bit and the
+/// longest first backoff, 4.1 ms, and the same again for a busy channel. A frame on the air
+/// holds all nodes back by itself.
 const HOLD: Duration = Duration::from_millis(8);
 
 /// How a frame goes out that the frame before it promised.
@@ -27,9 +25,9 @@ pub enum Promised {
     /// As every other: CSMA-CA from macMinBE on.
     #[default]
     Csma,
-    /// With a macMinBE of one less, where the first frame of those that belong
-    /// together had one more. The standard leaves macMinBE to the device, but
-    /// knows one for all frames. Others wait longer for their turn.
+    /// With macMinBE reduced by one; the first frame of a burst has it increased by one. The
+    /// standard leaves macMinBE to the device, but has one value for all frames. Other nodes
+    /// wait longer.
     ByQueue,
     /// Without a backoff, after a clear channel assessment. The standard does
     /// not allow that, and others wait longer and lose more.

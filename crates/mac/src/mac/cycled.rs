@@ -84,7 +84,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// What the radio must have before the next step for the frame in service.
+    /// The content that the radio needs before the next step for the frame in service.
     fn cargo(&self) -> Option<Content> {
         let cycle = self.access.cycle().filter(|_| self.is_cycled());
         let Some(cycle) = cycle else {
@@ -137,7 +137,7 @@ impl<A: Access> Mac<A> {
         Some(radio)
     }
 
-    /// Nobody has acknowledged the frame in service.
+    /// The frame in service was not acknowledged.
     fn on_silence(&mut self, now: Instant) {
         let target = self.target();
         if let Some(cycle) = self.access.cycle_mut() {
@@ -342,8 +342,8 @@ impl<A: Access> Mac<A> {
 
     // --- this node's receiver ---
 
-    /// A frame for another node was heard, intact: X-MAC yields to who sends strobes. Most
-    /// radios keep such frames back.
+    /// An intact frame for another node was overheard: X-MAC yields to senders of strobes. Most
+    /// radios do not deliver such frames.
     pub fn on_overheard(&mut self, frame: &[u8]) {
         if let (Some(cycle), Ok((header, payload))) =
             (self.access.cycle_mut(), FrameHeader::parse(frame))
@@ -447,7 +447,7 @@ impl<A: Access> Mac<A> {
         self.access.cycle().is_some_and(Cycle::awaits_probe)
     }
 
-    /// What the radio does between works while the receiver's cycle goes on.
+    /// The radio's state between works while the receiver's cycle runs.
     pub(super) fn cycle_rest(&self) -> RadioWork<A::Work> {
         match self.access.cycle().is_none_or(Cycle::listens) {
             true => RadioWork::Listen,

@@ -1,5 +1,5 @@
-//! Receiving, step by step: what is heard twice is dropped, what asks for an
-//! acknowledgement gets one.
+//! Receiving, step by step: duplicates are dropped, and frames that ask for an acknowledgement
+//! get one.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::FrameHeader;

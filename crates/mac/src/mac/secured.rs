@@ -1,9 +1,8 @@
 //! A frame on its way through link-layer security: protected before its first attempt,
 //! opened after the MAC has acknowledged it.
 //!
-//! An Imm-ACK says that a frame has arrived and is due before anybody could have decrypted
-//! it, so a frame is acknowledged whether or not it is authentic (IEEE 802.15.4-2015
-//! §6.7.2: the filter comes before security).
+//! An Imm-ACK is due before a frame can be decrypted, so a frame is acknowledged whether or not
+//! it is authentic (IEEE 802.15.4-2015 §6.7.2: the filter comes before security).
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::FrameHeader;

@@ -34,8 +34,7 @@ impl<A: Access> Mac<A> {
         if result != RadioResult::Loaded {
             count(&mut self.counters.radio_faults);
         }
-        // Whatever the radio said, it is done with it: trying the same again
-        // at once could go on for ever.
+        // The work has ended, whatever its result: an immediate repetition could loop forever.
         self.loaded = Some(content);
         let is_ack = matches!(content, Content::ImmAck { .. });
         if !is_ack && self.progress == Progress::Load {
@@ -71,7 +70,7 @@ impl<A: Access> Mac<A> {
         match result {
             RadioResult::ChannelBusy => return self.on_channel_busy(now),
             RadioResult::Loaded | RadioResult::Cycled(_) => {
-                // Nothing was sent, as far as one can tell.
+                // Probably nothing was sent.
                 count(&mut self.counters.radio_faults);
                 return self.on_access_failure(now);
             }

@@ -1,5 +1,5 @@
-//! What parents and their sleepy children need of a MAC: data requests,
-//! the source-match table, sleep, and giving a frame back between attempts.
+//! Functions for parents and their sleepy children: data requests, the source-match table,
+//! sleep, and returning a frame between attempts.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
@@ -11,7 +11,7 @@ use crate::filter::asks_for_ack;
 use crate::retry::Retry;
 use crate::{MacEvent, RadioWork, RxInfo, Service, Ticket};
 
-/// What the radio does while the MAC has nothing for it.
+/// The radio's state while the MAC has no work for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rest {
     /// Its receiver is on (macRxOnWhenIdle).
@@ -31,7 +31,7 @@ pub enum Rest {
 const WORTH_SLEEP: Duration = Duration::from_millis(10);
 
 impl<A: Access> Mac<A> {
-    /// What the radio shall do between works from now on. At first it listens.
+    /// Sets the radio's state between works. Initially it listens.
     pub fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
     }
@@ -96,8 +96,8 @@ impl<A: Access> Mac<A> {
         })
     }
 
-    /// The ticket of the frame whose service ended last: with it the same frame
-    /// can be sent once more, with a fresh count of attempts.
+    /// The ticket of the frame whose service ended last: with it the same frame can be
+    /// retransmitted with a new count of attempts.
     pub fn last_ticket(&self) -> Ticket {
         Ticket {
             dsn: self.frame_dsn,

@@ -16,7 +16,7 @@ use aes::cipher::{
     Block, BlockBackend, BlockCipher, BlockClosure, BlockEncrypt, BlockSizeUser, ParBlocksSizeUser,
 };
 
-/// What protects frames: AES-128 in CCM* mode.
+/// The protection of frames: AES-128 in CCM* mode.
 ///
 /// A radio or a processor that has all of it implements this; for one that has the block
 /// cipher alone there is [`BlockAes`], and for one without [`SoftwareAes`].
@@ -25,7 +25,7 @@ pub trait CcmStar: Sync {
     /// `open`. `mic` has 4, 8 or 16 bytes.
     ///
     /// # Errors
-    /// [`CipherFault`] if the hardware fails. What `message` has is of no use then.
+    /// [`CipherFault`] if the hardware fails. The content of `message` is then invalid.
     fn seal(
         &self,
         key: &[u8; 16],
@@ -35,8 +35,8 @@ pub trait CcmStar: Sync {
         mic: &mut [u8],
     ) -> Result<(), CipherFault>;
 
-    /// Decrypts `message` in place; whether `mic` authenticates it together with `open`.
-    /// Where it does not, what `message` has must not be used.
+    /// Decrypts `message` in place; returns whether `mic` authenticates it together with
+    /// `open`. If not, the content of `message` must not be used.
     fn open(
         &self,
         key: &[u8; 16],
@@ -83,7 +83,7 @@ impl CcmStar for SoftwareAes {
 
 /// A block cipher in hardware.
 pub trait Aes: Sync {
-    /// Replaces `block` by what AES-128 makes of it.
+    /// Encrypts `block` with AES-128.
     fn encrypt(&self, key: &[u8; 16], block: &mut [u8; 16]);
 }
 

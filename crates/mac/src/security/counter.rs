@@ -1,11 +1,10 @@
 //! The frame counter (IEEE 802.15.4-2015 §9.2.1, macFrameCounter), and how it outlives a
 //! reboot.
 //!
-//! A counter that was used once must never be used again with the same key: whoever hears
-//! two frames of the same nonce can read both. So before it is used, a stretch of counters
-//! is reserved in memory that outlives a reboot: only the end of the stretch is written
-//! there, once for many frames. After a reboot the counter goes on at that end; what of the
-//! stretch was not used is skipped.
+//! Reusing a counter with the same key exposes the data of both frames. Therefore a range of
+//! counters is reserved in persistent memory before use: only the end of the range is written,
+//! once for many frames. After a reboot the counter continues at that end, and the unused rest
+//! of the range is skipped.
 
 /// The largest counter, which no sender may use.
 const EXHAUSTED: u32 = u32::MAX;
@@ -23,7 +22,7 @@ pub(super) enum NoCounter {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameCounter {
     next: u32,
-    /// What is stored: no counter from here on may be used yet.
+    /// The stored end of the reserved range: counters from here on must not be used yet.
     stored: u32,
     /// How many are reserved at a time.
     stretch: u32,
@@ -79,11 +78,11 @@ impl FrameCounter {
     /// was asked for, and less than before as nothing.
     pub(super) fn on_stored(&mut self, stored: u32) {
         self.stored = self.stored.max(stored.min(self.asked));
-        // What is missing is asked for again.
+        // The missing part is requested again.
         self.asked = self.stored;
     }
 
-    /// What was asked for could not be stored, and is asked for again.
+    /// The request could not be stored; it is repeated.
     pub(super) const fn on_failed(&mut self) {
         self.asked = self.stored;
     }
@@ -169,7 +168,7 @@ mod tests {
         counter.on_stored(5);
         assert_eq!(counter.take(), Err(NoCounter::NotStored));
         assert_eq!(counter.poll(), Some(110));
-        // Less than was asked for: good for so much, and asked for again.
+        // Less than requested: the stored part is usable, and the rest is requested again.
         counter.on_stored(12);
         assert_eq!((counter.take(), counter.take()), (Ok(10), Ok(11)));
         assert_eq!(counter.take(), Err(NoCounter::NotStored));

@@ -16,8 +16,8 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key with an index, 1 to 255 (key identifier mode 1). Index 0 makes the key that
-    /// frames do not name (mode 0), of which there is one.
+    /// A key with an index, 1 to 255 (key identifier mode 1). Index 0 selects the single key
+    /// that frames do not name (mode 0).
     pub const fn new(index: u8, bytes: [u8; 16]) -> Key {
         Key { index, bytes }
     }
@@ -56,8 +56,8 @@ pub enum KeyError {
     Unknown,
     /// It is the key in use.
     InUse,
-    /// Another key has this index. Under the same name neighbours would take one for the
-    /// other: remove that one first, or give this one another index.
+    /// Another key has this index, and neighbours would confuse them: remove that key first, or
+    /// use another index.
     Taken,
 }
 

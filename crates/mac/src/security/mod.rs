@@ -1,12 +1,12 @@
 //! Link-layer security (IEEE 802.15.4-2015 §9): frames are authenticated, encrypted if so
 //! configured, and taken once.
 //!
-//! [`Security`] protects the frames of one node with AES-128 in CCM* mode. It belongs to
-//! whoever owns the [`Mac`](crate::Mac), which borrows it for a frame at a time:
+//! [`Security`] protects the frames of one node with AES-128 in CCM* mode. The owner of the
+//! [`Mac`](crate::Mac) also owns it, and the MAC borrows it per frame:
 //! [`Mac::seal`](crate::Mac::seal) for the frame in service,
-//! [`Mac::input_secured`](crate::Mac::input_secured) for a frame that was heard. Once it is
-//! there no data frame and no MAC command is sent or taken without it; Imm-ACKs have no
-//! security in the standard.
+//! [`Mac::input_secured`](crate::Mac::input_secured) for a received one. With it, no data frame
+//! and no MAC command is sent or accepted unprotected; Imm-ACKs have no security in the
+//! standard.
 //!
 //! - `ccm.rs`: AES and CCM*, in software or in hardware;
 //! - `keys.rs`: several keys, so that a network can change from one to the next;
@@ -55,15 +55,15 @@ pub struct SecurityConfig {
     pub level: SecurityLevel,
     /// The first key; others by [`Security::add_key`].
     pub key: Key,
-    /// What encrypts: [`SoftwareAes`], or hardware.
+    /// The cipher: [`SoftwareAes`], or hardware.
     pub cipher: &'static dyn CcmStar,
     /// This node's EUI-64, big-endian as printed: its own in the network, for two nodes
     /// of one EUI-64 use each other's nonces.
     pub eui64: [u8; 8],
     /// If the EUI-64 of every node is these six bytes before its short address: they.
     pub eui64_prefix: Option<[u8; 6]>,
-    /// What was stored last of the frame counter ([`Security::poll_counter`]); 0 on a node
-    /// that has never used the key.
+    /// The last stored frame counter ([`Security::poll_counter`]); 0 on a node that has never
+    /// used the key.
     pub counter_stored: u32,
     /// Frame counters that are reserved at a time, by storing the end of the stretch. As
     /// many are skipped at most by a reboot. 1,000 is usual: then flash of 10,000 cycles
@@ -109,13 +109,13 @@ pub enum Refusal {
     Level,
     /// No key of this node is the one that it names.
     UnknownKey,
-    /// Nobody knows the EUI-64 of its sender.
+    /// The sender's EUI-64 is unknown.
     UnknownSender,
-    /// Its code does not match: it was made or changed by somebody without the key.
+    /// Its code is wrong: a node without the key made or changed it.
     Unauthenticated,
     /// It has the counter of its sender's last frame: that frame again.
     Replayed,
-    /// It has a lower counter, or the one that nobody may use.
+    /// Its counter is lower than the last one, or is the reserved last value.
     OldCounter,
     /// It is authentic, and there is no room to remember its sender.
     NoRoom,
@@ -166,7 +166,7 @@ pub enum SealError {
     Cipher,
 }
 
-/// What has been counted. Counters wrap after 2^32.
+/// Counters. They wrap at 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct SecurityCounters {
     /// Frames protected.
@@ -206,7 +206,7 @@ pub struct Security<M: Memory + 'static> {
     pub(crate) counters: SecurityCounters,
 }
 
-/// What its owner does.
+/// Calls of its owner.
 impl<M: Memory + 'static> Security<M> {
     /// By how much a node is longer that is built with the feature `security`, in bytes.
     pub const NODE_BYTES: usize = size_of::<Option<Self>>().saturating_add(size_of::<[u32; 2]>());
@@ -294,9 +294,9 @@ impl<M: Memory + 'static> Security<M> {
         true
     }
 
-    /// Forgets which frames of a neighbour were here; whether any were. For one that has
-    /// begun anew with the same key and has lost its counter, and for one that has left.
-    /// Its frames so far can be replayed once until it is heard again.
+    /// Deletes the counters of a neighbour; returns whether there were any. For a neighbour
+    /// that restarted with the same key and lost its counter, and for one that left. Its
+    /// earlier frames can be replayed once until it is heard again.
     pub fn forget_neighbour(&mut self, eui64: [u8; 8]) -> bool {
         self.replay.forget(eui64)
     }
@@ -306,7 +306,7 @@ impl<M: Memory + 'static> Security<M> {
         self.replay.len()
     }
 
-    /// What has been counted so far.
+    /// The counters.
     pub const fn counters(&self) -> &SecurityCounters {
         &self.counters
     }
@@ -338,7 +338,7 @@ impl<M: Memory + 'static> Security<M> {
     }
 }
 
-/// What the MAC does.
+/// Calls of the MAC.
 impl<M: Memory + 'static> Security<M> {
     /// Protects a frame in place: the outgoing frame security procedure (§9.2.2).
     ///
@@ -427,9 +427,8 @@ impl<M: Memory + 'static> Security<M> {
     }
 }
 
-/// Writes to `clear` what `frame` is without its protection, for somebody who has the key
-/// and only looks on: any level will do, and a frame counts as often as it is seen.
-/// `eui64_of` knows the EUI-64 of the frame's sender.
+/// Writes the unprotected `frame` to `clear`, for an observer that has the key: it accepts any
+/// level and repeated counters. `eui64_of` returns the EUI-64 of the frame's sender.
 ///
 /// # Errors
 /// [`Refusal::Unsecured`], [`Refusal::Malformed`], [`Refusal::UnknownSender`], and
@@ -472,8 +471,7 @@ fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Re
     parsed.map(|(aux, _)| aux).map_err(|_| Refusal::Malformed)
 }
 
-/// Where the parts of a secured frame are: MAC header, auxiliary header, what is not
-/// encrypted, the message, the code.
+/// The parts of a secured frame: MAC header, auxiliary header, unencrypted part, message, code.
 struct Layout {
     header_len: usize,
     /// Where the payload begins.
@@ -484,7 +482,7 @@ struct Layout {
 }
 
 impl Layout {
-    /// The layout of a frame of so many bytes; `None` if it is too short for its parts.
+    /// The layout of a frame of `len` bytes; `None` if it is too short for its parts.
     fn of(
         header: &FrameHeader,
         header_len: usize,
@@ -506,9 +504,9 @@ impl Layout {
         })
     }
 
-    /// Copies what is in the frame to `clear`, without its security, and lets `open` decrypt
-    /// it there: by what is not encrypted, the message and the code. Gives back what `open`
-    /// does; `false` if something does not fit.
+    /// Copies the frame without its security to `clear`, where `open` decrypts it, given the
+    /// unencrypted part, the message and the code. Returns the result of `open`; `false` if a
+    /// part does not fit.
     fn uncover(
         &self,
         frame: &[u8],

@@ -1,10 +1,10 @@
 //! Which frames of which neighbours were here before (IEEE 802.15.4-2015 §9.2.3, the frame
 //! counters of secDeviceDescriptors).
 //!
-//! The last counter of each neighbour and key is all there is to remember, for a neighbour's
-//! counter only grows. The table is bounded, and only a frame that a key of this network
-//! authenticates makes an entry. When it is full, frames of further neighbours are refused:
-//! an entry that made room would let the frames of its neighbour be replayed.
+//! A neighbour's counter only grows, so the last counter of each neighbour and key is
+//! sufficient. The table is bounded, and only a frame that a key of this network authenticates
+//! makes an entry. When it is full, frames of further neighbours are refused: replacing an
+//! entry would allow replays of its neighbour's frames.
 
 use redpoll_base::Memory;
 
@@ -19,7 +19,7 @@ pub struct ReplayEntry {
     key: u8,
 }
 
-/// What the table says of a frame.
+/// The table's judgement of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Age {
     /// It is newer than all of its sender's.

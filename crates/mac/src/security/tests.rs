@@ -31,7 +31,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// The security of a node whose counter stands at `counter`.
+/// The security of a node with this `counter`.
 fn node(level: SecurityLevel, key: Key, eui64: [u8; 8], counter: u32) -> Security<Heap> {
     let config = SecurityConfig {
         level,
@@ -244,7 +244,7 @@ fn frames_are_refused_by_name() {
     let foe = seal(&mut foe, 0x11);
     assert_eq!(open(&mut receiver, &foe), Err(Refusal::Unauthenticated));
 
-    // The last counter is one that nobody may use.
+    // The last counter is reserved.
     let mut last = second.clone();
     last[10..14].copy_from_slice(&[0xff; 4]);
     assert_eq!(open(&mut receiver, &last), Err(Refusal::OldCounter));
