@@ -26,7 +26,7 @@ struct Assembly {
     touched: Instant,
 }
 
-/// What to answer to a block.
+/// The answer to a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Progress {
     /// 2.31 (Continue).
@@ -109,10 +109,9 @@ impl Assemblies {
         Progress::Continue
     }
 
-    /// Makes room for another transfer: of those that have not come beyond their first
-    /// block, of `first` bytes or less, else of all, the one that has waited longest
-    /// for its next block gives way. Its client begins again (RFC 7959 §2.9.2).
-    /// `false` if there is no room for any.
+    /// Makes room for another transfer. It evicts the transfer that has waited longest for its
+    /// next block, first among those with only their first block of at most `first` bytes. Its
+    /// client begins again (RFC 7959 §2.9.2). `false` if no transfer can be evicted.
     fn evict(&mut self, first: usize) -> bool {
         let transfers = self.under_way.iter().enumerate();
         let rank =

@@ -28,7 +28,7 @@ impl BlockSize {
 /// of its own (RFC 7959 §2.3: blocks that are processed one by one, without the others).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Part {
-    /// The number of the block, below 2^20; the part begins at so many times `size`.
+    /// The number of the block, below 2^20; the block begins at `num` times `size`.
     pub num: u32,
     /// Others follow.
     pub more: bool,

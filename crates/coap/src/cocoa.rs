@@ -37,7 +37,7 @@ impl Estimator {
     }
 }
 
-/// What is known of one peer.
+/// The state of one peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cocoa {
     contiki: bool,
@@ -128,8 +128,8 @@ impl Cocoa {
         self.updated = now;
     }
 
-    /// The draft, §4.2.1 and appendix B.3: times 3 as long as the timeout is
-    /// less than 1 s, times 1.5 when it is greater than 3 s, else times 2.
+    /// The draft, §4.2.1 and appendix B.3: times 3 if the timeout is less than 1 s, times 1.5
+    /// if it is greater than 3 s, otherwise times 2.
     pub(crate) fn backed_off_by_draft(current: Duration) -> Duration {
         let longer = if current < SECOND {
             current.times(3)

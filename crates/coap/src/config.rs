@@ -1,4 +1,4 @@
-//! What an endpoint can be told (RFC 7252 §4.8), and what follows from it.
+//! The parameters of an endpoint (RFC 7252 §4.8), and the times derived from them.
 
 use redpoll_base::Duration;
 
@@ -10,14 +10,13 @@ pub enum RtoPolicy {
     /// RFC 7252 §4.2: ACK_TIMEOUT for every message, doubled each time.
     #[default]
     Rfc7252,
-    /// CoCoA as draft-ietf-core-cocoa-03 has it. Messages that are neither
-    /// confirmable nor want a response go at a rate of 1/RTO or of 1 B/s at
-    /// most, and every eighth of them is made confirmable (§5).
+    /// CoCoA according to draft-ietf-core-cocoa-03. The rate of messages that are neither
+    /// confirmable nor want a response is at most 1/RTO or 1 B/s, and every eighth of them is
+    /// made confirmable (§5).
     CocoaDraft,
-    /// CoCoA as Contiki's `cocoa.c` has it: weak samples weigh 0.75 of the
-    /// estimate instead of 0.25, backoff of 2.5 instead of 3 for short
-    /// timeouts, a cap of 60 s instead of 32, other aging. It has no rules for
-    /// messages that are not confirmable.
+    /// CoCoA as in Contiki's `cocoa.c`: weak samples weigh 0.75 of the estimate instead of
+    /// 0.25, backoff of 2.5 instead of 3 for short timeouts, a cap of 60 s instead of 32, other
+    /// aging. It has no rules for non-confirmable messages.
     CocoaContiki,
 }
 
@@ -82,7 +81,7 @@ impl Transmission {
     }
 }
 
-/// What an endpoint is, and how much memory it may take.
+/// The parameters of an endpoint and its limits of memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// Transmission parameters.
@@ -107,12 +106,11 @@ pub struct Config {
     pub max_served: usize,
     /// Bodies that it puts together or hands out in blocks at a time.
     pub max_transfers: usize,
-    /// The longest response in bytes to a peer of which nobody knows whether it is
-    /// where it says: it is asked for an Echo option before it gets a longer one
-    /// (RFC 9175 §2.6). By default 136, the RFC's own example: with the headers below
-    /// three times as long as the shortest request.
+    /// The longest response in bytes to a peer with an unverified address. Before a longer one,
+    /// the peer must repeat an Echo option (RFC 9175 §2.6). The default of 136 is the RFC's own
+    /// example: with the headers below, three times the length of the shortest request.
     pub initial_response: usize,
-    /// Messages remembered to tell duplicates.
+    /// Number of messages stored to recognise duplicates.
     pub max_seen: usize,
     /// A request that is not answered after this is acknowledged alone, and
     /// the response follows in a message of its own (RFC 7252 §5.2.2).

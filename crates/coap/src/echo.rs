@@ -1,6 +1,5 @@
-//! Whether a peer is where its datagrams say that it is (RFC 9175 §2; RFC 7252
-//! §11.3): whoever writes somebody else's address into a request must not have long
-//! answers sent there.
+//! Verification of a peer's address (RFC 9175 §2; RFC 7252 §11.3): a request with a forged
+//! source address must not cause long answers to that address.
 //!
 //! A value of the Echo option is a keyed hash of the peer's address and port and of
 //! the time in units of [`WINDOW`]: nothing is kept of a peer before it has shown it.
@@ -29,8 +28,8 @@ pub(crate) struct Verified {
 }
 
 impl Verified {
-    /// Nobody is verified yet. The keys come from a stream beside that of `rng`, of
-    /// which nothing is taken.
+    /// No peer is verified yet. The keys come from a separate stream of `rng`, whose own state
+    /// does not change.
     pub(crate) fn new(rng: &Rng) -> Verified {
         let mut rng = Rng::new(rng.clone().next_u64() ^ 0x4563_686f);
         let mut key = || [rng.next_u32(), rng.next_u32()];
@@ -68,7 +67,7 @@ impl Verified {
         }
     }
 
-    /// Whether a peer is where it says; if so, that counts anew.
+    /// Whether the address of a peer is verified; if so, its time starts again.
     pub(crate) fn contains(&mut self, now: Instant, peer: Peer) -> bool {
         let is_it = |known: &(Peer, Instant)| known.0 == peer && known.1 > now;
         let found = self.peers.iter().any(is_it);

@@ -1,6 +1,5 @@
-//! From bytes to messages, with what the codec leaves to its user: version,
-//! reserved codes, empty messages, and who hears of a mistake (RFC 7252 §3,
-//! §4.2, §4.3).
+//! Parses datagrams into messages. The codec does not check the version, reserved codes and
+//! empty messages, and does not select the answer to an error (RFC 7252 §3, §4.2, §4.3).
 
 use alloc::vec::Vec;
 use coap_lite::{MessageClass, MessageType, Packet};
@@ -19,7 +18,7 @@ pub struct Peer {
 /// A message ID (RFC 7252 §3).
 pub(crate) type MessageId = u16;
 
-/// Why a datagram is no message, and what its sender is told.
+/// The reason why a datagram is rejected, and the answer to its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unfit {
     /// Nothing: RFC 7252 §3, §4.2 and §4.3 have it ignored.
@@ -28,7 +27,7 @@ pub(crate) enum Unfit {
     Reset(MessageId),
 }
 
-/// What a message is, by its code (RFC 7252 §3).
+/// The kind of a message by its code (RFC 7252 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Class {
     Empty,
@@ -62,9 +61,9 @@ pub(crate) fn decode(datagram: &[u8]) -> Result<(Packet, Class), Unfit> {
         return Err(unfit);
     }
     let packet = Packet::from_bytes(datagram).map_err(|_| unfit)?;
-    // RFC 7252 §3: "The presence of a marker followed by a zero-length payload
-    // MUST be processed as a message format error." The codec takes it for no
-    // payload. An option that ends in the same byte is no such thing.
+    // RFC 7252 §3: "The presence of a marker followed by a zero-length payload MUST be
+    // processed as a message format error." The codec reads it as no payload. An option may end
+    // in the same byte.
     if packet.payload.is_empty() && datagram.last() == Some(&PAYLOAD_MARKER) {
         let shorter = datagram.split_last().map_or(datagram, |(_, rest)| rest);
         if Packet::from_bytes(shorter).is_ok_and(|other| is_same(&other, &packet)) {

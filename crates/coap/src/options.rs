@@ -5,7 +5,8 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet};
 
-/// Of an option: its number, the bytes of its value, whether it may be repeated.
+/// An option: its number, the least and the greatest length of its value, and whether it may be
+/// repeated.
 pub(crate) type Known = (u16, usize, usize, bool);
 
 const UNDERSTOOD: [Known; 14] = [

@@ -6,12 +6,12 @@ use redpoll_base::{Duration, Instant};
 use crate::message::{MessageId, Peer};
 use crate::rto::{Estimators, Timeout};
 
-/// What a message carries, for whoever is told what became of it.
+/// The content of a message, reported with its outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cargo {
-    /// A request of ours, by its serial number.
+    /// A request of this endpoint, by its serial number.
     Request(u32),
-    /// A response of ours.
+    /// A response of this endpoint.
     Response,
 }
 
@@ -34,10 +34,10 @@ pub(crate) struct Reliable {
     pending: Vec<Pending>,
 }
 
-/// What a passed timeout means.
+/// The action after a timeout.
 #[derive(Debug)]
 pub(crate) enum Overdue {
-    /// Send it again.
+    /// Retransmit it.
     Again(Peer, Vec<u8>),
     /// MAX_RETRANSMIT is reached.
     GivenUp(Pending),
@@ -100,8 +100,8 @@ impl Reliable {
         self.pending.iter().map(|pending| pending.due).min()
     }
 
-    /// RFC 7252 §4.2: the next message whose timeout has passed is sent again
-    /// with a longer one, or given up.
+    /// RFC 7252 §4.2: retransmits the next message whose timeout has passed, with a longer
+    /// timeout, or gives it up.
     pub(crate) fn overdue(
         &mut self,
         now: Instant,

@@ -44,7 +44,7 @@ impl Representations {
         });
     }
 
-    /// What was kept for `resource`, if it was not too long ago.
+    /// The stored response for `resource`, if it is recent enough.
     pub(crate) fn get(&mut self, now: Instant, resource: &Resource) -> Option<&Response> {
         let lifetime = self.lifetime;
         self.kept.retain(|kept| kept.touched + lifetime > now);
@@ -64,8 +64,8 @@ impl Representations {
     }
 }
 
-/// The ETag of a body: eight bytes would do for the cautious, four do for
-/// telling versions of one resource apart (RFC 7252 §5.10.6).
+/// The ETag of a body. Eight bytes are allowed; four distinguish the versions of one resource
+/// (RFC 7252 §5.10.6).
 pub(crate) fn etag(body: &[u8]) -> Vec<u8> {
     // FNV-1a.
     let hash = body.iter().fold(0x811c_9dc5_u32, |hash, byte| {

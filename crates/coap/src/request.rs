@@ -23,9 +23,9 @@ pub struct Request {
     pub content_format: Option<u16>,
     /// Whether it is sent until it is acknowledged.
     pub confirmable: bool,
-    /// Whether a response is of interest. Without one, a message that is not
-    /// confirmable is over once it is sent; the server is told by the option
-    /// No-Response (RFC 7967) that it need not answer.
+    /// Whether the application wants a response. Otherwise a non-confirmable message is
+    /// complete once it is sent, and its option No-Response (RFC 7967) permits the server not
+    /// to answer.
     pub wants_response: bool,
     /// The payload is this block of a body that the application sends in parts.
     pub part: Option<Part>,
@@ -62,7 +62,7 @@ impl Request {
         }
     }
 
-    /// The request, to be sent once and not answered.
+    /// Makes the request non-confirmable, without a response.
     pub fn unreliable(self) -> Request {
         Request {
             confirmable: false,
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// The message, but for its type, IDs, body and blocks.
+    /// The message without its type, IDs, body and blocks.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = Packet::new();
         packet.header.code = MessageClass::Request(self.method);
@@ -118,8 +118,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// What `packet` asks for, but for the body; `None` if its strings are no
-    /// UTF-8.
+    /// The request in `packet` without its body; `None` if its strings are not UTF-8.
     pub(crate) fn read(packet: &Packet, confirmable: bool) -> Option<Incoming> {
         let MessageClass::Request(method) = packet.header.code else {
             return None;
@@ -173,7 +172,7 @@ impl Response {
         !self.status.is_error()
     }
 
-    /// The message, but for its type, IDs, body and blocks.
+    /// The message without its type, IDs, body and blocks.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = Packet::new();
         packet.header.code = MessageClass::Response(self.status);
@@ -183,7 +182,7 @@ impl Response {
         packet
     }
 
-    /// What `packet` says, with its own part of the body.
+    /// The response in `packet`, with only that packet's part of the body.
     pub(crate) fn read(packet: &Packet) -> Response {
         Response {
             status: status(packet),
@@ -193,7 +192,7 @@ impl Response {
     }
 }
 
-/// RFC 7252 §5.2: codes that nobody knows are the general ones of their class.
+/// RFC 7252 §5.2: an unknown code counts as the general code of its class.
 fn status(packet: &Packet) -> ResponseType {
     match packet.header.code {
         MessageClass::Response(status) => status,

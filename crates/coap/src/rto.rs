@@ -7,10 +7,10 @@ use crate::cocoa::Cocoa;
 use crate::config::{RtoPolicy, Transmission};
 use crate::message::Peer;
 
-/// Estimates of so many peers are kept; the one not used for longest goes.
+/// Number of peers with an estimate; the least recently used one is replaced.
 const MAX_PEERS: usize = 16;
 
-/// What is known of all peers.
+/// The estimates of all peers.
 #[derive(Debug)]
 pub(crate) struct Estimators {
     policy: RtoPolicy,
@@ -88,8 +88,8 @@ impl Estimators {
         }
     }
 
-    /// Whether a message to `peer` that nobody needs to confirm must be
-    /// confirmable all the same.
+    /// Whether a message to `peer` must be confirmable, although the application does not
+    /// require it.
     pub(crate) fn must_confirm(&self, peer: Peer) -> bool {
         let known = self.unconfirmed(peer);
         known.is_some_and(|estimate| estimate.unconfirmed.is_used_up())
@@ -106,7 +106,7 @@ impl Estimators {
         known.filter(|_| is_draft).map(|(_, estimate)| estimate)
     }
 
-    /// A message of so many bytes that is no response went to `peer`.
+    /// A message of `bytes` bytes that is not a response was sent to `peer`.
     pub(crate) fn on_message(&mut self, now: Instant, peer: Peer, confirmable: bool, bytes: usize) {
         if self.policy != RtoPolicy::CocoaDraft {
             return;

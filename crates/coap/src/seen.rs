@@ -1,5 +1,5 @@
-//! Messages that have been received, to tell duplicates (RFC 7252 §4.5), in
-//! bounded memory: the oldest is forgotten first.
+//! Received messages, stored to recognise duplicates (RFC 7252 §4.5), in bounded memory: the
+//! oldest is dropped first.
 
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -29,7 +29,7 @@ pub(crate) struct Seen {
     bytes: usize,
 }
 
-/// What to do with a message.
+/// The action for a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     New,
@@ -72,7 +72,7 @@ impl Seen {
         Verdict::New
     }
 
-    /// `answer` is what a message got.
+    /// Stores `answer`, the answer to a message.
     pub(crate) fn answered(&mut self, peer: Peer, id: MessageId, answer: &[u8]) {
         let Some(known) = self.find(peer, id) else {
             return;

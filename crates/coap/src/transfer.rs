@@ -1,5 +1,5 @@
-//! A request of ours with all the messages that it takes: the blocks of its
-//! body up, then those of the response down (RFC 7959 §2.4, §2.5, §2.7).
+//! A request of this endpoint with all its messages: the blocks of its body, then those of the
+//! response (RFC 7959 §2.4, §2.5, §2.7).
 
 use alloc::vec::Vec;
 use coap_lite::{CoapOption, Packet, ResponseType};
@@ -16,7 +16,7 @@ pub(crate) struct Transfer {
     asks_early: bool,
     max_body: usize,
     phase: Phase,
-    /// What the server wants to see again in the next message (RFC 9175 §2.2).
+    /// The value that the server expects in the next message (RFC 9175 §2.2).
     echo: Option<Vec<u8>>,
     /// It has asked for that before.
     was_challenged: bool,
@@ -34,7 +34,7 @@ enum Phase {
     },
 }
 
-/// What a response means.
+/// The action after a response.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Step {
     /// Another message is to be sent.
@@ -79,7 +79,7 @@ impl Transfer {
         &self.request
     }
 
-    /// The next message, but for its type and IDs.
+    /// The next message, without its type and IDs.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = self.request.packet();
         if let Some(value) = &self.echo {
@@ -99,8 +99,8 @@ impl Transfer {
                 if let Some(part) = self.request.part {
                     Block::from(part).write(&mut packet, CoapOption::Block1);
                 }
-                // RFC 7959 §2.4: the size wanted may be told at once. The answer
-                // to a block that is not the last has no body (§2.3).
+                // RFC 7959 §2.4: the preferred size may be given at once. The answer to a block
+                // that is not the last has no body (§2.3).
                 if self.asks_early
                     && block.is_none_or(|block| !block.more)
                     && let Some(block) = Block::at(0, self.size, 0)
@@ -152,8 +152,7 @@ impl Transfer {
         self.on_download(packet, response, block2)
     }
 
-    /// What a response means while blocks go up; `None` if it is the final
-    /// one.
+    /// The action after a response during the upload; `None` if it is the final response.
     fn on_upload(
         &mut self,
         offset: usize,

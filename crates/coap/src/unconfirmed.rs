@@ -1,17 +1,15 @@
-//! How many messages that nobody confirms may go to a peer, and how fast
-//! (draft-ietf-core-cocoa-03 §5).
+//! The number and rate of non-confirmable messages to a peer (draft-ietf-core-cocoa-03 §5).
 
 use redpoll_base::{Duration, Instant};
 
-/// Of any 16 consecutive messages at least 2 must be confirmable (the draft, §5,
-/// rule 1): so it is if one follows after seven others, and such ones, evenly
-/// spread, tell most of the way.
+/// Of any 16 consecutive messages at least 2 must be confirmable (the draft, §5, rule 1). One
+/// after seven others fulfils this, and even spacing gives the most information about the path.
 const IN_A_ROW: u8 = 7;
 /// "a CoAP endpoint can always send non-confirmables if their rate does not
 /// exceed 1 B/s" (the draft, §5).
 const A_BYTE: Duration = Duration::from_secs(1);
 
-/// What went to one peer, responses and acknowledgements left out.
+/// Messages sent to one peer, without responses and acknowledgements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unconfirmed {
     /// Since the last confirmable message.
@@ -35,8 +33,8 @@ impl Unconfirmed {
         self.in_a_row = 0;
     }
 
-    /// One of so many bytes is sent while the estimate is `rto`: their rate is
-    /// at most 1/RTO (the draft, §5, rule 3), or a byte a second.
+    /// Accounts for a message of `bytes` bytes sent while the estimate is `rto`: the rate is at
+    /// most 1/RTO (the draft, §5, rule 3), or a byte a second.
     pub(crate) fn on_sent(&mut self, now: Instant, bytes: usize, rto: Duration) {
         self.in_a_row = self.in_a_row.saturating_add(1);
         self.not_before = Some(now + rto.min(A_BYTE.times(bytes as u64)));

@@ -136,8 +136,8 @@ fn a_byte_a_second_is_always_allowed() {
     assert_eq!(times, [1, 2].map(|n| Instant::ZERO + secs(n * seconds)));
 }
 
-/// The one that is made confirmable is sent again, and given up in silence;
-/// then the others go on.
+/// The message that was made confirmable is retransmitted, and given up without an event; then
+/// the others continue.
 #[test]
 fn what_is_made_confirmable_is_repeated_and_nobody_hears_of_its_end() {
     let mut pair = pair(RtoPolicy::CocoaDraft);
@@ -152,7 +152,7 @@ fn what_is_made_confirmable_is_repeated_and_nobody_hears_of_its_end() {
     assert_eq!(pair.client.requests_open(), 0);
 }
 
-/// A reset ends it as well, and a response that nobody asked for.
+/// A reset ends it as well, and so does an unexpected response.
 #[test]
 fn resets_and_responses_end_it_in_silence() {
     for answer in ["reset", "response"] {

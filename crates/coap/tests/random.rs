@@ -1,5 +1,5 @@
-//! Whatever arrives, an endpoint neither panics nor takes more memory than it
-//! was given, and its answers are messages.
+//! Whatever arrives, an endpoint does not panic or exceed its memory, and its answers are valid
+//! messages.
 
 use crate::common;
 

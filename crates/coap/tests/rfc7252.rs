@@ -63,7 +63,7 @@ fn s4_2_a_reset_fails_the_request() {
     assert_eq!(pair.client.poll_at(), None);
 }
 
-/// §4.2, §4.3: what makes no sense is reset if it is confirmable, else ignored.
+/// §4.2, §4.3: a meaningless message is reset if it is confirmable, otherwise ignored.
 #[test]
 fn s4_2_what_makes_no_sense_is_rejected() {
     let mut pair = pair();
@@ -73,8 +73,7 @@ fn s4_2_what_makes_no_sense_is_rejected() {
         pair.server.poll_datagram(),
         Some((CLIENT, vec![0x70, 0, 1, 2]))
     );
-    // A response that nobody waits for: confirmable, then not; an
-    // acknowledgement is never answered.
+    // An unexpected response: confirmable, then not; an acknowledgement is never answered.
     pair.server.input(pair.now, CLIENT, &[0x40, 0x45, 1, 3]);
     assert_eq!(
         pair.server.poll_datagram(),
@@ -330,12 +329,12 @@ fn s5_methods_proxies_and_formats_that_are_not_there() {
     assert_eq!(answer(0x40, 31, &[]).as_deref(), Some("ACK 4.05"));
     let proxy = [0xd3, 35 - 13, b'a', b':', b'b'];
     assert_eq!(answer(0x40, 1, &proxy).as_deref(), Some("ACK 5.05"));
-    // Accept: 0 is what there is, 42 is not.
+    // Accept: 0 is available, 42 is not.
     assert_eq!(answer(0x40, 1, &[0xd0, 4]).as_deref(), Some("ACK 2.05"));
     assert_eq!(answer(0x40, 1, &[0xd1, 4, 42]).as_deref(), Some("ACK 4.06"));
 }
 
-/// §5.2: codes that nobody knows are the general ones of their class.
+/// §5.2: an unknown code counts as the general code of its class.
 #[test]
 fn s5_2_unknown_codes() {
     for (code, status) in [
@@ -352,7 +351,7 @@ fn s5_2_unknown_codes() {
     }
 }
 
-/// Too many at once are told so.
+/// Requests beyond the limit get an error response.
 #[test]
 fn a_server_without_room_says_so() {
     let mut pair = pair();
@@ -367,7 +366,7 @@ fn a_server_without_room_says_so() {
     assert_eq!(refused, 12);
 }
 
-/// What a sleepy node is told: what is waited for, and since when.
+/// A sleepy node learns the kind of traffic that it waits for, and since when.
 #[test]
 fn expectations_have_a_beginning() {
     let mut pair = pair();

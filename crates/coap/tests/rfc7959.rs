@@ -12,7 +12,7 @@ fn config(block: usize, max_body: usize) -> Config {
     Config {
         block: BlockSize::at_most(block),
         max_body,
-        // Who asks is no matter here.
+        // The address of the peer is irrelevant here.
         initial_response: usize::MAX,
         ..Config::default()
     }
@@ -44,7 +44,7 @@ fn s2_4_a_response_in_blocks() {
     for (len, blocks) in [(0, 1), (1, 1), (64, 1), (65, 2), (128, 2), (1_000, 16)] {
         assert_eq!(get(pair(1_024, 64), len), 2 * blocks, "{len}");
     }
-    // The application is asked once.
+    // The application receives one request.
     let mut pair = pair(1_024, 64);
     pair.get("f");
     pair.settle(serve(1_000));
@@ -179,7 +179,7 @@ fn s2_9_2_incomplete() {
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 1)), "4.08");
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 2)), "2.31");
     assert_eq!(answer(&mut pair, &block1(2, false, 2, 10, 3)), "4.08");
-    // What was there is given up with that.
+    // The blocks so far are dropped with it.
     assert_eq!(answer(&mut pair, &block1(1, false, 2, 10, 4)), "4.08");
     // From the beginning, and twice from the beginning.
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 5)), "2.31");
@@ -229,7 +229,7 @@ fn s2_9_3_too_large() {
     let mut pair = Pair::new(config(1_024, 4_096), server);
     assert_eq!(answer(&mut pair, &block1(0, true, 2, 64, 1)), "2.31");
     assert_eq!(answer(&mut pair, &block1(1, true, 2, 64, 2)), "4.13");
-    // Size1 (60) tells so at once: 101 bytes.
+    // Size1 (60) announces the size at once: 101 bytes.
     let told = [0x40, 3, 9, 3, 0xb1, b'f', 0xd1, 3, 0x08, 0xd1, 20, 101];
     assert_eq!(answer(&mut pair, &told), "4.13");
     // Three resources at a time are one too many: the first gives way.

@@ -1,4 +1,4 @@
-//! RFC 9175 §2, RFC 7252 §11.3: nobody has long answers sent to somebody else.
+//! RFC 9175 §2, RFC 7252 §11.3: a forged source address does not attract long answers.
 
 use crate::common;
 
@@ -22,8 +22,8 @@ fn answered(server: &mut Endpoint, now: Instant, from: Peer, datagram: &[u8]) ->
     sent.map(|(_, datagram)| datagram.len()).sum()
 }
 
-/// §2.4, item 3: with headers of 48 bytes no answer has more than three times as many
-/// as what asks for it, whoever asks, how often, and for which block.
+/// §2.4, item 3: with headers of 48 bytes no answer is longer than three times its request,
+/// whatever the peer, the number of requests and the block.
 #[test]
 fn what_forged_requests_earn() {
     let mut server = Endpoint::new(Config::default(), Rng::new(2));
@@ -52,8 +52,8 @@ fn what_forged_requests_earn() {
     }
 }
 
-/// §2.3: whoever is where it says sends the request once more, with the option, and
-/// has all of it; the next time at once.
+/// §2.3: a peer at its true address repeats the request once with the option and gets the whole
+/// answer; the next request is answered at once.
 #[test]
 fn who_shows_the_option_has_it_all() {
     let mut pair = Pair::new(Config::default(), Config::default());
@@ -72,7 +72,7 @@ fn who_shows_the_option_has_it_all() {
     pair.settle(file(3_000));
     assert_eq!(pair.response().payload.len(), 3_000);
     assert_eq!(pair.log.len(), 6);
-    // An hour later nobody remembers.
+    // After an hour the verification has expired.
     pair.wait(secs(3_601));
     pair.get("f");
     pair.settle(file(3_000));
@@ -132,7 +132,7 @@ fn short_answers_are_given_at_once() {
     assert_eq!(pair.response().payload.len(), 100);
 }
 
-/// What has been done must not be done again: a POST is answered, in small blocks.
+/// A completed action must not be repeated: a POST is answered, in small blocks.
 #[test]
 fn a_post_is_not_asked_for_again() {
     let mut pair = Pair::new(Config::default(), Config::default());

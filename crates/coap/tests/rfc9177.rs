@@ -23,7 +23,7 @@ fn body(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 7 % 251) as u8).collect()
 }
 
-/// Both ends, what the server has, and what the wire has carried.
+/// Both ends, the blocks that the server has, and the datagrams on the wire.
 struct Pair {
     now: Instant,
     sender: QuickSender,
@@ -49,7 +49,8 @@ impl Pair {
         }
     }
 
-    /// Carries what there is, but for what `loses`: the number of a block, or of an answer.
+    /// Delivers all datagrams except those that `loses` selects by the number of the block, or
+    /// by the answer.
     fn settle(&mut self, mut loses: impl FnMut(&str) -> bool) {
         loop {
             let mut idle = true;
@@ -100,7 +101,7 @@ impl Pair {
         self.receiver.on_timeout(self.now);
     }
 
-    /// Goes on until the server has all, or nobody asks any more; whether it has.
+    /// Continues until the server has all blocks or stops asking; returns whether it has all.
     fn deliver(&mut self, seed: u64, percent: u32) -> bool {
         let mut dice = Rng::new(seed);
         loop {
@@ -203,7 +204,7 @@ fn two_bodies_at_a_time() {
     assert_eq!(whole, 2);
 }
 
-/// §4.3: a block that comes twice is answered again, and given to nobody.
+/// §4.3: a repeated block is answered again, and not delivered.
 #[test]
 fn a_block_twice() {
     let mut pair = Pair::new(2 * SIZE);
@@ -239,7 +240,7 @@ fn bodies_of_no_size_and_of_too_many_blocks() {
     );
 }
 
-/// What is no block of a body is refused, and nothing is kept of it.
+/// An invalid block is refused and not stored.
 #[test]
 fn what_makes_no_sense_is_refused() {
     let mut sender = QuickSender::new(config(), Rng::new(1), ("a", ""), 40).unwrap();
@@ -284,7 +285,7 @@ fn what_makes_no_sense_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost: what arrives is the body's, and once.
+    /// Whatever is lost, the delivered blocks belong to the body, and each is delivered once.
     #[test]
     fn over_any_wire(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
         let mut pair = Pair::new(len);

@@ -1,5 +1,5 @@
-//! Requests of ours: as many as NSTART allows, until they are answered
-//! (RFC 7252 §4.7, §5.3).
+//! Requests of this endpoint, at most NSTART at a time until they are answered (RFC 7252 §4.7,
+//! §5.3).
 
 use redpoll_base::Instant;
 
@@ -20,8 +20,7 @@ pub(super) struct Outgoing {
     to: Peer,
     transfer: Transfer,
     state: State,
-    /// Nobody waits for its end: it is confirmable only because CoCoA wants
-    /// it so.
+    /// The application does not wait for its end: CoCoA made it confirmable.
     silent: bool,
 }
 
@@ -100,8 +99,7 @@ impl Endpoint {
         Ok(RequestId(serial))
     }
 
-    /// Forgets a request: there will be no event for it, and a response that
-    /// still comes is rejected.
+    /// Cancels a request: there is no event for it, and a later response is rejected.
     pub fn cancel(&mut self, now: Instant, request: RequestId) {
         self.reliable.take_cargo(Cargo::Request(request.0));
         self.outgoing

@@ -1,5 +1,5 @@
-//! What arrives: acknowledgements and resets for messages of ours, duplicates,
-//! requests and responses (RFC 7252 §4.2 to §4.5).
+//! Received messages: acknowledgements and resets, duplicates, requests and responses (RFC 7252
+//! §4.2 to §4.5).
 
 use alloc::vec::Vec;
 use coap_lite::{MessageType, Packet};
@@ -143,7 +143,7 @@ impl Endpoint {
         }
     }
 
-    /// What an acknowledgement tells about the way.
+    /// Updates the estimates of the path with an acknowledgement.
     fn learn(&mut self, now: Instant, pending: &Pending) {
         let rtt = now.since(pending.first_sent);
         if pending.retransmissions == 0 {

@@ -1,4 +1,4 @@
-//! The endpoint: who is told of what, in which order.
+//! The endpoint: the order in which its parts handle a message.
 
 mod client;
 mod input;
@@ -23,11 +23,11 @@ use crate::seen::Seen;
 use client::Outgoing;
 use server::Served;
 
-/// A request of ours.
+/// A request of this endpoint.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct RequestId(u32);
 
-/// A request of somebody else's that is to be answered.
+/// A peer's request that needs an answer.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct IncomingId(u32);
 
@@ -54,7 +54,7 @@ pub enum Event {
         id: IncomingId,
         /// Its sender.
         from: Peer,
-        /// What it asks for.
+        /// The request.
         request: Incoming,
     },
 }
@@ -84,7 +84,7 @@ impl core::fmt::Display for Busy {
 
 impl core::error::Error for Busy {}
 
-/// What kind of traffic an endpoint waits for; sets a sleepy node's poll rate.
+/// The kind of traffic that an endpoint waits for; it sets a sleepy node's poll rate.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Expect {
     /// Nothing in particular.
@@ -95,22 +95,22 @@ pub enum Expect {
     Ack,
 }
 
-/// What happened so far. Counters wrap after 2^64.
+/// Counters. They wrap at 2^64.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Counters {
     /// Datagrams given to [`Endpoint::poll_datagram`]'s queue.
     pub sent: u64,
-    /// Of those, repetitions of confirmable messages.
+    /// Repetitions of confirmable messages among the messages sent.
     pub retransmissions: u64,
     /// Datagrams received.
     pub received: u64,
-    /// Of those, no messages, or messages that mean nothing here.
+    /// Datagrams received that are malformed or unexpected.
     pub rejected: u64,
-    /// Of those, duplicates.
+    /// Duplicates among the messages received.
     pub duplicates: u64,
     /// Confirmable messages given up.
     pub timeouts: u64,
-    /// Datagrams of ours for which the queue had no place.
+    /// Sent datagrams for which the queue had no room.
     pub queue_full: u64,
     /// Round-trip time of the last message acknowledged without having been
     /// repeated, in microseconds; 0 before one.
@@ -211,7 +211,7 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// What it waits for.
+    /// The traffic that it waits for.
     pub fn expects(&self) -> Expect {
         let waits = |outgoing: &Outgoing| outgoing.is_under_way();
         if self.outgoing.iter().any(waits) {
@@ -231,7 +231,7 @@ impl Endpoint {
         requests.chain(messages).min()
     }
 
-    /// What happened so far.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

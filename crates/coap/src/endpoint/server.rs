@@ -1,6 +1,5 @@
-//! Requests of others: refused, put together, asked of the application, and
-//! answered in time (RFC 7252 §5.2, §5.8; RFC 7959). A long answer goes only to whom
-//! it reaches (RFC 9175 §2.6).
+//! Requests of peers: refused, assembled, passed to the application, and answered in time (RFC
+//! 7252 §5.2, §5.8; RFC 7959). A long answer goes only to a verified address (RFC 9175 §2.6).
 
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -32,7 +31,7 @@ pub(super) struct Served {
     alone_at: Option<Instant>,
 }
 
-/// What a response must know of its request.
+/// The part of a request that its response needs.
 #[derive(Debug)]
 struct Asked {
     from: Peer,
@@ -68,9 +67,9 @@ impl Asked {
 }
 
 impl Endpoint {
-    /// Answers the request `id`: in its acknowledgement if that is not out
-    /// yet, else in a message of its own (RFC 7252 §5.2). A long body goes in
-    /// blocks. What is no request any more is ignored.
+    /// Answers the request `id`: in its acknowledgement if that has not been sent, otherwise in
+    /// a separate message (RFC 7252 §5.2). A long body is sent in blocks. An unknown `id` is
+    /// ignored.
     pub fn respond(&mut self, now: Instant, id: IncomingId, response: Response) {
         let Some(index) = self.served.iter().position(|served| served.id == id) else {
             return;
@@ -104,7 +103,7 @@ impl Endpoint {
         let message = packet.header.message_id;
         let proxy = options::asks_for_proxy(&packet);
         let bad_option = options::check(&mut packet).err();
-        // RFC 7252 §5.4.1: refused if it is confirmable, else rejected.
+        // RFC 7252 §5.4.1: refused if it is confirmable, otherwise rejected.
         if bad_option.is_some() && !proxy && !confirmable {
             return self.reject(from, message, confirmable);
         }
@@ -240,8 +239,8 @@ impl Endpoint {
         });
     }
 
-    /// The answer to a block that is not the last, or not taken. RFC 7959
-    /// §2.3: SZX tells the size that is preferred.
+    /// The answer to a block that is refused or is not the last. RFC 7959 §2.3: SZX gives the
+    /// preferred size.
     fn block_answer(&self, status: ResponseType, block: Block) -> Packet {
         let mut packet = Response::new(status).packet();
         let size = block.size.min(self.config.block);
@@ -273,8 +272,8 @@ impl Endpoint {
             }
             .write(&mut packet, CoapOption::Block1);
         }
-        // RFC 7959 §2.4: "the block size indicated or a smaller size". A peer that has not shown
-        // where it is gets small blocks, but for a GET whose answer is short anyway.
+        // RFC 7959 §2.4: "the block size indicated or a smaller size". A peer with an
+        // unverified address gets small blocks, except for a GET with a short answer.
         let wanted = asked.block2.map_or(self.config.block, |block| block.size);
         let usual = wanted.min(self.config.block);
         let offset = asked.block2.map_or(0, Block::offset);
@@ -320,14 +319,14 @@ impl Endpoint {
         packet
     }
 
-    /// Whether a response is too long for whoever has asked for it.
+    /// Whether a response is too long for a peer with an unverified address.
     fn is_challenged(&self, asked: &Asked, packet: &Packet) -> bool {
         let may_be = !asked.verified && asked.is_get();
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// What a response becomes that is too long for somebody who may not have asked for
-    /// it: RFC 9175 §2.3 has it asked for again, with this value.
+    /// The replacement of such a response: RFC 9175 §2.3 makes the peer repeat its request with
+    /// this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

@@ -14,7 +14,7 @@ pub(super) const REQUEST_TAG: CoapOption = CoapOption::Unknown(292);
 /// "application/missing-blocks+cbor-seq" (RFC 9177 §12.3).
 pub(super) const MISSING_BLOCKS: u16 = 272;
 
-/// What a message of Q-Block may have beside the options that every message may have.
+/// The options of a Q-Block message in addition to those of every message.
 const OPTIONS: [options::Known; 2] = [(19, 0, 3, false), (292, 0, 8, false)];
 
 /// Removes what is not understood; `Err` with the first critical option of that kind.
@@ -47,8 +47,8 @@ pub(super) fn write_missing(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     bytes
 }
 
-/// The numbers of such a sequence, at most `most` of them; `None` if it is none, or if they
-/// do not ascend (RFC 9177 §5: such a response is dropped).
+/// The numbers of such a sequence, at most `most` of them; `None` if it is malformed or not
+/// ascending (RFC 9177 §5: such a response is dropped).
 pub(super) fn read_missing(mut bytes: &[u8], most: usize) -> Option<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();
     while let Some((first, rest)) = bytes.split_first() {

@@ -1,7 +1,7 @@
-//! Q-Block1 (RFC 9177): a body in many messages at a time that are not confirmable; the
-//! server says what is missing. Beside an [`Endpoint`](crate::Endpoint), not in it: a body
-//! has a [`QuickSender`] and a [`QuickReceiver`] of its own, and neither keeps the body, so
-//! that it may be longer than memory.
+//! Q-Block1 (RFC 9177): a body in many non-confirmable messages at a time; the server reports
+//! the missing ones. It is separate from [`Endpoint`](crate::Endpoint): each body has a
+//! [`QuickSender`] and a [`QuickReceiver`], which do not store the body, so it may be longer
+//! than memory.
 
 mod message;
 mod receiver;
@@ -14,7 +14,8 @@ use crate::block::BlockSize;
 pub use receiver::{QuickReceiver, Taken};
 pub use sender::{QuickAnswer, QuickSender};
 
-/// Blocks of the longest body: with 1,024 bytes each four MiB. So many bits a receiver keeps.
+/// Blocks of the longest body: four MiB with blocks of 1,024 bytes. A receiver stores one bit
+/// for each.
 pub const QUICK_BLOCKS_MAX: u32 = 4_096;
 
 /// Parameters of RFC 9177 §7.2. Both ends must have the same.
@@ -24,7 +25,8 @@ pub struct QuickConfig {
     pub block: BlockSize,
     /// MAX_PAYLOADS, at least 1: messages that are sent without hearing from the server; 10.
     pub max_payloads: u16,
-    /// NON_TIMEOUT: the pause behind so many, if the server says nothing; 2 s.
+    /// NON_TIMEOUT: the pause after MAX_PAYLOADS messages without a report from the server; 2
+    /// s.
     pub non_timeout: Duration,
     /// ACK_RANDOM_FACTOR in percent, at least 100; 150.
     pub ack_random_percent: u32,
@@ -53,7 +55,7 @@ impl QuickConfig {
         self.non_timeout.times(2).max(least)
     }
 
-    /// How many blocks a body of `bytes` has; `None` if those are too many.
+    /// The number of blocks of a body of `bytes`; `None` if it is too large.
     pub fn blocks(&self, bytes: u64) -> Option<u32> {
         let blocks = bytes.div_ceil(self.block.bytes() as u64);
         u32::try_from(blocks)

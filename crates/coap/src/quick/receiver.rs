@@ -40,7 +40,7 @@ pub struct QuickReceiver {
     datagrams: Vec<(Peer, Vec<u8>)>,
 }
 
-/// What there is of a body.
+/// The received part of a body.
 #[derive(Debug)]
 struct Body {
     from: Peer,
@@ -58,7 +58,7 @@ struct Body {
     token: Vec<u8>,
     /// When something was heard, or asked for, last.
     heard: Instant,
-    /// How often what is missing was asked for in vain.
+    /// Number of unanswered requests for missing blocks.
     asked: u8,
 }
 
@@ -177,7 +177,7 @@ impl QuickReceiver {
         })
     }
 
-    /// What is said to a block. §4.3: to one that has come before as to a new one.
+    /// Answers a block. §4.3: a repeated block is answered like a new one.
     fn answer(&mut self, body: &mut Body, num: u32, is_new: bool) {
         let (from, token) = (body.from, body.token.clone());
         if body.missing == 0 {
@@ -243,8 +243,8 @@ impl QuickReceiver {
         (body.missing > 0).then(|| body.heard + wait)
     }
 
-    /// Asks again for what is missing; after NON_MAX_RETRANSMIT times in vain a body is
-    /// forgotten.
+    /// Requests missing blocks again; after NON_MAX_RETRANSMIT unanswered requests the body is
+    /// dropped.
     pub fn on_timeout(&mut self, now: Instant) {
         let is_due = |it: &Self, body: &Body| it.due(body).is_some_and(|at| at <= now);
         while let Some(index) = self.bodies.iter().position(|body| is_due(self, body)) {

@@ -1,5 +1,5 @@
-//! The client's side: sets of payloads, pauses between them, and once more what is missing
-//! (RFC 9177 §4.3, §7.2).
+//! The client: sets of payloads, pauses between them, and retransmission of missing blocks (RFC
+//! 9177 §4.3, §7.2).
 
 use alloc::collections::VecDeque;
 use alloc::string::String;
@@ -14,7 +14,7 @@ use crate::block::{Block, read_uint, uint};
 use crate::message::{Class, decode, encode};
 use crate::request::Request;
 
-/// What a datagram of the server's meant.
+/// The meaning of a datagram from the server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum QuickAnswer {
     /// Nothing that belongs to this body.
@@ -27,9 +27,9 @@ pub enum QuickAnswer {
     Refused,
 }
 
-/// A body on its way to a server. The application has it:
-/// [`poll_block`](Self::poll_block) says which block is to be sent now, and
-/// [`message`](Self::message) makes a datagram of it.
+/// A body in transfer to a server. The application stores the body:
+/// [`poll_block`](Self::poll_block) returns the next block to send, and
+/// [`message`](Self::message) writes its datagram.
 #[derive(Debug)]
 pub struct QuickSender {
     config: QuickConfig,
@@ -43,7 +43,7 @@ pub struct QuickSender {
     next_id: u16,
     /// The first block that has never been sent.
     next: u32,
-    /// What is to be sent now.
+    /// Blocks to send now.
     queue: VecDeque<u32>,
     /// When the next set begins if the server says nothing; `None` while `queue` is not
     /// empty.
@@ -160,7 +160,7 @@ impl QuickSender {
                 }
                 let is_new = |num: &u32| !self.queue.contains(num);
                 let again: Vec<u32> = known.into_iter().filter(is_new).collect();
-                // What is missing goes before the rest of a set.
+                // Missing blocks go before the rest of a set.
                 for num in again.into_iter().rev() {
                     self.queue.push_front(num);
                 }

@@ -16,7 +16,7 @@ pub const SERVER: Peer = Peer {
     port: 5_683,
 };
 
-/// What of a message most tests look at.
+/// The part of a message that most tests check.
 pub fn kind(datagram: &[u8]) -> &'static str {
     ["CON", "NON", "ACK", "RST"][usize::from(datagram[0] >> 4 & 3)]
 }
@@ -37,9 +37,9 @@ pub struct Pair {
     pub now: Instant,
     pub client: Endpoint,
     pub server: Endpoint,
-    /// What the wire has carried: the sender's initial, type and code.
+    /// The messages on the wire: the sender's initial, type and code.
     pub log: Vec<String>,
-    /// What the server's application got.
+    /// The requests that the server's application received.
     pub requests: Vec<redpoll_coap::Incoming>,
 }
 
