@@ -295,7 +295,7 @@ fn mistakes_are_named_before_the_first_run() {
         (
             "minimize = \"current\"",
             "minimize = \"goodput\"",
-            "minimize: got goodput, of which more is better; allowed: maximize",
+            "minimize: got goodput, but a higher goodput is better; allowed: maximize",
         ),
         (
             "held_out = 6",

@@ -32,8 +32,9 @@ pub fn damaged(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
     error(py, "ResultsError", (problem.to_string(), String::new()))
 }
 
-/// A scenario with changes and congestion control of the names `given`; apps that need a host
-/// outside the mesh are left out, as in `redpoll run`.
+/// Parses the scenario `text` and applies `changes`. `given` lists the names of the caller's
+/// congestion controllers, which the scenario may use. Apps that need a host outside the mesh are
+/// left out, as in `redpoll run`.
 pub fn load(
     name: &str,
     text: &str,

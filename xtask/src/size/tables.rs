@@ -122,7 +122,7 @@ impl Measured {
                 ],
             ),
             (
-                "  of this, with TCPlp's features only",
+                "flash of TCP with only TCPlp's features, bytes",
                 self.subset.bytes().to_string(),
                 [&subset, "", "TCPlp 18.0 KB"],
             ),

@@ -270,13 +270,13 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     };
     let best = Figure::parse(best, scenario).map_err(|line| format!("{key}: {line}"))?;
     if best.more_is_better() != (key == "maximize") {
-        let (more, allowed) = match best.more_is_better() {
-            true => ("more", "maximize"),
-            false => ("less", "minimize"),
+        let (better, allowed) = match best.more_is_better() {
+            true => ("higher", "maximize"),
+            false => ("lower", "minimize"),
         };
         return Err(format!(
-            "{key}: got {}, of which {more} is better; allowed: {allowed}",
-            best.name()
+            "{key}: got {name}, but a {better} {name} is better; allowed: {allowed}",
+            name = best.name()
         ));
     }
     let mut limits = Vec::new();

@@ -50,7 +50,7 @@ pub fn figure_8() -> Figure {
         mean(&numbers(&run.flows(FLOWS)?, "/rtt_ms/p50")?)
     });
     figure
-        .ratio("heavy / light", rtt.at(HEAVY), rtt.at(LIGHT))
+        .ratio("RTT, heavy load / light load", rtt.at(HEAVY), rtt.at(LIGHT))
         .judged("by-load");
     let hops = figure
         .point(

@@ -88,7 +88,11 @@ pub fn figure_4b() -> Figure {
     }
     let [_, _, up, down] = &lines;
     figure
-        .difference("TCP, up minus down", up.at(HEAVY), down.at(HEAVY))
+        .difference(
+            "lost packets of TCP, up minus down",
+            up.at(HEAVY),
+            down.at(HEAVY),
+        )
         .judged("tcp-up-over-down");
     figure
 }

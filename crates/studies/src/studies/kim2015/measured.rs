@@ -73,17 +73,22 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         let name = format!("{}, {load} packets a minute", traffic.name);
         row(&name, TCP_ETX, &case(traffic, load), tcp_etx)
     });
-    row("6b, TCP down", SEGMENTS, &tcp_down, segments_a_packet);
+    row(
+        "figure 6b: TCP down",
+        SEGMENTS,
+        &tcp_down,
+        segments_a_packet,
+    );
     let by_hops_name = Metric::new("correlation with hop distance", "");
     let delivered = |run: &Run| by_hops(run, "/readings/delivered");
-    row("7, TCP up", by_hops_name, &tcp_up, delivered);
-    row("7, TCP down", by_hops_name, &tcp_down, delivered);
-    row("8, RTT", by_hops_name, &tcp_down, |run| {
+    row("figure 7: TCP up", by_hops_name, &tcp_up, delivered);
+    row("figure 7: TCP down", by_hops_name, &tcp_down, delivered);
+    row("figure 8: RTT", by_hops_name, &tcp_down, |run| {
         by_hops(run, "/rtt_ms/p50")
     });
     let median = Metric::new("median RTT", "ms");
-    let slow = row("8, heavy", median, &tcp_down, rtt);
-    let quick = row("8, light", median, &case(TCP_DOWN, LIGHT), rtt);
+    let slow = row("figure 8: heavy load", median, &tcp_down, rtt);
+    let quick = row("figure 8: light load", median, &case(TCP_DOWN, LIGHT), rtt);
 
     let ratio = Metric::new("quotient", "");
     let difference = Metric::new("difference", "");
@@ -91,22 +96,46 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
         unreachable!("six kinds of traffic were read");
     };
     for (name, over, under) in [
-        ("5b, UDP / TCP, up", udp_up, tcp_up),
-        ("5b, UDP / TCP, down", udp_down, tcp_down),
-        ("5b, TCP, up / down", tcp_up, tcp_down),
+        ("figure 5b: throughput, UDP / TCP, up", udp_up, tcp_up),
+        ("figure 5b: throughput, UDP / TCP, down", udp_down, tcp_down),
+        ("figure 5b: throughput, TCP, up / down", tcp_up, tcp_down),
         ("figure 8: RTT, heavy load / light load", slow, quick),
-        ("Redpoll's TCP / UDP, up", ours_up, udp_up),
-        ("Redpoll's TCP / UDP, down", ours_down, udp_down),
+        (
+            "figure 5b: throughput, Redpoll's TCP / UDP, up",
+            ours_up,
+            udp_up,
+        ),
+        (
+            "figure 5b: throughput, Redpoll's TCP / UDP, down",
+            ours_down,
+            udp_down,
+        ),
     ] {
         figure.made((name, x), ratio, [over, under], |[over, under]| {
             over / under
         });
     }
     for (name, more, less) in [
-        ("5b, Jain's index of UDP minus TCP, up", fair[0], fair[2]),
-        ("5b, Jain's index of UDP minus TCP, down", fair[1], fair[3]),
-        ("6a, ETX, light, down minus up", etx[1], etx[0]),
-        ("6a, ETX, heavy, up minus down", etx[2], etx[3]),
+        (
+            "figure 5b: Jain's index of UDP minus that of TCP, up",
+            fair[0],
+            fair[2],
+        ),
+        (
+            "figure 5b: Jain's index of UDP minus that of TCP, down",
+            fair[1],
+            fair[3],
+        ),
+        (
+            "figure 6a: ETX of TCP at light load, down minus up",
+            etx[1],
+            etx[0],
+        ),
+        (
+            "figure 6a: ETX of TCP at heavy load, up minus down",
+            etx[2],
+            etx[3],
+        ),
     ] {
         figure.made((name, x), difference, [more, less], |[more, less]| {
             more - less

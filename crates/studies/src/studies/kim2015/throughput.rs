@@ -21,13 +21,25 @@ pub fn figure_5b() -> Figure {
     figure.point((STOCK, HEAVY), THROUGHPUT, &stock(), throughput);
     figure.point((STOCK, HEAVY), JAIN, &stock(), |run| fairness(run, FLOWS));
     figure
-        .ratio("up, UDP / TCP", udp_up.at(HEAVY), tcp_up.at(HEAVY))
+        .ratio(
+            "throughput up, UDP / TCP",
+            udp_up.at(HEAVY),
+            tcp_up.at(HEAVY),
+        )
         .judged("udp-over-tcp-up");
     figure
-        .ratio("down, UDP / TCP", udp_down.at(HEAVY), tcp_down.at(HEAVY))
+        .ratio(
+            "throughput down, UDP / TCP",
+            udp_down.at(HEAVY),
+            tcp_down.at(HEAVY),
+        )
         .judged("udp-over-tcp-down");
     figure
-        .ratio("TCP, up / down", tcp_up.at(HEAVY), tcp_down.at(HEAVY))
+        .ratio(
+            "throughput of TCP, up / down",
+            tcp_up.at(HEAVY),
+            tcp_down.at(HEAVY),
+        )
         .judged("tcp-up-over-down");
     let [udp_up, udp_down, tcp_up, tcp_down] = jain.map(|line| line.at(HEAVY));
     let fuller = [UDP_UP, TCP_UP].map(|traffic| {
@@ -66,10 +78,18 @@ pub fn figure_6a() -> Figure {
     let up = line(&mut figure, TCP_ETX, TCP_UP, tcp_etx);
     let down = line(&mut figure, TCP_ETX, TCP_DOWN, tcp_etx);
     figure
-        .difference("light, down minus up", down.at(LIGHT), up.at(LIGHT))
+        .difference(
+            "ETX at light load, down minus up",
+            down.at(LIGHT),
+            up.at(LIGHT),
+        )
         .judged("light");
     figure
-        .difference("heavy, up minus down", up.at(HEAVY), down.at(HEAVY))
+        .difference(
+            "ETX at heavy load, up minus down",
+            up.at(HEAVY),
+            down.at(HEAVY),
+        )
         .judged("heavy");
     figure
 }
@@ -87,7 +107,7 @@ pub fn figure_6b() -> Figure {
     let down = line(&mut figure, SEGMENTS, TCP_DOWN, segments_a_packet);
     figure.point((STOCK, HEAVY), SEGMENTS, &stock(), segments_a_packet);
     figure
-        .of("down, heavy", down.at(HEAVY))
+        .of("segments per packet down, heavy load", down.at(HEAVY))
         .judged("linux-overhead");
     figure
 }

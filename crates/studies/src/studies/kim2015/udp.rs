@@ -22,13 +22,21 @@ pub fn figure_5a() -> Figure {
         );
     let up = line(&mut figure, LOSS, UDP_UP, loss);
     let down = line(&mut figure, LOSS, UDP_DOWN, loss);
-    figure.of("up, light", up.at(LIGHT)).judged("up-light");
     figure
-        .of("down, light", down.at(LIGHT))
+        .of("loss up at light load", up.at(LIGHT))
+        .judged("up-light");
+    figure
+        .of("loss down at light load", down.at(LIGHT))
         .judged("down-light");
-    figure.of("up, heavy", up.at(HEAVY)).judged("up-heavy");
     figure
-        .difference("heavy, down minus up", down.at(HEAVY), up.at(HEAVY))
+        .of("loss up at heavy load", up.at(HEAVY))
+        .judged("up-heavy");
+    figure
+        .difference(
+            "loss at heavy load, down minus up",
+            down.at(HEAVY),
+            up.at(HEAVY),
+        )
         .judged("down-over-up");
     // The mesh carries a little more than that downstream.
     for traffic in [UDP_UP, UDP_DOWN] {

@@ -128,10 +128,14 @@ pub fn figure_5c() -> Figure {
     let own = DELAYS.map(|ms| (ms, beyond(3, ms)));
     figure.line("3 hops, beyond", RTT, own, rtt);
     figure
-        .ratio("3 hops, d = 100 / d = 0 ms", three.at(100), three.at(0))
+        .ratio(
+            "RTT over 3 hops, d = 100 / d = 0 ms",
+            three.at(100),
+            three.at(0),
+        )
         .judged("rises");
     figure
-        .ratio("d = 40 ms, 3 hops / 1 hop", three.at(40), one.at(40))
+        .ratio("RTT at d = 40 ms, 3 hops / 1 hop", three.at(40), one.at(40))
         .paper(3.0)
         .judged("3-hops-over-1");
     figure
@@ -158,12 +162,16 @@ pub fn figure_5d() -> Figure {
         )
     });
     figure
-        .ratio("d = 40 / d = 0 ms", all.at(40), all.at(0))
+        .ratio("frames, d = 40 / d = 0 ms", all.at(40), all.at(0))
         .judged("40-over-0");
     figure
-        .ratio("d = 100 / d = 40 ms", all.at(100), all.at(40))
+        .ratio("frames, d = 100 / d = 40 ms", all.at(100), all.at(40))
         .judged("100-over-40");
-    figure.ratio("per KiB, d = 40 / d = 0 ms", of_kib.at(40), of_kib.at(0));
+    figure.ratio(
+        "frames per KiB, d = 40 / d = 0 ms",
+        of_kib.at(40),
+        of_kib.at(0),
+    );
     figure
 }
 
@@ -172,8 +180,11 @@ const BUFFER: f64 = 1_848.0;
 /// The paper's window of 100 s.
 const FROM_S: f64 = 100.0;
 
-const MAXIMUM: Metric = Metric::new("share of time at the maximum", "");
-const HALF: Metric = Metric::new("share of time above half of the maximum", "");
+const MAXIMUM: Metric = Metric::new("share of time in which cwnd fills the send buffer", "");
+const HALF: Metric = Metric::new(
+    "share of time in which cwnd is at least half the send buffer",
+    "",
+);
 const REPAIRED: Metric = Metric::new("losses repaired per second", "1/s");
 const CWND: Metric = Metric::new("cwnd", "B");
 

@@ -112,7 +112,7 @@ fn buffers(figure: &mut Figure) {
         .handle();
     let on = figure.known((ON, ZERO_COPY), MEMORY, BUFFER).handle();
     figure
-        .ratio("zero-copy send, send buffer", on, off)
+        .ratio("send buffer, with / without zero-copy send", on, off)
         .paper(0.5)
         .note("by construction: buffer for the part of a window that waits to be sent");
     let off = figure
@@ -122,7 +122,11 @@ fn buffers(figure: &mut Figure) {
         .handle();
     let on = figure.known((ON, IN_PLACE), MEMORY, BUFFER).handle();
     figure
-        .ratio("in-place reassembly, receive buffer", on, off)
+        .ratio(
+            "receive buffer, with / without in-place reassembly",
+            on,
+            off,
+        )
         .paper(0.62);
 }
 
@@ -153,7 +157,7 @@ fn of_the_paper(table: &mut Ablation) {
     table.0.row(on).paper(1.0);
     table
         .0
-        .ratio("link retry delay, segment loss", on, off)
+        .ratio("segment loss, with / without link retry delay", on, off)
         .paper(0.17);
     let duty_cycle = Technique {
         name: "adaptive duty cycle",
@@ -217,7 +221,11 @@ fn queue_management(table: &mut Ablation) {
     table.0.row(on).paper(2.0);
     table
         .0
-        .ratio("L2 queue management, TCP's radio duty cycle", on, off)
+        .ratio(
+            "TCP's radio duty cycle, with / without L2 queue management",
+            on,
+            off,
+        )
         .paper(0.67)
         .judged("queue-management")
         .cause(
