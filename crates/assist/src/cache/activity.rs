@@ -1,8 +1,8 @@
-//! What was heard of late, for whomever it was and however broken.
+//! Frames heard recently, with any addressee, intact or damaged.
 
 use redpoll_base::{Duration, Instant};
 
-/// So many of the latest frames are remembered.
+/// Number of remembered frames.
 const KEPT: usize = 16;
 
 /// When the last frames were heard.

@@ -1,4 +1,4 @@
-//! What is known of a connection.
+//! The state of a connection.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::tcp::SeqNum;
@@ -7,9 +7,9 @@ use super::Params;
 use super::packet::{Acknowledgment, Scaling, Segment, Timestamps};
 use crate::taim::Ends;
 
-/// What nothing has fitted for so long is learnt anew.
+/// If no packet has matched for this long, the flow's sequence numbers are learned again.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A window of which the scale is not known is taken for this at least.
+/// The assumed least size of a window with unknown scale.
 const UNSCALED_MAX: u32 = 65_535;
 /// The largest shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
@@ -27,7 +27,7 @@ impl FlowSlot {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) ends: Ends,
-    /// What has come from the lower end, and from the upper one.
+    /// Data from the lower end, and from the upper one.
     sides: [Side; 2],
     /// When a segment of it passed last.
     pub(super) used: Instant,
@@ -42,10 +42,10 @@ pub(super) struct Flow {
 pub(super) struct Side {
     /// Behind the farthest byte that has passed; `None` before the first segment.
     pub(super) end: Option<SeqNum>,
-    /// What this end has acknowledged of the other one's: the farthest that has passed and
-    /// can be.
+    /// The highest plausible acknowledgment by this end of the other end's data.
     pub(super) acked: Option<SeqNum>,
-    /// What it waits for: that, or its first word before it has acknowledged anything.
+    /// The acknowledgment that this end needs; or its first sequence number, if it has not
+    /// acknowledged anything.
     expects: Option<SeqNum>,
     /// The window that it announced last.
     pub(super) window: u16,
@@ -57,9 +57,9 @@ pub(super) struct Side {
     rtt_us: Option<u64>,
     /// A segment that has passed once only: behind its last byte, and when it passed.
     timed: Option<(SeqNum, Instant)>,
-    /// It is to be told what it has been acknowledged already.
+    /// This end needs an acknowledgment of data that the other end already acknowledged.
     pub(super) answer: bool,
-    /// If nothing of it has come by then, it is told once more.
+    /// If this end sends nothing by then, the acknowledgment is repeated.
     pub(super) again: Option<Instant>,
 }
 
@@ -79,7 +79,7 @@ impl Side {
     };
 }
 
-/// What a segment is to its connection.
+/// The role of a segment in its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// No data, or more than data: nothing that is kept.
@@ -92,11 +92,11 @@ pub(super) enum Kind {
     Acknowledged,
 }
 
-/// What a segment has changed.
+/// The changes by a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) kind: Kind,
-    /// So much of what the other end has sent is acknowledged, which was not before.
+    /// The new cumulative acknowledgment of the other end's data.
     pub(super) acked: Option<SeqNum>,
     /// It acknowledges what has been acknowledged already, and says nothing else.
     pub(super) is_duplicate: bool,
@@ -113,7 +113,7 @@ impl Flow {
         }
     }
 
-    /// What has come from one of the ends.
+    /// The data from one of the ends.
     pub(super) fn side(&self, upper: bool) -> &Side {
         let [lower_side, upper_side] = &self.sides;
         if upper { upper_side } else { lower_side }
@@ -130,12 +130,12 @@ impl Flow {
         known.unwrap_or(params.initial_rtt)
     }
 
-    /// Whether the receiver of a segment would surely take what it says beside its data: it
-    /// lies where the receiver has said it waits for something, and is not from before what
-    /// has passed here already (RFC 9293 §3.10.7.4). Else anybody may have made it.
+    /// Whether the receiver of a segment would certainly accept its acknowledgment and options:
+    /// its SEQ is in the window that the receiver announced, and not before data that already
+    /// passed (RFC 9293 §3.10.7.4). Otherwise the segment may be forged.
     fn takes(&self, it: &Segment) -> bool {
         let Some(expects) = self.side(!it.from_upper).expects else {
-            // In SYN-SENT the acknowledgment tells (RFC 9293 §3.10.7.3).
+            // In SYN-SENT the acknowledgment decides (RFC 9293 §3.10.7.3).
             return it.flags.syn();
         };
         let end = self.side(it.from_upper).end;
@@ -202,7 +202,7 @@ impl Flow {
                 self.side_mut(to).on_answer(ack);
             }
             self.side_mut(to).sample(now, ack, params.rtt_weight);
-            // Who is closed would answer with a RST (RFC 9293 §3.10.7.1).
+            // A closed end would answer with a RST (RFC 9293 §3.10.7.1).
             if params.acknowledges_again && it.is_plain() && !self.is_closing {
                 let wait = params.timeout(self.rtt(from, params));
                 self.side_mut(to).again = Some(now + wait);
@@ -211,8 +211,8 @@ impl Flow {
         self.hear(now, it, fits);
         let told = self.side(to).acked;
         let is_acked = told.is_some_and(|told| it.end() <= told);
-        // A single byte before all that comes next asks whether the peer is still there
-        // (RFC 9293 §3.8.4).
+        // A single byte before the next expected one asks whether the peer is alive (RFC 9293
+        // §3.8.4).
         let asks = it.len <= 1 && told == Some(it.end());
         let is_unknown = self.side(to).expects.is_none();
         let side = self.side_mut(from);
@@ -235,8 +235,8 @@ impl Flow {
         }
     }
 
-    /// What a segment says beside numbers, if its receiver takes it or nothing is known yet,
-    /// and if no later one has passed.
+    /// Takes the acknowledgment, window and options of a segment, if its receiver accepts it or
+    /// the connection is new, and if no later segment has passed.
     fn hear(&mut self, now: Instant, it: &Segment, fits: bool) {
         let other = self.side(!it.from_upper).scaling;
         if fits {
@@ -268,8 +268,8 @@ impl Flow {
         };
     }
 
-    /// Whether `ack` of an end says more than what it has said before, and no more than
-    /// what has passed here of the other end's.
+    /// Whether `ack` of an end is above its earlier ones, and covers only data that passed
+    /// here.
     fn advances(&self, from: bool, ack: SeqNum) -> bool {
         let sent = self.side(!from).end;
         let is_possible = sent.is_some_and(|end| ack <= end);
@@ -277,8 +277,8 @@ impl Flow {
         is_possible && known.is_none_or(|known| ack > known)
     }
 
-    /// What an end that sent again is told: that the other one has acknowledged that. The
-    /// segment is what the other end would send now, as far as is known here.
+    /// The acknowledgment for an end that retransmitted acknowledged data: as far as known
+    /// here, the segment that the other end would send now.
     pub(super) fn acknowledgment(&self, to_upper: bool) -> Option<Acknowledgment> {
         let peer = self.side(!to_upper);
         let Ends { lower, upper } = self.ends;
@@ -299,7 +299,7 @@ impl Flow {
 }
 
 impl Side {
-    /// `counts`: nobody else can have sent it, as far as is known.
+    /// `counts`: as far as known, no other node can have sent it.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {
@@ -315,20 +315,20 @@ impl Side {
         }
     }
 
-    /// Its SYN is answered: data that came with it and are not acknowledged with it come once
-    /// more, as the first (RFC 7413 §4.2.2).
+    /// The SYN is answered: data in the SYN that the answer does not acknowledge are
+    /// retransmitted as the first data (RFC 7413 §4.2.2).
     fn on_answer(&mut self, ack: SeqNum) {
         if self.end != Some(ack) {
             (self.end, self.timed) = (Some(ack), None);
         }
     }
 
-    /// What has waited up to `end` is passed on.
+    /// The waiting data up to `end` have been forwarded.
     pub(super) fn on_passed(&mut self, now: Instant, end: SeqNum) {
         self.timed.get_or_insert((end, now));
     }
 
-    /// What is timed has been sent again by this node.
+    /// This node has retransmitted the timed data.
     pub(super) fn on_repeated(&mut self) {
         self.timed = None;
     }

@@ -1,4 +1,4 @@
-//! Copies of segments, until they are acknowledged or sent again.
+//! Copies of segments, until they are acknowledged or retransmitted.
 
 use redpoll_base::{Bytes, Instant, copy};
 use redpoll_wire::tcp::SeqNum;
@@ -15,12 +15,12 @@ impl HeldSlot {
 /// How far a packet is that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// It has not been passed on: what came before it is still on its way. Whether a copy
-    /// stays when it is.
+    /// Not forwarded yet, because earlier packets are still in transit. `stays`: whether a copy
+    /// remains after forwarding.
     Waiting { stays: bool },
-    /// It has been passed on, and is sent again when it is due.
+    /// Forwarded; retransmitted when it is due.
     Passed,
-    /// It has been sent again, and is forgotten when it is due.
+    /// Retransmitted; dropped when it is due.
     Repeated,
 }
 
@@ -40,7 +40,7 @@ pub(super) struct Copied {
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,
-    /// The next hop has not been heard passing it on.
+    /// The next hop has not been heard forwarding it.
     pub(super) is_locked: bool,
     /// The order of arrival.
     pub(super) number: u32,
@@ -48,7 +48,7 @@ pub(super) struct Copied {
     pub(super) len: usize,
     /// When something is to be done with it.
     pub(super) due: Instant,
-    /// When it is sent again at the latest, if `due` is only when it may be.
+    /// The latest time of its retransmission, if `due` is the earliest.
     pub(super) deadline: Instant,
 }
 
@@ -141,7 +141,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
 }
 
 impl Copied {
-    /// A segment that is being passed on and has yet to be copied.
+    /// A segment that is being forwarded, before it is copied.
     pub(super) const fn of(flow: usize, upper: bool, (seq, end): (SeqNum, SeqNum)) -> Copied {
         Copied {
             flow,

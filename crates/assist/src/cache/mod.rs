@@ -1,27 +1,26 @@
-//! Segments cached on the way and sent again from there, and acknowledgments made there, by
-//! the rules of three: cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance
-//! Optimizations for Wireless Sensor Networks", EWSN 2012), which is the default, and what it
-//! came after, Distributed TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks
+//! A cache of segments on routers, which retransmits and acknowledges locally by the rules of
+//! three papers: cctrl (P. Hurni, U. Bürgi, M. Anwander, T. Braun, "TCP Performance
+//! Optimizations for Wireless Sensor Networks", EWSN 2012), which is the default, and its
+//! predecessors, Distributed TCP Caching ([`Params::dtc`]) and TCP Support for Sensor networks
 //! ([`Params::tss`]).
 //!
-//! A router shows [`Cache::on_forward`] each packet that it is about to pass on. Of the
-//! data that come next on a connection a copy is kept, one for each direction. If they are
-//! not acknowledged after three estimated round-trip times from here to their target, the
-//! copy is sent, and forgotten. Data that have been acknowledged already are not passed on:
-//! their sender is sent the acknowledgment that it has missed.
-//! With [`Params::by_activity`] a copy is sent after two thirds of the time if nothing at
-//! all was heard of late, as [`Cache::on_heard`] tells.
+//! A router passes each packet to [`Cache::on_forward`] before it forwards the packet. The
+//! cache copies the next data in sequence of a connection, one segment for each direction. If
+//! they are not acknowledged after three estimated round-trip times to their target, the copy
+//! is sent, and dropped. Data that have been acknowledged already are not forwarded: their
+//! sender gets the acknowledgment that it missed. With [`Params::by_activity`] a copy is sent
+//! after two thirds of the time if [`Cache::on_heard`] reported no frames recently.
 //!
 //! DTC waits for half of that time. It keeps the newest segment, and others by chance, and
 //! replaces no copy before the next hop was heard passing it on. If the receiver asks for
 //! the segment that there is a copy of, by a duplicate acknowledgment, that one ends here
 //! and the copy is sent.
 //!
-//! TSS, after as long, lets the packets of a direction pass one behind the other: while the
-//! next hop was not heard passing on the last one, nor is it acknowledged, those behind it
-//! wait here. An acknowledgment that nothing comes of is repeated.
+//! TSS retransmits after the same time, and forwards the packets of a direction one at a time:
+//! until the next hop is heard forwarding the last one, or that one is acknowledged, the
+//! following ones wait here. An acknowledgment without effect is repeated.
 //!
-//! What the papers leave open, beside [`Params`]:
+//! The papers leave these points open, in addition to [`Params`]:
 //!
 //! - Of acknowledgments numbers, window and timestamps are kept, and what is sent is made of
 //!   them. SACK blocks are left out: old ones would say something else (RFC 2883).
@@ -35,20 +34,19 @@
 //!
 //! What no end may notice, whatever passes (RFC 9293, 7323, 3168):
 //!
-//! - Only segments with a good checksum count: of others an end would not take anything
-//!   either. An acknowledgment counts if it is for what has passed here, as with the sender,
-//!   and if its SEQ is where its receiver takes it: in the window that this one has announced,
-//!   and not before what has passed already (RFC 9293 §3.10.7.4). So it is with the window and
-//!   the timestamps. A reset counts in that window, and a SYN is none while both
-//!   ends talk (RFC 5961). If nothing has fitted for a minute all is learnt anew.
-//! - What is sent again is a packet that has passed, byte for byte, but for its ECN field: it is
-//!   not ECN-capable (RFC 3168 §6.1.5). It is sent once, while no acknowledgment
-//!   of it has passed, and a minute later at most.
+//! - Only segments with a good checksum count, because an end ignores others. An acknowledgment
+//!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is
+//!   in the window that the receiver announced, and not before data that already passed (RFC
+//!   9293 §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that
+//!   window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for
+//!   a minute, the sequence numbers are learned again.
+//! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable
+//!   (RFC 3168 §6.1.5). It is sent once, before its acknowledgment has passed, and at most a
+//!   minute later.
 //! - An acknowledgment is made for what the receiver has acknowledged, and only then; not even
 //!   its SACK blocks are touched.
-//! - A segment that says anything new beside acknowledged data passes: a later
-//!   acknowledgment, another window, an answer to a mark of congestion, a question whether
-//!   its peer lives.
+//! - A segment with acknowledged data passes if it contains new information: a later
+//!   acknowledgment, another window, an answer to a congestion mark, or a keepalive.
 //! - Nothing overtakes anything of its direction. With [`Params::holds_back`] a packet waits
 //!   if one before it does, for two timeouts at most; without it nothing waits.
 //!
@@ -111,17 +109,17 @@ pub struct Memory<M: Kinds> {
     pub bytes: M::Buffer,
 }
 
-/// What becomes of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// It is passed on.
+    /// Forward it.
     Pass,
     /// It is not: [`Cache::poll_packet`] has something else in its place, or itself when its
     /// turn has come.
     Keep,
 }
 
-/// What has happened.
+/// Counters.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Segments copied.
@@ -130,9 +128,9 @@ pub struct Counters {
     pub acknowledged: u32,
     /// Copies sent.
     pub repeated: u32,
-    /// Of those, how many early, because nothing was heard.
+    /// Retransmissions that were early because no frame was heard.
     pub repeated_early: u32,
-    /// Segments that were acknowledged already and not passed on.
+    /// Segments dropped because their data were already acknowledged.
     pub dropped: u32,
     /// Acknowledgments made.
     pub regenerated: u32,
@@ -140,16 +138,16 @@ pub struct Counters {
     pub without_room: u32,
     /// Connections forgotten for others.
     pub evicted: u32,
-    /// Frames heard, whoever they were for.
+    /// Frames heard, with any addressee.
     pub heard: u32,
-    /// Copies that the next hop was heard passing on.
+    /// Copies that the next hop was heard forwarding.
     pub reached: u32,
     /// Duplicate acknowledgments that ended here, because of a copy that was sent.
     pub duplicates: u32,
     /// Packets that have waited for those before them.
     pub waited: u32,
-    /// Packets not passed on: they were here already, there was no room to wait, or they have
-    /// waited for too long.
+    /// Packets dropped because a copy was here, there was no room to wait, or they waited too
+    /// long.
     pub refused: u32,
     /// Acknowledgments repeated.
     pub again: u32,
@@ -189,7 +187,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// What has happened so far.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -225,7 +223,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// A packet is about to be passed on, with this header.
+    /// Decides about a packet to forward, with this header.
     pub fn on_forward(&mut self, now: Instant, header: &Ipv6Header, packet: &[u8]) -> Verdict {
         let Some(segment) = read(header, packet) else {
             return Verdict::Pass;
@@ -395,7 +393,7 @@ impl<M: Kinds> Cache<M> {
         self.held.release(is_over);
     }
 
-    /// Keeps a copy of a segment that is passed on, if there is room or an older one may go.
+    /// Copies a forwarded segment, if there is room or an older copy can be replaced.
     fn keep(&mut self, now: Instant, place: usize, segment: &Segment, packet: &[u8]) {
         let upper = segment.from_upper;
         let copies = self.held.iter().filter(|(_, it)| it.is_of(place, upper));
@@ -405,7 +403,7 @@ impl<M: Kinds> Cache<M> {
                 None => return count(&mut self.counters.without_room),
             }
         } else {
-            // Of a segment that comes again one copy is enough, the later one.
+            // One copy of a repeated segment is sufficient, the later one.
             let is_same =
                 |it: &Copied| it.is_of(place, upper) && it.seq == segment.seq && !it.stage.waits();
             self.held.release(is_same);
@@ -426,7 +424,7 @@ impl<M: Kinds> Cache<M> {
         self.held.iter().find(|(_, it)| is_free(it)).map(|it| it.0)
     }
 
-    /// A copy of what is passed on now: when it is sent again.
+    /// A copy of the segment that is forwarded now, with the time of its retransmission.
     fn timed(&self, now: Instant, copied: Copied) -> Copied {
         let flow = self.flows.as_ref().get(copied.flow).and_then(|slot| slot.0);
         let rtt = flow.map_or(self.params.initial_rtt, |flow| {
@@ -445,8 +443,8 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// An acknowledgment that is owed to the sender of what was not passed on, or that it
-    /// seems to have missed.
+    /// Writes an acknowledgment for the sender of a dropped segment, or for one that seems to
+    /// have missed an acknowledgment.
     fn acknowledge(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         for slot in self.flows.as_mut() {
             let Some(flow) = &mut slot.0 else { continue };

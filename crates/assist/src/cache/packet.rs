@@ -1,4 +1,4 @@
-//! What the cache reads of a packet, and the acknowledgments that it makes.
+//! The cache's parser of packets, and its acknowledgments.
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn};
@@ -39,9 +39,9 @@ pub(super) struct Segment {
     pub(super) flags: Flags,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
-    /// Of a SYN.
+    /// The scaling option of a SYN.
     pub(super) scaling: Scaling,
-    /// What it says to have arrived behind a gap.
+    /// The data reported as received beyond a gap.
     pub(super) beyond: Beyond,
     /// Bytes of payload.
     pub(super) len: u32,
@@ -56,7 +56,7 @@ pub(super) enum Scaling {
     By(u8),
 }
 
-/// What SACK blocks say (RFC 2018 §3).
+/// The content of SACK blocks (RFC 2018 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beyond {
     /// There is none.
@@ -73,7 +73,7 @@ impl Segment {
         self.seq + self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
 
-    /// Whether there is nothing but data that an end would miss.
+    /// Whether the segment has only data whose loss the receiver would notice.
     pub(super) const fn is_plain(&self) -> bool {
         !self.flags.intersects(NOT_PLAIN)
     }
@@ -84,9 +84,8 @@ impl Segment {
     }
 }
 
-/// Reads a whole packet. `None`: none of the cache's. That is whatever is not TCP right
-/// behind the IPv6 header, and what an end would not take for a segment either: only
-/// what has a good checksum says anything about a connection.
+/// Parses a whole packet. `None` if the cache ignores it: TCP does not follow the IPv6 header
+/// directly, or an end would ignore the segment, such as one with a bad checksum.
 pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
     if header.next_header != next_header::TCP {
         return None;
@@ -138,7 +137,7 @@ fn timestamps(options: OptionList<'_>) -> Option<Timestamps> {
     })
 }
 
-/// What the SACK blocks of a segment that acknowledges `ack` say.
+/// Evaluates the SACK blocks of a segment that acknowledges `ack`.
 fn beyond(options: OptionList<'_>, ack: SeqNum) -> Beyond {
     let Some(blocks) = options.find(kind::SACK) else {
         return Beyond::Nothing;
@@ -214,7 +213,7 @@ fn checksum(src: &Addr, dst: &Addr, tcp: &[u8]) -> u16 {
     sum.finish()
 }
 
-/// What is sent again is not ECN-capable (RFC 3168 §6.1.5); a mark stays.
+/// Makes a retransmission not ECN-capable (RFC 3168 §6.1.5); a congestion mark stays.
 pub(super) fn clear_ecn(packet: &mut [u8]) {
     let is_marked = ipv6::ecn(packet) == Some(Ecn::Ce);
     // The two low bits of the traffic class (RFC 8200 §3).

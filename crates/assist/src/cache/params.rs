@@ -1,4 +1,4 @@
-//! What the cache can be told.
+//! The parameters of the cache.
 
 use redpoll_base::Duration;
 
@@ -8,7 +8,8 @@ pub enum Choice {
     /// Data that come next, while there is room: the copy is that of the oldest segment that
     /// is not acknowledged.
     Oldest,
-    /// Data that come next, in the place of an older copy; of all others so many percent.
+    /// The next data in sequence replace an older copy; other data do so with this probability
+    /// in percent.
     Newest {
         /// 0 to 100.
         others_percent: u8,
@@ -27,7 +28,7 @@ pub struct Params {
     pub rtt_weight: u8,
     /// The first sample is that of the handshake.
     pub times_handshake: bool,
-    /// After so many tenths of an estimated round-trip time a segment is sent again.
+    /// Retransmission timeout in tenths of an estimated round-trip time.
     pub timeout_tenths: u16,
     /// No segment is kept for longer than this, whatever the estimate, so that no copy
     /// is older than a segment may become (RFC 9293 §3.4.1: two minutes).
@@ -37,19 +38,19 @@ pub struct Params {
     pub segments: u8,
     /// Which ones.
     pub choice: Choice,
-    /// A copy is not replaced before the next hop was heard passing it on.
+    /// A copy is not replaced before the next hop was heard forwarding it.
     pub locks: bool,
-    /// A segment that has been acknowledged already is not passed on but acknowledged.
+    /// A segment with acknowledged data is not forwarded but acknowledged.
     pub regenerates: bool,
-    /// A segment is sent again after two thirds of the time already if nothing was heard
-    /// for the last estimated round-trip time.
+    /// A segment is retransmitted after two thirds of the timeout if no frame was heard for the
+    /// last estimated round-trip time.
     pub by_activity: bool,
-    /// A duplicate acknowledgment that asks for a segment of which there is a copy is not
-    /// passed on: the copy is sent.
+    /// A duplicate acknowledgment that requests a cached segment is not forwarded: the copy is
+    /// sent.
     pub answers_duplicates: bool,
-    /// Back-pressure: while a copy is kept, the packets behind it in its direction wait. It
-    /// is kept until the next hop was heard passing it on, or it is acknowledged; or until
-    /// it has been sent again and as long has gone by once more.
+    /// Back-pressure: while a copy is kept, the following packets of its direction wait. It is
+    /// kept until the next hop was heard forwarding it, or it is acknowledged; or until one
+    /// more timeout after its retransmission.
     pub holds_back: bool,
     /// An acknowledgment is repeated if nothing of the end that it was for has come by for
     /// as long as a segment to that end would wait for its acknowledgment.
@@ -78,9 +79,9 @@ impl Params {
     }
 
     /// Distributed TCP Caching (A. Dunkels, J. Alonso, T. Voigt, H. Ritter, J. Schiller,
-    /// "Connecting Wireless Sensornets with TCP/IP Networks", WWIC 2004), as far as it can be
-    /// had without saying that something arrived which did not: it puts the number of what
-    /// it sends again into the acknowledgment's SACK option, and here nothing is put there.
+    /// "Connecting Wireless Sensornets with TCP/IP Networks", WWIC 2004), without its false
+    /// SACK: the original puts the number of a retransmitted segment into the acknowledgment's
+    /// SACK option before the segment arrives.
     pub const fn dtc() -> Params {
         Params {
             times_handshake: true,
@@ -109,7 +110,7 @@ impl Params {
         }
     }
 
-    /// What is sent again is remembered for as long again as it was kept before.
+    /// Whether a retransmitted copy is remembered for as long again as it was kept before.
     pub(super) const fn remembers(&self) -> bool {
         self.holds_back || self.answers_duplicates
     }

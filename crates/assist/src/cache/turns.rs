@@ -11,7 +11,7 @@ use super::{Cache, Verdict, count};
 /// How much of the end of a segment is compared with what was heard: that of a segment in
 /// several frames may be in the last of them, which has at least this much.
 const TAIL: usize = 8;
-/// Bytes of the IPv6 header, which is compressed on the air. What is behind it is not.
+/// Bytes of the IPv6 header, which is compressed on the air, unlike the bytes after it.
 const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
 
 /// When a packet may pass.
@@ -53,7 +53,7 @@ impl<M: Kinds> Cache<M> {
             }
         }
         match same {
-            // Its end sends again what has not left yet, or what is sent again from here.
+            // The end retransmits data that have not left yet, or a copy retransmitted here.
             Some((_, Stage::Waiting { .. })) => return Turn::Never,
             Some((place, Stage::Passed)) => {
                 if let Some(copied) = self.held.get_mut(place) {
@@ -114,7 +114,7 @@ impl<M: Kinds> Cache<M> {
         free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
     }
 
-    /// Passes on the packet whose turn has come, as it came.
+    /// Forwards the packet whose turn has come, unchanged.
     pub(super) fn pass_next(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let place = self.next_turn()?;
         let len = self.held.write(place, out);

@@ -10,35 +10,36 @@ use crate::taim::End;
 /// The longest segment of a packet of 1,280 bytes.
 const LONGEST: u32 = 1_220;
 
-/// What is kept of a connection, beside its bytes.
+/// The state of a connection, without its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSlot {
     pub(super) is_used: bool,
     pub(super) mesh: End,
     pub(super) host: End,
     pub(super) active_at: Instant,
-    /// The first byte that the mesh end has not acknowledged, once it is known. What is kept
-    /// begins there.
+    /// The first byte that the mesh end has not acknowledged, if known. The stored bytes begin
+    /// there.
     pub(super) una: Option<SeqNum>,
-    /// Bytes kept; of them so many have been passed on, and so many ever: what is sent again
-    /// begins anew.
+    /// Bytes stored; those forwarded since the last retransmission; and the most ever
+    /// forwarded.
     pub(super) len: u32,
     pub(super) sent: u32,
     pub(super) ever: u32,
     /// The byte before those kept, once there was one.
     pub(super) before: Option<u8>,
-    /// Behind the bytes comes a FIN, and it has been passed on.
+    /// A FIN follows the bytes, and it has been forwarded.
     fin: bool,
     fin_sent: bool,
     /// The last byte was pushed.
     pushed: bool,
-    /// The other end has sent something again: it is passed on whatever the window.
+    /// The other end has retransmitted: its data are forwarded whatever the window.
     again: bool,
     /// The mesh end's window, the largest that it had, and the largest segment that it takes.
     window: u32,
     largest: u32,
     size: u32,
-    /// What the other end last said, and in which packets.
+    /// Fields of the other end's last packet: version, traffic class and flow label; hop limit;
+    /// acknowledgment.
     pub(super) class: [u8; 4],
     pub(super) hop_limit: u8,
     pub(super) host_ack: Option<SeqNum>,
@@ -47,7 +48,7 @@ pub struct FlowSlot {
     pub(super) split: Option<SeqNum>,
 }
 
-/// A piece to be passed on: where it begins in what is kept, how long it is, and its ends.
+/// A piece to forward: its offset in the stored bytes, its length, and its PSH and FIN flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) at: u32,
@@ -56,7 +57,7 @@ pub(super) struct Piece {
     pub(super) fin: bool,
 }
 
-/// What becomes of data.
+/// The outcome of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     /// It is kept, as far as there was room.
@@ -118,7 +119,7 @@ impl FlowSlot {
         (self.host_ack, self.host_window) = (Some(read.ack), read.window);
     }
 
-    /// The number of the byte that is passed on next.
+    /// The sequence number of the byte to forward next.
     pub(super) fn next(&self) -> Option<SeqNum> {
         let fin = u32::from(self.fin_sent);
         Some(self.una? + self.sent + fin)
@@ -138,7 +139,7 @@ impl FlowSlot {
         }
         let passed = self.ever.saturating_add(self.fin_sent.into());
         if by > passed && by <= self.len.saturating_add(self.fin.into()) {
-            // Of what it cannot have; as little is believed here as would have been there.
+            // It acknowledges data that the end cannot have; the end would ignore it too.
             return;
         }
         let known = by.min(self.len);
@@ -199,8 +200,8 @@ impl FlowSlot {
         Fate::Stays
     }
 
-    /// The next piece that may be passed on: one that fills a segment or has all there is; less
-    /// only where nothing is under way that would bring an acknowledgment.
+    /// The next piece to forward: a full segment or all stored bytes; a smaller one only if no
+    /// data are in transit whose acknowledgment would follow.
     pub(super) fn piece(&self) -> Option<Piece> {
         self.una?;
         let rest = self.len.saturating_sub(self.sent);
@@ -221,7 +222,7 @@ impl FlowSlot {
         })
     }
 
-    /// A piece has been passed on.
+    /// A piece has been forwarded.
     pub(super) fn on_passed(&mut self, piece: Piece) {
         self.sent = self.sent.saturating_add(piece.len);
         self.ever = self.ever.max(self.sent);

@@ -1,7 +1,7 @@
-//! A border router that stands in for the small window of a node: what H.-S. Kim et al. asked
-//! for in "A Measurement Study of TCP over RPL in Low-power and Lossy Networks" (Journal of
-//! Communications and Networks 17(6), 2015), a layer above IP at the border router that keeps
-//! the peer's TCP from cutting what it sends into small segments.
+//! A border router that compensates for the small window of a node, as H.-S. Kim et al.
+//! proposed in "A Measurement Study of TCP over RPL in Low-power and Lossy Networks" (Journal
+//! of Communications and Networks 17(6), 2015): a layer above IP at the border router that
+//! prevents the peer's TCP from cutting its data into small segments.
 //!
 //! A node that takes one segment at a time announces a window no longer than that. Its peer
 //! behind the border router then waits with each segment that does not fit, and cuts it in the
@@ -9,29 +9,29 @@
 //!
 //! - towards the peer the node's window is as wide as the room that is kept for the connection,
 //!   and what comes waits there until the node takes it, in pieces as long as its window;
-//! - a segment of the node's that has no other before it goes on in two halves, since a receiver
-//!   acknowledges each second one at once (RFC 5681 §4.2). What the peer says between the two
-//!   stays here.
+//! - A segment of the node without another in transit is forwarded in two halves, because a
+//!   receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's answer to
+//!   the first half is not forwarded.
 //!
 //! What no end may notice:
 //!
 //! - No acknowledgment is made, and no number of one changed.
-//! - Bytes go on in their order, each once for each time that the peer has sent it. What the
-//!   peer sends again goes on again, and whatever the window, since it may ask for that. Of what
-//!   the node has acknowledged already one byte goes on, which asks for the acknowledgment; what
-//!   comes behind a gap goes no further, since the node has no room for it.
+//! - Bytes are forwarded in order, once for each time that the peer sends them. The peer's
+//!   retransmissions are forwarded whatever the window, because they may request it. Of data
+//!   that the node has already acknowledged one byte is forwarded, which requests the
+//!   acknowledgment. Data beyond a gap are dropped, because the node has no room for them.
 //! - What is kept is what has not been acknowledged, in as much room as was announced. If it is
 //!   lost, because other connections needed the room or because its end did what is not
 //!   understood here, it is lost as on a link: the peer sends it again.
 //! - Only what has a good checksum is cut or joined. Where a field is changed the checksum
 //!   changes by as much (RFC 1624).
-//! - A closed window is passed on as it is, and probes of it pass.
+//! - A closed window is forwarded unchanged, and so are probes of it.
 //!
-//! Connections count from their SYN: if the mesh end offers nothing but a segment size in it,
-//! no ECN, and a window no longer than that. All others pass untouched, and so does what has
-//! extension headers. There are no timers: everything that leaves does so because something
-//! came, so a caller that forgets it loses no wake-up. When all slots are taken the connection
-//! that has been idle for longest goes.
+//! A connection counts from its SYN, if the mesh end's SYN has only the option of a segment
+//! size, no ECN, and a window of at most that size. All others pass unchanged, and so do
+//! packets with extension headers. There are no timers: a packet leaves only when another has
+//! come, so a caller cannot miss a wake-up. If all slots are taken, the connection that has
+//! been idle for longest is replaced.
 //!
 //! ```
 //! use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
@@ -69,7 +69,7 @@ use packet::{ECN, Made, PAYLOAD, Read};
 pub struct Memory<M: Kind> {
     /// A slot for each connection.
     pub flows: M::Table<FlowSlot>,
-    /// What waits, in as many equal parts as there are slots.
+    /// The buffer for waiting data, divided equally among the slots.
     pub bytes: M::Buffer,
     /// The second half of a segment: as long as the longest packet of which one is cut.
     pub half: M::Buffer,
@@ -80,18 +80,18 @@ pub struct Memory<M: Kind> {
 pub enum Side {
     /// The mesh.
     Mesh,
-    /// What is behind the border router.
+    /// Behind the border router.
     Host,
 }
 
-/// What has happened, all together.
+/// Counters of all connections.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Connections that were spared.
     pub flows: u64,
-    /// Of those, how many went for others.
+    /// Connections that were replaced by others.
     pub evicted: u64,
-    /// Of those, how many ended because their ends did what is not understood.
+    /// Connections that ended because their ends behaved unexpectedly.
     pub given_up: u64,
     /// Segments with data that came from the host for them.
     pub segments: u64,
@@ -130,9 +130,9 @@ impl<M: Kind> Spare<M> {
         }
     }
 
-    /// A packet crosses the border, from the side `from`. Its first so many bytes, which may
-    /// have been changed, are to go on; `None` if nothing of it is. Then comes what
-    /// [`Spare::poll`] gives. Any bytes do no harm.
+    /// Processes a packet that crosses the border from the side `from`. Returns how many of its
+    /// first bytes, possibly changed, to forward; `None` to drop it. Then call [`Spare::poll`].
+    /// Arbitrary bytes are safe.
     pub fn input(&mut self, now: Instant, from: Side, packet: &mut [u8]) -> Option<usize> {
         self.half_len = 0;
         self.due = None;
@@ -205,7 +205,7 @@ impl<M: Kind> Spare<M> {
         Some((Side::Mesh, len))
     }
 
-    /// What has happened so far.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -314,8 +314,8 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // What is sent again may end where the last segment was cut: the mesh end has to hear
-        // that it has arrived.
+        // A retransmission may end where the last segment was cut: the mesh end must learn that
+        // it has arrived.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
@@ -374,7 +374,7 @@ impl<M: Kind> Spare<M> {
                 return None;
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
-                // A probe asks from before what the node has; all else speaks from there.
+                // A probe starts before the node's data; other segments start at them.
                 let before = una - 1;
                 if read.seq > next {
                     packet::set_seq(packet, next);
@@ -391,8 +391,8 @@ impl<M: Kind> Spare<M> {
         count(&mut self.counters.segments);
         match (kept, before) {
             (Fate::Unknown, _) | (Fate::Old, None) => whole,
-            // The peer has missed the acknowledgment: a byte asks for it. All of it would be far
-            // from where the node is, which some take for an attack.
+            // The peer has missed the acknowledgment: one byte requests it. The whole data
+            // would be far outside the node's window, which some stacks treat as an attack.
             (Fate::Old, Some((una, byte))) => {
                 *packet.get_mut(PAYLOAD)? = byte;
                 packet::reseal(packet, una - 1, Flags::ACK, 1)
@@ -401,7 +401,7 @@ impl<M: Kind> Spare<M> {
                 count(&mut self.counters.dropped);
                 None
             }
-            // What it acknowledges does not wait with it.
+            // Its acknowledgment does not wait with it.
             (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, Flags::ACK, 0),
             (Fate::Stays, _) => None,
         }

@@ -78,8 +78,8 @@ pub(super) fn read(packet: &[u8]) -> Option<Read> {
     })
 }
 
-/// The largest segment that a SYN's sender takes, if it offers nothing beside that: 1,220
-/// bytes where it does not say (RFC 9293 §3.7.1).
+/// The largest segment that a SYN's sender accepts, if the SYN has no other option: 1,220 bytes
+/// without an MSS option (RFC 9293 §3.7.1).
 pub(super) fn offers_only_a_size(packet: &[u8], read: &Read) -> Option<u16> {
     let mut size = 1_220;
     for item in OptionList(packet.get(PAYLOAD..read.payload_at)?).strict() {
@@ -155,7 +155,7 @@ pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -
     Some(end)
 }
 
-/// What a packet that is made says beside its payload.
+/// The header values of a generated packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
     /// Version, traffic class and flow label, as of a packet that came by.

@@ -6,7 +6,7 @@ use super::params::Params;
 
 const NS_PER_US: u64 = 1_000;
 
-/// What is known of all flows at the end of a period.
+/// The state of all flows at the end of a period.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Census {
     /// The least and the most throughput of the active flows, in any one unit; `None`
@@ -37,9 +37,9 @@ impl DelayTime {
         self.ns
     }
 
-    /// Lines 2 to 10, after lines 11 to 14: by the throughputs as they have just been
-    /// smoothed. The cap of lines 5 to 7 holds in every period, as the text has it, and
-    /// not only in one in which `delaytime` grew.
+    /// Lines 2 to 10, after lines 11 to 14: with the newly smoothed throughputs. The cap of
+    /// lines 5 to 7 holds in every period, as in the paper's text, and not only in one in which
+    /// `delaytime` grew.
     pub(super) fn decide(&mut self, params: &Params, census: &Census) {
         if let Some((least, most)) = census.extremes {
             let limit = least.saturating_mul(params.ratio.into());
@@ -100,7 +100,7 @@ mod tests {
         };
         delay.decide(&params, &crowd);
         assert_eq!(delay.as_nanos(), 20_000_000);
-        // With nobody waiting it is the timeout itself.
+        // Without a waiting packet it is the timeout itself.
         let mut long = DelayTime { ns: u64::MAX };
         long.decide(
             &params,

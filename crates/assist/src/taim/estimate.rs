@@ -1,5 +1,5 @@
-//! What is learnt of a flow by watching it: bytes, round-trip times, the
-//! retransmission timeout that its ends are expected to have.
+//! Estimates from watching a flow: bytes, round-trip times, and the probable retransmission
+//! timeout of its ends.
 
 use redpoll_base::{Duration, Instant};
 
@@ -8,9 +8,8 @@ use super::segment::{From, Segment};
 /// A sequence number that is farther than this beyond the highest one is not believed
 /// unless the next segment goes on from there: no window of these networks is larger.
 const ADVANCE_MAX: i32 = 1 << 20;
-/// An acknowledgment that confirms what the other end has sent is at most so far behind
-/// it: a window without scaling. Who has not seen the other end's numbers guesses one of
-/// 2^16 right.
+/// The greatest distance of an acknowledgment behind the other end's data: a window without
+/// scaling. An off-path attacker guesses one number in 2^16.
 const ANSWER_MAX: i32 = 0xffff;
 
 /// The longest first sample that is made of an answer with new bytes.
@@ -42,7 +41,7 @@ impl Smoothed {
     }
 }
 
-/// What one end of a flow sends and how it answers.
+/// The data and acknowledgments of one end of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Side {
     /// Something of it was seen, so that `high` has a meaning.
@@ -54,16 +53,16 @@ struct Side {
     high: u32,
     /// Where a segment ended that was too far beyond `high`.
     jump: Option<u32>,
-    /// What it sent last and is timed: the number after it, and when it came by.
+    /// The timed segment: the sequence number after it, and the time it passed.
     timed: Option<(u32, Instant)>,
-    /// An acknowledgment of all that it had sent came by for it: its next new byte
-    /// tells how far away it is.
+    /// The time when all its data were acknowledged: its next new byte gives the distance to
+    /// it.
     freed: Option<Instant>,
     /// From here to this end and back.
     round: Smoothed,
 }
 
-/// What a segment has told.
+/// The information from a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     /// This many new bytes; 0 if none.
@@ -81,7 +80,7 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// Of a flow of which nothing was seen.
+    /// A flow without any observation.
     pub(super) const NEW: Estimate = Estimate {
         lower: Side::NEW,
         upper: Side::NEW,
@@ -201,7 +200,7 @@ impl Side {
         self.jump = None;
         if beyond <= 0 {
             if takes > 0 {
-                // RFC 6298 §3, Karn: nobody knows which copy an answer is for.
+                // RFC 6298 §3, Karn: an answer does not identify the copy that it answers.
                 self.timed = None;
             }
             return Told::Bytes(0);
@@ -211,7 +210,7 @@ impl Side {
             self.timed = Some((end, now));
         }
         if let Some(at) = self.freed.take() {
-            // Who waits longer than the timeout had nothing to send, or lost it.
+            // An end that waits longer than the timeout was idle, or lost the acknowledgment.
             let time = now.since(at);
             if time <= expected.unwrap_or(FIRST_MAX) {
                 self.round.sample(time);

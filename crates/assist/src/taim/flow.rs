@@ -9,7 +9,7 @@ use super::segment::Ends;
 /// The place of nothing in a table.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// What has become of a flow's packets.
+/// The outcomes of a flow's packets.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowCounters {
     /// Packets seen.
@@ -72,7 +72,7 @@ pub struct FlowSlot {
 }
 
 impl FlowSlot {
-    /// Of no flow.
+    /// A free slot.
     pub const EMPTY: FlowSlot = FlowSlot {
         standing: Standing::Vacant,
         ends: Ends {
@@ -110,15 +110,15 @@ impl FlowSlot {
         newer: NONE,
     };
 
-    /// What decides who leaves first: the least share, which with [`Lead`](super::Lead) is the
-    /// virtual time before which the flow is in the lead, and among equals the packet that
-    /// has waited longest.
+    /// The order of leaving: the smallest share first, which with [`Lead`](super::Lead) is the
+    /// virtual time before which the flow is in the lead; then the packet that has waited
+    /// longest.
     pub(super) fn rank(&self) -> (u64, u64) {
         (self.share, self.first_number)
     }
 
-    /// Brings `share` up to what the flow has had by now. While it is in the schedule, the
-    /// schedule is to be told.
+    /// Updates `share` to the flow's current data. If the flow is scheduled, the caller must
+    /// update the schedule.
     pub(super) fn take_stock(&mut self, period: Duration) {
         let now = rate(self.bytes, period);
         self.share = self.throughput.saturating_add(now);

@@ -70,7 +70,7 @@ pub(super) struct Flows<F, I> {
     /// Open addressing with linear probing: places of flows, plus one.
     index: I,
     secret: [u32; 2],
-    /// The first free slot of those that have been used.
+    /// The first free slot among those used before.
     free: u32,
     /// Slots from here on have never been used.
     fresh: u32,
@@ -277,7 +277,7 @@ where
         }
     }
 
-    /// Takes a flow out of the index; who was behind it because of it moves up.
+    /// Removes a flow from the index; a flow that was displaced by it moves up.
     fn leave(&mut self, flow: u32) {
         let mask = self.mask();
         let Some(hash) = self.get(flow).map(|flow| flow.hash) else {

@@ -20,7 +20,7 @@ pub struct HeldSlot<H> {
 }
 
 impl<H> HeldSlot<H> {
-    /// Of no packet.
+    /// A free slot.
     pub const EMPTY: HeldSlot<H> = HeldSlot {
         handle: None,
         arrived: Instant::ZERO,
@@ -46,7 +46,7 @@ pub(super) struct Taken<H> {
 #[derive(Debug)]
 pub(super) struct Held<T> {
     slots: T,
-    /// The first free slot of those that have been used.
+    /// The first free slot among those used before.
     free: u32,
     /// Slots from here on have never been used.
     fresh: u32,

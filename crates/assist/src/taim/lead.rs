@@ -9,7 +9,7 @@ const COUNTS: Duration = Duration::from_secs(1);
 /// Parts of a byte that are counted.
 const PARTS: u64 = 256;
 
-/// How far the mean flow is, and who may go on.
+/// The progress of the mean flow, and the rule that holds packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VirtualTime {
     /// In 256ths of a byte.
@@ -21,7 +21,7 @@ pub(super) struct VirtualTime {
 
 impl VirtualTime {
     pub(super) const START: VirtualTime = VirtualTime {
-        // So far from nothing that nobody is behind it by more than any slack.
+        // So large that no flow is behind it by more than any slack.
         now: 1 << 48,
         flows: 1,
         count_at: Instant::ZERO,
@@ -32,7 +32,7 @@ impl VirtualTime {
         self.count_at
     }
 
-    /// So many flows are active.
+    /// Sets the number of active flows.
     pub(super) fn on_counted(&mut self, now: Instant, flows: u64) {
         self.flows = flows.max(1);
         self.count_at = now + COUNTS;
@@ -53,7 +53,7 @@ impl VirtualTime {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }
 
-    /// The flow has had so many new bytes.
+    /// The flow has sent `bytes` new bytes.
     pub(super) fn on_served(&mut self, lead: &Lead, pace: &mut Pace, bytes: u32) {
         pace.largest = pace.largest.max(bytes);
         let served = u64::from(bytes).saturating_mul(PARTS);
@@ -74,7 +74,7 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Of a flow that has had nothing.
+    /// A flow that has sent nothing.
     pub(super) const NEW: Pace = Pace {
         progress: 0,
         largest: 0,

@@ -18,9 +18,9 @@
 //! What the paper leaves open:
 //!
 //! - Numbers without a value there are parameters with an assumed default ([`Params`]).
-//! - Who leaves first is decided by what a flow has accumulated: its smoothed throughput,
-//!   and what it has had in this period beside that. So a slow flow overtakes a fast one
-//!   until it has caught up, and not for the rest of the period.
+//! - The order of leaving depends on what a flow has accumulated: its smoothed throughput, and
+//!   its bytes in this period. A slow flow therefore overtakes a fast one until it has caught
+//!   up, and not for the rest of the period.
 //! - A flow is a connection: its two directions share one queue and one throughput, the
 //!   new bytes of both, by the highest sequence numbers seen.
 //! - Round-trip times are the sum of those to both ends, each from when a segment to it
@@ -28,16 +28,16 @@
 //!   the ends' own do. An answer is an acknowledgment, or a new byte after an
 //!   acknowledgment of all before. The expected retransmission timeout is RFC 6298's.
 //! - The number of flows that wait is its mean over the period.
-//! - A flow counts among fastest and slowest once it has been there for a whole period,
-//!   and while it is active. A flow that has nothing to send is taken for a slow one
-//!   until then: TAiM is for flows that send as fast as they can.
+//! - A flow counts for the fastest and the slowest once it has existed for a whole period, and
+//!   while it is active. A flow without data to send counts as a slow one until then: TAiM is
+//!   for flows that send as fast as they can.
 //!
 //! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor
 //! minutes: see [`Lead`].
 //!
-//! What it does besides, against forged traffic: packets of a flow pass at once until
-//! each end has acknowledged what the other one sent, which takes three packets and which
-//! nobody can forge who does not see the numbers. Real fragments pass at once, too.
+//! An addition against forged traffic: packets of a flow pass at once until each end has
+//! acknowledged the other one's data. This takes three packets, and an attacker who does not
+//! see the sequence numbers cannot forge them. Real fragments pass at once, too.
 //!
 //! ```
 //! use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Memory, Params, Taim};
@@ -101,14 +101,14 @@ pub struct Memory<M: Kind, H: 'static> {
     pub held: M::Table<HeldSlot<H>>,
 }
 
-/// What becomes of a packet.
+/// The outcome of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Input<H> {
-    /// It is to be passed on at once.
+    /// Forward it at once.
     Pass(H),
     /// It waits: [`Taim::poll`] gives it back.
     Wait,
-    /// It waits, and for want of room this one is to be passed on at once instead.
+    /// It waits, and for lack of room this other packet is forwarded at once.
     WaitInstead(H),
 }
 
@@ -123,7 +123,7 @@ pub struct Released<H> {
     pub late: Duration,
 }
 
-/// What has happened to packets and flows, all together.
+/// Counters of all packets and flows.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Packets that waited and have left.
@@ -132,9 +132,9 @@ pub struct Counters {
     pub waited_us: u64,
     /// How long the longest of them waited, in microseconds.
     pub longest_wait_us: u64,
-    /// Of those, how many left because [`Params::max_wait`] was over.
+    /// Packets that left because [`Params::max_wait`] was over.
     pub overdue: u64,
-    /// Of those, how many left before their turn for want of room.
+    /// Packets that left before their turn for lack of room.
     pub pushed_out: u64,
     /// Packets that passed at once: not TCP over IPv6, or a fragment.
     pub foreign: u64,
@@ -168,8 +168,8 @@ pub struct FlowView {
     pub is_over: bool,
     /// Smoothed throughput at the end of the last period, in bytes a second.
     pub throughput: u64,
-    /// What decides who leaves first, the least of it: throughput, and what the flow has had
-    /// in this period, in 256ths of a byte a second, as of when its first packet became that.
+    /// The order of leaving, smallest first: throughput and the flow's bytes in this period, in
+    /// 256ths of a byte a second, at the time when its first packet became first.
     pub share: u64,
     /// Round-trip time, if it is known.
     pub rtt: Option<Duration>,
@@ -177,7 +177,7 @@ pub struct FlowView {
     pub rto: Option<Duration>,
     /// Packets that wait.
     pub waiting: u32,
-    /// What has become of its packets.
+    /// The outcomes of its packets.
     pub counters: FlowCounters,
 }
 
@@ -348,7 +348,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.flows.counts()
     }
 
-    /// What has happened so far.
+    /// The counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
@@ -536,7 +536,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.sum_up(now);
         count(&mut self.counters.periods);
         let census = self.census(now, began, lasted);
-        // Where nobody has sent anything there is nothing to decide.
+        // If no flow has sent anything, there is nothing to decide.
         self.delay.decide(&self.params, &census);
         self.schedule.order_again(self.flows.slots_mut());
     }

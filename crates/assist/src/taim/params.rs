@@ -1,4 +1,4 @@
-//! What TAiM can be told.
+//! The parameters of TAiM.
 
 use redpoll_base::Duration;
 
@@ -9,7 +9,7 @@ pub struct Share(u32);
 impl Share {
     const WHOLE: u64 = 1_000_000;
 
-    /// So many millionths, a million at most.
+    /// A share in millionths, a million at most.
     pub const fn from_millionths(millionths: u32) -> Share {
         Share(if millionths > 1_000_000 {
             1_000_000
@@ -18,7 +18,7 @@ impl Share {
         })
     }
 
-    /// So many parts of a hundred, a hundred at most.
+    /// A share in percent, a hundred at most.
     pub const fn from_percent(percent: u32) -> Share {
         Share::from_millionths(percent.saturating_mul(10_000))
     }
@@ -53,22 +53,21 @@ pub enum Policy {
     Lead(Lead),
 }
 
-/// A limit on how far a flow is ahead of the others, for which nothing of the network is
-/// known or learnt: a packet with new data leaves at once unless its flow is in the lead. The
-/// mean flow's progress is a virtual time, as of processor sharing: a byte of whichever flow
-/// advances it by a byte's share of the flows that are active, and by `gain` of that. A flow is
-/// in the lead if it has had `slack` segments more; then its packets wait for the others, for
-/// `max_hold` at most. Who has had less saves
-/// `slack` segments of that, and no more.
+/// A limit on how far a flow is ahead of the others, which needs no knowledge of the network: a
+/// packet with new data leaves at once unless its flow is in the lead. The mean flow's progress
+/// is a virtual time, as in processor sharing: a byte of any flow advances it by a byte divided
+/// by the number of active flows, and by `gain` of that. A flow is in the lead if it has sent
+/// `slack` segments more; then its packets wait for the others, for `max_hold` at most. A flow
+/// that has sent less saves at most `slack` segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
-    /// So many of its largest segments a flow may be ahead, or behind. Assumption: 2, which
-    /// many receivers wait for before they acknowledge (RFC 9293 §3.8.6.3).
+    /// Largest segments that a flow may be ahead, or behind. Assumption: 2, the number after
+    /// which many receivers acknowledge (RFC 9293 §3.8.6.3).
     pub slack: u32,
     /// By how much a flow may be faster than the mean. With less than one over the other
     /// flows' number, one flow that cannot go faster slows down all others. Assumption: 10 %.
     pub gain: Share,
-    /// A flow counts while its last new byte is no older. Assumption: 10 s.
+    /// The greatest age of the last new byte of an active flow. Assumption: 10 s.
     pub active: Duration,
     /// No packet waits longer. Assumption: 1 s, the least retransmission timeout
     /// (RFC 6298 §2.4).
@@ -104,15 +103,15 @@ pub struct Params {
     pub increase: Share,
     /// The paper's β, by which `delaytime` falls in a period that was fair: 5 %.
     pub decrease: Share,
-    /// Fair is a period in which the fastest flow had less than so many times the
-    /// slowest one's throughput: 2.
+    /// A period is fair if the fastest flow had less than this multiple of the slowest one's
+    /// throughput: 2.
     pub ratio: u32,
     /// Weight of the last period in a flow's throughput. Assumption: 25 %.
     pub throughput_weight: Share,
     /// Weight of the last period in the number of flows that wait. Assumption: 25 %.
     pub waiting_weight: Share,
-    /// A flow counts among the slowest and fastest while its last new byte is no
-    /// older. Assumption: 3 minutes.
+    /// The greatest age of the last new byte of a flow that counts among the slowest and
+    /// fastest. Assumption: 3 minutes.
     pub active: Duration,
     /// The least retransmission timeout that an end is expected to have.
     /// Assumption: 1 s (RFC 6298 §2.4).

@@ -47,7 +47,7 @@ impl Ends {
     }
 }
 
-/// What a TCP header says (RFC 9293 §3.1), as far as TAiM wants it.
+/// The fields of a TCP header (RFC 9293 §3.1) that TAiM uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
     pub(super) seq: u32,
@@ -61,14 +61,14 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// What it takes of the sequence space (RFC 9293 §3.4).
+    /// Its length in sequence space (RFC 9293 §3.4).
     pub(super) fn takes(&self) -> u32 {
         let flags = u32::from(self.syn).saturating_add(u32::from(self.fin));
         self.len.saturating_add(flags)
     }
 }
 
-/// Why a packet is none of TAiM's.
+/// The reason why TAiM ignores a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Foreign {
     /// Not TCP over IPv6, or only a fragment of it.
@@ -77,8 +77,8 @@ pub(super) enum Foreign {
     Malformed,
 }
 
-/// Reads the beginning of a packet, of which the rest may be missing: what its IPv6
-/// header says of its length counts.
+/// Parses the beginning of a packet, whose rest may be missing: the length in its IPv6 header
+/// counts.
 pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
     let (header, rest) = match Ipv6Header::parse_partial(packet) {
         Ok(read) => read,

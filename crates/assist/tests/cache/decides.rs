@@ -185,8 +185,7 @@ fn syns_and_fins_are_neither_kept_nor_answered() {
     assert_eq!(due(&cache), None);
 }
 
-/// TCP Fast Open (RFC 7413): sixteen bytes with the SYN, of which the server acknowledges
-/// some.
+/// TCP Fast Open (RFC 7413): sixteen bytes with the SYN, part of which the server acknowledges.
 fn open_fast(cache: &mut Cache<Heap>, number: u32) {
     let mut syn = data(99, 0, 16);
     syn.flags = SYN;
@@ -227,8 +226,8 @@ fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
     assert_eq!(pass(&mut cache, at + 90, &again), Verdict::Keep);
 }
 
-/// Sent again, a SYN has no data (RFC 7413 §4.2.1), or has: it passes, whatever was answered,
-/// and what the server has taken of the first one counts as what it is.
+/// A retransmitted SYN has no data (RFC 7413 §4.2.1), or has: it passes, whatever was answered,
+/// and the server's acknowledgment of data in the first SYN counts as such.
 #[test]
 fn a_syn_with_data_that_is_sent_again_passes() {
     for len in [0, 16] {

@@ -148,7 +148,7 @@ pub fn pass(cache: &mut Cache<Heap>, ms: u64, packet: &[u8]) -> Verdict {
     cache.on_forward(Instant::from_millis(ms), &header, packet)
 }
 
-/// What it sends at a time.
+/// The packets that the cache sends at a time.
 pub fn sent(cache: &mut Cache<Heap>, ms: u64) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     let now = Instant::from_millis(ms);

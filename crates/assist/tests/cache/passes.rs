@@ -1,4 +1,4 @@
-//! What passes whatever the cache knows: nothing may be lost that an end would miss.
+//! Packets that pass in any state of the cache: no data may be lost that an end needs.
 
 use crate::packets::{ACK, CWR, RST, SYN, Tcp, ack, cache, data, due, open, pass, sent};
 use redpoll_assist::cache::{Params, Verdict};
@@ -40,12 +40,12 @@ fn a_question_whether_the_peer_lives_passes() {
     assert_eq!(again(probe(1)), Verdict::Pass);
 }
 
-/// An acknowledgment of what has not passed here may be a lie, as is one with a SEQ at which
-/// its receiver takes nothing; and one with a wrong checksum is none.
+/// An acknowledgment of data that did not pass here may be forged, and so may one whose SEQ its
+/// receiver does not accept; one with a wrong checksum is ignored.
 #[test]
 fn only_what_can_be_counts() {
     let lies = [(132, 1, false), (116, 1, true)];
-    // Before what its receiver waits for, and behind its window of 48 bytes.
+    // Before the data that its receiver waits for, and beyond its window of 48 bytes.
     let misplaced = [0, 50, 90_000, 0x8000_0000].map(|seq| (116, seq, false));
     for (number, seq, spoil) in lies.into_iter().chain(misplaced) {
         let mut cache = cache(Params::default(), 4, 4, 128);
@@ -70,7 +70,7 @@ fn only_what_can_be_counts() {
     }
 }
 
-/// Window and timestamps of a forged segment are not told to anybody.
+/// Window and timestamps of a forged segment are not forwarded in acknowledgments.
 #[test]
 fn what_a_forged_segment_says_beside_is_not_repeated() {
     let mut cache = cache(Params::default(), 4, 4, 128);
@@ -88,8 +88,8 @@ fn what_a_forged_segment_says_beside_is_not_repeated() {
     assert_eq!(sent(&mut cache, 2_000), [made]);
 }
 
-/// A reset that its receiver would not take (RFC 9293 §3.10.7.4), and a SYN in the middle of
-/// a connection, end nothing, nor do they make a lie of an acknowledgment true.
+/// A reset that its receiver would not accept (RFC 9293 §3.10.7.4), and a SYN in the middle of
+/// a connection, do not end the connection, and do not validate a forged acknowledgment.
 #[test]
 fn a_forged_reset_or_request_ends_nothing() {
     for flags in [RST, SYN] {
@@ -132,8 +132,8 @@ fn a_scaled_window_counts_as_what_it_is() {
     assert!(reach(Some(99), 65_536) && !reach(Some(99), 65_537));
 }
 
-/// Who was on another path for a while, or was told nonsense when it knew nothing yet, begins
-/// anew when nothing has fitted for a minute.
+/// A flow that took another path for a while, or whose first packets were forged, is learned
+/// again when no packet has matched for a minute.
 #[test]
 fn what_fits_no_more_is_learnt_anew() {
     let mut cache = cache(Params::default(), 4, 4, 128);

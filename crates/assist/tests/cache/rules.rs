@@ -248,7 +248,7 @@ fn tss_keeps_the_order_of_all_that_an_end_sends() {
     assert_eq!(sent(&mut cache, T + 4), [last.packet()]);
 }
 
-/// What an end sends again while its first copy is still here is sent from here.
+/// A segment that an end retransmits while its copy is here is sent from here.
 #[test]
 fn tss_sends_its_copy_in_the_place_of_a_retransmission() {
     let mut cache = cache(Params::tss(), 4, 4, 128);
@@ -282,14 +282,14 @@ fn tss_repeats_an_acknowledgment_that_nothing_comes_of_once() {
     pass(&mut cache, T + 600_080, &ack(1, 132).packet());
     pass(&mut cache, T + 600_090, &data(132, 1, 16).packet());
     pass(&mut cache, T + 600_095, &ack(1, 148).packet());
-    // Who has closed would answer with a reset.
+    // A closed end would answer with a reset.
     let mut last = data(148, 1, 0);
     last.flags |= FIN;
     pass(&mut cache, T + 600_100, &last.packet());
     assert!(sent(&mut cache, T + 1_200_000).is_empty());
 }
 
-/// What waits keeps its connection's place.
+/// A waiting packet keeps its connection's slot.
 #[test]
 fn tss_forgets_no_connection_that_has_packets_here() {
     let mut cache = cache(Params::tss(), 1, 4, 128);

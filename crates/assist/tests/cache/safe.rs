@@ -1,5 +1,5 @@
-//! Whatever passes, in whatever order and however often: what the cache sends is what an
-//! end has sent before, and acknowledges what the receiver has acknowledged.
+//! Whatever passes, in any order and number: the cache sends only packets that an end sent
+//! before, and acknowledges only data that the receiver acknowledged.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,7 +19,7 @@ enum Happens {
 }
 
 fn happens() -> impl Strategy<Value = (u64, Happens)> {
-    // Some are from who has to guess where the receiver takes something.
+    // Some are guesses of the receiver's window.
     let seq = prop_oneof![8 => 0..40u32, 1 => 80_000..u32::MAX - 80_000];
     let sizes = (seq, 0..40u32, 0..20usize);
     let flags = prop_oneof![8 => Just(16u8), 1 => Just(16 | FIN), 1 => Just(SYN), 1 => Just(RST)];
@@ -46,7 +46,7 @@ fn happens() -> impl Strategy<Value = (u64, Happens)> {
     (0..3_000u64, what)
 }
 
-/// Rules of each kind, and both beside each other.
+/// Rules of each kind, and combinations of two.
 fn rules() -> impl Strategy<Value = Params> {
     let both = Params {
         answers_duplicates: true,
@@ -75,15 +75,14 @@ fn bare(packet: &[u8]) -> Vec<u8> {
     bare
 }
 
-/// What is known of all that has passed.
+/// The record of all packets that passed.
 #[derive(Default)]
 struct Known {
     /// Packets that came, and have not been sent on since.
     owed: HashMap<Vec<u8>, usize>,
-    /// Packets that have been passed on, and not again by the cache since.
+    /// Packets that were forwarded, and not retransmitted by the cache since.
     passed: HashSet<Vec<u8>>,
-    /// What each end has acknowledged, by ports: the numbers that have come by in segments
-    /// that their receiver may take.
+    /// The acknowledgments of each end, by ports, in segments that their receiver may accept.
     told: HashSet<(u16, u16, u32)>,
     /// All acknowledgment numbers that have come by.
     said: HashSet<(u16, u16, u32)>,
@@ -153,7 +152,7 @@ proptest! {
                 Happens::Full => cache.on_no_room(Instant::from_millis(now)),
             }
             for packet in sent(&mut cache, now) {
-                // Anybody takes it for whole.
+                // Every receiver considers it intact.
                 let (header, _) =
                     redpoll_wire::ipv6::Ipv6Header::parse_partial(&packet).unwrap();
                 prop_assert_eq!(usize::from(header.payload_len), packet.len() - 40);
@@ -184,7 +183,7 @@ proptest! {
         let _ = (CLIENT, SERVER);
     }
 
-    /// Each packet is another one: what leaves of a direction leaves as it came, but for
+    /// Each packet is different: a direction's packets leave in order of arrival, except for
     /// copies.
     #[test]
     fn nothing_is_overtaken(
@@ -208,7 +207,7 @@ proptest! {
                     }
                 }
                 Happens::Heard(it) => {
-                    // Whatever is here with these numbers.
+                    // All cached packets with these numbers.
                     let mut packets = places.keys().filter(|packet| packet[44..48] == it.seq.to_be_bytes());
                     let passing = packets.next().map(|packet| packet[40..].to_vec());
                     cache.on_heard(Instant::from_millis(now), passing.as_deref());

@@ -1,4 +1,4 @@
-//! What it does, packet by packet.
+//! The functions, packet by packet.
 
 use std::slice::from_ref;
 

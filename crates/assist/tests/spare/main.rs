@@ -1,5 +1,5 @@
-//! The border router that stands in for a small window: what waits, what is cut and joined,
-//! and what no end may notice.
+//! Tests of the border router that compensates for a small window: what waits, is cut or
+//! joined, and must stay invisible to both ends.
 
 mod does;
 mod packets;

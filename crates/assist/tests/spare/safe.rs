@@ -24,7 +24,7 @@ struct End {
     first: u32,
     una: u32,
     nxt: u32,
-    /// Behind what its peer takes.
+    /// The end of its peer's window.
     edge: u32,
     got: u32,
     window: u16,
@@ -42,11 +42,11 @@ struct Net {
     now: Instant,
     node: End,
     host: End,
-    /// What is on its way to the border, and beyond it.
+    /// Packets on their way to the border, and beyond it.
     to_border: VecDeque<Tcp>,
-    /// The end of what has been passed on to the node.
+    /// The end of the data forwarded to the node.
     passed: u32,
-    /// Of every so many packets one is lost, or doubled.
+    /// Of this number of packets one is lost or duplicated.
     trouble: Vec<u8>,
     turn: usize,
 }
@@ -59,7 +59,7 @@ impl Net {
         }
     }
 
-    /// 0: lost; 1: twice; else once.
+    /// 0: lost; 1: duplicated; otherwise delivered once.
     fn fate(&mut self) -> u8 {
         self.turn += 1;
         self.trouble.get(self.turn - 1).copied().unwrap_or(9)
@@ -217,8 +217,8 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// The second half of a segment is lost, and what the node sends again, with the segment before,
-/// ends at its middle: the acknowledgment of that is not one of a first half.
+/// The second half of a segment is lost, and the node's retransmission, together with the
+/// segment before, ends at its middle: its acknowledgment is not that of a first half.
 #[test]
 fn what_is_sent_again_may_end_where_a_segment_was_cut() {
     let mut net = Net::open(1, 200, vec![2, 2, 2, 0, 2, 1, 0, 0, 0]);
@@ -255,7 +255,7 @@ proptest! {
             }
             prop_assert!(net.engine.waiting() <= room as u64);
         }
-        // Then nothing is lost any more, and both ends send again until all is there.
+        // Then nothing is lost any more, and both ends retransmit until all data have arrived.
         net.turn = net.trouble.len();
         for _ in 0..2_000 {
             net.again(Host, 1_000);
@@ -266,8 +266,8 @@ proptest! {
         prop_assert_eq!((net.host.una, net.node.una), (net.host.nxt, net.node.nxt));
     }
 
-    /// Any fields in any order: nothing is acknowledged but what an end said, and what leaves
-    /// is never more than what came.
+    /// Arbitrary fields in any order: only data that an end acknowledged are acknowledged, and
+    /// no more bytes leave than came.
     #[test]
     fn ends_that_lie_harm_nobody_else(
         lies in prop::collection::vec(

@@ -1,5 +1,4 @@
-//! Memory: how much a flow takes, who goes when there is no more, and what a flood of
-//! forged flows can do.
+//! Memory: the size of a flow, replacement of flows, and the effect of a flood of forged flows.
 
 use proptest::prelude::*;
 use redpoll_assist::taim::{FlowSlot, HeldSlot, Input, Params};

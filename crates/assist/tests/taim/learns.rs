@@ -45,7 +45,7 @@ fn one_segment_at_a_time_upwards_tells_the_way_to_the_node() {
         at += 10 + 300;
     }
     let rtt = only(&engine).rtt;
-    // That is taken for time in which the node had nothing to send.
+    // TAiM attributes this time to an idle node.
     assert!(
         rtt.is_some_and(|rtt| rtt < Duration::from_millis(20)),
         "{rtt:?}"

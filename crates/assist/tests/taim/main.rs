@@ -1,5 +1,5 @@
-//! TAiM by its packets: what passes at once, what waits, in which order it leaves, what
-//! is learnt of flows, and what forged traffic can do.
+//! Tests of TAiM by packets: which pass at once, which wait, the order in which they leave, the
+//! estimates of flows, and the effect of forged traffic.
 
 mod bounds;
 mod decides;

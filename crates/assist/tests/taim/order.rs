@@ -1,5 +1,5 @@
-//! Who leaves when: nothing is lost or doubled, a flow keeps its order, the flow with the
-//! least throughput is first, and no time is wasted.
+//! The order of leaving: no packet is lost or duplicated, a flow keeps its order, the flow with
+//! the least throughput is first, and no time is wasted.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -99,9 +99,9 @@ fn the_least_throughput_leaves_first_and_overtakes_what_came_before() {
 enum Step {
     /// Milliseconds go by.
     Time(u64),
-    /// What is due leaves.
+    /// Release the packets that are due.
     Poll,
-    /// A flow's node or host sends so many bytes, or acknowledges with none.
+    /// A flow's node or host sends `len` bytes, or an acknowledgment if `len` is 0.
     Send { flow: u8, is_up: bool, len: usize },
     /// A segment of a flow with any numbers and flags.
     Lie {
@@ -142,7 +142,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// What is known of all packets: those of each flow that have not left, in order.
+/// All packets of each flow that have not left, in order.
 #[derive(Default)]
 struct Ledger {
     inside: BTreeMap<usize, VecDeque<usize>>,
@@ -175,10 +175,10 @@ fn waiting_shares(engine: &Engine, conns: &[Conn]) -> BTreeMap<usize, u64> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// With little memory, so that flows go and packets are pushed out: every packet leaves
-    /// once, a flow's in their order; whose turn it is has the least throughput of those
-    /// that wait; and when nothing may leave, something may at the time that is said, which
-    /// is `delaytime` after the last turn at most.
+    /// With little memory, so that flows are replaced and packets are pushed out: every packet
+    /// leaves once, and a flow's packets in order; the next one has the least throughput among
+    /// the waiting ones; and if no packet may leave, one may at the announced time, at most
+    /// `delaytime` after the last.
     #[test]
     fn nothing_is_lost_doubled_or_out_of_order(
         steps in prop::collection::vec(step(), 1..400),
@@ -331,7 +331,7 @@ fn a_flow_in_the_lead_waits_for_the_others() {
     }
     assert_eq!(sent, [180, 20]);
     assert_eq!(left[1], 20, "who is behind waits for nothing");
-    // It has waited for a second: then it leaves, whoever is in the lead.
+    // After waiting for a second it leaves, although its flow is in the lead.
     assert!(engine.counters().overdue > 0 && left[0] > 60, "{left:?}");
 }
 
@@ -348,6 +348,6 @@ fn a_slow_flow_overtakes_until_it_has_caught_up() {
         first.extend(engine.take(now));
     }
     let place = first.iter().position(|handle| *handle == 99);
-    // What it sends counts when it comes, so all 40 have: but its first was first by then.
+    // Bytes count on arrival, so all 40 do; but its first packet was first before that.
     assert_eq!(place, Some(1));
 }

@@ -63,7 +63,7 @@ impl Tcp {
 pub struct Conn {
     pub node: (u8, u16),
     pub host: (u8, u16),
-    /// What each has sent so far.
+    /// Bytes that each has sent.
     pub up: u32,
     pub down: u32,
 }
