@@ -1,4 +1,4 @@
-//! Writing into, and reading from, bytes that somebody else owns.
+//! Cursors that write into, and read from, bytes of the caller.
 //!
 //! Everything is emitted through a [`Cursor`], so that the length of a header
 //! and its content cannot disagree; everything is parsed through a [`Reader`],
@@ -11,7 +11,7 @@ mod tests;
 use crate::{Error, NoRoom};
 use redpoll_base::copy;
 
-/// So many bytes are copied faster one by one than by a call.
+/// Up to this number of bytes, a loop is faster than a call of `memcpy`.
 const FEW: usize = 16;
 
 /// A write position in a buffer.
@@ -124,12 +124,12 @@ impl<'a> Cursor<'a> {
         self.buffer.len().saturating_sub(self.position)
     }
 
-    /// What has been written.
+    /// The written bytes.
     pub fn written(&self) -> &[u8] {
         self.buffer.get(..self.position).unwrap_or_default()
     }
 
-    /// What has been written, to be changed in place.
+    /// The written bytes, to be changed in place.
     pub fn written_mut(&mut self) -> &mut [u8] {
         self.buffer.get_mut(..self.position).unwrap_or_default()
     }

@@ -1,4 +1,4 @@
-//! What can be wrong with bytes that arrive, and with buffers that are offered.
+//! Errors of received bytes and of too small buffers.
 
 use core::fmt;
 

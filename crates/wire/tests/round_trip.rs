@@ -1,4 +1,4 @@
-//! What is emitted comes back as it was, whatever it is.
+//! Any emitted header is parsed back unchanged.
 
 use crate::common;
 

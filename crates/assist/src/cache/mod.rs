@@ -36,8 +36,8 @@
 //!
 //! - Only segments with a good checksum count, because an end ignores others. An acknowledgment
 //!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is
-//!   in the window that the receiver announced, and not before data that already passed (RFC
-//!   9293 §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that
+//!   in the window that the receiver announced, and not before data that already passed
+//!   (RFC 9293 §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that
 //!   window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for
 //!   a minute, the sequence numbers are learned again.
 //! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable

@@ -1,5 +1,5 @@
-//! Requests of peers: refused, assembled, passed to the application, and answered in time (RFC
-//! 7252 §5.2, §5.8; RFC 7959). A long answer goes only to a verified address (RFC 9175 §2.6).
+//! Requests of peers: refused, assembled, passed to the application, and answered in time
+//! (RFC 7252 §5.2, §5.8; RFC 7959). A long answer goes only to a verified address (RFC 9175 §2.6).
 
 use alloc::string::String;
 use alloc::vec::Vec;

@@ -1,5 +1,5 @@
-//! The client: sets of payloads, pauses between them, and retransmission of missing blocks (RFC
-//! 9177 §4.3, §7.2).
+//! The client: sets of payloads, pauses between them, and retransmission of missing blocks
+//! (RFC 9177 §4.3, §7.2).
 
 use alloc::collections::VecDeque;
 use alloc::string::String;

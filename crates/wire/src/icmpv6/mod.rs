@@ -57,7 +57,7 @@ pub mod unreachable {
     pub const BEYOND_SCOPE: u8 = 2;
     /// The address does not answer.
     pub const ADDRESS: u8 = 3;
-    /// Nobody listens on the port.
+    /// The port is closed.
     pub const PORT: u8 = 4;
     /// The next stop of a source route is not on the link (RFC 6554 §4.2).
     pub const SOURCE_ROUTE: u8 = 7;
@@ -89,7 +89,7 @@ pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
 
 /// Type, code, checksum, and four bytes that every message here has.
 const HEADER_LEN: usize = 8;
-/// Where the checksum stands in a message.
+/// The checksum's offset in a message.
 const CHECKSUM_AT: usize = 2;
 
 /// An ICMPv6 message.
@@ -165,7 +165,7 @@ pub enum Message<'a> {
         message_type: u8,
         /// Its code.
         code: u8,
-        /// All after the checksum: at least four bytes, but for [RPL](crate::rpl)'s.
+        /// All bytes after the checksum: at least four, except for [RPL](crate::rpl).
         body: &'a [u8],
     },
 }
@@ -183,9 +183,8 @@ impl<'a> Message<'a> {
         Self::verified::<true>(ip, payload)
     }
 
-    /// As [`Message::parse`], for a host: messages that only routers heed (router
-    /// solicitations, those of duplicate address detection) come out as
-    /// [`Message::Unknown`].
+    /// Like [`Message::parse`], for a host: messages for routers only (router solicitations,
+    /// duplicate address detection) become [`Message::Unknown`].
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -289,8 +288,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Writes the message as it goes from `src` to `dst`, checksum included.
-    /// Of a quoted packet, at most [`MAX_QUOTED`] bytes are written.
+    /// Writes the message from `src` to `dst`, with its checksum. Of a quoted packet, it writes
+    /// at most [`MAX_QUOTED`] bytes.
     pub fn emit(&self, src: &Addr, dst: &Addr, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let start = out.position();
         self.begin(out)?;

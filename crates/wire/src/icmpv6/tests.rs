@@ -154,7 +154,7 @@ fn a_registration_byte_by_byte() {
         let option = NdOption::AddressRegistration(expected);
         option.emit(&mut out).unwrap();
         assert_eq!(out.written(), bytes);
-        // What is reserved, and the octet that is somebody else's, mean nothing.
+        // Reserved bits, and the octet of another protocol, are ignored.
         bytes[3] = 0xff;
         bytes[4] |= 0xfc;
         let options = Options::parse(&bytes).unwrap();
@@ -178,7 +178,7 @@ fn a_registration_byte_by_byte() {
     ));
 }
 
-/// What the fuzzer begins with is what it is said to be.
+/// The seeds of the fuzzer have the types of their names.
 #[test]
 fn the_seeds_of_the_fuzzer_are_registrations() {
     let options = include_bytes!("../../../../fuzz/seeds/icmpv6/options_with_a_registration");

@@ -9,7 +9,7 @@ use core::fmt;
 #[allow(clippy::derived_hash_with_manual_eq)]
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Address {
-    /// The frame names nobody.
+    /// No address.
     #[default]
     Absent,
     /// A 16-bit address, unique in its PAN.
@@ -18,8 +18,8 @@ pub enum Address {
     Extended([u8; 8]),
 }
 
-/// Of all comparisons in a node's code these are the most: put in line, as a derived one is, they
-/// take 3 KB.
+/// Comparisons of addresses are the most frequent in a node's code: inlined, as derived ones
+/// are, they take 3 KB.
 impl PartialEq for Address {
     #[inline(never)]
     fn eq(&self, other: &Address) -> bool {

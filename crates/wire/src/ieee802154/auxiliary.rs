@@ -4,8 +4,8 @@
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
 
-/// How a frame is protected (§9.4.1.1, table 9-6). Level 0 is no protection, and level 4,
-/// encryption without authentication, must not be used since 2015.
+/// The protection of a frame (§9.4.1.1, table 9-6). Level 0 is no protection; level 4,
+/// encryption without authentication, is forbidden since 2015.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
 pub enum SecurityLevel {

@@ -4,7 +4,7 @@ use super::{Address, BROADCAST_PAN};
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
 
-/// What a frame is for (§7.2.1.1).
+/// The purpose of a frame (§7.2.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum FrameType {
     /// A coordinator's announcement.
@@ -57,7 +57,7 @@ mod control {
 /// The header of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FrameHeader {
-    /// What the frame is for.
+    /// The purpose of the frame.
     pub frame_type: FrameType,
     /// Whether the payload starts with an auxiliary security header.
     pub security: bool,

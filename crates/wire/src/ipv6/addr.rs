@@ -103,9 +103,8 @@ pub const fn from_prefix_and_short(prefix: &Addr, short: u16) -> Addr {
     from_prefix_and_iid(prefix, iid_from_short(short))
 }
 
-/// The link-layer address that `addr`'s interface identifier was formed from,
-/// taking it for one formed as in this module: short if it has that shape,
-/// else an EUI-64.
+/// The link-layer address behind the interface identifier of `addr`, assuming that this module
+/// formed it: short if it has that shape, otherwise an EUI-64.
 pub const fn link_address(addr: &Addr) -> ieee802154::Address {
     match iid(addr) {
         [0, 0, 0, 0xff, 0xfe, 0, high, low] => {

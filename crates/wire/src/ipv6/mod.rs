@@ -38,9 +38,9 @@ pub mod next_header {
 /// The smallest MTU a link may offer to IPv6, in bytes (RFC 8200 §5).
 pub const MIN_MTU: usize = 1280;
 
-/// Where the hop limit stands in the header.
+/// The hop limit's offset in the header.
 const HOP_LIMIT_AT: usize = 7;
-/// The ECN bits as they stand in the header's second byte.
+/// The shift of the ECN bits in the header's second byte.
 const ECN_SHIFT: u32 = 4;
 
 /// The fixed IPv6 header (RFC 8200 §3), its traffic class split into DSCP and
@@ -55,7 +55,7 @@ pub struct Ipv6Header {
     pub flow_label: u32,
     /// Bytes after this header.
     pub payload_len: u16,
-    /// What follows; see [`next_header`].
+    /// The next header; see [`next_header`].
     pub next_header: u8,
     /// Links the packet may still cross.
     pub hop_limit: u8,
@@ -175,8 +175,8 @@ pub fn skip_extension_headers(first: u8, payload: &[u8]) -> Result<(u8, usize), 
     }
 }
 
-/// Takes one from the hop limit of a raw packet and returns what is left;
-/// `None`, and no change, when nothing would be left or it is no packet.
+/// Decrements the hop limit of a raw packet and returns the new value. Returns `None` without a
+/// change if that would be 0 or the bytes are not a packet.
 ///
 /// RFC 8200 §3: decremented by 1 by each node that forwards the packet; when
 /// it reaches zero, the packet is discarded.
@@ -187,7 +187,7 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> Option<u8> {
     Some(left)
 }
 
-/// The ECN codepoint of a raw packet; `None` when it is no IPv6 packet.
+/// The ECN codepoint of a raw packet; `None` if it is not an IPv6 packet.
 pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     match packet {
         [first, second, ..] if first >> 4 == 6 => Some(Ecn::from_bits(second >> ECN_SHIFT)),

@@ -13,14 +13,14 @@ const DOWN: u8 = 0x80;
 const RANK_ERROR: u8 = 0x40;
 const FORWARDING_ERROR: u8 = 0x20;
 
-/// What a data packet says about its way through the DODAG.
+/// A data packet's information about its way through the DODAG.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketInformation {
     /// O: the packet goes down.
     pub down: bool,
     /// R: its direction and the ranks contradicted each other once.
     pub rank_error: bool,
-    /// F: the next hop could not pass it on and has given it back.
+    /// F: the next hop could not forward it and returned it.
     pub forwarding_error: bool,
     /// RPLInstanceID.
     pub instance: u8,
@@ -108,7 +108,7 @@ fn place(packet: &[u8]) -> Option<usize> {
         let options = packet.get(at..end)?;
         let len = match *options {
             [PAD1, ..] => 1,
-            // RFC 6553 §3: four bytes, and sub-TLVs that nobody has.
+            // RFC 6553 §3: four bytes, and unknown sub-TLVs.
             [kind, len, ..] if is_option(kind) && len >= 4 => {
                 return (options.len() >= usize::from(len).saturating_add(2)).then_some(at);
             }

@@ -15,9 +15,9 @@ pub enum Message<'a> {
     },
     /// There is (§6.3).
     Dio(Dio<'a>),
-    /// Who can be reached through the sender (§6.4).
+    /// Nodes reachable through the sender (§6.4).
     Dao(Dao<'a>),
-    /// What has become of that (§6.5).
+    /// The answer to a DAO (§6.5).
     DaoAck(DaoAck),
 }
 
@@ -88,8 +88,7 @@ const HAS_DODAG: u8 = 0x40;
 const ACK_HAS_DODAG: u8 = 0x80;
 
 impl<'a> Message<'a> {
-    /// The message with this `code`, of which `body` is what stands behind the
-    /// checksum.
+    /// The message with this `code`; `body` is the part after the checksum.
     ///
     /// # Errors
     /// [`Error::Truncated`], [`Error::Length`] for an option that contradicts itself,
@@ -116,7 +115,7 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// Writes what stands behind the checksum.
+    /// Writes the part after the checksum.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
             Message::Dis { options } => {
@@ -130,7 +129,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The options of a DIS, of which `body` is what stands behind the checksum.
+/// The options of a DIS; `body` is the part after the checksum.
 ///
 /// # Errors
 /// As [`Message::parse`].
@@ -139,7 +138,7 @@ pub fn parse_dis(body: &[u8]) -> Result<Options<'_>, Error> {
 }
 
 impl<'a> Dio<'a> {
-    /// What stands behind the checksum, as [`Message::parse`].
+    /// The part after the checksum, as in [`Message::parse`].
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -162,7 +161,7 @@ impl<'a> Dio<'a> {
         })
     }
 
-    /// Writes what stands behind the checksum; more options may follow it.
+    /// Writes the part after the checksum; more options may follow.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let grounded = if self.grounded { GROUNDED } else { 0 };
         let flags = grounded | (self.mode & 0b111) << 3 | self.preference & 0b111;
@@ -175,7 +174,7 @@ impl<'a> Dio<'a> {
 }
 
 impl<'a> Dao<'a> {
-    /// What stands behind the checksum, as [`Message::parse`].
+    /// The part after the checksum, as in [`Message::parse`].
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -193,7 +192,7 @@ impl<'a> Dao<'a> {
         })
     }
 
-    /// Writes what stands behind the checksum; more options may follow it.
+    /// Writes the part after the checksum; more options may follow.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let acknowledge = if self.acknowledge { ACKNOWLEDGE } else { 0 };
         let has_dodag = if self.dodag.is_some() { HAS_DODAG } else { 0 };
@@ -207,7 +206,7 @@ impl<'a> Dao<'a> {
 }
 
 impl DaoAck {
-    /// What stands behind the checksum, as [`Message::parse`].
+    /// The part after the checksum, as in [`Message::parse`].
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -224,7 +223,7 @@ impl DaoAck {
         })
     }
 
-    /// Writes what stands behind the checksum.
+    /// Writes the part after the checksum.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let has_dodag = match self.dodag {
             Some(_) => ACK_HAS_DODAG,

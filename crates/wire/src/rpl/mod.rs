@@ -2,9 +2,9 @@
 //! packets carry (`information.rs`, RFC 6553) and the source routing header
 //! (`source_route.rs`, RFC 6554).
 //!
-//! A control message is an ICMPv6 message of type [`MESSAGE_TYPE`]; [`Message`] is
-//! what stands behind type, code and checksum. Not here: secured messages (RFC 6550
-//! §6.1) and consistency checks (§6.6), which need link-independent keys; P2P-RPL.
+//! A control message is an ICMPv6 message of type [`MESSAGE_TYPE`]; [`Message`] is the part
+//! after type, code and checksum. Not implemented: secured messages (RFC 6550 §6.1) and
+//! consistency checks (§6.6), which need link-independent keys; P2P-RPL.
 
 mod information;
 mod message;

@@ -33,7 +33,7 @@ pub enum RplOption<'a> {
     Configuration(Configuration),
     /// The prefix of the DODAG's nodes (§6.7.10).
     Prefix(PrefixInformation),
-    /// Who can be reached (§6.7.7).
+    /// A reachable node or prefix (§6.7.7).
     Target(TargetOption),
     /// How the targets before it can be reached (§6.7.8).
     Transit(Transit),
@@ -46,7 +46,7 @@ pub enum RplOption<'a> {
     Unknown {
         /// Its type.
         kind: u8,
-        /// What it holds.
+        /// Its content.
         data: &'a [u8],
     },
 }
@@ -68,7 +68,7 @@ pub struct Configuration {
     pub interval_min: u8,
     /// DIORedundancyConstant; 0 is infinity.
     pub redundancy: u8,
-    /// MaxRankIncrease; 0 is no limit.
+    /// MaxRankIncrease; 0: unlimited.
     pub max_rank_increase: u16,
     /// MinHopRankIncrease; never 0.
     pub min_hop_rank_increase: u16,
@@ -107,7 +107,7 @@ pub struct TargetOption {
 /// Transit Information (RFC 6550 §6.7.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transit {
-    /// E: the targets are no RPL nodes.
+    /// E: the targets are not RPL nodes.
     pub external: bool,
     /// Path Control.
     pub control: u8,
@@ -193,7 +193,7 @@ fn read<'a>(rest: &mut &'a [u8]) -> Result<RplOption<'a>, Error> {
     contents(kind, data)
 }
 
-/// What ends too early inside an option contradicts the option's length.
+/// Content that ends early inside an option contradicts the option's length.
 fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     Ok(match (kind, data) {
         (CONFIGURATION, _) => RplOption::Configuration(Configuration::read(first(data)?)?),
@@ -235,8 +235,8 @@ fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
     data.first_chunk().ok_or(Error::Length)
 }
 
-/// The O flag of a metric container's node state, if it has one: of the first that is no
-/// constraint (§3). Each object has type, flags and length (RFC 6551 §2.1).
+/// The O flag in the node state of a metric container, if present: in the first object that is
+/// not a constraint (§3). Each object has type, flags and length (RFC 6551 §2.1).
 fn node_state(mut objects: &[u8]) -> Result<Option<bool>, Error> {
     let mut found = None;
     while let [kind, rest @ ..] = objects {

@@ -110,7 +110,7 @@ impl<'a> SourceRoute<'a> {
     }
 }
 
-/// What a stop has to do with a packet (RFC 6554 §4.2).
+/// The action of a stop for a packet (RFC 6554 §4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
     /// This was the last one.
@@ -184,8 +184,7 @@ fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) 
     false
 }
 
-/// The destination and the address at `at`, of which `elided` bytes are left out,
-/// change places.
+/// Exchanges the destination and the address at `at`, whose first `elided` bytes are omitted.
 fn exchange(packet: &mut [u8], at: usize, elided: usize) -> Option<()> {
     let (head, rest) = packet.split_at_mut_checked(at)?;
     let dst = head.get_mut(DST_AT..Ipv6Header::LEN)?.get_mut(elided..)?;

@@ -21,7 +21,7 @@ pub struct Mode {
 /// A compressed address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoded {
-    /// What goes into the encoding bytes.
+    /// Its encoding bits.
     pub mode: Mode,
     bytes: [u8; 16],
     len: u8,

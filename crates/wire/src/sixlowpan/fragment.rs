@@ -11,7 +11,7 @@ const NEXT: u16 = 0b11100 << 11;
 
 /// The largest datagram that can be fragmented, in bytes: 11 bits of size.
 pub const MAX_DATAGRAM: u16 = 0x7ff;
-/// Fragments start at multiples of so many bytes of the uncompressed datagram.
+/// The unit of fragment offsets in bytes of the uncompressed datagram.
 pub const OFFSET_UNIT: u16 = 8;
 
 /// The header of a fragment.
@@ -45,8 +45,8 @@ impl Header {
     /// The header, and the part of the datagram after it.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] when it is no fragment;
-    /// [`Error::Length`] for a size of zero or an offset outside the datagram.
+    /// [`Error::Truncated`]; [`Error::Reserved`] if it is not a fragment; [`Error::Length`] for
+    /// a size of zero or an offset outside the datagram.
     pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let word = input.u16()?;

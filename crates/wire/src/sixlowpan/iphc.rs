@@ -40,7 +40,7 @@ mod bits {
 /// is longer than a next-header number.
 pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 
-/// What follows the IPv6 header in a packet to be compressed.
+/// The part after the IPv6 header of a packet to compress.
 #[derive(Clone, Copy, Debug)]
 pub enum Upper<'a> {
     /// This UDP header, which is compressed too.
@@ -49,7 +49,7 @@ pub enum Upper<'a> {
     Other,
 }
 
-/// What [`compress`] did.
+/// The result of [`compress`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compressed {
     /// Bytes of the packet that the compressed header stands for: 40, or 48
@@ -57,7 +57,7 @@ pub struct Compressed {
     pub uncompressed_len: usize,
 }
 
-/// What [`decompress`] did.
+/// The result of [`decompress`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decompressed {
     /// Bytes of compressed headers. The rest of the packet follows unchanged.
@@ -148,12 +148,11 @@ pub fn compress(
 ///
 /// # Errors
 /// [`Error::Truncated`], [`Error::Reserved`], [`Error::UnknownContext`],
-/// [`Error::NoLinkAddress`] and [`Error::Unsupported`] (no IPHC, an unknown
-/// next-header compression, IPv6 in IPv6) by what is in `bytes`;
-/// [`Error::Length`] when it exceeds `datagram_len`; [`Error::NoRoom`] when
-/// `out` is too short. [`Error::Checksum`] when the UDP checksum is elided:
-/// RFC 6282 §4.3.2 lets only a receiver that sees another integrity check
-/// accept that, and there is none here.
+/// [`Error::NoLinkAddress`] and [`Error::Unsupported`] (not IPHC, an unknown next-header
+/// compression, IPv6 in IPv6) for the content of `bytes`; [`Error::Length`] if it exceeds
+/// `datagram_len`; [`Error::NoRoom`] if `out` is too short. [`Error::Checksum`] if the UDP
+/// checksum is elided: RFC 6282 §4.3.2 allows this only with another integrity check, which
+/// this receiver does not have.
 pub fn decompress(
     bytes: &[u8],
     link_src: Address,
@@ -186,13 +185,13 @@ pub fn decompress_of(
     expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// What is known of a datagram's length.
+/// The length of a datagram.
 enum Whole {
     /// All of it is here.
     Here,
-    /// Of the uncompressed form, in bytes.
+    /// Length of the uncompressed form in bytes.
     Expanded(usize),
-    /// Of the compressed form.
+    /// Length of the compressed form in bytes.
     Compressed(usize),
 }
 
@@ -297,9 +296,8 @@ fn read_header(
     })
 }
 
-/// The ECN codepoint of a compressed packet, whose first byte is the IPHC
-/// dispatch; `None` when it is no such packet. An elided traffic class is
-/// [`Ecn::NotEct`].
+/// The ECN codepoint of a compressed packet, whose first byte is the IPHC dispatch; `None` if
+/// it is another packet. An elided traffic class is [`Ecn::NotEct`].
 pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     match class_position(packet)? {
         Some(at) => Some(Ecn::from_bits(packet.get(at)? >> traffic::ECN_SHIFT)),

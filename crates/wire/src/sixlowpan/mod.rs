@@ -16,8 +16,8 @@ mod traffic;
 
 pub use context::{Context, Contexts};
 
-/// What the first byte of a frame's payload announces
-/// (RFC 4944 §5.1, RFC 6282 §5, RFC 8931 §5).
+/// The meaning of the first byte of a frame's payload (RFC 4944 §5.1, RFC 6282 §5, RFC 8931
+/// §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Dispatch {
     /// An uncompressed IPv6 packet follows this one byte.
@@ -45,8 +45,7 @@ pub enum Dispatch {
 /// The dispatch byte before an uncompressed IPv6 packet (RFC 4944 §5.1).
 pub const IPV6_DISPATCH: u8 = 0b0100_0001;
 
-/// What `payload`, a frame's payload or what follows another 6LoWPAN header,
-/// starts with.
+/// The type of `payload`, a frame's payload or the part after another 6LoWPAN header.
 pub fn dispatch(payload: &[u8]) -> Dispatch {
     match payload.first() {
         None | Some(0..=0x3f) => Dispatch::NotALowpan,

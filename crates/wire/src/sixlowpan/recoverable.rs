@@ -94,8 +94,8 @@ pub struct Fragment {
     pub sequence: u8,
     /// Bytes of the fragment, 0 to [`MAX_SIZE`].
     pub size: u16,
-    /// Of the first fragment the size of the datagram; of another where it
-    /// belongs; 0: the datagram is aborted.
+    /// In the first fragment the size of the datagram; in another one its offset; 0: the
+    /// datagram is aborted.
     pub offset: u16,
 }
 
@@ -103,7 +103,7 @@ impl Fragment {
     /// Bytes of the header.
     pub const LEN: usize = 6;
 
-    /// What aborts a datagram (RFC 8931 §6.3).
+    /// A fragment that aborts a datagram (RFC 8931 §6.3).
     pub const fn abort(tag: u8) -> Fragment {
         Fragment {
             ecn: false,
@@ -150,7 +150,7 @@ impl Fragment {
         Ok((header, body))
     }
 
-    /// Writes the header. What does not fit into a field is cut off.
+    /// Writes the header. Values too large for a field are truncated.
     ///
     /// # Errors
     /// [`NoRoom`] when `out` is too short.
@@ -170,7 +170,7 @@ pub struct Ack {
     pub ecn: bool,
     /// The number that its recipient gave the datagram.
     pub tag: u8,
-    /// What has arrived.
+    /// The fragments that have arrived.
     pub bitmap: Bitmap,
 }
 

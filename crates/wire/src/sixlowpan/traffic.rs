@@ -1,14 +1,14 @@
 //! Traffic class and flow label in compressed headers (RFC 6282 §3.2.1).
 //!
-//! The traffic class is rotated right by two bits, so that ECN stands in the
-//! two high bits of the first in-line byte of every form that has it.
+//! The traffic class is rotated right by two bits, so that ECN is in the two high bits of the
+//! first in-line byte of every form that has it.
 
 use crate::cursor::Reader;
 use crate::ipv6::Ipv6Header;
 use crate::{Cursor, Error, NoRoom};
 use redpoll_base::Ecn;
 
-/// Where ECN stands in the first in-line byte.
+/// The shift of ECN in the first in-line byte.
 pub const ECN_SHIFT: u32 = 6;
 
 /// The TF field: which of the three are in-line.

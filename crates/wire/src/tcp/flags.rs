@@ -32,7 +32,7 @@ impl Flags {
         Flags(self.0 | other.0)
     }
 
-    /// These flags but for those of `other`.
+    /// These flags without those of `other`.
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }

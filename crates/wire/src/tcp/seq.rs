@@ -39,7 +39,7 @@ impl PartialOrd for SeqNum {
         }
     }
 
-    // Comparisons without the detour through `Option`, for there is one in every line.
+    // Comparisons without `Option`, because nearly every line has one.
 
     fn lt(&self, other: &SeqNum) -> bool {
         other > self

@@ -24,7 +24,7 @@ pub struct RouterAdvertisement<'a> {
     pub managed: bool,
     /// Other settings come by DHCPv6.
     pub other: bool,
-    /// How long this is a default router, in seconds; 0 if it is none.
+    /// Lifetime as a default router, in seconds; 0: not a default router.
     pub router_lifetime_s: u16,
     /// How long a confirmed neighbour counts as reachable, in milliseconds; 0
     /// for "not said".
@@ -65,8 +65,8 @@ impl<'a> RouterAdvertisement<'a> {
     }
 }
 
-/// Who has `target`, and is it still there? (RFC 4861 §4.3.) With an
-/// address-registration option: keep me in your cache (RFC 6775 §5.5).
+/// Asks for the link-layer address of `target`, or whether it is still reachable (RFC 4861
+/// §4.3). With an address-registration option, requests a registration (RFC 6775 §5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NeighborSolicitation<'a> {
     /// The address asked for; not a multicast one.
@@ -154,7 +154,7 @@ pub struct DuplicateAddress {
     pub tid: Option<Tid>,
     /// For how long the address is registered, in minutes.
     pub lifetime_min: u16,
-    /// Who registers it.
+    /// The registering node.
     pub eui64: [u8; 8],
     /// The address.
     pub address: Addr,

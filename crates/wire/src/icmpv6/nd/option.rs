@@ -19,7 +19,7 @@ mod option_type {
     pub const BORDER_ROUTER: u8 = 35;
 }
 
-/// Options are counted in units of so many bytes (RFC 4861 §4.6).
+/// The unit of option lengths in bytes (RFC 4861 §4.6).
 const UNIT: usize = 8;
 /// Bytes of an option's type and length.
 const HEAD: usize = 2;
@@ -428,7 +428,7 @@ impl<'a> Options<'a> {
         bodies.filter_map(ContextInformation::read)
     }
 
-    /// What options of one type have after type and length.
+    /// The contents of the options of one type, after type and length.
     fn bodies(&self, wanted: u8) -> Bodies<'a> {
         let input = Reader::new(self.bytes);
         Bodies { input, wanted }

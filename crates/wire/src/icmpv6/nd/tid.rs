@@ -20,10 +20,10 @@ impl Tid {
         self.advanced(1)
     }
 
-    /// The number to go on with after this one was found stale: of a counter that
-    /// has begun anew, as many further on as it can be behind; else the beginning,
-    /// which comes after nearly all numbers of the circle. At the third it is not
-    /// stale.
+    /// The number to use after this one was found stale. A number of the straight part advances
+    /// by the window, the greatest distance that it can be behind. A number of the circle
+    /// returns to the start, which is newer than nearly all numbers of the circle. The third
+    /// attempt is not stale.
     pub const fn skip(self) -> Tid {
         match self.0 < LINE {
             true => Tid::FIRST,
@@ -41,8 +41,8 @@ impl Tid {
         }
     }
 
-    /// How this number stands to `other` (RFC 8505 §5.2.1 (3)); `None` if they are
-    /// too far apart to tell.
+    /// The order of this number and `other` (RFC 8505 §5.2.1 (3)); `None` if their distance is
+    /// ambiguous.
     pub const fn compare(self, other: Tid) -> Option<Ordering> {
         let (a, b) = (self.0, other.0);
         let ahead = match (a < LINE, b < LINE) {
@@ -73,9 +73,8 @@ impl Tid {
         }
     }
 
-    /// Whether a registration with this number comes after one with `known` has
-    /// taken its place. Of two that cannot be compared the one that comes is the
-    /// later one (RFC 8505 §5.2.1 (4)).
+    /// Whether a registration with this number is older than the one with `known`. If the
+    /// numbers cannot be compared, the one that arrives later is newer (RFC 8505 §5.2.1 (4)).
     pub const fn is_stale_after(self, known: Tid) -> bool {
         matches!(self.compare(known), Some(Ordering::Less))
     }
@@ -105,7 +104,7 @@ mod tests {
             (120, 9, None),
             (250, 240, Some(Greater)),
             (255, 130, None),
-            // The line is no circle.
+            // The straight part is not a circle.
             (255, 128, None),
         ] {
             assert_eq!(Tid(a).compare(Tid(b)), expected, "{a} and {b}");
