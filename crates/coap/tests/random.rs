@@ -1,5 +1,5 @@
-//! Whatever arrives, an endpoint does not panic or exceed its memory, and its answers are valid
-//! messages.
+//! For arbitrary input, an endpoint does not panic or exceed its memory, and its answers are
+//! valid messages.
 
 use crate::common;
 

@@ -285,7 +285,7 @@ fn what_makes_no_sense_is_refused() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost, the delivered blocks belong to the body, and each is delivered once.
+    /// With any losses, the delivered blocks belong to the body, and each is delivered once.
     #[test]
     fn over_any_wire(seed in any::<u64>(), len in 1..700_usize, percent in 0..45_u32) {
         let mut pair = Pair::new(len);

@@ -37,9 +37,8 @@ pub struct LowpanConfig {
     /// How often a sleepy node may ask for the same frame without getting it
     /// before its datagram is dropped. Default 4, as OpenThread.
     pub indirect_polls: u8,
-    /// Whether all frames that wait for a sleepy node follow one another after
-    /// one data request. Without it each takes a request of its own, as the
-    /// standard has it. Default true.
+    /// Whether all frames that wait for a sleepy node follow one data request. Otherwise each
+    /// takes its own request, as in the standard. Default true.
     pub indirect_burst: bool,
     /// Whether the rest of a datagram is dropped when one of its frames is
     /// lost. Default true.
@@ -57,16 +56,17 @@ pub struct LowpanConfig {
     /// datagrams that relays forward by fragments. Only while this node
     /// forwards so itself. Default 0.
     pub fragment_gap: Duration,
-    /// Collision avoidance: how long to wait, for each frame of a datagram that
-    /// its addressee forwards, before the next one begins; zero not at all.
-    /// Default none; OpenThread waits 8 ms after each frame. Of no effect with memory that no
-    /// router can have ([`Memory::ROUTES`](redpoll_base::Memory::ROUTES)).
+    /// Collision avoidance: the pause per frame of a datagram that its addressee forwards,
+    /// before the next datagram begins; zero for none. Default none; OpenThread waits 8 ms
+    /// after each frame. Without effect in memory without
+    /// [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.
     pub red: Option<RedConfig>,
-    /// Seeds the dice of [`Self::red`]. Nodes that have different ones do not drop at the
-    /// same moments; who knows it can tell whom they hit. Default an arbitrary number.
+    /// Seed of the random numbers of [`Self::red`]. Nodes with different seeds do not drop at
+    /// the same moments; an attacker that knows the seed can predict the drops. Default an
+    /// arbitrary number.
     pub red_seed: u64,
     /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
     /// a restarted node from repeating the tags it has just used. Default 0.

@@ -1,4 +1,4 @@
-//! What happened, in numbers; every dropped frame and datagram has a name.
+//! Counters; every dropped frame and datagram has a reason.
 
 use redpoll_base::Instant;
 
@@ -48,11 +48,11 @@ pub struct LowpanCounters {
     /// Partial datagrams given up because a newer one needed the slot.
     pub evicted: u32,
 
-    /// Datagrams given up because the MAC gave up on a frame of theirs.
+    /// Datagrams given up because the MAC gave up one of their frames.
     pub link_failure: u32,
     /// Pulled datagrams whose payload disappeared before the last frame.
     pub segment_gone: u32,
-    /// Queued datagrams that were no well-formed IPv6 packet.
+    /// Queued datagrams that were not well-formed IPv6 packets.
     pub malformed_out: u32,
     /// Datagrams that no frame of this link can carry.
     pub unsendable: u32,

@@ -9,8 +9,8 @@
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
-/// What identifies a datagram among the fragments on a link
-/// (RFC 4944 §5.3: source, destination, size and tag).
+/// The identity of a datagram among the fragments on a link (RFC 4944 §5.3: source,
+/// destination, size and tag).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) src: Address,

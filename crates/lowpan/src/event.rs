@@ -1,5 +1,4 @@
-//! What goes in and out besides bytes: pulled datagrams, frames, events,
-//! reasons.
+//! The types of the interface besides bytes: pulled datagrams, frames, events, reasons.
 
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
@@ -13,8 +12,8 @@ pub const TRANSPORT_HEADER_MAX: usize = if cfg!(feature = "rpl") { 68 } else { 6
 pub struct PulledDatagram {
     /// The IPv6 header. Its `payload_len` is not read: the lengths below count.
     pub ip: Ipv6Header,
-    /// The transport header, checksum included; `header_len` bytes of it count. What
-    /// extension headers there are stand before it.
+    /// The transport header with its checksum, after any extension headers; the first
+    /// `header_len` bytes count.
     pub header: [u8; TRANSPORT_HEADER_MAX],
     /// Length of the headers in bytes; more than there is room counts as that.
     pub header_len: u8,
@@ -53,7 +52,7 @@ pub trait FrameRoom {
     fn room(&mut self, dst: Address) -> Option<&mut [u8]>;
 }
 
-/// One buffer for frames to anybody.
+/// One buffer for frames to all destinations.
 impl FrameRoom for &mut [u8] {
     fn room(&mut self, _: Address) -> Option<&mut [u8]> {
         Some(self)
@@ -76,8 +75,7 @@ pub struct FrameOut {
     pub repeats: Option<Note>,
 }
 
-/// What the caller wants to know again when a frame is repeated; this crate
-/// only keeps it.
+/// A value of the caller's, returned when a frame is repeated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Note(pub u16);
 

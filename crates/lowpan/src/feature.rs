@@ -1,6 +1,5 @@
-//! What a node can do by a feature, as types: a value of one is at hand only where the
-//! feature is. A variant that holds one cannot be where it is not, and the compiler leaves
-//! out what would be done with it.
+//! Features of a node as types: a value of such a type exists only with the feature. Without
+//! it, the compiler removes each variant that contains one, and its code.
 
 /// Fragments pass through.
 #[cfg(feature = "forwarding")]
@@ -18,5 +17,5 @@ pub(crate) struct Recovers;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Recovers {}
 
-/// Whether fragments may have to leave apart from one another, for those who pass them on.
+/// Whether fragments may need gaps between them for the nodes that forward them.
 pub(crate) const SPREADS_FRAGMENTS: bool = cfg!(any(feature = "forwarding", feature = "recovery"));

@@ -1,11 +1,10 @@
 //! Fragment forwarding: datagrams pass through a relay fragment by fragment
 //! (RFC 8930), without a buffer to reassemble them in.
 //!
-//! What is known of a datagram on its way is a *virtual reassembly buffer*
-//! (§6): who it came from and by which tag, where it goes and by which tag. Its
-//! fragments wait for the radio in a ring, each as the frame that it will be.
-//! Both belong to the caller and bound what can be under way; a datagram that
-//! lacks one or the other is reassembled, or dropped by name.
+//! The record of a datagram in transit is a *virtual reassembly buffer* (§6): its previous hop
+//! and tag, and its next hop and tag. Its fragments wait for the radio in a ring, each as its
+//! future frame. The caller owns both, so they bound the datagrams in transit; a datagram for
+//! which one of them is full is reassembled, or dropped with a reason.
 //!
 //! A neighbour sends the fragments of a datagram in their order and each until
 //! it is acknowledged. So one that comes out of order shows that another is
@@ -28,9 +27,9 @@ use crate::{DropReason, Note};
 /// Bytes of a forwarded frame: the payload between two short addresses.
 const FRAME: usize = 116;
 
-/// By how much the first fragment may grow at the first relay, in bytes: there
-/// the source's address and the hop limit no longer follow from anything. Who
-/// sends to relays leaves so much room (RFC 8930 §5 leaves it open how).
+/// The growth of the first fragment at the first relay, in bytes: after it the source's address
+/// and the hop limit can no longer be elided. A sender to relays leaves this room (RFC 8930 §5
+/// leaves the method open).
 pub(crate) const SLACK: usize = 3;
 
 /// A slow start of the timer does no harm.
@@ -57,7 +56,7 @@ pub struct ForwardingMemory<M: Memory> {
     pub fragments: M::Table<FragmentBuffer>,
 }
 
-/// What a relay knows of a datagram on its way (RFC 8930 §6); opaque.
+/// A relay's record of a datagram in transit (RFC 8930 §6); opaque.
 #[derive(Clone, Debug, Default)]
 pub struct VirtualBuffer(Option<PassingDatagram>);
 
@@ -130,7 +129,7 @@ pub(crate) enum Place {
     Last,
 }
 
-/// What the next fragment is, without its bytes.
+/// The next fragment, without its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Front {
     pub(crate) next_hop: Address,
@@ -540,8 +539,8 @@ fn is(entry: &VirtualBuffer, key: &Key) -> bool {
     entry.0.as_ref().is_some_and(|entry| entry.key == *key)
 }
 
-/// Writes what a first fragment holds anew: with a hop limit one less (RFC 8200
-/// §3), and the headers compressed for the next link. `None` if it does not fit.
+/// Rewrites a first fragment: with the hop limit decremented (RFC 8200 §3), and the headers
+/// compressed for the next link. `None` if it does not fit.
 fn rewrite(
     out: &mut Cursor<'_>,
     header: &Ipv6Header,

@@ -128,8 +128,8 @@ impl IndirectQueue {
         });
     }
 
-    /// `child` listens no more. The datagram in `id` has come so far, and its
-    /// next frame was sent in vain. `false` if that has happened too often.
+    /// `child` no longer listens: the frame after this progress of the datagram in `id` failed.
+    /// `false` if that has happened too often.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -184,7 +184,7 @@ impl IndirectQueue {
         })
     }
 
-    /// One that nobody has asked for in time; `except` is in service.
+    /// A datagram that was not requested in time; `except` is in service.
     pub(crate) fn expired<M: Memory>(
         &self,
         now: Instant,

@@ -1,5 +1,4 @@
-//! The adaptation layer as one object. It sequences; the mechanisms are in the
-//! modules beside it.
+//! The adaptation layer as one object. It calls the mechanisms in its submodules in sequence.
 
 mod forwarding;
 mod fragments;
@@ -114,7 +113,7 @@ pub struct Lowpan<M: Memory> {
     next_tag: u16,
 
     segment_event: Option<LowpanEvent>,
-    /// Slots whose end has not been told yet.
+    /// Slots whose end has not been reported yet.
     ended: u8,
     datagram_event: Option<LowpanEvent>,
     counters: LowpanCounters,

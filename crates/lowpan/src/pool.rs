@@ -27,7 +27,7 @@ pub struct Slot {
     pub(crate) next: Option<SlotId>,
 }
 
-/// What a slot is being used for. The bytes stay where they are throughout.
+/// The use of a slot. The bytes never move.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Free,
@@ -70,7 +70,7 @@ impl Slot {
         next: None,
     };
 
-    /// The indirect transmission in this slot, if that is what it is used for.
+    /// The indirect transmission in this slot, if any.
     pub(crate) fn indirect(&self) -> Option<&Indirect> {
         match &self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -78,7 +78,7 @@ impl Slot {
         }
     }
 
-    /// What waits in the slot for a node that sleeps, to change it.
+    /// The indirect transmission in this slot, mutable.
     pub(crate) fn indirect_mut(&mut self) -> Option<&mut Indirect> {
         match &mut self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -86,7 +86,7 @@ impl Slot {
         }
     }
 
-    /// The reassembly in this slot, if that is what it is used for.
+    /// The reassembly in this slot, if any.
     pub(crate) fn partial(&self) -> Option<&Partial> {
         match &self.state {
             State::Reassembling(partial) => Some(partial),
@@ -206,7 +206,7 @@ impl<M: Memory> Pool<M> {
         let begin = start.saturating_add(from.start).min(end);
         let from = begin..start.saturating_add(from.end).min(end);
         let (start, end) = self.range(target);
-        // What does not fit is not copied.
+        // Bytes beyond the end are not copied.
         let room = end.saturating_sub(start).saturating_sub(to);
         let from = from.start..from.end.min(from.start.saturating_add(room));
         move_within(self.bytes.as_mut(), from, start.saturating_add(to));

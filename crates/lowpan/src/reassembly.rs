@@ -19,7 +19,7 @@ use crate::pool::{Partial, Pool, State};
 use crate::receive::Piece;
 use crate::{DropReason, LowpanConfig, SlotId};
 
-/// A timeout of seconds may be half a second late: nobody waits for it.
+/// A timeout of seconds may be half a second late.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 /// RFC 4944 §5.3: "The reassembly timeout MUST be set to a maximum of 60
 /// seconds".
@@ -115,8 +115,8 @@ impl Reassembly {
         }
     }
 
-    /// Takes a slot for a packet of `len` bytes from `src`, at the expense of
-    /// a reassembly that seems dead if need be.
+    /// Takes a slot for a packet of `len` bytes from `src`, if necessary that of a reassembly
+    /// that has stalled.
     pub(crate) fn slot_for<M: Memory>(
         &mut self,
         now: Instant,

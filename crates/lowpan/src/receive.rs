@@ -43,7 +43,7 @@ impl Piece<'_> {
     }
 }
 
-/// What a frame brought.
+/// The content of a frame.
 pub(crate) enum Arrival<'a> {
     /// A packet that needed no fragmentation.
     Whole(Piece<'a>),

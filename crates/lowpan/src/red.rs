@@ -1,10 +1,9 @@
 //! Random early detection on the queue towards the radio (Floyd and Jacobson
 //! 1993; RFC 7567), counted in datagrams, with ECN (RFC 3168).
 //!
-//! The average is brought up to date when a datagram arrives and when one
-//! leaves. The verdict falls when a datagram is about to leave, before its
-//! first fragment: half way it could not be marked any more, and what is
-//! marked then tells of the queue as it is now.
+//! The average is updated when a datagram arrives and when one leaves. The decision is made
+//! when a datagram is about to leave, before its first fragment: later it could not be marked,
+//! and a mark should report the present queue.
 //!
 //! Windows of two or three segments give each flow what its round trip takes,
 //! whatever share of all datagrams is marked. So marks go to conversations with
@@ -15,9 +14,9 @@ use redpoll_base::{Duration, Ecn, Rng};
 
 use crate::shares::{Pair, Shares};
 
-/// Parameters. The queue is a few datagrams long, so an average over hundreds
-/// of packets, as for Internet routers, would say nothing; Kumar et al. 2020
-/// do not tell theirs. The defaults are chosen, not measured by others.
+/// Parameters. The queue is a few datagrams long, so an average over hundreds of packets, as
+/// for Internet routers, would be useless; Kumar et al. 2020 do not publish theirs. The
+/// defaults are chosen, not measured by others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RedConfig {
     /// The average moves by 1 / 2^`weight_shift` of the difference. Default 4,
@@ -26,9 +25,8 @@ pub struct RedConfig {
     /// The average from which datagrams are marked, in sixteenths of a
     /// datagram. Default 8, a half: mostly the queue is empty or has one.
     pub min_threshold: u8,
-    /// The average from which all are marked but for those that `fair` spares, in
-    /// sixteenths of a datagram.
-    /// Default 48, three: half of six slots.
+    /// The average from which all datagrams are marked except those that `fair` spares, in
+    /// sixteenths of a datagram. Default 48, three: half of six slots.
     pub max_threshold: u8,
     /// The probability just below `max_threshold`, in 1/256. Default 26, a
     /// tenth.
@@ -38,12 +36,11 @@ pub struct RedConfig {
     /// and an average of `min_threshold` a part of its datagrams is marked that
     /// is twice what exceeds the share. Default true.
     pub fair: bool,
-    /// While the average is `min_threshold` or more and several conversations are
-    /// active: how long to wait, for each frame of a datagram that its addressee
-    /// forwards, before the next one begins, as with
-    /// [`LowpanConfig::pause`](crate::LowpanConfig::pause). Default 16 ms, in
-    /// which the next two nodes on its way can send a full frame each; they are
-    /// those whom this node's next one would disturb.
+    /// The pause per frame of a datagram that its addressee forwards, before the next datagram
+    /// begins, as with [`LowpanConfig::pause`](crate::LowpanConfig::pause), while the average
+    /// is `min_threshold` or more and several conversations are active. Default 16 ms: the next
+    /// two nodes on its way, with whose frames this node's next one would collide, can send a
+    /// full frame each.
     pub pause: Duration,
 }
 
@@ -60,7 +57,7 @@ impl Default for RedConfig {
     }
 }
 
-/// What becomes of a datagram that is about to leave.
+/// The outcome of a datagram that is about to leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Send,
@@ -70,12 +67,12 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// The average, the dice, and who has had how much.
+/// The average, the random numbers, and the shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     config: RedConfig,
     rng: Rng,
-    /// Of the queue's length, in 1/4096 of a datagram.
+    /// Average length of the queue, in 1/4096 of a datagram.
     average: u32,
     shares: Shares,
 }
@@ -112,9 +109,8 @@ impl Red {
             return Verdict::Send;
         }
         let strikes = self.strikes();
-        // RFC 3168 §5: who is not capable of ECN loses the packet instead. For
-        // its share alone it does not: lost acknowledgments would tell the
-        // wrong end.
+        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead. It is not dropped
+        // for its share alone: lost acknowledgments would inform the wrong end.
         match ecn {
             Ecn::NotEct if strikes => Verdict::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => Verdict::Mark,

@@ -1,5 +1,5 @@
-//! Who has had how much of a node's way to the radio of late, so that random
-//! early detection tells those first who take most.
+//! The recent shares of conversations in a node's radio time, so that random early detection
+//! marks the largest ones first.
 //!
 //! After "approximate fairness through differential dropping" (Pan, Breslau,
 //! Prabhakar and Shenker 2003), where a flow above its fair share loses what
@@ -12,13 +12,12 @@ use redpoll_base::{Addr, divide, least};
 /// with the least.
 const LEN: usize = 8;
 
-/// Bytes after which all counts are halved: 50 datagrams of three frames. So
-/// counts tell of the last five to ten seconds of a busy relay, several round
-/// trips.
+/// Bytes after which all counts are halved: 50 datagrams of three frames. Counts therefore
+/// cover the last five to ten seconds of a busy relay, several round trips.
 const MEMORY: u16 = 16_384;
 
-/// Active is who has had more than this part of what the greediest has had: who
-/// asks for little is not to make the others look greedy.
+/// A conversation is active if it has more than this part of the largest share, so that small
+/// ones do not make the others look greedy.
 const ACTIVE: u16 = 8;
 
 /// Two nodes that speak with each other, whichever sends: data and their
@@ -78,7 +77,7 @@ impl Shares {
         share.map_or(0, |share| share.bytes.into())
     }
 
-    /// What each of the active ones would have had if all had had the same.
+    /// The equal share of each active conversation.
     pub(crate) fn fair(&self) -> u32 {
         let bytes: u32 = self.active().map(u32::from).sum();
         divide(bytes, self.active().count() as u32)

@@ -73,7 +73,7 @@ pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -
     }
     let last = capacity.saturating_sub(FRAGN_LEN);
     let rest = transport_len.saturating_sub(first_coverage(header_len, capacity));
-    // The last fragment may be longer than the others by what they round off.
+    // The last fragment may exceed the others by their rounding.
     let middle = rest
         .saturating_sub(last)
         .checked_next_multiple_of(whole_units(last))?

@@ -49,7 +49,7 @@ pub(crate) struct InService {
     pub(crate) indirect: bool,
     /// The frame that comes next has been built before.
     pub(crate) repeats: Option<Note>,
-    /// What `covered` was before the frame built last.
+    /// The value of `covered` before the last frame was built.
     before: u16,
     /// One of its frames was lost.
     pub(crate) broken: bool,
@@ -211,7 +211,7 @@ impl InService {
     }
 }
 
-/// What building a frame needs to look at.
+/// The inputs for building a frame.
 pub(crate) struct Sending<'a, M: Memory> {
     pub(crate) pool: &'a Pool<M>,
     pub(crate) pulled: Option<&'a PulledDatagram>,

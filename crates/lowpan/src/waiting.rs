@@ -1,5 +1,5 @@
-//! What is known of a datagram that waits in its slot for a node that sleeps; how they
-//! wait: `indirect.rs`.
+//! The record of a datagram that waits in its slot for a sleepy node; `indirect.rs` orders
+//! them.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
@@ -15,7 +15,7 @@ pub(crate) struct Indirect {
     pub(crate) expires: Instant,
     /// Until when its node listens; `None` while it sleeps.
     pub(crate) awake_until: Option<Instant>,
-    /// As in [`InService`](crate::transmit::InService), when it is not there.
+    /// As in [`InService`](crate::transmit::InService), while it is not in service.
     pub(crate) covered: u16,
     pub(crate) tag: u16,
     pub(crate) repeats: Option<Note>,

@@ -133,7 +133,7 @@ fn fragments_pass_through_as_they_come() {
     }
 }
 
-/// Whatever its length, the first fragment leaves room for longer headers.
+/// For any length, the first fragment leaves room for longer headers.
 #[test]
 fn a_first_fragment_has_room_to_grow() {
     for dscp in [0, 1] {
@@ -151,7 +151,7 @@ fn a_first_fragment_has_room_to_grow() {
     }
 }
 
-/// A fragment is missing: the rest is of no use to anybody.
+/// A fragment is missing, so the rest is useless.
 #[test]
 fn after_a_gap_the_rest_is_dropped() {
     let frames = from_a(&packet(to_c(6), 3, 700), 41);
@@ -245,7 +245,7 @@ fn a_datagram_that_does_not_go_on_is_forgotten() {
     );
 }
 
-/// What has no way on is reassembled, as before.
+/// A datagram without a next hop is reassembled, as before.
 #[test]
 fn without_a_route_or_memory_a_datagram_is_reassembled() {
     let packet = packet(to_c(6), 3, 700);
@@ -323,8 +323,8 @@ fn fragments_leave_a_gap_for_others() {
     ));
 }
 
-/// Over links that lose, repeat and swap fragments, what arrives is intact and
-/// arrives once, and nothing is left behind.
+/// Over links that lose, repeat and swap fragments, datagrams arrive intact and once, and all
+/// memory is freed.
 #[test]
 fn over_bad_links_packets_arrive_intact_or_not_at_all() {
     let mut rng = Rng::new(1);

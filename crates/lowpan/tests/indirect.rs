@@ -1,5 +1,5 @@
-//! Datagrams for sleepy nodes: when they leave, in what order, and what becomes
-//! of those that nobody fetches.
+//! Datagrams for sleepy nodes: the time and order in which they leave, and the outcome of those
+//! that are not fetched.
 
 use crate::common;
 
@@ -208,8 +208,8 @@ fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
     assert_eq!(node.counters().datagrams_sent, 0);
 }
 
-/// A segment that lies in a slot for a sleepy node is told of by its handle: when the
-/// node has it, or when it never will.
+/// The outcome of a segment in a slot for a sleepy node is reported with its handle: when the
+/// node has it, or when it is given up.
 #[test]
 fn what_becomes_of_a_segment_is_told_once() {
     let mut node = node(4);
@@ -234,7 +234,7 @@ fn what_becomes_of_a_segment_is_told_once() {
     );
     assert_eq!((node.poll_event(), node.free_slots()), (None, 4));
 
-    // Several at once run out of time, and each is told.
+    // Several time out together, and each is reported.
     for handle in 72..75 {
         segment(&mut node, 2, handle);
     }

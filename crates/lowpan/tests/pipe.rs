@@ -11,7 +11,7 @@ use redpoll_lowpan::LowpanConfig;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::fragment::Header;
 
-/// What a link does to frames, in percent, and by how many places at most it
+/// The effects of a link on frames, in percent, and the largest number of places by which it
 /// moves one.
 #[derive(Clone, Copy, Debug)]
 struct Link {
@@ -112,7 +112,8 @@ proptest! {
         prop_assert_eq!(receiver.free_slots(), slots);
         prop_assert_eq!(receiver.poll_at(), None);
 
-        // What arrived in full and was not handed up has been dropped by name.
+        // Datagrams that arrived in full but were not delivered have been dropped with a
+        // reason.
         let withheld = sent
             .iter()
             .filter(|(i, count)| carried.get(i).map_or(0, HashSet::len) == **count)

@@ -126,7 +126,7 @@ fn fragments_that_contradict_each_other_drop_the_datagram() {
         assert_eq!(node.input(T0, A, B, &wrong), Err(expected));
         if expected == DropReason::Overlap {
             assert_eq!(node.free_slots(), 1);
-            // What follows takes no slot.
+            // The following fragments take no slot.
             assert_eq!(node.input(T0, A, B, &frames[2]), Err(DropReason::Orphan));
             assert_eq!(node.free_slots(), 1);
             assert_eq!((node.counters().overlap, node.counters().orphan), (1, 1));
@@ -243,7 +243,7 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
     assert_eq!(node.input(ms(0), A, B, &frames[0]), Ok(None));
     assert_eq!(node.poll_at().unwrap().at, ms(3_000));
     assert_eq!(node.input(ms(2_900), A, B, &frames[1]), Ok(None));
-    // A copy is no progress.
+    // A copy does not count as progress.
     assert_eq!(
         node.input(ms(2_950), A, B, &frames[1]),
         Err(DropReason::Duplicate)
@@ -360,8 +360,8 @@ fn the_one_stalled_longest_gives_way() {
     assert_eq!(node.counters().evicted, 1);
 }
 
-/// Of several that have stalled, the source's own goes first, then the one
-/// whose last progress is the oldest.
+/// If several reassemblies have stalled, the source's own is evicted first, then the one whose
+/// last progress is the oldest.
 #[test]
 fn the_most_likely_dead_gives_way() {
     let begin = || {
@@ -390,7 +390,7 @@ fn the_most_likely_dead_gives_way() {
     }
 }
 
-/// A later fragment without its first one evicts nobody.
+/// A later fragment without its first one evicts no reassembly.
 #[test]
 fn a_stray_fragment_evicts_nobody() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);

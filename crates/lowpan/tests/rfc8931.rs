@@ -98,8 +98,8 @@ fn what_is_lost_is_sent_again_alone() {
     a.input(ms(40), B, A, &partial.to_bytes()).unwrap();
     let again = frames(&mut a, ms(40), A, B);
     assert_eq!(sequences(&again), [(1, false), (3, true)]);
-    // Of these the second is lost again, and nobody hears: the timer, which by
-    // now knows a round trip of 40 ms (RFC 6298 §2.2).
+    // The second of these is lost again without a sign: the timer, which has a round trip of 40
+    // ms by now (RFC 6298 §2.2).
     assert_eq!(receive(&mut b, ms(60), &again[0]), None);
     assert_eq!(a.poll_at().unwrap().at, ms(40 + 40 + 4 * 20));
     a.on_timeout(ms(160));
@@ -175,8 +175,8 @@ fn tags_of_living_datagrams_are_left_out() {
     assert_eq!(a.counters().datagrams_sent, 300);
 }
 
-/// §6: the timer doubles, the retries end, the datagram is aborted, begun anew
-/// with another tag, and in the end given up.
+/// §6: the timer doubles, the retries end, the datagram is aborted, restarted with another tag,
+/// and finally given up.
 #[test]
 fn retries_are_bounded() {
     let mut a = recovering(RecoveryConfig {
@@ -190,7 +190,7 @@ fn retries_are_bounded() {
     for (wait, expected) in [
         (500, vec![(4, true)]),
         (1_000, vec![(4, true)]),
-        // The abort, and at once everything anew.
+        // The abort, and immediately the restart.
         (
             2_000,
             vec![
@@ -248,7 +248,7 @@ fn a_window_asks_more_often() {
         for frame in &frames_out {
             let lost = header(frame).sequence == 1 && train.len() == 2;
             if lost {
-                // What asks is lost: the receiver is asked by the timer alone.
+                // The request is lost: only the timer requests an acknowledgment again.
                 b.input(
                     START,
                     A,
@@ -289,7 +289,7 @@ fn fragments_are_as_long_as_configured() {
     assert!(sizes[1..sizes.len() - 1].iter().all(|size| *size == 64));
     assert!(sizes[0] <= 64);
 
-    // What frames carry is less than the least; what is asked for too much.
+    // The room in frames is below the minimum; the requested size is too large.
     let (_, plain) = begin(&mut recovering(with(111, 2_000)), START, 6);
     assert_eq!(dispatch(&plain[0]), Dispatch::First);
     let mut wide = recovering(with(110, 2_000));
@@ -351,8 +351,8 @@ fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     assert!(a.poll_at().is_some());
 }
 
-/// The transport has its acknowledgment, and its bytes are gone: the rest is
-/// not sent, and who waits for it is told.
+/// The transport has its acknowledgment, and its bytes are freed: the rest is not sent, and the
+/// waiting receiver gets an abort.
 #[test]
 fn a_segment_that_is_gone_is_aborted() {
     let (mut a, _) = pair();
@@ -400,7 +400,7 @@ fn fragments_under_other_numbers_fill_the_gap() {
     ack(&mut b, START, B, A);
     let whole = receive(&mut b, START, &emit(rest, &body[50..]));
     assert_eq!(whole, Some(packet));
-    // Nobody asked for this one.
+    // This acknowledgment was not requested.
     assert_eq!(ack(&mut b, START, B, A).bitmap, Bitmap::FULL);
 }
 
@@ -455,8 +455,8 @@ fn fragments_leave_a_gap() {
     assert!(next_frame(&mut a, ms(10), &mut Source::default()).is_some());
 }
 
-/// So many second fragments of datagrams that nobody knows, each with a tag of its own;
-/// how many of them are refused where the frames of refusals arrive, or do not.
+/// Sends `fragments` second fragments of unknown datagrams, each with its own tag; returns how
+/// many of them are refused if the refusals are `delivered`, or not.
 fn refused(fragments: u8, delivered: bool) -> usize {
     let (mut a, mut b) = pair();
     let (_, frames) = begin(&mut a, START, 6);
@@ -475,8 +475,9 @@ fn refused(fragments: u8, delivered: bool) -> usize {
     refused
 }
 
-/// Who takes refusals is there, and learns at once of each datagram whose first fragment
-/// was lost. Of those to nobody, which take the radio for all its retries, few leave.
+/// A neighbour that receives refusals exists, and learns at once of each datagram whose first
+/// fragment was lost. Few refusals to missing neighbours leave, because each occupies the radio
+/// for all its retries.
 #[test]
 fn refusals_are_scarce_for_those_who_do_not_take_them() {
     assert_eq!(refused(60, true), 60);

@@ -61,7 +61,7 @@ fn a_relay_switches_labels() {
     }
 }
 
-/// What the link loses of a datagram is missing at its end; the rest goes on.
+/// Fragments lost on the first link are missing at the end; the others are forwarded.
 #[test]
 fn a_fragment_that_the_link_loses_takes_no_other_with_it() {
     let (mut a, mut relay) = pair();
@@ -125,8 +125,8 @@ fn a_relay_answers_when_its_acknowledgment_was_lost() {
     assert_eq!(ack(&mut relay, ms(2_000), B, A).bitmap, Bitmap::NULL);
 }
 
-/// §6.1.2, §6.3: without the first fragment there is no path, and a null bitmap
-/// says so; the sender aborts, and begins anew at most as often as it may.
+/// §6.1.2, §6.3: without the first fragment there is no path, and a null bitmap reports this;
+/// the sender aborts, and restarts within its limit.
 #[test]
 fn a_null_bitmap_aborts() {
     let (mut a, mut relay) = pair();
@@ -149,7 +149,7 @@ fn a_null_bitmap_aborts() {
         } else {
             assert!(next.is_empty());
         }
-        // The same again finds nobody.
+        // A repetition finds no record.
         assert_eq!(
             a.input(START, B, A, &null.to_bytes()),
             Err(DropReason::Orphan)
@@ -182,7 +182,7 @@ fn a_null_bitmap_ends_the_path() {
     assert!(!relay.has_frame());
 }
 
-/// §6.3: the sender's abort is passed on and frees everything.
+/// §6.3: the sender's abort is forwarded and frees everything.
 #[test]
 fn an_abort_frees_path_and_slot() {
     let (mut a, mut relay) = pair();
@@ -209,7 +209,7 @@ fn an_abort_frees_path_and_slot() {
     assert_eq!(c.poll_at(), None);
 }
 
-/// §4.3, §6: congestion is marked, passed on, echoed once, and heeded.
+/// §4.3, §6: congestion is marked, forwarded, echoed once, and obeyed.
 #[test]
 fn congestion_is_echoed_once() {
     let mut relay = node(4);
@@ -254,7 +254,7 @@ fn congestion_is_echoed_once() {
     .unwrap_err();
     assert!(!ack(&mut c, START, C, B).ecn, "at most once");
 
-    // The relay passes it on, and the sender goes on fragment by fragment.
+    // The relay forwards it, and the sender continues fragment by fragment.
     frames(&mut relay, START, B, C);
     relay.input(START, C, B, &echo.to_bytes()).unwrap();
     // Even if another overtakes it there.
@@ -266,7 +266,7 @@ fn congestion_is_echoed_once() {
     assert_eq!(sequences(&frames(&mut a, START, A, B)), [(1, true)]);
 }
 
-/// What lacks memory has another way, or is refused.
+/// Without memory a datagram is handled otherwise, or refused.
 #[test]
 fn memory_bounds_what_is_under_way() {
     // Nothing for own datagrams: plain fragments.
@@ -300,14 +300,14 @@ fn memory_bounds_what_is_under_way() {
         held.into_iter().for_each(|slot| b.release(slot));
     }
 
-    // Who knows nothing of all this does not understand.
+    // A node without recovery does not understand.
     assert_eq!(
         node(4).input(START, A, B, &first[0]),
         Err(DropReason::Unsupported)
     );
 }
 
-/// §6.3: what does not go on is given up, and its sender told.
+/// §6.3: a datagram that cannot be forwarded is given up, and its sender is informed.
 #[test]
 fn a_reassembly_that_does_not_go_on_is_aborted() {
     let (mut a, mut b) = pair();
@@ -381,7 +381,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
                 let node = &mut nodes[index];
                 if let Ok(Some(slot)) = node.input_routed(now, from, to, &frame, route) {
                     if to == B {
-                        // The relay had no room to pass it on, and has joined it.
+                        // The relay had no room to forward it, and has reassembled it.
                         node.packet_mut(slot)[7] -= 1;
                         node.queue(now, slot, C);
                         continue;
@@ -392,7 +392,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
                 }
             }
         }
-        // Begun anew after all of it had arrived, it may come twice.
+        // A datagram that restarted after it had arrived may come twice.
         let restarted = nodes[0].recovery_counters().restarted;
         let twice = whole.iter().filter(|n| **n > 1).count() as u32;
         assert!(twice <= restarted, "round {round}: {whole:?}");
@@ -424,8 +424,7 @@ fn made_up(n: u16) -> (Address, Vec<u8>) {
     (Address::Short(0x4000 + n), emit(header, &body))
 }
 
-/// RFC 8931 §6.3: who holds a slot and has stopped sending gives way; a first fragment
-/// can be made up by anybody.
+/// RFC 8931 §6.3: a stalled datagram gives way; a first fragment is easy to forge.
 #[test]
 fn first_fragments_from_anywhere_keep_nobody_out() {
     let mut c = recovering(RecoveryConfig::default());

@@ -1,5 +1,5 @@
-//! Who sends next, and what becomes of a datagram whose bytes or link vanish
-//! between any two of its frames.
+//! The order of sending, and the outcome of a datagram whose bytes or link vanish between any
+//! two of its frames.
 
 use crate::common;
 

@@ -131,7 +131,8 @@ fn a_head_may_come_in_any_pieces() {
 }
 
 proptest! {
-    /// Whatever a server sends, there is no panic, and the body is not longer than announced.
+    /// For arbitrary answers of a server, there is no panic, and the body is not longer than
+    /// announced.
     #[test]
     fn any_answer(bytes in proptest::collection::vec(any::<u8>(), 0..600), piece in 1..64_usize) {
         let mut fetch = Fetch::new(half());

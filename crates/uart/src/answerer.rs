@@ -122,8 +122,7 @@ impl Answerer {
     }
 
     /// Adds a radio work to the answer to the pending request; `frame` is loaded by a
-    /// [`RadioWork::Load`]. `false` if the answer has no room, or the protocol no message, for
-    /// it.
+    /// [`RadioWork::Load`]. `false` if the answer has no room, or the protocol no message.
     pub fn add(&mut self, work: RadioWork, frame: &[u8]) -> bool {
         let len = self.answer.len.max(WORKS_AT);
         let mut writer = Writer::new(self.answer.bytes.get_mut(len..).unwrap_or_default());

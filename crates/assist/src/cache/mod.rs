@@ -12,9 +12,8 @@
 //! after two thirds of the time if [`Cache::on_heard`] reported no frames recently.
 //!
 //! DTC waits for half of that time. It keeps the newest segment, and others by chance, and
-//! replaces no copy before the next hop was heard passing it on. If the receiver asks for
-//! the segment that there is a copy of, by a duplicate acknowledgment, that one ends here
-//! and the copy is sent.
+//! replaces no copy before the next hop was heard forwarding it. A duplicate acknowledgment
+//! that requests the copied segment ends here, and the copy is sent.
 //!
 //! TSS retransmits after the same time, and forwards the packets of a direction one at a time:
 //! until the next hop is heard forwarding the last one, or that one is acknowledged, the
@@ -28,11 +27,11 @@
 //! - With [`Choice::Oldest`] a copy is kept while its connection has no other of that
 //!   direction, so with several segments under way it is that of the oldest, which the
 //!   receiver waits for.
-//! - That the next hop has a segment is known from hearing it pass that on, whole or as the
-//!   last fragment. Where that cannot be heard, on radios that are off or behind
-//!   [security](Cache::on_heard), only acknowledgments tell.
+//! - The next hop has a segment once it is heard forwarding it, whole or as the last fragment.
+//!   Where it cannot be heard, because the radio is off or behind [security](Cache::on_heard),
+//!   only acknowledgments count.
 //!
-//! What no end may notice, whatever passes (RFC 9293, 7323, 3168):
+//! These rules keep the cache invisible to both ends (RFC 9293, 7323, 3168):
 //!
 //! - Only segments with a good checksum count, because an end ignores others. An acknowledgment
 //!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is
@@ -50,8 +49,8 @@
 //! - Nothing overtakes anything of its direction. With [`Params::holds_back`] a packet waits
 //!   if one before it does, for two timeouts at most; without it nothing waits.
 //!
-//! Packets that are cut, that pass fragment by fragment (RFC 8930), or that have extension
-//! headers are none of its business.
+//! IP fragments, packets forwarded fragment by fragment (RFC 8930), and packets with extension
+//! headers are ignored.
 //!
 //! ```
 //! use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory, Params};

@@ -20,9 +20,9 @@
 //!   retransmissions are forwarded whatever the window, because they may request it. Of data
 //!   that the node has already acknowledged one byte is forwarded, which requests the
 //!   acknowledgment. Data beyond a gap are dropped, because the node has no room for them.
-//! - What is kept is what has not been acknowledged, in as much room as was announced. If it is
-//!   lost, because other connections needed the room or because its end did what is not
-//!   understood here, it is lost as on a link: the peer sends it again.
+//! - The stored bytes are those without an acknowledgment, as many as the window announced. If
+//!   they are lost, because other connections needed the room or because their end behaved
+//!   unexpectedly, they are lost as on a link: the peer retransmits them.
 //! - Only what has a good checksum is cut or joined. Where a field is changed the checksum
 //!   changes by as much (RFC 1624).
 //! - A closed window is forwarded unchanged, and so are probes of it.

@@ -2,18 +2,17 @@
 //! Assistant-in-the-Middle for Multihop Low-power and Lossy Networks in IoT", Journal of
 //! Communications and Networks 21(2), 2019).
 //!
-//! At a border router, TCP segments between mesh and host wait in a queue for each flow.
-//! Every `delaytime` one packet leaves, of the flow that has had the least throughput.
-//! Once a minute `delaytime` grows by 2 % if the fastest flow had more than twice the
-//! throughput of the slowest one, and falls by 5 % if it had less; it never exceeds the
-//! ends' mean expected retransmission timeout, divided by the flows that wait. Nothing
-//! is dropped or changed, and packets of a flow never overtake one another.
+//! At a border router, TCP segments between mesh and host wait in a queue for each flow. Every
+//! `delaytime` one packet leaves, from the flow with the least throughput. Once a minute
+//! `delaytime` grows by 2 % if the fastest flow had more than twice the throughput of the
+//! slowest one, and falls by 5 % if it had less. Its maximum is the ends' mean expected
+//! retransmission timeout, divided by the number of waiting flows. No packet is dropped or
+//! changed, and packets of a flow stay in order.
 //!
-//! [`Taim::input`] is shown each packet's beginning and keeps a handle for it, whatever
-//! the caller knows it by: its bytes, or its number in a queue of the kernel.
-//! [`Taim::poll`] gives back the handles that may leave now, and [`Taim::poll_at`] says
-//! when there is more. All memory is the caller's ([`Memory`]), so that it
-//! is bounded.
+//! [`Taim::input`] takes each packet's beginning and a handle of the caller's: its bytes, or
+//! its number in a queue of the kernel. [`Taim::poll`] returns the handles that may leave now,
+//! and [`Taim::poll_at`] the time of the next one. All memory is the caller's ([`Memory`]), so
+//! it is bounded.
 //!
 //! What the paper leaves open:
 //!

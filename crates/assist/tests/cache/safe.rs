@@ -1,5 +1,5 @@
-//! Whatever passes, in any order and number: the cache sends only packets that an end sent
-//! before, and acknowledges only data that the receiver acknowledged.
+//! For packets in any order and number, the cache sends only packets that an end sent before,
+//! and acknowledges only data that the receiver acknowledged.
 
 use std::collections::{HashMap, HashSet};
 

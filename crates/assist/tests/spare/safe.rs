@@ -46,7 +46,7 @@ struct Net {
     to_border: VecDeque<Tcp>,
     /// The end of the data forwarded to the node.
     passed: u32,
-    /// Of this number of packets one is lost or duplicated.
+    /// The numbers of packets per lost or duplicated packet.
     trouble: Vec<u8>,
     turn: usize,
 }

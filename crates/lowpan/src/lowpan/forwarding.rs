@@ -25,8 +25,8 @@ impl<M: Memory> Lowpan<M> {
         self.forwarding.begin(memory, self.reassembly.timeout());
     }
 
-    /// Whether the fragment was taken to be forwarded; else it is this node's
-    /// to reassemble. `route` says of the first one where it goes on to.
+    /// Whether the fragment was taken to be forwarded; otherwise this node reassembles it.
+    /// `route` returns the next hop for a first fragment.
     pub(super) fn forward(
         &mut self,
         now: Instant,
@@ -113,7 +113,7 @@ impl<M: Memory> Lowpan<M> {
         Some(fragment)
     }
 
-    /// Whether the datagram in service waits for those who pass its fragments on.
+    /// Whether the datagram in service waits for the nodes that forward its fragments.
     pub(super) fn is_in_gap(&self, now: Instant) -> bool {
         SPREADS_FRAGMENTS && now < self.gap_until
     }

@@ -1,4 +1,4 @@
-//! What may be chosen about fragments, for whoever has a 6LoWPAN inside of something else.
+//! Options of fragments, for a layer that contains 6LoWPAN.
 
 use redpoll_base::Memory;
 

@@ -50,9 +50,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The node's own datagram is marked like those of others, so that it gets
-    /// no larger share; one that takes no marks is sent all the same, for TCP
-    /// would only send it again.
+    /// The node's own datagram is marked like forwarded ones, so that it gets no larger share.
+    /// If it cannot be marked it is sent all the same, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());

@@ -1,5 +1,5 @@
-//! Collision avoidance: who has sent a datagram that its addressee forwards
-//! sends nothing else while that is under way.
+//! Collision avoidance: after a datagram that its addressee forwards, the sender pauses while
+//! the datagram travels on.
 //!
 //! Nodes two hops apart do not hear each other. While the next hop's next hop
 //! sends the datagram on, a new one would meet it at the node between.

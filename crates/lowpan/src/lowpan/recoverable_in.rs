@@ -1,5 +1,5 @@
-//! Recoverable fragments (RFC 8931): what comes, and what becomes of this node's
-//! own datagrams. How their fragments leave is in `recoverable_out.rs`.
+//! Recoverable fragments (RFC 8931): received ones, and the progress of this node's own
+//! datagrams. `recoverable_out.rs` sends their fragments.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -17,10 +17,9 @@ use crate::{DropReason, Onward, SlotId};
 use crate::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 impl<M: Memory> Lowpan<M> {
-    /// From now on this node sends datagrams in recoverable fragments
-    /// (RFC 8931), and takes such from others, as far as this memory goes. As a
-    /// relay it passes them on if it
-    /// [forwards fragments](Self::forward_fragments), else it joins them.
+    /// From now on this node sends datagrams in recoverable fragments (RFC 8931), and accepts
+    /// them, within this memory. As a relay it forwards them if it [forwards
+    /// fragments](Self::forward_fragments); otherwise it reassembles them.
     ///
     /// All nodes of a mesh must do it: those that do not drop such fragments as
     /// [`DropReason::Unsupported`].
@@ -32,7 +31,7 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.begin(config, memory, timeouts, first_tag);
     }
 
-    /// What recovery has done so far.
+    /// The counters of recovery.
     #[cfg(feature = "recovery")]
     pub fn recovery_counters(&self) -> RecoveryCounters {
         let recovery = self.recovery.get();
@@ -76,7 +75,7 @@ impl<M: Memory> Lowpan<M> {
             };
             return self.join(now, src, &header, &piece);
         }
-        // RFC 8931 §6.1.2: without the first fragment nobody knows where to.
+        // RFC 8931 §6.1.2: without the first fragment the path is unknown.
         if header.sequence != 0 {
             recovery.refuse(now, src, tag);
             return Err(DropReason::Orphan);
@@ -89,8 +88,7 @@ impl<M: Memory> Lowpan<M> {
         self.open(now, src, &header, (&piece, body.len()))
     }
 
-    /// RFC 8931 §6.1.1: the first fragment makes the path and is itself passed
-    /// on, or neither.
+    /// RFC 8931 §6.1.1: the first fragment makes the path and is itself forwarded, or neither.
     fn open_path(
         &mut self,
         now: Instant,
@@ -285,8 +283,8 @@ impl<M: Memory> Lowpan<M> {
         Ok(())
     }
 
-    /// Gives up what has waited too long, and sends again what is not
-    /// acknowledged in time.
+    /// Gives up entries that have waited too long, and retransmits fragments without a timely
+    /// acknowledgment.
     pub(super) fn expire_recoverable(&mut self, now: Instant) {
         while let Some(recovery) = self.recovery.get_mut()
             && let Some((index, standing)) = recovery.on_timeout(now)

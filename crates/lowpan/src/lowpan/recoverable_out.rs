@@ -15,8 +15,8 @@ use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Standing};
 use crate::transmit::{InService, Origin, Sending};
 
 impl<M: Memory> Lowpan<M> {
-    /// Makes a datagram that begins, and needs fragments, a recoverable one if
-    /// there is room; else it leaves in plain fragments.
+    /// Makes a datagram that begins, and needs fragments, a recoverable one if there is room;
+    /// otherwise it leaves in plain fragments.
     pub(super) fn make_recoverable(
         &mut self,
         datagram: &mut InService,
@@ -161,7 +161,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Who had to know that a datagram is aborted has been told.
+    /// The abort of a datagram has been sent.
     fn after_abort(&mut self, now: Instant, index: u8) {
         let Some(recovery) = self.recovery.get_mut() else {
             return;
@@ -219,8 +219,7 @@ impl<M: Memory> Lowpan<M> {
         })
     }
 
-    /// What leaves before anything new: an acknowledgment, for a sender waits
-    /// for it and it is short.
+    /// Acknowledgments leave before new datagrams: they are short, and a sender waits for them.
     pub(super) fn next_ack(&mut self) -> Option<InService> {
         let recovery = self.recovery.get_mut()?;
         let (to, _) = recovery.next_ack()?;

@@ -63,8 +63,8 @@ impl<M: Memory> Lowpan<M> {
         self.in_service.is_some() || M::ROUTES && self.suspended.is_some()
     }
 
-    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes of it,
-    /// whatever its destination; else as [`Lowpan::build_frame`].
+    /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes for any
+    /// destination; otherwise like [`Lowpan::build_frame`].
     pub fn next_frame<S: PayloadSource>(
         &mut self,
         now: Instant,

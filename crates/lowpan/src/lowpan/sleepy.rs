@@ -82,7 +82,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// What became of a segment for a sleepy node; its slot is free then.
+    /// The outcome of a segment for a sleepy node; its slot is then free.
     pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
         if !M::ROUTES || self.ended == 0 {
             return None;
@@ -120,8 +120,8 @@ impl<M: Memory> Lowpan<M> {
         self.indirect.has(&self.pool, child)
     }
 
-    /// A sleepy node has asked for what waits for it, was told that there is
-    /// something, and listens now.
+    /// A sleepy node has sent a data request, and listens because the acknowledgement announced
+    /// data.
     pub fn on_data_request(&mut self, now: Instant, child: Address) {
         self.indirect.wake(now, &mut self.pool, child);
     }
@@ -133,7 +133,7 @@ impl<M: Memory> Lowpan<M> {
         self.frame_out && can_wait && self.next_indirect(now).is_some()
     }
 
-    /// What a sleepy node that listens now is to get next. A leaf's parents do not sleep.
+    /// The next datagram for a sleepy node that listens now. A leaf's parents do not sleep.
     fn next_indirect(&self, now: Instant) -> Option<SlotId> {
         match M::ROUTES {
             true => self.indirect.ready(now, &self.pool),
@@ -168,8 +168,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The datagram whose frame comes next: of a node that listens, else the
-    /// one in service, else the next.
+    /// The datagram of the next frame: that of a listening sleepy node, otherwise the one in
+    /// service, otherwise the next.
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
         if !M::ROUTES {
             return self.in_service.or_else(|| self.start_next());

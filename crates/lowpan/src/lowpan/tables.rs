@@ -10,7 +10,7 @@ use super::Lowpan;
 pub struct LowpanTables {
     /// Datagram slots.
     pub slots: usize,
-    /// Of those, the ones in which a datagram waits for a neighbour that sleeps.
+    /// Slots in which a datagram waits for a sleepy neighbour.
     pub indirect: usize,
     /// Datagrams of which fragments pass through (RFC 8930), or have recently.
     pub forwarded: usize,

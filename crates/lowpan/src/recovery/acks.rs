@@ -7,9 +7,8 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
 use super::{Arriving, Incoming, Path, Recovery};
 
-/// Refusals that may leave without being taken by anybody, and the time for which one more
-/// may after that: whoever is refused may not exist, and an acknowledgment to nobody takes
-/// the radio for all its retries.
+/// Refusals that may fail in a row, and the time after which one more may leave: the refused
+/// sender may not exist, and an acknowledgment to it occupies the radio for all its retries.
 pub(super) const REFUSALS_AT_ONCE: u8 = 8;
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 
@@ -79,8 +78,8 @@ impl<M: Memory> Recovery<M> {
         self.leaving.map(|(_, ack)| ack)
     }
 
-    /// The acknowledgment has left, `delivered` to the next hop or not. Who takes a refusal
-    /// is there: that one does not count.
+    /// The acknowledgment has left, `delivered` to the next hop or not. A neighbour that
+    /// receives a refusal exists: that refusal does not count.
     pub(crate) fn on_ack_done(&mut self, delivered: bool) {
         let was_refusal = self
             .leaving

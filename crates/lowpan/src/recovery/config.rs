@@ -1,4 +1,4 @@
-//! What selective fragment recovery is told, the memory it is given, and what it counts.
+//! The parameters, memory and counters of selective fragment recovery.
 
 use redpoll_base::{Duration, Memory};
 
@@ -26,17 +26,16 @@ pub struct RecoveryConfig {
     pub arq_timeout: Duration,
     /// MaxARQTimeOut: it grows up to here. Default 2 s.
     pub arq_timeout_max: Duration,
-    /// MaxFragRetries: how often fragments of a datagram are sent again, all
-    /// that are missing counting as once. Default 3.
+    /// MaxFragRetries: number of rounds of retransmissions for a datagram. Default 3.
     pub fragment_retries: u8,
-    /// MaxDatagramRetries: how often a datagram is begun anew. Default 1.
+    /// MaxDatagramRetries: number of restarts of a datagram. Default 1.
     pub datagram_retries: u8,
     /// UseECN: after congestion the rest of a datagram leaves fragment by
     /// fragment. Default true.
     pub use_ecn: bool,
-    /// How long it is remembered that a datagram has arrived in full, so that
-    /// its sender can be told again. The RFC asks for about a round trip; it has
-    /// to outlast the sender's timeouts. Default 2 s.
+    /// Lifetime of the record of a complete datagram, so that its sender can be answered again.
+    /// The RFC asks for about a round trip; it has to exceed the sender's timeouts. Default 2
+    /// s.
     pub linger: Duration,
 }
 
@@ -74,22 +73,22 @@ pub struct RecoveryMemory<M: Memory> {
     pub paths: M::Table<SwitchedPath>,
 }
 
-/// What recovery has done, in numbers that wrap.
+/// Counters of recovery. They wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RecoveryCounters {
     /// Datagrams sent in recoverable fragments.
     pub datagrams: u32,
-    /// Fragments sent again.
+    /// Retransmitted fragments.
     pub repeated: u32,
-    /// Datagrams begun anew.
+    /// Restarted datagrams.
     pub restarted: u32,
-    /// Acknowledgments made or passed on.
+    /// Acknowledgments made or forwarded.
     pub acknowledgments: u32,
     /// Fragments of datagrams that nothing is known of.
     pub refused: u32,
     /// Acknowledgments that did not come in time.
     pub timeouts: u32,
-    /// Acknowledgments that told of congestion.
+    /// Acknowledgments that reported congestion.
     pub congested: u32,
     /// The mean round trip of late, in microseconds: from the end of a fragment
     /// that asks for an acknowledgment until that comes. Zero before the first.

@@ -9,7 +9,7 @@ use super::ranges::Ranges;
 use super::{Patience, Waits};
 use crate::{DropReason, SlotId};
 
-/// What is known of a datagram that arrives, or has just arrived; opaque.
+/// The record of a datagram that arrives, or has just arrived; opaque.
 #[derive(Clone, Debug, Default)]
 pub struct Incoming(pub(crate) Option<Arriving>);
 
@@ -62,7 +62,7 @@ pub(crate) struct Arriving {
     pub(crate) expires: Instant,
 }
 
-/// What a fragment did.
+/// The effect of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It belongs at this place of the expanded datagram.
@@ -152,7 +152,7 @@ impl Arriving {
         self.slot.take()
     }
 
-    /// Whether more has come than the first fragment, which anybody can make up.
+    /// Whether more than the first fragment has come, which is easy to forge.
     pub(crate) fn has_grown(&self) -> bool {
         self.bitmap != Bitmap::of(0)
     }

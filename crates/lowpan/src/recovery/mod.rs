@@ -1,16 +1,14 @@
-//! Selective fragment recovery (RFC 8931): the fragments of a datagram go from
-//! the node that makes them to the node that joins them, through relays that
-//! only switch labels, and what is lost on the way is sent again alone.
+//! Selective fragment recovery (RFC 8931): the fragments of a datagram go from the node that
+//! makes them to the node that reassembles them, through relays that only switch labels. Only
+//! lost fragments are retransmitted.
 //!
-//! Three roles, each with a table of the caller's that bounds it: [`Outgoing`]
-//! datagrams of this node (the *fragmenting endpoint*), [`Incoming`] ones (the
-//! *reassembling endpoint*), and [`SwitchedPath`]s of datagrams that pass
-//! through. Without a free entry a datagram leaves in plain fragments, is
-//! refused, or is reassembled instead of passed on. A datagram that has begun to
-//! arrive keeps its slot until it is complete, aborted or times out, for its sender
-//! may be waiting; but where slots are needed one that has stopped coming gives way,
-//! and first of all one of which nothing came but its first fragment: that anybody can
-//! make up, from any address.
+//! Three roles, each with a bounded table in the caller's memory: [`Outgoing`] datagrams of
+//! this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
+//! [`SwitchedPath`]s of forwarded datagrams. Without a free entry a datagram leaves in plain
+//! fragments, is refused, or is reassembled instead of forwarded. A datagram that has begun to
+//! arrive keeps its slot until it is complete, aborted or times out, because its sender may be
+//! waiting. If slots are needed, a stalled datagram gives way, and first of all one with only
+//! its first fragment, which can be forged from any address.
 //!
 //! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
 //! next hops for a first fragment (§6.3), diverse paths (§6.4).
@@ -87,7 +85,7 @@ impl<M: Memory> Recovering<M> {
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 
-/// Neighbours to be told at once that nothing is known of their datagram.
+/// Neighbours that wait for a refusal.
 const REFUSALS: usize = 4;
 
 /// How long a datagram that arrives or passes through may stand still, how long it
@@ -364,9 +362,8 @@ impl<M: Memory> Recovery<M> {
         entry.0.take()?.slot
     }
 
-    /// The datagram that gives its slot away, which it returns: one that has stopped
-    /// coming; of which nothing came but the first fragment before any other. Of those
-    /// that are in the reserve of `slots` sooner.
+    /// Evicts a stalled datagram and returns its slot, first one with only a first fragment. A
+    /// datagram in the reserve of `slots` counts as stalled sooner.
     pub(crate) fn evict(&mut self, now: Instant, slots: usize, is_full: bool) -> Option<SlotId> {
         let arriving = || self.incoming.as_ref().iter().filter_map(Incoming::peek);
         let firsts = arriving().filter(|entry| entry.slot.is_some() && !entry.has_grown());
@@ -384,8 +381,8 @@ impl<M: Memory> Recovery<M> {
             Some((rank, (entry.src, entry.tag)))
         });
         let (src, tag) = least(ready)?;
-        // Nobody is told: whoever sent it may not exist, and if it does its timer will
-        // tell it.
+        // No refusal is sent: a forged sender does not exist, and a real one notices by its
+        // timer.
         self.forget(src, tag)
     }
 

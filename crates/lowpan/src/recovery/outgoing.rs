@@ -1,9 +1,9 @@
 //! A datagram that leaves in recoverable fragments: the fragmenting endpoint of
 //! RFC 8931 §6.
 //!
-//! Its fragments leave in *trains*, of which the last asks for an
-//! acknowledgment: first all fragments, a window at a time, then those that are
-//! missing, until none is or the retries are used up.
+//! Its fragments leave in *trains*, the last fragment of which requests an acknowledgment:
+//! first all fragments, one window at a time, then the missing ones, until none is missing or
+//! the retries are used up.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -12,7 +12,7 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment, MAX_SEQUENCE};
 use super::RecoveryConfig;
 use crate::{LossReason, PulledDatagram, SlotId};
 
-/// What is known of a datagram of this node's that is under way; opaque.
+/// The record of a datagram that this node is sending; opaque.
 #[derive(Clone, Debug, Default)]
 pub struct Outgoing(pub(crate) Option<Sender>);
 
@@ -31,20 +31,21 @@ pub(crate) enum Source {
 /// How a datagram is cut, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Of the datagram, uncompressed.
+    /// Length of the uncompressed datagram.
     pub(crate) size: u16,
-    /// Of its compressed headers, and of what they stand for.
+    /// Length of its compressed headers, and of their uncompressed form.
     pub(crate) head: u16,
     pub(crate) expanded: u16,
-    /// Of the first fragment, which has them, and of every other but the last.
+    /// Payload of the first fragment, which has the headers, and of every other except the
+    /// last.
     pub(crate) first: u16,
     pub(crate) step: u16,
     /// Fragments.
     pub(crate) count: u8,
 }
 
-/// RFC 8931 §4.1: a first fragment leaves so much room as if the MTU were 8 bytes
-/// less, for the source's interface identifier; the byte is the hop limit's.
+/// RFC 8931 §4.1: a first fragment leaves room as if the MTU were 8 bytes less, for the
+/// source's interface identifier; one more byte is for the hop limit.
 pub(crate) const SLACK: u16 = 8 + 1;
 
 impl Shape {
@@ -101,7 +102,7 @@ impl Shape {
     }
 }
 
-/// What happens to a datagram next.
+/// The next step of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// It waits for the radio.
@@ -112,17 +113,17 @@ pub(crate) enum Phase {
     Waiting { asked: Instant, until: Instant },
     /// It waits for the radio to say that it is aborted.
     Aborting,
-    /// It is over, which the transport has not been told yet.
+    /// It has ended, which the transport does not know yet.
     Ended(Result<(), LossReason>),
 }
 
-/// What an event means for the datagram as a whole.
+/// The effect of an event on the whole datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     GoesOn,
     /// It has arrived.
     Arrived,
-    /// Nobody on the way knows of it any more.
+    /// No node on the path has a record of it.
     Refused,
     /// Its retries are used up.
     Exhausted,
@@ -135,7 +136,7 @@ pub(crate) struct Sender {
     pub(crate) tag: u8,
     pub(crate) shape: Shape,
     pub(crate) phase: Phase,
-    /// Why it ends once it is aborted; `None`: it then begins anew.
+    /// The reason for which it ends after the abort; `None`: it restarts.
     ends: Option<LossReason>,
     window: u8,
     sent: Bitmap,
@@ -148,7 +149,7 @@ pub(crate) struct Sender {
     restarts: u8,
     /// Timeouts in a row.
     pub(crate) backoff: u8,
-    /// What an acknowledgment said while a frame was with the MAC.
+    /// An acknowledgment that came while the MAC had a frame.
     pub(crate) pending: Option<Standing>,
 }
 
@@ -324,16 +325,15 @@ impl Sender {
         self.retries <= config.fragment_retries
     }
 
-    /// It fails for `reason`; those on its way are told, and then it may begin
-    /// anew.
+    /// It fails for `reason`: an abort is sent along its path, and then it may restart.
     pub(crate) fn abort(&mut self, reason: LossReason, config: &RecoveryConfig) {
         let again = reason == LossReason::NotRecovered && self.restarts < config.datagram_retries;
         self.ends = (!again).then_some(reason);
         self.phase = Phase::Aborting;
     }
 
-    /// That has been said. `Some`: it is over; else it begins anew, with another
-    /// tag.
+    /// The abort has been sent. `Some`: the datagram has ended; otherwise it restarts with
+    /// another tag.
     pub(crate) fn after_abort(&mut self, tag: u8, window: u8) -> Option<LossReason> {
         if self.ends.is_none() {
             self.tag = tag;

@@ -8,7 +8,7 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap, Fragment};
 use super::{Patience, Waits};
 use crate::Onward;
 
-/// What a relay knows of a recoverable datagram on its way; opaque.
+/// A relay's record of a recoverable datagram in transit; opaque.
 #[derive(Clone, Debug, Default)]
 pub struct SwitchedPath(pub(crate) Option<Path>);
 
@@ -49,7 +49,7 @@ pub(crate) struct Path {
     pub(crate) ack: Option<Ack>,
     /// When the latest fragment passed.
     progress: Instant,
-    /// More has passed than the first fragment, which anybody can make up.
+    /// More than the first fragment has passed, which is easy to forge.
     has_grown: bool,
     /// When it is given up, or forgotten once all has passed.
     pub(crate) expires: Instant,

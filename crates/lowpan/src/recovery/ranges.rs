@@ -13,8 +13,7 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds the bytes `start..end`; `false`, and nothing is added, if that takes
-    /// one range too many.
+    /// Adds the bytes `start..end`; `false`, without a change, if there are too many ranges.
     pub(crate) fn insert(&mut self, mut start: u16, mut end: u16) -> bool {
         let mut merged = Ranges::default();
         for (from, to) in self.iter() {
@@ -73,7 +72,7 @@ mod tests {
             assert!(seen.insert(20 * i, 20 * i + 10));
         }
         assert!(!seen.insert(1_000, 1_010));
-        // What closes a gap still goes in.
+        // A range that closes a gap still fits.
         for i in 0..RANGES as u16 - 1 {
             assert!(seen.insert(20 * i + 10, 20 * i + 20));
         }

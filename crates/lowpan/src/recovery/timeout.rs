@@ -1,5 +1,5 @@
-//! How long to wait for an acknowledgment: as RFC 6298 has it for TCP, which
-//! RFC 8931 appendix C takes over "for the lack of a more adapted technique".
+//! The timeout of acknowledgments: that of RFC 6298 for TCP, which RFC 8931 appendix C adopts
+//! "for the lack of a more adapted technique".
 
 use redpoll_base::Duration;
 
@@ -8,11 +8,12 @@ use super::RecoveryConfig;
 /// Over one hop round trips are short, and now and then one waits for the channel.
 const LEAST: Duration = Duration::from_millis(100);
 
-/// So many timeouts in a row without a round trip in between are no accident.
+/// Consecutive timeouts, without a round-trip sample between them, that indicate a too short
+/// timeout.
 const DOUBTFUL: u8 = 4;
 
-/// What the round trips have been, in microseconds; all of a node's together, for
-/// it seldom has more than one way.
+/// Estimate of round-trip times in microseconds. All paths of a node share it, because a node
+/// seldom has more than one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
     /// Zero before the first.
@@ -39,11 +40,10 @@ impl RoundTrip {
         self.smoothed = mean(self.smoothed, took, 3).max(1);
     }
 
-    /// An acknowledgment has not come in time. What is asked for twice says nothing
-    /// about round trips, so a timeout that is always too short would stay so: after
-    /// every [`DOUBTFUL`] in a row it begins twice as long. RFC 6298 §5.7 has that
-    /// after one, which over a link that loses fragments costs a fifth of the
-    /// goodput.
+    /// An acknowledgment is late. A repeated request gives no round-trip sample, so a timeout
+    /// that is too short would stay so: after every [`DOUBTFUL`] consecutive timeouts the
+    /// initial timeout doubles. RFC 6298 §5.7 doubles it after one, which over a link that
+    /// loses fragments costs a fifth of the goodput.
     pub(crate) fn on_timeout(&mut self) {
         self.unclear = self.unclear.saturating_add(1);
     }
@@ -111,7 +111,7 @@ mod tests {
         assert_eq!(trips.wait(1, &config), least.times(2));
     }
 
-    /// RFC 8931 §7.1: nobody has to say how many hops there are.
+    /// RFC 8931 §7.1: the number of hops need not be configured.
     #[test]
     fn by_default_it_exceeds_the_longest_round_trip_of_late() {
         let config = RecoveryConfig::default();

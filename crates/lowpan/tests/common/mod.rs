@@ -1,4 +1,4 @@
-//! What the packet tests share: nodes on a heap, packets, a payload source.
+//! Shared parts of the packet tests: nodes on a heap, packets, a payload source.
 #![allow(dead_code)]
 
 pub mod recoverable;
@@ -12,7 +12,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 use redpoll_wire::udp::UdpHeader;
 
-/// What a frame carries for 6LoWPAN when both addresses are short.
+/// The 6LoWPAN bytes of a frame with two short addresses.
 pub const CAPACITY: usize = 127 - 9 - 2;
 pub const A: Address = Address::Short(1);
 pub const B: Address = Address::Short(2);

@@ -1,4 +1,4 @@
-//! What the tests of recoverable fragments share.
+//! Shared parts of the tests of recoverable fragments.
 
 use super::*;
 use redpoll_base::Instant;

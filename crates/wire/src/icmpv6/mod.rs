@@ -288,8 +288,8 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Writes the message from `src` to `dst`, with its checksum. Of a quoted packet, it writes
-    /// at most [`MAX_QUOTED`] bytes.
+    /// Writes the message from `src` to `dst`, with its checksum. It truncates a quoted packet
+    /// to [`MAX_QUOTED`] bytes.
     pub fn emit(&self, src: &Addr, dst: &Addr, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let start = out.position();
         self.begin(out)?;

@@ -4,7 +4,7 @@
 use crate::cursor::Reader;
 use crate::{Cursor, Error, NoRoom};
 
-/// The protection of a frame (§9.4.1.1, table 9-6). Level 0 is no protection; level 4,
+/// The protection of a frame (§9.4.1.1, table 9-6). Level 0 has no protection; level 4,
 /// encryption without authentication, is forbidden since 2015.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
