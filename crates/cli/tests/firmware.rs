@@ -230,7 +230,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     let scenario = Scenario::parse("endurance", &text, &[]).unwrap();
     let mut world = same::world(&scenario, &Sockets).unwrap();
     let mut rng = Rng::new(1);
-    world.outlaw(2);
+    world.put_attacker(2);
     let leaf = Endpoint::new(scenario.address(1).unwrap(), 80);
     let mut answered = 0;
     let mut last = String::new();

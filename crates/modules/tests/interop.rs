@@ -13,7 +13,6 @@ use std::path::{Path, PathBuf};
 use libtest_mimic::{Arguments, Failed, Trial};
 use redpoll_base::Instant;
 use redpoll_modules::Modules;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::World;
 
@@ -186,7 +185,10 @@ impl Case {
         let scenario = self.scenario(&folder);
         let seed = std::env::var("REDPOLL_SEED").map_or(1, |seed| seed.parse().unwrap_or(1));
         let modules = Modules::new(|line| panic!("{line}"));
-        let mut world = World::with_loader(&scenario, seed, Secrets::of_seed(), &modules)?;
+        let mut world = World::builder(&scenario)
+            .seed(seed)
+            .loader(&modules)
+            .build()?;
         if let Some(path) = std::env::var_os("REDPOLL_PCAP") {
             let path = Path::new(&path).join(format!("{}.pcapng", self.name));
             let notes = redpoll_sim::trace::Notes::default();

@@ -7,11 +7,8 @@ use pyo3::prelude::*;
 use redpoll_base::{Duration, Instant};
 use redpoll_results::series::{COLUMNS, Sampler};
 use redpoll_results::table::{Column, Row};
-use redpoll_sim::external::{NoLines, Pace};
-use redpoll_sim::foreign::NoLoader;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::{Means, World};
+use redpoll_sim::world::World;
 
 use crate::app::{Fault, PythonApp, check};
 use crate::congestion::Classes;
@@ -94,14 +91,10 @@ fn simulate(
 ) -> Result<(String, Vec<Row>), Failure> {
     let build = |problem: &dyn std::fmt::Display| Failure::Build(problem.to_string());
     let fault = Fault::default();
-    let means = Means {
-        loader: &NoLoader,
-        lines: &NoLines,
-        pace: Pace::Waits,
-        controllers: Some(Rc::new(Classes::new(congestion, &fault))),
-    };
-    let secrets = Secrets::of_seed();
-    let world = World::with_means(scenario, seed, secrets, &means);
+    let world = World::builder(scenario)
+        .seed(seed)
+        .controllers(Rc::new(Classes::new(congestion, &fault)))
+        .build();
     let mut world = world.map_err(|problem| build(&problem))?;
     for (index, app) in placed {
         let app = PythonApp::new(app, index, scenario, &fault);

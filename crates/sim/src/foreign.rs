@@ -2,7 +2,7 @@
 //!
 //! The firmware never blocks and reads no clock: it is run, says what it wants and when it
 //! is to run again. Whoever can load such nodes gives a [`Loader`] to
-//! [`World::with_loader`](crate::world::World::with_loader); this crate has none, since to
+//! [`WorldBuilder::loader`](crate::world::WorldBuilder::loader); this crate has none, since to
 //! load one takes unsafe code.
 
 use std::path::Path;

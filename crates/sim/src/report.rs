@@ -514,9 +514,9 @@ pub(crate) struct HostSide<'a> {
     pub(crate) serial: (u64, u64),
 }
 
-/// All that was lost at a node, by layer and reason.
+/// All that was lost at a node, by layer and reason; `node` is its node of Redpoll's stack.
 pub(crate) fn drops(
-    node: &SimNode,
+    node: Option<&SimNode>,
     lost: &Counts,
     host: Option<&HostSide<'_>>,
     losses: &[(&'static str, u64)],
@@ -532,32 +532,34 @@ pub(crate) fn drops(
             add("radio", outcome.name(), u64::from(*count));
         }
     }
-    let mac = node.mac_counters();
-    for (reason, count) in [
-        ("no_ack", mac.dropped_no_ack),
-        ("channel_access_failure", mac.dropped_channel_access),
-        ("duplicate", mac.rx_duplicates),
-        ("malformed", mac.rx_malformed),
-        ("other_pan", mac.rx_other_pan),
-        ("not_for_us", mac.rx_not_for_us),
-        ("version", mac.rx_version),
-        ("secured", mac.rx_secured),
-        ("unsealed", mac.dropped_unsealed),
-        ("unsupported_type", mac.rx_unsupported_type),
-        ("no_source", mac.rx_no_source),
-    ] {
-        add("mac", reason, count.into());
-    }
-    if let Some(security) = node.security() {
-        for (reason, count) in refusals(security.counters()) {
-            add("security", reason, count.into());
+    if let Some(node) = node {
+        let mac = node.mac_counters();
+        for (reason, count) in [
+            ("no_ack", mac.dropped_no_ack),
+            ("channel_access_failure", mac.dropped_channel_access),
+            ("duplicate", mac.rx_duplicates),
+            ("malformed", mac.rx_malformed),
+            ("other_pan", mac.rx_other_pan),
+            ("not_for_us", mac.rx_not_for_us),
+            ("version", mac.rx_version),
+            ("secured", mac.rx_secured),
+            ("unsealed", mac.dropped_unsealed),
+            ("unsupported_type", mac.rx_unsupported_type),
+            ("no_source", mac.rx_no_source),
+        ] {
+            add("mac", reason, count.into());
         }
-    }
-    for (reason, count) in node.lowpan_counters().drops() {
-        add("lowpan", reason, count.into());
-    }
-    for (reason, count) in node.counters().drops() {
-        add("ip", reason.name(), count.into());
+        if let Some(security) = node.security() {
+            for (reason, count) in refusals(security.counters()) {
+                add("security", reason, count.into());
+            }
+        }
+        for (reason, count) in node.lowpan_counters().drops() {
+            add("lowpan", reason, count.into());
+        }
+        for (reason, count) in node.counters().drops() {
+            add("ip", reason.name(), count.into());
+        }
     }
     if let Some(host) = host {
         let counters = host.gate.counters();

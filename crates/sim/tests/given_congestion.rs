@@ -6,11 +6,8 @@ use std::rc::Rc;
 
 use redpoll_base::Instant;
 use redpoll_sim::congestion::{Controller, Controllers};
-use redpoll_sim::external::{NoLines, Pace};
-use redpoll_sim::foreign::NoLoader;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::{BuildError, Means, World};
+use redpoll_sim::world::{BuildError, World};
 use redpoll_tcp::{CongestionNews, CongestionWindow};
 
 /// Keeps every connection at so many segments, by the name of the scenario.
@@ -53,13 +50,9 @@ fn scenario(changes: &[(&str, &str)]) -> Scenario {
 
 /// Goodput of the first flow in 20 s.
 fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f64 {
-    let means = Means {
-        loader: &NoLoader,
-        lines: &NoLines,
-        pace: Pace::Waits,
-        controllers: Some(Rc::new(Fixed(calls.clone()))),
-    };
-    let mut world = World::with_means(scenario, 1, Secrets::of_seed(), &means).unwrap();
+    let world = World::builder(scenario).seed(1);
+    let controllers = Rc::new(Fixed(calls.clone()));
+    let mut world = world.controllers(controllers).build().unwrap();
     world.run_until(Instant::from_millis(20_000));
     let report = world.report();
     assert!(report.oracle.ok);

@@ -199,7 +199,11 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     let mut scenario = scenario("office");
     scenario.host = None;
     scenario.retain_apps(|app| app.when == When::Up);
-    let mut world = World::with_secrets(&scenario, 1, secrets).unwrap();
+    let mut world = World::builder(&scenario)
+        .seed(1)
+        .secrets(secrets)
+        .build()
+        .unwrap();
     world.run_until(Instant::from_millis(2_500));
     let mut requests: Vec<_> = std::iter::from_fn(|| world.host_output())
         .filter(|packet| packet[6] == 6 && packet[53] & 0x12 == 0x02)

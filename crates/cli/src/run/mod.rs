@@ -14,11 +14,10 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_sim::external::Pace;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::report::Report;
 use redpoll_sim::scenario::{AppSpec, Scenario, When};
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::world::{Means, World};
+use redpoll_sim::world::World;
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write, fail_all};
@@ -82,13 +81,10 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     let started = WallInstant::now();
     let loader = crate::modules::loader(&args.scenario.file);
     let lines = Sockets::beside(&scenario).map_err(|error| (FAILED, error.to_string()))?;
-    let means = Means {
-        loader: &loader,
-        lines: &lines,
-        pace: Pace::Waits,
-        controllers: None,
-    };
-    let mut world = World::with_means(&scenario, scenario.seed, Secrets::of_seed(), &means)
+    let mut world = World::builder(&scenario)
+        .loader(&loader)
+        .lines(&lines, Pace::Waits)
+        .build()
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
     // Files are made before the run: nobody waits for an hour to hear that a

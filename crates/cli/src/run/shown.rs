@@ -7,7 +7,6 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::TraceError;
 use redpoll_sim::world::World;
@@ -159,8 +158,7 @@ impl Show {
         world.live_end();
         if to < world.now() {
             let loader = crate::modules::loader(&self.file);
-            let secrets = Secrets::of_seed();
-            let again = World::with_loader(&self.scenario, self.scenario.seed, secrets, &loader);
+            let again = World::builder(&self.scenario).loader(&loader).build();
             *world = again.map_err(|error| (USAGE, error.to_string()))?;
         }
         while world.now() < to {

@@ -7,12 +7,11 @@ use redpoll_linux::entropy;
 use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
 use redpoll_sim::external::Pace;
-use redpoll_sim::foreign::NoLoader;
 use redpoll_sim::kernel::Secrets;
 use redpoll_sim::node::SimNode;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError};
-use redpoll_sim::world::{BuildError, Means, World};
+use redpoll_sim::world::{BuildError, World};
 
 use super::connections::Connections;
 use crate::failure::Failure;
@@ -51,17 +50,10 @@ impl SimulatedMesh {
             .border_router()
             .and_then(|index| scenario.nodes.get(index));
         Ok(SimulatedMesh {
-            world: World::with_means(
-                scenario,
-                scenario.seed,
-                secrets,
-                &Means {
-                    loader: &NoLoader,
-                    lines,
-                    pace: Pace::Goes,
-                    controllers: None,
-                },
-            )?,
+            world: World::builder(scenario)
+                .secrets(secrets)
+                .lines(lines, Pace::Goes)
+                .build()?,
             border: border.map(|node| node.name.clone()).unwrap_or_default(),
             connections: Connections::of(scenario),
         })

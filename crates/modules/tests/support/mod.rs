@@ -3,7 +3,6 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::world::{BuildError, World};
 
@@ -49,5 +48,8 @@ pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, Build
         .collect();
     let scenario = Scenario::parse("test.toml", text, &set).unwrap_or_else(|it| panic!("{it}"));
     let modules = Modules::new(|line| panic!("{line}"));
-    World::with_loader(&scenario, seed, Secrets::of_seed(), &modules)
+    World::builder(&scenario)
+        .seed(seed)
+        .loader(&modules)
+        .build()
 }

@@ -115,6 +115,19 @@ pub enum Indication {
     },
 }
 
+impl Indication {
+    /// Index of the node.
+    pub fn node(&self) -> u32 {
+        match *self {
+            Indication::Frame { node }
+            | Indication::Follows { node }
+            | Indication::Heard { node, .. }
+            | Indication::Overheard { node, .. }
+            | Indication::Done { node, .. } => node,
+        }
+    }
+}
+
 /// A work of a simulated radio.
 pub type AirWork = RadioWork<replay::Work>;
 /// How such a work ended.

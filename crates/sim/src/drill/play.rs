@@ -66,7 +66,7 @@ pub(super) fn play(
     duration: Duration,
 ) -> Course {
     let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
-    world.outlaw(scene.foe);
+    world.put_attacker(scene.foe);
     world.tap_host();
     let end = BEGINS + duration;
     let visits = Rc::new(RefCell::new(Visits::default()));
@@ -88,7 +88,7 @@ pub(super) fn play(
     let flight = world.air().stations()[scene.foe]
         .times
         .in_state(end, State::Transmit);
-    let radio = world.outlaw_figures(scene.foe);
+    let radio = world.attacker_counters(scene.foe);
     air.us += flight.as_micros() + radio.acknowledged * ACK_US;
     world.run_until(end + AFTERWARDS);
     world.stop_apps(scene.sender);

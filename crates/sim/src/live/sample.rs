@@ -4,7 +4,6 @@ use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{Endpoint, Retransmissions};
 
 use crate::air::Outcome;
-use crate::energy;
 use crate::oracle::{End, FlowSample};
 use crate::radio::State;
 use crate::world::World;
@@ -110,27 +109,21 @@ impl World {
     }
 
     fn sample_node(&self, index: usize) -> NodeSample {
-        let inhabitant = &self.inhabitants()[index];
-        let (node, now) = (&inhabitant.node, self.now());
+        let (node, now) = (self.node(index), self.now());
         let scenario = self.scenario();
         let station = &self.air().stations()[index];
-        let mac = node.mac_counters();
+        let mac = node.map(|node| *node.mac_counters()).unwrap_or_default();
         let slots = usize::from(scenario.lowpan.slots);
+        let free = node.map_or(slots, |node| node.free_slots());
         let lost = self.air().ledger().lost_at(index);
-        let currents = scenario.radio.model.currents();
-        let labour = &inhabitant.labour;
-        let energy = energy::Figures::of(&scenario.energy, &currents, station, labour, now);
         NodeSample {
             radio: station.state(),
             position_m: scenario.nodes[index].position_m,
             parent: self.parent_of(index).map(|parent| parent as u32),
-            queued: slots.saturating_sub(node.free_slots()) as u16,
+            queued: slots.saturating_sub(free) as u16,
             spent: State::ALL.map(|state| station.times.in_state(now, state)),
-            duty_cycle: match scenario.mac.duty {
-                Some(_) => station.times.on_share(now),
-                None => station.times.duty_cycle(now),
-            },
-            charge_mc: energy.charge_mc,
+            duty_cycle: self.duty_cycle(index),
+            charge_mc: self.energy_of(index).charge_mc,
             sent: mac.frames_sent,
             retries: mac.frame_retries,
             collisions: lost[Outcome::Collision as usize],
@@ -139,10 +132,10 @@ impl World {
 
     fn sample_connections(&self) -> Vec<ConnectionSample> {
         let mut connections = Vec::new();
-        for (index, inhabitant) in self.inhabitants().iter().enumerate() {
-            for (id, conn) in inhabitant.node.tcp_connections() {
+        for (index, native) in self.natives() {
+            for (id, conn) in native.node.tcp_connections() {
                 let stats = conn.stats();
-                let watch = inhabitant.watches.iter().find(|watch| watch.conn == id);
+                let watch = native.watches.iter().find(|watch| watch.conn == id);
                 connections.push(ConnectionSample {
                     node: index as u32,
                     local: conn.local(),

@@ -68,7 +68,6 @@ pub(crate) struct Source {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Watch {
     pub(crate) source: Source,
-    pub(crate) node: u32,
     pub(crate) conn: ConnId,
     /// What the connection's statistics were when the oracle looked last.
     pub(crate) seen: Stats,
@@ -81,8 +80,6 @@ pub struct Oracle {
     violations: Vec<String>,
     violation_count: u64,
     latest: Instant,
-    /// The node whose application is running.
-    node: u32,
     /// The scenario duplicates packets.
     duplicates: bool,
     /// Connections to watch that the world has not taken over yet.
@@ -271,7 +268,6 @@ impl Oracle {
     pub fn watch(&mut self, id: FlowId, end: End, conn: ConnId) {
         let watch = Watch {
             source: self.source(id, end),
-            node: self.node,
             conn,
             seen: Stats::default(),
         };
@@ -338,18 +334,9 @@ impl Oracle {
         0x40 | (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u8
     }
 
-    /// The node whose application runs next.
-    pub(crate) fn set_node(&mut self, node: u32) {
-        self.node = node;
-    }
-
     /// The connections to watch since the last call.
     pub(crate) fn take_watches(&mut self) -> std::vec::Drain<'_, Watch> {
         self.new_watches.drain(..)
-    }
-
-    pub(crate) fn has_new_watches(&self) -> bool {
-        !self.new_watches.is_empty()
     }
 
     /// Notes the time, which must not run backwards.

@@ -1,14 +1,13 @@
 //! How a world begins.
 
-use std::collections::VecDeque;
 use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_border::Gate;
 
-use super::stall::Calls;
-use super::waiting::Waiting;
-use super::{Event, Inhabitant, MTU, World};
+use super::crossing::Crossing;
+use super::environment::{Environment, Seat, Timing};
+use super::occupant::{External, Foreign, LOOK, Native, Occupant, Place, Presence};
+use super::{Event, Plan, World};
 use crate::air::{Air, Layout};
 use crate::congestion::{self, Controllers};
 use crate::energy::Labour;
@@ -21,7 +20,7 @@ use crate::node;
 use crate::oracle::Oracle;
 use crate::radio::{Identity, Overhears};
 use crate::scenario::{NodeSpec, Scenario};
-use crate::topology::{self, NodeRoutes};
+use crate::topology::{self, NodeRoutes, Routes};
 use crate::traffic;
 
 /// A node that is to begin anew asks again after this whether its radio is done.
@@ -67,16 +66,179 @@ pub enum BuildError {
     Empty,
 }
 
-/// What a world has beside its scenario.
-pub struct Means<'a> {
-    /// What loads nodes with firmware of others.
-    pub loader: &'a dyn Loader,
-    /// What opens lines to nodes that run elsewhere.
-    pub lines: &'a dyn Lines,
-    /// How time goes on beside those.
-    pub pace: Pace,
-    /// Congestion control that is brought along.
-    pub controllers: Option<Rc<dyn Controllers>>,
+/// Makes a [`World`] of a scenario.
+///
+/// ```
+/// use redpoll_sim::scenario::Scenario;
+/// use redpoll_sim::world::World;
+///
+/// let scenario = Scenario::load("line-1", &[])?;
+/// let world = World::builder(&scenario).seed(7).build()?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct WorldBuilder<'a> {
+    scenario: &'a Scenario,
+    seed: u64,
+    secrets: Secrets,
+    loader: &'a dyn Loader,
+    lines: &'a dyn Lines,
+    pace: Pace,
+    controllers: Option<Rc<dyn Controllers>>,
+}
+
+impl<'a> WorldBuilder<'a> {
+    /// Replaces the scenario's own seed.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = seed;
+        self
+    }
+
+    /// Takes from `secrets` what others must not guess. By default it comes from the seed, so
+    /// that a run can be repeated.
+    #[must_use]
+    pub fn secrets(mut self, secrets: Secrets) -> Self {
+        self.secrets = secrets;
+        self
+    }
+
+    /// Loads the firmware of other stacks with `loader`. By default a scenario that needs a
+    /// loader is an error.
+    #[must_use]
+    pub fn loader(mut self, loader: &'a dyn Loader) -> Self {
+        self.loader = loader;
+        self
+    }
+
+    /// Reaches nodes that run elsewhere over `lines`; `pace` says how time relates to them.
+    /// By default a scenario that needs lines is an error.
+    #[must_use]
+    pub fn lines(mut self, lines: &'a dyn Lines, pace: Pace) -> Self {
+        self.lines = lines;
+        self.pace = pace;
+        self
+    }
+
+    /// Adds the congestion control that the scenario refers to by name.
+    #[must_use]
+    pub fn controllers(mut self, controllers: Rc<dyn Controllers>) -> Self {
+        self.controllers = Some(controllers);
+        self
+    }
+
+    /// Makes the world. Its applications start at once.
+    ///
+    /// # Errors
+    /// [`BuildError`], if the scenario contradicts itself, or a node cannot be loaded or
+    /// reached.
+    pub fn build(mut self) -> Result<World, BuildError> {
+        check(self.scenario)?;
+        let mut scenario = self.scenario.clone();
+        let controllers = congestion::bind(&mut scenario, self.controllers.as_ref());
+        let controllers =
+            controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
+        let scenario = &scenario;
+        let seed = Seed(self.seed);
+        let mut queue = Queue::default();
+        let air = air_of(scenario, seed, &mut queue);
+        let nodes = 0..scenario.nodes.len();
+        let neighbours: Vec<Vec<_>> = nodes.map(|node| air.neighbours(node)).collect();
+        let routes = topology::plan(scenario, &neighbours);
+        let mut env = Environment {
+            now: Instant::ZERO,
+            queue,
+            air,
+            oracle: Oracle::new(duplicates_packets(scenario)),
+            digest: Digest::default(),
+            scenario: scenario.clone(),
+            seed,
+            pace: self.pace,
+            stall: None,
+            printed: Vec::new(),
+            notices: Vec::new(),
+        };
+        let mut places = Vec::new();
+        for index in 0..scenario.places().count() {
+            places.push(self.place(scenario, &mut env, index, &routes)?);
+        }
+        let mut world = World {
+            env,
+            places,
+            crossing: Crossing::new(scenario, seed, &mut self.secrets),
+            plan: plan(scenario, &routes),
+            transfers: traffic::Transfers::default(),
+            has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
+            events: 0,
+            wall: std::time::Duration::ZERO,
+            controllers,
+        };
+        world.await_externals()?;
+        for index in 0..world.places.len() {
+            world.serve(index);
+        }
+        world.drain();
+        for (index, app) in traffic::apps(scenario, seed.0, &mut self.secrets) {
+            world.add_app(index, app);
+        }
+        Ok(world)
+    }
+
+    /// Makes place `index` with its occupant.
+    fn place(
+        &mut self,
+        scenario: &Scenario,
+        env: &mut Environment,
+        index: usize,
+        routes: &Routes,
+    ) -> Result<Place, BuildError> {
+        let mut timing = Timing::new(clock(scenario, index, env.seed));
+        let is_host = Some(index) == scenario.host_index();
+        let radio_bytes = match is_host {
+            true => 0,
+            false => env.air.memory_bytes(index),
+        };
+        let mut seat = Seat {
+            index,
+            timing: &mut timing,
+            env,
+        };
+        let others = match is_host {
+            true => None,
+            false => self.other(scenario, &mut seat, routes)?,
+        };
+        let (occupant, node_bytes) = match others {
+            Some(occupant) => (occupant, 0),
+            None => {
+                let sockets = node::Sockets::of(scenario, index);
+                let no_routes = NodeRoutes::default();
+                let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
+                let begins = (env.seed, node::Birth::FIRST);
+                let built = node::build(scenario, index, own, sockets, begins, &mut self.secrets);
+                let labour = Labour::new(scenario.energy.packet_instructions);
+                let native = Native::new(built.node, !is_host, labour);
+                (Occupant::Native(Box::new(native)), built.memory_bytes)
+            }
+        };
+        Ok(Place {
+            occupant,
+            timing,
+            memory_bytes: node_bytes + radio_bytes,
+        })
+    }
+
+    /// Makes the occupant of a place, if it is not a node of Redpoll's stack in this process.
+    fn other(
+        &mut self,
+        scenario: &Scenario,
+        seat: &mut Seat<'_>,
+        routes: &Routes,
+    ) -> Result<Option<Occupant>, BuildError> {
+        if let Some(foreign) = Foreign::load(scenario, seat, self.loader)? {
+            return Ok(Some(Occupant::Foreign(Box::new(foreign))));
+        }
+        let external = External::open(scenario, seat, routes, self.lines, &mut self.secrets)?;
+        Ok(external.map(|external| Occupant::External(Box::new(external))))
+    }
 }
 
 impl World {
@@ -86,131 +248,74 @@ impl World {
     /// # Errors
     /// [`BuildError`], if the scenario contradicts itself.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
-        World::with_secrets(scenario, seed, Secrets::of_seed())
+        World::builder(scenario).seed(seed).build()
     }
 
-    /// As [`World::new`], but `seed` shapes only the air and when apps begin; what
-    /// others must not guess comes from `secrets`.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the scenario contradicts itself.
-    pub fn with_secrets(
-        scenario: &Scenario,
-        seed: u64,
-        secrets: Secrets,
-    ) -> Result<World, BuildError> {
-        World::with_loader(scenario, seed, secrets, &NoLoader)
-    }
-
-    /// As [`World::with_secrets`], with a `loader` for the nodes whose firmware is not ours.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the scenario contradicts itself or a node cannot be loaded.
-    pub fn with_loader(
-        scenario: &Scenario,
-        seed: u64,
-        secrets: Secrets,
-        loader: &dyn Loader,
-    ) -> Result<World, BuildError> {
-        let means = Means {
-            loader,
+    /// Begins a world of `scenario`, with the scenario's own seed.
+    pub fn builder(scenario: &Scenario) -> WorldBuilder<'_> {
+        WorldBuilder {
+            scenario,
+            seed: scenario.seed,
+            secrets: Secrets::of_seed(),
+            loader: &NoLoader,
             lines: &NoLines,
             pace: Pace::Waits,
             controllers: None,
-        };
-        World::with_means(scenario, seed, secrets, &means)
+        }
     }
 
-    /// As [`World::with_secrets`], with `means` to reach nodes that are not ours or run
-    /// elsewhere.
-    ///
-    /// # Errors
-    /// [`BuildError`], if the scenario contradicts itself, or a node cannot be loaded or
-    /// reached.
-    pub fn with_means(
-        scenario: &Scenario,
-        seed: u64,
-        mut secrets: Secrets,
-        means: &Means<'_>,
-    ) -> Result<World, BuildError> {
-        let count = scenario.nodes.len();
-        check(scenario)?;
-        let mut bound = scenario.clone();
-        let controllers = congestion::bind(&mut bound, means.controllers.as_ref());
-        let controllers =
-            controllers.map_err(|(node, name)| BuildError::Congestion { node, name })?;
-        let scenario = &bound;
-        let duplicates = scenario.faults.iter();
-        let duplicates = duplicates
-            .map(|fault| &fault.rule)
-            .any(|rule| matches!(rule, Rule::DuplicatePackets { .. }));
-        let seed = Seed(seed);
-        let mut queue = Queue::default();
-        let air = air_of(scenario, seed, &mut queue);
-        let neighbours: Vec<Vec<_>> = (0..count).map(|node| air.neighbours(node)).collect();
-        let routes = topology::plan(scenario, &neighbours);
-        let mut inhabit = |index| {
-            let radio_bytes = match Some(index) == scenario.host_index() {
-                true => 0,
-                false => air.memory_bytes(index),
-            };
-            inhabitant(scenario, index, &routes, radio_bytes, seed, &mut secrets)
-        };
-        let inhabitants = (0..scenario.places().count()).map(&mut inhabit).collect();
-        let mut world = World {
-            now: Instant::ZERO,
-            queue,
-            air,
-            inhabitants,
-            oracle: Oracle::new(duplicates),
-            gate: Gate::new(scenario.border.prefix, 64).with_host(scenario.border.host),
-            taim: super::taim::Crossing::of(scenario, seed, &mut secrets),
-            spare: super::spare::of(scenario.border.spare),
-            serial: (scenario.border.serial).map(|it| Box::new(super::serial::Serial::new(it))),
-            border: scenario.border_router(),
-            host: scenario.host_index(),
-            wire: VecDeque::new(),
-            from_host: Waiting::new(scenario.border.queue),
-            to_host: VecDeque::new(),
-            printed: Vec::new(),
-            notices: Vec::new(),
-            pace: means.pace,
-            has_lines: scenario.nodes.iter().any(|node| node.line.is_some()),
-            is_tapped: false,
-            host_overflow: 0,
-            digest: Digest::default(),
-            events: 0,
-            stall: None,
-            wall: std::time::Duration::ZERO,
-            packet: vec![0; MTU].into_boxed_slice(),
-            scenario: bound.clone(),
-            controllers,
-            hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),
-            unconnected: topology::unconnected(scenario, &routes),
-            seed,
-            root: routes.root,
-            transfers: traffic::Transfers::default(),
-            by_link: (0..count)
-                .filter_map(|node| Some((scenario.link_address(node)?, node)))
-                .collect(),
-        };
-        world.invite(scenario, means.loader)?;
-        world.open_lines(scenario, &routes, means.lines, &mut secrets)?;
-        for index in 0..scenario.places().count() {
-            world.serve(index);
+    /// Waits until all nodes that run elsewhere have begun, in a world that waits for them.
+    fn await_externals(&mut self) -> Result<(), BuildError> {
+        if self.env.pace == Pace::Goes {
+            return Ok(());
         }
-        world.drain();
-        for (index, app) in traffic::apps(scenario, seed.0, &mut secrets) {
-            world.add_app(index, app);
+        let started = std::time::Instant::now();
+        let patience = self.env.scenario.external.patience;
+        for index in 0..self.places.len() {
+            while let (Occupant::External(external), mut seat) = self.at(index)
+                && external.presence() != Presence::Here
+            {
+                if started.elapsed() > patience {
+                    let spec = &seat.env.scenario.nodes[index];
+                    let problem = format!(
+                        "nothing answered at {} within {} s; start the firmware first, or \
+                         increase external.patience",
+                        spec.line.as_deref().unwrap_or_default(),
+                        patience.as_secs_f64()
+                    );
+                    let node = spec.name.clone();
+                    return Err(BuildError::Line { node, problem });
+                }
+                external.hear(&mut seat, LOOK);
+                self.drain();
+            }
         }
-        Ok(world)
+        Ok(())
+    }
+}
+
+/// Whether a fault of the scenario duplicates packets.
+fn duplicates_packets(scenario: &Scenario) -> bool {
+    let mut rules = scenario.faults.iter().map(|fault| &fault.rule);
+    rules.any(|rule| matches!(rule, Rule::DuplicatePackets { .. }))
+}
+
+fn plan(scenario: &Scenario, routes: &Routes) -> Plan {
+    let nodes = 0..scenario.nodes.len();
+    Plan {
+        root: routes.root,
+        hops: routes.nodes.iter().map(|node| node.hops_to_root).collect(),
+        unconnected: topology::unconnected(scenario, routes),
+        by_link: nodes
+            .filter_map(|node| Some((scenario.link_address(node)?, node)))
+            .collect(),
     }
 }
 
 /// The radios of the scenario and what is between them; `queue` gets their first events.
 fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
     let identities = identities(scenario);
-    let places = Places::of(scenario);
+    let places = Positions::of(scenario);
     let layout = Layout {
         site: places.site(scenario),
         radio: &scenario.radio,
@@ -236,15 +341,15 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
 }
 
 /// Where the nodes of a scenario stand, and what sets their radios apart.
-pub(super) struct Places {
+pub(super) struct Positions {
     positions_m: Vec<(f64, f64)>,
     radios: Vec<RadioSpec>,
 }
 
-impl Places {
-    pub(super) fn of(scenario: &Scenario) -> Places {
+impl Positions {
+    pub(super) fn of(scenario: &Scenario) -> Positions {
         let nodes = scenario.nodes.iter();
-        Places {
+        Positions {
             positions_m: nodes.clone().map(|node| node.position_m).collect(),
             radios: nodes.map(|node| node.radio).collect(),
         }
@@ -267,79 +372,48 @@ impl World {
     /// Node `index` begins anew, with nothing but what the scenario has told it, and its apps
     /// with what is in flash. It waits for its radio to end what it has begun.
     pub(super) fn on_restart(&mut self, index: usize) {
-        if !self.air.stations()[index].is_idle() {
+        let Some(native) = self.places[index].occupant.native() else {
+            return;
+        };
+        if !self.env.air.stations()[index].is_idle() {
             let node = index as u32;
-            let later = self.now + RESTART_PAUSE;
-            self.queue.schedule(later, Event::Restart { node });
+            let later = self.env.now + RESTART_PAUSE;
+            self.env.queue.schedule(later, Event::Restart { node });
             return;
         }
-        let sockets = node::Sockets::of(&self.scenario, index);
-        let routes = self.told_routes(index);
-        let own = (self.root, &routes);
-        let inhabitant = &mut self.inhabitants[index];
-        let now = inhabitant.clock.local(self.now);
         let birth = node::Birth {
-            at: now,
-            counter_stored: inhabitant.counter_stored,
+            at: self.places[index].timing.clock.local(self.env.now),
+            counter_stored: native.counter_stored,
             caps: None,
         };
-        let begins = (self.seed, birth);
+        let scenario = &self.env.scenario;
+        let routes = self.told_routes(index);
+        let own = (self.plan.root, &routes);
+        let sockets = node::Sockets::of(scenario, index);
+        let begins = (self.env.seed, birth);
         let secrets = &mut Secrets::of_seed();
-        let built = node::build(&self.scenario, index, own, sockets, begins, secrets);
-        inhabitant.node = built.node;
-        inhabitant.wakes_at = Instant::FAR_FUTURE;
-        inhabitant.watches.clear();
-        self.with_apps(index, |apps, cx| {
-            for app in apps {
-                app.restart(cx);
-            }
-        });
+        let built = node::build(scenario, index, own, sockets, begins, secrets);
+        if let (Occupant::Native(native), mut seat) = self.at(index) {
+            native.restart(&mut seat, built.node);
+        }
         self.serve(index);
     }
 
     /// The routes that node `index` has been told, where nodes do not find them.
     fn told_routes(&self, index: usize) -> NodeRoutes {
-        let sleeps = self.scenario.nodes.get(index).is_some_and(|it| it.sleepy);
-        if self.scenario.routing.rpl().is_some() && !sleeps {
+        let sleeps = self
+            .env
+            .scenario
+            .nodes
+            .get(index)
+            .is_some_and(|it| it.sleepy);
+        if self.env.scenario.routing.rpl().is_some() && !sleeps {
             return NodeRoutes::default();
         }
-        let nodes = 0..self.scenario.nodes.len();
-        let neighbours: Vec<Vec<_>> = nodes.map(|node| self.air.neighbours(node)).collect();
-        let mut routes = topology::plan(&self.scenario, &neighbours);
+        let nodes = 0..self.env.scenario.nodes.len();
+        let neighbours: Vec<Vec<_>> = nodes.map(|node| self.env.air.neighbours(node)).collect();
+        let mut routes = topology::plan(&self.env.scenario, &neighbours);
         routes.nodes.swap_remove(index)
-    }
-}
-
-/// Node `index`, or the host, whose radio takes `radio_bytes`.
-fn inhabitant(
-    scenario: &Scenario,
-    index: usize,
-    routes: &topology::Routes,
-    radio_bytes: usize,
-    seed: Seed,
-    secrets: &mut Secrets,
-) -> Inhabitant {
-    let sockets = node::Sockets::of(scenario, index);
-    let no_routes = NodeRoutes::default();
-    let own = (routes.root, routes.nodes.get(index).unwrap_or(&no_routes));
-    let begins = (seed, node::Birth::FIRST);
-    let built = node::build(scenario, index, own, sockets, begins, secrets);
-    Inhabitant {
-        node: built.node,
-        clock: clock(scenario, index, seed),
-        apps: Vec::new(),
-        wants_acks: false,
-        watches: Vec::new(),
-        wakes_at: Instant::FAR_FUTURE,
-        wants_at: None,
-        apps_wake_at: Instant::FAR_FUTURE,
-        calls: Calls::default(),
-        labour: Labour::new(scenario.energy.packet_instructions),
-        memory_bytes: built.memory_bytes + radio_bytes,
-        counter_stored: 0,
-        outlaw: None,
-        guest: None,
-        external: None,
     }
 }
 

@@ -15,110 +15,127 @@ impl World {
     pub fn report(&mut self) -> Report {
         self.check_ledger();
         let above = self.parents();
-        let specs = 0..self.scenario.nodes.len();
+        let specs = 0..self.env.scenario.nodes.len();
         let nodes = specs
             .map(|index| self.node_figures(index, &above))
             .collect();
         Report {
             version: report::VERSION,
-            scenario: self.scenario.name.clone(),
-            seed: self.seed.0,
-            set: self.scenario.set.clone(),
-            medium: report::medium(&self.scenario),
+            scenario: self.env.scenario.name.clone(),
+            seed: self.env.seed.0,
+            set: self.env.scenario.set.clone(),
+            medium: report::medium(&self.env.scenario),
             simulated_s: self.simulated_until().as_micros() as f64 / 1e6,
             wall_s: self.wall.as_secs_f64(),
             events: self.events,
             peak_memory_bytes: report::peak_memory_bytes(),
             oracle: report::OracleReport {
-                ok: self.oracle.is_satisfied(),
-                violations: self.oracle.violations().to_vec(),
+                ok: self.env.oracle.is_satisfied(),
+                violations: self.env.oracle.violations().to_vec(),
             },
-            flows: self.oracle.figures(self.now),
-            taim: self.taim(),
-            fair_queue: self.fair_queue(),
-            spare: self.spare_figures(),
+            flows: self.env.oracle.figures(self.env.now),
+            taim: self.crossing.taim_figures(),
+            fair_queue: self.crossing.fair_queue_figures(),
+            spare: self.crossing.spare_figures(),
             nodes,
-            interferers: report::interferers(self.air.medium(), self.now),
+            interferers: report::interferers(self.env.air.medium(), self.env.now),
         }
     }
 
-    /// What there is to report of node `index`; `above` are the parents of all.
+    /// What there is to report of node `index`; `above` are the parents of all. The protocols
+    /// of an occupant that does not run Redpoll's stack are unknown: they count nothing.
     fn node_figures(&self, index: usize, above: &[Option<usize>]) -> report::NodeFigures {
-        let spec = &self.scenario.nodes[index];
-        let inhabitant = &self.inhabitants[index];
-        let node = &inhabitant.node;
-        let station = &self.air.stations()[index];
-        let (mac, ip) = (node.mac_counters(), node.counters());
-        let currents = self.scenario.radio.model.currents();
-        let name_of = |node: usize| self.scenario.nodes[node].name.clone();
+        let scenario = &self.env.scenario;
+        let spec = &scenario.nodes[index];
+        let native = self.native(index);
+        let node = native.map(|native| &native.node);
+        let station = &self.env.air.stations()[index];
+        let mac = node.map(|node| *node.mac_counters()).unwrap_or_default();
+        let ip = node.map(|node| *node.counters()).unwrap_or_default();
+        let name_of = |node: usize| scenario.nodes[node].name.clone();
         report::NodeFigures {
             name: spec.name.clone(),
             role: spec.role.word(),
             position_m: spec.position_m,
             parent: self.parent_of(index).map(name_of),
-            hops: self.hops.get(index).copied().flatten(),
+            hops: self.plan.hops.get(index).copied().flatten(),
             frames_sent: mac.frames_sent.into(),
             frame_retries: mac.frame_retries.into(),
             drops: self.drops(index),
-            radio_duty_cycle: match self.scenario.mac.duty {
-                Some(_) => station.times.on_share(self.now),
-                None => station.times.duty_cycle(self.now),
-            },
-            energy: energy::Figures::of(
-                &self.scenario.energy,
-                &currents,
-                station,
-                &inhabitant.labour,
-                self.now,
-            ),
+            radio_duty_cycle: self.duty_cycle(index),
+            energy: self.energy_of(index),
             data_requests: mac.data_requests.into(),
             parent_changes: ip.parent_changes.into(),
             addresses_refused: ip.duplicate_addresses.into(),
-            recovery: (self.scenario.lowpan.recovery.is_some())
-                .then(|| report::RecoveryFigures::of(&node.lowpan().recovery_counters())),
-            ecn_marks: node.lowpan_counters().marked.into(),
-            cache: (node.assistant().cache())
+            recovery: node
+                .filter(|_| scenario.lowpan.recovery.is_some())
+                .map(|node| report::RecoveryFigures::of(&node.lowpan().recovery_counters())),
+            ecn_marks: node.map_or(0, |node| node.lowpan_counters().marked.into()),
+            cache: node
+                .and_then(|node| node.assistant().cache())
                 .map(|cache| report::CacheFigures::of(cache.counters())),
             rpl: self.rpl_figures(index, above),
-            duty: (node.mac().access().duty_counters())
+            duty: node
+                .and_then(|node| node.mac().access().duty_counters())
                 .map(|counters| report::DutyFigures::of(counters, station)),
-            memory_bytes: inhabitant.memory_bytes as u64,
+            memory_bytes: self.places[index].memory_bytes as u64,
         }
+    }
+
+    /// Share of the time in which the radio of node `index` was on.
+    pub(crate) fn duty_cycle(&self, index: usize) -> f64 {
+        let (now, times) = (self.env.now, &self.env.air.stations()[index].times);
+        match self.env.scenario.mac.duty {
+            Some(_) => times.on_share(now),
+            None => times.duty_cycle(now),
+        }
+    }
+
+    /// Times and charges of node `index`. The processor of an occupant that does not run
+    /// Redpoll's stack does nothing.
+    pub(crate) fn energy_of(&self, index: usize) -> energy::Figures {
+        let scenario = &self.env.scenario;
+        let unknown;
+        let labour = match self.native(index) {
+            Some(native) => &native.labour,
+            None => {
+                unknown = energy::Labour::new(scenario.energy.packet_instructions);
+                &unknown
+            }
+        };
+        let currents = scenario.radio.model.currents();
+        let station = &self.env.air.stations()[index];
+        energy::Figures::of(&scenario.energy, &currents, station, labour, self.env.now)
     }
 
     /// What was lost at node `index`, by its cause.
     fn drops(&self, index: usize) -> BTreeMap<String, u64> {
-        let host = (Some(index) == self.border).then(|| report::HostSide {
-            gate: &self.gate,
-            to_mesh: self.from_host.overflow(),
-            to_host: self.host_overflow,
-            serial: self.serial_losses(),
-        });
-        let inhabitant = &self.inhabitants[index];
-        let losses = inhabitant.apps.iter().flat_map(|app| app.losses());
-        let losses: Vec<_> = losses.collect();
+        let native = self.native(index);
         report::drops(
-            &inhabitant.node,
-            self.air.ledger().lost_at(index),
-            host.as_ref(),
-            &losses,
+            native.map(|native| &native.node),
+            self.env.air.ledger().lost_at(index),
+            self.crossing.losses_at(index).as_ref(),
+            &native.map(|native| native.losses()).unwrap_or_default(),
         )
     }
 
     /// Of each node that routes by RPL, which one is its preferred parent.
     fn parents(&self) -> Vec<Option<usize>> {
-        let parent = |node: &SimNode| self.by_link.get(&node.rpl_place()?.1?).copied();
-        let nodes = self.inhabitants.iter();
-        nodes.map(|inhabitant| parent(&inhabitant.node)).collect()
+        let parent = |node: &SimNode| self.plan.by_link.get(&node.rpl_place()?.1?).copied();
+        let places = 0..self.places.len();
+        places.map(|index| parent(self.node(index)?)).collect()
     }
 
     /// What RPL has done at node `index`, if it routes there; `above` are the parents of
     /// all.
     fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
-        let node = &self.inhabitants.get(index)?.node;
+        let node = self.node(index)?;
         let (rank, _) = node.rpl_place()?;
         let is_root = |at: usize| {
-            let place = self.inhabitants.get(at).and_then(|it| it.node.rpl_place());
+            let Some(node) = self.node(at) else {
+                return at == self.plan.root;
+            };
+            let place = node.rpl_place();
             place.is_some_and(|(rank, parent)| parent.is_none() && rank != INFINITE_RANK)
         };
         let mut at = index;
@@ -131,20 +148,20 @@ impl World {
         let parent = above.get(index).copied().flatten();
         let place = report::RplPlace {
             rank: (rank != INFINITE_RANK).then_some(rank),
-            parent: parent.map(|parent| self.scenario.nodes[parent].name.clone()),
+            parent: parent.map(|parent| self.env.scenario.nodes[parent].name.clone()),
             hops,
-            targets: node.rpl_targets(self.now),
+            targets: node.rpl_targets(self.env.now),
         };
         Some(report::RplFigures::of(&node.rpl_counters(), place))
     }
 
     fn check_ledger(&mut self) {
-        let under_way = self.air.entries_under_way();
+        let under_way = self.env.air.entries_under_way();
         for kind in Kind::ALL {
-            let outstanding = self.air.ledger().outstanding(kind);
+            let outstanding = self.env.air.ledger().outstanding(kind);
             if outstanding != under_way[kind as usize] as i64 {
                 let open = under_way[kind as usize];
-                self.oracle.violated(format!(
+                self.env.oracle.violated(format!(
                     "frame ledger, {kind:?}: {outstanding} entries open, {open} on the air"
                 ));
             }

@@ -4,57 +4,56 @@
 //! driver that calls [`World::run_until`] with the clock and sleeps until
 //! [`World::next_event_at`].
 //!
+//! A world conducts three parts, which do not know one another's inside: the
+//! occupants of its places (a node of Redpoll's stack, an attacker, a node with
+//! the firmware of another stack, or a node elsewhere), the [`Air`] between
+//! them, and the crossing between mesh and hosts.
+//!
 //! Everything that a node wants is carried out before the next event: its
 //! events go to its applications, its radio work to the [`Air`], its packets
 //! for the host to the queue behind [`World::host_output`].
 
 mod build;
 mod command;
+mod crossing;
 mod drive;
-mod external;
+mod environment;
 mod figures;
-mod foreign;
-mod host;
 mod obey;
-mod outlaw;
-mod serial;
-mod spare;
+mod occupant;
 mod stall;
-mod taim;
 #[cfg(test)]
 mod tests;
-mod waiting;
 
-pub use build::{BuildError, Means};
+pub use build::{BuildError, WorldBuilder};
 pub use command::{Command, Commanded, Refusal};
-pub use foreign::PrintedLine;
-pub use outlaw::OutlawFigures;
-use stall::Calls;
-use waiting::Waiting;
+pub(crate) use occupant::Native;
+pub use occupant::{AttackerCounters, PrintedLine};
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
+use redpoll_assist::spare::Side;
 use redpoll_base::{Duration, Instant};
 use redpoll_border::Gate;
 use redpoll_stack::wire::ieee802154::Address;
 
 use crate::air::{self, Air};
 use crate::congestion::Places;
-use crate::energy::Labour;
-use crate::external::Pace;
-use crate::kernel::{Digest, Oscillator, Queue, Seed};
+use crate::external::ExternalFigures;
 use crate::node::SimNode;
-use crate::oracle::{Oracle, Watch};
+use crate::oracle::Oracle;
+use crate::report::{FairQueueFigures, TaimFigures};
 use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
 use crate::traffic::{App, Transfers};
-
-use crate::MTU;
+use crossing::Crossing;
+use environment::Environment;
+use occupant::{Attacker, Occupant, Place};
 
 #[derive(Clone, Copy, Debug)]
 enum Event {
     Air(air::Event),
-    /// A node's timer.
+    /// A timer of an occupant.
     Wake {
         node: u32,
     },
@@ -69,11 +68,11 @@ enum Event {
     /// The packet that has been longest on the way between border router and
     /// simulated host arrives.
     Wire,
-    /// A packet that waits at the border router may leave.
-    Taim,
+    /// A packet that waits in TAiM or in a fair queue may leave.
+    Shaper,
     /// A packet has come through the border router's serial line.
     Serial {
-        into_mesh: bool,
+        to: Side,
     },
 }
 
@@ -83,106 +82,42 @@ impl From<air::Event> for Event {
     }
 }
 
-/// A node, what runs on it, and when it wants to be called.
-pub(crate) struct Inhabitant {
-    pub(crate) node: SimNode,
-    /// What the node and its applications take for the time.
-    clock: Oscillator,
-    apps: Vec<Box<dyn App>>,
-    /// One of them wants to know of acknowledgments.
-    wants_acks: bool,
-    /// Connections whose statistics belong to flows.
-    pub(crate) watches: Vec<Watch>,
-    /// The earliest wake-up in the queue. The node may meanwhile want a later
-    /// one; it is asked again then.
-    wakes_at: Instant,
-    /// When the node itself wanted to be called, by its clock, after whatever was done
-    /// with it last.
-    wants_at: Option<Instant>,
-    /// When the node's applications want to be called.
-    apps_wake_at: Instant,
-    /// How often it was called at the latest instant.
-    calls: Calls,
-    /// What its processor had to do.
-    pub(crate) labour: Labour,
-    memory_bytes: usize,
-    /// What it has stored of its frame counter, which outlives a restart.
-    counter_stored: u32,
-    /// Somebody else has its radio.
-    outlaw: Option<Box<outlaw::Outlaw>>,
-    /// It has firmware of others, and its own node is silent.
-    guest: Option<Box<foreign::Guest>>,
-    /// It runs elsewhere, and its own node is silent.
-    external: Option<Box<external::External>>,
-}
-
 /// See the [module](self).
 pub struct World {
-    now: Instant,
-    queue: Queue<Event>,
-    air: Air,
-    inhabitants: Vec<Inhabitant>,
-    oracle: Oracle,
-    gate: Gate,
-    /// What waits between mesh and host, if anything does.
-    taim: Option<Box<taim::Crossing>>,
-    /// What stands in for the small windows of nodes, if it does.
-    spare: Option<Box<redpoll_assist::spare::Spare<crate::memory::HeapMemory>>>,
-    /// The serial line between the border router's radio and its host side, if there is
-    /// one.
-    serial: Option<Box<serial::Serial>>,
-    border: Option<usize>,
-    /// Index of the simulated host, behind the nodes.
-    host: Option<usize>,
-    /// Packets between border router and simulated host, in the order of their
-    /// arrival, and whether they are for the mesh.
-    wire: VecDeque<(bool, Vec<u8>)>,
-    /// Packets from the host for which the border router has no room yet.
-    from_host: Waiting,
-    to_host: VecDeque<Vec<u8>>,
-    /// What nodes with firmware of others have printed.
-    printed: Vec<PrintedLine>,
-    /// What has happened to nodes that run elsewhere.
-    notices: Vec<PrintedLine>,
-    /// How time goes on beside those.
-    pace: Pace,
+    env: Environment,
+    /// The nodes of the scenario, then the simulated host if there is one.
+    places: Vec<Place>,
+    crossing: Crossing,
+    plan: Plan,
+    /// Transfers that viewers have started.
+    transfers: Transfers,
     has_lines: bool,
-    /// What is not for the simulated host goes to the queue, too.
-    is_tapped: bool,
-    /// Packets that the host did not take in time.
-    host_overflow: u64,
-    digest: Digest,
     events: u64,
-    /// When and why the run ended early.
-    stall: Option<(Instant, String)>,
     wall: std::time::Duration,
-    packet: Box<[u8]>,
-    scenario: Scenario,
     /// Kept as long as its nodes may ask.
     #[expect(dead_code, reason = "only its drop has an effect")]
     controllers: Places,
-    /// By node: to the root of the routes.
+}
+
+/// Routes and addresses of the scenario when the run begins.
+struct Plan {
+    /// Where the routes lead to.
+    root: usize,
+    /// Hops to the root, by node.
     hops: Vec<Option<usize>>,
     /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
-    seed: Seed,
-    /// Where the routes lead to, when the run begins.
-    root: usize,
     /// The nodes by their link-layer addresses.
     by_link: BTreeMap<Address, usize>,
-    /// What viewers have started.
-    transfers: Transfers,
 }
 
 impl World {
-    /// Puts an application on node `index` and starts it.
+    /// Puts an application on node `index` and starts it. Only nodes of Redpoll's stack run
+    /// applications; elsewhere the application is dropped.
     pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
-        self.inhabitants[index].apps.push(app);
-        self.with_apps(index, |apps, cx| {
-            if let Some(app) = apps.last_mut() {
-                app.start(cx);
-            }
-        });
+        if let (Occupant::Native(native), mut seat) = self.at(index) {
+            native.add_app(&mut seat, app);
+        }
         self.serve(index);
         self.drain();
     }
@@ -190,35 +125,118 @@ impl World {
     /// Ends the applications of node `index`; their connections are closed and
     /// released.
     pub fn stop_apps(&mut self, index: usize) {
-        let inhabitant = &mut self.inhabitants[index];
-        inhabitant.apps.clear();
-        let now = inhabitant.clock.local(self.now);
-        let open = inhabitant.node.tcp_connections();
-        let open: Vec<_> = open.map(|(conn, _)| conn).collect();
-        for conn in open {
-            inhabitant.node.tcp_close(now, conn);
-            inhabitant.node.tcp_release(now, conn);
+        if let (Occupant::Native(native), mut seat) = self.at(index) {
+            native.stop_apps(&mut seat);
         }
         self.serve(index);
         self.drain();
     }
 
+    /// Replaces node `index` by an attacker: its protocols and applications end, and only
+    /// frames that are [injected](World::inject) leave its radio from now on.
+    pub fn put_attacker(&mut self, index: usize) {
+        let (occupant, mut seat) = self.at(index);
+        *occupant = Occupant::Attacker(Box::new(Attacker::new(&mut seat)));
+    }
+
+    /// Has the attacker `index` send a frame, without its check sequence, whatever it
+    /// contains. Frames for which there is no room are counted as withheld.
+    pub fn inject(&mut self, index: usize, frame: &[u8]) {
+        if let (Occupant::Attacker(attacker), mut seat) = self.at(index) {
+            attacker.inject(&mut seat, frame);
+            self.drain();
+        }
+    }
+
+    /// Returns the counters of the attacker `index`; zeros for any other occupant.
+    pub fn attacker_counters(&self, index: usize) -> AttackerCounters {
+        match &self.places[index].occupant {
+            Occupant::Attacker(attacker) => attacker.counters(),
+            _ => AttackerCounters::default(),
+        }
+    }
+
+    /// What the node `index` has done and suffered, if it runs elsewhere.
+    pub fn external_figures(&self, index: usize) -> Option<ExternalFigures> {
+        match &self.places.get(index)?.occupant {
+            Occupant::External(external) => Some(external.figures()),
+            _ => None,
+        }
+    }
+
+    /// Returns the lines printed since the last call by nodes with the firmware of other
+    /// stacks, and by nodes elsewhere.
+    pub fn take_printed(&mut self) -> Vec<PrintedLine> {
+        std::mem::take(&mut self.env.printed)
+    }
+
+    /// What has happened to nodes that are elsewhere since the last call: which have come,
+    /// gone or fallen silent.
+    pub fn take_notices(&mut self) -> Vec<PrintedLine> {
+        std::mem::take(&mut self.env.notices)
+    }
+
+    /// Takes what has come over the lines, without waiting for more.
+    pub fn hear_lines(&mut self) {
+        for index in 0..self.places.len() {
+            if let (Occupant::External(external), mut seat) = self.at(index) {
+                external.hear_all(&mut seat);
+                self.drain();
+            }
+        }
+    }
+
+    /// A packet from the host, at the border router's host side, now: a driver
+    /// in real time lets the world run up to the clock first. Whatever is wrong
+    /// with the packet is counted there.
+    pub fn host_input(&mut self, packet: &[u8]) {
+        let (crossing, mut mesh) = self.crossing();
+        crossing.host_input(&mut mesh, packet);
+        self.drain();
+    }
+
+    /// From here on packets from the mesh that are not for the simulated host's own
+    /// address go to [`World::host_output`]: others live behind the border router, too.
+    pub fn tap_host(&mut self) {
+        self.crossing.tap_host();
+    }
+
+    /// The next packet for the host.
+    pub fn host_output(&mut self) -> Option<Vec<u8>> {
+        self.crossing.host_output()
+    }
+
+    /// The border router's host side.
+    pub fn gate(&self) -> &Gate {
+        self.crossing.gate()
+    }
+
+    /// What TAiM has done, if there is one.
+    pub fn taim(&self) -> Option<TaimFigures> {
+        self.crossing.taim_figures()
+    }
+
+    /// What fair queueing has done, if it is there.
+    pub fn fair_queue(&self) -> Option<FairQueueFigures> {
+        self.crossing.fair_queue_figures()
+    }
+
     /// The pairs of nodes, sender first, between which an app of the scenario
     /// sends although there is no path.
     pub fn unconnected(&self) -> &[(usize, usize)] {
-        &self.unconnected
+        &self.plan.unconnected
     }
 
     /// The time.
     pub fn now(&self) -> Instant {
-        self.now
+        self.env.now
     }
 
     /// When something happens next; `None` if nothing ever will, or after a
     /// [`stall`](Self::stall).
     pub fn next_event_at(&self) -> Option<Instant> {
-        match self.stall {
-            None => self.queue.next_at(),
+        match self.env.stall {
+            None => self.env.queue.next_at(),
             Some(_) => None,
         }
     }
@@ -227,14 +245,14 @@ impl World {
     /// nothing happens any more; only the clock goes on.
     pub fn run_until(&mut self, until: Instant) {
         let started = std::time::Instant::now();
-        while self.stall.is_none()
-            && let Some(next) = self.queue.pop_until(until)
+        while self.env.stall.is_none()
+            && let Some(next) = self.env.queue.pop_until(until)
         {
-            self.now = next.at;
+            self.env.now = next.at;
             self.events += 1;
             self.on_event(next.event);
         }
-        self.now = self.now.max(until);
+        self.env.now = self.env.now.max(until);
         if self.has_lines {
             self.hear_lines();
         }
@@ -243,7 +261,7 @@ impl World {
 
     /// Shows every frame from now on to `trace`.
     pub fn add_trace(&mut self, trace: Box<dyn FrameTrace>) {
-        self.air.traces_mut().add(trace);
+        self.env.air.traces_mut().add(trace);
     }
 
     /// Brings traces where others can see them, and reports what went wrong
@@ -252,68 +270,80 @@ impl World {
     /// # Errors
     /// The first trace that failed. It gets no more frames; the others do.
     pub fn flush_traces(&mut self) -> Result<(), TraceError> {
-        let traces = self.air.traces_mut();
+        let traces = self.env.air.traces_mut();
         traces.flush();
         traces.take_error().map_or(Ok(()), Err)
     }
 
     /// Has `act` work with the node called `name`, at the time that its clock
-    /// shows, then does what the node wants. `None` if there is no such node.
+    /// shows, then does what the node wants. `None` if there is no such node of
+    /// Redpoll's stack.
     pub fn with_node<R>(
         &mut self,
         name: &str,
         act: impl FnOnce(Instant, &mut SimNode) -> R,
     ) -> Option<R> {
-        let index = self.scenario.node(name)?;
-        let inhabitant = &mut self.inhabitants[index];
-        let result = act(inhabitant.clock.local(self.now), &mut inhabitant.node);
+        let index = self.env.scenario.node(name)?;
+        let (Occupant::Native(native), seat) = self.at(index) else {
+            return None;
+        };
+        let result = act(seat.local_now(), &mut native.node);
         self.serve(index);
         self.drain();
         Some(result)
     }
 
-    /// Node `index`, to look at.
+    /// Node `index`, to look at; `None` if it is not of Redpoll's stack.
     pub fn node(&self, index: usize) -> Option<&SimNode> {
-        self.inhabitants
-            .get(index)
-            .map(|inhabitant| &inhabitant.node)
+        self.native(index).map(|native| &native.node)
     }
 
     /// The scenario that this is the world of.
     pub fn scenario(&self) -> &Scenario {
-        &self.scenario
+        &self.env.scenario
     }
 
     /// The oracle.
     pub fn oracle(&self) -> &Oracle {
-        &self.oracle
+        &self.env.oracle
     }
 
     /// The oracle, to tell it about flows.
     pub fn oracle_mut(&mut self) -> &mut Oracle {
-        &mut self.oracle
+        &mut self.env.oracle
     }
 
     /// Radios, medium and the frame ledger.
     pub fn air(&self) -> &Air {
-        &self.air
+        &self.env.air
     }
 
     pub(crate) fn air_mut(&mut self) -> &mut Air {
-        &mut self.air
+        &mut self.env.air
     }
 
-    pub(crate) fn inhabitants(&self) -> &[Inhabitant] {
-        &self.inhabitants
+    /// Returns the places that have a node of Redpoll's stack, by index.
+    pub(crate) fn natives(&self) -> impl Iterator<Item = (usize, &Native)> {
+        let places = self.places.iter().enumerate();
+        places.filter_map(|(index, place)| Some((index, place.occupant.native()?)))
+    }
+
+    pub(crate) fn native(&self, index: usize) -> Option<&Native> {
+        self.places.get(index)?.occupant.native()
     }
 
     /// Index of the neighbour that node `index` sends its packets to the root through.
     pub fn parent_of(&self, index: usize) -> Option<usize> {
-        let inhabitant = self.inhabitants.get(index).filter(|_| index != self.root)?;
-        let now = inhabitant.clock.local(self.now);
-        let root = self.scenario.address(self.root)?;
-        let next = inhabitant.node.neighbour_towards(now, &root)?;
-        self.by_link.get(&next).copied()
+        let place = self.places.get(index).filter(|_| index != self.plan.root)?;
+        let native = match &place.occupant {
+            Occupant::Native(native) => native,
+            Occupant::External(external) => return external.parent(),
+            Occupant::Attacker(_) | Occupant::Foreign(_) => return None,
+        };
+        let now = place.timing.clock.local(self.env.now);
+        let root = self.env.scenario.address(self.plan.root)?;
+        let next = native.node.neighbour_towards(now, &root)?;
+        self.plan.by_link.get(&next).copied()
     }
 
     /// Events so far.
@@ -324,8 +354,8 @@ impl World {
     /// Digest of all events so far: the same for the same scenario and seed,
     /// on every machine.
     pub fn digest(&self) -> u64 {
-        let mut digest = self.digest;
-        digest.add(self.air.digest());
+        let mut digest = self.env.digest;
+        digest.add(self.env.air.digest());
         digest.value()
     }
 
@@ -336,15 +366,15 @@ impl World {
 
     /// How long the scenario is to run.
     pub fn duration(&self) -> Duration {
-        self.scenario.duration
+        self.env.scenario.duration
     }
 }
 
 impl std::fmt::Debug for World {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World")
-            .field("scenario", &self.scenario.name)
-            .field("now", &self.now)
+            .field("scenario", &self.env.scenario.name)
+            .field("now", &self.env.now)
             .field("events", &self.events)
             .finish_non_exhaustive()
     }

@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 use redpoll_tcp::Endpoint;
 
 use super::World;
-use super::build::Places;
+use super::build::Positions;
 use super::command::{Command, Commanded, Refusal};
 use crate::medium::{Config, Interferer, Lengths};
 use crate::scenario::TransportSpec;
@@ -38,7 +38,7 @@ impl World {
                 range_m,
                 busy,
             } => self.interfere((x_m, y_m), range_m, busy)?,
-            Command::Silence { interferer } => match self.air.silence(interferer as usize) {
+            Command::Silence { interferer } => match self.env.air.silence(interferer as usize) {
                 true => "the interferer is silent".to_owned(),
                 false => return Err(Refusal::NoInterferer(interferer)),
             },
@@ -50,16 +50,16 @@ impl World {
 
     fn kill(&mut self, node: u32) -> Result<String, Refusal> {
         let index = self.known(node)?;
-        if self.air.faults().is_off(self.now, index) {
+        if self.env.air.faults().is_off(self.env.now, index) {
             return Err(Refusal::IsOff(self.name(index)));
         }
-        self.air.switch_off(self.now, index);
+        self.env.air.switch_off(self.env.now, index);
         Ok(format!("{} is switched off", self.name(index)))
     }
 
     fn revive(&mut self, node: u32) -> Result<String, Refusal> {
         let index = self.known(node)?;
-        match self.air.switch_on(self.now, index) {
+        match self.env.air.switch_on(self.env.now, index) {
             true => Ok(format!("{} is switched on again", self.name(index))),
             false => Err(Refusal::IsOn(self.name(index))),
         }
@@ -68,15 +68,19 @@ impl World {
     fn relocate(&mut self, node: u32, to_m: (f64, f64)) -> Result<String, Refusal> {
         let index = self.known(node)?;
         let to_m = place(to_m)?;
-        if self.scenario.links.is_given() {
+        if self.env.scenario.links.is_given() {
             return Err(Refusal::LinksAreGiven);
         }
-        let before_m = self.scenario.nodes[index].position_m;
-        self.scenario.nodes[index].position_m = to_m;
-        let places = Places::of(&self.scenario);
-        let site = places.site(&self.scenario);
-        if !self.air.rearrange(self.now, &site, index, self.seed) {
-            self.scenario.nodes[index].position_m = before_m;
+        let before_m = self.env.scenario.nodes[index].position_m;
+        self.env.scenario.nodes[index].position_m = to_m;
+        let places = Positions::of(&self.env.scenario);
+        let site = places.site(&self.env.scenario);
+        if !self
+            .env
+            .air
+            .rearrange(self.env.now, &site, index, self.env.seed)
+        {
+            self.env.scenario.nodes[index].position_m = before_m;
             return Err(Refusal::TooManyMoves);
         }
         Ok(format!(
@@ -93,7 +97,7 @@ impl World {
         }
         let from = from.map(|node| self.known(node)).transpose()?;
         let to = to.map(|node| self.known(node)).transpose()?;
-        self.air.set_loss(self.now, (from, to), share);
+        self.env.air.set_loss(self.env.now, (from, to), share);
         let name = |node: Option<usize>| node.map_or("anybody".to_owned(), |it| self.name(it));
         Ok(format!(
             "{:.0} % of the frames from {} to {} are lost",
@@ -111,11 +115,11 @@ impl World {
         if !(0.1..=FAR_M).contains(&range_m) {
             return Err(Refusal::Place);
         }
-        let number = self.air.medium().interferers().count();
+        let number = self.env.air.medium().interferers().count();
         if number >= MOST {
             return Err(Refusal::TooMany);
         }
-        let power_dbm = match &self.scenario.medium {
+        let power_dbm = match &self.env.scenario.medium {
             Config::UnitDisk(_) => 0.0,
             Config::Sinr(sinr) => {
                 let loss_db = 10.0 * sinr.path_loss_exponent * libm::log10(range_m.max(1.0));
@@ -135,11 +139,12 @@ impl World {
             session_share: 1.0,
         };
         let said = format!("{} is transmitting", spec.name);
-        let places = Places::of(&self.scenario);
-        let site = places.site(&self.scenario);
-        let (now, seed) = (self.now, self.seed);
-        self.air
-            .add_interferer(now, &site, spec, seed, &mut self.queue);
+        let places = Positions::of(&self.env.scenario);
+        let site = places.site(&self.env.scenario);
+        let (now, seed) = (self.env.now, self.env.seed);
+        self.env
+            .air
+            .add_interferer(now, &site, spec, seed, &mut self.env.queue);
         Ok(said)
     }
 
@@ -152,21 +157,22 @@ impl World {
             return Err(Refusal::TooMany);
         }
         for index in [from, to] {
-            let spec = &self.scenario.nodes[index];
-            let inhabitant = &self.inhabitants[index];
-            let open = inhabitant.node.tcp_connections().count();
-            let is_ours = spec.transport == TransportSpec::Redpoll
-                && inhabitant.outlaw.is_none()
-                && inhabitant.guest.is_none();
-            if !is_ours || open >= usize::from(spec.connections) {
+            let spec = &self.env.scenario.nodes[index];
+            let native = self.native(index);
+            let open = native.map(|native| native.node.tcp_connections().count());
+            let open = open.filter(|_| spec.transport == TransportSpec::Redpoll);
+            if open.is_none_or(|open| open >= usize::from(spec.connections)) {
                 return Err(Refusal::NoRoom(self.name(index)));
             }
         }
         let addr = self
+            .env
             .scenario
             .address(to)
             .ok_or(Refusal::NoRoom(self.name(to)))?;
-        let (port, sink) = self.transfers.sink(to, self.scenario.nodes[to].connections);
+        let (port, sink) = self
+            .transfers
+            .sink(to, self.env.scenario.nodes[to].connections);
         if let Some(sink) = sink {
             self.add_app(to, sink);
         }
@@ -179,13 +185,13 @@ impl World {
 
     fn known(&self, node: u32) -> Result<usize, Refusal> {
         let index = node as usize;
-        (index < self.scenario.nodes.len())
+        (index < self.env.scenario.nodes.len())
             .then_some(index)
             .ok_or(Refusal::NoNode(node))
     }
 
     fn name(&self, index: usize) -> String {
-        self.scenario.nodes[index].name.clone()
+        self.env.scenario.nodes[index].name.clone()
     }
 }
 

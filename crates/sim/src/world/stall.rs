@@ -7,6 +7,7 @@
 use redpoll_base::Instant;
 
 use super::World;
+use super::environment::Seat;
 
 /// Calls of one place at one instant after which the run ends. The largest built-in scenarios
 /// need fewer than a hundred.
@@ -44,45 +45,50 @@ pub(super) enum Loop {
 impl World {
     /// Returns why the run ended early, if one place stopped time.
     pub fn stall(&self) -> Option<&str> {
-        self.stall.as_ref().map(|(_, why)| why.as_str())
+        self.env.stall.as_ref().map(|(_, why)| why.as_str())
     }
 
     /// Returns the end of the time that was simulated: now, or the instant of the stall.
     pub(super) fn simulated_until(&self) -> Instant {
-        self.stall.as_ref().map_or(self.now, |(at, _)| *at)
+        self.env.stall.as_ref().map_or(self.env.now, |(at, _)| *at)
     }
+}
 
-    /// Returns when to call place `index`, which asks for `at`: `at`, or now if `at` is past.
-    pub(super) fn no_earlier(&mut self, index: usize, at: Instant, what: Loop) -> Instant {
-        if at > self.now {
+impl Seat<'_> {
+    /// Returns when to call this place, which asks for `at`: `at`, or now if `at` is past.
+    pub(super) fn no_earlier(&mut self, at: Instant, what: Loop) -> Instant {
+        if at > self.env.now {
             return at;
         }
-        self.count_call(index, what);
-        self.now
+        self.count_call(what);
+        self.env.now
     }
 
-    /// Counts one call of place `index` at this instant. Returns false once the run has ended.
-    pub(super) fn count_call(&mut self, index: usize, what: Loop) -> bool {
-        if self.stall.is_some() {
+    /// Counts one call of this place at this instant. Returns false once the run has ended.
+    pub(super) fn count_call(&mut self, what: Loop) -> bool {
+        if self.env.stall.is_some() {
             return false;
         }
-        if !self.inhabitants[index].calls.add(self.now) {
+        let now = self.env.now;
+        if !self.timing.calls.add(now) {
             return true;
         }
-        let place = self.scenario.place(index);
-        let name = place.map_or_else(|| format!("place {index}"), |place| place.name.clone());
+        let place = self.env.scenario.place(self.index);
+        let name = place.map_or_else(
+            || format!("place {}", self.index),
+            |place| place.name.clone(),
+        );
         let asked = match what {
             Loop::Node => "asked for its own timer",
             Loop::Application => "runs an application that asked for its timer",
             Loop::Work => "had events or radio work",
         };
-        let now = self.now;
         let why = format!(
             "{now:?}: {name} {asked} {CALLS_AN_INSTANT} times while time did not advance; \
              the run ends here"
         );
-        self.oracle.violated(why.clone());
-        self.stall = Some((now, why));
+        self.env.oracle.violated(why.clone());
+        self.env.stall = Some((now, why));
         false
     }
 }

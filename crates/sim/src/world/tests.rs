@@ -61,7 +61,7 @@ fn frames_that_do_not_add_up_are_violations() {
     for (case, spoil) in spoil.into_iter().enumerate() {
         let mut world = World::new(&scenario, 1).unwrap();
         world.run_until(Instant::from_millis(2_000));
-        spoil(world.air.ledger_mut());
+        spoil(world.env.air.ledger_mut());
         let verdict = world.report().oracle;
         assert_eq!(verdict.ok, case == 0, "{:?}", verdict.violations);
         if case > 0 {

@@ -7,11 +7,9 @@ use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::external::{Lines, Pace};
-use redpoll_sim::foreign::NoLoader;
-use redpoll_sim::kernel::Secrets;
 use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::{BuildError, Means, World};
+use redpoll_sim::world::{BuildError, World};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, Error};
 
@@ -80,13 +78,7 @@ pub struct Played {
 
 /// A world that waits for whoever is at its lines.
 pub fn world(scenario: &Scenario, lines: &dyn Lines) -> Result<World, BuildError> {
-    let means = Means {
-        loader: &NoLoader,
-        lines,
-        pace: Pace::Waits,
-        controllers: None,
-    };
-    World::with_means(scenario, scenario.seed, Secrets::of_seed(), &means)
+    World::builder(scenario).lines(lines, Pace::Waits).build()
 }
 
 /// Plays the input.

@@ -7,9 +7,9 @@
 
 use std::collections::VecDeque;
 
+use redpoll_assist::spare::Side;
 use redpoll_base::{Duration, Instant};
 
-use super::{Event, World};
 use crate::scenario::SerialParams;
 
 /// Bytes around a packet: flag, address, control, protocol, check sequence, flag. Bytes that
@@ -59,6 +59,29 @@ impl Serial {
         }
     }
 
+    /// Accepts a packet. Returns when it arrives at the other end, unless it is lost.
+    pub(super) fn input(&mut self, now: Instant, to: Side, packet: Vec<u8>) -> Option<Instant> {
+        match to {
+            Side::Mesh => self.down(now, packet),
+            Side::Host => self.up(now, packet),
+        }
+    }
+
+    /// Returns the packet that arrives.
+    pub(super) fn output(&mut self, to: Side) -> Option<Vec<u8>> {
+        let way = match to {
+            Side::Mesh => &mut self.down,
+            Side::Host => &mut self.up,
+        };
+        way.under_way.pop_front()
+    }
+
+    /// Returns the packets lost on the way down because the mote was busy, and on the way up
+    /// for lack of a place.
+    pub(super) fn losses(&self) -> (u64, u64) {
+        (self.busy, self.full)
+    }
+
     /// How long a packet is on the line.
     fn time(&self, packet: &[u8]) -> Duration {
         let bits = (packet.len() as u64 + FRAMING) * BITS;
@@ -89,46 +112,6 @@ impl Serial {
         self.up.free_at = ends;
         self.up.under_way.push_back(packet);
         Some(ends)
-    }
-}
-
-impl World {
-    /// A packet begins its way over the serial line.
-    pub(super) fn send_by_serial(&mut self, into_mesh: bool, packet: Vec<u8>) {
-        let now = self.now;
-        let Some(serial) = &mut self.serial else {
-            return;
-        };
-        let arrives = match into_mesh {
-            true => serial.down(now, packet),
-            false => serial.up(now, packet),
-        };
-        if let Some(at) = arrives {
-            self.queue.schedule(at, Event::Serial { into_mesh });
-        }
-    }
-
-    /// A packet is at the serial line's other end.
-    pub(super) fn on_serial(&mut self, into_mesh: bool) {
-        let Some(serial) = &mut self.serial else {
-            return;
-        };
-        let way = match into_mesh {
-            true => &mut serial.down,
-            false => &mut serial.up,
-        };
-        match (way.under_way.pop_front(), into_mesh) {
-            (Some(packet), true) => self.enter_border(&packet),
-            (Some(packet), false) => self.leave_border(packet),
-            (None, _) => {}
-        }
-    }
-
-    /// Packets that the serial line has lost: down, because the mote was busy, and up, for
-    /// want of a place.
-    pub(super) fn serial_losses(&self) -> (u64, u64) {
-        let serial = self.serial.as_ref();
-        serial.map_or((0, 0), |serial| (serial.busy, serial.full))
     }
 }
 

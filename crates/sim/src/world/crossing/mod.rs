@@ -1,0 +1,370 @@
+//! What lies between the mesh and hosts: the border router's host side, with TAiM or fair
+//! queueing, help for small windows and a serial line, and the link to the simulated host.
+//!
+//! A packet from the mesh goes from the border router's node over the serial line, the shaper
+//! and the helper of small windows to the host. A packet from the host takes the same way
+//! back. Each of the three may be absent.
+
+mod serial;
+mod shaper;
+mod spare;
+mod waiting;
+
+use std::collections::VecDeque;
+
+use redpoll_assist::spare::{Side, Spare};
+use redpoll_border::Gate;
+
+use super::Event;
+use super::environment::{Environment, Seat};
+use super::occupant::{Native, Occupant, Place};
+use crate::MTU;
+use crate::fault::Treatment;
+use crate::kernel::{Secrets, Seed};
+use crate::memory::HeapMemory;
+use crate::report::{self, FairQueueFigures, SpareFigures, TaimFigures};
+use crate::scenario::Scenario;
+use serial::Serial;
+use shaper::Shaper;
+use waiting::Waiting;
+
+/// Packets that may wait for the host.
+const HOST_QUEUE: usize = 256;
+
+/// See the [module](self).
+pub(super) struct Crossing {
+    /// The border router's rules for packets between mesh and host.
+    gate: Gate,
+    /// TAiM or fair queueing.
+    shaper: Option<Box<Shaper>>,
+    /// Help for the small windows of nodes.
+    spare: Option<Box<Spare<HeapMemory>>>,
+    /// The line between the border router's radio and its host side.
+    serial: Option<Box<Serial>>,
+    border: Option<usize>,
+    /// Index of the simulated host, behind the nodes.
+    host: Option<usize>,
+    /// Packets between border router and simulated host in the order of their arrival, with
+    /// the side that they go to.
+    wire: VecDeque<(Side, Vec<u8>)>,
+    /// Packets from the host for which the border router has no room yet.
+    from_host: Waiting,
+    /// Packets for hosts outside the simulation.
+    to_host: VecDeque<Vec<u8>>,
+    /// Packets that are not for the simulated host go to `to_host`.
+    is_tapped: bool,
+    /// Packets that the host did not fetch in time.
+    host_overflow: u64,
+    packet: Box<[u8]>,
+}
+
+/// What a crossing can reach: the border router and the host among the places, and what all
+/// places share.
+pub(super) struct Mesh<'a> {
+    pub(super) env: &'a mut Environment,
+    pub(super) places: &'a mut [Place],
+}
+
+impl Mesh<'_> {
+    /// Returns the node of Redpoll's stack at place `index`, with its seat.
+    fn native(&mut self, index: usize) -> Option<(&mut Native, Seat<'_>)> {
+        let Place {
+            occupant, timing, ..
+        } = self.places.get_mut(index)?;
+        let Occupant::Native(native) = occupant else {
+            return None;
+        };
+        let env = &mut *self.env;
+        Some((native, Seat { index, timing, env }))
+    }
+}
+
+impl Crossing {
+    /// As the scenario says.
+    pub(super) fn new(scenario: &Scenario, seed: Seed, secrets: &mut Secrets) -> Crossing {
+        let border = &scenario.border;
+        Crossing {
+            gate: Gate::new(border.prefix, 64).with_host(border.host),
+            shaper: Shaper::of(scenario, seed, secrets),
+            spare: spare::of(border.spare),
+            serial: border.serial.map(|params| Box::new(Serial::new(params))),
+            border: scenario.border_router(),
+            host: scenario.host_index(),
+            wire: VecDeque::new(),
+            from_host: Waiting::new(border.queue),
+            to_host: VecDeque::new(),
+            is_tapped: false,
+            host_overflow: 0,
+            packet: vec![0; MTU].into_boxed_slice(),
+        }
+    }
+
+    /// Returns whether place `index` is the border router or the simulated host.
+    pub(super) fn joins(&self, index: usize) -> bool {
+        self.border == Some(index) || self.host == Some(index)
+    }
+
+    /// Does everything that the border router or the host wants. Collects its packets.
+    pub(super) fn serve(&mut self, mesh: &mut Mesh<'_>, index: usize) {
+        if let Some((native, mut seat)) = mesh.native(index) {
+            native.work(&mut seat);
+        }
+        if self.border == Some(index) {
+            self.collect_from_border(mesh, index);
+        } else {
+            self.collect_from_host(mesh, index);
+        }
+        if let Some((native, mut seat)) = mesh.native(index) {
+            native.settle(&mut seat);
+        }
+    }
+
+    /// Accepts a packet from the host's link at the border router's host side.
+    pub(super) fn host_input(&mut self, mesh: &mut Mesh<'_>, packet: &[u8]) {
+        let copies = copies(mesh.env);
+        record(mesh.env, Side::Mesh, packet);
+        for _ in 0..copies {
+            self.pass_spare(mesh, Side::Host, packet.to_vec());
+        }
+    }
+
+    /// Accepts a packet at the border router's host side from one of the two sides.
+    fn pass_spare(&mut self, mesh: &mut Mesh<'_>, from: Side, packet: Vec<u8>) {
+        let now = mesh.env.now;
+        for (to, packet) in spare::pass(self.spare.as_deref_mut(), now, from, packet) {
+            match to {
+                Side::Mesh => self.pass_shaper(mesh, Side::Mesh, packet),
+                Side::Host => self.send_to_host(mesh.env, packet),
+            }
+        }
+    }
+
+    /// Passes a packet through TAiM or fair queueing, at once or later.
+    fn pass_shaper(&mut self, mesh: &mut Mesh<'_>, to: Side, bytes: Vec<u8>) {
+        let Some(shaper) = &mut self.shaper else {
+            return self.has_passed_shaper(mesh, to, bytes);
+        };
+        let packet = shaper::Packet { to, bytes };
+        if let Some(packet) = shaper.input(mesh.env.now, packet) {
+            self.has_passed_shaper(mesh, packet.to, packet.bytes);
+        }
+        self.release(mesh);
+    }
+
+    /// The time of a packet that waits in the shaper may have come.
+    pub(super) fn on_shaper_timer(&mut self, mesh: &mut Mesh<'_>) {
+        let shaper = self.shaper.as_mut();
+        if shaper.is_some_and(|shaper| shaper.wakes(mesh.env.now)) {
+            self.release(mesh);
+        }
+    }
+
+    /// Lets packets leave the shaper whose time has come, and schedules its next call.
+    fn release(&mut self, mesh: &mut Mesh<'_>) {
+        let now = mesh.env.now;
+        while let Some(shaper) = &mut self.shaper
+            && let Some(packet) = shaper.poll(now)
+        {
+            self.has_passed_shaper(mesh, packet.to, packet.bytes);
+        }
+        let shaper = self.shaper.as_mut();
+        if let Some(at) = shaper.and_then(|shaper| shaper.next_call(now)) {
+            mesh.env.queue.schedule(at, Event::Shaper);
+        }
+    }
+
+    fn has_passed_shaper(&mut self, mesh: &mut Mesh<'_>, to: Side, packet: Vec<u8>) {
+        match to {
+            Side::Mesh => self.pass_serial(mesh, to, packet),
+            Side::Host => self.pass_spare(mesh, Side::Mesh, packet),
+        }
+    }
+
+    /// Sends a packet over the serial line.
+    fn pass_serial(&mut self, mesh: &mut Mesh<'_>, to: Side, packet: Vec<u8>) {
+        let Some(serial) = &mut self.serial else {
+            return self.has_passed_serial(mesh, to, packet);
+        };
+        if let Some(at) = serial.input(mesh.env.now, to, packet) {
+            mesh.env.queue.schedule(at, Event::Serial { to });
+        }
+    }
+
+    /// A packet is at the serial line's other end.
+    pub(super) fn on_serial(&mut self, mesh: &mut Mesh<'_>, to: Side) {
+        let serial = self.serial.as_mut();
+        if let Some(packet) = serial.and_then(|serial| serial.output(to)) {
+            self.has_passed_serial(mesh, to, packet);
+        }
+    }
+
+    fn has_passed_serial(&mut self, mesh: &mut Mesh<'_>, to: Side, packet: Vec<u8>) {
+        match to {
+            Side::Mesh => self.enter_or_wait(mesh, &packet),
+            Side::Host => self.pass_shaper(mesh, to, packet),
+        }
+    }
+
+    /// Hands a packet to the border router's node, or keeps it until that has room.
+    fn enter_or_wait(&mut self, mesh: &mut Mesh<'_>, packet: &[u8]) {
+        let Some(border) = self.border else { return };
+        let is_free = self.from_host.is_empty() && has_room(mesh, border);
+        if is_free || !self.from_host.push(packet) {
+            self.enter(mesh, border, packet);
+        }
+    }
+
+    fn enter(&mut self, mesh: &mut Mesh<'_>, border: usize, packet: &[u8]) {
+        if let Some((native, seat)) = mesh.native(border) {
+            // The gate counts the packets that it rejects.
+            let node = &mut native.node;
+            let _ = self.gate.input_packet(seat.local_now(), node, packet);
+        }
+        self.serve(mesh, border);
+    }
+
+    /// Hands the next waiting packet to the border router's node, if that has room. Returns
+    /// whether it did.
+    pub(super) fn admit_next(&mut self, mesh: &mut Mesh<'_>) -> bool {
+        if self.from_host.is_empty() {
+            return false;
+        }
+        let Some(border) = self.border.filter(|border| has_room(mesh, *border)) else {
+            return false;
+        };
+        let Some(packet) = self.from_host.pop() else {
+            return false;
+        };
+        self.enter(mesh, border, &packet);
+        true
+    }
+
+    /// Collects the border router's packets for the host.
+    fn collect_from_border(&mut self, mesh: &mut Mesh<'_>, border: usize) {
+        while let Some((native, seat)) = mesh.native(border) {
+            let (now, node) = (seat.local_now(), &mut native.node);
+            let Some(len) = self.gate.poll_packet(now, node, &mut self.packet) else {
+                return;
+            };
+            let packet = self.packet[..len].to_vec();
+            self.pass_serial(mesh, Side::Host, packet);
+        }
+    }
+
+    /// Collects the simulated host's packets for the border router.
+    fn collect_from_host(&mut self, mesh: &mut Mesh<'_>, host: usize) {
+        while let Some((native, seat)) = mesh.native(host) {
+            let now = seat.local_now();
+            let Some(len) = native.node.poll_packet(now, &mut self.packet) else {
+                return;
+            };
+            let packet = self.packet[..len].to_vec();
+            self.send_over_wire(mesh.env, Side::Mesh, packet);
+        }
+    }
+
+    /// Sends a packet from the border router's host side towards the host.
+    fn send_to_host(&mut self, env: &mut Environment, packet: Vec<u8>) {
+        let copies = copies(env);
+        record(env, Side::Host, &packet);
+        for _ in 0..copies {
+            if self.host.is_some() && !self.is_for_others(env, &packet) {
+                self.send_over_wire(env, Side::Host, packet.clone());
+            } else if self.to_host.len() >= HOST_QUEUE {
+                self.host_overflow += 1;
+            } else {
+                self.to_host.push_back(packet.clone());
+            }
+        }
+    }
+
+    /// Returns whether a packet is for a host other than the simulated one.
+    fn is_for_others(&self, env: &Environment, packet: &[u8]) -> bool {
+        let host = env.scenario.border.host;
+        self.is_tapped && packet.get(24..40) != Some(&host.0[..])
+    }
+
+    /// Sends a packet over the host's link. All packets take equally long, so they arrive in
+    /// order.
+    fn send_over_wire(&mut self, env: &mut Environment, to: Side, packet: Vec<u8>) {
+        let at = env.now + env.scenario.border.host_delay;
+        self.wire.push_back((to, packet));
+        env.queue.schedule(at, Event::Wire);
+    }
+
+    /// The oldest packet on the host's link arrives.
+    pub(super) fn on_wire(&mut self, mesh: &mut Mesh<'_>) {
+        match (self.wire.pop_front(), self.host) {
+            (Some((Side::Mesh, packet)), _) => self.host_input(mesh, &packet),
+            (Some((Side::Host, packet)), Some(host)) => {
+                if let Some((native, seat)) = mesh.native(host) {
+                    // The host's node counts the packets that it rejects.
+                    let _ = native.node.input_packet(seat.local_now(), &packet);
+                }
+                self.serve(mesh, host);
+            }
+            _ => {}
+        }
+    }
+
+    /// From now on, packets that are not for the simulated host's own address are output.
+    pub(super) fn tap_host(&mut self) {
+        self.is_tapped = true;
+    }
+
+    /// Returns the next packet for a host outside the simulation.
+    pub(super) fn host_output(&mut self) -> Option<Vec<u8>> {
+        self.to_host.pop_front()
+    }
+
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    /// Returns what was lost at place `index`, if it is the border router.
+    pub(super) fn losses_at(&self, index: usize) -> Option<report::HostSide<'_>> {
+        (Some(index) == self.border).then(|| report::HostSide {
+            gate: &self.gate,
+            to_mesh: self.from_host.overflow(),
+            to_host: self.host_overflow,
+            serial: self
+                .serial
+                .as_ref()
+                .map_or((0, 0), |serial| serial.losses()),
+        })
+    }
+
+    pub(super) fn taim_figures(&self) -> Option<TaimFigures> {
+        self.shaper.as_ref()?.taim_figures()
+    }
+
+    pub(super) fn fair_queue_figures(&self) -> Option<FairQueueFigures> {
+        self.shaper.as_ref()?.fair_queue_figures()
+    }
+
+    pub(super) fn spare_figures(&self) -> Option<SpareFigures> {
+        self.spare.as_deref().map(SpareFigures::of)
+    }
+}
+
+/// Returns how many copies of the next packet between border router and host arrive.
+fn copies(env: &mut Environment) -> usize {
+    match env.air.faults_mut().on_packet(env.now) {
+        Treatment::Drop | Treatment::Lose => 0,
+        Treatment::Pass => 1,
+        Treatment::Duplicate => 2,
+    }
+}
+
+/// Shows a packet between border router and host to a viewer, if there is one.
+fn record(env: &mut Environment, to: Side, packet: &[u8]) {
+    if let Some(tape) = env.air.tape_mut() {
+        tape.packet(env.now, to == Side::Mesh, packet);
+    }
+}
+
+/// Returns whether the border router's node has room for a packet.
+fn has_room(mesh: &mut Mesh<'_>, border: usize) -> bool {
+    let native = mesh.native(border);
+    native.is_some_and(|(native, _)| native.node.has_room())
+}

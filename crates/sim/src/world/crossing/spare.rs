@@ -1,0 +1,49 @@
+//! The border router that stands in for the small windows of nodes, between its host side and
+//! whatever else is there.
+
+use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
+use redpoll_base::Instant;
+
+use crate::memory::HeapMemory;
+use crate::scenario::SpareParams;
+
+/// The longest packet of which a segment is cut.
+const LONGEST: usize = 1_280;
+
+/// As the scenario says.
+pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> {
+    let SpareParams { flows, room } = params?;
+    let flows = usize::from(flows);
+    Some(Box::new(Spare::new(Memory {
+        flows: vec![FlowSlot::EMPTY; flows].into(),
+        bytes: vec![0; flows * usize::from(room)].into(),
+        half: vec![0; LONGEST].into(),
+    })))
+}
+
+/// Passes a packet from one side through the helper. Returns the packets that go on, each with
+/// the side that it goes to.
+pub(super) fn pass(
+    spare: Option<&mut Spare<HeapMemory>>,
+    now: Instant,
+    from: Side,
+    mut packet: Vec<u8>,
+) -> Vec<(Side, Vec<u8>)> {
+    let to = match from {
+        Side::Mesh => Side::Host,
+        Side::Host => Side::Mesh,
+    };
+    let Some(spare) = spare else {
+        return vec![(to, packet)];
+    };
+    let mut left = Vec::new();
+    if let Some(len) = spare.input(now, from, &mut packet) {
+        packet.truncate(len);
+        left.push((to, packet));
+    }
+    let mut out = [0; LONGEST];
+    while let Some((to, len)) = spare.poll(&mut out) {
+        left.push((to, out[..len].to_vec()));
+    }
+    left
+}

@@ -1,0 +1,97 @@
+//! What all occupants of a world share, and what one of them sees of it while it is called.
+
+use redpoll_base::Instant;
+
+use super::stall::{Calls, Loop};
+use super::{Event, PrintedLine};
+use crate::air::{Air, AirWork};
+use crate::external::Pace;
+use crate::kernel::{Digest, Oscillator, Queue, Seed};
+use crate::oracle::Oracle;
+use crate::scenario::Scenario;
+
+/// Time, future events, the air, and the observers of a run.
+pub(super) struct Environment {
+    pub(super) now: Instant,
+    pub(super) queue: Queue<Event>,
+    pub(super) air: Air,
+    pub(super) oracle: Oracle,
+    pub(super) digest: Digest,
+    pub(super) scenario: Scenario,
+    pub(super) seed: Seed,
+    /// How time relates to nodes that run elsewhere.
+    pub(super) pace: Pace,
+    /// When and why the run ended early.
+    pub(super) stall: Option<(Instant, String)>,
+    /// Lines printed by firmware of other stacks.
+    pub(super) printed: Vec<PrintedLine>,
+    /// Changes of the state of nodes that run elsewhere.
+    pub(super) notices: Vec<PrintedLine>,
+}
+
+/// When a place is called.
+pub(super) struct Timing {
+    /// The clock of its occupant.
+    pub(super) clock: Oscillator,
+    /// The earliest wake-up in the queue. The occupant may meanwhile want a later one.
+    pub(super) wakes_at: Instant,
+    /// Calls at the latest instant at which it was called.
+    pub(super) calls: Calls,
+}
+
+impl Timing {
+    pub(super) fn new(clock: Oscillator) -> Timing {
+        Timing {
+            clock,
+            wakes_at: Instant::FAR_FUTURE,
+            calls: Calls::default(),
+        }
+    }
+
+    /// Returns whether a wake-up of the queue is still wanted: an earlier one may have replaced
+    /// it.
+    pub(super) fn is_due(&mut self, now: Instant) -> bool {
+        let is_due = self.wakes_at <= now;
+        if is_due {
+            self.wakes_at = Instant::FAR_FUTURE;
+        }
+        is_due
+    }
+}
+
+/// A place during a call of its occupant.
+pub(super) struct Seat<'a> {
+    pub(super) index: usize,
+    pub(super) timing: &'a mut Timing,
+    pub(super) env: &'a mut Environment,
+}
+
+impl Seat<'_> {
+    /// Returns the time by the clock of this place.
+    pub(super) fn local_now(&self) -> Instant {
+        self.timing.clock.local(self.env.now)
+    }
+
+    /// Has the radio of this place do `work`; `frame` is the frame to load.
+    pub(super) fn start_work(&mut self, work: AirWork, frame: &[u8]) {
+        let env = &mut *self.env;
+        env.air
+            .start_work(env.now, self.index, work, frame, &mut env.queue);
+    }
+
+    /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is in the
+    /// queue. An occupant that asks for the past is called once more now.
+    pub(super) fn wake_at(&mut self, at: Instant) {
+        self.wake_at_global(self.timing.clock.global(at));
+    }
+
+    /// As [`wake_at`](Self::wake_at), by the clock of the world.
+    pub(super) fn wake_at_global(&mut self, at: Instant) {
+        if at < self.timing.wakes_at {
+            let at = self.no_earlier(at, Loop::Node);
+            self.timing.wakes_at = at;
+            let node = self.index as u32;
+            self.env.queue.schedule(at, Event::Wake { node });
+        }
+    }
+}

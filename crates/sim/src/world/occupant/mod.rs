@@ -1,0 +1,90 @@
+//! The occupants of a world's places. Each place has exactly one.
+
+mod attacker;
+mod external;
+mod foreign;
+mod native;
+
+pub use attacker::AttackerCounters;
+pub use foreign::PrintedLine;
+pub(crate) use native::Native;
+
+pub(super) use attacker::Attacker;
+pub(super) use external::{External, LOOK, Presence};
+pub(super) use foreign::Foreign;
+
+use super::environment::{Seat, Timing};
+use crate::air::{AirResult, Indication};
+
+/// Place of a world: a position on the air, or the simulated host.
+pub(super) struct Place {
+    pub(super) occupant: Occupant,
+    pub(super) timing: Timing,
+    /// Bytes of the simulated node that the place was made with, and of its radio.
+    pub(super) memory_bytes: usize,
+}
+
+/// Owner of a place's radio.
+pub(super) enum Occupant {
+    /// A node of Redpoll's stack, with its applications.
+    Native(Box<Native>),
+    /// An attacker, which sends the frames that it is given.
+    Attacker(Box<Attacker>),
+    /// A node with the firmware of another stack, within this process.
+    Foreign(Box<Foreign>),
+    /// A node that runs elsewhere, at the other end of a line.
+    External(Box<External>),
+}
+
+/// What a world reports to an occupant.
+pub(super) trait Resident {
+    /// The time has come that it asked for.
+    fn on_wake(&mut self, seat: &mut Seat<'_>);
+
+    /// Its radio received a frame, which [`Air::received`](crate::air::Air::received) returns.
+    fn on_frame(&mut self, seat: &mut Seat<'_>);
+
+    /// Its radio finished a work.
+    fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult);
+
+    /// Its raw radio begins to follow a frame.
+    fn on_frame_begins(&mut self, _seat: &mut Seat<'_>) {}
+
+    /// The frame that its raw radio followed has ended.
+    fn on_frame_ends(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
+
+    /// Its radio followed a frame to its end, whatever the destination.
+    fn on_overheard(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
+}
+
+impl Occupant {
+    /// Returns the occupant as what all of them are.
+    pub(super) fn resident(&mut self) -> &mut dyn Resident {
+        match self {
+            Occupant::Native(native) => &mut **native,
+            Occupant::Attacker(attacker) => &mut **attacker,
+            Occupant::Foreign(foreign) => &mut **foreign,
+            Occupant::External(external) => &mut **external,
+        }
+    }
+
+    /// Passes on what the radio reports.
+    pub(super) fn on_indication(&mut self, seat: &mut Seat<'_>, indication: Indication) {
+        let resident = self.resident();
+        match indication {
+            Indication::Frame { .. } => resident.on_frame(seat),
+            Indication::Done { result, .. } => resident.on_radio_done(seat, result),
+            Indication::Follows { .. } => resident.on_frame_begins(seat),
+            Indication::Heard { intact, .. } => resident.on_frame_ends(seat, intact),
+            Indication::Overheard { intact, .. } => resident.on_overheard(seat, intact),
+        }
+    }
+
+    /// Returns the node of Redpoll's stack, if the place has one.
+    pub(super) fn native(&self) -> Option<&Native> {
+        match self {
+            Occupant::Native(native) => Some(native),
+            _ => None,
+        }
+    }
+}
