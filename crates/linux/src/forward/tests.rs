@@ -347,7 +347,7 @@ fn a_port_in_use_is_one_clear_line() {
     assert_eq!(
         error.to_string(),
         format!(
-            "cannot listen on port {port} of this host: it is in use; choose another first number in --forward"
+            "cannot listen on port {port} of this host: it is in use; choose another local port in --forward"
         )
     );
 }
