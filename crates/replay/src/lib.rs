@@ -1,10 +1,10 @@
 //! Behaviour of earlier stacks, for comparisons in simulations: the duty-cycled MACs
 //! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, the handover of whole
-//! packets from TCP to the link, and the objective function of TinyRPL.
+//! packets from TCP to the link, the objective function of TinyRPL, and parameters of RPL.
 //!
 //! The MACs have the constants of those releases, and their defects. No device uses this crate.
-//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayObjectives`] are the
-//! objective functions of its RPL, and [`Replay`] is the method of access of a
+//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the
+//! rules of its RPL, and [`Replay`] is the method of access of a
 //! `redpoll_mac::Mac`:
 //!
 //! ```
@@ -27,17 +27,17 @@
 extern crate std;
 
 mod duty;
+mod rpl;
 mod segments;
 mod tinyos;
-mod tinyrpl;
 
 use redpoll_base::{Duration, Rng};
 use redpoll_mac::{Access, CycledResult};
 
 use duty::Duty;
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
+pub use rpl::{ReplayObjective, ReplayRules};
 pub use segments::Segments;
-pub use tinyrpl::{ReplayObjective, ReplayObjectives};
 
 /// The repetition of a frame by a radio until a neighbour answers it.
 ///

@@ -14,7 +14,7 @@ use redpoll_lowpan::{
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{Access, CsmaCa, Mac, MacConfig, PENDING_MAX, RadioCaps};
-use redpoll_replay::{DutyConfig, Replay, ReplayConfig, ReplayObjectives, Segments};
+use redpoll_replay::{DutyConfig, Replay, ReplayConfig, ReplayRules, Segments};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
@@ -47,7 +47,7 @@ impl<A: Access> Profile for SimProfile<A> {
     type Access = A;
     type Assist = Helper;
     type Streams = SimStreams;
-    type Objectives = ReplayObjectives;
+    type Rules = ReplayRules;
     type Handover = Segments;
 }
 

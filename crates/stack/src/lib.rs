@@ -57,8 +57,8 @@ pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
-pub use net::routing::objective::{
-    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
+pub use net::routing::rules::{
+    Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules,
 };
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 #[cfg(feature = "rpl")]

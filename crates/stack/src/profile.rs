@@ -4,7 +4,7 @@ use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
 
 use crate::assist::{Assist, NoAssist};
-use crate::net::routing::objective::{Objectives, StandardObjectives};
+use crate::net::routing::rules::{RplRules, StandardRules};
 use crate::segments::{Handover, Pull};
 use crate::transports::{NoStreams, StreamTransport};
 
@@ -18,7 +18,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
 /// use redpoll_stack::mac::CsmaCa;
-/// use redpoll_stack::{NoStreams, Profile, Pull, StandardObjectives};
+/// use redpoll_stack::{NoStreams, Profile, Pull, StandardRules};
 ///
 /// /// A router that counts what it forwards.
 /// enum Counting {}
@@ -28,7 +28,7 @@ use crate::transports::{NoStreams, StreamTransport};
 ///     type Access = CsmaCa;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
-///     type Objectives = StandardObjectives;
+///     type Rules = StandardRules;
 ///     type Handover = Pull;
 /// }
 /// ```
@@ -41,8 +41,8 @@ pub trait Profile {
     type Assist: Assist;
     /// The transport in place of TCP.
     type Streams: StreamTransport;
-    /// The objective functions of RPL.
-    type Objectives: Objectives;
+    /// The objective functions and parameters of RPL.
+    type Rules: RplRules;
     /// The handover of segments from TCP to the link.
     type Handover: Handover;
 }
@@ -65,6 +65,6 @@ impl<M: Memory + 'static> Profile for M {
     type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = NoStreams;
-    type Objectives = StandardObjectives;
+    type Rules = StandardRules;
     type Handover = Pull;
 }

@@ -1,6 +1,6 @@
 //! A node without a short address, among routers that have none either: what other stacks
 //! are like. RFC 4944 §6, §7; RFC 6282 §3.2.2; RFC 6550, RFC 6554.
-#![cfg(all(feature = "rpl-foreign", feature = "rpl-root", feature = "rpl-storing"))]
+#![cfg(all(feature = "rpl-eui64", feature = "rpl-root", feature = "rpl-storing"))]
 
 use crate::common;
 
@@ -8,6 +8,7 @@ use common::dodag::behind;
 use common::lone::Lone;
 use common::packets;
 use common::prefix;
+use common::rules::TestRules;
 use redpoll_base::{Addr, Duration};
 use redpoll_mac::RxInfo;
 use redpoll_stack::{RplConfig, RplMemory, RplRole, RplRoot};
@@ -43,6 +44,10 @@ fn global(eui64: [u8; 8]) -> Addr {
 }
 
 fn lone(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
+    lone_by(TestRules::default(), role, adapt)
+}
+
+fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     let mut lone = Lone::border(|config| {
         config.mac.short = 0xfffe;
         config.mac.extended = OWN;
@@ -62,7 +67,7 @@ fn lone(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
         neighbours: vec![None; 8].into(),
     };
     let now = lone.now;
-    lone.node.route_by_rpl(now, config, memory);
+    lone.node.route_by_rpl_with(now, rules, config, memory);
     lone
 }
 
@@ -283,7 +288,11 @@ fn a_source_route_names_every_stop_in_full() {
 #[test]
 fn the_senders_rank_is_what_was_asked_for() {
     for (plain, expected) in [(false, 2), (true, 256)] {
-        let mut lone = lone(RplRole::Router, |config| config.plain_sender_rank = plain);
+        let rules = TestRules {
+            sends_plain_rank: plain,
+            ..TestRules::default()
+        };
+        let mut lone = lone_by(rules, RplRole::Router, |_| {});
         dio(&mut lone, mode::NON_STORING);
         lone.run_for(Duration::from_secs(3));
         let (rank, _) = lone.node.rpl_place().expect("it routes by RPL");

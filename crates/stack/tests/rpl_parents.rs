@@ -6,7 +6,7 @@ use crate::common;
 
 use common::dodag::*;
 use common::lone::Lone;
-use common::objectives::TestObjectives;
+use common::rules::TestRules;
 use common::{address, packets};
 use redpoll_base::Duration;
 use redpoll_stack::RplRole;
@@ -245,7 +245,6 @@ fn who_says_that_it_is_overloaded_is_avoided() {
 
 /// RFC 6719 §3.2.2 (3): by how much another one must be better, and what a link is taken
 /// for over which nothing was sent yet, are parameters.
-#[cfg(feature = "rpl-foreign")]
 #[test]
 fn who_is_better_by_the_threshold_becomes_the_parent() {
     for (initial_etx, switch_threshold, rank, chosen) in [
@@ -256,11 +255,12 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
         // Who is no better is no reason to change, however low the threshold.
         (128, 0, 384, ROUTER),
     ] {
-        let mut lone = lone_with(RplRole::Router, |config| {
-            config.dao_ack = false;
-            config.initial_etx = initial_etx;
-            config.switch_threshold = switch_threshold;
-        });
+        let rules = TestRules {
+            initial_etx,
+            switch_threshold,
+            ..TestRules::default()
+        };
+        let mut lone = lone_by(rules, RplRole::Router, |config| config.dao_ack = false);
         dio(&mut lone, ROUTER, VERSION, 384);
         // A DAO measures the link to it: one transmission.
         lone.run_for(Duration::from_secs(3));
@@ -275,7 +275,6 @@ fn who_is_better_by_the_threshold_becomes_the_parent() {
 /// By an objective function that counts hops, and takes a link for worn above an ETX of 3, a node
 /// stays with the root over a link that loses frames, and then takes whoever is not behind it;
 /// by ranks of ETX it takes the router that has a good link at once.
-#[cfg(feature = "rpl-foreign")]
 #[test]
 fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
     for (by_hops, lost, rank, chosen) in [
@@ -284,11 +283,12 @@ fn by_hops_a_node_stays_with_the_root_over_a_bad_link() {
         (true, 2, 256, ROUTER),
         (true, 2, 384, ROOT),
     ] {
-        let objectives = TestObjectives { by_hops };
-        let mut lone = lone_by(objectives, RplRole::Router, |config| {
-            config.dao_ack = false;
-            config.initial_etx = 128;
-        });
+        let rules = TestRules {
+            by_hops,
+            initial_etx: 128,
+            ..TestRules::default()
+        };
+        let mut lone = lone_by(rules, RplRole::Router, |config| config.dao_ack = false);
         let zero = |mut configuration: Configuration| {
             configuration.objective = objective::OF0;
             RplOption::Configuration(configuration)
@@ -335,17 +335,17 @@ fn a_leaf_of_which_nobody_knows_takes_the_better_parent() {
 }
 
 /// A node tells of itself again by an interval of its own, where it has one.
-#[cfg(feature = "rpl-foreign")]
 #[test]
 fn daos_come_again_by_their_interval() {
-    for (interval_s, least, most) in [(0, 1, 1), (10, 9, 10)] {
-        let mut lone = lone_with(RplRole::Router, |config| {
-            config.dao_ack = false;
-            config.dao_interval = Duration::from_secs(interval_s);
-        });
+    for (interval_s, least, most) in [(None, 1, 1), (Some(10), 9, 10)] {
+        let rules = TestRules {
+            dao_interval: interval_s.map(Duration::from_secs),
+            ..TestRules::default()
+        };
+        let mut lone = lone_by(rules, RplRole::Router, |config| config.dao_ack = false);
         dio(&mut lone, ROUTER, VERSION, 256);
         lone.run_for(Duration::from_secs(100));
         let daos = said(&mut lone, 2).len();
-        assert!((least..=most).contains(&daos), "{interval_s} s: {daos}");
+        assert!((least..=most).contains(&daos), "{interval_s:?} s: {daos}");
     }
 }

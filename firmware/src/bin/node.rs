@@ -198,7 +198,6 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         load_aware: any(true),
         dtsn_each_dio: any(false),
         dao_targets: any(1),
-        plain_sender_rank: any(false),
         seed: any(1),
     };
     node.route_by_rpl(now(), config, memory);

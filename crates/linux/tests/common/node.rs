@@ -9,7 +9,7 @@ use redpoll_stack::mac::{CsmaCa, MacConfig};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Parts, Profile, Pull, Route, StandardObjectives, UdpSlot, Via, transport,
+    Parts, Profile, Pull, Route, StandardRules, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -28,7 +28,7 @@ impl Profile for WithRival {
     type Access = CsmaCa;
     type Assist = NoAssist;
     type Streams = Rival<HeapMemory>;
-    type Objectives = StandardObjectives;
+    type Rules = StandardRules;
     type Handover = Pull;
 }
 

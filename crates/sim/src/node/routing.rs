@@ -1,7 +1,7 @@
 //! Nodes that find their routes by RPL.
 
-use redpoll_base::{Duration, Instant};
-use redpoll_replay::ReplayObjectives;
+use redpoll_base::Instant;
+use redpoll_replay::ReplayRules;
 use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use redpoll_mac::Access;
@@ -72,11 +72,7 @@ pub(super) fn begin(
         dis_interval: params.dis_interval,
         probe_interval: params.probe_interval,
         tunnels: params.tunnels,
-        plain_sender_rank: params.plain_sender_rank,
         load_aware: params.load_aware,
-        dao_interval: params.dao_interval.unwrap_or(Duration::ZERO),
-        initial_etx: params.initial_etx,
-        switch_threshold: params.switch_threshold,
         dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
         ..RplConfig::router(seed)
@@ -85,10 +81,14 @@ pub(super) fn begin(
         neighbours: vec![None; params.neighbours.into()].into(),
     };
     let bytes = table_bytes(scenario, &memory.neighbours, RplNeighbour::SHORT_BYTES);
-    let objectives = ReplayObjectives {
+    let rules = ReplayRules {
         counts_hops: params.counts_hops,
+        initial_etx: params.initial_etx,
+        switch_threshold: params.switch_threshold,
+        dao_interval: params.dao_interval,
+        sends_plain_rank: params.plain_sender_rank,
     };
-    node.route_by_rpl_with(now, objectives, config, memory);
+    node.route_by_rpl_with(now, rules, config, memory);
     bytes
 }
 

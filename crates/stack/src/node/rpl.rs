@@ -35,23 +35,23 @@ impl<P: Profile> Node<P> {
     /// be known before.
     pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<P::Memory>)
     where
-        P::Objectives: Default,
+        P::Rules: Default,
     {
-        self.route_by_rpl_with(now, P::Objectives::default(), config, memory);
+        self.route_by_rpl_with(now, P::Rules::default(), config, memory);
     }
 
-    /// As [`Node::route_by_rpl`], with objective functions that have parameters.
+    /// As [`Node::route_by_rpl`], with other rules than the default ones.
     pub fn route_by_rpl_with(
         &mut self,
         now: Instant,
-        objectives: P::Objectives,
+        rules: P::Rules,
         config: RplConfig,
         memory: RplMemory<P::Memory>,
     ) {
         self.net.identity.speaks_rpl = true;
         let identity = self.net.identity;
         let routing = &mut self.net.routing;
-        routing.begin_rpl(now, (objectives, config), memory, &identity);
+        routing.begin_rpl(now, (rules, config), memory, &identity);
     }
 
     /// Global repair (RFC 6550 §3.2.2): the root begins a new version of its DODAG, in which

@@ -11,7 +11,7 @@ use redpoll_wire::rpl::{
 };
 
 use super::lone::Lone;
-use super::objectives::TestObjectives;
+use super::rules::TestRules;
 use super::{address, packets};
 
 pub const CONFIGURATION: Configuration = Configuration {
@@ -174,15 +174,11 @@ pub fn lone(role: RplRole) -> Lone {
 }
 
 pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
-    lone_by(TestObjectives::default(), role, adapt)
+    lone_by(TestRules::default(), role, adapt)
 }
 
-/// One with objective functions of its own.
-pub fn lone_by(
-    objectives: TestObjectives,
-    role: RplRole,
-    adapt: impl FnOnce(&mut RplConfig),
-) -> Lone {
+/// One with rules of its own.
+pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     let mut lone = Lone::border(|_| {});
     let mut config = RplConfig {
         role,
@@ -194,7 +190,7 @@ pub fn lone_by(
     };
     let now = lone.now;
     let node = &mut lone.node;
-    node.route_by_rpl_with(now, objectives, config, memory);
+    node.route_by_rpl_with(now, rules, config, memory);
     lone
 }
 

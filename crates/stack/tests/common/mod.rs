@@ -7,11 +7,11 @@ pub mod dodag;
 #[allow(dead_code)]
 pub mod lone;
 #[allow(dead_code)]
-pub mod objectives;
-#[allow(dead_code)]
 pub mod packets;
 #[allow(dead_code)]
 pub mod peer;
+#[allow(dead_code)]
+pub mod rules;
 
 use std::marker::PhantomData;
 
@@ -28,7 +28,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6;
 use redpoll_wire::sixlowpan::Contexts;
 
-use objectives::TestObjectives;
+use rules::TestRules;
 
 pub enum HeapMemory {}
 
@@ -46,7 +46,7 @@ impl<A: Assist> Profile for Assisted<A> {
     type Access = CsmaCa;
     type Assist = A;
     type Streams = NoStreams;
-    type Objectives = TestObjectives;
+    type Rules = TestRules;
     type Handover = Pull;
 }
 

@@ -24,7 +24,7 @@ impl<P: Profile> Routing<P> {
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
-        config: (P::Objectives, RplConfig),
+        config: (P::Rules, RplConfig),
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) {

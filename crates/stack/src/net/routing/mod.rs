@@ -10,19 +10,20 @@
 //!
 //! Messages come to [`Routing::on_control`], what is known of the links to
 //! [`Routing::on_link`]; what is to be sent goes to the outbox that a call brings.
-//! What only RPL has is in `by_rpl.rs`; `objective.rs` is how a program chooses RPL's parents.
+//! What only RPL has is in `by_rpl.rs`; `rules.rs` is what RFC 6550 leaves to
+//! an implementation.
 
 #[cfg(feature = "rpl")]
 mod by_rpl;
 mod leaf;
 mod neighbours;
-pub(crate) mod objective;
 #[cfg(feature = "rpl")]
 mod peer;
 mod registered;
 mod routes;
 #[cfg(feature = "rpl")]
 pub(crate) mod rpl;
+pub(crate) mod rules;
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};

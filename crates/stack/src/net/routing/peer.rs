@@ -4,28 +4,23 @@ use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-/// A node, by the interface identifier that is made of its link-layer address
-/// (RFC 4944 §6, RFC 6282 §3.2.2), or rather by what of it tells nodes apart: of
-/// identifiers that are all made of short addresses these two bytes. With the feature
-/// `rpl-foreign` they may be made of an EUI-64, and tables are larger.
+#[cfg_attr(feature = "rpl-eui64", path = "peer/extended.rs")]
+#[cfg_attr(not(feature = "rpl-eui64"), path = "peer/short.rs")]
+mod key;
+
+use key::Key;
+
+/// A node, by the interface identifier that is formed from its link-layer address
+/// (RFC 4944 §6, RFC 6282 §3.2.2). The key is the part of it that distinguishes nodes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Peer(
-    #[cfg(not(feature = "rpl-foreign"))] u16,
-    #[cfg(feature = "rpl-foreign")] [u8; 8],
-);
+pub(crate) struct Peer(Key);
 
 impl Peer {
     /// The node with this link-layer address; `None` if it is absent, the broadcast
     /// address, or one that this build has no room for.
     pub(crate) fn of(link: Address) -> Option<Peer> {
         let link = Some(link).filter(|link| crate::packet::is_unicast(*link))?;
-        #[cfg(feature = "rpl-foreign")]
-        return addr::iid_of(link).map(Peer);
-        #[cfg(not(feature = "rpl-foreign"))]
-        match link {
-            Address::Short(short) => Some(Peer(short)),
-            Address::Extended(_) | Address::Absent => None,
-        }
+        key::of(link).map(Peer)
     }
 
     /// The node whose interface identifier stands in this address.
@@ -35,18 +30,12 @@ impl Peer {
 
     /// Its link-layer address.
     pub(crate) fn link(self) -> Address {
-        #[cfg(feature = "rpl-foreign")]
-        return addr::link_address(&self.within(&addr::LINK_LOCAL_PREFIX));
-        #[cfg(not(feature = "rpl-foreign"))]
-        Address::Short(self.0)
+        key::link(self.0)
     }
 
     /// Its address with this prefix of 64 bits.
     pub(crate) fn within(self, prefix: &Addr) -> Addr {
-        #[cfg(feature = "rpl-foreign")]
-        return addr::from_prefix_and_iid(prefix, self.0);
-        #[cfg(not(feature = "rpl-foreign"))]
-        addr::from_prefix_and_short(prefix, self.0)
+        key::within(self.0, prefix)
     }
 
     /// Its link-local address.

@@ -123,7 +123,7 @@ impl Registration {
 }
 
 impl RouteSlot {
-    /// Its bytes in a build without the feature `rpl-foreign`.
+    /// Its bytes in a build without the feature `rpl-eui64`.
     pub const SHORT_BYTES: usize = 28;
 
     fn given(route: Route) -> Self {
@@ -514,7 +514,7 @@ mod tests {
     #[test]
     fn a_registration_makes_no_route_larger() {
         // What DAOs leave behind has an address more, if that may be an extended one.
-        let more = if cfg!(feature = "rpl-foreign") { 4 } else { 0 };
+        let more = if cfg!(feature = "rpl-eui64") { 4 } else { 0 };
         assert_eq!(
             core::mem::size_of::<Option<Route>>(),
             RouteSlot::SHORT_BYTES

@@ -4,16 +4,9 @@ use redpoll_base::{Addr, Duration, Memory};
 use redpoll_wire::rpl::{Configuration, DEFAULT_INSTANCE};
 
 use super::RplNeighbour;
-use super::neighbours::ETX;
 
 /// Targets in one DAO at most: with these it fits into one frame.
 pub(super) const TARGETS_MAX: u8 = 4;
-
-/// The ETX of a link over which nothing was sent yet. RFC 6551 says nothing of it: a parameter
-/// of ours.
-pub(super) const INITIAL_ETX: u16 = 2 * ETX;
-/// PARENT_SWITCH_THRESHOLD (RFC 6719 §5): 1.5 transmissions.
-const SWITCH_THRESHOLD: u16 = 3 * ETX / 2;
 
 /// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
 /// from the root.
@@ -24,8 +17,8 @@ pub struct RplConfig {
     pub role: RplRole,
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
-    /// Targets in one DAO, 1 to 4. With more than one, each has transit information of its
-    /// own (RFC 6550 §9.4); Contiki reads only the last. 4 by default.
+    /// Targets in one DAO, 1 to 4; 4 by default. With more than one, each has transit
+    /// information of its own (RFC 6550 §9.4). Some routers read only the last target.
     pub dao_targets: u8,
     /// A DAO that was repeated so often counts as given up: in storing mode the node looks
     /// for another parent. It goes on repeating it. RFC 6550 leaves it open; 3.
@@ -37,20 +30,10 @@ pub struct RplConfig {
     /// Whether a node that has more to carry than it can says so, and whether others
     /// avoid it then (RFC 6551 §3.1, the O flag). Off by default.
     pub load_aware: bool,
-    /// Whether the DTSN counts up with each multicast DIO, as Contiki's does: everybody
-    /// behind a router then tells of itself again (RFC 6550 §9.6), which mends what lost
-    /// DAOs have left, and costs all routers on the way a DAO each time. Off by default.
+    /// Whether each multicast DIO increments the DTSN, so that every node behind this router
+    /// sends its DAO again (RFC 6550 §9.6). This repairs the effects of lost DAOs, and costs
+    /// all routers on the way a DAO each time. Off by default.
     pub dtsn_each_dio: bool,
-    /// Whether packet information has the sender's rank as it is, as Contiki's has, and not
-    /// DAGRank (RFC 6550 §11.2): such routers take each other's for a loop. Off by default.
-    pub plain_sender_rank: bool,
-    /// ETX of a link over which nothing was sent yet, in 128ths (RFC 6551 §4.3.2). RFC 6551
-    /// says nothing of it: 2, where TinyRPL has 1.
-    #[cfg(feature = "rpl-foreign")]
-    pub initial_etx: u16,
-    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths: 1.5 by default (RFC 6719 §5).
-    #[cfg(feature = "rpl-foreign")]
-    pub switch_threshold: u16,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
     /// Mean time in which a first acknowledgement has to come; twice as long with each
@@ -62,11 +45,6 @@ pub struct RplConfig {
     /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
     /// open; 90 s.
     pub probe_interval: Duration,
-    /// A node tells of itself again after this time, and up to a tenth more, as TinyRPL
-    /// does, for which all routers on the way up pay. Zero, the default: twice in a
-    /// lifetime of its route.
-    #[cfg(feature = "rpl-foreign")]
-    pub dao_interval: Duration,
     /// Seed of delays and first numbers.
     pub seed: u64,
 }
@@ -124,42 +102,11 @@ impl RplConfig {
             dao_retries: 3,
             dis_interval: Duration::from_secs(30),
             probe_interval: Duration::from_secs(90),
-            #[cfg(feature = "rpl-foreign")]
-            dao_interval: Duration::ZERO,
-            #[cfg(feature = "rpl-foreign")]
-            initial_etx: INITIAL_ETX,
-            #[cfg(feature = "rpl-foreign")]
-            switch_threshold: SWITCH_THRESHOLD,
             tunnels: true,
             load_aware: false,
             dtsn_each_dio: false,
-            plain_sender_rank: false,
             seed,
         }
-    }
-}
-
-/// What only the feature `rpl-foreign` lets a node be told.
-impl RplConfig {
-    pub(super) const fn dao_interval(&self) -> Duration {
-        #[cfg(feature = "rpl-foreign")]
-        return self.dao_interval;
-        #[cfg(not(feature = "rpl-foreign"))]
-        Duration::ZERO
-    }
-
-    pub(super) const fn initial_etx(&self) -> u16 {
-        #[cfg(feature = "rpl-foreign")]
-        return self.initial_etx;
-        #[cfg(not(feature = "rpl-foreign"))]
-        INITIAL_ETX
-    }
-
-    pub(super) const fn switch_threshold(&self) -> u16 {
-        #[cfg(feature = "rpl-foreign")]
-        return self.switch_threshold;
-        #[cfg(not(feature = "rpl-foreign"))]
-        SWITCH_THRESHOLD
     }
 }
 

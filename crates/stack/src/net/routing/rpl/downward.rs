@@ -16,6 +16,7 @@ use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, News};
+use crate::net::routing::rules::RplRules;
 use crate::profile::Profile;
 
 /// A former parent hears so many DelayDAOs later that it is one, when the new parent has
@@ -272,14 +273,13 @@ impl<P: Profile> Rpl<P> {
         self.daos.due = more.then_some(now);
         if has_own {
             self.daos.is_known = true;
-            let interval = self.config.dao_interval();
-            self.daos.refresh_at = match interval > Duration::ZERO {
-                true => {
+            self.daos.refresh_at = match self.rules.dao_interval() {
+                Some(interval) => {
                     let more = self.rng.below_u64(interval.divided_by(10).as_micros());
                     Some(now + interval + Duration::from_micros(more))
                 }
                 // Twice in a lifetime, so that one may be lost.
-                false => self
+                None => self
                     .lifetime()
                     .map(|lifetime| now + jittered(lifetime, &mut self.rng).divided_by(2)),
             };

@@ -33,10 +33,10 @@ use redpoll_wire::rpl::{
     Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
 };
 
-use super::objective::{Objective, Objectives};
 #[cfg(feature = "rpl-hosts")]
 use super::registered::Registered;
 use super::routes::HAS_TARGETS;
+use super::rules::{Objective, RplRules};
 use super::{Peer, Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -90,7 +90,7 @@ impl<O> Dodag<O> {
 /// The DODAG of a node with this profile.
 type DodagOf<P> = Dodag<ObjectiveOf<P>>;
 /// The objective function of a node with this profile.
-type ObjectiveOf<P> = <<P as Profile>::Objectives as Objectives>::Objective;
+type ObjectiveOf<P> = <<P as Profile>::Rules as RplRules>::Objective;
 
 /// A node's part in RPL.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
@@ -123,7 +123,7 @@ pub(super) struct Rpl<P: Profile> {
     try_at: Option<Instant>,
     trickle: Trickle,
     config: RplConfig,
-    objectives: P::Objectives,
+    rules: P::Rules,
     limits: Limits,
     /// When the next DIS goes out, while there is no parent.
     dis_at: Instant,
@@ -152,7 +152,7 @@ impl<P: Profile> Rpl<P> {
     #[inline(never)] // size
     pub(super) fn new(
         now: Instant,
-        (objectives, config): (P::Objectives, RplConfig),
+        (rules, config): (P::Rules, RplConfig),
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) -> Self {
@@ -161,7 +161,7 @@ impl<P: Profile> Rpl<P> {
         #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
             own,
-            candidates: Candidates::new(memory.neighbours, config.initial_etx()),
+            candidates: Candidates::new(memory.neighbours),
             dodag: None,
             rank: INFINITE_RANK,
             lowest: INFINITE_RANK,
@@ -193,7 +193,7 @@ impl<P: Profile> Rpl<P> {
             #[cfg(feature = "rpl-hosts")]
             hosts: None,
             config,
-            objectives,
+            rules,
         };
         #[cfg(feature = "rpl-root")]
         if let RplRole::Root(root) = rpl.config.role {

@@ -6,10 +6,8 @@ use core::cmp::Reverse;
 use redpoll_base::{Instant, divide_long, least};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
-#[cfg(not(feature = "rpl-foreign"))]
-use super::config::INITIAL_ETX;
 use crate::net::routing::Peer;
-use crate::net::routing::objective::Candidate;
+use crate::net::routing::rules::Candidate;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;
@@ -42,7 +40,7 @@ pub struct RplNeighbour {
 }
 
 impl RplNeighbour {
-    /// Its bytes in a build without the feature `rpl-foreign`.
+    /// Its bytes in a build without the feature `rpl-eui64`.
     pub const SHORT_BYTES: usize = 14;
 
     fn new(now: Instant, link: Peer, unknown: u16) -> Self {
@@ -143,19 +141,12 @@ fn seconds(now: Instant) -> u16 {
 /// The table of them, in the caller's memory.
 pub(super) struct Candidates<T> {
     table: T,
-    /// The ETX of a link over which nothing was sent yet.
-    #[cfg(feature = "rpl-foreign")]
-    unknown: u16,
 }
 
 impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidates<T> {
-    pub(super) fn new(mut table: T, _unknown: u16) -> Self {
+    pub(super) fn new(mut table: T) -> Self {
         table.as_mut().fill(None);
-        Candidates {
-            table,
-            #[cfg(feature = "rpl-foreign")]
-            unknown: _unknown,
-        }
+        Candidates { table }
     }
 
     pub(super) fn iter(&self) -> impl DoubleEndedIterator<Item = &RplNeighbour> {
@@ -177,18 +168,15 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
     /// Returns the entry of the neighbour `link`, which advertises `rank`. In a full table the
     /// neighbour replaces the farthest from the root, if that is farther than the neighbour, but
     /// not `keep`. Neighbours that have never acknowledged a frame are replaced before those that
-    /// have, and count as infinitely far if they cannot be a parent in `version`.
+    /// have, and count as infinitely far if they cannot be a parent in `version`. `unknown` is the
+    /// ETX of a link before the first frame.
     pub(super) fn admit(
         &mut self,
-        now: Instant,
+        (now, unknown): (Instant, u16),
         (link, rank): (Peer, u16),
         version: Sequence,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
-        #[cfg(feature = "rpl-foreign")]
-        let unknown = self.unknown;
-        #[cfg(not(feature = "rpl-foreign"))]
-        let unknown = INITIAL_ETX;
         let places = self.table.as_mut();
         let limit = u32::from(rank.saturating_add(unknown));
         let candidates = places.iter().enumerate().map(|(at, place)| {
@@ -261,7 +249,7 @@ mod tests {
 
     #[test]
     fn a_full_table_keeps_who_is_near_the_root() {
-        let mut table = Candidates::new([None; 2], 2 * ETX);
+        let mut table = Candidates::new([None; 2]);
         for (link, rank) in [(1, 500), (2, 900)] {
             admit(&mut table, link, rank, None).unwrap();
         }
@@ -277,7 +265,7 @@ mod tests {
         rank: u16,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
-        let it = table.admit(NOW, (peer(link), rank), Sequence::FIRST, keep)?;
+        let it = table.admit((NOW, 2 * ETX), (peer(link), rank), Sequence::FIRST, keep)?;
         it.rank = rank;
         Some(it)
     }
@@ -292,7 +280,7 @@ mod tests {
             |it| it.version = Sequence::FIRST.next(),
         ];
         for spoil in spoil {
-            let mut table = Candidates::new([None; 2], 2 * ETX);
+            let mut table = Candidates::new([None; 2]);
             spoil(admit(&mut table, 1, 256, None).unwrap());
             admit(&mut table, 2, 256, None).unwrap();
             assert!(admit(&mut table, 3, 1000, None).is_some());
@@ -305,7 +293,7 @@ mod tests {
     /// acknowledged any, however near to the root that one says it is.
     #[test]
     fn a_neighbour_that_answers_is_replaced_last() {
-        let mut table = Candidates::new([None; 2], 2 * ETX);
+        let mut table = Candidates::new([None; 2]);
         admit(&mut table, 1, 900, None)
             .unwrap()
             .on_frame(NOW, 1, true);
@@ -321,7 +309,7 @@ mod tests {
     /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.
     #[test]
     fn a_neighbour_is_small() {
-        let more = if cfg!(feature = "rpl-foreign") { 6 } else { 0 };
+        let more = if cfg!(feature = "rpl-eui64") { 6 } else { 0 };
         assert_eq!(
             size_of::<Option<RplNeighbour>>(),
             RplNeighbour::SHORT_BYTES + more

@@ -20,6 +20,7 @@ use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 #[cfg(any(feature = "rpl-root", feature = "rpl-hosts"))]
 use crate::net::routing::routes::Target;
+use crate::net::routing::rules::RplRules;
 use crate::profile::Profile;
 
 /// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
@@ -128,7 +129,7 @@ pub(crate) enum Passage {
 /// What a packet that leaves by the radio is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(
-    all(feature = "rpl-root", feature = "rpl-foreign"),
+    all(feature = "rpl-root", feature = "rpl-eui64"),
     allow(clippy::large_enum_variant, reason = "a path exists only for one call")
 )]
 pub(crate) enum Dress {
@@ -306,7 +307,7 @@ impl<P: Profile> Rpl<P> {
 
     /// A rank as packet information has it.
     fn sender_rank(&self, rank: u16) -> u16 {
-        match self.config.plain_sender_rank {
+        match self.rules.sends_plain_rank() {
             true => rank,
             false => self.dag_rank(rank),
         }

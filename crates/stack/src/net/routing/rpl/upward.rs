@@ -15,8 +15,8 @@ use super::{Dodag, DodagOf, Rpl, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::objective::{Candidate, Objective, Objectives, Offer};
 use crate::net::routing::routes::{Downward, HAS_TARGETS};
+use crate::net::routing::rules::{Candidate, Objective, Offer, RplRules};
 use crate::profile::Profile;
 
 /// How often what has ended is cleared away.
@@ -47,7 +47,7 @@ impl<P: Profile> Rpl<P> {
     #[cfg(feature = "rpl-root")]
     pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
         let configuration = root.configuration;
-        let Some(objective) = self.objectives.objective(configuration.objective) else {
+        let Some(objective) = self.rules.objective(configuration.objective) else {
             return;
         };
         self.dodag = Some(Dodag {
@@ -214,7 +214,10 @@ impl<P: Profile> Rpl<P> {
             self.reset_trickle(now);
         }
         let heard = (link, dio.rank);
-        let _ = self.candidates.admit(now, heard, dio.version, None);
+        let unknown = self.rules.initial_etx();
+        let _ = self
+            .candidates
+            .admit((now, unknown), heard, dio.version, None);
     }
 
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
@@ -230,7 +233,7 @@ impl<P: Profile> Rpl<P> {
         else {
             return;
         };
-        let Some(objective) = self.objectives.objective(configuration.objective) else {
+        let Some(objective) = self.rules.objective(configuration.objective) else {
             return;
         };
         let prefix_of = addr::prefix(&prefix.prefix, 64);
@@ -302,7 +305,8 @@ impl<P: Profile> Rpl<P> {
         let overloaded = dio.options.is_overloaded();
         let joined = self.dodag.as_ref().map_or(version, |dodag| dodag.version);
         let heard = (link, dio.rank);
-        let Some(neighbour) = self.candidates.admit(now, heard, joined, before.0) else {
+        let at = (now, self.rules.initial_etx());
+        let Some(neighbour) = self.candidates.admit(at, heard, joined, before.0) else {
             count(&mut self.counters.neighbours_refused);
             return;
         };
@@ -313,7 +317,7 @@ impl<P: Profile> Rpl<P> {
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
         let is_old = neighbour.unmeasured_s(now) >= GONE_S || objective.forgives_at_once();
         if is_bad && (self.parent.is_none() || is_old) {
-            neighbour.forgive(self.config.initial_etx());
+            neighbour.forgive(self.rules.initial_etx());
         }
         neighbour.dtsn = dio.dtsn;
         self.reconsider(now, table);
@@ -447,7 +451,7 @@ impl<P: Profile> Rpl<P> {
         // whoever answered first may be a hop farther than who answered second.
         let threshold = match self.is_leaf() && !self.daos.is_known {
             true => 0,
-            false => self.config.switch_threshold(),
+            false => self.rules.switch_threshold(),
         };
         // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only, and asks
         // a better one for a DIO, to which the neighbour has to acknowledge a frame.
@@ -567,7 +571,7 @@ impl<P: Profile> Rpl<P> {
         };
         // No worse than the parent by more than what would make it the parent.
         let limit = self.present_offer(dodag).map_or(u32::MAX, |offer| {
-            let interest = self.config.switch_threshold();
+            let interest = self.rules.switch_threshold();
             offer.cost.saturating_add(interest.into())
         });
         // Whom nothing was sent to first, then whose link was measured longest ago; of

@@ -1,8 +1,8 @@
-//! The objective function of TinyRPL in TinyOS 2.1.2 (`RPLOF0P.nc`).
+//! The rules of RPL in earlier stacks, with the objective function of TinyRPL in TinyOS 2.1.2
+//! (`RPLOF0P.nc`).
 
-use redpoll_stack::{
-    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
-};
+use redpoll_base::Duration;
+use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 
 /// ETX_THRESHOLD: a parent over a worse link is given up for another.
 const LINK_METRIC_MAX: u16 = 3 * Candidate::TRANSMISSION;
@@ -11,22 +11,57 @@ const THRESHOLD: u32 = Candidate::TRANSMISSION as u32 / 10;
 /// Additional cost of a parent over a worse link: all others are better.
 const WORN: u32 = 1 << 20;
 
-/// The objective functions of a node, chosen when its RPL begins. The default is those of the
-/// standards.
-#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct ReplayObjectives {
+/// The rules of a node's RPL. The default is those of devices.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ReplayRules {
     /// Whether objective function zero counts hops as TinyRPL's does.
     pub counts_hops: bool,
+    /// As [`RplRules::initial_etx`]: 1 transmission in TinyRPL.
+    pub initial_etx: u16,
+    /// As [`RplRules::switch_threshold`].
+    pub switch_threshold: u16,
+    /// As [`RplRules::dao_interval`]: some 10 s in TinyRPL.
+    pub dao_interval: Option<Duration>,
+    /// As [`RplRules::sends_plain_rank`]: Contiki does.
+    pub sends_plain_rank: bool,
 }
 
-impl Objectives for ReplayObjectives {
+impl Default for ReplayRules {
+    fn default() -> Self {
+        ReplayRules {
+            counts_hops: false,
+            initial_etx: StandardRules.initial_etx(),
+            switch_threshold: StandardRules.switch_threshold(),
+            dao_interval: StandardRules.dao_interval(),
+            sends_plain_rank: StandardRules.sends_plain_rank(),
+        }
+    }
+}
+
+impl RplRules for ReplayRules {
     type Objective = ReplayObjective;
 
     fn objective(&self, code_point: u16) -> Option<ReplayObjective> {
-        Some(match StandardObjectives.objective(code_point)? {
+        Some(match StandardRules.objective(code_point)? {
             StandardObjective::Zero if self.counts_hops => ReplayObjective::Hops,
             standard => ReplayObjective::Standard(standard),
         })
+    }
+
+    fn initial_etx(&self) -> u16 {
+        self.initial_etx
+    }
+
+    fn switch_threshold(&self) -> u16 {
+        self.switch_threshold
+    }
+
+    fn dao_interval(&self) -> Option<Duration> {
+        self.dao_interval
+    }
+
+    fn sends_plain_rank(&self) -> bool {
+        self.sends_plain_rank
     }
 }
 
@@ -112,8 +147,6 @@ mod tests {
 
     use super::*;
 
-    const HOPS: ReplayObjectives = ReplayObjectives { counts_hops: true };
-
     fn offer(objective: ReplayObjective, rank: u16, etx: u16) -> Offer {
         let candidate = Candidate { rank, etx };
         objective.offer(candidate, 128).expect("a possible parent")
@@ -121,7 +154,11 @@ mod tests {
 
     #[test]
     fn only_objective_function_zero_is_replaced() {
-        let standard = ReplayObjectives::default();
+        let standard = ReplayRules::default();
+        let hops = ReplayRules {
+            counts_hops: true,
+            ..standard
+        };
         for (code_point, it, by_hops) in [
             (objective::MRHOF, Some(StandardObjective::Mrhof), false),
             (objective::OF0, Some(StandardObjective::Zero), true),
@@ -129,8 +166,8 @@ mod tests {
         ] {
             let it = it.map(ReplayObjective::Standard);
             assert_eq!(standard.objective(code_point), it);
-            let hops = Some(ReplayObjective::Hops).filter(|_| by_hops);
-            assert_eq!(HOPS.objective(code_point), hops.or(it));
+            let tinyrpl = Some(ReplayObjective::Hops).filter(|_| by_hops);
+            assert_eq!(hops.objective(code_point), tinyrpl.or(it));
         }
     }
 

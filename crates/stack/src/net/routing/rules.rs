@@ -1,6 +1,7 @@
-//! Objective functions of RPL (RFC 6550 §3.2.1): which neighbour is the best parent, and the
-//! rank that it gives.
+//! What RFC 6550 leaves to an implementation of RPL: its objective functions (§3.2.1), which say
+//! which neighbour is the best parent and the rank that it gives, and some parameters.
 
+use redpoll_base::Duration;
 use redpoll_wire::rpl::{INFINITE_RANK, objective};
 
 /// MAX_LINK_METRIC (RFC 6719 §5): an ETX of 4.
@@ -10,14 +11,39 @@ const MAX_PATH_COST: u32 = 256 * Candidate::TRANSMISSION as u32;
 /// MINIMUM_STEP_OF_RANK and MAXIMUM_STEP_OF_RANK (RFC 6552 §6.3).
 const STEP_OF_RANK: (u32, u32) = (1, 9);
 
-/// The objective functions that a node has. Its [`Profile`](crate::Profile) names them.
-pub trait Objectives: Copy {
+/// The rules of an implementation of RPL: its objective functions, and parameters that RFC 6550
+/// leaves open. A node's [`Profile`](crate::Profile) names them.
+///
+/// The methods with a default are this engine's parameters.
+pub trait RplRules: Copy {
     /// The objective function of a DODAG.
     type Objective: Objective;
 
     /// The objective function with this code point (RFC 6550 §20.5); `None` if the node does
     /// not have it, so that it joins no DODAG that uses the function.
     fn objective(&self, code_point: u16) -> Option<Self::Objective>;
+
+    /// The ETX of a link before the first frame, in 128ths (RFC 6551 §4.3.2).
+    fn initial_etx(&self) -> u16 {
+        2 * Candidate::TRANSMISSION
+    }
+
+    /// PARENT_SWITCH_THRESHOLD of MRHOF, in 128ths (RFC 6719 §5).
+    fn switch_threshold(&self) -> u16 {
+        3 * Candidate::TRANSMISSION / 2
+    }
+
+    /// The time between two DAOs of the node's own address, to which the node adds up to a
+    /// tenth. All routers on the way up forward each DAO. `None`: half of the route's lifetime.
+    fn dao_interval(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Whether packet information contains the sender's rank in place of DAGRank, against
+    /// RFC 6550 §11.2. Such a router mistakes the packets of other routers for a loop.
+    fn sends_plain_rank(&self) -> bool {
+        false
+    }
 }
 
 /// An objective function: it chooses the parent, and derives the node's rank from it.
@@ -32,7 +58,7 @@ pub trait Objective: Copy {
     fn is_eligible(self, etx: u16) -> bool;
 
     /// Whether `other` is so much better than the present parent that it replaces the parent.
-    /// `threshold` is the configured PARENT_SWITCH_THRESHOLD (RFC 6719 §5).
+    /// `threshold` is PARENT_SWITCH_THRESHOLD (RFC 6719 §5), or 0 on a leaf before its first DAO.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
     /// Whether the link to the parent is so bad that a neighbour of the node's own rank may
@@ -90,11 +116,11 @@ impl Offer {
     }
 }
 
-/// The objective functions of the standards, which devices have.
+/// The rules of devices: the objective functions of the standards, and the engine's parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub struct StandardObjectives;
+pub struct StandardRules;
 
-impl Objectives for StandardObjectives {
+impl RplRules for StandardRules {
     type Objective = StandardObjective;
 
     fn objective(&self, code_point: u16) -> Option<StandardObjective> {

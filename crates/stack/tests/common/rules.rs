@@ -1,13 +1,28 @@
-//! Objective functions of a test's own, which use all that the engine asks a function for.
+//! Rules of a test's own, which use all that the engine asks them for.
 
-use redpoll_stack::{
-    Candidate, Objective, Objectives, Offer, StandardObjective, StandardObjectives,
-};
+use redpoll_base::Duration;
+use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 
-/// The standard's functions, or by hops in the place of objective function zero.
-#[derive(Clone, Copy, Default)]
-pub struct TestObjectives {
+/// The rules of devices, or by hops in the place of objective function zero, with parameters.
+#[derive(Clone, Copy)]
+pub struct TestRules {
     pub by_hops: bool,
+    pub initial_etx: u16,
+    pub switch_threshold: u16,
+    pub dao_interval: Option<Duration>,
+    pub sends_plain_rank: bool,
+}
+
+impl Default for TestRules {
+    fn default() -> Self {
+        TestRules {
+            by_hops: false,
+            initial_etx: StandardRules.initial_etx(),
+            switch_threshold: StandardRules.switch_threshold(),
+            dao_interval: StandardRules.dao_interval(),
+            sends_plain_rank: StandardRules.sends_plain_rank(),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +33,31 @@ pub enum TestObjective {
 
 use TestObjective::{ByHops, Standard};
 
-impl Objectives for TestObjectives {
+impl RplRules for TestRules {
     type Objective = TestObjective;
 
     fn objective(&self, code_point: u16) -> Option<TestObjective> {
-        let standard = StandardObjectives.objective(code_point)?;
+        let standard = StandardRules.objective(code_point)?;
         Some(match self.by_hops && standard == StandardObjective::Zero {
             true => ByHops,
             false => Standard(standard),
         })
+    }
+
+    fn initial_etx(&self) -> u16 {
+        self.initial_etx
+    }
+
+    fn switch_threshold(&self) -> u16 {
+        self.switch_threshold
+    }
+
+    fn dao_interval(&self) -> Option<Duration> {
+        self.dao_interval
+    }
+
+    fn sends_plain_rank(&self) -> bool {
+        self.sends_plain_rank
     }
 }
 

@@ -1,0 +1,21 @@
+//! Keys of eight bytes, for nodes that may have extended addresses.
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+/// The interface identifier.
+pub(super) type Key = [u8; 8];
+
+/// The key of a unicast link-layer address.
+pub(super) fn of(link: Address) -> Option<Key> {
+    addr::iid_of(link)
+}
+
+pub(super) fn link(key: Key) -> Address {
+    addr::link_address(&within(key, &addr::LINK_LOCAL_PREFIX))
+}
+
+pub(super) fn within(key: Key, prefix: &Addr) -> Addr {
+    addr::from_prefix_and_iid(prefix, key)
+}

@@ -1,0 +1,24 @@
+//! Keys of two bytes, for nodes that all have short addresses.
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::addr;
+
+/// The short address.
+pub(super) type Key = u16;
+
+/// The key of a unicast link-layer address; `None` for an extended one.
+pub(super) fn of(link: Address) -> Option<Key> {
+    match link {
+        Address::Short(short) => Some(short),
+        Address::Extended(_) | Address::Absent => None,
+    }
+}
+
+pub(super) fn link(key: Key) -> Address {
+    Address::Short(key)
+}
+
+pub(super) fn within(key: Key, prefix: &Addr) -> Addr {
+    addr::from_prefix_and_short(prefix, key)
+}
