@@ -26,7 +26,6 @@ struct Assembly {
     touched: Instant,
 }
 
-/// The answer to a block.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Progress {
     /// 2.31 (Continue).
@@ -42,7 +41,6 @@ pub(crate) enum Progress {
     TooLarge,
 }
 
-/// All transfers under way, in bounded memory.
 #[derive(Debug)]
 pub(crate) struct Assemblies {
     under_way: Vec<Assembly>,
@@ -61,7 +59,6 @@ impl Assemblies {
         }
     }
 
-    /// Takes a block in.
     pub(crate) fn add(
         &mut self,
         now: Instant,

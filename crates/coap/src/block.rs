@@ -43,7 +43,6 @@ impl Part {
     }
 }
 
-/// A Block1 or Block2 option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Block {
     /// NUM: the block's number, below 2^20.
@@ -120,7 +119,6 @@ impl Block {
         }))
     }
 
-    /// Puts it into `packet`.
     pub(crate) fn write(self, packet: &mut Packet, which: CoapOption) {
         let value = self.num << 4 | u32::from(self.more) << 3 | u32::from(self.size.0);
         packet.add_option(which, uint(value));

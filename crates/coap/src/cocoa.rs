@@ -37,7 +37,6 @@ impl Estimator {
     }
 }
 
-/// The state of one peer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Cocoa {
     contiki: bool,

@@ -20,7 +20,6 @@ const TRUST: Duration = Duration::from_secs(3_600);
 /// Peers that are remembered; the one that asked longest ago gives way.
 const PEERS: usize = 16;
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Verified {
     keys: [[u32; 2]; 2],

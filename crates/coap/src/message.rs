@@ -18,7 +18,6 @@ pub struct Peer {
 /// A message ID (RFC 7252 §3).
 pub(crate) type MessageId = u16;
 
-/// The reason why a datagram is rejected, and the answer to its sender.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Unfit {
     /// Nothing: RFC 7252 §3, §4.2 and §4.3 have it ignored.
@@ -39,7 +38,6 @@ const HEADER: usize = 4;
 const VERSION: u8 = 1;
 const PAYLOAD_MARKER: u8 = 0xff;
 
-/// Reads a datagram.
 pub(crate) fn decode(datagram: &[u8]) -> Result<(Packet, Class), Unfit> {
     let Some([first, code, id @ ..]) = datagram.first_chunk::<HEADER>() else {
         return Err(Unfit::Ignored);

@@ -6,7 +6,6 @@ use redpoll_base::{Duration, Instant};
 use crate::message::{MessageId, Peer};
 use crate::rto::{Estimators, Timeout};
 
-/// The content of a message, reported with its outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Cargo {
     /// A request of this endpoint, by its serial number.
@@ -15,7 +14,6 @@ pub(crate) enum Cargo {
     Response,
 }
 
-/// A message that waits for its acknowledgement.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) peer: Peer,
@@ -28,13 +26,11 @@ pub(crate) struct Pending {
     pub(crate) retransmissions: u8,
 }
 
-/// All of them.
 #[derive(Debug, Default)]
 pub(crate) struct Reliable {
     pending: Vec<Pending>,
 }
 
-/// The action after a timeout.
 #[derive(Debug)]
 pub(crate) enum Overdue {
     /// Retransmit it.
@@ -65,14 +61,12 @@ impl Reliable {
         });
     }
 
-    /// Those to `peer`.
     pub(crate) fn to(&self, peer: Peer) -> impl Iterator<Item = &Pending> {
         self.pending
             .iter()
             .filter(move |pending| pending.peer == peer)
     }
 
-    /// All.
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Pending> {
         self.pending.iter()
     }
@@ -82,7 +76,6 @@ impl Reliable {
         self.to(peer).find(|pending| pending.id == id)
     }
 
-    /// Ends the wait for a message.
     pub(crate) fn take(&mut self, peer: Peer, id: MessageId) -> Option<Pending> {
         let is_it = |pending: &Pending| pending.peer == peer && pending.id == id;
         let index = self.pending.iter().position(is_it)?;

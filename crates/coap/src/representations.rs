@@ -31,7 +31,6 @@ impl Representations {
         }
     }
 
-    /// Keeps what is asked for at `resource`, instead of what was there.
     pub(crate) fn keep(&mut self, now: Instant, resource: Resource, response: Response) {
         self.forget(&resource);
         if self.kept.len() >= self.most {
@@ -44,7 +43,6 @@ impl Representations {
         });
     }
 
-    /// The stored response for `resource`, if it is recent enough.
     pub(crate) fn get(&mut self, now: Instant, resource: &Resource) -> Option<&Response> {
         let lifetime = self.lifetime;
         self.kept.retain(|kept| kept.touched + lifetime > now);
@@ -58,7 +56,6 @@ impl Representations {
         self.kept.last().map(|kept| &kept.response)
     }
 
-    /// Forgets what was kept for `resource`.
     pub(crate) fn forget(&mut self, resource: &Resource) {
         self.kept.retain(|kept| kept.resource != *resource);
     }

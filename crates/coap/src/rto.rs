@@ -10,7 +10,6 @@ use crate::message::Peer;
 /// Number of peers with an estimate; the least recently used one is replaced.
 const MAX_PEERS: usize = 16;
 
-/// The estimates of all peers.
 #[derive(Debug)]
 pub(crate) struct Estimators {
     policy: RtoPolicy,
@@ -21,10 +20,8 @@ pub(crate) struct Estimators {
     peers: Vec<(Peer, Cocoa)>,
 }
 
-/// The timeout of one message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timeout {
-    /// At the first transmission.
     initial: Duration,
     pub(crate) current: Duration,
 }

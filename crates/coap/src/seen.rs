@@ -21,7 +21,6 @@ struct Message {
     answer: Vec<u8>,
 }
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(crate) struct Seen {
     messages: VecDeque<Message>,
@@ -29,7 +28,6 @@ pub(crate) struct Seen {
     bytes: usize,
 }
 
-/// The action for a message.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     New,
@@ -72,7 +70,6 @@ impl Seen {
         Verdict::New
     }
 
-    /// Stores `answer`, the answer to a message.
     pub(crate) fn answered(&mut self, peer: Peer, id: MessageId, answer: &[u8]) {
         let Some(known) = self.find(peer, id) else {
             return;

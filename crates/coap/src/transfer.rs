@@ -8,7 +8,6 @@ use crate::block::{Block, BlockSize};
 use crate::echo::ECHO;
 use crate::request::{Request, Response};
 
-/// How far a request has come.
 #[derive(Debug)]
 pub(crate) struct Transfer {
     request: Request,
@@ -79,7 +78,6 @@ impl Transfer {
         &self.request
     }
 
-    /// The next message, without its type and IDs.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = self.request.packet();
         if let Some(value) = &self.echo {
@@ -119,7 +117,6 @@ impl Transfer {
         packet
     }
 
-    /// Takes in the response to the last message.
     pub(crate) fn on_response(&mut self, packet: &Packet) -> Step {
         let (Ok(block1), Ok(block2)) = (
             Block::read(packet, CoapOption::Block1),
@@ -152,7 +149,6 @@ impl Transfer {
         self.on_download(packet, response, block2)
     }
 
-    /// The action after a response during the upload; `None` if it is the final response.
     fn on_upload(
         &mut self,
         offset: usize,

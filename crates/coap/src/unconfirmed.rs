@@ -9,22 +9,18 @@ const IN_A_ROW: u8 = 7;
 /// exceed 1 B/s" (the draft, §5).
 const A_BYTE: Duration = Duration::from_secs(1);
 
-/// Messages sent to one peer, without responses and acknowledgements.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unconfirmed {
     /// Since the last confirmable message.
     in_a_row: u8,
-    /// No sooner may the next one follow.
     not_before: Option<Instant>,
 }
 
 impl Unconfirmed {
-    /// Whether the next message must be confirmable.
     pub(crate) fn is_used_up(&self) -> bool {
         self.in_a_row >= IN_A_ROW
     }
 
-    /// When the next one may be sent.
     pub(crate) fn not_before(&self) -> Option<Instant> {
         self.not_before
     }

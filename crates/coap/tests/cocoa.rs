@@ -19,7 +19,6 @@ fn pair(rto: RtoPolicy) -> Pair {
     Pair::new(config(rto), Config::default())
 }
 
-/// A message that is part of no exchange.
 fn note(bytes: usize) -> Request {
     Request::new(Method::Post, "n")
         .with_payload(vec![7; bytes])

@@ -289,7 +289,6 @@ fn s5_3_2_a_response_must_match() {
     assert_eq!(pair.response().status, Status::Content);
 }
 
-/// The server's answer to a request with the bytes of `options`.
 fn answer(first: u8, method: u8, options: &[u8]) -> Option<String> {
     let mut pair = pair();
     let mut datagram = vec![first, method, 1, 2];
@@ -351,7 +350,6 @@ fn s5_2_unknown_codes() {
     }
 }
 
-/// Requests beyond the limit get an error response.
 #[test]
 fn a_server_without_room_says_so() {
     let mut pair = pair();
@@ -366,7 +364,6 @@ fn a_server_without_room_says_so() {
     assert_eq!(refused, 12);
 }
 
-/// A sleepy node learns the kind of traffic that it waits for, and since when.
 #[test]
 fn expectations_have_a_beginning() {
     let mut pair = pair();

@@ -7,7 +7,6 @@ use common::*;
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Endpoint, Event, Method, Peer, Request, Response, Status};
 
-/// A file of this many bytes.
 fn file(len: usize) -> impl FnMut(&redpoll_coap::Incoming) -> Response {
     move |_| Response::new(Status::Content).with_payload(vec![b'x'; len])
 }
@@ -122,7 +121,6 @@ fn who_does_not_know_the_option_has_it_in_small_blocks() {
     }
 }
 
-/// Short answers are nobody's loss.
 #[test]
 fn short_answers_are_given_at_once() {
     let mut pair = Pair::new(Config::default(), Config::default());

@@ -23,7 +23,6 @@ fn body(len: usize) -> Vec<u8> {
     (0..len).map(|at| (at * 7 % 251) as u8).collect()
 }
 
-/// Both ends, the blocks that the server has, and the datagrams on the wire.
 struct Pair {
     now: Instant,
     sender: QuickSender,
@@ -93,7 +92,6 @@ impl Pair {
         }
     }
 
-    /// To the next timer.
     fn wait(&mut self) {
         let timers = [self.sender.poll_at(), self.receiver.poll_at()];
         let next = timers.into_iter().flatten().min().expect("a timer");
@@ -240,7 +238,6 @@ fn bodies_of_no_size_and_of_too_many_blocks() {
     );
 }
 
-/// An invalid block is refused and not stored.
 #[test]
 fn what_makes_no_sense_is_refused() {
     let mut sender = QuickSender::new(config(), Rng::new(1), ("a", ""), 40).unwrap();
@@ -294,7 +291,6 @@ proptest! {
         prop_assert!(is_done || percent > 0);
     }
 
-    /// Any bytes at all, to either end.
     #[test]
     fn any_datagram(bytes in proptest::collection::vec(any::<u8>(), 0..80), cut in 0..80_usize) {
         let mut pair = Pair::new(300);

@@ -12,7 +12,6 @@ pub(crate) struct Coverage {
     covered: u16,
 }
 
-/// How a range of units relates to those that have arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Overlap {
     None,
@@ -55,7 +54,6 @@ impl Coverage {
         }
     }
 
-    /// Whether all of a datagram of `size` bytes has arrived.
     pub(crate) fn is_complete(&self, size: usize) -> bool {
         usize::from(self.covered) >= size.div_ceil(8)
     }

@@ -19,7 +19,6 @@ pub(crate) struct Key {
     pub(crate) tag: u16,
 }
 
-/// How a datagram ended.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// It was handed up.
@@ -54,7 +53,6 @@ impl Finished {
         }
     }
 
-    /// Remembers until `expires` how the datagram ended.
     pub(crate) fn remember(&mut self, key: Key, fate: Fate, expires: Instant) {
         let entry = FinishedDatagram { key, fate, expires };
         let known = self
@@ -72,7 +70,6 @@ impl Finished {
         self.next = self.next.wrapping_add(1) % ENTRIES;
     }
 
-    /// How the datagram ended, if it did so recently.
     pub(crate) fn fate(&self, key: &Key, now: Instant) -> Option<Fate> {
         self.entries
             .iter()

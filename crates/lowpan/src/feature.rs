@@ -1,7 +1,6 @@
 //! Features of a node as types: a value of such a type exists only with the feature. Without
 //! it, the compiler removes each variant that contains one, and its code.
 
-/// Fragments pass through.
 #[cfg(feature = "forwarding")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Forwards;
@@ -9,7 +8,6 @@ pub(crate) struct Forwards;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forwards {}
 
-/// Datagrams are sent in fragments that are recovered one by one.
 #[cfg(feature = "recovery")]
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Recovers;

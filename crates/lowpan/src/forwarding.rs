@@ -24,7 +24,6 @@ use crate::recovery::Path;
 use crate::transmit::udp_header;
 use crate::{DropReason, Note};
 
-/// Bytes of a forwarded frame: the payload between two short addresses.
 const FRAME: usize = 116;
 
 /// The growth of the first fragment at the first relay, in bytes: after it the source's address
@@ -67,11 +66,9 @@ impl VirtualBuffer {
 
 #[derive(Clone, Debug)]
 struct PassingDatagram {
-    /// The neighbour it comes from, and its tag there.
     key: Key,
     next_hop: Address,
     capacity: u8,
-    /// Its tag from here on.
     tag: u16,
     /// Bytes of the datagram that have come.
     covered: u16,
@@ -121,7 +118,6 @@ impl Default for FragmentBuffer {
     }
 }
 
-/// Which part of its datagram a fragment is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Place {
     First,
@@ -129,7 +125,6 @@ pub(crate) enum Place {
     Last,
 }
 
-/// The next fragment, without its bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Front {
     pub(crate) next_hop: Address,
@@ -159,7 +154,6 @@ impl<M: Memory> Passing<M> {
     }
 }
 
-/// The datagrams and fragments that pass through this node.
 pub(crate) struct Forwarding<M: Memory> {
     pub(crate) by: Forwards,
     datagrams: M::Table<VirtualBuffer>,
@@ -188,14 +182,12 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    /// Datagrams under way, and fragments that wait for the radio.
     pub(crate) fn in_use(&self) -> (usize, usize) {
         (self.entries().count(), self.len.into())
     }
 
     // --- fragments that come ---
 
-    /// Whether the datagram is on its way through this node.
     pub(crate) fn knows(&self, key: &Key) -> bool {
         self.datagrams.as_ref().iter().any(|entry| is(entry, key))
     }
@@ -305,8 +297,6 @@ impl<M: Memory> Forwarding<M> {
         Ok(is_last)
     }
 
-    /// Forgets a datagram of which fragments were still to come, and those that
-    /// wait for the radio.
     pub(crate) fn give_up(&mut self, key: &Key) {
         let mut entries = self.datagrams.as_mut().iter_mut();
         let entry = entries.find(|entry| is(entry, key));
@@ -315,7 +305,6 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    /// The datagram that has waited too long for a fragment, if any.
     pub(crate) fn expired(&self, now: Instant) -> Option<Key> {
         let due = |entry: &&PassingDatagram| now >= entry.progress + self.timeout;
         self.entries().find(due).map(|entry| entry.key)
@@ -418,14 +407,12 @@ impl<M: Memory> Forwarding<M> {
         next.map(|fragment| fragment.place)
     }
 
-    /// Datagrams of which fragments wait or are still to come.
     pub(crate) fn datagrams(&self) -> usize {
         let waiting = (0..self.len).filter_map(|i| self.get(i));
         let ends = waiting.filter(|fragment| !fragment.dead && fragment.place == Place::Last);
         self.entries().count().saturating_add(ends.count())
     }
 
-    /// The fragment that leaves next. Not while one is with the MAC.
     pub(crate) fn front(&mut self) -> Option<Front> {
         while self.get(0)?.dead {
             self.pop();
@@ -439,7 +426,6 @@ impl<M: Memory> Forwarding<M> {
         })
     }
 
-    /// The bytes of the fragment at the front.
     pub(crate) fn bytes(&self) -> &[u8] {
         let bytes = |fragment: &'_ FragmentBuffer| usize::from(fragment.len);
         let fragment = self.get(0);
@@ -493,7 +479,6 @@ impl<M: Memory> Forwarding<M> {
         self.len < self.ring()
     }
 
-    /// The place of the `i`th fragment from the front.
     fn place(&self, i: u8) -> usize {
         let place = usize::from(self.head).saturating_add(i.into());
         let ring = usize::from(self.ring());

@@ -13,7 +13,6 @@ use crate::queue::Queue;
 use crate::waiting::Indirect;
 use crate::{LowpanConfig, Note, SlotId};
 
-/// The datagrams that wait for sleepy nodes, in the order in which they came.
 #[derive(Clone, Debug)]
 pub(crate) struct IndirectQueue {
     queue: Queue,
@@ -59,7 +58,6 @@ impl IndirectQueue {
             .map(|(id, _)| id)
     }
 
-    /// Changes all that waits for `child`.
     fn update<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -76,12 +74,10 @@ impl IndirectQueue {
         }
     }
 
-    /// Whether anything waits for `child`.
     pub(crate) fn has<M: Memory>(&self, pool: &Pool<M>, child: Address) -> bool {
         self.of(pool, child).next().is_some()
     }
 
-    /// Whether one more may wait for `child`.
     pub(crate) fn has_room<M: Memory>(&self, pool: &Pool<M>, child: Address) -> bool {
         self.of(pool, child).count() < usize::from(self.limit)
     }
@@ -148,7 +144,6 @@ impl IndirectQueue {
         vain < self.polls
     }
 
-    /// The datagram in `id` has come so far and waits for the next request.
     pub(crate) fn park<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -163,7 +158,6 @@ impl IndirectQueue {
         }
     }
 
-    /// Whether the node of the datagram in `id` listens.
     pub(crate) fn is_awake<M: Memory>(&self, now: Instant, pool: &Pool<M>, id: SlotId) -> bool {
         let indirect = pool.slot(id).and_then(|slot| slot.indirect());
         indirect.is_some_and(|indirect| indirect.listens(now))

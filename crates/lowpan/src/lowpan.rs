@@ -90,7 +90,6 @@ pub struct Lowpan<M: Memory> {
     /// The node's own datagram, waiting or in service.
     pulled: Option<PulledDatagram>,
     in_service: Option<InService>,
-    /// It has made way for a sleepy node's, between two frames.
     suspended: Option<InService>,
     indirect: IndirectQueue,
     forwarding: Passing<M>,
@@ -107,7 +106,6 @@ pub struct Lowpan<M: Memory> {
     /// No datagram begins before.
     paused_until: Option<Instant>,
     red: Option<Red>,
-    /// A frame is with the MAC.
     frame_out: bool,
     turn: Turn,
     next_tag: u16,
@@ -120,7 +118,6 @@ pub struct Lowpan<M: Memory> {
     occupancy: Occupancy,
 }
 
-/// Whose datagram goes next if both sides have one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Turn {
     Own,

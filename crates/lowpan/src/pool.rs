@@ -27,7 +27,6 @@ pub struct Slot {
     pub(crate) next: Option<SlotId>,
 }
 
-/// The use of a slot. The bytes never move.
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Free,
@@ -70,7 +69,6 @@ impl Slot {
         next: None,
     };
 
-    /// The indirect transmission in this slot, if any.
     pub(crate) fn indirect(&self) -> Option<&Indirect> {
         match &self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -78,7 +76,6 @@ impl Slot {
         }
     }
 
-    /// The indirect transmission in this slot, mutable.
     pub(crate) fn indirect_mut(&mut self) -> Option<&mut Indirect> {
         match &mut self.state {
             State::Indirect(indirect) => Some(indirect),
@@ -86,7 +83,6 @@ impl Slot {
         }
     }
 
-    /// The reassembly in this slot, if any.
     pub(crate) fn partial(&self) -> Option<&Partial> {
         match &self.state {
             State::Reassembling(partial) => Some(partial),
@@ -101,7 +97,6 @@ impl Default for Slot {
     }
 }
 
-/// All slots and their bytes.
 pub(crate) struct Pool<M: Memory> {
     slots: M::Table<Slot>,
     bytes: M::Buffer,
@@ -126,7 +121,6 @@ impl<M: Memory> Pool<M> {
         }
     }
 
-    /// Bytes that fit into a slot.
     pub(crate) fn slot_size(&self) -> usize {
         self.slot_size
     }
@@ -182,7 +176,6 @@ impl<M: Memory> Pool<M> {
         self.bytes.as_ref().get(start..end).unwrap_or(&[])
     }
 
-    /// The packet in a slot, to write into.
     pub(crate) fn packet_mut(&mut self, id: SlotId) -> &mut [u8] {
         let (start, end) = self.range(id);
         self.bytes.as_mut().get_mut(start..end).unwrap_or(&mut [])

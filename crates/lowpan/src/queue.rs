@@ -23,7 +23,6 @@ impl Queue {
         self.head.is_none()
     }
 
-    /// Appends a slot that is in no queue.
     pub(crate) fn push<M: Memory>(&mut self, pool: &mut Pool<M>, id: SlotId) {
         match self.tail.and_then(|tail| pool.slot_mut(tail)) {
             Some(last) => last.next = Some(id),
@@ -33,7 +32,6 @@ impl Queue {
         self.len = self.len.saturating_add(1);
     }
 
-    /// Takes out a slot, wherever it stands.
     pub(crate) fn remove<M: Memory>(&mut self, pool: &mut Pool<M>, id: SlotId) {
         let mut before = None;
         let mut here = self.head;
@@ -55,17 +53,14 @@ impl Queue {
         self.len = self.len.saturating_sub(1);
     }
 
-    /// The slot at the head of the queue.
     pub(crate) fn first(&self) -> Option<SlotId> {
         self.head
     }
 
-    /// The slot behind another.
     pub(crate) fn next<M: Memory>(&self, pool: &Pool<M>, id: SlotId) -> Option<SlotId> {
         pool.slot(id)?.next
     }
 
-    /// Takes the slot that has waited longest.
     pub(crate) fn pop<M: Memory>(&mut self, pool: &mut Pool<M>) -> Option<SlotId> {
         let id = self.head?;
         self.head = pool.slot_mut(id).and_then(|slot| slot.next.take());

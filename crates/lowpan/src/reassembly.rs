@@ -25,7 +25,6 @@ const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 /// seconds".
 const LONGEST: Duration = Duration::from_secs(60);
 
-/// The rules of reassembly; the partial datagrams lie in the pool.
 pub(crate) struct Reassembly {
     timeout: Duration,
     limit: Duration,
@@ -141,7 +140,6 @@ impl Reassembly {
         Ok(id)
     }
 
-    /// Gives up what has waited too long.
     pub(crate) fn on_timeout<M: Memory>(
         &mut self,
         now: Instant,
@@ -157,7 +155,6 @@ impl Reassembly {
         }
     }
 
-    /// When the next reassembly times out.
     pub(crate) fn poll_at<M: Memory>(&self, pool: &Pool<M>) -> Option<Wake> {
         self.first_due(pool)
             .map(|(at, _)| Wake::within(at, TIMEOUT_SLACK))

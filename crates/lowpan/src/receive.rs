@@ -43,7 +43,6 @@ impl Piece<'_> {
     }
 }
 
-/// The content of a frame.
 pub(crate) enum Arrival<'a> {
     /// A packet that needed no fragmentation.
     Whole(Piece<'a>),

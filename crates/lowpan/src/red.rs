@@ -57,7 +57,6 @@ impl Default for RedConfig {
     }
 }
 
-/// The outcome of a datagram that is about to leave.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     Send,
@@ -67,7 +66,6 @@ pub(crate) enum Verdict {
     Drop,
 }
 
-/// The average, the random numbers, and the shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Red {
     config: RedConfig,
@@ -87,7 +85,6 @@ impl Red {
         }
     }
 
-    /// The queue has now `len` datagrams.
     pub(crate) fn on_change(&mut self, len: u8) {
         let target = u32::from(len) << 12;
         let shift = u32::from(self.config.weight_shift.min(12));
@@ -118,7 +115,6 @@ impl Red {
         }
     }
 
-    /// How long to wait for each frame of a datagram that others forward.
     pub(crate) fn pause(&self) -> Duration {
         if self.is_long() && self.shares.are_several() {
             self.config.pause

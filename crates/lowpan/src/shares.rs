@@ -47,14 +47,12 @@ struct Share {
     bytes: u16,
 }
 
-/// The counts of one node, 32 bytes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shares {
     table: [Share; LEN],
 }
 
 impl Shares {
-    /// A datagram leaves.
     pub(crate) fn note(&mut self, pair: Pair, len: usize) {
         let len = u16::try_from(len).unwrap_or(u16::MAX).min(MEMORY);
         let total: u32 = self.table.iter().map(|share| u32::from(share.bytes)).sum();
@@ -71,19 +69,16 @@ impl Shares {
         }
     }
 
-    /// Bytes that a conversation has had.
     pub(crate) fn of(&self, pair: Pair) -> u32 {
         let share = self.table.iter().find(|share| share.is(pair));
         share.map_or(0, |share| share.bytes.into())
     }
 
-    /// The equal share of each active conversation.
     pub(crate) fn fair(&self) -> u32 {
         let bytes: u32 = self.active().map(u32::from).sum();
         divide(bytes, self.active().count() as u32)
     }
 
-    /// Whether two conversations or more are active.
     pub(crate) fn are_several(&self) -> bool {
         self.active().nth(1).is_some()
     }

@@ -19,7 +19,6 @@ use crate::sizing::whole_units;
 use crate::waiting::Indirect;
 use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
-/// Where the bytes of the datagram in service are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// In a slot.
@@ -34,7 +33,6 @@ pub(crate) enum Origin {
     Acknowledgment(Recovers),
 }
 
-/// A datagram of which frames are leaving.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InService {
     pub(crate) origin: Origin,
@@ -73,7 +71,6 @@ impl InService {
         }
     }
 
-    /// An indirect transmission that goes on where it stopped.
     pub(crate) fn resume(id: SlotId, size: usize, from: &Indirect) -> Self {
         InService {
             covered: usize::from(from.covered),
@@ -90,18 +87,15 @@ impl InService {
         self.repeats = Some(note);
     }
 
-    /// How far it has come: for [`Indirect`].
     pub(crate) fn progress(&self) -> (u16, u16, Option<Note>) {
         let covered = u16::try_from(self.covered).unwrap_or(u16::MAX);
         (covered, self.tag, self.repeats)
     }
 
-    /// Whether the frames built so far are all there are.
     pub(crate) fn is_covered(&self) -> bool {
         self.covered >= self.size
     }
 
-    /// Bytes of the uncompressed datagram.
     pub(crate) fn size(&self) -> usize {
         self.size
     }
@@ -211,13 +205,11 @@ impl InService {
     }
 }
 
-/// The inputs for building a frame.
 pub(crate) struct Sending<'a, M: Memory> {
     pub(crate) pool: &'a Pool<M>,
     pub(crate) pulled: Option<&'a PulledDatagram>,
     pub(crate) contexts: &'a Contexts,
     pub(crate) link_src: Address,
-    /// The fragment that passes through.
     pub(crate) forwarded: &'a [u8],
     /// Bytes that a first fragment leaves free.
     pub(crate) slack: usize,
@@ -311,7 +303,6 @@ impl<M: Memory> Sending<'_, M> {
 }
 
 impl PulledDatagram {
-    /// Bytes of the whole packet.
     pub(crate) fn len(&self) -> usize {
         Ipv6Header::LEN.saturating_add(usize::from(self.ip_header().payload_len))
     }

@@ -6,7 +6,6 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
 
-/// Where an indirect transmission stands.
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
     pub(crate) next_hop: Address,
@@ -24,7 +23,6 @@ pub(crate) struct Indirect {
 }
 
 impl Indirect {
-    /// Whether its node listens.
     pub(crate) fn listens(&self, now: Instant) -> bool {
         self.awake_until.is_some_and(|until| now <= until)
     }

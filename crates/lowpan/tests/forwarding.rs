@@ -72,7 +72,6 @@ fn leaves(relay: &mut Node, now: Instant) -> Option<(Address, Vec<u8>)> {
     Some((frame.dst, out[..frame.len].to_vec()))
 }
 
-/// Everything that the relay sends, each frame delivered.
 fn all(relay: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some((dst, frame)) = leaves(relay, now) {
@@ -83,7 +82,6 @@ fn all(relay: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     frames
 }
 
-/// The packet that frames from the relay make at `C`.
 fn at_c(frames: &[Vec<u8>]) -> Option<Vec<u8>> {
     let mut c = node(2);
     let mut whole = None;
@@ -151,7 +149,6 @@ fn a_first_fragment_has_room_to_grow() {
     }
 }
 
-/// A fragment is missing, so the rest is useless.
 #[test]
 fn after_a_gap_the_rest_is_dropped() {
     let frames = from_a(&packet(to_c(6), 3, 700), 41);
@@ -245,7 +242,6 @@ fn a_datagram_that_does_not_go_on_is_forgotten() {
     );
 }
 
-/// A datagram without a next hop is reassembled, as before.
 #[test]
 fn without_a_route_or_memory_a_datagram_is_reassembled() {
     let packet = packet(to_c(6), 3, 700);

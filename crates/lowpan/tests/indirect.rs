@@ -9,7 +9,6 @@ use redpoll_lowpan::{FrameOut, LossReason, LowpanConfig, LowpanEvent, Note};
 use redpoll_wire::ieee802154::Address;
 
 const T0: Instant = Instant::ZERO;
-/// The sleepy node.
 const S: Address = Address::Short(9);
 
 fn wait(node: &mut Node, seed: usize, len: usize) {

@@ -390,7 +390,6 @@ fn the_most_likely_dead_gives_way() {
     }
 }
 
-/// A later fragment without its first one evicts no reassembly.
 #[test]
 fn a_stray_fragment_evicts_nobody() {
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
@@ -403,7 +402,6 @@ fn a_stray_fragment_evicts_nobody() {
     assert_eq!(node.input(ms(1_000), SOURCES[0], B, &frames[1]), Ok(None));
 }
 
-/// Packets that wait for the radio are never taken away.
 #[test]
 fn queued_and_held_packets_are_not_evicted() {
     let whole = frames_of(&packet(ip(6), 1, 20), 0);

@@ -65,7 +65,6 @@ pub struct MacCounters {
     pub rx_stray_acks: u32,
 }
 
-/// Adds one.
 pub(crate) fn count(counter: &mut u32) {
     *counter = counter.wrapping_add(1);
 }

@@ -42,7 +42,6 @@ impl Heard {
     }
 }
 
-/// The last frame of each source that can still repeat it.
 #[derive(Clone, Debug)]
 pub(crate) struct Duplicates {
     entries: [Option<Heard>; SOURCES],

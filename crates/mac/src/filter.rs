@@ -10,7 +10,6 @@ use crate::MacConfig;
 /// them.
 const MAX_VERSION: u8 = 2;
 
-/// The reaction to a frame, and whether to acknowledge it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
     /// A data frame for this node; `acknowledge` it if no radio has.
@@ -35,7 +34,6 @@ pub(crate) enum Verdict {
     },
 }
 
-/// Why a frame that arrived is dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Useless {
     Secured,
@@ -44,7 +42,6 @@ pub(crate) enum Useless {
     ForeignSource,
 }
 
-/// Judges a frame by its header.
 pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
     if header.version > MAX_VERSION {
         return Verdict::Version;

@@ -60,7 +60,6 @@ impl FrameBuf {
         &mut self.bytes
     }
 
-    /// The frame, to change.
     #[cfg(feature = "security")]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         let len = self.len();

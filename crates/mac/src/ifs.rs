@@ -27,7 +27,6 @@ pub enum Ifs {
     Off,
 }
 
-/// When the space behind the frame sent last ends.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spacing {
     how: Ifs,

@@ -16,11 +16,9 @@ pub(crate) const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US)
 const LATEST_START: Duration =
     Duration::from_micros(timing::ACK_WAIT_US.saturating_sub(timing::air_time_us(IMM_ACK_PSDU)));
 
-/// An Imm-ACK that the MAC owes a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct ImmAck {
     pub(crate) dsn: u8,
-    /// Its frame-pending bit.
     pub(crate) pending: bool,
     latest: Instant,
 }
@@ -35,7 +33,6 @@ impl ImmAck {
         }
     }
 
-    /// Whether its time is over.
     pub(crate) fn is_late(&self, now: Instant) -> bool {
         now > self.latest
     }

@@ -36,10 +36,8 @@ use crate::{
 /// payload, and understood by every stack in use.
 const FRAME_VERSION: u8 = 1;
 
-/// Where a frame's sequence number stands, behind the frame control.
 const DSN_AT: usize = 2;
 
-/// The kind of the frame in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Kind {
     Data,
@@ -47,7 +45,6 @@ enum Kind {
     Request,
 }
 
-/// Where the frame in service stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
     /// There is none.
@@ -69,7 +66,6 @@ enum Progress {
     RetryDelay { until: Instant, asleep: bool },
 }
 
-/// The work that the radio has.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Work {
     Load(Content),
@@ -80,7 +76,6 @@ enum Work {
     },
 }
 
-/// The content of a radio's buffer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Content {
     Frame,
@@ -102,7 +97,6 @@ enum Content {
 pub struct Mac<A: Access = CsmaCa> {
     kind: Kind,
     frame_dsn: u8,
-    /// macDSN: the sequence number of the next frame.
     dsn: u8,
     rest: Rest,
     /// The state of the radio between works, as last ordered.
@@ -110,7 +104,6 @@ pub struct Mac<A: Access = CsmaCa> {
     work: Option<Work>,
     loaded: Option<Content>,
     imm_ack: Option<ImmAck>,
-    /// The acknowledgement that is being loaded.
     ack_frame: [u8; 3],
     retry: Retry,
     contention: Contention,

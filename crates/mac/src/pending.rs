@@ -15,7 +15,6 @@ struct PendingBit {
     untold: bool,
 }
 
-/// The table.
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     entries: [Option<PendingBit>; PENDING_MAX],
@@ -63,7 +62,6 @@ impl Pending {
         true
     }
 
-    /// The next change for the radio, reported once.
     pub(crate) fn poll(&mut self) -> Option<(u16, bool)> {
         if self.untold == 0 {
             return None;

@@ -8,7 +8,6 @@ use redpoll_base::{Duration, Rng};
 
 use crate::MacConfig;
 
-/// The attempts made for one frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Retry {
     attempts: u8,
@@ -16,7 +15,6 @@ pub(crate) struct Retry {
     quick: bool,
 }
 
-/// The step after a failed attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Next {
     /// Another attempt after this time.
@@ -33,17 +31,14 @@ impl Retry {
         Retry { attempts, quick }
     }
 
-    /// Attempts begun so far, 1 or more; 255 may mean more.
     pub(crate) const fn attempts(&self) -> u8 {
         self.attempts
     }
 
-    /// Whether the frame goes to a node that listens only for a moment.
     pub(crate) const fn is_quick(&self) -> bool {
         self.quick
     }
 
-    /// One more attempt is made.
     pub(crate) fn on_attempt(&mut self) {
         self.attempts = self.attempts.saturating_add(1);
     }

@@ -70,7 +70,6 @@ fn a_burst_ends_with_another_addressee_or_a_failure() {
     }
 }
 
-/// The longest of many first backoffs, in units.
 fn longest_backoff(promised: Promised, continues: bool) -> u64 {
     let config = MacConfig {
         promised,
@@ -134,7 +133,6 @@ fn whoever_was_promised_a_frame_holds_its_own_back() {
     assert_eq!(b.poll(), TRANSMIT);
 }
 
-/// A relay between two busy senders gets its turn after one of them.
 #[test]
 fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
     let no_backoff = MacConfig {

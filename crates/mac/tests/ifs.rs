@@ -17,7 +17,6 @@ fn spaced(ifs: Ifs) -> Bench {
     })
 }
 
-/// Sends a frame with `payload` bytes.
 fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {
     b.mac.frame_mut(dst).expect("idle")[..payload].fill(1);
     b.mac.submit(b.now, payload);

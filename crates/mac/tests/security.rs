@@ -186,7 +186,6 @@ fn a_frame_that_cannot_be_protected_is_given_up_at_once() {
 }
 
 proptest! {
-    /// No bit of a frame can be changed: it arrives unchanged or not at all.
     #[test]
     fn a_flipped_bit_is_refused(
         level in prop::sample::select(&SecurityLevel::ALL[..]),

@@ -156,8 +156,6 @@ fn a_sleepy_mac_listens_only_for_acknowledgements() {
     assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Listen), None));
 }
 
-/// After a data request the receiver is off before the MAC asks for the next frame, which may
-/// take the processor a while to build.
 #[test]
 fn a_sleepy_mac_stops_listening_before_it_loads() {
     let mut b = Bench::new(config());

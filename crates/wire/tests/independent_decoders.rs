@@ -35,7 +35,6 @@ fn written(buffer: &mut [u8], emit: impl FnOnce(&mut Cursor<'_>)) -> &mut [u8] {
     out.into_written()
 }
 
-/// Emits `message` between two fixed addresses and lets smoltcp parse it.
 fn with_smoltcp(message: &Message<'_>, look: impl FnOnce(NdiscRepr<'_>)) {
     let src = ipv6::addr::link_local_from_short(1);
     let dst = ipv6::addr::LINK_LOCAL_ALL_NODES;

@@ -14,7 +14,6 @@ use redpoll_wire::sixlowpan::fragment;
 use redpoll_wire::sixlowpan::iphc::{self, Upper};
 use redpoll_wire::udp::UdpHeader;
 
-/// Runs `emit` on a large buffer and returns what it wrote.
 fn emitted<E: std::fmt::Debug>(emit: impl FnOnce(&mut Cursor<'_>) -> Result<(), E>) -> Vec<u8> {
     let mut buffer = [0; 2048];
     let mut out = Cursor::new(&mut buffer);

@@ -33,7 +33,6 @@ fn contexts() -> Contexts {
     contexts
 }
 
-/// The bytes that `emit` writes.
 fn written(emit: impl FnOnce(&mut Cursor<'_>)) -> Vec<u8> {
     let mut buffer = [0; 1500];
     let mut out = Cursor::new(&mut buffer);
@@ -41,7 +40,6 @@ fn written(emit: impl FnOnce(&mut Cursor<'_>)) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// A frame with its check sequence.
 fn frame(dsn: u8, payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Data,
@@ -317,7 +315,6 @@ fn a_datagram_in_fragments() {
     assert!(rows.iter().all(|row| row[0] == "0xbeef"));
 }
 
-/// A frame with an ICMPv6 message over one hop.
 fn icmp_frame(message: &Message<'_>) -> Vec<u8> {
     let (src, dst) = (
         addr::link_local(SRC).unwrap(),

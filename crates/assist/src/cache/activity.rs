@@ -2,7 +2,6 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// Number of remembered frames.
 const KEPT: usize = 16;
 
 /// When the last frames were heard.
@@ -22,7 +21,6 @@ impl Activity {
         filled: 0,
     };
 
-    /// A frame was heard.
     pub(super) fn on_heard(&mut self, now: Instant) {
         if let Some(place) = self.at.get_mut(self.next) {
             *place = now;

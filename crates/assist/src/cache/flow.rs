@@ -7,7 +7,6 @@ use super::Params;
 use super::packet::{Acknowledgment, Scaling, Segment, Timestamps};
 use crate::taim::Ends;
 
-/// If no packet has matched for this long, the flow's sequence numbers are learned again.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The assumed least size of a window with unknown scale.
 const UNSCALED_MAX: u32 = 65_535;
@@ -23,7 +22,6 @@ impl FlowSlot {
     pub const EMPTY: FlowSlot = FlowSlot(None);
 }
 
-/// A connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) ends: Ends,
@@ -79,7 +77,6 @@ impl Side {
     };
 }
 
-/// The role of a segment in its connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     /// No data, or more than data: nothing that is kept.
@@ -92,7 +89,6 @@ pub(super) enum Kind {
     Acknowledged,
 }
 
-/// The changes by a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
     pub(super) kind: Kind,
@@ -113,7 +109,6 @@ impl Flow {
         }
     }
 
-    /// The data from one of the ends.
     pub(super) fn side(&self, upper: bool) -> &Side {
         let [lower_side, upper_side] = &self.sides;
         if upper { upper_side } else { lower_side }
@@ -323,12 +318,10 @@ impl Side {
         }
     }
 
-    /// The waiting data up to `end` have been forwarded.
     pub(super) fn on_passed(&mut self, now: Instant, end: SeqNum) {
         self.timed.get_or_insert((end, now));
     }
 
-    /// This node has retransmitted the timed data.
     pub(super) fn on_repeated(&mut self) {
         self.timed = None;
     }

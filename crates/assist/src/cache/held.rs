@@ -12,7 +12,6 @@ impl HeldSlot {
     pub const EMPTY: HeldSlot = HeldSlot(None);
 }
 
-/// How far a packet is that is kept.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
     /// Not forwarded yet, because earlier packets are still in transit. `stays`: whether a copy
@@ -30,7 +29,6 @@ impl Stage {
     }
 }
 
-/// A copy of a segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
     /// Its connection's place, and which end it comes from.
@@ -40,11 +38,8 @@ pub(super) struct Copied {
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,
-    /// The next hop has not been heard forwarding it.
     pub(super) is_locked: bool,
-    /// The order of arrival.
     pub(super) number: u32,
-    /// Bytes of the packet.
     pub(super) len: usize,
     /// When something is to be done with it.
     pub(super) due: Instant,
@@ -75,7 +70,6 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         start..start.saturating_add(self.room())
     }
 
-    /// All of them, with their places.
     pub(super) fn iter(&self) -> impl Iterator<Item = (usize, &Copied)> {
         let slots = self.slots.as_ref().iter().enumerate();
         slots.filter_map(|(place, slot)| Some((place, slot.0.as_ref()?)))
@@ -85,18 +79,15 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         self.slots.as_mut().get_mut(place)?.0.as_mut()
     }
 
-    /// The packet at a place.
     pub(super) fn packet(&self, place: usize) -> Option<&[u8]> {
         let len = self.slots.as_ref().get(place)?.0?.len;
         self.bytes.as_ref().get(self.area(place))?.get(..len)
     }
 
-    /// Whether a packet of this length has room.
     pub(super) fn has_room(&self, len: usize) -> bool {
         len <= self.room() && self.slots.as_ref().iter().any(|slot| slot.0.is_none())
     }
 
-    /// Copies a packet; whether there was room.
     pub(super) fn keep(&mut self, copied: Copied, packet: &[u8]) -> bool {
         let slots = self.slots.as_ref();
         let Some(place) = slots.iter().position(|slot| slot.0.is_none()) else {
@@ -126,14 +117,12 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         }
     }
 
-    /// Gives up the one at a place.
     pub(super) fn free(&mut self, place: usize) {
         if let Some(slot) = self.slots.as_mut().get_mut(place) {
             slot.0 = None;
         }
     }
 
-    /// Writes the packet at a place to `out`; its length.
     pub(super) fn write(&self, place: usize, out: &mut [u8]) -> Option<usize> {
         let packet = self.packet(place)?;
         (copy(packet, out) == packet.len()).then_some(packet.len())

@@ -164,7 +164,6 @@ pub struct Cache<M: Kinds> {
     held: Held<M::Table<HeldSlot>, M::Buffer>,
     activity: Activity,
     rng: Rng,
-    /// The number of the next packet kept.
     next_number: u32,
     /// Before this there is no room for a packet.
     not_before: Instant,
@@ -294,7 +293,6 @@ impl<M: Kinds> Cache<M> {
         Verdict::Pass
     }
 
-    /// Whether a segment is to be copied.
     fn chooses(&mut self, kind: Kind) -> bool {
         match (kind, self.params.choice) {
             (Kind::New, _) => true,
@@ -467,7 +465,6 @@ impl<M: Kinds> Cache<M> {
         None
     }
 
-    /// The copy whose time has come.
     fn repeat(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         loop {
             let due = self.held.iter().filter(|(_, copied)| copied.due <= now);

@@ -9,7 +9,6 @@ use crate::taim::{End, Ends};
 
 /// The timestamps option with two bytes before it (RFC 7323 appendix A).
 const TIMESTAMPS: usize = 12;
-/// The hop limit of packets made here.
 const HOP_LIMIT: u8 = 64;
 
 /// Flags that give the receiver more than data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
@@ -26,12 +25,9 @@ pub(super) struct Timestamps {
     pub(super) echo: u32,
 }
 
-/// A segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Segment {
-    /// Its connection.
     pub(super) ends: Ends,
-    /// It comes from the upper end.
     pub(super) from_upper: bool,
     pub(super) seq: SeqNum,
     /// The acknowledgment number, if the ACK bit is set.
@@ -39,11 +35,9 @@ pub(super) struct Segment {
     pub(super) flags: Flags,
     pub(super) window: u16,
     pub(super) timestamps: Option<Timestamps>,
-    /// The scaling option of a SYN.
     pub(super) scaling: Scaling,
     /// The data reported as received beyond a gap.
     pub(super) beyond: Beyond,
-    /// Bytes of payload.
     pub(super) len: u32,
 }
 
@@ -137,7 +131,6 @@ fn timestamps(options: OptionList<'_>) -> Option<Timestamps> {
     })
 }
 
-/// Evaluates the SACK blocks of a segment that acknowledges `ack`.
 fn beyond(options: OptionList<'_>, ack: SeqNum) -> Beyond {
     let Some(blocks) = options.find(kind::SACK) else {
         return Beyond::Nothing;
@@ -155,7 +148,6 @@ fn beyond(options: OptionList<'_>, ack: SeqNum) -> Beyond {
     all
 }
 
-/// An acknowledgment to be made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acknowledgment {
     pub(super) from: End,

@@ -123,7 +123,6 @@ impl Params {
 }
 
 impl Default for Params {
-    /// [`Params::cctrl`].
     fn default() -> Self {
         Params::cctrl()
     }

@@ -11,10 +11,8 @@ use super::{Cache, Verdict, count};
 /// How much of the end of a segment is compared with what was heard: that of a segment in
 /// several frames may be in the last of them, which has at least this much.
 const TAIL: usize = 8;
-/// Bytes of the IPv6 header, which is compressed on the air, unlike the bytes after it.
 const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
 
-/// When a packet may pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     Now,
@@ -25,7 +23,6 @@ pub(super) enum Turn {
 }
 
 impl<M: Kinds> Cache<M> {
-    /// Whether packets of this connection wait.
     pub(super) fn has_waiting(&self, flow: usize) -> bool {
         let mut all = self.held.iter();
         all.any(|(_, it)| it.flow == flow && it.stage.waits())
@@ -72,7 +69,6 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// Keeps a packet until its turn comes, for which there is room.
     pub(super) fn wait(
         &mut self,
         now: Instant,
@@ -99,7 +95,6 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// The packet whose turn has come: the first of a direction of which no copy is here.
     pub(super) fn next_turn(&self) -> Option<usize> {
         if !self.params.holds_back {
             return None;
@@ -114,7 +109,6 @@ impl<M: Kinds> Cache<M> {
         free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
     }
 
-    /// Forwards the packet whose turn has come, unchanged.
     pub(super) fn pass_next(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let place = self.next_turn()?;
         let len = self.held.write(place, out);

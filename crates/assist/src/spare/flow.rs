@@ -57,7 +57,6 @@ pub(super) struct Piece {
     pub(super) fin: bool,
 }
 
-/// The outcome of data.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
     /// It is kept, as far as there was room.
@@ -113,13 +112,11 @@ impl FlowSlot {
         }
     }
 
-    /// The other end answers the mesh end's SYN.
     pub(super) fn on_answer(&mut self, now: Instant, read: &Read) {
         self.active_at = now;
         (self.host_ack, self.host_window) = (Some(read.ack), read.window);
     }
 
-    /// The sequence number of the byte to forward next.
     pub(super) fn next(&self) -> Option<SeqNum> {
         let fin = u32::from(self.fin_sent);
         Some(self.una? + self.sent + fin)
@@ -222,7 +219,6 @@ impl FlowSlot {
         })
     }
 
-    /// A piece has been forwarded.
     pub(super) fn on_passed(&mut self, piece: Piece) {
         self.sent = self.sent.saturating_add(piece.len);
         self.ever = self.ever.max(self.sent);

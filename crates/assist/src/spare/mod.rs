@@ -268,7 +268,6 @@ impl<M: Kind> Spare<M> {
         count(&mut self.counters.given_up);
     }
 
-    /// A SYN of the mesh end's, of a connection that is not known.
     fn on_syn(&mut self, now: Instant, read: &Read, packet: &mut [u8]) {
         let size = packet::offers_only_a_size(packet, read);
         let Some(size) = size.filter(|size| (1..=*size).contains(&read.window)) else {

@@ -17,7 +17,6 @@ const CHECKSUM: usize = TCP + 16;
 /// Where the payload begins of a segment without options.
 pub(super) const PAYLOAD: usize = TCP + HeaderView::MIN_LEN;
 
-/// The segment of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Read {
     pub(super) from: End,
@@ -32,12 +31,10 @@ pub(super) struct Read {
 }
 
 impl Read {
-    /// Whether any of these flags is set.
     pub(super) fn has(&self, flags: Flags) -> bool {
         self.flags.intersects(flags)
     }
 
-    /// Whether there are no options.
     pub(super) fn is_plain(&self) -> bool {
         self.payload_at == PAYLOAD
     }
@@ -104,7 +101,6 @@ fn sum(packet: &[u8]) -> Option<Checksum> {
     Some(sum)
 }
 
-/// Whether its checksum is right.
 pub(super) fn is_intact(packet: &[u8]) -> bool {
     sum(packet).is_some_and(Checksum::is_valid)
 }
@@ -155,7 +151,6 @@ pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -
     Some(end)
 }
 
-/// The header values of a generated packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
     /// Version, traffic class and flow label, as of a packet that came by.

@@ -6,7 +6,6 @@ use super::params::Params;
 
 const NS_PER_US: u64 = 1_000;
 
-/// The state of all flows at the end of a period.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Census {
     /// The least and the most throughput of the active flows, in any one unit; `None`
@@ -18,7 +17,6 @@ pub(super) struct Census {
     pub(super) waiting: u64,
 }
 
-/// `delaytime`: the time between two packets that leave.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayTime {
     /// In nanoseconds, so that 2 % of a few microseconds is something.

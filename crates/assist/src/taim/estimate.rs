@@ -62,7 +62,6 @@ struct Side {
     round: Smoothed,
 }
 
-/// The information from a segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
     /// This many new bytes; 0 if none.
@@ -71,7 +70,6 @@ pub(super) enum Told {
     Nonsense,
 }
 
-/// The throughput/RTT estimator of a flow.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Estimate {
     lower: Side,
@@ -80,7 +78,6 @@ pub(super) struct Estimate {
 }
 
 impl Estimate {
-    /// A flow without any observation.
     pub(super) const NEW: Estimate = Estimate {
         lower: Side::NEW,
         upper: Side::NEW,
@@ -94,7 +91,6 @@ impl Estimate {
         }
     }
 
-    /// A segment came by.
     pub(super) fn on_segment(&mut self, now: Instant, from: From, segment: &Segment) -> Told {
         if segment.syn && segment.ack.is_none() && self.is_over() {
             // The ports are used again (RFC 9293 §3.6.1).
@@ -116,12 +112,10 @@ impl Estimate {
         told
     }
 
-    /// Each end has acknowledged what the other one sent: both exist.
     pub(super) fn is_confirmed(&self) -> bool {
         self.lower.has_answered && self.upper.has_answered
     }
 
-    /// The connection is closed or reset.
     pub(super) fn is_over(&self) -> bool {
         self.is_reset || self.lower.has_ended && self.upper.has_ended
     }

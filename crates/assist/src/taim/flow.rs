@@ -56,7 +56,6 @@ pub struct FlowSlot {
     pub(super) confirmed_at: Instant,
     /// When its last new byte came by.
     pub(super) active_at: Instant,
-    /// Whether `throughput` has a first value.
     pub(super) is_measured: bool,
     /// The first and the last of its waiting packets.
     pub(super) first: u32,
@@ -64,7 +63,6 @@ pub struct FlowSlot {
     pub(super) waiting: u32,
     /// The number of its first waiting packet, in the order of arrival.
     pub(super) first_number: u64,
-    /// Its place in the schedule.
     pub(super) place: u32,
     /// Its neighbours in the list of those idle for longer and shorter.
     pub(super) older: u32,

@@ -63,14 +63,12 @@ impl Idle {
     }
 }
 
-/// All flows.
 #[derive(Debug)]
 pub(super) struct Flows<F, I> {
     slots: F,
     /// Open addressing with linear probing: places of flows, plus one.
     index: I,
     secret: [u32; 2],
-    /// The first free slot among those used before.
     free: u32,
     /// Slots from here on have never been used.
     fresh: u32,
@@ -160,7 +158,6 @@ where
         Some((flow, evicts))
     }
 
-    /// A flow on probation has had a packet.
     pub(super) fn touch(&mut self, flow: u32) {
         self.idle_on_probation.remove(self.slots.as_mut(), flow);
         self.idle_on_probation.append(self.slots.as_mut(), flow);
@@ -188,13 +185,10 @@ where
         Some(evicts)
     }
 
-    /// A confirmed flow has waiting packets.
     pub(super) fn begin_waiting(&mut self, flow: u32) {
         self.idle_confirmed.remove(self.slots.as_mut(), flow);
     }
 
-    /// A confirmed flow has no waiting packets any more. One that is over is the first
-    /// to go.
     pub(super) fn end_waiting(&mut self, flow: u32) {
         let is_over = self.get(flow).is_some_and(|flow| flow.estimate.is_over());
         match is_over {
@@ -213,7 +207,6 @@ where
         Some(slot)
     }
 
-    /// Frees the slot of a flow without waiting packets.
     fn forget(&mut self, flow: u32) {
         let Some(slot) = self.get(flow) else { return };
         match slot.standing {

@@ -14,7 +14,6 @@ pub struct HeldSlot<H> {
     flow: u32,
     /// The next of its flow; of a free slot, the next free one.
     next: u32,
-    /// The packets that arrived before and after it and still wait.
     older: u32,
     newer: u32,
 }
@@ -33,7 +32,6 @@ impl<H> HeldSlot<H> {
     };
 }
 
-/// A packet that has waited.
 #[derive(Debug)]
 pub(super) struct Taken<H> {
     pub(super) handle: H,
@@ -42,7 +40,6 @@ pub(super) struct Taken<H> {
     pub(super) new_bytes: u32,
 }
 
-/// All packets that wait.
 #[derive(Debug)]
 pub(super) struct Held<T> {
     slots: T,
@@ -69,7 +66,6 @@ impl<T> Held<T> {
         }
     }
 
-    /// How many packets wait.
     pub(super) fn count(&self) -> u32 {
         self.count
     }
@@ -134,7 +130,6 @@ impl<T> Held<T> {
         Ok(())
     }
 
-    /// Takes the first packet of a flow.
     pub(super) fn pop<H>(&mut self, flow: &mut FlowSlot) -> Option<Taken<H>>
     where
         T: AsRef<[HeldSlot<H>]> + AsMut<[HeldSlot<H>]>,

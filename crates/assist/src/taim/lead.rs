@@ -9,7 +9,6 @@ const COUNTS: Duration = Duration::from_secs(1);
 /// Parts of a byte that are counted.
 const PARTS: u64 = 256;
 
-/// The progress of the mean flow, and the rule that holds packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VirtualTime {
     /// In 256ths of a byte.
@@ -27,12 +26,10 @@ impl VirtualTime {
         count_at: Instant::ZERO,
     };
 
-    /// When the flows are to be counted again.
     pub(super) fn count_at(&self) -> Instant {
         self.count_at
     }
 
-    /// Sets the number of active flows.
     pub(super) fn on_counted(&mut self, now: Instant, flows: u64) {
         self.flows = flows.max(1);
         self.count_at = now + COUNTS;
@@ -53,7 +50,6 @@ impl VirtualTime {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }
 
-    /// The flow has sent `bytes` new bytes.
     pub(super) fn on_served(&mut self, lead: &Lead, pace: &mut Pace, bytes: u32) {
         pace.largest = pace.largest.max(bytes);
         let served = u64::from(bytes).saturating_mul(PARTS);
@@ -64,7 +60,6 @@ impl VirtualTime {
     }
 }
 
-/// How far a flow is.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
     /// In 256ths of a byte of virtual time.
@@ -74,7 +69,6 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// A flow that has sent nothing.
     pub(super) const NEW: Pace = Pace {
         progress: 0,
         largest: 0,
@@ -103,7 +97,6 @@ mod tests {
         max_hold: Duration::from_secs(1),
     };
 
-    /// Serves `flow` as long as it may go on; how often.
     fn serve(time: &mut VirtualTime, flow: &mut Pace) -> u32 {
         let mut times = 0;
         while time.admits(flow.lead_from(&LEAD)) && times < 1_000 {

@@ -3,10 +3,8 @@
 
 use super::flow::{FlowSlot, NONE, at, at_mut};
 
-/// The flows with waiting packets, the one with the least share first.
 #[derive(Debug)]
 pub(super) struct Schedule<T> {
-    /// Places of flows.
     heap: T,
     len: u32,
 }
@@ -16,17 +14,14 @@ impl<T: AsRef<[u32]> + AsMut<[u32]>> Schedule<T> {
         Schedule { heap, len: 0 }
     }
 
-    /// How many flows wait.
     pub(super) fn len(&self) -> u32 {
         self.len
     }
 
-    /// The flow that is next.
     pub(super) fn first(&self) -> Option<u32> {
         (self.len > 0).then(|| self.flow_at(0))
     }
 
-    /// A flow has begun to wait.
     pub(super) fn insert(&mut self, flows: &mut [FlowSlot], flow: u32) {
         let place = self.len;
         self.len = self.len.saturating_add(1);
@@ -34,7 +29,6 @@ impl<T: AsRef<[u32]> + AsMut<[u32]>> Schedule<T> {
         self.rise(flows, place);
     }
 
-    /// A flow waits no more.
     pub(super) fn remove(&mut self, flows: &mut [FlowSlot], flow: u32) {
         let Some(place) = at_mut(flows, flow).map(|flow| core::mem::replace(&mut flow.place, NONE))
         else {
@@ -51,7 +45,6 @@ impl<T: AsRef<[u32]> + AsMut<[u32]>> Schedule<T> {
         }
     }
 
-    /// The rank of a waiting flow has changed.
     pub(super) fn update(&mut self, flows: &mut [FlowSlot], flow: u32) {
         if let Some(place) = at(flows, flow).map(|flow| flow.place)
             && place < self.len

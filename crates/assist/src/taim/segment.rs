@@ -68,7 +68,6 @@ impl Segment {
     }
 }
 
-/// The reason why TAiM ignores a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Foreign {
     /// Not TCP over IPv6, or only a fragment of it.

@@ -13,7 +13,6 @@ fn passed_on(it: &Tcp) -> Vec<u8> {
 /// When [`open`] is over.
 const T: u64 = 2_000;
 
-/// The handshake before [`data`] from 100 on, with a second to either end and back.
 fn open(cache: &mut Cache<Heap>) {
     let mut syn = data(99, 0, 0);
     syn.flags = SYN;
@@ -248,7 +247,6 @@ fn tss_keeps_the_order_of_all_that_an_end_sends() {
     assert_eq!(sent(&mut cache, T + 4), [last.packet()]);
 }
 
-/// A segment that an end retransmits while its copy is here is sent from here.
 #[test]
 fn tss_sends_its_copy_in_the_place_of_a_retransmission() {
     let mut cache = cache(Params::tss(), 4, 4, 128);
@@ -289,7 +287,6 @@ fn tss_repeats_an_acknowledgment_that_nothing_comes_of_once() {
     assert!(sent(&mut cache, T + 1_200_000).is_empty());
 }
 
-/// A waiting packet keeps its connection's slot.
 #[test]
 fn tss_forgets_no_connection_that_has_packets_here() {
     let mut cache = cache(Params::tss(), 1, 4, 128);

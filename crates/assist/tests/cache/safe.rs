@@ -75,7 +75,6 @@ fn bare(packet: &[u8]) -> Vec<u8> {
     bare
 }
 
-/// The record of all packets that passed.
 #[derive(Default)]
 struct Known {
     /// Packets that came, and have not been sent on since.

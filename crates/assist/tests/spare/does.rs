@@ -21,7 +21,6 @@ fn down(numbers: (u32, u32), flags: u8) -> Tcp {
     Tcp::new(1, Host, numbers, flags).window(64_000)
 }
 
-/// A connection that the host has opened to a node with a window of 40 bytes, and room for 160.
 fn open(engine: &mut Engine) {
     let syn = down((DOWN.wrapping_sub(1), 0), SYN).options(&[2, 4, 4, 196, 4, 2, 3, 3, 7, 0, 0, 0]);
     assert_eq!(crosses(engine, NOW, &syn), from_ref(&syn));

@@ -99,10 +99,13 @@ fn the_least_throughput_leaves_first_and_overtakes_what_came_before() {
 enum Step {
     /// Milliseconds go by.
     Time(u64),
-    /// Release the packets that are due.
     Poll,
     /// A flow's node or host sends `len` bytes, or an acknowledgment if `len` is 0.
-    Send { flow: u8, is_up: bool, len: usize },
+    Send {
+        flow: u8,
+        is_up: bool,
+        len: usize,
+    },
     /// A segment of a flow with any numbers and flags.
     Lie {
         flow: u8,
@@ -111,7 +114,10 @@ enum Step {
         flags: u8,
     },
     /// A segment of nobody's.
-    Forge { from: u8, port: u16 },
+    Forge {
+        from: u8,
+        port: u16,
+    },
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -142,7 +148,6 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// All packets of each flow that have not left, in order.
 #[derive(Default)]
 struct Ledger {
     inside: BTreeMap<usize, VecDeque<usize>>,

@@ -13,7 +13,6 @@ use crate::transfer::{Breach, Step, Transfer};
 /// RFC 7252 §5.3.1: "at least 32 bits of randomness".
 type Token = [u8; 4];
 
-/// A request that is not over.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     serial: u32,

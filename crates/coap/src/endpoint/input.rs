@@ -143,7 +143,6 @@ impl Endpoint {
         }
     }
 
-    /// Updates the estimates of the path with an acknowledgement.
     fn learn(&mut self, now: Instant, pending: &Pending) {
         let rtt = now.since(pending.first_sent);
         if pending.retransmissions == 0 {

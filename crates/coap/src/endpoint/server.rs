@@ -21,7 +21,6 @@ const BESIDE: usize = 14;
 /// Bytes of everything beside the block in an answer, Echo included.
 const AROUND: usize = 40;
 
-/// A request that waits for its response.
 #[derive(Debug)]
 pub(super) struct Served {
     id: IncomingId,

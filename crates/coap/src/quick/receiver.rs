@@ -40,7 +40,6 @@ pub struct QuickReceiver {
     datagrams: Vec<(Peer, Vec<u8>)>,
 }
 
-/// The received part of a body.
 #[derive(Debug)]
 struct Body {
     from: Peer,
@@ -56,9 +55,7 @@ struct Body {
     latest: u32,
     /// The token of the last message.
     token: Vec<u8>,
-    /// When something was heard, or asked for, last.
     heard: Instant,
-    /// Number of unanswered requests for missing blocks.
     asked: u8,
 }
 
@@ -282,7 +279,5 @@ impl QuickReceiver {
     }
 }
 
-/// Bodies that a [`QuickReceiver`] takes at a time.
 const BODIES: usize = 4;
-/// Datagrams that wait for [`QuickReceiver::poll_datagram`] at most.
 const QUEUE: usize = 16;

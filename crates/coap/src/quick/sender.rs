@@ -43,7 +43,6 @@ pub struct QuickSender {
     next_id: u16,
     /// The first block that has never been sent.
     next: u32,
-    /// Blocks to send now.
     queue: VecDeque<u32>,
     /// When the next set begins if the server says nothing; `None` while `queue` is not
     /// empty.
@@ -174,7 +173,6 @@ impl QuickSender {
         }
     }
 
-    /// The next MAX_PAYLOADS_SET is to be sent.
     fn next_set(&mut self) {
         let end = self.config.set_end(self.next).min(self.blocks);
         self.queue.extend(self.next..end);

@@ -76,7 +76,6 @@ impl<M: Memory> Lowpan<M> {
         Ok(taken)
     }
 
-    /// Gives up the datagrams whose next fragment has not come in time.
     pub(super) fn expire_forwarded(&mut self, now: Instant) {
         if SPREADS_FRAGMENTS && now >= self.gap_until {
             self.gap_until = Instant::ZERO;
@@ -98,7 +97,6 @@ impl<M: Memory> Lowpan<M> {
         waiting.is_some_and(|place| place != Place::First || !self.has_forwarded)
     }
 
-    /// The forwarded fragment that leaves next, if it is its turn.
     pub(super) fn next_fragment(&mut self) -> Option<InService> {
         let lost = self.recovery.get().is_some_and(|r| r.ready().is_some());
         let others = lost || self.pulled.is_some() || !self.queue.is_empty();
@@ -118,7 +116,6 @@ impl<M: Memory> Lowpan<M> {
         SPREADS_FRAGMENTS && now < self.gap_until
     }
 
-    /// When the datagram in service may go on, if it waits for that.
     pub(super) fn gap_end(&self) -> Option<Wake> {
         let waits = SPREADS_FRAGMENTS && M::ROUTES && self.gap_until > Instant::ZERO;
         waits.then(|| Wake::exactly(self.gap_until))
@@ -130,7 +127,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// A forwarded fragment has left, or never will.
     pub(super) fn end_fragment(
         &mut self,
         now: Instant,

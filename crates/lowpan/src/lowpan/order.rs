@@ -85,7 +85,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The queue has become longer or shorter.
     pub(super) fn note_red(&mut self) {
         if M::ROUTES
             && let Some(red) = &mut self.red

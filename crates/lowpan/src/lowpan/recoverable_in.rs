@@ -38,7 +38,6 @@ impl<M: Memory> Lowpan<M> {
         recovery.map_or_else(RecoveryCounters::default, |recovery| recovery.counters)
     }
 
-    /// Takes in a recoverable fragment or an acknowledgment of such.
     pub(super) fn on_recoverable(
         &mut self,
         now: Instant,

@@ -15,8 +15,6 @@ use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Standing};
 use crate::transmit::{InService, Origin, Sending};
 
 impl<M: Memory> Lowpan<M> {
-    /// Makes a datagram that begins, and needs fragments, a recoverable one if there is room;
-    /// otherwise it leaves in plain fragments.
     pub(super) fn make_recoverable(
         &mut self,
         datagram: &mut InService,
@@ -90,7 +88,6 @@ impl<M: Memory> Lowpan<M> {
         Ok(out.position())
     }
 
-    /// A frame of a recoverable datagram has ended.
     pub(super) fn on_recoverable_done(&mut self, now: Instant, index: u8, delivered: bool) {
         let Some(recovery) = self.recovery.get_mut() else {
             return;
@@ -114,7 +111,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// A fragment could not be built.
     pub(super) fn on_recoverable_unbuilt(&mut self, now: Instant, index: u8, reason: LossReason) {
         let aborting = |sender: &Sender| sender.phase == Phase::Aborting;
         let recovery = self.recovery.get_mut();
@@ -161,7 +157,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The abort of a datagram has been sent.
     fn after_abort(&mut self, now: Instant, index: u8) {
         let Some(recovery) = self.recovery.get_mut() else {
             return;
@@ -201,7 +196,6 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
-    /// The end of a segment that the transport does not know of yet.
     pub(super) fn ended_segment(&mut self) -> Option<LowpanEvent> {
         let recovery = self.recovery.get_mut()?;
         let ended = |sender: &Sender| matches!(sender.phase, Phase::Ended(_));
@@ -226,7 +220,6 @@ impl<M: Memory> Lowpan<M> {
         Some(InService::new(Origin::Acknowledgment(recovery.by), to, 1))
     }
 
-    /// Then what has been lost.
     pub(super) fn next_train(&mut self) -> Option<InService> {
         let recovery = self.recovery.get()?;
         let index = recovery.ready()?;
@@ -235,14 +228,12 @@ impl<M: Memory> Lowpan<M> {
         Some(InService::new(origin, next_hop, 1))
     }
 
-    /// Whether there is such.
     pub(super) fn recovery_goes_first(&self) -> bool {
         let recovery = self.recovery.get();
         recovery.is_some_and(|recovery| recovery.has_ack() || recovery.ready().is_some())
     }
 }
 
-/// How the datagram would be cut.
 fn shape<M: Memory>(
     sending: &Sending<'_, M>,
     datagram: &InService,

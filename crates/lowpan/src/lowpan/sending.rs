@@ -178,7 +178,6 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The datagram in service has left, or never will.
     pub(super) fn end_service(&mut self, now: Instant, outcome: Result<(), LossReason>) {
         let Some(datagram) = self.in_service.take() else {
             return;

@@ -102,7 +102,6 @@ impl<M: Memory> Lowpan<M> {
         Some(event)
     }
 
-    /// Where an indirect transmission goes, and its handle.
     pub(super) fn indirect_of(&self, id: SlotId) -> (Address, Option<u32>) {
         let indirect = self.pool.slot(id).and_then(|slot| slot.indirect());
         indirect.map_or((Address::Absent, None), |indirect| {
@@ -133,7 +132,6 @@ impl<M: Memory> Lowpan<M> {
         self.frame_out && can_wait && self.next_indirect(now).is_some()
     }
 
-    /// The next datagram for a sleepy node that listens now. A leaf's parents do not sleep.
     fn next_indirect(&self, now: Instant) -> Option<SlotId> {
         match M::ROUTES {
             true => self.indirect.ready(now, &self.pool),

@@ -66,7 +66,6 @@ impl<M: Memory> Recovery<M> {
             || self.refusals.iter().any(Option::is_some)
     }
 
-    /// The acknowledgment that leaves next.
     pub(crate) fn next_ack(&mut self) -> Option<(Address, Ack)> {
         if self.leaving.is_none() {
             self.leaving = self.take_ack();

@@ -62,7 +62,6 @@ pub(crate) struct Arriving {
     pub(crate) expires: Instant,
 }
 
-/// The effect of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
     /// It belongs at this place of the expanded datagram.

@@ -113,7 +113,6 @@ impl Patience {
     }
 }
 
-/// All that is known of recoverable datagrams.
 pub(crate) struct Recovery<M: Memory> {
     pub(crate) by: Recovers,
     pub(crate) config: RecoveryConfig,
@@ -279,7 +278,6 @@ impl<M: Memory> Recovery<M> {
         self.find(|sender| matches!(sender.phase, Phase::Ready | Phase::Aborting))
     }
 
-    /// A datagram has ended: its place is free.
     pub(crate) fn end(&mut self, index: u8) -> Option<Sender> {
         let entry = self.outgoing.as_mut().get_mut(usize::from(index))?;
         entry.0.take()

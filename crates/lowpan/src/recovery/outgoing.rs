@@ -21,14 +21,12 @@ impl Outgoing {
     pub const EMPTY: Outgoing = Outgoing(None);
 }
 
-/// Where its bytes are.
 #[derive(Clone, Debug)]
 pub(crate) enum Source {
     Slot(SlotId),
     Pulled(PulledDatagram),
 }
 
-/// How a datagram is cut, in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Length of the uncompressed datagram.
@@ -40,7 +38,6 @@ pub(crate) struct Shape {
     /// last.
     pub(crate) first: u16,
     pub(crate) step: u16,
-    /// Fragments.
     pub(crate) count: u8,
 }
 
@@ -91,7 +88,6 @@ impl Shape {
         self.head.saturating_add(behind)
     }
 
-    /// Where a fragment begins in it, and how long the fragment is.
     pub(crate) fn part(&self, sequence: u8) -> (u16, u16) {
         if sequence == 0 {
             return (0, self.first);
@@ -102,7 +98,6 @@ impl Shape {
     }
 }
 
-/// The next step of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Phase {
     /// It waits for the radio.
@@ -143,7 +138,6 @@ pub(crate) struct Sender {
     acked: Bitmap,
     /// The rest of the train.
     todo: Bitmap,
-    /// The fragment that is leaving.
     current: u8,
     retries: u8,
     restarts: u8,
@@ -232,7 +226,6 @@ impl Sender {
         Some((header, last))
     }
 
-    /// Whether the fragment that leaves has left before.
     pub(crate) fn is_repeated(&self) -> bool {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
@@ -274,7 +267,6 @@ impl Sender {
         }
     }
 
-    /// An acknowledgment has come back.
     pub(crate) fn on_ack(&mut self, ack: &Ack, config: &RecoveryConfig) -> Standing {
         if ack.bitmap.is_null() {
             return Standing::Refused;

@@ -43,11 +43,9 @@ pub(crate) struct Path {
     pub(crate) onward: Onward,
     /// RFC 8931 §4.4: by how much the first fragment has grown.
     shift: i16,
-    /// All of the datagram has arrived.
     pub(crate) is_full: bool,
     /// On its way back.
     pub(crate) ack: Option<Ack>,
-    /// When the latest fragment passed.
     progress: Instant,
     /// More than the first fragment has passed, which is easy to forge.
     has_grown: bool,

@@ -30,7 +30,6 @@ impl Ranges {
         has_room
     }
 
-    /// Whether these are all of `size` bytes.
     pub(crate) fn is_complete(&self, size: u16) -> bool {
         self.len == 1 && self.list.first() == Some(&(0, size))
     }

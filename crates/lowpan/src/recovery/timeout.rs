@@ -48,7 +48,6 @@ impl RoundTrip {
         self.unclear = self.unclear.saturating_add(1);
     }
 
-    /// The mean, zero before the first.
     pub(crate) fn smoothed(&self) -> Duration {
         Duration::from_micros(self.smoothed.into())
     }

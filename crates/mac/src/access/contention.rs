@@ -10,7 +10,6 @@ use crate::MacConfig;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AccessFailure;
 
-/// The part that waits for a free channel during one attempt.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contention {
     /// This MAC.

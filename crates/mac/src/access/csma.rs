@@ -13,7 +13,6 @@ use crate::MacConfig;
 /// BE may not exceed 8 (IEEE 802.15.4-2015 table 8-94, macMaxBE).
 const BE_LIMIT: u8 = 8;
 
-/// The state of one CSMA-CA procedure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Csma {
     nb: u8,
@@ -29,7 +28,6 @@ impl Csma {
         }
     }
 
-    /// Whether the channel has been busy during this attempt.
     pub(crate) const fn was_busy(&self) -> bool {
         self.nb > 0
     }

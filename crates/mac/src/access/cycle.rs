@@ -124,7 +124,6 @@ pub struct CycleState {
     pub(crate) not_before: Instant,
     /// The strobe or probe that is being loaded.
     pub(crate) short: FrameBuf,
-    /// A probe is due.
     pub(crate) probes: bool,
 }
 

@@ -34,10 +34,8 @@ pub enum Promised {
     Burst,
 }
 
-/// Where the promises of this node and of its neighbours stand.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Burst {
-    /// The frame in service has the bit set.
     pub(super) promises: bool,
     /// The frame acknowledged last promised this neighbour another.
     promised: Option<Address>,
@@ -45,27 +43,23 @@ pub(super) struct Burst {
     continues: bool,
     /// This neighbour has promised this node a frame until then.
     expects: Option<(Address, Instant)>,
-    /// A frame of this node's own has been held back for it.
     held: bool,
     /// This node's own frames come first.
     own_turn: bool,
 }
 
 impl Burst {
-    /// A frame to `dst` comes into service.
     pub(super) fn on_submit(&mut self, dst: Address, promises: bool) {
         self.continues = self.promised.take() == Some(dst);
         self.promises = promises;
     }
 
-    /// The frame in service has ended.
     pub(super) fn on_end(&mut self, dst: Address, delivered: bool) {
         self.promised = (delivered && self.promises).then_some(dst);
         self.continues = false;
         self.own_turn &= self.promised.is_some();
     }
 
-    /// Whether the frame in service is one that was promised.
     pub(super) fn continues(&self) -> bool {
         self.continues
     }
@@ -75,7 +69,6 @@ impl Burst {
         self.continues = false;
     }
 
-    /// A frame for this node has come from `src`.
     pub(super) fn on_frame(&mut self, now: Instant, src: Address, promises: bool) {
         self.forget_late(now);
         match self.expects {

@@ -37,7 +37,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// A frame comes into service.
     pub(super) fn on_submit_cycled(&mut self, now: Instant) {
         let target = self.target();
         if let Some(cycle) = self.access.cycle_mut() {
@@ -45,7 +44,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// An attempt begins.
     pub(super) fn start_cycled(&mut self, now: Instant) {
         let Some(cycle) = self.access.cycle() else {
             return;
@@ -84,7 +82,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The content that the radio needs before the next step for the frame in service.
     fn cargo(&self) -> Option<Content> {
         let cycle = self.access.cycle().filter(|_| self.is_cycled());
         let Some(cycle) = cycle else {
@@ -137,7 +134,6 @@ impl<A: Access> Mac<A> {
         Some(radio)
     }
 
-    /// The frame in service was not acknowledged.
     fn on_silence(&mut self, now: Instant) {
         let target = self.target();
         if let Some(cycle) = self.access.cycle_mut() {
@@ -155,7 +151,6 @@ impl<A: Access> Mac<A> {
         self.try_cycled_again(now, TxStatus::ChannelAccessFailure);
     }
 
-    /// The transmission of a frame has ended.
     pub(super) fn on_cycled_transmitted(&mut self, now: Instant, result: RadioResult<A::Done>) {
         let target = self.target();
         let Some(cycle) = self.access.cycle_mut() else {
@@ -221,7 +216,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The short frame that is being loaded.
     pub(super) fn short_frame(&self) -> &[u8] {
         let cycle = self.access.cycle();
         cycle.map_or(&[], |cycle| cycle.state().short.as_slice())
@@ -258,7 +252,6 @@ impl<A: Access> Mac<A> {
 
     // --- the method's own header ---
 
-    /// The bytes that the method puts before the payload of a data frame.
     pub(super) fn access_header_len(&self) -> usize {
         let cycle = self.access.cycle().filter(|_| self.kind == Kind::Data);
         cycle.map_or(0, Cycle::header_len)
@@ -303,7 +296,6 @@ impl<A: Access> Mac<A> {
         };
     }
 
-    /// An assessment of the channel is done.
     pub(super) fn on_assessed(
         &mut self,
         now: Instant,
@@ -333,7 +325,6 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The frame in service has been given back.
     pub(super) fn on_cycled_preempted(&mut self) {
         if let Some(cycle) = self.access.cycle_mut() {
             cycle.on_preempted();
@@ -383,14 +374,12 @@ impl<A: Access> Mac<A> {
         None
     }
 
-    /// A data request for this node has come.
     pub(super) fn on_cycled_request(&mut self, now: Instant) {
         if let Some(cycle) = self.access.cycle_mut() {
             cycle.on_frame(now, false);
         }
     }
 
-    /// Whether a broadcast comes more than once.
     pub(super) fn repeats_broadcasts(&self) -> bool {
         self.access.cycle().is_some_and(Cycle::repeats_all)
     }
@@ -402,7 +391,6 @@ impl<A: Access> Mac<A> {
         (self.rest == Rest::Cycle && is_free).then_some(cycle)
     }
 
-    /// When the receiver's cycle goes on.
     pub(super) fn cycle_at(&self) -> Option<Wake> {
         self.has_turn()?.next().map(Wake::exactly)
     }
@@ -424,13 +412,11 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Whether a probe is due.
     fn is_probing(&self) -> bool {
         let cycle = self.access.cycle();
         cycle.is_some_and(|cycle| cycle.state().probes)
     }
 
-    /// The next work for a probe that is due.
     fn poll_probe(&mut self) -> Option<RadioWork<A::Work>> {
         let cycle = self.access.cycle_mut()?;
         let short = Content::Short;
@@ -442,12 +428,10 @@ impl<A: Access> Mac<A> {
         Some(RadioWork::Transmit { cca: true })
     }
 
-    /// Whether the frame in service waits until its receiver says that it listens.
     pub(super) fn awaits_probe(&self) -> bool {
         self.access.cycle().is_some_and(Cycle::awaits_probe)
     }
 
-    /// The radio's state between works while the receiver's cycle runs.
     pub(super) fn cycle_rest(&self) -> RadioWork<A::Work> {
         match self.access.cycle().is_none_or(Cycle::listens) {
             true => RadioWork::Listen,

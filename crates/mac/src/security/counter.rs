@@ -9,7 +9,6 @@
 /// The largest counter, which no sender may use.
 const EXHAUSTED: u32 = u32::MAX;
 
-/// Why there is no counter for a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoCounter {
     /// All 2^32 - 1 are used up.
@@ -18,7 +17,6 @@ pub(super) enum NoCounter {
     NotStored,
 }
 
-/// Where the counter stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FrameCounter {
     next: u32,
@@ -58,7 +56,6 @@ impl FrameCounter {
         self.next == EXHAUSTED
     }
 
-    /// Whether a frame has to wait until the next stretch is stored.
     pub(super) const fn waits(&self) -> bool {
         self.next >= self.stored && !self.is_exhausted()
     }
@@ -82,7 +79,6 @@ impl FrameCounter {
         self.asked = self.stored;
     }
 
-    /// The request could not be stored; it is repeated.
     pub(super) const fn on_failed(&mut self) {
         self.asked = self.stored;
     }

@@ -74,7 +74,6 @@ impl fmt::Display for KeyError {
 
 impl core::error::Error for KeyError {}
 
-/// The keys that a node has.
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
     /// The first is in use.
@@ -91,12 +90,10 @@ impl Keys {
         Keys { keys, in_use: key }
     }
 
-    /// The key that frames are sent with.
     pub(super) const fn in_use(&self) -> &Key {
         &self.in_use
     }
 
-    /// The key of a frame that has come.
     pub(super) fn find(&self, identifier: KeyIdentifier) -> Option<&Key> {
         let mut keys = self.keys.iter().flatten();
         keys.find(|key| key.identifier() == identifier)

@@ -13,13 +13,10 @@ use redpoll_base::Memory;
 pub struct ReplayEntry {
     /// Whose.
     eui64: [u8; 8],
-    /// Its counter.
     last: u32,
-    /// The index of its key.
     key: u8,
 }
 
-/// The table's judgement of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Age {
     /// It is newer than all of its sender's.
@@ -32,7 +29,6 @@ pub(super) enum Age {
     NoRoom,
 }
 
-/// The table.
 pub(super) struct Replay<M: Memory + 'static> {
     entries: M::Table<Option<ReplayEntry>>,
 }
@@ -71,7 +67,6 @@ impl<M: Memory + 'static> Replay<M> {
         }
     }
 
-    /// Forgets the frames of a key that this node no longer has.
     pub(super) fn forget_key(&mut self, key: u8) {
         for place in self.entries.as_mut() {
             if place.is_some_and(|entry| entry.key == key) {
@@ -80,7 +75,6 @@ impl<M: Memory + 'static> Replay<M> {
         }
     }
 
-    /// Forgets a neighbour; whether it was known.
     pub(super) fn forget(&mut self, eui64: [u8; 8]) -> bool {
         let mut was_known = false;
         for place in self.entries.as_mut() {

@@ -31,7 +31,6 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(pair).collect()
 }
 
-/// The security of a node with this `counter`.
 fn node(level: SecurityLevel, key: Key, eui64: [u8; 8], counter: u32) -> Security<Heap> {
     let config = SecurityConfig {
         level,

@@ -89,7 +89,6 @@ pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
 
 /// Type, code, checksum, and four bytes that every message here has.
 const HEADER_LEN: usize = 8;
-/// The checksum's offset in a message.
 const CHECKSUM_AT: usize = 2;
 
 /// An ICMPv6 message.

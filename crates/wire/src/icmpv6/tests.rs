@@ -178,7 +178,6 @@ fn a_registration_byte_by_byte() {
     ));
 }
 
-/// The seeds of the fuzzer have the types of their names.
 #[test]
 fn the_seeds_of_the_fuzzer_are_registrations() {
     let options = include_bytes!("../../../../fuzz/seeds/icmpv6/options_with_a_registration");

@@ -38,9 +38,7 @@ pub mod next_header {
 /// The smallest MTU a link may offer to IPv6, in bytes (RFC 8200 §5).
 pub const MIN_MTU: usize = 1280;
 
-/// The hop limit's offset in the header.
 const HOP_LIMIT_AT: usize = 7;
-/// The shift of the ECN bits in the header's second byte.
 const ECN_SHIFT: u32 = 4;
 
 /// The fixed IPv6 header (RFC 8200 §3), its traffic class split into DSCP and

@@ -20,7 +20,6 @@ const DST_AT: usize = 24;
 pub struct SourceRoute<'a> {
     /// Stops that the packet has yet to make.
     pub segments_left: u8,
-    /// Addresses in the header.
     pub(crate) count: usize,
     /// Leading bytes that all but the last address leave out.
     elided: usize,

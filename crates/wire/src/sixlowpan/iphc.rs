@@ -185,7 +185,6 @@ pub fn decompress_of(
     expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// The length of a datagram.
 enum Whole {
     /// All of it is here.
     Here,

@@ -18,7 +18,6 @@ const CHECKSUM_ELIDED: u8 = 0b100;
 /// Bit NH of the extension-header encoding: another encoding follows.
 const NEXT_IS_COMPRESSED: u8 = 0b1;
 
-/// The meaning of an encoding byte.
 enum Kind {
     Udp,
     Extension(u8),

@@ -4,7 +4,6 @@ use super::*;
 use crate::Error;
 use redpoll_base::Addr;
 
-/// A header with every field set, options and a payload.
 fn segment(options: &[u8], payload: &[u8]) -> Vec<u8> {
     let offset = (20 + options.len()) as u8 / 4;
     #[rustfmt::skip]

@@ -53,7 +53,6 @@ impl<'a> RouterAdvertisement<'a> {
         })
     }
 
-    /// Writes all after the checksum.
     pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let managed = if self.managed { MANAGED } else { 0 };
         let other = if self.other { OTHER } else { 0 };
@@ -84,7 +83,6 @@ impl<'a> NeighborSolicitation<'a> {
         })
     }
 
-    /// Writes all after the checksum.
     pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         out.put_u32(0)?;
         out.put(&self.target.0)?;
@@ -123,7 +121,6 @@ impl<'a> NeighborAdvertisement<'a> {
         })
     }
 
-    /// Writes all after the checksum.
     pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let router = if self.router { ROUTER } else { 0 };
         let solicited = if self.solicited { SOLICITED } else { 0 };
@@ -196,7 +193,6 @@ impl DuplicateAddress {
         })
     }
 
-    /// Writes all after the checksum.
     pub(super) fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         out.put(&[self.status, self.tid.map_or(0, |tid| tid.0)])?;
         out.put_u16(self.lifetime_min)?;

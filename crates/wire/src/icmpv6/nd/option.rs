@@ -8,7 +8,6 @@ use crate::ipv6::addr;
 use crate::{Cursor, Error, NoRoom};
 use redpoll_base::Addr;
 
-/// Option types.
 mod option_type {
     pub const SOURCE_LINK_LAYER: u8 = 1;
     pub const TARGET_LINK_LAYER: u8 = 2;
@@ -435,7 +434,6 @@ impl<'a> Options<'a> {
     }
 }
 
-/// Bodies of the options of one type.
 struct Bodies<'a> {
     input: Reader<'a>,
     wanted: u8,
