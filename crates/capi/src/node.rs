@@ -378,9 +378,9 @@ pub unsafe extern "C" fn rp_poll_event(node: *mut RpNode) -> Code {
     code(
         unsafe { RpNode::find(node) }.map(|node| match node.node().poll_event() {
             None => 0,
-            Some(NodeEvent::Tcp(..) | NodeEvent::Accepted(_) | NodeEvent::UdpReadable(_)) => 1,
             Some(NodeEvent::AddressInUse) => 2,
             Some(NodeEvent::EchoReply { .. }) => 3,
+            Some(_) => 1,
         }),
     )
 }

@@ -1,5 +1,7 @@
 //! The types of the interface besides bytes: pulled datagrams, frames, events, reasons.
 
+use core::fmt;
+
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -32,6 +34,14 @@ pub struct PulledDatagram {
 /// The bytes asked for no longer exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gone;
+
+impl fmt::Display for Gone {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the payload no longer exists")
+    }
+}
+
+impl core::error::Error for Gone {}
 
 /// Where the payload of pulled datagrams is read from, frame by frame.
 pub trait PayloadSource {
@@ -81,6 +91,7 @@ pub struct Note(pub u16);
 
 /// Why a received frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum DropReason {
     /// Not 6LoWPAN, or a header that cannot be decoded or contradicts itself.
     Malformed,
@@ -110,6 +121,7 @@ pub enum DropReason {
 
 /// Why a datagram did not leave, or left only in part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LossReason {
     /// The MAC gave up on one of its frames.
     LinkFailure,
@@ -133,6 +145,7 @@ pub enum LossReason {
 
 /// Something the layer above should know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum LowpanEvent {
     /// Every frame of a pulled datagram has been delivered to the next hop; of one
     /// in recoverable fragments, to the node that joins them.

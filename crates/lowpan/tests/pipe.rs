@@ -194,6 +194,7 @@ proptest! {
                     assert_eq!(handle, ended);
                 }
                 DatagramDropped { .. } => {}
+                other => panic!("{other:?}"),
             }
         };
         for (step, len, good) in steps {

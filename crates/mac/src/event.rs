@@ -19,6 +19,7 @@ pub enum TxStatus {
 
 /// Something the layer above should know.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MacEvent {
     /// The service of a frame has ended.
     Done {

@@ -1,8 +1,18 @@
 //! Room for one frame.
 
+use core::fmt;
+
 /// Bytes offered that are more than a [`FrameBuf`] holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
+
+impl fmt::Display for TooLong {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the bytes are more than a frame")
+    }
+}
+
+impl core::error::Error for TooLong {}
 
 /// One frame: an MPDU without its frame check sequence.
 #[derive(Clone)]

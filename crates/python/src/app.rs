@@ -156,6 +156,7 @@ impl App for PythonApp {
                     Event::Closed => "closed",
                     Event::Failed(_) => "failed",
                     Event::Trouble(_) => "trouble",
+                    _ => return,
                 };
                 self.call(cx, "on_event", Some((name, conn)));
                 if matches!(event, Event::Closed | Event::Failed(_))

@@ -87,7 +87,7 @@ impl From<tcp::Error> for Errno {
             tcp::Error::Refused => Errno::ECONNREFUSED,
             tcp::Error::TimedOut | tcp::Error::UserTimeout => Errno::ETIMEDOUT,
             tcp::Error::Unreachable => Errno::EHOSTUNREACH,
-            tcp::Error::Aborted => Errno::ECONNABORTED,
+            _ => Errno::ECONNABORTED,
         }
     }
 }
@@ -105,7 +105,7 @@ impl From<stack::Error> for Errno {
             stack::Error::Failed(error) => error.into(),
             stack::Error::Thaw(tcp::ThawError::TooOld) => Errno::ETIMEDOUT,
             stack::Error::Thaw(tcp::ThawError::NoRoom) => Errno::ENOMEM,
-            stack::Error::Thaw(_) => Errno::EINVAL,
+            _ => Errno::EINVAL,
         }
     }
 }

@@ -3,6 +3,7 @@
 /// Why the IP layer of a node dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum DropReason {
     /// The packet is not a well-formed IPv6 packet, or its upper layer is not.
     Malformed,

@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Why a socket call could not be carried out.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The handle names nothing, or something that is gone.
     UnknownHandle,
@@ -27,18 +28,26 @@ pub enum Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::UnknownHandle => f.write_str("the socket handle is not valid"),
-            Error::NoSlot => f.write_str("no free socket slot"),
-            Error::PortInUse => f.write_str("the port is in use"),
-            Error::NoRoute => f.write_str("no route to the destination"),
-            Error::TooLong => f.write_str("the data do not fit one datagram"),
-            Error::WouldBlock => f.write_str("the call would block"),
-            Error::NotConnected => f.write_str("the connection is not open"),
-            Error::Failed(error) => write!(f, "the connection failed: {error:?}"),
-            Error::Thaw(error) => write!(f, "{error}"),
-        }
+        f.write_str(match self {
+            Error::UnknownHandle => "the socket handle is not valid",
+            Error::NoSlot => "no free socket slot",
+            Error::PortInUse => "the port is in use",
+            Error::NoRoute => "no route to the destination",
+            Error::TooLong => "the data do not fit one datagram",
+            Error::WouldBlock => "the call would block",
+            Error::NotConnected => "the connection is not open",
+            Error::Failed(_) => "the connection failed",
+            Error::Thaw(_) => "the frozen connection cannot go on",
+        })
     }
 }
 
-impl core::error::Error for Error {}
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Error::Failed(error) => Some(error),
+            Error::Thaw(error) => Some(error),
+            _ => None,
+        }
+    }
+}

@@ -60,6 +60,7 @@ pub struct UdpId {
 /// Something that an application may want to act on. Events are edges: an
 /// event says that something has changed, not how often.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum NodeEvent {
     /// An event of a connection.
     Tcp(ConnId, tcp::Event),

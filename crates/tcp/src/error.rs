@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Why a connection ended other than by a normal close.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Error {
     /// The peer reset the connection (RFC 9293 §3.5.3). Or it was taken up from an old copy
     /// ([`Connection::thaw`](crate::Connection::thaw)) and the peer is ahead of it.
@@ -25,6 +26,7 @@ pub enum Error {
 
 /// Why bytes cannot be taken for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum SendError {
     /// The application closed its direction (RFC 9293 §3.10.2, "connection closing").
     Closing,
@@ -34,6 +36,7 @@ pub enum SendError {
 
 /// Why no bytes are handed out.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum RecvError {
     /// Nothing has arrived yet; [`Event::Readable`](crate::Event) will say when.
     WouldBlock,
@@ -49,6 +52,7 @@ pub struct Gone;
 
 /// Why bytes are not a TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum ParseError {
     /// Shorter than a header.
     Truncated,
@@ -73,20 +77,20 @@ impl fmt::Display for Error {
 
 impl fmt::Display for SendError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            SendError::Closing => f.write_str("connection closing"),
-            SendError::Closed(None) => f.write_str("connection closed"),
-            SendError::Closed(Some(error)) => error.fmt(f),
-        }
+        f.write_str(match self {
+            SendError::Closing => "connection closing",
+            SendError::Closed(None) => "connection closed",
+            SendError::Closed(Some(_)) => "connection failed",
+        })
     }
 }
 
 impl fmt::Display for RecvError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            RecvError::WouldBlock => f.write_str("no data yet"),
-            RecvError::Failed(error) => error.fmt(f),
-        }
+        f.write_str(match self {
+            RecvError::WouldBlock => "no data yet",
+            RecvError::Failed(_) => "connection failed",
+        })
     }
 }
 
@@ -107,7 +111,23 @@ impl fmt::Display for ParseError {
 }
 
 impl core::error::Error for Error {}
-impl core::error::Error for SendError {}
-impl core::error::Error for RecvError {}
 impl core::error::Error for Gone {}
 impl core::error::Error for ParseError {}
+
+impl core::error::Error for SendError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            SendError::Closed(Some(error)) => Some(error),
+            SendError::Closed(None) | SendError::Closing => None,
+        }
+    }
+}
+
+impl core::error::Error for RecvError {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            RecvError::Failed(error) => Some(error),
+            RecvError::WouldBlock => None,
+        }
+    }
+}

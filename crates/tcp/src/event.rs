@@ -7,6 +7,7 @@ use crate::Error;
 /// Events are edges: one is raised when its condition comes about, and raised
 /// once however often that happens before it is polled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Event {
     /// The handshake is complete.
     Connected,
@@ -26,6 +27,7 @@ pub enum Event {
 
 /// Trouble that does not end a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum Trouble {
     /// Three retransmissions went unanswered (R1 of RFC 9293 §3.8.3).
     NoAnswer,

@@ -22,6 +22,7 @@ const PROLOGUE: usize = 5;
 
 /// Why a connection cannot be frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum FreezeError {
     /// Its handshake is not over, it has ended, or its application has let go of it.
     State,
@@ -31,6 +32,7 @@ pub enum FreezeError {
 
 /// Why bytes are no connection any more.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum ThawError {
     /// Some bytes are not as they were written, or missing.
     Damaged,

@@ -7,8 +7,7 @@ use std::collections::BinaryHeap;
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_tcp::{
-    Action, Config, Connection, Event, IpMeta, Listener, RecvError, Segment, SegmentDesc, SeqNum,
-    State, Stats,
+    Action, Config, Connection, Event, IpMeta, Listener, Segment, SegmentDesc, SeqNum, State, Stats,
 };
 
 use crate::host::{Buffer, LOCAL, REMOTE};
@@ -533,7 +532,7 @@ impl Side {
                         self.read += 1;
                     }
                 }
-                Err(RecvError::WouldBlock | RecvError::Failed(_)) => return,
+                Err(_) => return,
             }
             if once {
                 return;

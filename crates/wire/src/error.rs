@@ -4,6 +4,7 @@ use core::fmt;
 
 /// Why bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
+#[non_exhaustive]
 pub enum Error {
     /// The bytes end before the header, or before the length it announces.
     Truncated,

@@ -4,6 +4,8 @@
 //! CCM* with an authenticated message is CCM (RFC 3610) with a length field of two bytes
 //! and a nonce of thirteen.
 
+use core::fmt;
+
 use aes::Aes128;
 use ccm::aead::generic_array::typenum::{U1, U4, U8, U13, U16};
 use ccm::aead::generic_array::{ArrayLength, GenericArray};
@@ -50,6 +52,14 @@ pub trait CcmStar: Sync {
 /// The cipher has failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CipherFault;
+
+impl fmt::Display for CipherFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the cipher has failed")
+    }
+}
+
+impl core::error::Error for CipherFault {}
 
 /// AES in software, which takes the same time for every key: the crate `aes`.
 #[derive(Clone, Copy, Debug, Default)]

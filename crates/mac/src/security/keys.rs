@@ -49,6 +49,7 @@ impl fmt::Debug for Key {
 
 /// Why a key was not taken, or not removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum KeyError {
     /// There are [`KEYS_MAX`] already.
     Full,

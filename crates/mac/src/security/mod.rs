@@ -35,6 +35,8 @@ mod replay;
 #[cfg(test)]
 mod tests;
 
+use core::fmt;
+
 use redpoll_base::{Memory, copy, move_within};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{self, Address, AuxiliaryHeader, FrameHeader, FrameType};
@@ -99,6 +101,7 @@ pub struct NamedNeighbour {
 /// Why a frame is refused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
+#[non_exhaustive]
 pub enum Refusal {
     /// It has no security.
     Unsecured,
@@ -153,6 +156,7 @@ impl Refusal {
 
 /// Why a frame could not be protected, and was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum SealError {
     /// Every frame counter has been used. The node is silent until it begins with another
     /// key.
@@ -165,6 +169,19 @@ pub enum SealError {
     /// The cipher has failed.
     Cipher,
 }
+
+impl fmt::Display for SealError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SealError::Exhausted => "every frame counter has been used",
+            SealError::NotStored => "the next frame counters are not stored yet",
+            SealError::TooLong => "the frame has no room for its security",
+            SealError::Cipher => "the cipher has failed",
+        })
+    }
+}
+
+impl core::error::Error for SealError {}
 
 /// Counters. They wrap at 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

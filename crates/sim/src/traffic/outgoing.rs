@@ -172,7 +172,6 @@ impl Outgoing {
                 Some(Change::Opened)
             }
             Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
-            Event::Trouble(_) => None,
             Event::Closed if matches!(self.state, State::Closing(_)) => {
                 cx.node.release(cx.now, conn);
                 self.state = State::Over;
@@ -185,6 +184,7 @@ impl Outgoing {
                 self.lose(cx, conn);
                 Some(Change::Lost)
             }
+            _ => None,
         }
     }
 

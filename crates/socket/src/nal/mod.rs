@@ -171,12 +171,11 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
     /// Wakes those whom an event concerns.
     fn on_event(&mut self, event: NodeEvent) {
         match event {
-            NodeEvent::Tcp(_, Event::Trouble(_))
-            | NodeEvent::EchoReply { .. }
-            | NodeEvent::AddressInUse => {}
+            NodeEvent::Tcp(_, Event::Trouble(_)) => {}
             NodeEvent::Tcp(id, _) => self.wake(Key::Tcp(id)),
             NodeEvent::Accepted(id) => self.wake(Key::Listener(id)),
             NodeEvent::UdpReadable(id) => self.wake(Key::Udp(id)),
+            _ => {}
         }
     }
 

@@ -251,7 +251,7 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         let frozen = self.node.tcp_freeze(self.now, id, out);
         let len = frozen.map_err(|error| match error {
             FreezeError::NoRoom => Errno::ENOMEM,
-            FreezeError::State => Errno::ENOTCONN,
+            _ => Errno::ENOTCONN,
         })?;
         *self.entry_mut(fd)? = Socket::FREE;
         Ok(len)

@@ -423,12 +423,14 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
                         return Some(LinkEvent::Asked { neighbour: child });
                     }
                 }
+                _ => {}
             }
         }
         Some(match self.lowpan.poll_event()? {
             LowpanEvent::SegmentSent { handle } => LinkEvent::Sent { handle },
             LowpanEvent::SegmentLost { handle, reason } => LinkEvent::Lost { handle, reason },
-            LowpanEvent::DatagramDropped { .. } => LinkEvent::Dropped,
+            // `DatagramDropped`.
+            _ => LinkEvent::Dropped,
         })
     }
 

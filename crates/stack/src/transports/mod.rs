@@ -69,6 +69,7 @@ impl Reply {
 
 /// What an ICMPv6 error says about a packet of this node's (RFC 4443 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Trouble {
     /// No route to the destination.
     NoRoute,
