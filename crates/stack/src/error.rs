@@ -51,3 +51,23 @@ impl core::error::Error for Error {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use core::error::Error as _;
+    use std::string::ToString as _;
+
+    use super::*;
+
+    #[test]
+    fn errors_of_tcp_are_sources() {
+        let failed = Error::Failed(redpoll_tcp::Error::TimedOut);
+        let thaw = Error::Thaw(redpoll_tcp::ThawError::Spent);
+        let source = |error: Error| error.source().map(|it| it.to_string());
+        let tcp = redpoll_tcp::Error::TimedOut.to_string();
+        assert_eq!(source(failed), Some(tcp));
+        let spent = redpoll_tcp::ThawError::Spent.to_string();
+        assert_eq!(source(thaw), Some(spent));
+        assert_eq!(source(Error::NoRoute), None);
+    }
+}

@@ -131,3 +131,27 @@ impl core::error::Error for RecvError {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+
+    use core::error::Error as _;
+    use std::string::ToString as _;
+
+    use super::*;
+
+    /// A report of an error and its sources names the error of the connection once.
+    #[test]
+    fn the_error_of_the_connection_is_the_source() {
+        let send = SendError::Closed(Some(Error::Reset));
+        assert_eq!(send.to_string(), "connection failed");
+        let recv = RecvError::Failed(Error::Reset);
+        for source in [send.source(), recv.source()] {
+            assert_eq!(source.unwrap().to_string(), Error::Reset.to_string());
+        }
+        assert!(SendError::Closed(None).source().is_none());
+        assert!(SendError::Closing.source().is_none());
+        assert!(RecvError::WouldBlock.source().is_none());
+    }
+}
