@@ -121,7 +121,7 @@ pub(super) fn noise(values: &Values<'_>) -> Result<Option<NoiseSource>, Scenario
         return match unused.into_iter().find(|key| values.has(key)) {
             Some(key) => Err(values.error(
                 key,
-                format!("has no meaning without {KEY}; allowed: with it"),
+                format!("has no meaning without {KEY}; allowed: together with {KEY}"),
             )),
             None => Ok(None),
         };

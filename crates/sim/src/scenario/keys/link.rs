@@ -149,7 +149,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.red_fair", Bool, Default("true"), None,
         "Treat the traffic between two nodes as one conversation. A conversation with less than its share of this node's recent traffic is not marked. If a conversation has more and the average queue is above `red_min`, a fraction of its datagrams is marked: twice the fraction of its traffic that exceeds the share."),
     key("lowpan.red_pause", time(0.0, US_PER_S), Default("16 ms"), None,
-        "Largest `lowpan.pause` above `red_min` while several conversations are active."),
+        "Pause like `lowpan.pause`, in its place if it is longer, while the average queue is at least `lowpan.red_min` and several conversations are active."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "Longest time between two fragments of a datagram."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,
