@@ -6,6 +6,7 @@ use crate::{DropReason, LossReason};
 
 /// Running totals. They wrap after 2³² events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct LowpanCounters {
     /// Frames given to `input`.
     pub frames_received: u32,

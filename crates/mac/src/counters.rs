@@ -3,6 +3,7 @@
 
 /// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct MacCounters {
     /// Frames accepted from the layer above.
     pub submitted: u32,

@@ -122,6 +122,7 @@ impl DropReason {
 
 /// Counters of a node's IP layer. They wrap after 2^32 events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NodeCounters {
     /// Packets that another node sent to another node through this one.
     pub forwarded: u32,

@@ -8,6 +8,7 @@ use crate::recovery::Loss;
 ///
 /// Segments are counted as sent when the link takes them from the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+#[non_exhaustive]
 pub struct Stats {
     /// Segments of any kind handed to the link.
     pub segments_sent: u32,

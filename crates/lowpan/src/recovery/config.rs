@@ -75,6 +75,7 @@ pub struct RecoveryMemory<M: Memory> {
 
 /// Counters of recovery. They wrap.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct RecoveryCounters {
     /// Datagrams sent in recoverable fragments.
     pub datagrams: u32,

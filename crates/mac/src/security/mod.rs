@@ -185,6 +185,7 @@ impl core::error::Error for SealError {}
 
 /// Counters. They wrap at 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[non_exhaustive]
 pub struct SecurityCounters {
     /// Frames protected.
     pub sealed: u32,

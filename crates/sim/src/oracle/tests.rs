@@ -106,21 +106,19 @@ fn a_datagram_that_may_still_come_is_not_lost() {
 /// Statistics as one end's connection would have them after handing `segments`
 /// of 100 bytes to the link.
 fn sent(segments: u32) -> Stats {
-    Stats {
-        segments_sent: segments,
-        data_segments_sent: segments,
-        bytes_sent: segments * 100,
-        ..Stats::default()
-    }
+    let mut stats = Stats::default();
+    stats.segments_sent = segments;
+    stats.data_segments_sent = segments;
+    stats.bytes_sent = segments * 100;
+    stats
 }
 
 fn received(segments: u32) -> Stats {
-    Stats {
-        segments_received: segments,
-        data_segments_received: segments,
-        bytes_received: segments * 100,
-        ..Stats::default()
-    }
+    let mut stats = Stats::default();
+    stats.segments_received = segments;
+    stats.data_segments_received = segments;
+    stats.bytes_received = segments * 100;
+    stats
 }
 
 /// An oracle with a flow, `bytes` given to its connection, and what watches
@@ -142,11 +140,9 @@ impl Oracle {
 #[test]
 fn statistics_add_up_over_connections() {
     let (mut oracle, sender, receiver) = watched(10_000);
-    let mut stats = Stats {
-        rtt_samples: 1,
-        last_rtt: Duration::from_millis(100),
-        ..sent(8)
-    };
+    let mut stats = sent(8);
+    stats.rtt_samples = 1;
+    stats.last_rtt = Duration::from_millis(100);
     oracle.observe(&sender, at(1), &stats);
     oracle.observe(&sender, at(1), &stats);
     stats.rtt_samples = 2;
@@ -244,9 +240,10 @@ fn either_end_may_ask_for_a_flow_first() {
 /// What a connection claims is held against its other end and its application.
 #[test]
 fn impossible_statistics_are_violations() {
-    let acked = |bytes| Stats {
-        bytes_acked: bytes,
-        ..sent(10)
+    let acked = |bytes| {
+        let mut stats = sent(10);
+        stats.bytes_acked = bytes;
+        stats
     };
     let cases: [(&str, Stats, Stats); 5] = [
         ("fine", acked(600), received(6)),
@@ -285,12 +282,10 @@ fn counters_may_overflow_but_not_go_down() {
     let source = oracle.source(id, End::Sender);
     let step = 1 << 29;
     for turn in 0..=10_u32 {
-        let stats = Stats {
-            bytes_sent: turn.wrapping_mul(step),
-            bytes_acked: turn.wrapping_mul(step),
-            data_segments_sent: turn.wrapping_mul(step / 500),
-            ..Stats::default()
-        };
+        let mut stats = Stats::default();
+        stats.bytes_sent = turn.wrapping_mul(step);
+        stats.bytes_acked = turn.wrapping_mul(step);
+        stats.data_segments_sent = turn.wrapping_mul(step / 500);
         oracle.observe(&source, at(u64::from(turn)), &stats);
     }
     assert_eq!(oracle.violations(), [""; 0]);

@@ -118,6 +118,7 @@ pub struct RplMemory<M: Memory + 'static> {
 
 /// What a node's RPL has done and left out. Counters wrap after 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct RplCounters {
     /// DIOs sent.
     pub dios_sent: u32,
