@@ -166,7 +166,7 @@ def test_names_are_checked():
     with pytest.raises(ScenarioError, match="newreno, cubic, off, mine") as wrong:
         line({"mine": OneSegment}, "yours")
     assert wrong.value.key == "tcp.congestion"
-    with pytest.raises(ScenarioError, match="can be called"):
+    with pytest.raises(ScenarioError, match="got the congestion control"):
         line({"cubic": OneSegment}, "cubic")
     with pytest.raises(TypeError, match="allowed: a class"):
         line({"mine": OneSegment()})

@@ -97,6 +97,9 @@ fn who_has_not_brought_it_along_is_told() {
     for name in ["cubic", "", "a b"] {
         let names = [name.to_owned()];
         let refused = Scenario::parse_with("a", line, &set("off"), &names).unwrap_err();
-        assert!(refused.to_string().contains("can be called"), "{refused}");
+        assert!(
+            refused.to_string().contains("got the congestion control"),
+            "{refused}"
+        );
     }
 }

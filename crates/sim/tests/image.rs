@@ -187,7 +187,7 @@ fn what_cannot_be_is_refused() {
     ];
     let error = refusal(&restart);
     assert!(
-        error.ends_with("allowed: of a leaf, or with routing rpl"),
+        error.ends_with("allowed: node-restart of a leaf, or routing = \"rpl\""),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-"""What is written in Rust."""
+"""The part of the package that is written in Rust."""
 
 from collections.abc import Callable
 from typing import Any, final
@@ -78,7 +78,7 @@ class Table:
 
 @final
 class Node:
-    """A node, as long as a method of its application is being called."""
+    """A node, which can be used while a method of its application runs."""
 
     @property
     def name(self) -> str: ...
@@ -93,41 +93,41 @@ class Node:
 
 @final
 class CongestionNews:
-    """What happened to a connection, and how it is; windows in bytes."""
+    """An event of a connection, and the state of the connection. Windows are in bytes."""
 
     @property
     def node(self) -> str:
-        """The name of the node that sends."""
+        """Name of the node whose connection this is."""
     @property
     def now(self) -> float:
-        """The time in seconds, by the node's clock."""
+        """Time of the event in seconds, by the node's clock."""
     @property
     def mss(self) -> int:
-        """Payload of a full segment."""
+        """Payload of a full segment in bytes."""
     @property
     def cwnd(self) -> int:
-        """The congestion window before."""
+        """Congestion window before the event."""
     @property
     def ssthresh(self) -> int:
-        """The slow start threshold before."""
+        """Slow start threshold before the event."""
     @property
     def usual(self) -> tuple[int, int]:
-        """Both as RFC 5681 has them after this."""
+        """Congestion window and slow start threshold after the event, according to RFC 5681."""
     @property
     def flight(self) -> int:
-        """Bytes that are out."""
+        """Bytes in flight: sent and not yet acknowledged."""
     @property
     def acked(self) -> int:
-        """Bytes of new data that were acknowledged now."""
+        """Bytes of new data that the event acknowledges."""
     @property
     def srtt_ms(self) -> int | None:
-        """The smoothed round-trip time, if one was measured."""
+        """Smoothed round-trip time in milliseconds; `None` before the first measurement."""
     @property
     def is_filled(self) -> bool:
-        """Of an acknowledgment: the application fills half of the window at least."""
+        """For an acknowledgment: whether the application fills at least half of the window."""
     @property
     def is_first(self) -> bool:
-        """Of a timeout: the first one since something new was acknowledged."""
+        """For a timeout: whether it is the first since new data was acknowledged."""
 
 @final
 class Kept:

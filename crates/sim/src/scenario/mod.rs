@@ -97,8 +97,8 @@ impl Scenario {
         let is_ours = |name: &&String| !is_name(name) || keys::CONGESTION.contains(&name.as_str());
         if let Some(name) = given.iter().find(is_ours) {
             let problem = format!(
-                "no congestion control can be called \"{name}\"; allowed: a word of letters, \
-                 digits, - and _ but {}",
+                "got the congestion control \"{name}\"; allowed: a word of letters, digits, - and \
+                 _, except {}",
                 keys::CONGESTION.join(", ")
             );
             return Err(ScenarioError::file(file, problem));

@@ -167,7 +167,7 @@ impl Kind {
                     false => Err(format!("a text of {} characters", text.chars().count())),
                 }
             }
-            (Kind::KeyDigits { .. }, _) => Err("no text in quotes".to_owned()),
+            (Kind::KeyDigits { .. }, _) => Err("a value without quotes".to_owned()),
             (Kind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
             (Kind::Choice(words) | Kind::ChoiceOrGiven(words), Raw::Text(text))
                 if words.contains(&text.as_str()) =>

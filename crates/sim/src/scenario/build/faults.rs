@@ -39,8 +39,8 @@ fn check_restart(
             node.name
         ),
         Some(node) if routing.rpl().is_none() && node.role != Role::Leaf => {
-            let problem = "got node-restart, and routing is fixed; allowed: of a leaf, or with \
-                           routing rpl";
+            let problem = "got node-restart, and routing is fixed; allowed: node-restart of a \
+                           leaf, or routing = \"rpl\"";
             return Err(values.error(&format!("faults.{name}.type"), problem));
         }
         _ => return Ok(()),
