@@ -63,7 +63,7 @@ pub(super) const KEYS: &[Key] = &[
     key("cache.initial_rtt", time(1_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "Round-trip time that a caching router assumes to a segment's destination before the first measurement."),
     key("cache.rtt_weight", Count { min: 0, max: 7 }, Default("3"), None,
-        "A new sample has a weight of 2^-n in the estimated round-trip time."),
+        "Weight of a new sample in the estimated round-trip time: 2 to the power of minus this number."),
     key("cache.timeout_factor", Number { min: 0.1, max: 100.0 }, Optional("3; with DTC and TSS 1.5"), None,
         "Time after which a caching router sends a copy, in estimated round-trip times."),
     key("cache.max_wait", time(1_000.0, 60.0 * US_PER_S), Optional("1 min; with TSS 15 s"), None,
@@ -122,7 +122,7 @@ pub(super) const KEYS: &[Key] = &[
         "The border router compensates for the small windows of nodes that accept one segment at a time: it collects the host's data into full segments, and splits the nodes' segments into halves ([ADR 33](adr/0033-small-windows-at-the-border.md))."),
 
     key("spare.flows", Count { min: 1, max: 4_096 }, Default("64"), None,
-        "Size of the table of connections of such nodes. A new one replaces the one that has been idle for longest."),
+        "Size of the table of connections to nodes that accept one segment at a time. A new one replaces the one that has been idle for longest."),
     key("spare.room", size(48.0, 65_535.0), Default("640 B"), None,
         "Bytes that may wait for each node, and thus the window that the host sees. A node with a larger window is left alone. An assumption."),
 
