@@ -151,12 +151,9 @@ fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
             .expect("the table has room");
     }
     if let Some(role) = role {
-        let config = RplConfig {
-            role,
-            ..RplConfig::router(1)
-        };
+        let config = RplConfig::new(1);
         let neighbours = vec![None; 2].into();
-        node.route_by_rpl(now, config, RplMemory { neighbours });
+        node.route_by_rpl(now, role, config, RplMemory { neighbours });
     }
     node
 }

@@ -87,8 +87,7 @@ fn reason(source: &io::Error) -> String {
             "it is in use; choose another local port in --forward".to_owned()
         }
         io::ErrorKind::PermissionDenied => {
-            "only root may use ports below 1024; choose another local port in --forward"
-                .to_owned()
+            "only root may use ports below 1024; choose another local port in --forward".to_owned()
         }
         _ => source.to_string(),
     }

@@ -277,7 +277,7 @@ fn heal(mode: &str, seed: u64, fault: &[(&str, &str)], dead: Option<usize>) -> H
 /// after a timeout of half as much more than its mean.
 fn longest_unreachable_s(world: &Scenario, off_s: f64, hops: usize) -> f64 {
     let rpl = world.routing.rpl().expect("routed by RPL");
-    let config = redpoll_stack::RplConfig::router(0);
+    let config = redpoll_stack::RplConfig::new(0);
     let shortest_s = f64::from(1_u32 << rpl.configuration.interval_min) / 1e3;
     let s = |time: redpoll_base::Duration| time.as_micros() as f64 / 1e6;
     let hop_s = shortest_s * 3.0 + s(rpl.dao_delay) * 1.5;

@@ -57,17 +57,17 @@ fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) 
         };
     });
     let mut config = RplConfig {
-        role,
         dao_ack: false,
         tunnels: false,
-        ..RplConfig::router(7)
+        ..RplConfig::new(7)
     };
     adapt(&mut config);
     let memory = RplMemory {
         neighbours: vec![None; 8].into(),
     };
     let now = lone.now;
-    lone.node.route_by_rpl_with(now, rules, config, memory);
+    lone.node
+        .route_by_rpl_with(now, rules, role, config, memory);
     lone
 }
 

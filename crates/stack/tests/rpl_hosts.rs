@@ -40,15 +40,14 @@ fn router(role: RplRole) -> Lone {
         };
     });
     let config = RplConfig {
-        role,
         dao_ack: false,
-        ..RplConfig::router(7)
+        ..RplConfig::new(7)
     };
     let memory = RplMemory {
         neighbours: vec![None; 8].into(),
     };
     let now = lone.now;
-    lone.node.route_by_rpl(now, config, memory);
+    lone.node.route_by_rpl(now, role, config, memory);
     lone
 }
 

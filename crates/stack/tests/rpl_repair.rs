@@ -330,10 +330,8 @@ fn a_root_begins_a_new_version_when_it_is_told_to() {
 /// It does so from time to time if it was given an interval, which begins anew when it was told.
 #[test]
 fn a_root_begins_new_versions_by_a_timer() {
-    let root = RplRoot {
-        version_interval: Some(Duration::from_secs(600)),
-        ..RplRoot::new(prefix(), mode::STORING, CONFIGURATION)
-    };
+    let mut root = RplRoot::new(prefix(), mode::STORING, CONFIGURATION);
+    root.version_interval = Some(Duration::from_secs(600));
     let mut lone = lone(RplRole::Root(root));
     lone.run_for(Duration::from_secs(3_500));
     assert_eq!(lone.node.rpl_counters().versions, 5);

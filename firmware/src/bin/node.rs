@@ -187,7 +187,6 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         _ => RplRole::Leaf,
     };
     let config = RplConfig {
-        role,
         dao_delay: span(),
         dao_ack: any(true),
         dao_timeout: span(),
@@ -200,7 +199,7 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         dao_targets: any(1),
         seed: any(1),
     };
-    node.route_by_rpl(now(), config, memory);
+    node.route_by_rpl(now(), role, config, memory);
     black_box((
         node.rpl_counters(),
         node.rpl_place(),

@@ -55,10 +55,12 @@ pub(super) fn begin(
         return 0;
     };
     let role = match spec.role {
-        _ if index == root => RplRole::Root(RplRoot {
-            version_interval: params.version_interval,
-            ..RplRoot::new(scenario.border.prefix, params.mode, params.configuration)
-        }),
+        _ if index == root => {
+            let prefix = scenario.border.prefix;
+            let mut root = RplRoot::new(prefix, params.mode, params.configuration);
+            root.version_interval = params.version_interval;
+            RplRole::Root(root)
+        }
         Role::Leaf => RplRole::Leaf,
         Role::Border | Role::Router => RplRole::Router,
     };
@@ -66,7 +68,6 @@ pub(super) fn begin(
     let mut rng = seed.node_stream("rpl", index);
     let seed = rng.next_u64() ^ now.as_micros();
     let config = RplConfig {
-        role,
         dao_delay: params.dao_delay,
         dao_ack: params.dao_ack,
         dis_interval: params.dis_interval,
@@ -75,7 +76,7 @@ pub(super) fn begin(
         load_aware: params.load_aware,
         dao_targets: params.dao_targets,
         dtsn_each_dio: params.dtsn_each_dio,
-        ..RplConfig::router(seed)
+        ..RplConfig::new(seed)
     };
     let memory = RplMemory {
         neighbours: vec![None; params.neighbours.into()].into(),
@@ -88,7 +89,7 @@ pub(super) fn begin(
         dao_interval: params.dao_interval,
         sends_plain_rank: params.plain_sender_rank,
     };
-    node.route_by_rpl_with(now, rules, config, memory);
+    node.route_by_rpl_with(now, rules, role, config, memory);
     bytes
 }
 

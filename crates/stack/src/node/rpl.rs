@@ -13,7 +13,7 @@ use super::Node;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::routing::rpl::{Dress, Envelope, MESSAGE_MAX, Passage};
-use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory};
+use crate::net::routing::{Peer, RplConfig, RplCounters, RplMemory, RplRole};
 use crate::packet::{Origin, Packet};
 use crate::profile::Profile;
 
@@ -33,11 +33,16 @@ pub(super) enum Extension {
 impl<P: Profile> Node<P> {
     /// From now on this node finds its routes by RPL (RFC 6550). A root's address must
     /// be known before.
-    pub fn route_by_rpl(&mut self, now: Instant, config: RplConfig, memory: RplMemory<P::Memory>)
-    where
+    pub fn route_by_rpl(
+        &mut self,
+        now: Instant,
+        role: RplRole,
+        config: RplConfig,
+        memory: RplMemory<P::Memory>,
+    ) where
         P::Rules: Default,
     {
-        self.route_by_rpl_with(now, P::Rules::default(), config, memory);
+        self.route_by_rpl_with(now, P::Rules::default(), role, config, memory);
     }
 
     /// As [`Node::route_by_rpl`], with other rules than the default ones.
@@ -45,13 +50,14 @@ impl<P: Profile> Node<P> {
         &mut self,
         now: Instant,
         rules: P::Rules,
+        role: RplRole,
         config: RplConfig,
         memory: RplMemory<P::Memory>,
     ) {
         self.net.identity.speaks_rpl = true;
         let identity = self.net.identity;
         let routing = &mut self.net.routing;
-        routing.begin_rpl(now, (rules, config), memory, &identity);
+        routing.begin_rpl(now, (rules, role, config), memory, &identity);
     }
 
     /// Global repair (RFC 6550 §3.2.2): the root begins a new version of its DODAG, in which

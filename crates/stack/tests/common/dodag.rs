@@ -180,17 +180,14 @@ pub fn lone_with(role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
 /// One with rules of its own.
 pub fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) -> Lone {
     let mut lone = Lone::border(|_| {});
-    let mut config = RplConfig {
-        role,
-        ..RplConfig::router(7)
-    };
+    let mut config = RplConfig::new(7);
     adapt(&mut config);
     let memory = RplMemory {
         neighbours: vec![None; 8].into(),
     };
     let now = lone.now;
     let node = &mut lone.node;
-    node.route_by_rpl_with(now, rules, config, memory);
+    node.route_by_rpl_with(now, rules, role, config, memory);
     lone
 }
 

@@ -66,12 +66,9 @@ mod found {
             SLEEPY.. => return,
             _ => RplRole::Router,
         };
-        let config = RplConfig {
-            role,
-            ..RplConfig::router(index as u64)
-        };
+        let config = RplConfig::new(index as u64);
         let neighbours = vec![None; 3].into();
-        node.route_by_rpl(now, config, RplMemory { neighbours });
+        node.route_by_rpl(now, role, config, RplMemory { neighbours });
     }
 
     /// Whether the node has a way to the root, if it is to have one.

@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::PacketInformation;
 
 use super::registered::Registered;
-use super::rpl::{Dress, Envelope, Passage, Rpl, RplConfig, RplCounters, RplMemory};
+use super::rpl::{Dress, Envelope, Passage, Rpl, RplConfig, RplCounters, RplMemory, RplRole};
 use super::{Peer, Routing, Way};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -24,7 +24,7 @@ impl<P: Profile> Routing<P> {
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
-        config: (P::Rules, RplConfig),
+        config: (P::Rules, RplRole, RplConfig),
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) {

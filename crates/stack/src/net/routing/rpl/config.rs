@@ -1,7 +1,7 @@
 //! What a node that routes by RPL is told, and what it counts.
 
 use redpoll_base::{Addr, Duration, Memory};
-use redpoll_wire::rpl::{Configuration, DEFAULT_INSTANCE};
+use redpoll_wire::rpl::Configuration;
 
 use super::RplNeighbour;
 
@@ -13,8 +13,6 @@ pub(super) const TARGETS_MAX: u8 = 4;
 #[derive(Clone, Debug)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub struct RplConfig {
-    /// What the node is to the DODAG.
-    pub role: RplRole,
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
     /// Targets in one DAO, 1 to 4; 4 by default. With more than one, each has transit
@@ -52,8 +50,7 @@ pub struct RplConfig {
 /// What a node is to a DODAG.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplRole {
-    /// Its root.
-    #[cfg(feature = "rpl-root")]
+    /// Its root. Only a build with the feature `rpl-root` can make an [`RplRoot`].
     Root(RplRoot),
     /// Joins, and others may join through it.
     Router,
@@ -63,6 +60,7 @@ pub enum RplRole {
 
 /// What a root tells everybody.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct RplRoot {
     /// RPLInstanceID.
     pub instance: u8,
@@ -77,11 +75,12 @@ pub struct RplRoot {
     pub version_interval: Option<Duration>,
 }
 
+#[cfg(feature = "rpl-root")]
 impl RplRoot {
     /// A root of the default instance.
     pub const fn new(prefix: Addr, mode: u8, configuration: Configuration) -> Self {
         RplRoot {
-            instance: DEFAULT_INSTANCE,
+            instance: redpoll_wire::rpl::DEFAULT_INSTANCE,
             prefix,
             mode,
             configuration,
@@ -91,10 +90,9 @@ impl RplRoot {
 }
 
 impl RplConfig {
-    /// A router's with the usual parameters.
-    pub const fn router(seed: u64) -> Self {
+    /// The usual parameters.
+    pub const fn new(seed: u64) -> Self {
         RplConfig {
-            role: RplRole::Router,
             dao_delay: Duration::from_secs(1),
             dao_ack: true,
             dao_targets: TARGETS_MAX,
@@ -106,6 +104,24 @@ impl RplConfig {
             load_aware: false,
             dtsn_each_dio: false,
             seed,
+        }
+    }
+}
+
+/// A [`RplRole`] without what a root tells.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Role {
+    Root,
+    Router,
+    Leaf,
+}
+
+impl Role {
+    pub(super) const fn of(role: &RplRole) -> Self {
+        match role {
+            RplRole::Root(_) => Role::Root,
+            RplRole::Router => Role::Router,
+            RplRole::Leaf => Role::Leaf,
         }
     }
 }

@@ -7,7 +7,7 @@ use redpoll_wire::rpl::{
     TargetOption, Transit, code,
 };
 
-use super::config::{RplRole, TARGETS_MAX, count};
+use super::config::{TARGETS_MAX, count};
 use super::downward::{NoPath, is_news};
 use super::targets::BRIEF;
 use super::{DodagOf, Rpl, STORES, Table};
@@ -188,7 +188,7 @@ impl<P: Profile> Rpl<P> {
             lifetime_s: u32::MAX,
         };
         prefix.emit(out).ok()?;
-        let is_leaf = self.config.role == RplRole::Leaf;
+        let is_leaf = self.is_leaf();
         if self.is_overloaded(now) && !is_leaf {
             let state = RplOption::NodeState { overloaded: true };
             state.emit(out).ok()?;

@@ -50,7 +50,7 @@ pub(crate) use passing::Path;
 pub(crate) use passing::{Dress, Passage};
 pub(crate) use unacked::UnackedHop;
 
-use config::count;
+use config::{Role, count};
 use downward::Daos;
 use messages::Replies;
 use neighbours::Candidates;
@@ -59,6 +59,8 @@ use trickle::Trickle;
 
 /// Whether a DODAG may be one of storing mode.
 const STORES: bool = cfg!(feature = "rpl-storing");
+/// Whether a node may be the root.
+const ROOT: bool = cfg!(feature = "rpl-root");
 
 /// The DODAG that a node is a member of.
 #[derive(Clone, Copy, Debug)]
@@ -102,6 +104,7 @@ pub(super) struct Rpl<P: Profile> {
     /// This node has been without a parent for so long that it may join as one that was never
     /// there (§8.2.2.1).
     is_adrift: bool,
+    role: Role,
     /// [`INFINITE_RANK`] without a parent.
     rank: u16,
     /// The lowest rank in this version (§8.2.2.4 (3): L).
@@ -141,6 +144,8 @@ pub(super) struct Rpl<P: Profile> {
     #[cfg(feature = "rpl-root")]
     version_at: Option<Instant>,
     #[cfg(feature = "rpl-root")]
+    version_interval: Option<Duration>,
+    #[cfg(feature = "rpl-root")]
     inquiries: inquiry::Inquiries,
     pub(super) counters: RplCounters,
     /// Hosts that have registered with this router.
@@ -152,7 +157,7 @@ impl<P: Profile> Rpl<P> {
     #[inline(never)] // size
     pub(super) fn new(
         now: Instant,
-        (rules, config): (P::Rules, RplConfig),
+        (rules, role, config): (P::Rules, RplRole, RplConfig),
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) -> Self {
@@ -160,6 +165,7 @@ impl<P: Profile> Rpl<P> {
         let own = Peer::of(identity.link);
         #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
+            role: Role::of(&role),
             own,
             candidates: Candidates::new(memory.neighbours),
             dodag: None,
@@ -188,6 +194,8 @@ impl<P: Profile> Rpl<P> {
             #[cfg(feature = "rpl-root")]
             version_at: None,
             #[cfg(feature = "rpl-root")]
+            version_interval: None,
+            #[cfg(feature = "rpl-root")]
             inquiries: inquiry::Inquiries::default(),
             counters: RplCounters::default(),
             #[cfg(feature = "rpl-hosts")]
@@ -196,21 +204,18 @@ impl<P: Profile> Rpl<P> {
             rules,
         };
         #[cfg(feature = "rpl-root")]
-        if let RplRole::Root(root) = rpl.config.role {
+        if let RplRole::Root(root) = role {
             rpl.begin_as_root(now, &root, identity);
         }
         rpl
     }
 
     const fn is_root(&self) -> bool {
-        #[cfg(feature = "rpl-root")]
-        return matches!(self.config.role, RplRole::Root(_));
-        #[cfg(not(feature = "rpl-root"))]
-        false
+        ROOT && matches!(self.role, Role::Root)
     }
 
     fn is_leaf(&self) -> bool {
-        self.config.role == RplRole::Leaf
+        self.role == Role::Leaf
     }
 
     /// Whether the node is part of a DODAG, with a way to its root.

@@ -6,9 +6,9 @@ use redpoll_base::{Duration, Instant, divide, least};
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
-use super::config::count;
 #[cfg(feature = "rpl-root")]
-use super::config::{RplRole, RplRoot};
+use super::config::RplRoot;
+use super::config::count;
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
 use super::{Dodag, DodagOf, Rpl, Table, times};
@@ -67,6 +67,7 @@ impl<P: Profile> Rpl<P> {
         self.configure_trickle();
         self.replies.dis_due = true;
         self.quiet_until = Some(now + times(self.trickle.shortest(), 2));
+        self.version_interval = root.version_interval;
         self.version_at = root.version_interval.map(|interval| now + interval);
     }
 
@@ -74,10 +75,10 @@ impl<P: Profile> Rpl<P> {
     /// just started and listens which version there is.
     #[cfg(feature = "rpl-root")]
     pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
-        let RplRole::Root(root) = self.config.role else {
+        if !self.is_root() {
             return false;
-        };
-        self.version_at = root.version_interval.map(|interval| now + interval);
+        }
+        self.version_at = self.version_interval.map(|interval| now + interval);
         let Some(dodag) = self.dodag.as_mut().filter(|_| self.quiet_until.is_none()) else {
             return false;
         };
