@@ -29,12 +29,11 @@ pub struct OnRadio<R> {
 pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16]) -> OnRadio<R> {
     let [short, parent] = ends;
     // Who the node is, and what its radio does by itself: the MAC does the rest.
-    let mac = MacConfig {
-        short,
-        extended: (0x0200_0000_0000_0000 | u64::from(short)).to_be_bytes(),
-        caps: radio.caps(),
-        ..MacConfig::default()
-    };
+    let mac = MacConfig::default().with(|it| {
+        it.short = short;
+        it.extended = (0x0200_0000_0000_0000 | u64::from(short)).to_be_bytes();
+        it.caps = radio.caps();
+    });
     // The radio takes frames for these addresses, and no others.
     radio.set_identity(mac.identity());
     // The defaults of a leaf: a short address, its receiver on, nothing forwarded.

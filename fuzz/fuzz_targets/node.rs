@@ -79,15 +79,14 @@ fn buffer(len: usize) -> Box<[u8]> {
 
 fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
     let config = NodeConfig {
-        mac: MacConfig {
-            short: OWN,
-            extended: [2, 0, 0, 0, 0, 0, 0, 1],
-            caps: RadioCaps {
+        mac: MacConfig::default().with(|it| {
+            it.short = OWN;
+            it.extended = [2, 0, 0, 0, 0, 0, 0, 1];
+            it.caps = RadioCaps {
                 auto_ack: true,
                 ..RadioCaps::default()
-            },
-            ..MacConfig::default()
-        },
+            };
+        }),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::with_prefix(PREFIX),
         tcp: redpoll_tcp::Config {

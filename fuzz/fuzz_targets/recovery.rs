@@ -51,10 +51,7 @@ fn relay() -> Lowpan<Heap> {
         incoming: vec![Incoming::EMPTY; 2].into(),
         paths: vec![SwitchedPath::EMPTY; 2].into(),
     };
-    let config = RecoveryConfig {
-        window: 2,
-        ..RecoveryConfig::default()
-    };
+    let config = RecoveryConfig::default().with(|it| it.window = 2);
     relay.recover_fragments(config, recovery);
     relay
 }

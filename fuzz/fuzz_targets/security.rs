@@ -41,10 +41,7 @@ fuzz_target!(|bytes: &[u8]| {
         names: Box::default(),
     };
     let mut security = Security::new(config, memory);
-    let config = MacConfig {
-        short: 1,
-        ..MacConfig::default()
-    };
+    let config = MacConfig::default().with(|it| it.short = 1);
     let mut mac = Mac::new(config, Rng::new(1));
     let (mut clear, info) = (FrameBuf::new(), RxInfo::default());
     let heard = mac.input_secured(Instant::ZERO, bytes, &info, &mut security, &mut clear);

@@ -32,10 +32,7 @@ fn prefix(mesh: u8) -> Addr {
 /// The border router of a mesh, with all else at its host side.
 fn border(mesh: u8) -> Node<Heap> {
     let config = NodeConfig {
-        mac: MacConfig {
-            short: 1,
-            ..MacConfig::default()
-        },
+        mac: MacConfig::default().with(|it| it.short = 1),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::with_prefix(prefix(mesh)),
         tcp: transport::Config::default(),

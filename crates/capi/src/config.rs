@@ -169,19 +169,18 @@ impl RpConfig {
             burst: false,
         };
         let isn_secret = secret(&self.entropy);
-        let mac = MacConfig {
-            pan_id: self.pan_id,
-            short: self.short_address,
-            extended: self.eui64,
-            caps: RadioCaps {
+        let mac = MacConfig::default().with(|it| {
+            it.pan_id = self.pan_id;
+            it.short = self.short_address;
+            it.extended = self.eui64;
+            it.caps = RadioCaps {
                 auto_ack: has(AUTO_ACK),
                 csma: has(CSMA),
                 retries: has(RETRIES),
                 source_match: has(SOURCE_MATCH),
-            },
-            max_frame_retries: self.max_frame_retries,
-            ..MacConfig::default()
-        };
+            };
+            it.max_frame_retries = self.max_frame_retries;
+        });
         let (prefix, border) = (self.prefix(), Addr::UNSPECIFIED);
         let router = NodeConfig::router(mac, prefix, border, 0, isn_secret);
         NodeConfig {

@@ -58,14 +58,13 @@ pub struct Services {
 
 /// The configuration of a node that begins so.
 pub fn config(begin: &Begin) -> NodeConfig {
-    let mac = MacConfig {
-        pan_id: begin.pan_id,
-        short: begin.short,
-        extended: begin.extended,
-        caps: begin.caps,
-        max_frame_retries: 10,
-        ..MacConfig::default()
-    };
+    let mac = MacConfig::default().with(|it| {
+        it.pan_id = begin.pan_id;
+        it.short = begin.short;
+        it.extended = begin.extended;
+        it.caps = begin.caps;
+        it.max_frame_retries = 10;
+    });
     NodeConfig {
         tcp: Config {
             mss: NodeConfig::MSS,

@@ -6,6 +6,7 @@ use crate::{RedConfig, Slot};
 
 /// Parameters of one [`Lowpan`](crate::Lowpan).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct LowpanConfig {
     /// How long a reassembly waits for the next fragment that brings something
     /// new before it is given up. Default 3 s, as RIOT; OpenThread takes 2 s.
@@ -71,6 +72,15 @@ pub struct LowpanConfig {
     /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
     /// a restarted node from repeating the tags it has just used. Default 0.
     pub first_tag: u16,
+}
+
+impl LowpanConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 impl Default for LowpanConfig {

@@ -18,6 +18,7 @@ use crate::shares::{Pair, Shares};
 /// for Internet routers, would be useless; Kumar et al. 2020 do not publish theirs. The
 /// defaults are chosen, not measured by others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct RedConfig {
     /// The average moves by 1 / 2^`weight_shift` of the difference. Default 4,
     /// a sixteenth: some two seconds of a busy relay.
@@ -42,6 +43,15 @@ pub struct RedConfig {
     /// two nodes on its way, with whose frames this node's next one would collide, can send a
     /// full frame each.
     pub pause: Duration,
+}
+
+impl RedConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 impl Default for RedConfig {

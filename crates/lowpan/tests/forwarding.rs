@@ -28,19 +28,13 @@ fn relay_with(config: LowpanConfig, datagrams: usize, fragments: usize) -> Node 
 }
 
 fn relay() -> Node {
-    let config = LowpanConfig {
-        first_tag: 700,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.first_tag = 700);
     relay_with(config, 4, 16)
 }
 
 /// The frames of a packet from `A` to `C`, as `A` sends them to the relay `B`.
 fn from_a(packet: &[u8], first_tag: u16) -> Vec<Vec<u8>> {
-    let config = LowpanConfig {
-        first_tag,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.first_tag = first_tag);
     let mut a = node_with(config, 2, 1280);
     a.forward_fragments(forwarding(1, 1));
     let slot = hold(&mut a, packet);
@@ -175,10 +169,7 @@ fn after_a_gap_the_rest_is_dropped() {
 #[test]
 fn a_lost_fragment_takes_the_others_with_it() {
     for drop_rest in [true, false] {
-        let config = LowpanConfig {
-            drop_rest,
-            ..LowpanConfig::default()
-        };
+        let config = LowpanConfig::default().with(|it| it.drop_rest = drop_rest);
         let mut relay = relay_with(config, 4, 16);
         let frames = from_a(&packet(to_c(6), 3, 700), 41);
         for frame in &frames[..3] {
@@ -294,10 +285,7 @@ fn forwarded_datagrams_take_turns_with_own_ones() {
 /// §5: "separated with an inter-frame gap"; others may use it.
 #[test]
 fn fragments_leave_a_gap_for_others() {
-    let config = LowpanConfig {
-        fragment_gap: Duration::from_millis(10),
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.fragment_gap = Duration::from_millis(10));
     let mut relay = relay_with(config, 4, 16);
     let own = Ipv6Header {
         src: addr(2),

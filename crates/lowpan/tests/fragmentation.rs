@@ -156,10 +156,7 @@ fn traffic_class_and_flow_label_survive() {
 #[test]
 fn tags_count_fragmented_datagrams_and_wrap() {
     let mut node = node_with(
-        redpoll_lowpan::LowpanConfig {
-            first_tag: u16::MAX,
-            ..Default::default()
-        },
+        redpoll_lowpan::LowpanConfig::default().with(|it| it.first_tag = u16::MAX),
         4,
         1280,
     );

@@ -54,10 +54,7 @@ fn nothing_leaves_before_it_is_asked_for_and_then_all_at_once() {
 
 #[test]
 fn without_bursts_every_frame_takes_a_request() {
-    let config = LowpanConfig {
-        indirect_burst: false,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.indirect_burst = false);
     let mut node = node_with(config, 2, 1280);
     wait(&mut node, 1, 300);
     let mut requests = 0;
@@ -190,10 +187,7 @@ fn a_node_that_listens_goes_before_a_datagram_between_its_frames() {
 
 #[test]
 fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
-    let config = LowpanConfig {
-        drop_rest: false,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.drop_rest = false);
     let mut node = node_with(config, 1, 1280);
     let slot = hold(&mut node, &packet(ip(6), 1, 300));
     node.queue(T0, slot, C);
@@ -249,10 +243,7 @@ fn what_becomes_of_a_segment_is_told_once() {
 
 #[test]
 fn a_segment_too_many_is_told_at_once() {
-    let config = LowpanConfig {
-        indirect_limit: 1,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.indirect_limit = 1);
     let mut node = node_with(config, 4, 1280);
     for handle in [1, 2] {
         let slot = hold(&mut node, &packet(ip(6), 1, 20));

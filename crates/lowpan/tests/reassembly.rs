@@ -277,11 +277,10 @@ fn reassembly_ends_after_its_timeout_and_its_limit() {
 
 #[test]
 fn the_limit_is_sixty_seconds_at_most() {
-    let config = LowpanConfig {
-        reassembly_timeout: Duration::from_secs(1_000),
-        reassembly_limit: Duration::from_secs(1_000),
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| {
+        it.reassembly_timeout = Duration::from_secs(1_000);
+        it.reassembly_limit = Duration::from_secs(1_000);
+    });
     let mut node = node_with(config, 1, 1280);
     let frames = frames_of(&packet(ip(6), 1, 494), 1);
     assert_eq!(node.input(T0, A, B, &frames[0]), Ok(None));

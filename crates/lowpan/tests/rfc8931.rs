@@ -179,11 +179,10 @@ fn tags_of_living_datagrams_are_left_out() {
 /// and finally given up.
 #[test]
 fn retries_are_bounded() {
-    let mut a = recovering(RecoveryConfig {
-        fragment_retries: 2,
-        datagram_retries: 1,
-        ..RecoveryConfig::default()
-    });
+    let mut a = recovering(RecoveryConfig::default().with(|it| {
+        it.fragment_retries = 2;
+        it.datagram_retries = 1;
+    }));
     let (_, first) = begin(&mut a, START, 6);
     let tag = header(&first[0]).tag;
     let mut now = 0;
@@ -230,10 +229,7 @@ fn retries_are_bounded() {
 /// §7.1: Window_Size bounds what is outstanding.
 #[test]
 fn a_window_asks_more_often() {
-    let mut a = recovering(RecoveryConfig {
-        window: 2,
-        ..RecoveryConfig::default()
-    });
+    let mut a = recovering(RecoveryConfig::default().with(|it| it.window = 2));
     let mut b = recovering(RecoveryConfig::default());
     let (packet, mut frames_out) = begin(&mut a, START, 6);
     let mut arrived = None;
@@ -279,10 +275,11 @@ fn a_window_asks_more_often() {
 /// §7.1: MinFragmentSize and MaxFragmentSize.
 #[test]
 fn fragments_are_as_long_as_configured() {
-    let with = |min_fragment, max_fragment| RecoveryConfig {
-        min_fragment,
-        max_fragment,
-        ..RecoveryConfig::default()
+    let with = |min_fragment, max_fragment| {
+        RecoveryConfig::default().with(|it| {
+            it.min_fragment = min_fragment;
+            it.max_fragment = max_fragment;
+        })
     };
     let (_, frames) = begin(&mut recovering(with(40, 64)), START, 6);
     let sizes: Vec<_> = frames.iter().map(|frame| header(frame).size).collect();
@@ -440,10 +437,7 @@ fn what_cannot_be_is_refused() {
 /// §4.2: a gap between the fragments, for others.
 #[test]
 fn fragments_leave_a_gap() {
-    let config = LowpanConfig {
-        fragment_gap: Duration::from_millis(10),
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.fragment_gap = Duration::from_millis(10));
     let mut a = node_with(config, 4, 1280);
     a.recover_fragments(RecoveryConfig::default(), memory(4, 4, 4));
     let slot = hold(&mut a, &packet(ip(6), 3, 200));

@@ -335,10 +335,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
     let mut rng = Rng::new(1);
     let (mut arrived, mut lost) = (0, 0);
     for round in 0..300 {
-        let config = RecoveryConfig {
-            window: [32, 3][round % 2],
-            ..RecoveryConfig::default()
-        };
+        let config = RecoveryConfig::default().with(|it| it.window = [32, 3][round % 2]);
         let mut nodes = [(); 3].map(|()| {
             let mut node = node(6);
             node.forward_fragments(forwarding(16));

@@ -281,13 +281,8 @@ fn stray_calls_are_harmless() {
 
 /// The average is at its upper threshold when the queue has been long.
 fn crowded(ecn: Ecn) -> Node {
-    let config = LowpanConfig {
-        red: Some(RedConfig {
-            weight_shift: 0,
-            ..RedConfig::default()
-        }),
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default()
+        .with(|it| it.red = Some(RedConfig::default().with(|it| it.weight_shift = 0)));
     let mut node = node_with(config, 8, 1280);
     for seed in 0..5 {
         let header = Ipv6Header { ecn, ..ip(6) };
@@ -333,10 +328,7 @@ fn red_drops_whole_datagrams_that_take_no_marks() {
 #[test]
 fn all_fragments_but_the_last_promise_another() {
     for burst in [true, false] {
-        let config = LowpanConfig {
-            fragment_pending: burst,
-            ..LowpanConfig::default()
-        };
+        let config = LowpanConfig::default().with(|it| it.fragment_pending = burst);
         let mut node = node_with(config, 2, 1280);
         for next_hop in [C, redpoll_wire::ieee802154::Address::BROADCAST] {
             let slot = hold(&mut node, &packet(ip(6), 1, 300));
@@ -363,11 +355,10 @@ fn a_segment_that_is_followed_promises_the_next() {
         (true, false, false),
         (false, true, false),
     ] {
-        let config = LowpanConfig {
-            fragment_pending: fragments,
-            segment_pending: segments,
-            ..LowpanConfig::default()
-        };
+        let config = LowpanConfig::default().with(|it| {
+            it.fragment_pending = fragments;
+            it.segment_pending = segments;
+        });
         for is_followed in [false, true] {
             let mut node = node_with(config.clone(), 2, 1280);
             let (pulled, _) = segment(7, ip(6), 300);
@@ -398,10 +389,7 @@ fn a_pause_follows_what_the_next_hop_forwards() {
         ..far
     };
     for (header, pauses) in [(far, true), (near, false)] {
-        let config = LowpanConfig {
-            pause: Duration::from_millis(8),
-            ..LowpanConfig::default()
-        };
+        let config = LowpanConfig::default().with(|it| it.pause = Duration::from_millis(8));
         let mut node = node_with(config, 3, 1280);
         for port in [1, 2] {
             let slot = hold(&mut node, &packet(header, port, 300));
@@ -426,13 +414,8 @@ fn a_pause_follows_what_the_next_hop_forwards() {
 /// One conversation alone is sent without a pause, however long the queue is.
 #[test]
 fn random_early_detection_pauses_where_two_conversations_meet() {
-    let config = LowpanConfig {
-        red: Some(RedConfig {
-            weight_shift: 0,
-            ..RedConfig::default()
-        }),
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default()
+        .with(|it| it.red = Some(RedConfig::default().with(|it| it.weight_shift = 0)));
     for (second, pauses) in [(3, true), (1, false)] {
         let mut node = node_with(config.clone(), 8, 1280);
         for (seed, from) in [1, second, 1, second].into_iter().enumerate() {

@@ -7,6 +7,7 @@ use crate::{Ifs, Promised, RadioCaps};
 
 /// Parameters of a [`Mac`](crate::Mac).
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct MacConfig {
     /// The PAN that this node belongs to. Default 0x7270.
     pub pan_id: u16,
@@ -63,6 +64,13 @@ pub struct MacConfig {
 }
 
 impl MacConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+
     /// The address that this node's frames carry: the short one if it has one.
     pub const fn address(&self) -> Address {
         match self.has_short() {

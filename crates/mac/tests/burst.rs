@@ -10,12 +10,11 @@ use redpoll_wire::ieee802154::{Address, set_frame_pending};
 
 /// Backoffs of a unit at least would show.
 fn slow() -> MacConfig {
-    MacConfig {
-        min_be: 8,
-        max_be: 8,
-        promised: Promised::Burst,
-        ..config()
-    }
+    config().with(|it| {
+        it.min_be = 8;
+        it.max_be = 8;
+        it.promised = Promised::Burst;
+    })
 }
 
 fn submit(b: &mut Bench, dst: Address, frame_pending: bool) {
@@ -71,11 +70,10 @@ fn a_burst_ends_with_another_addressee_or_a_failure() {
 }
 
 fn longest_backoff(promised: Promised, continues: bool) -> u64 {
-    let config = MacConfig {
-        promised,
-        ifs: redpoll_mac::Ifs::Off,
-        ..config()
-    };
+    let config = config().with(|it| {
+        it.promised = promised;
+        it.ifs = redpoll_mac::Ifs::Off;
+    });
     let mut b = Bench::new(config);
     let mut longest = 0;
     for _ in 0..200 {
@@ -110,11 +108,10 @@ fn the_standards_backoff_is_every_frames_own() {
 
 #[test]
 fn whoever_was_promised_a_frame_holds_its_own_back() {
-    let no_backoff = MacConfig {
-        min_be: 0,
-        max_be: 0,
-        ..config()
-    };
+    let no_backoff = config().with(|it| {
+        it.min_be = 0;
+        it.max_be = 0;
+    });
     let mut b = Bench::new(no_backoff);
     let mut first = data(PEER, ME, 1, b"x");
     set_frame_pending(&mut first);
@@ -135,11 +132,10 @@ fn whoever_was_promised_a_frame_holds_its_own_back() {
 
 #[test]
 fn whoever_held_a_frame_back_waits_for_no_other_neighbour() {
-    let no_backoff = MacConfig {
-        min_be: 0,
-        max_be: 0,
-        ..config()
-    };
+    let no_backoff = config().with(|it| {
+        it.min_be = 0;
+        it.max_be = 0;
+    });
     let other = Address::Short(3);
     let promise = |src, dsn| {
         let mut frame = data(src, ME, dsn, b"x");

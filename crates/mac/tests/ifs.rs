@@ -9,12 +9,11 @@ use redpoll_wire::ieee802154::Address;
 
 /// No backoff: what is waited for is the space alone.
 fn spaced(ifs: Ifs) -> Bench {
-    Bench::new(MacConfig {
-        min_be: 0,
-        max_be: 0,
-        ifs,
-        ..config()
-    })
+    Bench::new(config().with(|it| {
+        it.min_be = 0;
+        it.max_be = 0;
+        it.ifs = ifs;
+    }))
 }
 
 fn send(b: &mut Bench, dst: Address, payload: usize, result: RadioResult) {

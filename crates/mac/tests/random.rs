@@ -80,20 +80,19 @@ prop_compose! {
         max_csma_backoffs in 0u8..8,
         d_us in 0u64..50_000,
     ) -> MacConfig {
-        MacConfig {
-            caps: RadioCaps {
+        config().with(|it| {
+it.caps = RadioCaps {
                 auto_ack: caps[0],
                 csma: caps[1],
                 retries: caps[2],
                 source_match: caps[3],
-            },
-            max_frame_retries,
-            min_be: bes[0],
-            max_be: bes[1],
-            max_csma_backoffs,
-            link_retry_delay: Duration::from_micros(d_us),
-            ..config()
-        }
+            };
+it.max_frame_retries = max_frame_retries;
+it.min_be = bes[0];
+it.max_be = bes[1];
+it.max_csma_backoffs = max_csma_backoffs;
+it.link_retry_delay = Duration::from_micros(d_us);
+})
     }
 }
 

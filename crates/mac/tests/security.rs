@@ -45,15 +45,14 @@ impl Node {
         let mut security = Security::new(config, memory);
         let end = security.poll_counter().unwrap();
         security.on_counter_stored(end);
-        let config = MacConfig {
-            short,
-            extended: eui64,
-            caps: RadioCaps {
+        let config = MacConfig::default().with(|it| {
+            it.short = short;
+            it.extended = eui64;
+            it.caps = RadioCaps {
                 auto_ack,
                 ..RadioCaps::default()
-            },
-            ..MacConfig::default()
-        };
+            };
+        });
         let mut mac = Mac::new(config, Rng::new(short.into()));
         mac.set_security_bytes(security.overhead());
         Node {

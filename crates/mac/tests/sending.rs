@@ -106,10 +106,7 @@ fn nothing_goes_to_an_absent_address_and_nothing_is_cut_short_unasked() {
 
 #[test]
 fn a_node_without_short_address_uses_its_extended_one() {
-    let mut b = Bench::new(MacConfig {
-        short: 0xfffe,
-        ..config()
-    });
+    let mut b = Bench::new(config().with(|it| it.short = 0xfffe));
     let own = Address::Extended(config().extended);
     assert_eq!(b.mac.address(), own);
     b.submit(PEER, b"");
@@ -173,10 +170,7 @@ fn failures_are_followed_by_a_random_delay_and_a_fresh_csma() {
 
 #[test]
 fn no_delay_when_d_is_zero() {
-    let mut b = Bench::new(MacConfig {
-        link_retry_delay: Duration::ZERO,
-        ..config()
-    });
+    let mut b = Bench::new(config().with(|it| it.link_retry_delay = Duration::ZERO));
     for _ in 0..200 {
         b.submit(PEER, b"x");
         b.attempt(RadioResult::NoAck);
@@ -194,11 +188,10 @@ fn gives_up_after_the_last_retry_and_says_why() {
         (RadioResult::NoAck, TxStatus::NoAck),
         (RadioResult::ChannelBusy, TxStatus::ChannelAccessFailure),
     ] {
-        let mut b = Bench::new(MacConfig {
-            max_frame_retries: 3,
-            max_csma_backoffs: 0,
-            ..config()
-        });
+        let mut b = Bench::new(config().with(|it| {
+            it.max_frame_retries = 3;
+            it.max_csma_backoffs = 0;
+        }));
         b.submit(PEER, b"x");
         for _ in 0..4 {
             assert_eq!(b.done_event(), None);
@@ -238,7 +231,7 @@ fn a_radio_with_csma_and_retries_gets_the_frame_at_once_and_has_the_last_word() 
         (RadioResult::NoAck, TxStatus::NoAck),
         (RadioResult::ChannelBusy, TxStatus::ChannelAccessFailure),
     ] {
-        let mut b = Bench::new(MacConfig { caps, ..config() });
+        let mut b = Bench::new(config().with(|it| it.caps = caps));
         b.submit(PEER, b"x");
         assert_eq!(b.poll(), LOAD);
         b.done(RadioResult::Loaded);
@@ -255,7 +248,7 @@ fn a_radio_with_csma_alone_leaves_the_retries_to_the_mac() {
         csma: true,
         ..RadioCaps::default()
     };
-    let mut b = Bench::new(MacConfig { caps, ..config() });
+    let mut b = Bench::new(config().with(|it| it.caps = caps));
     b.submit(PEER, b"x");
     b.attempt(RadioResult::ChannelBusy);
     assert_eq!(b.mac.counters().channel_access_failures, 1);

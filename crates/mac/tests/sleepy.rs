@@ -102,14 +102,13 @@ fn the_ack_of_a_data_request_says_whether_something_waits() {
 
 #[test]
 fn a_radio_that_acknowledges_is_told_for_whom_something_waits() {
-    let mut b = Bench::new(MacConfig {
-        caps: RadioCaps {
+    let mut b = Bench::new(config().with(|it| {
+        it.caps = RadioCaps {
             auto_ack: true,
             source_match: true,
             ..BARE
-        },
-        ..config()
-    });
+        }
+    }));
     let told = |pending| {
         Some(RadioWork::SourceMatch {
             neighbour: 2,
@@ -209,12 +208,11 @@ fn a_sleepy_mac_sleeps_before_a_repetition_that_is_not_near() {
 #[test]
 fn deaf_listening_is_a_switch() {
     for deaf_backoff in [false, true] {
-        let mut b = Bench::new(MacConfig {
-            deaf_backoff,
-            min_be: 8,
-            max_be: 8,
-            ..config()
-        });
+        let mut b = Bench::new(config().with(|it| {
+            it.deaf_backoff = deaf_backoff;
+            it.min_be = 8;
+            it.max_be = 8;
+        }));
         b.submit(PEER, b"x");
         assert_eq!(b.poll(), LOAD);
         b.done(LOADED);
@@ -230,11 +228,10 @@ fn deaf_listening_is_a_switch() {
 
 #[test]
 fn a_frame_given_back_goes_on_where_it_stopped() {
-    let mut b = Bench::new(MacConfig {
-        max_frame_retries: 3,
-        link_retry_delay: Duration::from_millis(40),
-        ..config()
-    });
+    let mut b = Bench::new(config().with(|it| {
+        it.max_frame_retries = 3;
+        it.link_retry_delay = Duration::from_millis(40);
+    }));
     b.submit(PEER, b"first");
     assert_eq!(b.mac.preempt(), None, "not loaded yet");
     b.attempt(RadioResult::NoAck);

@@ -28,10 +28,7 @@ fn waits_macackwaitduration_for_the_ack_of_its_frame() {
 
 #[test]
 fn without_an_ack_in_time_the_frame_goes_out_again() {
-    let mut b = Bench::new(MacConfig {
-        max_frame_retries: 1,
-        ..bare()
-    });
+    let mut b = Bench::new(bare().with(|it| it.max_frame_retries = 1));
     b.submit(PEER, b"x");
     b.attempt(SENT);
     let first = b.buffer.as_slice().to_vec();

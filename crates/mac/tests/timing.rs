@@ -60,7 +60,7 @@ fn us(at: Instant, us: u64) -> Instant {
 
 fn mean_us(caps: RadioCaps, len: usize) -> f64 {
     const FRAMES: u64 = 8_000;
-    let config = MacConfig { caps, ..config() };
+    let config = config().with(|it| it.caps = caps);
     let mut mac = Mac::new(config, Rng::new(2));
     let mut now = Instant::ZERO;
     let mut total = 0;
@@ -104,7 +104,7 @@ fn a_short_frame_costs_its_bytes_less() {
 #[test]
 fn two_macs_acknowledge_each_other_in_time() {
     let mut a = Mac::new(bare(), Rng::new(1));
-    let mut b = Mac::new(MacConfig { short: 2, ..bare() }, Rng::new(2));
+    let mut b = Mac::new(bare().with(|it| it.short = 2), Rng::new(2));
     let mut now = Instant::from_millis(1);
     for i in 0..100u8 {
         a.frame_mut(PEER).unwrap()[0] = i;

@@ -222,10 +222,7 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
     let address = v4::embed(settings.local.unwrap_or(DEFAULT_LOCAL.into()));
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let config = NodeConfig {
-        mac: MacConfig {
-            short: 1,
-            ..MacConfig::default()
-        },
+        mac: MacConfig::default().with(|it| it.short = 1),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::default(),
         tcp: settings.tcp.clone(),

@@ -314,29 +314,28 @@ fn config(
 
 fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     let (mac, sleepy) = (&scenario.mac, &scenario.sleepy);
-    MacConfig {
-        pan_id: mac.pan_id,
+    MacConfig::default().with(|it| {
+        it.pan_id = mac.pan_id;
         // IEEE 802.15.4-2015 §6.4: 0xfffe says that there is no short address.
-        short: if mac.extended { 0xfffe } else { spec.short },
-        extended: spec.eui64,
-        caps: RadioCaps {
+        it.short = if mac.extended { 0xfffe } else { spec.short };
+        it.extended = spec.eui64;
+        it.caps = RadioCaps {
             auto_ack: true,
             source_match: true,
             ..RadioCaps::default()
-        },
-        max_frame_retries: mac.max_frame_retries,
-        min_be: mac.min_be,
-        max_be: mac.max_be,
-        max_csma_backoffs: mac.max_csma_backoffs,
-        ifs: mac.ifs,
-        promised: mac.promised,
-        link_retry_delay: mac.link_retry_delay,
-        deaf_backoff: mac.deaf_backoff,
-        security_bytes: mac.security_bytes,
-        indirect_retries: sleepy.retries,
-        indirect_retry_delay: sleepy.retry_delay,
-        ..MacConfig::default()
-    }
+        };
+        it.max_frame_retries = mac.max_frame_retries;
+        it.min_be = mac.min_be;
+        it.max_be = mac.max_be;
+        it.max_csma_backoffs = mac.max_csma_backoffs;
+        it.ifs = mac.ifs;
+        it.promised = mac.promised;
+        it.link_retry_delay = mac.link_retry_delay;
+        it.deaf_backoff = mac.deaf_backoff;
+        it.security_bytes = mac.security_bytes;
+        it.indirect_retries = sleepy.retries;
+        it.indirect_retry_delay = sleepy.retry_delay;
+    })
 }
 
 /// How a node saves radio time, if it has a radio. The border router has power from
@@ -353,23 +352,22 @@ fn duty(scenario: &Scenario, index: usize) -> Option<DutyConfig> {
 
 fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
     let (lowpan, sleepy) = (&scenario.lowpan, &scenario.sleepy);
-    LowpanConfig {
-        indirect_persistence: sleepy.persistence,
-        indirect_limit: sleepy.limit,
-        indirect_window: sleepy.poll.window,
-        indirect_polls: sleepy.polls,
-        indirect_burst: sleepy.burst,
-        fragment_pending: lowpan.fragment_pending,
-        segment_pending: lowpan.segment_pending,
-        fragment_gap: lowpan.fragment_gap,
-        pause: lowpan.pause,
-        red: lowpan.red,
-        red_seed: first_tag.into(),
-        drop_rest: lowpan.drop_rest,
-        reassembly_timeout: lowpan.reassembly_timeout,
-        first_tag,
-        ..LowpanConfig::default()
-    }
+    LowpanConfig::default().with(|it| {
+        it.indirect_persistence = sleepy.persistence;
+        it.indirect_limit = sleepy.limit;
+        it.indirect_window = sleepy.poll.window;
+        it.indirect_polls = sleepy.polls;
+        it.indirect_burst = sleepy.burst;
+        it.fragment_pending = lowpan.fragment_pending;
+        it.segment_pending = lowpan.segment_pending;
+        it.fragment_gap = lowpan.fragment_gap;
+        it.pause = lowpan.pause;
+        it.red = lowpan.red;
+        it.red_seed = first_tag.into();
+        it.drop_rest = lowpan.drop_rest;
+        it.reassembly_timeout = lowpan.reassembly_timeout;
+        it.first_tag = first_tag;
+    })
 }
 
 /// A sleepy node's parent and, after it, the others that it could have.
@@ -531,15 +529,14 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Acce
     };
     let more = bytes_of(&recovery.outgoing) + bytes_of(&recovery.incoming);
     let more = more + bytes_of(&recovery.paths);
-    let config = RecoveryConfig {
-        window: params.window,
-        arq_timeout: params.arq_timeout,
-        arq_timeout_min: params.arq_timeout_min,
-        arq_timeout_max: params.arq_timeout.times(4),
-        fragment_retries: params.fragment_retries,
-        datagram_retries: params.datagram_retries,
-        ..RecoveryConfig::default()
-    };
+    let config = RecoveryConfig::default().with(|it| {
+        it.window = params.window;
+        it.arq_timeout = params.arq_timeout;
+        it.arq_timeout_min = params.arq_timeout_min;
+        it.arq_timeout_max = params.arq_timeout.times(4);
+        it.fragment_retries = params.fragment_retries;
+        it.datagram_retries = params.datagram_retries;
+    });
     node.fragments().recover(config, recovery);
     bytes + more
 }

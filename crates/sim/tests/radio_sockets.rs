@@ -27,11 +27,10 @@ const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
 /// Of the node with this short address on this radio.
 fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
-    let mac = MacConfig {
-        short,
-        caps: radio.caps(),
-        ..MacConfig::default()
-    };
+    let mac = MacConfig::default().with(|it| {
+        it.short = short;
+        it.caps = radio.caps();
+    });
     radio.set_identity(mac.identity());
     mac
 }

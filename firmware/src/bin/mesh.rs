@@ -80,16 +80,15 @@ fn address(index: usize) -> Addr {
 fn config(index: usize, payload: usize) -> NodeConfig {
     let is_leaf = index == LEAF;
     NodeConfig {
-        mac: MacConfig {
-            short: short(index),
-            extended: [2, 0, 0, 0, 0, 0, 0, index as u8],
-            caps: RadioCaps {
+        mac: MacConfig::default().with(|it| {
+            it.short = short(index);
+            it.extended = [2, 0, 0, 0, 0, 0, 0, index as u8];
+            it.caps = RadioCaps {
                 auto_ack: true,
                 source_match: true,
                 ..RadioCaps::default()
-            },
-            ..MacConfig::default()
-        },
+            };
+        }),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::with_prefix(PREFIX),
         tcp: Config {

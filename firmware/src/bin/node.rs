@@ -39,29 +39,29 @@ fn config() -> NodeConfig {
     let mut contexts = Contexts::new();
     black_box(contexts.set(any(0), addr(), any(64)));
     NodeConfig {
-        mac: MacConfig {
-            pan_id: any(1),
-            short: any(1),
-            extended: any([1; 8]),
-            caps: RadioCaps {
+        mac: MacConfig::default().with(|it| {
+            it.pan_id = any(1);
+            it.short = any(1);
+            it.extended = any([1; 8]);
+            it.caps = RadioCaps {
                 auto_ack: any(true),
                 csma: any(true),
                 retries: any(true),
                 source_match: any(true),
-            },
-            max_frame_retries: any(9),
-            min_be: any(3),
-            max_be: any(5),
-            max_csma_backoffs: any(4),
-            ifs: any(Ifs::Minimum),
-            promised: any(Promised::Csma),
-            link_retry_delay: span(),
-            indirect_retries: any(4),
-            indirect_retry_delay: span(),
-            deaf_backoff: any(false),
-            security_bytes: any(0),
-            duplicate_timeout: span(),
-        },
+            };
+            it.max_frame_retries = any(9);
+            it.min_be = any(3);
+            it.max_be = any(5);
+            it.max_csma_backoffs = any(4);
+            it.ifs = any(Ifs::Minimum);
+            it.promised = any(Promised::Csma);
+            it.link_retry_delay = span();
+            it.indirect_retries = any(4);
+            it.indirect_retry_delay = span();
+            it.deaf_backoff = any(false);
+            it.security_bytes = any(0);
+            it.duplicate_timeout = span();
+        }),
         lowpan: any(LowpanConfig::default()),
         contexts,
         tcp: any(Config::default()),

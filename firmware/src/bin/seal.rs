@@ -58,11 +58,10 @@ impl End {
         if let Some(counter) = security.poll_counter() {
             security.on_counter_stored(counter);
         }
-        let config = MacConfig {
-            short,
-            extended: eui64,
-            ..MacConfig::default()
-        };
+        let config = MacConfig::default().with(|it| {
+            it.short = short;
+            it.extended = eui64;
+        });
         let mut mac = Mac::new(config, Rng::new(short.into()));
         mac.set_security_bytes(security.overhead());
         End { mac, security }

@@ -57,10 +57,7 @@ pub fn make_with(
     rival: Rival<HeapMemory>,
 ) -> HeapNode {
     let config = NodeConfig {
-        mac: MacConfig {
-            short: 2,
-            ..MacConfig::default()
-        },
+        mac: MacConfig::default().with(|it| it.short = 2),
         lowpan: LowpanConfig::default(),
         contexts: Contexts::default(),
         tcp,

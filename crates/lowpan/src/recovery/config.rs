@@ -6,6 +6,7 @@ use super::{Incoming, Outgoing, SwitchedPath};
 
 /// Parameters of selective fragment recovery, by their names in RFC 8931 §7.1.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct RecoveryConfig {
     /// Window_Size: fragments after which an acknowledgment is asked for, 1 to
     /// 32. Default 32, which is after the last.
@@ -37,6 +38,15 @@ pub struct RecoveryConfig {
     /// The RFC asks for about a round trip; it has to exceed the sender's timeouts. Default 2
     /// s.
     pub linger: Duration,
+}
+
+impl RecoveryConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 impl Default for RecoveryConfig {

@@ -172,10 +172,7 @@ pub fn drain(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
 
 /// The frames of one packet from a node that does nothing else.
 pub fn frames_of(packet: &[u8], first_tag: u16) -> Vec<Vec<u8>> {
-    let config = LowpanConfig {
-        first_tag,
-        ..LowpanConfig::default()
-    };
+    let config = LowpanConfig::default().with(|it| it.first_tag = first_tag);
     let mut node = node_with(config, 2, 2048);
     let slot = hold(&mut node, packet);
     node.queue(Instant::ZERO, slot, B);

@@ -28,18 +28,14 @@ pub const BARE: RadioCaps = RadioCaps {
 };
 
 pub fn config() -> MacConfig {
-    MacConfig {
-        short: 1,
-        extended: [2, 0, 0, 0, 0, 0, 0, 1],
-        ..MacConfig::default()
-    }
+    MacConfig::default().with(|it| {
+        it.short = 1;
+        it.extended = [2, 0, 0, 0, 0, 0, 0, 1];
+    })
 }
 
 pub fn bare() -> MacConfig {
-    MacConfig {
-        caps: BARE,
-        ..config()
-    }
+    config().with(|it| it.caps = BARE)
 }
 
 pub struct Bench {

@@ -88,12 +88,11 @@ impl Bench {
             .collect();
         let positions: Vec<_> = (0..nodes).map(|node| (node as f64 * 40.0, 0.0)).collect();
         let macs = identities.iter().enumerate().map(|(node, identity)| {
-            let mut config = MacConfig {
-                pan_id: identity.pan_id,
-                short: identity.short,
-                extended: identity.extended,
-                ..MacConfig::default()
-            };
+            let mut config = MacConfig::default().with(|it| {
+                it.pan_id = identity.pan_id;
+                it.short = identity.short;
+                it.extended = identity.extended;
+            });
             adjust(&mut config);
             Mac::with_access(config, access.clone(), Seed(seed).node_stream("mac", node))
         });

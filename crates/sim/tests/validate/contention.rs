@@ -82,11 +82,10 @@ pub fn saturate(
 
 /// The standard's own parameters: three retries, no delay before them.
 pub fn standard() -> MacConfig {
-    MacConfig {
-        max_frame_retries: 3,
-        link_retry_delay: Duration::ZERO,
-        ..MacConfig::default()
-    }
+    MacConfig::default().with(|it| {
+        it.max_frame_retries = 3;
+        it.link_retry_delay = Duration::ZERO;
+    })
 }
 
 /// Mean of so many runs, each of them with a seed of its own.
@@ -134,7 +133,7 @@ fn contention_is_that_of_a_program_of_its_own() {
             false if ifs == Ifs::Minimum => (&[1, 2, 20][..], 10, 3, 0.06),
             false => (&[1][..], 10, 3, 0.06),
         };
-        let config = MacConfig { ifs, ..standard() };
+        let config = standard().with(|it| it.ifs = ifs);
         let mut rows = Vec::new();
         for senders in senders.iter().copied() {
             let Some(theirs) = outside(&["--ifs", name], senders, seconds, seeds) else {

@@ -98,11 +98,10 @@ impl Macs {
             })
             .collect();
         let macs = identities.iter().enumerate().map(|(node, identity)| {
-            let config = MacConfig {
-                short: identity.short,
-                extended: identity.extended,
-                ..config.clone()
-            };
+            let config = config.clone().with(|it| {
+                it.short = identity.short;
+                it.extended = identity.extended;
+            });
             {
                 let access = Replay::new(ReplayConfig::default());
                 Mac::with_access(config, access, Seed(seed).node_stream("mac", node))

@@ -80,10 +80,7 @@ fn lr_wpan(
 
 /// The standard's parameters, and the interframe space that ns-3 keeps.
 fn sequential() -> MacConfig {
-    MacConfig {
-        ifs: Ifs::Sequential,
-        ..standard()
-    }
+    standard().with(|it| it.ifs = Ifs::Sequential)
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn saturation_is_that_of_a_markov_model() {
             false if ifs == Ifs::Minimum => (&[1, 2, 10][..], 10, 5),
             false => (&[1][..], 10, 3),
         };
-        let config = MacConfig { ifs, ..standard() };
+        let config = standard().with(|it| it.ifs = ifs);
         let (mut rows, mut outsiders) = (Vec::new(), Vec::new());
         for senders in senders.iter().copied() {
             let Some(model) = model(name, senders) else {

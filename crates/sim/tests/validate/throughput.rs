@@ -14,10 +14,7 @@ const PAYLOAD_BITS: f64 = 122.0 * 8.0;
 #[test]
 fn throughput_is_that_of_the_closed_form() {
     let seconds = if is_long() { 1_000 } else { 100 };
-    let config = MacConfig {
-        ifs: Ifs::Sequential,
-        ..standard()
-    };
+    let config = standard().with(|it| it.ifs = Ifs::Sequential);
     let mut rows = Vec::new();
     for mode in ["ack", "no-ack"] {
         let args = ["throughput", mode, "--assessment"];

@@ -58,18 +58,17 @@ impl NodeConfig {
     /// use redpoll_stack::mac::MacConfig;
     /// use redpoll_stack::base::Addr;
     ///
-    /// let mac = MacConfig { short: 4, ..MacConfig::default() };
+    /// let mac = MacConfig::default().with(|it| it.short = 4);
     /// let prefix = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
     /// let config = NodeConfig::leaf(mac, prefix, 0x1234, [7; 16]);
     /// assert_eq!(config.address.to_string(), "fd00::ff:fe00:4");
     /// ```
     pub fn leaf(mac: MacConfig, prefix: Addr, first_tag: u16, isn_secret: [u8; 16]) -> NodeConfig {
         NodeConfig {
-            lowpan: LowpanConfig {
-                first_tag,
-                red_seed: dice(&isn_secret),
-                ..LowpanConfig::default()
-            },
+            lowpan: LowpanConfig::default().with(|it| {
+                it.first_tag = first_tag;
+                it.red_seed = dice(&isn_secret);
+            }),
             contexts: Contexts::with_prefix(prefix),
             tcp: tcp::Config {
                 mss: NodeConfig::MSS,

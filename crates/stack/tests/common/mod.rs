@@ -117,15 +117,14 @@ fn parts(
     let mut contexts = Contexts::default();
     assert!(contexts.set(0, prefix(), 64));
     let mut config = NodeConfig {
-        mac: MacConfig {
-            short,
-            extended: [2, 0, 0, 0, 0, 0, 0, short as u8],
-            caps: RadioCaps {
+        mac: MacConfig::default().with(|it| {
+            it.short = short;
+            it.extended = [2, 0, 0, 0, 0, 0, 0, short as u8];
+            it.caps = RadioCaps {
                 auto_ack: true,
                 ..RadioCaps::default()
-            },
-            ..MacConfig::default()
-        },
+            };
+        }),
         lowpan: LowpanConfig::default(),
         contexts,
         tcp: redpoll_tcp::Config {

@@ -64,12 +64,11 @@ async fn main(_spawner: Spawner) {
     let mut radio = TransceiverRadio::new(exchange, Clock);
     let driver = Nrf::new(Driver::new(chip.RADIO, Interrupts), CHANNEL);
     let mut operator = Operator::new(exchange, driver);
-    let mac = MacConfig {
-        short: SHORT,
-        extended: [2, 0, 0, 0, 0, 0, 0, 2],
-        caps: radio.caps(),
-        ..MacConfig::default()
-    };
+    let mac = MacConfig::default().with(|it| {
+        it.short = SHORT;
+        it.extended = [2, 0, 0, 0, 0, 0, 0, 2];
+        it.caps = radio.caps();
+    });
     radio.set_identity(mac.identity());
     let config = NodeConfig::leaf(mac, PREFIX, seed as u16, secret);
     let memory = STORAGE.take().memory();

@@ -273,16 +273,16 @@ fn sleepy(values: &Values<'_>) -> SleepyParams {
 /// In the units of [`RedConfig`].
 fn red(values: &Values<'_>) -> RedConfig {
     let sixteenths = |key| (values.real(key) * 16.0).round() as u8;
-    RedConfig {
-        weight_shift: values.small("lowpan.red_weight"),
-        min_threshold: sixteenths("lowpan.red_min"),
-        max_threshold: sixteenths("lowpan.red_max"),
-        max_probability: (values.real("lowpan.red_probability") * 256.0)
+    RedConfig::default().with(|it| {
+        it.weight_shift = values.small("lowpan.red_weight");
+        it.min_threshold = sixteenths("lowpan.red_min");
+        it.max_threshold = sixteenths("lowpan.red_max");
+        it.max_probability = (values.real("lowpan.red_probability") * 256.0)
             .round()
-            .min(255.0) as u8,
-        fair: values.flag("lowpan.red_fair"),
-        pause: values.duration("lowpan.red_pause"),
-    }
+            .min(255.0) as u8;
+        it.fair = values.flag("lowpan.red_fair");
+        it.pause = values.duration("lowpan.red_pause");
+    })
 }
 
 fn energy(values: &Values<'_>) -> energy::Params {
