@@ -1,4 +1,4 @@
-//! What the radio acknowledges (IEEE 802.15.4-2015 §6.7.4).
+//! Acknowledgements by the radio (IEEE 802.15.4-2015 §6.7.4).
 
 use redpoll_mac::RadioWork;
 use redpoll_wire::ieee802154::timing;

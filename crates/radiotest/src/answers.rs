@@ -1,4 +1,4 @@
-//! What the radio does when it has sent a frame that asks for an acknowledgement.
+//! The radio's behaviour after a frame that asks for an acknowledgement.
 
 use redpoll_base::Duration;
 use redpoll_mac::RadioResult;
@@ -16,7 +16,7 @@ fn ack(pending: bool, off_by: u8) -> What {
     What::Ack { pending, off_by }
 }
 
-/// Loads and sends a frame that asks for an acknowledgement; its length, and what came of it.
+/// Loads and sends a frame that asks for an acknowledgement; returns its length and result.
 fn ask(bench: &mut Bench<'_>) -> Result<(usize, RadioResult, Duration), String> {
     let frame = frames::from_radio(bench.dsn(), true, 40);
     bench.load(&frame)?;
@@ -91,7 +91,7 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// aTurnaroundTime is all there is for a radio to become a receiver.
+/// A radio has aTurnaroundTime to become a receiver.
 pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     if bench.caps.auto_ack {
         bench.reply(timing::TURNAROUND_US, ack(false, 0));

@@ -46,7 +46,7 @@ pub(crate) fn passed() -> Finding {
     Ok(Outcome::Passed)
 }
 
-/// What was seen, if it is not what must be.
+/// The observation, if it differs from the required behaviour.
 pub(crate) fn ensure(is_so: bool, seen: impl FnOnce() -> String) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(seen()) }
 }
@@ -80,7 +80,7 @@ impl<'a> Bench<'a> {
         self.radio.now()
     }
 
-    /// What comes next from the radio.
+    /// The next event of the radio.
     pub(crate) fn next(&mut self, until: Instant) -> Result<RadioEvent, String> {
         let mut cx = Context::from_waker(Waker::noop());
         loop {
@@ -156,9 +156,9 @@ impl<'a> Bench<'a> {
         self.radio.start(work, &[]);
     }
 
-    /// Has the tester send a frame, and waits until that is over and reported. What the radio
-    /// has handed over, and what it has sent: after how long from the end of the frame, and
-    /// what.
+    /// Lets the tester send a frame, and waits until this is over and reported. Returns the
+    /// frames that the radio delivered, and those that it sent, each with its delay after the
+    /// end of the frame.
     pub(crate) fn say(&mut self, frame: &[u8]) -> Result<Said, String> {
         self.tester.send_after(us(1_000), frame);
         self.quiet()?;
@@ -186,18 +186,18 @@ impl<'a> Bench<'a> {
         &mut *self.tester
     }
 
-    /// What the tester answers from now on.
+    /// Sets the tester's answer.
     pub(crate) fn reply(&mut self, after: u64, what: What) {
         let after = us(after);
         self.tester.reply(Some(Reply { after, what }));
     }
 
-    /// What was on the air since the last time.
+    /// The frames on the air since the last call.
     pub(crate) fn seen(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.tester.poll_seen()).collect()
     }
 
-    /// What the radio has sent since the last time.
+    /// The frames that the radio has sent since the last call.
     pub(crate) fn sent(&mut self) -> Vec<Option<Vec<u8>>> {
         let by_radio = self.seen().into_iter().filter(|it| it.by == By::Radio);
         by_radio.map(|it| it.frame).collect()
@@ -211,14 +211,14 @@ impl<'a> Bench<'a> {
     pub(crate) fn settle(&mut self) {
         self.radio.start(RadioWork::Listen, &[]);
         self.tester.reply(None);
-        // What goes wrong here went wrong before, and was told of.
+        // A failure here follows from an earlier one, which has been reported.
         let _ = self.quiet();
         self.seen();
         self.heard.clear();
     }
 }
 
-/// What came of a frame of the tester's.
+/// The outcome of a frame of the tester's.
 pub(crate) struct Said {
     pub(crate) heard: Vec<Heard>,
     pub(crate) sent: Vec<Ack>,

@@ -1,4 +1,4 @@
-//! What the radio hears.
+//! Reception.
 
 use crate::bench::{Bench, ensure, passed, us};
 use crate::{Finding, IDENTITY, frames};

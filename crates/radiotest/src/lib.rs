@@ -31,8 +31,8 @@ pub struct Limits {
     /// An acknowledgement begins so long before the end of aTurnaroundTime at most. Default: a
     /// symbol.
     pub early: Duration,
-    /// And so long after it. Default: three symbols, of which one is what the standard allows
-    /// a transmitter's clock, and two a receiver's report of a frame's end.
+    /// Time after it. Default: three symbols. The standard allows a transmitter's clock one of
+    /// them, and a receiver's report of a frame's end two.
     pub late: Duration,
     /// Between the end of something and the report of it. Default 3 ms: a frame of 127 bytes
     /// over a slow bus, twice.
@@ -49,7 +49,7 @@ impl Default for Limits {
     }
 }
 
-/// What became of one property.
+/// The outcome of one property.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// The radio has it.
@@ -60,16 +60,16 @@ pub enum Outcome {
     NotAsked(&'static str),
 }
 
-/// A property, and what became of it.
+/// A property and its outcome.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Check {
     /// The property.
     pub name: &'static str,
-    /// What became of it.
+    /// Its outcome.
     pub outcome: Outcome,
 }
 
-/// What was found. [`Display`](fmt::Display) is a line for each property.
+/// The findings. [`Display`](fmt::Display) prints a line for each property.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Report {
     /// All properties, in the order in which they were looked at.
@@ -107,7 +107,7 @@ impl fmt::Display for Report {
     }
 }
 
-/// Whom the radio is taken for.
+/// The identity of the radio under test.
 pub const IDENTITY: RadioIdentity = RadioIdentity {
     pan_id: 0x7270,
     short: 0x0011,
@@ -115,7 +115,7 @@ pub const IDENTITY: RadioIdentity = RadioIdentity {
 };
 /// The other station's short address.
 pub(crate) const TESTER: u16 = 0x0022;
-/// One that nobody has.
+/// An unused address.
 pub(crate) const NOBODY: u16 = 0x0033;
 
 /// A property that is there, or what was seen instead; or why it is not asked for.

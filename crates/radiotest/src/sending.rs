@@ -1,4 +1,4 @@
-//! What the radio sends, and whether it looks first.
+//! Transmission and channel assessment.
 
 use redpoll_base::Duration;
 use redpoll_mac::RadioResult;
@@ -75,7 +75,7 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// The tester sends a frame for somebody else, 4.2 ms long; here it has begun 2 ms ago.
+/// The tester sends a frame of 4.2 ms for another station; it began 2 ms ago.
 fn while_occupied(bench: &mut Bench<'_>) -> Result<(), String> {
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     bench.tester().send_after(us(500), &other);
@@ -116,7 +116,7 @@ pub(crate) fn occupied(bench: &mut Bench<'_>) -> Finding {
     ensure(bench.sent().is_empty(), || {
         "the frame was still sent".to_owned()
     })?;
-    // And it is still there for the next attempt.
+    // The frame is still loaded for the next attempt.
     send(bench, true, &frame)?;
     passed()
 }

@@ -1,9 +1,9 @@
-//! The other station: another radio of which more is asked, and less. It needs no filter and
-//! does nothing by itself but what it is told; it must keep its times and see everything.
+//! The other station. It needs no filter and does nothing by itself, but it must keep its times
+//! and receive every frame.
 
 use redpoll_base::{Duration, Instant};
 
-/// Who sent a frame.
+/// The sender of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     /// The tester.
@@ -15,7 +15,7 @@ pub enum By {
 /// A frame that was on the air.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Seen {
-    /// Who sent it.
+    /// Its sender.
     pub by: By,
     /// The beginning of its preamble, by the tester's clock.
     pub began: Instant,
@@ -25,7 +25,7 @@ pub struct Seen {
     pub frame: Option<Vec<u8>>,
 }
 
-/// What is sent in answer to each frame that asks for an acknowledgement.
+/// The answer to each frame that asks for an acknowledgement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
     /// From the end of the frame to the first symbol of the answer.
@@ -41,7 +41,7 @@ pub enum What {
     Ack {
         /// Its frame-pending bit.
         pending: bool,
-        /// Its sequence number is the frame's and so many more, modulo 256.
+        /// Distance of its sequence number from that of the frame, modulo 256.
         off_by: u8,
     },
     /// Another frame.
@@ -58,8 +58,8 @@ pub trait Tester {
     /// another frame at the same time.
     fn spoil_after(&mut self, delay: Duration, frame: &[u8]);
 
-    /// What it answers from now on to frames that ask for an acknowledgement; `None`, as in the
-    /// beginning: nothing.
+    /// Sets the answer to frames that request an acknowledgement; `None`, the initial value: no
+    /// answer.
     fn reply(&mut self, reply: Option<Reply>);
 
     /// The next frame that has ended, its own as well.

@@ -1,5 +1,5 @@
-//! What every connection has, whichever protocol decides: its ends, its bytes, what
-//! the application is to be told, and what was counted.
+//! The state of every connection, independent of the protocol: its ends, its bytes, pending
+//! events, and counters.
 
 use redpoll_base::{Bytes, copy};
 #[cfg(feature = "stats")]
@@ -19,11 +19,11 @@ pub struct Body<B> {
     pub local: Endpoint,
     /// The other end.
     pub remote: Endpoint,
-    /// What is to be sent, from the first byte that is not acknowledged on.
+    /// Bytes to send, from the first unacknowledged one.
     pub tx: Ring<B>,
-    /// What has arrived and was not read.
+    /// Bytes received and not read.
     pub rx: Ring<B>,
-    /// Events not told yet.
+    /// Events not reported yet.
     events: u8,
     /// The application was refused room to send.
     starved: bool,
@@ -35,7 +35,7 @@ pub struct Body<B> {
     pub error: Option<Error>,
     /// One past the last byte, or SYN or FIN, that was ever sent.
     pub(crate) sent_up_to: Option<SeqNum>,
-    /// Whether what is sent again is sent because of a timer.
+    /// Whether retransmissions are caused by a timer.
     pub(crate) by_timer: bool,
     #[cfg(feature = "stats")]
     pub(crate) stats: Stats,
@@ -84,7 +84,7 @@ impl<B: Bytes> Body<B> {
         taken
     }
 
-    /// The application has to be told when there is room again.
+    /// The application must be notified when there is room again.
     pub(crate) fn starve(&mut self) {
         self.starved = true;
     }
@@ -177,7 +177,7 @@ impl<B: Bytes> Body<B> {
         self.count(|stats| &mut stats.rtos);
     }
 
-    /// What follows is sent again because of acknowledgments.
+    /// The next retransmissions are caused by acknowledgments.
     pub fn on_fast(&mut self) {
         self.by_timer = false;
     }

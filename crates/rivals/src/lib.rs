@@ -6,12 +6,12 @@
 //! - [`linux`]: a host like Linux, for the other end;
 //! - [`blip`]: the TCP of TinyOS's BLIP, with its defects, each corrected by a switch.
 //!
-//! And one that is no TCP, for images over the air: [`bdx`], Matter's bulk data exchange.
+//! In addition, a protocol without TCP for images over the air: [`bdx`], Matter's bulk data
+//! exchange.
 //!
-//! They are written from what is known of the originals, not from their sources, and
-//! keep their arithmetic, their clocks and their faults: that is what they are for.
-//! `docs/rivals.md` says of each which release it is, which facts it follows, and
-//! which parameters are assumptions.
+//! They follow the documented behaviour of the originals and not their sources. They keep the
+//! arithmetic, clocks and defects of the originals. `docs/rivals.md` lists the release, the
+//! facts and the assumptions of each.
 //!
 //! The parts: a protocol decides ([`Protocol`]), a [`Table`] has the
 //! connections, and [`Rival`] is whichever of them a node has.

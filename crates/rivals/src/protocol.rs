@@ -1,4 +1,4 @@
-//! What a TCP has to decide; the [`Table`](crate::Table) does the rest.
+//! The decisions of a TCP; the [`Table`](crate::Table) does the rest.
 
 use redpoll_base::{Bytes, Instant, Rng};
 use redpoll_tcp::{Fields, Flags, Header, IpMeta, Options, Segment, SeqNum, State, reset_reply};
@@ -8,7 +8,7 @@ use crate::Body;
 /// A segment to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Out {
-    /// Its header, but for ports and checksum.
+    /// Its header without ports and checksum.
     pub fields: Fields,
     /// Its first byte in [`Body::tx`].
     pub offset: usize,
@@ -39,7 +39,7 @@ impl Out {
         self
     }
 
-    /// The segment with so many bytes of payload.
+    /// The segment with a payload of this length.
     #[must_use]
     pub fn with_payload(mut self, offset: usize, len: usize) -> Self {
         (self.offset, self.len) = (offset, len);
@@ -50,7 +50,7 @@ impl Out {
 /// A TCP: what it knows of itself, and what it does with each connection, which is a
 /// [`Control`](Self::Control) of its own and a [`Body`].
 pub trait Protocol {
-    /// What it keeps of a connection besides the body.
+    /// The protocol's state of a connection, in addition to the body.
     type Control: 'static;
 
     /// The port of a connection that it opens; `is_free` says of which there is none.
@@ -59,13 +59,12 @@ pub trait Protocol {
     /// Opens a connection. Its SYN is the first segment that it is asked for.
     fn connect(&mut self, now: Instant) -> Self::Control;
 
-    /// A segment for a port that somebody listens on, and for no connection, has
-    /// come: the connection that it begins, if it does.
+    /// Handles a segment for a listening port and no connection. Returns the connection that it
+    /// begins, if any.
     fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Self::Control>;
 
-    /// What is sent back for a segment that begins no connection and belongs to
-    /// none: a reset, but for a SYN where somebody `listens` on its port and no memory
-    /// is free.
+    /// The answer to a segment that belongs to no connection and begins none: a reset, except
+    /// for a SYN to a port that `listens` while memory is full.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         let waits = listens && seg.flags.syn() && !seg.flags.ack();
         if waits { None } else { reset_reply(meta, seg) }
@@ -96,7 +95,7 @@ pub trait Protocol {
         None
     }
 
-    /// The clock has ticked; `open` connections have been told.
+    /// The clock has ticked; `open` connections have been notified.
     fn on_tick(&mut self, _open: usize) {}
 
     /// When something of this connection alone is due.

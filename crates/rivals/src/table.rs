@@ -146,7 +146,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         Some(ConnId::new(index, slot.generation))
     }
 
-    /// A free slot; if there is none, the first in TIME-WAIT that nobody holds.
+    /// A free slot; otherwise the first released one in TIME-WAIT.
     pub(crate) fn free_slot(&mut self) -> Option<u8> {
         self.reap();
         let protocol = &self.protocol;
@@ -278,7 +278,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         self.reap();
     }
 
-    /// Frees the slots of connections that are over and that nobody holds.
+    /// Frees the slots of released connections that have ended.
     pub(crate) fn reap(&mut self) {
         let (protocol, slots) = self.used_mut();
         let mut end = 0;
@@ -344,8 +344,8 @@ mod tests {
         type Table<T: 'static> = Box<[T]>;
     }
 
-    /// What is looked at reaches to the last connection, also when those before it go, and
-    /// places that have become free are taken again.
+    /// A scan reaches the last connection, also when those before it have ended, and free
+    /// places are reused.
     #[test]
     fn slots_behind_the_last_connection_are_not_looked_at() {
         let corrections = Corrections {

@@ -12,7 +12,7 @@ use redpoll_tcp::{
 use crate::segment::parse_unverified;
 use crate::{Out, Protocol, Table};
 
-/// Sequence numbers in handles have so many bits.
+/// Bits of a sequence number in a handle.
 const SEQ_BITS: u32 = 24;
 const SEQ_MASK: u32 = (1 << SEQ_BITS) - 1;
 
@@ -228,7 +228,7 @@ impl<M: Memory + 'static, P: Protocol> Transport for Table<M, P> {
                 };
                 match event {
                     Event::Connected => return Some(NodeEvent::Accepted(listener)),
-                    // Nobody knows of this connection: it goes unseen.
+                    // The application never saw this connection, so its end is not reported.
                     Event::Failed(_) | Event::Closed => {
                         slot.released = true;
                         break;

@@ -11,7 +11,7 @@ struct Pair {
     image: Vec<u8>,
     got: Vec<u8>,
     is_done: bool,
-    /// What the wire has carried: sender, opcode.
+    /// The messages on the wire: sender, opcode.
     log: Vec<String>,
     /// Bytes of the image that went again.
     again: u64,
@@ -33,7 +33,7 @@ impl Pair {
         }
     }
 
-    /// Carries what there is, but for what `loses`.
+    /// Delivers all datagrams except those that `loses` selects.
     fn settle(&mut self, mut loses: impl FnMut(&str) -> bool) {
         let mut out = [0; DATAGRAM_MAX];
         loop {
@@ -143,7 +143,7 @@ fn a_message_is_repeated_four_times() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
-    /// Whatever is lost: what arrives is the image's, in order and once.
+    /// With any losses, the data that arrive are the image's, in order and once.
     #[test]
     fn over_any_wire(seed in any::<u64>(), len in 0..9_000_usize, percent in 0..60_u32) {
         let mut pair = Pair::new(len, 0);

@@ -143,7 +143,8 @@ impl Wire {
     }
 }
 
-/// Sends from these ends at once, and closes; how many segments were sent again.
+/// Sends from these ends at the same time, and closes; returns the number of retransmitted
+/// segments.
 fn carries(lose: usize, from: &[usize]) -> usize {
     let mut wire = Wire::new(lose);
     let text: Vec<u8> = (0..20_000u32).map(|at| (at * 7 / 3) as u8).collect();

@@ -8,11 +8,11 @@ use super::message::{Body, Datagram, Message};
 
 /// MRP_MAX_TRANSMISSIONS (4.11.8).
 const MAX_TRANSMISSIONS: u8 = 5;
-/// MRP_BACKOFF_THRESHOLD: so many repetitions before the backoff grows.
+/// MRP_BACKOFF_THRESHOLD: number of repetitions before the backoff grows.
 const BACKOFF_THRESHOLD: u8 = 1;
 /// MRP_STANDALONE_ACK_TIMEOUT.
 const STANDALONE_ACK: Duration = Duration::from_millis(200);
-/// SESSION_ACTIVE_THRESHOLD: for so long a node counts as active (4.12.1).
+/// SESSION_ACTIVE_THRESHOLD: time for which a node counts as active (4.12.1).
 const ACTIVE_THRESHOLD: Duration = Duration::from_millis(4_000);
 
 /// A message that waits for its acknowledgment.
@@ -24,7 +24,7 @@ struct Pending {
     transmissions: u8,
 }
 
-/// What has become of a datagram.
+/// The outcome of a datagram.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Heard<'a> {
     /// It is of no use: none of this exchange, one that was there before, an

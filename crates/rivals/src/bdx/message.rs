@@ -13,8 +13,8 @@ const ACK: usize = 4;
 /// The counter of a block.
 const COUNTER: usize = 4;
 
-/// Exchange flags (4.4.3.1): sent by who began the exchange; has an acknowledgment; wants
-/// one.
+/// Exchange flags (4.4.3.1): from the initiator of the exchange; has an acknowledgment;
+/// requests one.
 const INITIATOR: u8 = 1;
 const ACKNOWLEDGES: u8 = 2;
 const RELIABLE: u8 = 4;
@@ -49,14 +49,14 @@ impl Datagram {
     }
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Body<'a> {
     /// Nothing: it acknowledges (4.11.7.1, MRP Standalone Acknowledgement).
     Ack,
     /// The receiver wants the image, from `offset` on, in blocks of at most `block`.
     ReceiveInit { block: u16, offset: u32 },
-    /// The sender has it: in such blocks, of which there are so many bytes.
+    /// The sender has `length` bytes, and sends them in blocks of `block`.
     ReceiveAccept { block: u16, length: u32 },
     /// The receiver wants block `counter`.
     BlockQuery { counter: u32 },
@@ -73,10 +73,10 @@ pub(super) enum Body<'a> {
 /// A message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Message<'a> {
-    /// Of its sender.
+    /// The message counter of its sender.
     pub(super) counter: u32,
     pub(super) exchange: u16,
-    /// Sent by who began the exchange.
+    /// Sent by the initiator of the exchange.
     pub(super) from_initiator: bool,
     pub(super) is_reliable: bool,
     /// The counter of the message that it acknowledges.
@@ -86,11 +86,11 @@ pub(super) struct Message<'a> {
 
 /// Proposed transfer control: version 0, the receiver drives.
 const RECEIVER_DRIVES: u8 = 0x20;
-/// Range control: a length, an offset; wide ones, which nobody here has.
+/// Range control: a length, an offset; 64-bit values are not used here.
 const HAS_LENGTH: u8 = 1;
 const HAS_OFFSET: u8 = 2;
 const IS_WIDE: u8 = 0x10;
-/// The name of the file, which is no matter.
+/// The name of the file, which is irrelevant.
 const FILE: &[u8] = b"image";
 
 impl Message<'_> {
@@ -186,7 +186,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
                 0 => 0,
                 _ => u32::from_le_bytes(take(&mut rest)?),
             };
-            // The rest, a length and the file's name, is no matter.
+            // The rest, a length and the file's name, is irrelevant.
             Body::ReceiveInit { block, offset }
         }
         (BDX, 0x05) => {
@@ -222,7 +222,7 @@ fn body(protocol: u16, opcode: u8, mut rest: &[u8]) -> Option<Body<'_>> {
     Some(body)
 }
 
-/// Takes the first bytes off; `None` if there are not so many.
+/// Takes the first `N` bytes; `None` if there are fewer.
 fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
     let (taken, tail) = rest.split_first_chunk()?;
     *rest = tail;

@@ -3,12 +3,12 @@
 //! message reliability protocol (MRP, 4.11), which repeats each message until it is
 //! acknowledged, five times in all.
 //!
-//! Messages are in the clear, without the 16 bytes of their integrity check: so is whatever
-//! they are compared with. Not here: senders that drive, transfers without acknowledgment,
-//! metadata, what leads to a transfer (QueryImage) and what follows it.
+//! Messages are in the clear, without the 16 bytes of their integrity check, like those of the
+//! compared protocols. Not implemented: senders that drive, transfers without acknowledgment,
+//! metadata, and the messages before and after a transfer (QueryImage).
 //!
-//! An end is told of datagrams by `input`, wants to be called by `poll_at`, and has datagrams
-//! by `poll_datagram`. It has no memory but its own, of which a repeated block is the most.
+//! `input` passes datagrams to an end, `poll_at` returns the time of its next call, and
+//! `poll_datagram` its datagrams. An end stores at most one block, for repetition.
 
 mod exchange;
 mod message;
@@ -21,7 +21,7 @@ pub use message::DATAGRAM_MAX;
 pub use provider::{Provider, Wanted};
 pub use receiver::{Piece, Receiver};
 
-/// What both ends go by.
+/// The parameters of both ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Config {
     /// The longest block that a receiver asks for, at most [`BLOCK_MAX`] bytes.

@@ -32,7 +32,7 @@ struct Transfer {
     block: u16,
     /// The block that is to be given now.
     wanted: Option<u32>,
-    /// The message under way is a block of so many bytes.
+    /// Length of the block in transit, in bytes.
     under_way: u64,
 }
 
@@ -82,7 +82,7 @@ impl Provider {
         }
     }
 
-    /// Another transfer takes the place of the one before. What cannot be is not answered.
+    /// Replaces the previous transfer by another. An impossible request is not answered.
     fn begin(&mut self, block: u16, offset: u32, message: &Message<'_>) {
         let block = block.min(self.config.block).min(super::BLOCK_MAX as u16);
         let begin = u64::from(offset);

@@ -1,4 +1,4 @@
-//! What BLIP does with a segment of a connection, in its order.
+//! BLIP's processing of a segment of a connection, in its order.
 
 use redpoll_base::Bytes;
 use redpoll_tcp::{Error, Segment, State};
@@ -97,7 +97,7 @@ impl Blip {
             return false;
         }
         if seg.flags.fin() {
-            // In FIN-WAIT-2 as if it were not there: the peer says it again.
+            // Ignored in FIN-WAIT-2: the peer repeats it.
             c.due |= match c.state {
                 State::FinWait2 => LATE_ACK,
                 _ => self.ack_of(seg),
@@ -120,7 +120,7 @@ impl Blip {
     ) -> bool {
         let opens = match self.config.corrections.handshake {
             true => seg.flags.syn() && seg.flags.ack() && seg.ack == c.seqno,
-            // Either flag will do, and nobody looks at what is acknowledged.
+            // Either flag is sufficient, and the acknowledged number is not checked.
             false => seg.flags.syn() || seg.flags.ack(),
         };
         if !opens && !self.config.corrections.handshake {
@@ -152,7 +152,7 @@ impl Blip {
         } else if body.deliver(seg.payload) {
             c.ackno += seg.payload.len() as u32;
             if c.ack_sent && !seg.payload.is_empty() {
-                // Not once more for the data, but for a FIN on them.
+                // The data are not acknowledged again, but a FIN after them is.
                 c.ack_sent = false;
                 c.due |= ACK;
                 owed = false;
@@ -192,8 +192,7 @@ impl Blip {
             // In FIN-WAIT-1 it was acknowledged, and that is all.
             if c.state == State::Established {
                 body.peer_closed();
-                // Who owns the socket closes at once; what is outstanding is not sent
-                // again.
+                // The application closes at once; outstanding data are not retransmitted.
                 body.closing = true;
                 c.due |= LATE_FIN;
                 (c.state, c.retx) = (State::LastAck, LAST_ACK_TICKS);

@@ -7,8 +7,8 @@
 //! is announced never changes. Its defects are here as they are there; each that
 //! [`Corrections`] names can be corrected by itself.
 //!
-//! One is always corrected: the original overwrites bytes of a full buffer, for it
-//! counts the room that the buffer's own header takes.
+//! One defect is always corrected: the original overwrites bytes of a full buffer, because it
+//! counts the room of the buffer's own header.
 
 mod input;
 
@@ -21,7 +21,7 @@ use crate::{Body, Out, Protocol};
 const TICK: Duration = Duration::from_millis(500);
 /// TCPLIB_2MSL: ticks between FINs, and of FIN-WAIT-2.
 const FIN_TICKS: u8 = 4;
-/// Ticks until a FIN in answer to one is sent again.
+/// Ticks until the answer to a FIN is retransmitted.
 const LAST_ACK_TICKS: u8 = 6;
 /// TIMEWAIT_LEN, in ticks.
 const TIME_WAIT: u8 = 1;
@@ -37,8 +37,8 @@ const LONGEST: usize = 1_220;
 /// Which of its defects are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Corrections {
-    /// The counter of timer-driven sends begins anew with each acknowledgment of new
-    /// data. Without, a connection dies with the seventh.
+    /// The counter of timer-driven sends restarts with each acknowledgment of new data. Without
+    /// this correction a connection ends with the seventh.
     pub counter: bool,
     /// A SYN is repeated with its own sequence number, not the one behind.
     pub syn: bool,
@@ -47,13 +47,12 @@ pub struct Corrections {
     /// The peer's window and the congestion window bound all segments, not only the
     /// first of a burst.
     pub window: bool,
-    /// Only acknowledgments without data count as duplicates, three of them, and one
-    /// segment is sent again.
+    /// Only three acknowledgments without data count as duplicates, and one segment is
+    /// retransmitted.
     pub duplicates: bool,
     /// An acknowledgment of what was never sent is ignored, and numbers wrap.
     pub acknowledgments: bool,
-    /// What is further away than a window is answered by an acknowledgment, not by a
-    /// reset.
+    /// A segment farther away than a window is answered by an acknowledgment, not by a reset.
     pub old: bool,
     /// A closed window is probed by one byte, for as long as the peer answers.
     pub probe: bool,
@@ -69,7 +68,7 @@ pub struct Corrections {
 }
 
 impl Corrections {
-    /// What Kim et al. 2015 corrected.
+    /// The corrections of Kim et al. 2015.
     pub const KIM2015: Corrections = Corrections {
         counter: true,
         syn: true,
@@ -92,7 +91,7 @@ impl Corrections {
         numbers: false,
     };
 
-    /// The names of the corrections, as scenarios have them.
+    /// The names of the corrections in scenarios.
     pub const NAMES: [&'static str; 12] = [
         "counter",
         "syn",
@@ -130,7 +129,7 @@ impl Corrections {
     }
 }
 
-/// What can be chosen of it.
+/// The parameters of BLIP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct BlipConfig {
     /// The payload of a full segment in bytes.
@@ -139,10 +138,10 @@ pub struct BlipConfig {
     pub window: u16,
     /// The retransmission timeout in ticks, 1 to 127.
     pub rto: u8,
-    /// A connection ends with so many timer-driven sends in a row: 7 in the source, 6
-    /// in the text of Kim et al. 2015.
+    /// Number of timer-driven sends in a row that end a connection: 7 in the source, 6 in the
+    /// text of Kim et al. 2015.
     pub give_up: u8,
-    /// What is corrected.
+    /// The corrections that apply.
     pub corrections: Corrections,
 }
 
@@ -180,7 +179,7 @@ impl Blip {
         }
     }
 
-    /// What it was made with.
+    /// The parameters.
     pub fn config(&self) -> &BlipConfig {
         &self.config
     }
@@ -223,11 +222,11 @@ struct Burst {
     is_first: bool,
     /// One past the last byte that goes.
     end: SeqNum,
-    /// What it acknowledges: it leaves before what causes it has been taken.
+    /// The acknowledged number: the acknowledgment leaves before its segment is processed.
     ack: SeqNum,
 }
 
-/// What BLIP keeps of a connection.
+/// BLIP's state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub(crate) state: State,
@@ -290,8 +289,8 @@ impl Control {
         self.seqno - self.head
     }
 
-    /// The first byte in the buffer. Of an accepted connection the head is one before
-    /// it, until something is acknowledged.
+    /// The first byte in the buffer. In an accepted connection the head is one before it, until
+    /// the first acknowledgment.
     fn first(&self) -> SeqNum {
         self.head.max(self.start)
     }
@@ -609,7 +608,7 @@ impl Blip {
         }
     }
 
-    /// One more timer-driven send. A SYN may be sent once more than data.
+    /// Counts a timer-driven send. A SYN may be sent one time more than data.
     fn count<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>) {
         c.count += 1;
         let burst = c.burst;

@@ -297,7 +297,7 @@ fn ports_and_numbers_are_constants() {
     );
 }
 
-/// What was seen of the original, side by side with this: see `docs/rivals-checked.md`.
+/// Behaviour of the original, compared in `docs/rivals-checked.md`.
 mod beside_the_original {
     use redpoll_base::Addr;
 
@@ -401,7 +401,7 @@ mod beside_the_original {
         let first = segment(Flags::ACK, 100, BASE, b"a");
         assert_eq!(peer.answers(&first), [(Flags::ACK, 101, 200)]);
         let second = segment(Flags::ACK, 101, BASE, b"b");
-        // What is sent again still has the old number.
+        // A retransmission has the old number.
         assert_eq!(peer.answers(&second), [(Flags::ACK, 101, 200)]);
         assert_eq!(peer.control.ackno, SeqNum(FIRST + 102));
     }
@@ -421,7 +421,7 @@ mod beside_the_original {
         assert_eq!(peer.answers(&fin), [(Flags::ACK, 101, 200)]);
         assert_eq!(peer.answers(&segment(Flags::ACK, 101, BASE + 10, &[])), []);
         assert_eq!(peer.control.state, State::LastAck);
-        // No data are sent again, only the FIN.
+        // Only the FIN is retransmitted.
         assert_eq!(peer.ticks(6), [(FIN, 11, 0)]);
         peer.answers(&segment(Flags::ACK, 101, BASE + 11, &[]));
         assert_eq!(peer.control.state, State::Closed);

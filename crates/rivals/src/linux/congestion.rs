@@ -38,7 +38,7 @@ impl Window {
         }
     }
 
-    /// So many segments were acknowledged; `limited`: the window was full.
+    /// `segments` segments were acknowledged; `limited`: the window was full.
     pub(super) fn on_acknowledged(&mut self, now: Instant, segments: u32, limited: bool) {
         if !limited {
             return;
@@ -110,7 +110,7 @@ impl Window {
         self.count = 0;
     }
 
-    /// A segment is lost, by what acknowledgments say.
+    /// Acknowledgments indicate the loss of a segment.
     pub(super) fn on_loss(&mut self) {
         self.reduce();
         self.cwnd = self.ssthresh;

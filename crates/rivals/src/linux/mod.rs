@@ -1,17 +1,15 @@
 //! A host whose TCP behaves as Linux's does towards peers that offer no more than a
 //! maximum segment size: for the host's end of comparisons with small stacks.
 //!
-//! What is as in Linux: the bound of the segment size by the largest window that the
-//! peer ever had, with its floor of 48 bytes; that a segment that does not fit the
-//! window as a whole waits, and goes out cut at the window's edge when nothing is in
-//! flight and the probe timer has run out; a retransmission timeout that is 200 ms
-//! over the mean at least; ten segments at first; CUBIC or Reno, counted in segments;
-//! the first sixteen acknowledgments at once, others within 40 to 200 ms, or when the
-//! application has read a pushed segment.
+//! Like Linux: the segment size is bounded by the largest window that the peer ever had, with a
+//! floor of 48 bytes. A segment that does not fit the window waits; it is cut at the window's
+//! edge and sent when no data are in flight and the probe timer has run out. The retransmission
+//! timeout is at least 200 ms above the mean; the initial window is ten segments; CUBIC or Reno
+//! count in segments. The first sixteen acknowledgments leave at once, others within 40 to 200
+//! ms, or when the application has read a pushed segment.
 //!
-//! What is not there: timestamps, SACK with RACK and tail loss probes, window
-//! scaling, ECN, Fast Open, segmentation offload. Towards a peer with those
-//! a real Linux does better.
+//! Not modelled: timestamps, SACK with RACK and tail loss probes, window scaling, ECN, Fast
+//! Open, segmentation offload. A real Linux performs better with a peer that supports them.
 
 mod congestion;
 mod receive;
@@ -27,24 +25,24 @@ use receive::Receiver;
 use rtt::Rtt;
 use send::Sender;
 
-/// What can be chosen of it.
+/// The parameters of this TCP.
 #[derive(Clone, PartialEq, Debug)]
 pub struct LinuxConfig {
     /// The maximum segment size that it announces, in bytes.
     pub mss: u16,
-    /// CUBIC; else Reno.
+    /// CUBIC; otherwise Reno.
     pub cubic: bool,
     /// The initial congestion window in segments.
     pub initial_window: u16,
-    /// What the retransmission timeout has over the mean round trip at least.
+    /// Least margin of the retransmission timeout over the mean round trip.
     pub min_rto: Duration,
     /// How long an acknowledgment may wait at first; the longest is 200 ms.
     pub delayed_ack: Duration,
     /// Nagle's algorithm: off with TCP_NODELAY.
     pub nagle: bool,
-    /// What is written goes into pieces of several segments, as in Linux from 4.17 on.
-    /// Else a piece is one segment, as on an interface that does not segment before:
-    /// of a piece that is cut at the window's edge the rest is a segment of its own.
+    /// Written data go into pieces of several segments, as in Linux from 4.17 on. Otherwise a
+    /// piece is one segment, as earlier on an interface without segmentation: the rest of a
+    /// piece that is cut at the window's edge is a segment of its own.
     pub gso: bool,
 }
 
@@ -86,7 +84,7 @@ impl Linux {
     }
 }
 
-/// What it keeps of a connection.
+/// Its state of a connection.
 #[derive(Clone, Debug)]
 pub struct Control {
     pub(crate) state: State,
@@ -295,7 +293,7 @@ impl Linux {
 }
 
 impl Control {
-    /// What a SYN says of its sender.
+    /// Takes the parameters of a SYN's sender.
     fn on_syn(&mut self, config: &LinuxConfig, seg: &Segment<'_>) {
         self.rcv.nxt = seg.seq + 1;
         (self.rcv.acked, self.rcv.edge) = (self.rcv.nxt, self.rcv.nxt);

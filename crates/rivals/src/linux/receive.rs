@@ -6,19 +6,19 @@ use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
 use super::{Control, Linux};
 use crate::Body;
 
-/// The first so many acknowledgments do not wait.
+/// Number of first acknowledgments that are not delayed.
 const QUICK: u8 = 16;
 /// The longest that one waits.
 const LONGEST: Duration = Duration::from_millis(200);
 /// Stretches beyond a gap that are told apart; what makes another is dropped.
 const GAPS: usize = 8;
-/// What a full segment is taken for until one has come.
+/// The assumed size of a full segment before the first one.
 const FIRST_MSS: usize = 536;
 
 #[derive(Clone, Debug)]
 pub(super) struct Receiver {
     pub(super) nxt: SeqNum,
-    /// What the last acknowledgment said.
+    /// Values of the last acknowledgment.
     pub(super) acked: SeqNum,
     /// The end of the window that was announced.
     pub(super) edge: SeqNum,
@@ -161,7 +161,7 @@ impl Linux {
             return;
         }
         if seg.flags.syn() {
-            // Ours was lost, or somebody is guessing.
+            // This end's segment was lost, or an attacker guesses.
             match c.state {
                 State::SynReceived => c.snd.syn_due = true,
                 _ => c.rcv.ack_due = true,

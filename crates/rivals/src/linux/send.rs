@@ -6,12 +6,12 @@ use redpoll_tcp::{Flags, Segment, SeqNum, State};
 use super::{ACK, Control, Linux};
 use crate::{Body, Out};
 
-/// What a peer takes that does not say (RFC 9293 §3.7.1), and from which window on
-/// only half of it is one segment.
+/// The MSS of a peer without the option (RFC 9293 §3.7.1), and the window above which a segment
+/// is at most half of it.
 const DEFAULT_MSS: u16 = 536;
 /// The least segment size: 68 bytes less the TCP header.
 const LEAST_MSS: u16 = 48;
-/// Probes of a closed window that is answered for are so many doublings apart at most.
+/// Largest number of doublings of the interval between probes of a closed window.
 const LONGEST_PROBE: u8 = 8;
 /// Segments in flight that are told apart; of more, the last ones count as one.
 const TOLD_APART: usize = 64;
@@ -33,7 +33,7 @@ pub(super) struct Sender {
     duplicates: u8,
     /// Fast recovery, or what follows a timeout, ends here.
     recover: Option<SeqNum>,
-    /// The head is to be sent again at once.
+    /// The head is to be retransmitted at once.
     again: bool,
     /// By which segment the round trip is measured, and when that was sent.
     timed: Option<(SeqNum, Instant)>,
@@ -104,7 +104,7 @@ impl Sender {
         self.mss.min(bound).into()
     }
 
-    /// What is in flight is taken for lost, and goes out again from the first byte on.
+    /// Data in flight count as lost, and are retransmitted from the first byte.
     pub(super) fn on_timeout(&mut self) {
         self.nxt = self.first();
         self.count = 0;
@@ -188,7 +188,7 @@ impl Linux {
         let (rest, room) = ((end - nxt) as usize, (edge - nxt) as usize);
         let mut len = rest.min(size);
         if nxt < c.snd.max {
-            // What is sent again is not joined with what was never sent.
+            // A retransmission is not joined with new data.
             len = len.min((c.snd.max - nxt) as usize);
         }
         c.snd.rest = c.snd.rest.filter(|behind| *behind > nxt);
@@ -234,7 +234,7 @@ impl Linux {
         Some(self.out(now, c, (first, nxt, len), end, window, body))
     }
 
-    /// Makes the segment of so many bytes from `seq` on; the FIN goes with the last.
+    /// Makes the segment of `len` bytes from `seq` on; the FIN leaves with the last bytes.
     fn out<B: Bytes>(
         &mut self,
         now: Instant,
@@ -326,8 +326,8 @@ impl Linux {
         c.fin_acked |= fin == 1;
         match snd.recover {
             Some(recover) if ack < recover => {
-                // RFC 6582: one segment more is missing; behind a timeout all are sent
-                // again anyway.
+                // RFC 6582: one more segment is missing; after a timeout all are retransmitted
+                // anyway.
                 snd.again = snd.nxt >= snd.max;
                 if snd.nxt < snd.max {
                     c.cc.on_acknowledged(now, acked.max(1) as u32, true);

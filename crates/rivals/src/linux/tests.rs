@@ -1,6 +1,6 @@
-//! Small windows, as a kernel of the 6.18 line was seen to fill them (`docs/rivals.md`
-//! says how): a peer with a constant window that acknowledges each segment so many
-//! milliseconds after it came.
+//! Tests of small windows with recorded segments of a kernel of the 6.18 line (`docs/rivals.md`
+//! describes the recording). The peer has a constant window, and acknowledges each segment
+//! after a given number of milliseconds.
 
 use std::vec::Vec;
 
@@ -8,7 +8,7 @@ use redpoll_tcp::{Fields, Options};
 
 use super::*;
 
-/// What is written: so many bytes at this time in milliseconds.
+/// Writes: the time in milliseconds, and the number of bytes.
 type Writes = Vec<(u64, usize)>;
 
 /// Time, place and length of what it sends to a peer with this window that announces
@@ -131,8 +131,7 @@ fn a_stream_over_a_window_of_40_bytes_is_cut_at_its_edge_each_time() {
     assert!((300..=420).contains(&gap), "{gap} ms");
 }
 
-/// Before GSO a piece is one segment: in front of others, what is left of it does not
-/// grow.
+/// Before GSO a piece is one segment: the rest of a cut piece does not grow if others follow.
 #[test]
 fn pieces_of_one_segment_leave_8_bytes_each_time() {
     let config = LinuxConfig {

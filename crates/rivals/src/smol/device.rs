@@ -1,4 +1,4 @@
-//! What the stack takes for a network: places for a few packets.
+//! The stack's network device: room for a few packets.
 
 use alloc::collections::VecDeque;
 use alloc::vec;
@@ -22,7 +22,7 @@ impl phy::Device for Device {
 
     fn receive(&mut self, _now: Instant) -> Option<(RxToken, TxToken<'_>)> {
         let packet = self.incoming.take()?;
-        // An answer may wait beside what is sent.
+        // An answer may wait in addition to the sent packet.
         let room = 2 * self.room;
         let outgoing = &mut self.outgoing;
         Some((RxToken(packet), TxToken { outgoing, room }))

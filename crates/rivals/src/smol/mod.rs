@@ -1,10 +1,9 @@
 //! smoltcp's TCP, with its own IP layer, as the transport of a node.
 //!
-//! It is not written anew, as the others are: this is the crate itself. Its interface is
-//! of the medium IP and speaks to a device that has a place for one packet coming in and
-//! a few going out. A packet for the node goes in with an IPv6 header; of what goes out
-//! only the TCP segment is taken, and the node puts its own header in front. Options that
-//! Redpoll has no name for (window scaling) are left out.
+//! Unlike the others, this rival is the original crate. Its interface has the medium IP and a
+//! device with room for one incoming packet and a few outgoing ones. A packet for the node
+//! enters with an IPv6 header. The node uses only the TCP segment of an outgoing packet, and
+//! adds its own header. Options without a name in Redpoll (window scaling) are omitted.
 
 mod device;
 mod place;
@@ -29,7 +28,7 @@ use place::Place;
 const IPV6_LEN: usize = 40;
 const TCP_LEN: usize = 20;
 
-/// What can be chosen of it.
+/// The parameters of smoltcp.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SmolConfig {
     /// The longest payload of a segment in bytes.
@@ -73,7 +72,7 @@ impl core::fmt::Debug for Smol {
 }
 
 impl Smol {
-    /// A stack with places for so many connections and ports that are listened to.
+    /// A stack with room for this number of connections and listening ports.
     pub fn new(config: SmolConfig, connections: usize, listeners: usize, mut rng: Rng) -> Smol {
         let mut device = Device {
             mtu: usize::from(config.mss) + IPV6_LEN + TCP_LEN,
@@ -130,7 +129,7 @@ impl Smol {
         self.listen_on();
         let at = self.interface.poll_at(at, &self.sockets);
         let at = at.and_then(|at| u64::try_from(at.total_micros()).ok());
-        // What is due now waits for a place in the device: whoever pulls makes one.
+        // Due work waits for room in the device, which the next pull makes.
         self.wake = at.map(Instant::from_micros).filter(|at| *at > now);
     }
 
@@ -174,7 +173,7 @@ impl Smol {
         }
     }
 
-    /// Begins anew in a place.
+    /// Restarts a place.
     fn renew(&mut self, index: usize, waits: Option<ListenerId>) {
         let place = &mut self.places[index];
         *self.sockets.get_mut(place.handle) = socket(&self.config);
@@ -265,7 +264,7 @@ fn endpoint(of: IpEndpoint) -> Endpoint {
     Endpoint::new(Addr(addr.octets()), of.port)
 }
 
-/// From whom a packet is, and for whom.
+/// The source and the destination of a packet.
 fn ends(packet: &[u8]) -> Option<(Addr, Addr)> {
     let addr = |at: usize| Some(Addr(packet.get(at..at + 16)?.try_into().ok()?));
     Some((addr(8)?, addr(24)?))

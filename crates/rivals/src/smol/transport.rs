@@ -118,7 +118,7 @@ impl Transport for Smol {
                     (Some(listener), Event::Connected) => {
                         return Some(NodeEvent::Accepted(listener));
                     }
-                    // Nobody knows of this connection: it goes unseen.
+                    // The application never saw this connection, so its end is not reported.
                     (Some(_), Event::Closed | Event::Failed(_)) => place.released = true,
                     (Some(_), _) => {}
                 }
@@ -298,7 +298,7 @@ impl StreamTransport for Smol {
     }
 }
 
-/// The state as RFC 9293 §3.3.2 names it; what listens is no connection yet.
+/// The state in RFC 9293 §3.3.2; a listening socket is not a connection yet.
 fn state(of: SmolState) -> State {
     match of {
         SmolState::Closed | SmolState::Listen => State::Closed,

@@ -1,11 +1,11 @@
-//! What a router of uIP does with what it passes on, as of Contiki 2.5 (uip-fw): a packet
-//! that it has passed on already is dropped.
+//! Forwarding by uIP's routers in Contiki 2.5 (uip-fw): a packet that a router has already
+//! forwarded is dropped.
 //!
-//! There is room for thirty packets. Their age is counted by a clock that runs only on
-//! nodes with connections of their own, so on a router the first 29 stay for good, and
-//! each further one takes the place of the one before. A packet is known by its addresses
-//! and its number ([`UipConfig::numbers`](super::UipConfig::numbers)): one that its sender
-//! sends again has another number, a copy that a router sends has not.
+//! There is room for thirty packets. A clock counts their age, but it runs only on nodes with
+//! connections of their own. On a router the first 29 packets therefore stay forever, and each
+//! further one replaces the previous one. Addresses and number identify a packet
+//! ([`UipConfig::numbers`](super::UipConfig::numbers)): a retransmission by its sender has
+//! another number, a router's copy has the same.
 
 use redpoll_base::Addr;
 
@@ -35,8 +35,8 @@ impl Default for Forwarded {
 }
 
 impl Forwarded {
-    /// A packet is about to be passed on; whether it is dropped instead. A flow label of 0
-    /// is no number, and such a packet is never dropped.
+    /// Whether a packet is dropped instead of forwarded. A packet with a flow label of 0 has no
+    /// number and is never dropped.
     pub fn drops(&mut self, src: Addr, dst: Addr, flow_label: u32) -> bool {
         if flow_label == 0 {
             return false;

@@ -1,4 +1,4 @@
-//! What uIP does with a segment of a connection, in its order.
+//! uIP's processing of a segment of a connection, in its order.
 
 use redpoll_base::{Bytes, Instant};
 use redpoll_tcp::{Error, Flags, Segment, State};
@@ -50,14 +50,14 @@ impl Uip {
                 c.state = State::TimeWait;
                 c.timer.stop();
             }
-            // What comes besides is not even counted.
+            // Other segments are not counted.
             State::Closing => {}
             State::TimeWait => c.due |= ACK,
             State::CloseWait | State::Closed => {}
         }
     }
 
-    /// Something that is not what was expected next: it is forgotten.
+    /// Drops a segment other than the expected one.
     fn on_out_of_order(&mut self, c: &mut Control, seg: &Segment<'_>) {
         c.due |= match c.state {
             State::SynReceived if seg.flags.syn() && self.config.answers_syn => SYN_ACK,
@@ -108,7 +108,7 @@ impl Uip {
             c.state = State::Established;
             c.rcv_nxt = seg.seq + 1;
             body.connected();
-            // What is on the SYN is not taken.
+            // Data on the SYN are ignored.
             c.run(now, body, self.config.window, true);
         } else {
             // As what belongs to no connection.
@@ -142,8 +142,8 @@ impl Uip {
         }
         // A stopped application gets nothing, and its peer no answer.
         let has_new = !c.stopped && self.take(c, body, seg);
-        // As much as fits the window, which if closed is taken for open: the timer
-        // is what probes it.
+        // As much as fits the window. A closed window counts as open, because the timer probes
+        // it.
         c.mss = match seg.window {
             0 => c.initial_mss,
             window => window.min(c.initial_mss),
@@ -164,8 +164,7 @@ impl Uip {
     }
 }
 
-/// Something comes after the application has closed: what it brings is not delivered to
-/// anybody.
+/// A segment after the application has closed: its data are not delivered.
 fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, acked: bool) {
     let (was, fin, taken) = (c.state, seg.flags.fin(), taken_of(seg));
     c.rcv_nxt += taken;

@@ -1,10 +1,9 @@
 //! uIP's TCP as of Contiki 2.5 to 3.0: one unacknowledged segment a connection.
 //!
-//! What it sends is made when something happens: a segment comes, half a second is
-//! over, the application writes. What comes must be the next byte expected; all else is
-//! answered by an acknowledgment and forgotten. Nothing waits: each segment with data
-//! is acknowledged at once. The window that it announces is the segment that it can
-//! take. Numbers are as wide as the original's.
+//! uIP sends only at an event: a segment comes, half a second is over, or the application
+//! writes. A segment must start with the next expected byte; all others are answered by an
+//! acknowledgment and dropped. There is no queue: each segment with data is acknowledged at
+//! once. The announced window is one segment. Numbers have the width of the original's.
 //!
 //! With [`Timing::Standard`] and a longer segment it stands for other stacks with one
 //! segment in flight.
@@ -23,7 +22,7 @@ use timer::Timer;
 
 /// The period of its clock.
 const TICK: Duration = Duration::from_millis(500);
-/// UIP_MAXRTX, UIP_MAXSYNRTX: how often a segment is sent again.
+/// UIP_MAXRTX, UIP_MAXSYNRTX: most retransmissions of a segment.
 const RETRIES: u8 = 8;
 const SYN_RETRIES: u8 = 5;
 /// UIP_TIME_WAIT_TIMEOUT, and FIN-WAIT-2's, in ticks.
@@ -36,29 +35,28 @@ const PORT_BEFORE: u16 = 1_024;
 const PORT_LAST: u16 = 32_000;
 const PORT_AGAIN: u16 = 4_096;
 
-/// What differs between stacks of this kind.
+/// The differences between stacks of this kind.
 #[derive(Clone, PartialEq, Debug)]
 pub struct UipConfig {
     /// The longest payload in bytes, sent and received (UIP_TCP_MSS): 48 on a Sky.
     pub mss: u16,
     /// The window that is announced, in bytes (UIP_RECEIVE_WINDOW).
     pub window: u16,
-    /// When a segment is sent again.
+    /// The retransmission timer.
     pub timing: Timing,
     /// Whether what the application writes is sent at once on a connection that has
     /// nothing outstanding (tcpip_poll_tcp), not with the next tick.
     pub polls: bool,
-    /// Whether a SYN out of place is answered by the SYN or SYN-ACK once more while the
-    /// connection is being opened, as IPv6's of 3.0 is, and not by an acknowledgment. In
-    /// SYN-RECEIVED a SYN alone always is.
+    /// Whether an unexpected SYN is answered by repeating the SYN or SYN-ACK while the
+    /// connection opens, as over IPv6 in 3.0, and not by an acknowledgment. In SYN-RECEIVED a
+    /// SYN alone always is.
     pub answers_syn: bool,
     /// Whether the window of the peer's SYN bounds the first segment, and without its
     /// option the longest is 536 bytes (RFC 9293 §3.7.1). uIP's first segment is as
     /// long as its own maximum.
     pub heeds_syn: bool,
-    /// Whether its packets are numbered, as those of IPv4 are, by which routers tell one
-    /// that they have passed on already ([`forwarding`]). IPv6's flow label stands for
-    /// that number.
+    /// Whether packets are numbered as in IPv4, so that routers recognise packets that they
+    /// have already forwarded ([`forwarding`]). IPv6's flow label contains the number.
     pub numbers: bool,
 }
 
@@ -104,7 +102,7 @@ impl Uip {
         }
     }
 
-    /// What it was made with.
+    /// The parameters.
     pub fn config(&self) -> &UipConfig {
         &self.config
     }
@@ -125,11 +123,11 @@ const RST: u8 = 1 << 5;
 /// A reset whose window is the segment's that it answers: see [`Control::mss`].
 const REFUSAL: u8 = 1 << 6;
 
-/// What uIP keeps of a connection.
+/// uIP's state of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Control {
     pub(crate) state: State,
-    /// What is to be sent: a bit for each kind.
+    /// Segments to send: a bit for each kind.
     due: u8,
     /// Ticks in TIME-WAIT or FIN-WAIT-2.
     waited: u8,
@@ -141,8 +139,8 @@ pub struct Control {
     snd_nxt: SeqNum,
     /// Behind it: bytes, or the SYN or FIN, that are outstanding.
     len: u16,
-    /// The longest segment at the moment, and by what was agreed. With [`REFUSAL`] the
-    /// first is a window.
+    /// The longest segment at present, and the agreed one. With [`REFUSAL`] the first is a
+    /// window.
     mss: u16,
     initial_mss: u16,
     timer: Timer,
@@ -186,8 +184,8 @@ impl Control {
             self.finish(State::FinWait1);
             self.timer.on_sent(now);
         }
-        // Also where a segment is outstanding that was sent again: its timer then
-        // counts from the beginning, and takes what comes for a sample.
+        // Also after a retransmission: the timer then restarts, and takes the next
+        // acknowledgment as a sample.
         self.timer.again = 0;
     }
 
@@ -207,7 +205,7 @@ impl Control {
         restarts
     }
 
-    /// What is outstanding is sent once more.
+    /// Retransmits the outstanding segment.
     fn repeat(&mut self) {
         self.due |= match self.state {
             State::SynSent => SYN,

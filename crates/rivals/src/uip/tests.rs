@@ -49,7 +49,7 @@ impl Peer {
         peer
     }
 
-    /// What it says to this: acknowledgment, place and length of each segment.
+    /// The answer to this segment: acknowledgment, offset and length of each segment sent.
     fn input(&mut self, seg: &Segment<'_>) -> Vec<(u32, u32, usize)> {
         self.uip
             .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
@@ -202,7 +202,7 @@ fn nobody_answers_for_122_and_a_half_seconds_and_the_connection_is_reset() {
     assert_eq!(peer.body.error, Some(Error::TimedOut));
 }
 
-/// What was seen of the originals, side by side with this: see `docs/rivals-checked.md`.
+/// Behaviour of the originals, compared in `docs/rivals-checked.md`.
 mod beside_the_originals {
     use redpoll_base::Addr;
     use redpoll_tcp::IpMeta;
@@ -231,8 +231,8 @@ mod beside_the_originals {
         );
     }
 
-    /// The application is not asked before what is outstanding is acknowledged or sent
-    /// again.
+    /// The application is not asked for data before the outstanding segment is acknowledged or
+    /// retransmitted.
     #[test]
     fn a_window_does_not_open_while_something_is_outstanding() {
         for by_timer in [false, true] {

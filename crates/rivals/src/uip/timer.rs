@@ -1,4 +1,4 @@
-//! When a segment is sent again: three ways to know.
+//! The retransmission timer, in three variants.
 
 use redpoll_base::{Duration, Instant, Rng};
 
@@ -12,9 +12,8 @@ pub enum Timing {
     /// first timeout, and 3 ticks, doubled up to four times, for those behind it.
     #[default]
     Original,
-    /// Lim 2020: samples of segments that were sent again count too (as CoCoA's weak
-    /// ones do), it is the estimate that is doubled, up to a limit that depends on
-    /// it, and the timer is dithered.
+    /// Lim 2020: samples of retransmitted segments count too (as CoCoA's weak ones do), the
+    /// estimate is doubled up to a limit that depends on it, and the timer has a random factor.
     Weak(Weak),
     /// RFC 6298, in milliseconds.
     Standard(Standard),
@@ -24,7 +23,7 @@ pub enum Timing {
 /// assumptions, those of CoCoA and CoAP where there is one.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Weak {
-    /// By how much, of 256, a sample of a segment sent once moves the timeout.
+    /// Weight of a sample of a segment that was not retransmitted, in 256ths.
     pub strong_weight: u16,
     /// By how much, of 256, a sample of a segment sent more than once moves the timeout.
     pub weak_weight: u16,
@@ -88,7 +87,7 @@ struct Estimate {
 }
 
 impl Estimate {
-    /// What `factor` times the variation beyond the mean is, after another sample.
+    /// `factor` times the variation above the mean, after another sample.
     fn after(&mut self, ticks: u16, factor: u16) -> u16 {
         let sample = ticks.saturating_mul(8);
         if self.has_sample {
@@ -131,12 +130,12 @@ pub(super) struct Timer {
     kind: Kind,
     /// When the outstanding segment was sent first.
     sent: Instant,
-    /// How often the outstanding segment was sent again.
+    /// Number of retransmissions of the outstanding segment.
     pub(super) again: u8,
 }
 
 impl Timer {
-    /// Of a connection that is being opened, actively or not.
+    /// The timer of a connection that opens, actively or passively.
     pub(super) fn new(timing: &Timing, now: Instant, active: bool) -> Timer {
         let kind = match timing {
             Timing::Original if active => Kind::Original {
@@ -184,9 +183,9 @@ impl Timer {
         }
     }
 
-    /// Takes the acknowledgment of the outstanding segment. Gives the round-trip time if the
-    /// timer samples it. The timer itself may count whole ticks of half a second, of which most
-    /// round trips take none.
+    /// Takes the acknowledgment of the outstanding segment, and returns the round-trip time if
+    /// the timer samples it. Some timers count whole ticks of half a second; most round trips
+    /// take less than one.
     pub(super) fn on_acknowledged(
         &mut self,
         timing: &Timing,
@@ -291,7 +290,7 @@ impl Timer {
         }
     }
 
-    /// It has run out, and the segment is sent again.
+    /// The timer has run out, and the segment is retransmitted.
     pub(super) fn back_off(&mut self, timing: &Timing, now: Instant, rng: &mut Rng) {
         let again = self.again;
         match (&mut self.kind, timing) {
@@ -316,7 +315,7 @@ impl Timer {
         self.again = again.saturating_add(1);
     }
 
-    /// The timeout in ticks, of those that count them.
+    /// The timeout in ticks, for timers that count ticks.
     pub(super) fn ticks(&self) -> u8 {
         match self.kind {
             Kind::Original { rto, .. } => rto,
@@ -326,8 +325,7 @@ impl Timer {
     }
 }
 
-/// The timeout after a sample of so many ticks, in numbers of 8 bits that wrap as
-/// uIP's do.
+/// The timeout after a sample of `ticks`, in 8-bit numbers that wrap as uIP's do.
 fn after_jacobson(sa: &mut u8, sv: &mut u8, ticks: u8) -> u8 {
     let mut m = ticks as i8;
     m = m.wrapping_sub((*sa >> 3) as i8);
@@ -372,7 +370,7 @@ mod tests {
         seen
     }
 
-    /// What the original's arithmetic gives, worked out by hand from its formulas.
+    /// Results of the original's arithmetic, computed by hand from its formulas.
     #[test]
     fn the_first_timeout_is_long_after_an_active_open_and_comes_down_slowly() {
         assert_eq!(timeouts(true, 0, 0, 8), [14, 11, 9, 7, 6, 5, 4, 3, 3]);
@@ -426,7 +424,7 @@ mod tests {
         });
         let rng = &mut Rng::new(1);
         let mut timer = Timer::new(&timing, Instant::ZERO, false);
-        // Ten ticks for a round trip, of which the timer knows nothing yet.
+        // A round trip of ten ticks, which the timer has not measured yet.
         for _ in 0..10 {
             timer.on_sent(Instant::ZERO);
             timer.again = 0;
