@@ -9,8 +9,8 @@
 use std::task::{Context, Waker};
 
 use redpoll_base::{Addr, Instant, LeafMemory, Rng};
+use redpoll_sim::RadioConfig;
 use redpoll_sim::ether::Ether;
-use redpoll_sim::radio::Config;
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::wire::ieee802154::Address;
@@ -100,7 +100,7 @@ pub fn echo(node: &mut Node<LeafMemory>, now: Instant, event: NodeEvent) {
 /// Has a client send `hello` to a server and returns what comes back.
 pub fn run() -> String {
     // Two radios that hear each other.
-    let ether = Ether::new(2, &Config::default());
+    let ether = Ether::new(2, &RadioConfig::default());
     let mut server = leaf(ether.radio(0), [1, 2], 11, [1; 16]);
     let mut client = leaf(ether.radio(1), [2, 1], 12, [2; 16]);
     // Port 7: who connects is told of by `NodeEvent::Accepted`.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use clap_complete::Shell;
 use redpoll_base::{Addr, Duration};
-use redpoll_sim::scenario::BUILT_IN;
+use redpoll_sim::BUILT_IN;
 
 /// Print a built-in scenario, as a start for your own
 ///
@@ -155,7 +155,7 @@ pub struct WebArgs {
 
 pub fn interval(text: &str) -> Result<Duration, String> {
     const DAY: Duration = Duration::from_secs(86_400);
-    redpoll_sim::scenario::time(text, Duration::from_millis(1), DAY)
+    redpoll_sim::parse_time(text, Duration::from_millis(1), DAY)
 }
 
 fn web_address(text: &str) -> Result<SocketAddr, String> {

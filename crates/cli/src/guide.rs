@@ -4,7 +4,7 @@
 use std::process::ExitCode;
 
 use clap::CommandFactory as _;
-use redpoll_sim::scenario::BUILT_IN;
+use redpoll_sim::BUILT_IN;
 
 use crate::args::{CompletionsArgs, ManArgs, ShowArgs};
 use crate::command::Args;

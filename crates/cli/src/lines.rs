@@ -8,8 +8,7 @@ use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
 use redpoll_linux::privilege::Account;
 use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_sim::external::{Arrival, Line, Lines};
-use redpoll_sim::scenario::{NodeSpec, Scenario};
-use redpoll_sim::world::World;
+use redpoll_sim::{NodeSpec, Scenario, World};
 
 /// Opens the lines of a scenario.
 pub(crate) struct Sockets {
@@ -93,7 +92,7 @@ impl Line for Socket {
 /// Lines about what has happened to nodes elsewhere.
 pub(crate) fn notices(world: &mut World) -> Vec<String> {
     let notices = world.take_notices();
-    let line = |notice: &redpoll_sim::world::PrintedLine| {
+    let line = |notice: &redpoll_sim::PrintedLine| {
         let name = &world.scenario().nodes[notice.node].name;
         let at = notice.at.as_micros() as f64 / 1e6;
         format!("{at:.3} s: {name} {}", notice.text)

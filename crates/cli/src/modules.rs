@@ -5,8 +5,7 @@ use std::io::{BufWriter, Write as _};
 use std::path::Path;
 
 use redpoll_sim::foreign::Loader;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use crate::failure::{Failure, cannot_write};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use redpoll_sim::trace::{FrameTrace, Notes, PcapngFile, TraceError};
 
 /// Says in one line on standard error what went wrong, and ends with `code`.

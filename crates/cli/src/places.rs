@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use redpoll_results::folder;
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 
 use crate::output::is_standard;
 

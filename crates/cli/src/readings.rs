@@ -15,10 +15,9 @@ use std::rc::Rc;
 
 use embedded_io_async::{Read, Write};
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::tasks::{SimNet, Tasks, Time};
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_socket::Errno;
 use redpoll_socket::nal::Clock;
 use redpoll_stack::Listen;
@@ -445,7 +444,7 @@ async fn shake_hands<S: Read<Error = Errno> + Write<Error = Errno>>(
 async fn close(
     stream: &mut redpoll_socket::nal::TcpStream<
         '_,
-        redpoll_sim::node::SimProfile,
+        redpoll_sim::SimProfile,
         Time,
         Box<[redpoll_socket::nal::Watch]>,
     >,

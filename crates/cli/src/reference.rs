@@ -8,7 +8,7 @@ use clap::{Arg, Command, CommandFactory as _};
 
 use crate::command::Args;
 use crate::guide::about;
-use redpoll_sim::scenario::BUILT_IN;
+use redpoll_sim::BUILT_IN;
 
 const HEAD: &str = "\
 # Commands

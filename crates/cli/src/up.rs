@@ -38,7 +38,7 @@ use redpoll_linux::privilege::Keep;
 use redpoll_linux::privilege::sandbox::Sandbox;
 use redpoll_linux::reach::{Attempt, Reach, Service};
 use redpoll_linux::signals::{Notice, Signals};
-use redpoll_sim::scenario::{CONNECTIONS_MAX, NodeSpec, Scenario, TargetHost, When};
+use redpoll_sim::{CONNECTIONS_MAX, NodeSpec, Scenario, TargetHost, When};
 use redpoll_web::Desk;
 use redpoll_web::message::Mode;
 

@@ -14,8 +14,7 @@ use std::time::Duration as WallDuration;
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
 use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
-use redpoll_sim::scenario::{NodeSpec, Scenario};
-use redpoll_sim::world::World;
+use redpoll_sim::{NodeSpec, Scenario, World};
 use redpoll_stack::Error;
 use redpoll_stack::transport::Endpoint;
 

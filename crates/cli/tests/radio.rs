@@ -13,9 +13,7 @@ use redpoll_linux::radio::counter::CounterFile;
 use redpoll_linux::radio::mesh::RadioMesh;
 use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
-use redpoll_sim::kernel::Secrets;
-use redpoll_sim::node::{SimProfile, on_radio};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::{Scenario, Secrets, SimProfile, node_on_radio};
 use redpoll_stack::mac::CsmaCa;
 use redpoll_testkit::skipped;
 
@@ -57,7 +55,7 @@ fn node_on(scenario: &Scenario, index: usize, url: &str, clock: Clock) -> OnRadi
         }
         assert!(clock.now() < Instant::from_millis(10_000), "{url}");
     };
-    let node = on_radio(scenario, index, caps, 0, &mut Secrets::of_seed()).unwrap();
+    let node = node_on_radio(scenario, index, caps, 0, &mut Secrets::of_seed()).unwrap();
     let gate = Gate::new(scenario.border.prefix, 64);
     RadioMesh::new(node, gate, (radio, caps), Box::new(|_| Ok(())))
 }

@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use redpoll_base::Instant;
-use redpoll_sim::world::{BuildError, PrintedLine, World};
+use redpoll_sim::{BuildError, PrintedLine, World};
 
 use support::{compile, line, world};
 

@@ -2,8 +2,7 @@
 //! `alone SCENARIO DURATION`. Prints the report.
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut args = std::env::args().skip(1);

@@ -10,9 +10,7 @@ use pyo3::exceptions::{PyConnectionError, PyRuntimeError, PyTypeError, PyValueEr
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::oracle::{End, FlowId};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::traffic::{App, Context};
+use redpoll_sim::{App, Context, FlowEnd, FlowId, Scenario};
 use redpoll_stack::{ConnId, Error, ListenerId, NodeEvent, Streams as _};
 use redpoll_tcp::{Endpoint, Event};
 
@@ -206,8 +204,8 @@ impl State {
         };
         let away = cx.oracle.flow(of_own, &self.name, peer);
         let here = cx.oracle.flow(of_peer, peer, &self.name);
-        cx.oracle.watch(away, End::Sender, id);
-        cx.oracle.watch(here, End::Receiver, id);
+        cx.oracle.watch(away, FlowEnd::Sender, id);
+        cx.oracle.watch(here, FlowEnd::Receiver, id);
         let number = self.next;
         self.next += 1;
         self.conns.insert(number, Conn { id, away, here });

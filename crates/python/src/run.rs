@@ -7,8 +7,7 @@ use pyo3::prelude::*;
 use redpoll_base::{Duration, Instant};
 use redpoll_results::series::{COLUMNS, Sampler};
 use redpoll_results::table::{Column, Row};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use crate::app::{Fault, PythonApp, check};
 use crate::congestion::Classes;

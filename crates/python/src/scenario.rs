@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
-use redpoll_sim::scenario::{AppSpec, BUILT_IN, Scenario, ScenarioError, When};
+use redpoll_sim::{AppSpec, BUILT_IN, Scenario, ScenarioError, When};
 use redpoll_studies::{Case, Scene};
 
 /// Keys and values, as `--set` takes them.

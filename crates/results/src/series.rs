@@ -8,9 +8,7 @@ use std::io::Write;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::live::{ConnectionSample, NodeSample, Sample};
-use redpoll_sim::oracle::End;
-use redpoll_sim::radio::State;
-use redpoll_sim::world::World;
+use redpoll_sim::{FlowEnd, RadioState, World};
 
 use crate::table::{Cell, Column, Format, Kind, Row, WriteError, Writer};
 
@@ -359,7 +357,7 @@ fn flow(sample: &Sample, before: Option<&Sample>, at: usize, names: (&str, &str,
         let bits = now.delivered.saturating_sub(delivered) as f64 * 8.0;
         bits / 1e3 / seconds(sample.at.since(before.at))
     });
-    let is_sender = |conn: &&ConnectionSample| conn.flow == Some((at as u32, End::Sender));
+    let is_sender = |conn: &&ConnectionSample| conn.flow == Some((at as u32, FlowEnd::Sender));
     let sender = sample.connections.iter().find(is_sender);
     let again = &now.retransmissions;
     let mut row = head(sample, "flow", name);
@@ -387,7 +385,7 @@ fn flow(sample: &Sample, before: Option<&Sample>, at: usize, names: (&str, &str,
 
 /// What follows the columns of flows; `before` is how it was, and how long ago.
 fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
-    let share = |states: &[State]| {
+    let share = |states: &[RadioState]| {
         let (before, passed) = before?;
         let spent = states.iter().map(|state| {
             let (now, before) = (node.spent(*state), before.spent(*state));
@@ -400,12 +398,12 @@ fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
     });
     vec![
         whole(node.queued),
-        share(&[State::Off]),
-        share(&[State::Sleep]),
-        share(&[State::Idle]),
-        share(&[State::Listen]),
-        share(&[State::Receive]),
-        share(&[State::Transmit, State::Turnaround]),
+        share(&[RadioState::Off]),
+        share(&[RadioState::Sleep]),
+        share(&[RadioState::Idle]),
+        share(&[RadioState::Listen]),
+        share(&[RadioState::Receive]),
+        share(&[RadioState::Transmit, RadioState::Turnaround]),
         Some(Cell::Number(node.charge_mc)),
         current,
         whole(node.sent),

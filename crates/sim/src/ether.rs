@@ -8,9 +8,9 @@
 //!
 //! use redpoll_mac::{Radio, RadioEvent, RadioResult, RadioWork};
 //! use redpoll_sim::ether::Ether;
-//! use redpoll_sim::radio::{Config, Model};
+//! use redpoll_sim::{RadioConfig, RadioModel};
 //!
-//! let ether = Ether::new(2, &Config::of(Model::Cc2420));
+//! let ether = Ether::new(2, &RadioConfig::of(RadioModel::Cc2420));
 //! let mut radio = ether.radio(0);
 //! radio.start(RadioWork::Load, b"a frame");
 //! let event = loop {

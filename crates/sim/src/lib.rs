@@ -3,8 +3,7 @@
 //!
 //! ```
 //! use redpoll_base::Instant;
-//! use redpoll_sim::scenario::Scenario;
-//! use redpoll_sim::world::World;
+//! use redpoll_sim::{Scenario, World};
 //!
 //! let scenario = Scenario::load("line-2", &[])?;
 //! let mut world = World::new(&scenario, 1)?;
@@ -15,24 +14,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
+//! A [`Scenario`] says what is simulated, a [`World`] simulates it, an [`App`] runs on a node,
+//! and a [`Report`] is the result. The modules are interfaces for those who bring something
+//! along: [`congestion`], [`foreign`] and [`external`] nodes, [`tasks`], a viewer ([`live`]),
+//! captures ([`trace`]), a driver's radio ([`ether`]), and attacks ([`drill`]).
+//!
 //! | I want to change | open |
 //! | --- | --- |
-//! | who hears whom, collisions, capture | [`medium`] |
-//! | files of measured links and noise | [`measured`] |
-//! | what a radio chip can do, and its timing | [`radio`], [`air`] |
+//! | who hears whom, collisions, capture | `medium` |
+//! | files of measured links and noise | `measured` |
+//! | what a radio chip can do, and its timing | `radio`, `air` |
 //! | the simulator's radio without its nodes, as a driver has it | [`ether`] |
-//! | what goes wrong on purpose | [`fault`] |
+//! | what goes wrong on purpose | `fault` |
 //! | what attackers do, and what they achieve | [`drill`] |
-//! | nodes with firmware of others | [`foreign`] |
-//! | what must never happen, and how flows are measured | [`oracle`] |
+//! | nodes with firmware of other stacks | [`foreign`], `world/occupant/foreign.rs` |
+//! | what must never happen, and how flows are measured | `oracle` |
 //! | congestion control that is brought along | [`congestion`] |
 //! | captures | [`trace`] |
 //! | what a viewer sees of a run and may change in it | [`live`] |
-//! | how a run is put together and goes on | [`world`], [`node`] |
-//! | the JSON object of a run | [`report`] |
-//! | the keys of a scenario file | [`scenario`] |
-//! | routes | [`topology`] |
-//! | applications | [`traffic`]; of futures: [`tasks`] |
+//! | how a run is put together and goes on | `world`, `node` |
+//! | what is between the mesh and hosts | `world/crossing` |
+//! | the JSON object of a run | `report` |
+//! | the keys of a scenario file | `scenario` |
+//! | routes | `topology` |
+//! | applications | `traffic`; of futures: [`tasks`] |
 //!
 //! The same scenario and seed give the same run on every machine: time is in
 //! whole microseconds, every purpose has its own random numbers, mathematics
@@ -40,32 +45,77 @@
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-pub mod air;
+mod air;
 pub mod congestion;
 pub mod drill;
-pub mod energy;
+mod energy;
 pub mod ether;
 pub mod external;
 mod fair_queue;
-pub mod fault;
+mod fault;
 pub mod foreign;
-pub mod kernel;
+mod kernel;
 pub mod live;
-pub mod measured;
-pub mod medium;
-pub mod memory;
+mod measured;
+mod medium;
+mod memory;
 mod name;
-pub mod node;
-pub mod oracle;
-pub mod radio;
-pub mod report;
+mod node;
+mod oracle;
+mod radio;
+mod report;
 mod rivals;
-pub mod scenario;
+mod scenario;
 pub mod tasks;
-pub mod topology;
+mod topology;
 pub mod trace;
-pub mod traffic;
-pub mod world;
+mod traffic;
+mod world;
+
+pub use fault::{Rule as FaultRule, Spec as FaultSpec};
+pub use kernel::Secrets;
+pub use measured::{K7, NoiseTrace, open as open_measured};
+pub use medium::{Config as MediumConfig, LinkSource, Sinr, UnitDisk};
+pub use node::{SimNode, SimProfile, on_radio as node_on_radio};
+pub use oracle::{End as FlowEnd, FlowFigures, FlowId, ImageFigures, LatencyMs, ReadingFigures};
+pub use radio::{Config as RadioConfig, Model as RadioModel, State as RadioState};
+pub use report::{CacheFigures, Medium as MediumFigures, NodeFigures, Report};
+pub use scenario::{
+    AppKind, AppSpec, BUILT_IN, CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role, Scenario,
+    ScenarioError, Target, TargetHost, When, time as parse_time,
+};
+pub use topology::{Routes, plan as plan_routes};
+pub use traffic::{App, Context, counting_lines};
+pub use world::{AttackerCounters, BuildError, PrintedLine, World, WorldBuilder};
+
+/// Parts for the simulator's own tests. No stable interface.
+#[doc(hidden)]
+pub mod testing {
+    pub mod air {
+        pub use crate::air::{Air, Event, Indication, Layout};
+    }
+    pub mod energy {
+        pub use crate::energy::Figures;
+    }
+    pub mod fault {
+        pub use crate::fault::FrameKind;
+    }
+    pub mod kernel {
+        pub use crate::kernel::{Queue, Seed};
+    }
+    pub mod medium {
+        pub use crate::medium::Site;
+    }
+    pub mod oracle {
+        pub use crate::oracle::Retransmissions;
+    }
+    pub mod radio {
+        pub use crate::radio::Identity;
+    }
+    pub mod scenario {
+        pub use crate::scenario::reference;
+    }
+}
 
 /// Length of the longest packet, in bytes: the MTU of 6LoWPAN (RFC 4944 §4).
 const MTU: usize = 1_280;

@@ -24,7 +24,7 @@ pub const VERSION: u32 = 1;
 /// Everything that is known after a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// [`VERSION`].
+    /// Version of the shape of this object.
     pub version: u32,
     /// Name of the scenario.
     pub scenario: String,
@@ -96,7 +96,7 @@ pub struct NodeFigures {
     /// Name of the neighbour that its packets to the root go through at the end.
     pub parent: Option<String>,
     /// Hops to the root of the routes by the paths of least cost when the run began;
-    /// `None` without a path. What RPL's are: [`RplFigures::hops`].
+    /// `None` without a path. `rpl.hops` counts those of RPL.
     pub hops: Option<usize>,
     /// Frames that its MAC sent, link acknowledgements not counted.
     pub frames_sent: u64,

@@ -4,9 +4,8 @@
 //! ```
 //! use embedded_io_async::{Read, Write};
 //! use redpoll_base::Instant;
-//! use redpoll_sim::scenario::Scenario;
 //! use redpoll_sim::tasks::Tasks;
-//! use redpoll_sim::world::World;
+//! use redpoll_sim::{Scenario, World};
 //!
 //! let scenario = Scenario::load("office", &[])?;
 //! let mut world = World::new(&scenario, 1)?;

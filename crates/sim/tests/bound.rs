@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// A full segment in its frames.
 #[derive(Debug)]

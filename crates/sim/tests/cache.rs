@@ -4,9 +4,7 @@ use crate::common;
 
 use common::run;
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::report::{CacheFigures, Report};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{CacheFigures, Report, Scenario, World};
 
 const ON: (&str, &str) = ("cache.on", "every node");
 

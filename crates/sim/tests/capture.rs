@@ -4,9 +4,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{Notes, PcapngFile};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// Runs a scenario for so long with a capture; tests run side by side and must
 /// not ask for the same.

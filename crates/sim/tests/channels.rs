@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 fn scenario(name: &str, overrides: &[(&str, &str)]) -> Scenario {
     let overrides: Vec<(String, String)> = overrides

@@ -4,9 +4,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 const TOPOLOGY: &str = "duration = \"1000 s\"\n[topology]\nkind = \"line\"\nnodes = 2\n\
                         spacing = \"40 m\"\n[nodes.node-1]\nrole = \"border\"\n";

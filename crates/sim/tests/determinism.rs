@@ -7,8 +7,7 @@
 use std::fmt::Write;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::{BUILT_IN, Scenario};
-use redpoll_sim::world::World;
+use redpoll_sim::{BUILT_IN, Scenario, World};
 
 fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
     let mut world = World::new(scenario, seed).unwrap();

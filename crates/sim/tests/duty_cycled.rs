@@ -8,10 +8,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 /// A frame on the air, without those fields that no test here looks at.
 #[derive(Clone, Copy, Debug)]

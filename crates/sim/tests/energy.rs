@@ -1,7 +1,7 @@
 //! What nodes cost, against sums by hand.
 
-use redpoll_sim::energy::Figures;
-use redpoll_sim::report::{NodeFigures, Report};
+use redpoll_sim::testing::energy::Figures;
+use redpoll_sim::{NodeFigures, Report};
 
 use crate::common;
 

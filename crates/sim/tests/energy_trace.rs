@@ -6,10 +6,9 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::energy::Figures;
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::testing::energy::Figures;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// AT86RF233, mA: its data sheet, as in `docs/model/energy.md`.
 const IDLE_MA: f64 = 0.3;

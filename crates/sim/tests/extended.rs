@@ -2,8 +2,7 @@
 //! TCP both ways.
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 fn run(name: &str, set: &[(&str, &str)], seconds: u64) -> World {
     let always = [("mac.addresses", "extended"), ("mac.pan_id", "0xabcd")];

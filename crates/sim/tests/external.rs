@@ -13,8 +13,7 @@ use std::time::Duration;
 use redpoll_base::Rng;
 use redpoll_leaf::{Device, Services, Status, Storage};
 use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
-use redpoll_sim::scenario::NodeSpec;
-use redpoll_sim::world::BuildError;
+use redpoll_sim::{BuildError, NodeSpec};
 use redpoll_stack::mac::Radio;
 use redpoll_uart::{LineRadio, Port};
 

@@ -2,8 +2,7 @@
 //! share.
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// Goodput in kb/s of a relay one hop from the sink, and of a node behind it.
 fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {

@@ -2,9 +2,7 @@
 //! they save.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 fn run(scenario: &str, overrides: &[(&str, &str)]) -> Report {
     run_seed(scenario, overrides, 1)

@@ -6,8 +6,7 @@ use std::rc::Rc;
 
 use redpoll_base::Instant;
 use redpoll_sim::congestion::{Controller, Controllers};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::{BuildError, Scenario, World};
 use redpoll_tcp::{CongestionNews, CongestionWindow};
 
 /// Keeps every connection at so many segments, by the name of the scenario.

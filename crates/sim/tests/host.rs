@@ -1,9 +1,8 @@
 //! The border router's host side: packets in and out of the mesh.
 
 use redpoll_base::{Duration, Ecn, Instant};
-use redpoll_sim::fault::{Rule, Spec};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::FaultSpec;
+use redpoll_sim::{FaultRule, Scenario, World};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
@@ -111,11 +110,11 @@ fn an_address_that_no_node_has_is_a_dead_end() {
 #[test]
 fn faults_drop_and_double_packets_of_the_host() {
     for (rule, expected) in [
-        (Rule::DropPackets { probability: 1.0 }, 0),
-        (Rule::DuplicatePackets { probability: 1.0 }, 4 * 5),
+        (FaultRule::DropPackets { probability: 1.0 }, 0),
+        (FaultRule::DuplicatePackets { probability: 1.0 }, 4 * 5),
     ] {
         let mut scenario = office();
-        scenario.faults.push(Spec {
+        scenario.faults.push(FaultSpec {
             from: Instant::ZERO,
             until: Instant::FAR_FUTURE,
             rule,
@@ -130,10 +129,10 @@ fn faults_drop_and_double_packets_of_the_host() {
 fn a_relay_that_is_off_cuts_its_leaf_off() {
     let mut scenario = office();
     for node in 1..11 {
-        scenario.faults.push(Spec {
+        scenario.faults.push(FaultSpec {
             from: Instant::ZERO,
             until: Instant::from_millis(5_000),
-            rule: Rule::NodeOff { node },
+            rule: FaultRule::NodeOff { node },
         });
     }
     let (mut world, answers) = pings(&scenario, "leaf-14", 10);

@@ -2,9 +2,7 @@
 //! and whatever happens on the way.
 
 use redpoll_base::Instant;
-use redpoll_sim::oracle::ImageFigures;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{ImageFigures, Scenario, World};
 
 const PROTOCOLS: [&str; 4] = ["http", "block1", "q-block", "bdx"];
 

@@ -2,9 +2,7 @@
 //! from their bursts.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 /// Two nodes 10 m apart that share a link both ways, the second one sending a
 /// reading in a frame of its own every 250 ms. Backoffs last up to 82 ms, so that

@@ -1,9 +1,8 @@
 //! Measured links, judged by what arrives over them.
 
 use redpoll_base::Instant;
-use redpoll_sim::air::{Kind, Outcome};
-use redpoll_sim::scenario::{Role, Scenario};
-use redpoll_sim::world::World;
+use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::{Role, Scenario, World};
 
 const HEAD: &str = "{\"node_count\": 3, \"channels\": [11, 26]}\n\
                     datetime,src,dst,channel,mean_rssi,pdr,tx_count\n";
@@ -103,7 +102,7 @@ fn power_and_border_router_are_the_files() {
             ("nodes.node-0.role", "router"),
         ];
         let scenario = scenario("border", rows, &overrides).unwrap();
-        let is_border = |node: &redpoll_sim::scenario::NodeSpec| node.role == Role::Border;
+        let is_border = |node: &redpoll_sim::NodeSpec| node.role == Role::Border;
         scenario.nodes.iter().position(is_border)
     };
     assert_eq!((border("26"), border("11")), (Some(0), Some(1)));
@@ -123,7 +122,7 @@ fn paths_need_the_fewest_transmissions() {
         let scenario = scenario(&format!("paths-{hops}"), &rows, &[]).unwrap();
         let world = World::new(&scenario, 1).unwrap();
         let neighbours: Vec<_> = (0..3).map(|node| world.air().neighbours(node)).collect();
-        let routes = redpoll_sim::topology::plan(&scenario, &neighbours);
+        let routes = redpoll_sim::plan_routes(&scenario, &neighbours);
         assert_eq!(routes.nodes[1].hops_to_root, Some(hops), "{direct}");
     }
 }

@@ -4,9 +4,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use redpoll_base::Instant;
-use redpoll_sim::air::{Kind, Outcome};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::{Scenario, World};
 
 /// A file with `content` in a folder for these tests.
 fn file(name: &str, content: &str) -> PathBuf {

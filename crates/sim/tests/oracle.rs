@@ -2,10 +2,7 @@
 //! and the same run without is not.
 
 use redpoll_base::Instant;
-use redpoll_sim::oracle::FlowId;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::traffic::{App, Context};
-use redpoll_sim::world::World;
+use redpoll_sim::{App, Context, FlowId, Scenario, World};
 use redpoll_stack::{ConnId, ListenerId, NodeEvent};
 use redpoll_tcp::Event;
 

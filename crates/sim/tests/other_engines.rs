@@ -1,9 +1,8 @@
 //! Scenario keys that make a node's TCP and link as others have them.
 
 use redpoll_base::Instant;
-use redpoll_sim::oracle::FlowFigures as Flow;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::FlowFigures as Flow;
+use redpoll_sim::{Scenario, World};
 
 fn flow(name: &str, set: &[(&str, &str)]) -> Flow {
     let set: Vec<_> = set

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
 const OCTET: u64 = 32;

@@ -15,8 +15,9 @@ use std::task::{Context, Poll, Waker};
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioResult, RadioWork};
 use redpoll_radiotest::{IDENTITY, Limits, Report, examine};
+use redpoll_sim::RadioConfig;
+use redpoll_sim::RadioModel;
 use redpoll_sim::ether::{Ether, SimRadio};
-use redpoll_sim::radio::{Config, Model};
 use redpoll_uart::{Begin, LineRadio, LineServer, Port};
 
 use nrf::{Halves, Nrf};
@@ -31,7 +32,7 @@ fn examined(ether: &Ether, radio: &mut dyn Radio) -> Report {
 }
 
 fn soft(caps: RadioCaps, fault: Option<Fault>) -> Report {
-    let ether = Ether::new(STATIONS, &Config::of(Model::Ideal));
+    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::Ideal));
     let mut radio = SoftRadio::new(ether.raw(SUBJECT), caps, fault);
     examined(&ether, &mut radio)
 }
@@ -58,8 +59,8 @@ const EVERYTHING: RadioCaps = RadioCaps {
 
 #[test]
 fn the_simulators_radio_is_as_it_says() {
-    for model in [Model::Ideal, Model::Cc2420, Model::At86rf233] {
-        let ether = Ether::new(STATIONS, &Config::of(model));
+    for model in [RadioModel::Ideal, RadioModel::Cc2420, RadioModel::At86rf233] {
+        let ether = Ether::new(STATIONS, &RadioConfig::of(model));
         let report = examined(&ether, &mut ether.radio(SUBJECT));
         assert_eq!(report.failures(), [""; 0], "{model:?}:\n{report}");
         assert_eq!(report.passed(), 23, "{report}");
@@ -101,7 +102,7 @@ impl Port for FarEnd {
 
 #[test]
 fn so_is_the_simulators_at_the_end_of_a_line() {
-    let ether = Ether::new(STATIONS, &Config::of(Model::At86rf233));
+    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::At86rf233));
     let begin = Begin {
         pan_id: IDENTITY.pan_id,
         short: IDENTITY.short,
@@ -124,7 +125,7 @@ fn so_is_the_simulators_at_the_end_of_a_line() {
 }
 
 fn over_a_driver() -> (Ether, Nrf, Halves) {
-    let ether = Ether::new(STATIONS, &Config::of(Model::Ideal));
+    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::Ideal));
     let nrf = Nrf::new(ether.raw(SUBJECT));
     let halves = Halves::new(nrf.clone());
     (ether, nrf, halves)

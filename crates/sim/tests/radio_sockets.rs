@@ -8,8 +8,8 @@ use std::task::{Context, Poll, Waker};
 use embedded_io_async::{Read, Write};
 use redpoll_base::{Addr, LeafMemory, Memory, Rng, StaticMemory};
 use redpoll_mac::{MacConfig, Radio};
+use redpoll_sim::RadioConfig;
 use redpoll_sim::ether::Ether;
-use redpoll_sim::radio::Config;
 use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 use redpoll_stack::{
     BorderStorage, LeafStorage, Node, NodeConfig, NodeMemory, Route, RouterStorage, Via,
@@ -70,7 +70,7 @@ fn leaf(radio: &mut impl Radio, [short, peer]: [u16; 2]) -> Node<LeafMemory> {
 
 #[test]
 fn three_thousand_bytes_come_back() {
-    let ether = Ether::new(2, &Config::default());
+    let ether = Ether::new(2, &RadioConfig::default());
     let clock = || ether.now();
     let (mut here, mut there) = (ether.radio(0), ether.radio(1));
     let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
@@ -88,7 +88,7 @@ fn three_thousand_bytes_come_back() {
 /// and so repeats nothing.
 #[test]
 fn so_they_do_over_a_driver_that_only_receives_and_sends() {
-    let ether = Ether::new(2, &Config::default());
+    let ether = Ether::new(2, &RadioConfig::default());
     let clock = || ether.now();
     let (mut here, mut there) = (Halves::new(Nrf::new(ether.raw(0))), ether.radio(1));
     let server = Net::<LeafMemory, _, _>::new(leaf(&mut here, [1, 2]), clock, WATCHES);
@@ -165,7 +165,7 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
 /// such a node begins with: the leaf's packets go over the router, and back.
 #[test]
 fn a_leaf_talks_to_a_border_router_over_a_router() {
-    let ether = Ether::new(3, &Config::default());
+    let ether = Ether::new(3, &RadioConfig::default());
     let clock = || ether.now();
     let [mut first, mut second, mut third] = [0, 1, 2].map(|station| ether.radio(station));
     let config = NodeConfig::border(mac(&mut first, 1), PREFIX, 1, [7; 16]);

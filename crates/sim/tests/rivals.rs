@@ -1,9 +1,7 @@
 //! Nodes with other TCPs: beside each other, and beside Redpoll's.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 /// A bulk transfer of so many bytes over a line of two nodes, by these TCPs.
 fn transfer(sender: &str, receiver: &str, bytes: u32, more: &[(&str, &str)]) -> Report {

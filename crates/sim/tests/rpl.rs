@@ -2,9 +2,7 @@
 //! directions.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 fn load(name: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<_> = [("routing", "rpl")]

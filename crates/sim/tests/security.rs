@@ -5,10 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{Notes, PcapngFile};
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 use redpoll_testkit::skipped;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";

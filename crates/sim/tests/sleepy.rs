@@ -2,10 +2,7 @@
 //! link is good for.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::{NodeFigures, Report};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::traffic::{App, Context};
-use redpoll_sim::world::World;
+use redpoll_sim::{App, Context, NodeFigures, Report, Scenario, World};
 use redpoll_stack::NodeEvent;
 use redpoll_stack::transport::{Endpoint, Event};
 

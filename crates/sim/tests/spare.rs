@@ -1,9 +1,7 @@
 //! The border router that stands in for small windows, under the oracle.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 fn run(text: &str, seed: u64) -> Report {
     let scenario = Scenario::parse("spare", text, &[]).unwrap();

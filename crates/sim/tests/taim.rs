@@ -1,9 +1,7 @@
 //! TAiM at the simulated border router.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 /// Three nodes in a line behind the border router, of which the first and the last send as
 /// fast as they can, a segment at a time: one hop to the border router, and three.

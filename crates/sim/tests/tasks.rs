@@ -9,10 +9,9 @@ use edge_nal::{TcpBind, TcpConnect, UdpBind, UdpReceive, UdpSend};
 use embedded_io_async::{Read, Write};
 use redpoll_base::{Duration, Instant};
 use redpoll_samples::{http, peers};
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::tasks::Tasks;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 const FILE: usize = 5_000;
 

@@ -2,9 +2,9 @@
 //! and afterwards all works again.
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
-use redpoll_sim::fault::{FrameKind, Rule, Spec};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::FaultSpec;
+use redpoll_sim::testing::fault::FrameKind;
+use redpoll_sim::{FaultRule, Scenario, World};
 use redpoll_wire::Cursor;
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -30,10 +30,10 @@ fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
 fn a_stream_survives_any_node_being_off() {
     for node in 0..3 {
         let mut scenario = Scenario::load("line-2", &[]).unwrap();
-        scenario.faults.push(Spec {
+        scenario.faults.push(FaultSpec {
             from: ms(5_000),
             until: ms(15_000),
-            rule: Rule::NodeOff { node },
+            rule: FaultRule::NodeOff { node },
         });
         let at = delivered(&scenario, &[5_000, 6_000, 15_000, 60_000]);
         assert!(at[0] > 15_000, "node {node}: {at:?}");
@@ -52,10 +52,10 @@ fn nodes_that_flicker_do_no_harm() {
         let mut rng = Rng::new(7);
         for i in 0..1_000 {
             let from = ms(2_000) + Duration::from_micros(i * 10_000 + rng.below_u64(9_000));
-            scenario.faults.push(Spec {
+            scenario.faults.push(FaultSpec {
                 from,
                 until: from + Duration::from_micros(1 + rng.below_u64(6_000)),
-                rule: Rule::NodeOff {
+                rule: FaultRule::NodeOff {
                     node: rng.below(4) as usize,
                 },
             });
@@ -69,19 +69,19 @@ fn nodes_that_flicker_do_no_harm() {
 #[test]
 fn lost_and_doubled_frames_cost_time_only() {
     let mut scenario = Scenario::load("line-2", &[]).unwrap();
-    let always = |rule| Spec {
+    let always = |rule| FaultSpec {
         from: Instant::ZERO,
         until: Instant::FAR_FUTURE,
         rule,
     };
     let (from, to) = (None, None);
-    scenario.faults.push(always(Rule::DropFrames {
+    scenario.faults.push(always(FaultRule::DropFrames {
         from,
         to,
         kind: FrameKind::Any,
         probability: 0.33,
     }));
-    scenario.faults.push(always(Rule::DuplicateFrames {
+    scenario.faults.push(always(FaultRule::DuplicateFrames {
         from,
         to,
         probability: 0.1,

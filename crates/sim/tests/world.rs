@@ -1,12 +1,9 @@
 //! Whole worlds: nodes, radios, medium, applications, oracle, report.
 
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::fault::{Rule, Spec};
-use redpoll_sim::kernel::Secrets;
-use redpoll_sim::oracle::Retransmissions;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::{Scenario, When};
-use redpoll_sim::world::World;
+use redpoll_sim::FaultSpec;
+use redpoll_sim::testing::oracle::Retransmissions;
+use redpoll_sim::{FaultRule, Report, Scenario, Secrets, When, World};
 
 fn scenario(name: &str) -> Scenario {
     Scenario::load(name, &[]).unwrap()
@@ -90,10 +87,10 @@ fn running_in_steps_is_running_at_once() {
 #[test]
 fn duplicated_frames_are_suppressed() {
     let mut scenario = readings(3, "200 ms");
-    scenario.faults.push(Spec {
+    scenario.faults.push(FaultSpec {
         from: Instant::ZERO,
         until: Instant::FAR_FUTURE,
-        rule: Rule::DuplicateFrames {
+        rule: FaultRule::DuplicateFrames {
             from: None,
             to: None,
             probability: 0.5,

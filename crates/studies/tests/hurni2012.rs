@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use redpoll_base::{Duration, Instant};
+use redpoll_sim::World;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
 use redpoll_studies::{Case, find};
 
 /// Time in which a byte leaves at 250 kb/s.

@@ -5,7 +5,7 @@ use crate::common;
 use std::collections::{BTreeMap, BTreeSet};
 
 use common::{Temporary, bound, run_all};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use redpoll_studies::page::{Page, command};
 use redpoll_studies::{Case, Figure, Hue, Row, STUDIES, Study};
 

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use redpoll_base::Rng;
-use redpoll_sim::scenario::{BUILT_IN, ScenarioError};
+use redpoll_sim::{BUILT_IN, ScenarioError};
 use redpoll_studies::{Case, Job, Results, Scene, StudyError};
 use serde::Deserialize;
 

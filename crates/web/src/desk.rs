@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
+use redpoll_sim::World;
 use redpoll_sim::live::{Changes, Command, Commanded, Refusal, Sample};
-use redpoll_sim::world::World;
 use tokio::sync::oneshot;
 
 use crate::message::{Clock, ClockAsk, Mode, Scene};

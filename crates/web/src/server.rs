@@ -16,7 +16,7 @@ use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 

@@ -7,7 +7,7 @@
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
 use redpoll_base::Duration;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::Deserialize;
 

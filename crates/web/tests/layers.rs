@@ -1,8 +1,7 @@
 //! Frames in words, real ones and nonsense.
 
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_web::layers::{Opened, Tcp, words};
 use redpoll_wire::sixlowpan::Contexts;
 

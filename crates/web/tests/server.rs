@@ -4,8 +4,7 @@ use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_web::message::Mode;
 use redpoll_web::{Desk, Server};
 use serde_json::{Value, json};

@@ -8,8 +8,7 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_web::message::Mode;
 use redpoll_web::{PageKind, PageServer, Server};
 use socket2::{Domain, Socket, Type};

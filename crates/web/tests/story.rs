@@ -3,8 +3,7 @@
 use std::io::Cursor;
 
 use redpoll_base::Duration;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_web::story::{Reader, StoryError, Writer};
 
 /// So many seconds of a scenario, written down.

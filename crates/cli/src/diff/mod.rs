@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use serde_json::json;
 
 use crate::args::{Prefix, key_and_value};

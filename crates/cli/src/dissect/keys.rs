@@ -7,7 +7,7 @@ use clap::builder::TypedValueParser;
 use clap::error::ErrorKind;
 use clap::{Arg, Args as ClapArgs, Command};
 use redpoll_dissect::Keys;
-use redpoll_sim::scenario::EUI64_PREFIX;
+use redpoll_sim::EUI64_PREFIX;
 
 /// The key of secured frames, and the EUI-64s of short addresses.
 #[derive(Clone, Debug, Default, ClapArgs)]

@@ -14,10 +14,8 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_sim::external::Pace;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::{AppSpec, Scenario, When};
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::world::World;
+use redpoll_sim::{AppSpec, Report, Scenario, When, World};
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write, fail_all};

@@ -9,8 +9,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_results::folder;
 use redpoll_results::series::Series;
 use redpoll_results::table::{Format, Part, WriteError};
-use redpoll_sim::report::Report;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, World};
 
 use super::JsonFile;
 use super::shown::Record;

@@ -7,9 +7,8 @@ use std::time::{Duration as WallDuration, Instant as WallInstant};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 use redpoll_web::message::{ClockAsk, Mode};
 use redpoll_web::story::Writer;
 use redpoll_web::{Desk, Server};

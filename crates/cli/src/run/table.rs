@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::fault::Rule;
-use redpoll_sim::medium::{Config, Sinr, UnitDisk};
-use redpoll_sim::oracle::{FlowFigures, LatencyMs};
-use redpoll_sim::report::{Medium, NodeFigures, Report};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::{
+    FaultRule, FlowFigures, LatencyMs, MediumConfig, MediumFigures, NodeFigures, Report, Scenario,
+    Sinr, UnitDisk,
+};
 
 /// Rows of a table before the rest is only counted.
 const ROWS: usize = 40;
@@ -72,9 +71,9 @@ pub fn render(
 
 fn radio(scenario: &Scenario) -> String {
     let name = match scenario.radio.model {
-        redpoll_sim::radio::Model::At86rf233 => "AT86RF233",
-        redpoll_sim::radio::Model::Cc2420 => "CC2420",
-        redpoll_sim::radio::Model::Ideal => "ideal",
+        redpoll_sim::RadioModel::At86rf233 => "AT86RF233",
+        redpoll_sim::RadioModel::Cc2420 => "CC2420",
+        redpoll_sim::RadioModel::Ideal => "ideal",
     };
     match scenario.radio.spi_us_per_byte {
         Some(us) => format!("{name}, {us} us of SPI per byte"),
@@ -98,7 +97,7 @@ fn segments(scenario: &Scenario) -> String {
     format!("TCP segments of {}", sizes.join(" and "))
 }
 
-fn medium(medium: &Medium) -> String {
+fn medium(medium: &MediumFigures) -> String {
     if medium.listed_links {
         return "listed links: nodes only hear, sense and disturb each other over these links"
             .to_owned();
@@ -106,14 +105,14 @@ fn medium(medium: &Medium) -> String {
     if medium.measured_links {
         return "measured links".to_owned()
             + match medium.config {
-                Config::UnitDisk(_) => {
+                MediumConfig::UnitDisk(_) => {
                     ": nodes only hear, sense and disturb each other over these links"
                 }
-                Config::Sinr(_) => ", whose mean RSSI is the power at the receiver",
+                MediumConfig::Sinr(_) => ", whose mean RSSI is the power at the receiver",
             };
     }
     match medium.config {
-        Config::UnitDisk(UnitDisk {
+        MediumConfig::UnitDisk(UnitDisk {
             transmission_range_m,
             interference_range_m,
             carrier_sense_range_m,
@@ -132,7 +131,7 @@ fn medium(medium: &Medium) -> String {
             }
             text
         }
-        Config::Sinr(Sinr {
+        MediumConfig::Sinr(Sinr {
             tx_power_dbm,
             path_loss_exponent,
             shadowing_sigma_db,
@@ -217,7 +216,7 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     let end = Instant::ZERO + Duration::from_micros((report.simulated_s * 1e6) as u64);
     let seconds = |at: Instant| at.as_micros() as f64 / 1e6;
     for fault in &scenario.faults {
-        let Rule::NodeOff { node } = fault.rule else {
+        let FaultRule::NodeOff { node } = fault.rule else {
             continue;
         };
         let Some(node) = scenario.nodes.get(node).filter(|_| fault.from < end) else {
@@ -441,7 +440,7 @@ impl Table {
 
 #[cfg(test)]
 mod tests {
-    use redpoll_sim::world::World;
+    use redpoll_sim::World;
 
     use super::*;
 

@@ -6,7 +6,7 @@ use std::net::{Ipv6Addr, SocketAddr, SocketAddrV6};
 
 use redpoll_base::Instant;
 use redpoll_linux::forward::{Ending, ForwardEvent, Passage};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::tcp::{Flags, HeaderView};
 
@@ -64,7 +64,7 @@ impl Segment {
 
 impl Connections {
     pub(super) fn of(scenario: &Scenario) -> Connections {
-        let name = |(index, node): (usize, &redpoll_sim::scenario::NodeSpec)| {
+        let name = |(index, node): (usize, &redpoll_sim::NodeSpec)| {
             let address = Ipv6Addr::from(scenario.address(index)?);
             Some((address, node.name.clone()))
         };

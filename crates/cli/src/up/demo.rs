@@ -19,7 +19,7 @@ use std::process::{Command, ExitCode};
 
 use redpoll_linux::child::kill_with_us;
 use redpoll_linux::forward::ForwardSpec;
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 
 use crate::up::environment::Environment;
 use plan::Plan;

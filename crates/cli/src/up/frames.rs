@@ -1,6 +1,6 @@
 //! `-v`: a line for each frame on the air, as `redpoll dissect` has them.
 
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 
 use crate::dissect::{Dissector, Reading};

@@ -5,7 +5,7 @@ use std::net::Ipv6Addr;
 
 use redpoll_linux::namespace;
 use redpoll_linux::reach::{Reach, Service};
-use redpoll_sim::scenario::{AppKind, NodeSpec, Scenario};
+use redpoll_sim::{AppKind, NodeSpec, Scenario};
 
 use super::environment::Environment;
 use super::join::{Joined, Way};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use redpoll_linux::namespace::{self, NamespaceError};
 use redpoll_linux::tun::{Tun, TunConfig, TunError};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 
 use super::args::{Join, UpArgs};
 

@@ -7,11 +7,8 @@ use redpoll_linux::entropy;
 use redpoll_linux::forward::ForwardEvent;
 use redpoll_linux::gateway::Mesh;
 use redpoll_sim::external::Pace;
-use redpoll_sim::kernel::Secrets;
-use redpoll_sim::node::SimNode;
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError};
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::{BuildError, Scenario, Secrets, SimNode, World};
 
 use super::connections::Connections;
 use crate::failure::Failure;
@@ -109,9 +106,9 @@ impl SimulatedMesh {
 
     /// The result so far, as `redpoll run` reports it. Real time takes as long as it
     /// simulates.
-    pub(super) fn report(&mut self) -> redpoll_sim::report::Report {
+    pub(super) fn report(&mut self) -> redpoll_sim::Report {
         let report = self.world.report();
-        redpoll_sim::report::Report {
+        redpoll_sim::Report {
             wall_s: report.simulated_s,
             ..report
         }

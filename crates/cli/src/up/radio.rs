@@ -12,8 +12,7 @@ use redpoll_linux::radio::rcp::{Event, Identity};
 use redpoll_linux::radio::spec::RadioSpec;
 use redpoll_linux::reach::Reach;
 use redpoll_linux::signals::{Notice, Signals};
-use redpoll_sim::node::on_radio;
-use redpoll_sim::scenario::{NodeSpec, Scenario};
+use redpoll_sim::{NodeSpec, Scenario, node_on_radio};
 use redpoll_stack::mac::RadioCaps;
 
 use super::args::UpArgs;
@@ -59,7 +58,7 @@ pub(super) fn up(
     };
 
     let mut secrets = mesh::secrets().map_err(failed)?;
-    let node = on_radio(&scenario, border, caps, counter, &mut secrets);
+    let node = node_on_radio(&scenario, border, caps, counter, &mut secrets);
     let node = node.ok_or_else(|| {
         unusable(
             "--radio needs RPL to find routes: add --set \

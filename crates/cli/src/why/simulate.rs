@@ -2,8 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use super::causes::{Cause, Finding};
 use super::flow::Flow;

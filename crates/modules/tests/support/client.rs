@@ -1,7 +1,7 @@
 //! What our nodes do in a mixed mesh: they echo, and they ask others to.
 
 use redpoll_base::{Addr, Instant};
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, UdpId};
 

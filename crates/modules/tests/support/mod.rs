@@ -3,8 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::{BuildError, Scenario, World};
 
 use redpoll_modules::Modules;
 

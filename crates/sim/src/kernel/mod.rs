@@ -10,7 +10,7 @@ mod secrets;
 
 pub use digest::Digest;
 pub use oscillator::Oscillator;
-pub use queue::{Queue, Scheduled};
+pub use queue::Queue;
 pub use secrets::Secrets;
 
 use redpoll_base::Rng;

@@ -39,6 +39,7 @@ impl Oscillator {
     }
 
     /// By how much it is fast, in millionths.
+    #[cfg(test)]
     pub fn drift_ppm(&self) -> f64 {
         self.drift_ppb as f64 / 1_000.0
     }

@@ -18,7 +18,7 @@ mod tests;
 
 pub use sample::{ConnectionSample, NodeSample, Sample};
 
-pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
+pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Kind, Outcome, Tape};
 pub use crate::world::{Command, Commanded, Refusal};
 
 use crate::world::World;

@@ -8,6 +8,6 @@ mod k7;
 mod lines;
 mod noise;
 
-pub use k7::{K7, K7Link, MOST_NODES, MOST_ROWS, Record};
-pub use lines::{FileError, MOST_BYTES, open};
-pub use noise::{MOST_SAMPLES, NoiseTrace};
+pub use k7::{K7, K7Link, Record};
+pub use lines::{FileError, open};
+pub use noise::NoiseTrace;

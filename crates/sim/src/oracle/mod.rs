@@ -28,11 +28,9 @@ mod tally;
 mod tests;
 
 pub use content::counting_lines;
-pub use flow::{End, FlowFigures, FlowSample, Retransmissions, RttMs};
+pub use flow::{End, FlowFigures, FlowSample, Retransmissions};
 pub use image::ImageFigures;
-pub use percentiles::Percentiles;
 pub use readings::{LatencyMs, Layout, PLACE, ReadingFigures, ReadingFormat};
-pub use requests::RequestFigures;
 
 use std::ops::Range;
 

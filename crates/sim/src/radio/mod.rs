@@ -21,7 +21,5 @@ mod station;
 mod timing;
 
 pub use config::{Config, Currents, Model};
-pub use station::{
-    Acking, Identity, Overhears, Received, Rest, State, StateTimes, Station, Train, Work,
-};
-pub use timing::{ACK_WAIT, CCA, Chip, FCS_LEN, TURNAROUND};
+pub use station::{Acking, Identity, Overhears, Received, Rest, State, Station, Train, Work};
+pub use timing::{ACK_WAIT, CCA, Chip, TURNAROUND};

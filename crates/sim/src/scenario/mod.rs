@@ -27,20 +27,17 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-pub use builtin::{BUILT_IN, BuiltIn};
+pub use builtin::BUILT_IN;
 pub use error::ScenarioError;
 pub use model::{
-    AppKind, AppSpec, BorderParams, CONNECTIONS_MAX, CacheParams, ClientProtocol, ClientSpec,
-    CocoaReading, CongestionSpec, EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec,
-    Keepalive, LowpanParams, MacParams, Mss, NodeKey, NodeSpec, QuickSpec, RecoveryParams, Role,
-    Scenario, SecurityParams, SensorSpec, SensorTransport, SerialParams, SleepyParams, SpareParams,
-    TaimParams, Target, TargetHost, TcpParams, TransportSpec, When, global_address,
+    AppKind, AppSpec, CONNECTIONS_MAX, ClientProtocol, ClientSpec, CocoaReading, CongestionSpec,
+    EUI64_PREFIX, ImageLeafSpec, ImageProtocol, ImageSourceSpec, NodeKey, NodeSpec, QuickSpec,
+    Role, Scenario, SensorSpec, SensorTransport, SerialParams, SpareParams, TaimParams, Target,
+    TargetHost, TcpParams, TransportSpec, When, global_address,
 };
 pub use reference::reference;
-pub use routing::{Routing, RplParams};
 pub use units::time;
 
-pub use crate::medium::{LinkSource, ListedLink};
 use crate::name::is_name;
 
 /// More than any scenario needs, and little enough to be read by mistake.

@@ -69,8 +69,7 @@ pub enum BuildError {
 /// Makes a [`World`] of a scenario.
 ///
 /// ```
-/// use redpoll_sim::scenario::Scenario;
-/// use redpoll_sim::world::World;
+/// use redpoll_sim::{Scenario, World};
 ///
 /// let scenario = Scenario::load("line-1", &[])?;
 /// let world = World::builder(&scenario).seed(7).build()?;

@@ -1,9 +1,5 @@
 //! The world: nodes, their applications, the air between them, and time.
 //!
-//! A world runs in virtual time as fast as it goes, or in real time by a
-//! driver that calls [`World::run_until`] with the clock and sleeps until
-//! [`World::next_event_at`].
-//!
 //! A world conducts three parts, which do not know one another's inside: the
 //! occupants of its places (a node of Redpoll's stack, an attacker, a node with
 //! the firmware of another stack, or a node elsewhere), the [`Air`] between
@@ -82,7 +78,10 @@ impl From<air::Event> for Event {
     }
 }
 
-/// See the [module](self).
+/// Nodes, their applications, the air between them, and time.
+///
+/// A world runs in virtual time as fast as it goes, or in real time by a driver that calls
+/// [`World::run_until`] with the clock and sleeps until [`World::next_event_at`].
 pub struct World {
     env: Environment,
     /// The nodes of the scenario, then the simulated host if there is one.

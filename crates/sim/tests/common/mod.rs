@@ -1,9 +1,7 @@
 //! A built-in scenario from its beginning to its report.
 
 use redpoll_base::Instant;
-use redpoll_sim::report::Report;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, Scenario, World};
 
 /// The scenario `name` with `overrides`, after so many virtual seconds; the
 /// oracle has found nothing.

@@ -7,9 +7,8 @@ use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::external::{Lines, Pace};
-use redpoll_sim::scenario::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::{BuildError, Scenario, World};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::{ConnId, Error};
 

@@ -1,6 +1,6 @@
 //! Bulk transfers.
 
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 
 use super::{pair, run};
 

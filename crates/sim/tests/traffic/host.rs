@@ -1,8 +1,7 @@
 //! The host behind the border router, simulated: servers and clients on it,
 //! and what its link loses.
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use super::run;
 

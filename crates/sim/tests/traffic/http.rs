@@ -4,9 +4,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::{Duration, Instant, Rng};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::traffic::{App, Context, counting_lines};
-use redpoll_sim::world::World;
+use redpoll_sim::{App, Context, Scenario, World, counting_lines};
 use redpoll_stack::transport::{Endpoint, Event};
 use redpoll_stack::{ConnId, NodeEvent};
 

@@ -8,8 +8,7 @@ mod mqtt;
 mod sensors;
 
 use redpoll_base::Instant;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 /// Two nodes in range of each other, and what `apps` adds.
 fn pair(apps: &str) -> Scenario {

@@ -6,9 +6,7 @@ use std::rc::Rc;
 use bytes::BytesMut;
 use mqttbytes::v4::{ConnAck, ConnectReturnCode, Packet, PingResp, PubAck, read};
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::scenario::{AppKind, AppSpec, Scenario, Target, TargetHost, When};
-use redpoll_sim::traffic::{App, Context};
-use redpoll_sim::world::World;
+use redpoll_sim::{App, AppKind, AppSpec, Context, Scenario, Target, TargetHost, When, World};
 use redpoll_stack::transport::Event;
 use redpoll_stack::{ConnId, ListenerId, NodeEvent};
 

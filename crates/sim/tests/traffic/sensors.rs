@@ -1,7 +1,6 @@
 //! Sensors over everything that carries readings.
 
-use redpoll_sim::oracle::ReadingFigures;
-use redpoll_sim::world::World;
+use redpoll_sim::{ReadingFigures, World};
 
 use super::{pair, run};
 

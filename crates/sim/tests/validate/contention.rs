@@ -3,9 +3,9 @@
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Ifs, MacConfig, TxStatus};
-use redpoll_sim::kernel::Seed;
-use redpoll_sim::medium;
-use redpoll_sim::radio::{self, Model};
+use redpoll_sim::RadioModel;
+use redpoll_sim::testing::kernel::Seed;
+use redpoll_sim::{MediumConfig, RadioConfig};
 
 use crate::is_long;
 use crate::macs::{Above, Macs, Outgoing, Said};
@@ -56,8 +56,8 @@ pub fn saturate(
     seed: u64,
 ) -> Shares {
     let places = vec![(0.0, 0.0); senders + 1];
-    let radio = radio::Config::of(Model::Ideal);
-    let mut macs = Macs::new(&medium::Config::default(), &places, &radio, config, seed);
+    let radio = RadioConfig::of(RadioModel::Ideal);
+    let mut macs = Macs::new(&MediumConfig::default(), &places, &radio, config, seed);
     let mut rng = Seed(seed).stream("start");
     for node in 1..=senders {
         macs.start_at(Instant::from_micros(u64::from(rng.below(100_000))), node);

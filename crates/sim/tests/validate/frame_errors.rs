@@ -8,12 +8,10 @@ use std::rc::Rc;
 
 use redpoll_base::Instant;
 use redpoll_mac::MacConfig;
-use redpoll_sim::air::{Kind, Outcome};
-use redpoll_sim::medium::{Config, Sinr};
-use redpoll_sim::radio::{self, Model};
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::RadioConfig;
+use redpoll_sim::live::{Kind, Outcome};
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
+use redpoll_sim::{MediumConfig, RadioModel, Scenario, Sinr, World};
 
 use crate::is_long;
 use crate::macs::{Above, Macs, Outgoing, Said};
@@ -23,8 +21,8 @@ use crate::table::{Row, check};
 const NOISE_DBM: f64 = -100.0;
 
 /// A medium in which two nodes a metre apart have so much more signal than noise.
-fn with_margin(db: f64) -> Config {
-    Config::Sinr(Sinr {
+fn with_margin(db: f64) -> MediumConfig {
+    MediumConfig::Sinr(Sinr {
         tx_power_dbm: 0.0,
         reference_loss_db: -NOISE_DBM - db,
         shadowing_sigma_db: 0.0,
@@ -60,7 +58,7 @@ impl Above for Broadcasts {
 
 /// Share of full frames with an error.
 fn frame_errors(db: f64, frames: u64) -> f64 {
-    let radio = radio::Config::of(Model::Ideal);
+    let radio = RadioConfig::of(RadioModel::Ideal);
     let places = [(0.0, 0.0), (1.0, 0.0)];
     let mut macs = Macs::new(&with_margin(db), &places, &radio, &MacConfig::default(), 1);
     let mut above = Broadcasts {

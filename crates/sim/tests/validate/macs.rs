@@ -3,10 +3,11 @@
 use redpoll_base::{Duration, Instant, Wake};
 use redpoll_mac::{Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
 use redpoll_replay::{Replay, ReplayConfig};
-use redpoll_sim::air::{Air, Event, Indication, Layout};
-use redpoll_sim::kernel::{Queue, Seed};
-use redpoll_sim::medium::{self, Site};
-use redpoll_sim::radio::{self, Identity};
+use redpoll_sim::testing::air::{Air, Event, Indication, Layout};
+use redpoll_sim::testing::kernel::{Queue, Seed};
+use redpoll_sim::testing::medium::Site;
+use redpoll_sim::testing::radio::Identity;
+use redpoll_sim::{MediumConfig, RadioConfig};
 use redpoll_wire::ieee802154::Address;
 
 /// Bytes of a frame between short addresses beside its payload: header and FCS.
@@ -84,9 +85,9 @@ fn short(node: usize) -> u16 {
 
 impl Macs {
     pub fn new(
-        medium: &medium::Config,
+        medium: &MediumConfig,
         positions_m: &[(f64, f64)],
-        radio: &radio::Config,
+        radio: &RadioConfig,
         config: &MacConfig,
         seed: u64,
     ) -> Macs {

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use redpoll_base::Instant;
 use redpoll_mac::{MacConfig, TxStatus};
-use redpoll_sim::medium::{Config, UnitDisk};
-use redpoll_sim::radio::{self, Model};
+use redpoll_sim::RadioConfig;
+use redpoll_sim::{MediumConfig, RadioModel, UnitDisk};
 
 use crate::macs::{Above, Macs, Outgoing, Said};
 
@@ -35,13 +35,13 @@ pub struct Carried {
 /// A line of nodes that hear their neighbours and nobody else. With `restarts` a
 /// backoff begins anew if a frame comes meanwhile, as in ns-3.
 pub fn carry(config: &MacConfig, restarts: bool, hops: usize, seconds: u64, seed: u64) -> Carried {
-    let disk = Config::UnitDisk(UnitDisk {
+    let disk = MediumConfig::UnitDisk(UnitDisk {
         interference_range_m: 50.0,
         carrier_sense_range_m: 50.0,
         ..UnitDisk::default()
     });
     let places: Vec<_> = (0..=hops).map(|node| (40.0 * node as f64, 0.0)).collect();
-    let radio = radio::Config::of(Model::Ideal);
+    let radio = RadioConfig::of(RadioModel::Ideal);
     let mut macs = Macs::new(&disk, &places, &radio, config, seed);
     macs.restarts = restarts;
     let mut pipe = Pipe::new(hops);

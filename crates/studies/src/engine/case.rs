@@ -7,8 +7,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::scenario::{AppSpec, Scenario, ScenarioError, When};
-use redpoll_sim::world::{BuildError, World};
+use redpoll_sim::{AppSpec, BuildError, Scenario, ScenarioError, When, World};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 

@@ -6,7 +6,7 @@ use std::any::type_name;
 use std::fmt;
 
 use redpoll_base::Duration;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;

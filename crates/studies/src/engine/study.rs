@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use redpoll_sim::scenario::ScenarioError;
-use redpoll_sim::world::BuildError;
+use redpoll_sim::{BuildError, ScenarioError};
 
 use super::criteria::{CriteriaError, bind};
 use super::figure::Figure;

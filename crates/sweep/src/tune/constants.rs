@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use redpoll_base::Duration;
-use redpoll_sim::scenario::{Scenario, time};
+use redpoll_sim::{Scenario, parse_time};
 
 use super::goal::Goal;
 use super::verdict::Judged;
@@ -30,7 +30,7 @@ impl Constant {
             return Constant::Bytes(scenario.tcp.announced_mss().into());
         }
         const LONG: Duration = Duration::from_secs(100_000 * 3_600);
-        if let Ok(time) = time(value, Duration::ZERO, LONG) {
+        if let Ok(time) = parse_time(value, Duration::ZERO, LONG) {
             return Constant::Time(time.as_micros());
         }
         if let Ok(truth) = value.parse() {

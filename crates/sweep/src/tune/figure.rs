@@ -1,7 +1,7 @@
 //! What a goal is about: figures of a run, such as the mean current of a node or a percentile
 //! of a flow's latency.
 
-use redpoll_sim::scenario::{AppKind, AppSpec, Role, Scenario};
+use redpoll_sim::{AppKind, AppSpec, Role, Scenario};
 use redpoll_studies::Run;
 use serde_json::Value;
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use redpoll_sim::scenario::Scenario;
+use redpoll_sim::Scenario;
 use redpoll_studies::Case;
 use serde::Deserialize;
 

@@ -220,7 +220,7 @@ mod tests {
     use std::convert::Infallible;
 
     use redpoll_base::Rng;
-    use redpoll_sim::scenario::Scenario;
+    use redpoll_sim::Scenario;
 
     use super::super::figure::Figure;
     use super::super::space::{Parameter, Values};

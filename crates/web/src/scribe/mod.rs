@@ -10,9 +10,9 @@ mod scene;
 use std::collections::BTreeMap;
 
 use redpoll_base::Addr;
-use redpoll_sim::air::{Kind, Outcome};
+use redpoll_sim::World;
 use redpoll_sim::live::{Addressee, Changes, Frame, NodeSample, Sample};
-use redpoll_sim::world::World;
+use redpoll_sim::live::{Kind, Outcome};
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::layers::{Opened, words};

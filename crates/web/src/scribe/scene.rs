@@ -2,10 +2,7 @@
 
 use std::net::Ipv6Addr;
 
-use redpoll_sim::fault::Rule;
-use redpoll_sim::medium::{Config, LinkSource};
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{FaultRule, LinkSource, MediumConfig, Scenario, World};
 
 use crate::message::{Hello, InterfererInfo, LossInfo, Mode, NodeInfo, Scene, VERSION};
 
@@ -46,7 +43,7 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
 /// How far a frame is received and disturbs, where that is a distance.
 fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     match (&scenario.medium, &scenario.links) {
-        (Config::UnitDisk(disk), LinkSource::Positions) => {
+        (MediumConfig::UnitDisk(disk), LinkSource::Positions) => {
             Some([disk.transmission_range_m, disk.interference_range_m])
         }
         _ => None,
@@ -61,7 +58,7 @@ pub(super) fn of(world: &World) -> Scene {
         let there = world.air().neighbours(from).into_iter();
         there.map(move |there| [from as u32, there.node as u32])
     });
-    let is_distance = matches!(scenario.medium, Config::UnitDisk(_));
+    let is_distance = matches!(scenario.medium, MediumConfig::UnitDisk(_));
     let others = world.air().medium().interferers();
     Scene {
         links: pairs.filter(|[from, to]| from < to).collect(),
@@ -86,7 +83,7 @@ fn losses(world: &World) -> Vec<LossInfo> {
     let number = |node: Option<usize>| node.map_or(-1, |node| node as i32);
     let rules = world.air().faults().rules(world.now());
     let losses = rules.filter_map(|rule| match rule {
-        Rule::DropFrames {
+        FaultRule::DropFrames {
             from,
             to,
             probability,

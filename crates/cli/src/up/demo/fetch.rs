@@ -4,7 +4,7 @@ use std::io::Read;
 use std::process::Stdio;
 use std::time::Instant;
 
-use redpoll_sim::traffic::counting_lines;
+use redpoll_sim::counting_lines;
 use sha2::{Digest, Sha256};
 
 use super::plan::Plan;

@@ -2,9 +2,7 @@
 
 use std::net::{Ipv6Addr, SocketAddrV6};
 
-use redpoll_sim::scenario::{AppKind, Scenario, Target, TargetHost};
-use redpoll_sim::topology;
-use redpoll_sim::world::World;
+use redpoll_sim::{AppKind, Scenario, Target, TargetHost, World, plan_routes};
 
 use super::StepFailure;
 use crate::up::environment::Environment;
@@ -190,7 +188,7 @@ pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
     let neighbours: Vec<Vec<_>> = (0..scenario.nodes.len())
         .map(|node| world.air().neighbours(node))
         .collect();
-    let routes = topology::plan(scenario, &neighbours);
+    let routes = plan_routes(scenario, &neighbours);
     let reached = servers.filter_map(|(index, server, file_bytes)| {
         let hops = routes.nodes.get(index)?.hops_to_root?;
         Some((Server { hops, ..server }, file_bytes))

@@ -5,7 +5,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use redpoll_sim::traffic::counting_lines;
+use redpoll_sim::counting_lines;
 
 use super::plan::{Plan, Upload};
 use super::show::{Step, kbps};

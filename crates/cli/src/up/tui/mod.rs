@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 
 use ratatui::crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 
 use screen::Screen;
 use view::{Key, View};

@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use redpoll_base::{Addr, Instant};
 use redpoll_sim::live::{Command, ConnectionSample, Sample};
-use redpoll_sim::radio::State;
-use redpoll_sim::scenario::Role;
-use redpoll_sim::world::World;
+use redpoll_sim::{RadioState, Role, World};
 use redpoll_tcp::Endpoint;
 
 /// Lines of the log that are kept.
@@ -107,8 +105,7 @@ impl View {
         let scenario = world.scenario();
         let nodes = || scenario.nodes.iter().enumerate();
         let address = |(index, _): (usize, _)| Some((scenario.address(index)?, index as u32));
-        let is_border =
-            |(_, node): &(usize, &redpoll_sim::scenario::NodeSpec)| node.role == Role::Border;
+        let is_border = |(_, node): &(usize, &redpoll_sim::NodeSpec)| node.role == Role::Border;
         View {
             title: scenario.name.clone(),
             at: Instant::ZERO,
@@ -215,7 +212,7 @@ impl View {
         let now = sample
             .nodes
             .iter()
-            .map(|node| (node.radio == State::Off, node.parent));
+            .map(|node| (node.radio == RadioState::Off, node.parent));
         let now: Vec<(bool, Option<u32>)> = now.collect();
         let Some(before) = self.before.replace(now.clone()) else {
             return;
@@ -269,7 +266,7 @@ impl View {
             depth,
             parent: node.parent.map(|parent| self.name(parent)),
             hops: self.hops(sample, index),
-            is_off: node.radio == State::Off,
+            is_off: node.radio == RadioState::Off,
             duty_cycle: 100.0 * node.duty_cycle,
             queued: node.queued,
             sent: node.sent,

@@ -2,9 +2,11 @@ mod refusals;
 
 use redpoll_base::Duration;
 
+use super::model::Mss;
 use super::*;
 use crate::fault::{FrameKind, Rule};
 use crate::medium;
+use crate::medium::LinkSource;
 use crate::radio::Model;
 
 const SMALL: &str = "\

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::topology::{Routes, plan};
-use redpoll_sim::world::World;
+use redpoll_sim::{Routes, Scenario, World, plan_routes};
 
 use super::html::escape;
 use crate::engine::case::Case;
@@ -109,7 +107,7 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
     let world = World::new(scenario, 1).ok()?;
     let nodes = 0..scenario.nodes.len();
     let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
-    Some(plan(scenario, &neighbours))
+    Some(plan_routes(scenario, &neighbours))
 }
 
 /// Pixels between the middle of a node and the tip of an arrow that points to it.

@@ -1,7 +1,7 @@
 //! What the nodes of the chain hear, while they wait.
 
 use redpoll_base::Duration;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::probe::{Look, Probe};

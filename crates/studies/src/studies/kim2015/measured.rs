@@ -1,8 +1,7 @@
 //! The paper's traffic over links that were measured elsewhere: which of its findings are
 //! of its building, and which of its stacks.
 
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use super::read::{
     FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, by_hops, segments_a_packet, tcp_etx, throughput,

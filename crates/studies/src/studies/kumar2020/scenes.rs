@@ -240,8 +240,8 @@ pub fn delay(case: Case, ms: u32) -> Case {
 
 #[cfg(test)]
 mod tests {
-    use redpoll_sim::topology;
-    use redpoll_sim::world::World;
+    use redpoll_sim::World;
+    use redpoll_sim::plan_routes;
 
     use super::day_of_both;
 
@@ -252,7 +252,7 @@ mod tests {
         let world = World::new(&scenario, 1).unwrap();
         let nodes = 0..scenario.nodes.len();
         let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
-        let routes = topology::plan(&scenario, &neighbours);
+        let routes = plan_routes(&scenario, &neighbours);
         let parent = |name: &str| {
             let index = scenario.nodes.iter().position(|it| it.name == name);
             routes.nodes[index.unwrap()].default.unwrap()

@@ -1,8 +1,7 @@
 //! What the leaf's radio took while the image was on its way.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::report::Report;
-use redpoll_sim::world::World;
+use redpoll_sim::{Report, World};
 use serde::{Deserialize, Serialize};
 
 use super::scenes::BEGIN_S;

@@ -1,7 +1,7 @@
 //! The course of a congestion window.
 
 use redpoll_base::Duration;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use super::seconds;

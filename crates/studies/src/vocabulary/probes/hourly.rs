@@ -1,7 +1,7 @@
 //! The radios' time on, by the hour.
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use super::seconds;

@@ -1,7 +1,7 @@
 //! How many datagrams a node holds.
 
 use redpoll_base::Duration;
-use redpoll_sim::world::World;
+use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use crate::engine::probe::{Look, Probe};

@@ -1,8 +1,7 @@
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use redpoll_base::Duration;
-use redpoll_sim::scenario::Scenario;
-use redpoll_sim::world::World;
+use redpoll_sim::{Scenario, World};
 
 use super::super::draw;
 use super::*;

@@ -1,8 +1,8 @@
 //! What sending a full frame takes.
 
 use redpoll_base::Instant;
+use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
-use redpoll_sim::world::World;
 use redpoll_wire::ieee802154::FrameType;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::{Deserialize, Serialize};

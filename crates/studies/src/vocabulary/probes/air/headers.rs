@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
-use redpoll_sim::world::World;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::{Deserialize, Serialize};
 

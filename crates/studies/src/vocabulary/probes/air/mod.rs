@@ -11,8 +11,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
+use redpoll_sim::World;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_sim::world::World;
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::engine::probe::Look;

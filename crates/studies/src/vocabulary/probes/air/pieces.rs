@@ -1,7 +1,7 @@
 //! How long the segments are that a node sends, its own and those that it passes on.
 
+use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
-use redpoll_sim::world::World;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::{Deserialize, Serialize};
 

@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 
 use redpoll_base::Instant;
+use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
-use redpoll_sim::world::World;
 use redpoll_tcp::SeqRange;
 use redpoll_wire::sixlowpan::Contexts;
 use serde::{Deserialize, Serialize};
