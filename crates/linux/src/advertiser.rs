@@ -1,6 +1,6 @@
-//! Router advertisements that tell the computers of a link which prefix lies behind this
-//! one: a route to the mesh, by the Route Information option of RFC 4191, and nothing
-//! else. This computer does not become anybody's default router.
+//! Router advertisements that announce the mesh's prefix to the computers of a link, by the
+//! Route Information option of RFC 4191. They contain only this route, so this computer does
+//! not become a default router.
 
 use std::io::{self, IoSliceMut};
 use std::net::{Ipv6Addr, SocketAddrV6, UdpSocket};
@@ -22,7 +22,7 @@ const ROUTER_ADVERTISEMENT: u8 = 134;
 const ROUTE_INFORMATION: u8 = 24;
 const ALL_NODES: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1);
 const ALL_ROUTERS: Ipv6Addr = Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 2);
-/// Neighbour discovery that has come through a router is none (RFC 4861 §6.1.1).
+/// A neighbour discovery message that a router forwarded is invalid (RFC 4861 §6.1.1).
 const HOP_LIMIT: i32 = 255;
 
 /// MaxRtrAdvInterval and MinRtrAdvInterval, their defaults (RFC 4861 §6.2.1).
@@ -43,15 +43,15 @@ pub enum AdvertiserError {
     /// There is no interface of that name.
     #[error("there is no interface {0} (to list the interfaces: `ip link`)")]
     NoInterface(String),
-    /// Only root, or who may open raw sockets, may send router advertisements.
+    /// Router advertisements need root, or the right to open raw sockets.
     #[error("no permission to send router advertisements (needs root or CAP_NET_RAW)")]
     NoPermission,
     /// Anything else, with the step that failed.
     #[error("cannot {step}: {source}")]
     Failed {
-        /// What was being done.
+        /// The failed step.
         step: &'static str,
-        /// What the kernel said.
+        /// The kernel's error.
         source: io::Error,
     },
 }
@@ -170,7 +170,7 @@ impl Advertiser {
     ///
     /// # Errors
     ///
-    /// The kernel's, but for a link that is down at the moment.
+    /// The kernel's, except for a link that is down at the moment.
     pub fn turn(&mut self, now: Instant) -> io::Result<()> {
         while self.is_asked()? {
             self.timetable.on_asked(now);
@@ -182,8 +182,8 @@ impl Advertiser {
         Ok(())
     }
 
-    /// Reads one message; whether it may have been a solicitation, and others may wait.
-    /// What is none is read, too.
+    /// Reads one message, also an invalid one. Returns whether it may have been a solicitation,
+    /// and whether others may wait.
     fn is_asked(&mut self) -> io::Result<bool> {
         loop {
             let mut message = [0; 64];
@@ -254,7 +254,8 @@ impl AsFd for Advertiser {
 impl Drop for Advertiser {
     /// RFC 4191 §2.3: a lifetime of zero ends the route.
     fn drop(&mut self) {
-        // Who cannot be told keeps it until its lifetime is over.
+        // A computer that this message does not reach keeps the route until its lifetime is
+        // over.
         let _ = self.send(0);
     }
 }

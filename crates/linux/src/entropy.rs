@@ -1,4 +1,4 @@
-//! Random bytes of the operating system, which nobody can guess.
+//! Unpredictable bytes from the operating system.
 
 use std::io;
 

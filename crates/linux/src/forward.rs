@@ -1,9 +1,9 @@
 //! Port forwards: TCP connections of this host's loopback, carried into the
 //! mesh by the border router's own TCP. No privilege is needed for that.
 //!
-//! A byte waits in one small buffer a direction, beside those of the two TCPs.
-//! While it is full its source is not read, so that each side's window pushes
-//! back on the other. The end of a stream and a reset pass through as such.
+//! Each direction has one small buffer, in addition to those of the two TCPs. While the buffer
+//! is full its source is not read, so each side's window slows down the other. The end of a
+//! stream and a reset are forwarded.
 
 mod pair;
 mod spec;
@@ -50,12 +50,12 @@ pub trait MeshTcp {
     /// Ends our stream after what is queued; the peer may go on sending.
     fn close(&mut self, conn: &mut Self::Conn);
 
-    /// Gives the connection back: if both streams have ended what is queued is
-    /// still delivered, else it is reset.
+    /// Gives the connection back: if both streams have ended, queued data are still delivered;
+    /// otherwise it is reset.
     fn release(&mut self, conn: Self::Conn);
 }
 
-/// What [`MeshTcp::recv`] found.
+/// The result of [`MeshTcp::recv`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Received {
     /// This many bytes, at least one.
@@ -77,7 +77,7 @@ pub struct Broken;
 pub struct ListenError {
     /// The port asked for.
     pub port: u16,
-    /// What the kernel said.
+    /// The kernel's error.
     pub source: io::Error,
 }
 
@@ -93,17 +93,17 @@ fn reason(source: &io::Error) -> String {
     }
 }
 
-/// What has happened to forwarded connections.
+/// Counters of forwarded connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ForwardCounters {
     /// Connections taken from the host.
     pub accepted: u32,
-    /// Of those, made to wait: the border router had no room, or the node had others to answer
-    /// first.
+    /// Connections that waited: the border router had no room, or the node was answering
+    /// others.
     pub waited: u32,
-    /// Of those, broken by the mesh: refused, reset or timed out there.
+    /// Connections that the mesh broke: refused, reset or timed out there.
     pub broken_by_mesh: u32,
-    /// Of those, reset by the host's side.
+    /// Connections that the host's side reset.
     pub broken_by_host: u32,
     /// Bytes carried into the mesh.
     pub bytes_in: u64,
@@ -111,7 +111,7 @@ pub struct ForwardCounters {
     pub bytes_out: u64,
 }
 
-/// What has happened to one forwarded connection.
+/// An event of a forwarded connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ForwardEvent {
     /// The program on this host that opened it.
@@ -172,7 +172,7 @@ pub struct Forwarder<C> {
     /// The border router had no room for another connection when it was asked last.
     is_full: bool,
     counters: ForwardCounters,
-    /// What nobody has asked for yet.
+    /// Events not fetched yet.
     events: VecDeque<ForwardEvent>,
 }
 
@@ -184,9 +184,9 @@ impl<C> Forwarder<C> {
     /// wait in the kernel's backlog. A browser opens six to each host.
     pub const MAX_PAIRS: usize = 16;
 
-    /// Handshakes under way with one node. Further ones wait until it answers: a node that is off
-    /// answers none, and SYNs that began in one moment are sent again in one moment, too, each time
-    /// anew filling the router before that node, whose other packets they take the room of.
+    /// Most handshakes in progress with one node. Further ones wait until it answers. A node
+    /// that is off never answers, and simultaneous SYNs are retransmitted simultaneously, which
+    /// fills the router before the node and displaces other packets.
     pub const MAX_OPENING: usize = 2;
 
     /// Forwards nothing yet.
@@ -201,7 +201,7 @@ impl<C> Forwarder<C> {
         }
     }
 
-    /// What has happened next to a connection.
+    /// The next event of a connection.
     pub fn poll_event(&mut self) -> Option<ForwardEvent> {
         self.events.pop_front()
     }
@@ -245,7 +245,7 @@ impl<C> Forwarder<C> {
         self.pairs.len()
     }
 
-    /// What has happened so far.
+    /// The counters.
     pub fn counters(&self) -> &ForwardCounters {
         &self.counters
     }
@@ -284,7 +284,7 @@ impl<C> Forwarder<C> {
         self.join(mesh) || moved
     }
 
-    /// Who comes while the border router is full stays in the kernel's backlog.
+    /// While the border router is full, new connections stay in the kernel's backlog.
     fn may_accept(&self) -> bool {
         !self.is_full && self.pairs.len() + self.waiting.len() < Self::MAX_PAIRS
     }

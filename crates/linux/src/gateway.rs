@@ -36,7 +36,7 @@ pub trait Mesh {
     /// Takes a packet from the host: any bytes at all.
     fn input_packet(&mut self, packet: &[u8]);
 
-    /// Writes the next packet for the host to `out` and tells its length.
+    /// Writes the next packet for the host to `out` and returns its length.
     fn poll_packet(&mut self, out: &mut [u8]) -> Option<usize>;
 
     /// Lets `act` use the border router at the present time, and then has the
@@ -103,13 +103,13 @@ impl Clock {
         }
     }
 
-    /// What the clock shows.
+    /// The present time.
     pub fn now(&self) -> Instant {
         Instant::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
 }
 
-/// What has gone between the host and the mesh.
+/// Counters of packets between the host and the mesh.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GatewayCounters {
     /// Packets from the host given to the mesh.
@@ -130,7 +130,7 @@ pub struct Gateway {
     forwarder: Forwarder<Splice>,
     reach: Reach,
     counters: GatewayCounters,
-    /// How late the mesh's most belated event was since somebody asked.
+    /// The greatest lateness of an event since the last query.
     lateness: Duration,
     packet: Box<[u8]>,
 }
@@ -141,15 +141,15 @@ impl Gateway {
     const STEP: Duration = Duration::from_millis(50);
     /// Packets taken from the host in a row before the mesh gets its turn.
     const BURST: usize = 16;
-    /// The longest wait; nothing hangs on it.
+    /// The longest wait; its value is not critical.
     const MAX_WAIT: StdDuration = StdDuration::from_secs(1);
 
-    /// Joins nothing but the given ends; the clock starts at zero now.
+    /// Joins only the given ends; the clock starts at zero now.
     pub fn new(tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway::on_clock(Clock::start(), tun, forwarder)
     }
 
-    /// Joins nothing but the given ends, on a clock that runs already.
+    /// Joins only the given ends, on a running clock.
     pub fn on_clock(clock: Clock, tun: Option<Tun>, forwarder: Forwarder<Splice>) -> Self {
         Gateway {
             clock,
@@ -169,7 +169,7 @@ impl Gateway {
         self
     }
 
-    /// What a node was not allowed to reach next.
+    /// The next destination that a node was not allowed to reach.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.reach.poll_attempt()
     }
@@ -184,7 +184,7 @@ impl Gateway {
         &self.forwarder
     }
 
-    /// What has happened next to a forwarded connection.
+    /// The next event of a forwarded connection.
     pub fn poll_forward(&mut self) -> Option<ForwardEvent> {
         self.forwarder.poll_event()
     }
@@ -194,7 +194,7 @@ impl Gateway {
         self.tun.as_ref()
     }
 
-    /// What has passed so far.
+    /// The counters.
     pub fn counters(&self) -> &GatewayCounters {
         &self.counters
     }
@@ -209,7 +209,7 @@ impl Gateway {
     ///
     /// # Errors
     ///
-    /// The interface's, for instance when somebody took it down.
+    /// The interface's, for instance if it was taken down.
     pub fn turn(&mut self, mesh: &mut impl Mesh) -> io::Result<()> {
         self.catch_up(mesh);
         self.take_from_host(mesh)?;

@@ -5,18 +5,18 @@
 //! - [`forward`]: loopback connections carried into the mesh by the border
 //!   router's own TCP, which needs no privilege at all;
 //! - [`gateway`]: the poll loop that joins these to a mesh in real time;
-//! - [`advertiser`]: router advertisements for the computers beside this one;
+//! - [`advertiser`]: router advertisements for other computers;
 //! - [`mod@line`]: streams of bytes to nodes that run elsewhere;
-//! - [`nfqueue`]: packets that the kernel forwards and holds until it is told to go on;
-//! - [`entropy`]: random bytes that nobody can guess;
+//! - [`nfqueue`]: packets that the kernel forwards and holds until it gets a verdict;
+//! - [`entropy`]: unpredictable random bytes;
 //! - [`processor`]: processor time of this thread;
 //! - [`radio`]: sticks that speak Spinel, and frames in UDP datagrams;
 //! - [`reach`]: what the nodes of a mesh may reach outside it;
 //! - [`privilege`]: becoming another user, dropping capabilities, and a sandbox;
 //! - [`signals`] and [`child`]: ending in order, and programs run beside the mesh.
 //!
-//! What the mesh is, simulated or behind a radio, this crate does not know: it
-//! sees the traits [`gateway::Mesh`] and [`forward::MeshTcp`].
+//! A mesh may be simulated or behind a radio: this crate uses only the traits [`gateway::Mesh`]
+//! and [`forward::MeshTcp`].
 //!
 //! Unsafe code is confined to `ioctl`, `child`, `privilege` and `namespace`, each block with
 //! its reason.

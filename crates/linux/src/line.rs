@@ -1,5 +1,5 @@
-//! Streams of bytes to nodes that run elsewhere: sockets, as emulators have them for the
-//! serial lines of their boards.
+//! Byte streams to external nodes: sockets, which emulators use for the serial lines of their
+//! boards.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read, Write};
@@ -15,7 +15,7 @@ use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::time::TimeSpec;
 
-/// How long to wait before a peer that is not there is sought again.
+/// The pause before another attempt to reach a missing peer.
 const AGAIN: Duration = Duration::from_millis(500);
 /// How long a connection may take.
 const CONNECT: Duration = Duration::from_secs(2);
@@ -36,7 +36,7 @@ pub enum LineAddress {
 }
 
 impl LineAddress {
-    /// What `text` says; files without an absolute path are in `folder`.
+    /// Parses `text`; relative paths start at `folder`.
     ///
     /// # Errors
     /// What is allowed.
@@ -60,7 +60,7 @@ impl LineAddress {
     }
 }
 
-/// What tells when something has come over any of some lines.
+/// Signals that data have come over one of several lines.
 #[derive(Clone, Debug)]
 pub struct LineWatch(Arc<Epoll>);
 
@@ -110,13 +110,13 @@ impl AsFd for Listener {
 impl Drop for Listener {
     fn drop(&mut self) {
         if let Listener::Unix(_, path) = self {
-            // Somebody may have removed it.
+            // It may have been removed already.
             let _ = fs::remove_file(path);
         }
     }
 }
 
-/// What has come.
+/// The result of a read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrived {
     /// Nothing.
@@ -143,7 +143,7 @@ impl SocketLine {
     /// A line that waits for its peer, or goes on looking for it.
     ///
     /// # Errors
-    /// The kernel's, if nobody can come to that address.
+    /// The kernel's, if the address cannot be reached.
     pub fn open(address: LineAddress, watch: &LineWatch) -> io::Result<SocketLine> {
         let listener = match &address {
             LineAddress::UnixListen(path) => Some(listen_at(path)?),
@@ -193,7 +193,7 @@ impl SocketLine {
         let Some(stream) = &mut self.stream else {
             return match self.seek() {
                 Some(stream) => {
-                    // Whoever else comes meanwhile has to wait.
+                    // Further peers wait.
                     if let Some(listener) = &self.listener {
                         self.watch.remove(listener);
                     }
@@ -268,11 +268,11 @@ fn prompt(stream: TcpStream) -> Option<Box<dyn Stream>> {
 
 fn await_readable(fd: BorrowedFd<'_>, wait: Duration) {
     let mut fds = [PollFd::new(fd, PollFlags::POLLIN)];
-    // Whatever goes wrong is found when it is read.
+    // An error is found by the next read.
     let _ = ppoll(&mut fds, Some(TimeSpec::from_duration(wait)), None);
 }
 
-/// Listens at `path`. A socket that nobody listens at any more is in the way and removed.
+/// Listens at `path`. A socket file without a listener is removed.
 fn listen_at(path: &Path) -> io::Result<Listener> {
     let listener = match UnixListener::bind(path) {
         Err(error) if error.kind() == ErrorKind::AddrInUse && is_deserted(path) => {
@@ -329,7 +329,7 @@ mod tests {
         let folder = scratch("line");
         let path = folder.join("peers.sock");
         let watch = LineWatch::new().unwrap();
-        // What a program that was killed has left behind.
+        // The file that a killed program leaves.
         drop(UnixListener::bind(&path).unwrap());
         let address = LineAddress::UnixListen(path.clone());
         let mut line = SocketLine::open(address, &watch).unwrap();

@@ -1,5 +1,5 @@
-//! What the nodes of a mesh may reach outside it: answers to what came from outside, and the
-//! services that the operator has exposed.
+//! The destinations outside a mesh that its nodes may reach: answers to packets from outside,
+//! and services that the operator has exposed.
 //!
 //! A mesh without link-layer security admits any radio in range, and a TUN interface makes every
 //! service of this computer that listens on `[::]` reachable. So nothing is reachable by default
@@ -139,7 +139,7 @@ struct Flow {
     outside: (Ipv6Addr, u16),
 }
 
-/// What a packet is, as far as this matters.
+/// The type of a packet, as far as relevant here.
 enum Seen {
     /// A transport's packet: protocol, source and destination with ports.
     Ports(Protocol, (Ipv6Addr, u16), (Ipv6Addr, u16)),
@@ -156,7 +156,7 @@ enum Seen {
 pub struct Attempt {
     /// The node's address.
     pub node: Ipv6Addr,
-    /// What would have to be exposed.
+    /// The service to expose.
     pub service: Service,
 }
 

@@ -31,7 +31,7 @@ use redpoll_wire::slip;
 /// Bytes of the file.
 const FILE: usize = 200_000;
 
-/// Fetches the file so many times at once.
+/// Fetches the file `times` times in parallel.
 fn curl(url: &str, times: usize) -> Vec<JoinHandle<Vec<u8>>> {
     let fetch = |url: String| {
         let options = ["--silent", "--show-error", "--globoff", "--max-time", "60"];
@@ -103,7 +103,7 @@ fn serial_line() -> [OwnedFd; 2] {
     ends
 }
 
-/// What a computer does with packets of a serial line: they go through a TUN interface.
+/// Forwards packets of a serial line through a TUN interface, as a computer does.
 async fn into_the_kernel(mut line: live::Line<'_>, tun: &Tun) {
     let (mut room, mut chunk) = ([0; live::MTU], [0; 256]);
     let mut decoder = slip::Decoder::new(&mut room);
@@ -211,7 +211,7 @@ impl<S: Write> Write for Counted<'_, S> {
 const READING: &[u8] = b"a reading of 24 bytes ok\n";
 const ANSWER: &[u8] = b"ko setyb 42 fo gnidaer a\n";
 
-/// What came of a reading that was sent over TLS.
+/// The outcome of a reading over TLS.
 fn over_tls(
     n: u16,
     proof: &Proof<'_>,
@@ -274,9 +274,8 @@ fn with_psk(n: u16, known: &[u8], flights: &RefCell<Vec<(Way, usize)>>) -> Resul
 fn openssl_takes_a_reading_by_a_key() {
     let flights = RefCell::default();
     with_psk(3, &[0x5a; 32], &flights).unwrap();
-    // What `redpoll bench readings` reckons with, and docs/everywhere.md says: the first
-    // flight; its answer; the client's part, with a record of the reading; the answer's
-    // record; the end.
+    // The sizes of `redpoll bench readings` and docs/everywhere.md: the first flight; its
+    // answer; the client's part with a record of the reading; the answer's record; the end.
     let record = |bytes| bytes + 22;
     let flights = flights.into_inner();
     assert_eq!(

@@ -35,27 +35,27 @@ const IDENTITY: Identity = Identity {
 /// From 1 to 2, with a request for acknowledgement.
 const FRAME: [u8; 11] = [0x61, 0x98, 7, 0x70, 0x72, 2, 0, 1, 0, b'h', b'i'];
 
-/// What the fake does with the next frame that it is to send.
+/// The fake's reaction to the next frame to send.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Mood {
     Acknowledge,
     Ignore,
     ChannelBusy,
-    /// It begins anew instead.
+    /// It resets instead.
     Reset,
     /// It says nothing until it is asked for something else, and then answers.
     Late,
-    /// It writes what is no frame, and then acknowledges.
+    /// It writes garbage, and then acknowledges.
     Garbage,
 }
 
-/// The firmware of a radio co-processor, as far as anybody can tell.
+/// The firmware of a radio co-processor, imitated.
 struct Fake {
     tty: File,
     decoder: Decoder,
     mood: Mood,
     late: Option<u8>,
-    /// What was set, by property.
+    /// Properties that were set.
     seen: Sender<(u32, Vec<u8>)>,
 }
 
@@ -185,7 +185,7 @@ impl Stick {
             seen: sender,
         };
         let thread = std::thread::spawn(move || {
-            // Kept open, or the line would end whenever nobody has it.
+            // Kept open, because the line ends when its last descriptor closes.
             let _slave = pty.slave;
             fake.run(orders);
         });
@@ -227,7 +227,7 @@ impl Bench {
         }
     }
 
-    /// The next event that is no trouble.
+    /// The next event other than trouble.
     fn next(&mut self) -> Event {
         let begin = StdInstant::now();
         while begin.elapsed() < StdDuration::from_secs(15) {
@@ -369,7 +369,7 @@ impl Bench {
     }
 }
 
-/// A program that is no radio, and one that ends at once.
+/// A program that is not a radio, and one that ends at once.
 #[test]
 fn a_process_that_is_no_radio_is_told_of() {
     if !has_terminals("a_process_that_is_no_radio_is_told_of") {
@@ -409,8 +409,7 @@ fn a_process_that_is_no_radio_is_told_of() {
     assert!(Radio::open(&spec, IDENTITY, Instant::ZERO).is_err());
 }
 
-/// Whatever comes over the line, in whatever order: no panic, bounded memory, and an end to
-/// each transmission.
+/// Arbitrary bytes over the line: no panic, bounded memory, and an end to each transmission.
 #[test]
 fn random_messages_do_no_harm() {
     for seed in 0..200 {
@@ -501,7 +500,7 @@ fn endless_reset_notices_are_bounded_and_reported() {
     assert!(rcp.counters().unanswered > 0);
 }
 
-/// What is said to a radio that reads nothing finds an end as well.
+/// Requests to a radio that reads nothing end as well.
 #[test]
 fn a_radio_that_reads_nothing_is_bounded() {
     let mut rcp = set_up_rcp();

@@ -1,4 +1,4 @@
-//! What Wireshark makes of a radio of datagrams: its decoder reads what ours has written.
+//! Wireshark's decoder reads the datagrams of this crate.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -7,7 +7,7 @@ pub struct Asset {
     pub path: &'static str,
     /// Its media type.
     pub media_type: &'static str,
-    /// What is in it.
+    /// Its content.
     pub bytes: &'static [u8],
 }
 

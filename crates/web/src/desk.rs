@@ -1,8 +1,8 @@
 //! The simulation's end of the live view.
 //!
-//! Whoever drives a world calls [`Desk::turn`] between two steps, and wakes up when
-//! [`Desk::fd`](AsFd) can be read or [`Desk::next_turn`] has come. Nothing here waits: if the
-//! server is behind, what has happened stays on the world's tape, which has a bound.
+//! The driver of a world calls [`Desk::turn`] between two steps, and wakes up when
+//! [`Desk::fd`](AsFd) is readable or [`Desk::next_turn`] has come. No call waits: if the server
+//! is behind, events stay on the world's bounded tape.
 
 use std::collections::VecDeque;
 use std::io::Read as _;
@@ -21,12 +21,12 @@ use crate::message::{Clock, ClockAsk, Mode, Scene};
 use crate::scribe::Scribe;
 use crate::story::Story;
 
-/// How often browsers are told what has happened.
+/// Interval of messages about changes to browsers.
 const TURN: Duration = Duration::from_millis(20);
-/// How often they are told the figures of all nodes.
+/// Interval of messages with the figures of all nodes.
 const FIGURES: Duration = Duration::from_millis(250);
 
-/// What the desk tells the server.
+/// A message of the desk to the server.
 #[derive(Debug)]
 pub(crate) enum News {
     Changes(Box<Batch>),
@@ -39,7 +39,7 @@ pub(crate) enum News {
     Line(String),
 }
 
-/// What has happened up to a moment, and how everything is then.
+/// The changes up to a time, and the state at that time.
 #[derive(Debug)]
 pub(crate) struct Batch {
     pub(crate) changes: Changes,
@@ -48,7 +48,7 @@ pub(crate) struct Batch {
     pub(crate) wall_ms: Option<f64>,
 }
 
-/// What somebody asks the simulation for.
+/// A request to the simulation.
 pub(crate) struct Request {
     pub(crate) what: Wanted,
     pub(crate) answer: oneshot::Sender<Result<String, String>>,
@@ -71,14 +71,14 @@ pub struct Desk {
     pub(crate) clock: Clock,
     pub(crate) next: Option<Instant>,
     pub(crate) figures_at: Instant,
-    /// What waits for the server beside what has happened.
+    /// Messages that wait for the server, in addition to changes.
     pub(crate) outbox: VecDeque<News>,
     pub(crate) wants: Option<ClockAsk>,
     pub(crate) commands: u64,
 }
 
 impl Desk {
-    /// The run stands still until somebody says go on.
+    /// Pauses the run until it is resumed.
     pub fn pause(&mut self) {
         self.set_clock(Clock {
             paused: true,
@@ -94,7 +94,7 @@ impl Desk {
         });
     }
 
-    /// Whether somebody looks.
+    /// Whether a browser is connected.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
@@ -104,18 +104,18 @@ impl Desk {
         self.clock
     }
 
-    /// How often somebody has changed something.
+    /// Number of changes so far.
     pub fn commands(&self) -> u64 {
         self.commands
     }
 
-    /// When [`turn`](Self::turn) is due, if somebody looks.
+    /// The time at which [`turn`](Self::turn) is due, if a browser is connected.
     pub fn next_turn(&self) -> Option<Instant> {
         self.next.filter(|_| self.is_watched())
     }
 
-    /// Carries out what is asked for, and tells the server what has happened, if it is
-    /// time. What a driver has to do beyond that is in [`Desk::take_wish`].
+    /// Carries out requests, and sends changes to the server if it is time. [`Desk::take_wish`]
+    /// returns the requests that only the driver can carry out.
     pub fn turn(&mut self, world: &mut World) {
         self.hear_bell();
         self.carry_out(Some(world));
@@ -137,7 +137,7 @@ impl Desk {
         self.publish(world, now);
     }
 
-    /// Tells the server at once, whether it is time or not.
+    /// Sends changes to the server at once.
     pub fn publish_now(&mut self, world: &mut World) {
         if self.is_watched() && world.is_live() {
             let now = Instant::now();
@@ -146,8 +146,8 @@ impl Desk {
         }
     }
 
-    /// What of the clock is wanted that only the driver can do: to begin again, or to go
-    /// to another time.
+    /// The request about the clock that only the driver can carry out: to restart, or to go to
+    /// another time.
     pub fn take_wish(&mut self) -> Option<ClockAsk> {
         self.wants.take()
     }
@@ -160,14 +160,14 @@ impl Desk {
         }
     }
 
-    /// Looks who asks for what, where there is no world but a recording.
+    /// Handles requests without a world, for a recording.
     pub fn turn_without_world(&mut self) {
         self.hear_bell();
         self.carry_out(None);
         self.flush();
     }
 
-    /// Says the next line of a recording; `false`, and nothing is said, if the server is
+    /// Sends the next line of a recording; returns `false` without sending if the server is
     /// behind.
     #[must_use]
     pub fn say(&mut self, line: &str) -> bool {
@@ -180,7 +180,7 @@ impl Desk {
         self.post(News::Jumped(Box::new(story)));
     }
 
-    /// Waits until somebody asks for something, or for so long.
+    /// Waits for a request, for at most this time.
     pub fn wait(&mut self, most: Duration) {
         // To wait without a time to stop would be for ever, and 0 is refused.
         let most = most.max(Duration::from_millis(1));
@@ -196,7 +196,7 @@ impl Desk {
         self.flush();
     }
 
-    /// Gives the server what has waited for it.
+    /// Sends the waiting messages to the server.
     fn flush(&mut self) {
         while !self.outbox.is_empty() {
             let Ok(room) = self.news.try_reserve() else {
@@ -219,7 +219,7 @@ impl Desk {
     /// Another world has taken the place of the one before.
     pub fn renew(&mut self, world: &mut World) {
         let scribe = Box::new(Scribe::new(world, self.mode));
-        // What has not been said of the run before need not be.
+        // Messages of the previous run that wait are dropped.
         self.outbox.clear();
         self.post(News::Renewed(scribe));
         if self.next.is_some() {
@@ -263,7 +263,7 @@ impl Desk {
                     Err("this is a recording, which cannot be changed".to_owned())
                 }
             };
-            // Who asked may have gone.
+            // The requester may have disconnected.
             let _ = answer.send(said);
         }
     }

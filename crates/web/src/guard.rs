@@ -1,12 +1,12 @@
-//! Who may ask the server for what.
+//! The rights of requests to the server.
 //!
 //! - A name that an attacker's DNS server lets point at this computer (DNS rebinding) comes
 //!   in the Host header: only addresses and `localhost` are taken there.
-//! - Another site's page may open a WebSocket to this server and send requests that need
-//!   no preflight; its Origin header gives it away: only the page's own is taken. A program
-//!   that is no browser sends none, and cannot be driven by a page.
-//! - Whoever wants to change something says the run's token, which only the terminal
-//!   shows, in the fragment of the page's address. A fragment is never sent to a server.
+//! - Another site's page may open a WebSocket to this server and send requests that need no
+//!   preflight. Its Origin header identifies it: only that of the server's own page is
+//!   accepted. A program other than a browser sends none, and a page cannot control it.
+//! - A change needs the run's token, which the terminal shows in the fragment of the page's
+//!   address. Browsers never send a fragment to a server.
 
 use std::net::IpAddr;
 
@@ -27,7 +27,7 @@ pub fn origin_is_ours(origin: &str, host: &str) -> bool {
         .is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
-/// Whether `said` is the token, found out in a time that does not tell how much of it is.
+/// Whether `said` is the token. The comparison takes a constant time.
 pub fn is_token(said: &str, token: &str) -> bool {
     let pairs = said.bytes().zip(token.bytes());
     let differ = pairs.fold(0, |all, (a, b)| all | (a ^ b));

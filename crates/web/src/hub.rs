@@ -1,4 +1,4 @@
-//! What all browsers share: the scribe, what they may have missed, and who is there.
+//! The state that all browsers share: the scribe, the kept messages, and the list of browsers.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,7 +12,7 @@ use crate::story::Story;
 
 /// Messages that a browser may be behind before it gets a fresh snapshot.
 const BEHIND: usize = 128;
-/// What is kept for the next browser, in bytes of messages.
+/// Bytes of messages kept for the next browser.
 const KEPT_BYTES: usize = 8 << 20;
 
 /// A message for all browsers.
@@ -81,11 +81,11 @@ impl Hub {
         self.say(scribe::text(&FromServer::Clock(clock)).into());
     }
 
-    /// What a browser that comes now has to know, and what it will be told from then on.
+    /// The messages for a browser that connects now, and its subscription to later ones.
     pub(crate) fn join(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let mut room = self.room();
         if self.watchers.fetch_add(1, Ordering::SeqCst) == 0 {
-            // Nobody has written down what happened meanwhile.
+            // The changes in between were not recorded.
             room.forget();
         }
         let mut messages = room.source.beginning();
@@ -122,12 +122,12 @@ impl Hub {
     }
 
     fn say(&self, message: Message) {
-        // Nobody listens: nobody misses it.
+        // Without a receiver the message is not needed.
         let _ = self.sender.send(message);
     }
 
     fn room(&self) -> MutexGuard<'_, Room> {
-        // What a panic has left half done is at worst a message that is missing.
+        // After a panic, at worst a message is missing.
         self.room.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -139,7 +139,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// What a browser has to know first: the run, who hears whom, how everything is.
+    /// The first messages for a browser: the run, the links, the state.
     fn beginning(&self) -> Vec<Message> {
         match self {
             Source::Scribe(scribe) => [scribe.hello(), scribe.scene(), scribe.state()]

@@ -7,20 +7,20 @@
 //!         ◀─ command ──────── Desk ◀══ requests ◀────── WebSocket ────
 //! ```
 //!
-//! - [`Desk`] is the simulation's end: it looks at the world while somebody watches, and
-//!   carries out what they ask for. It never waits for the server.
-//! - [`Server`] listens, checks who asks ([`guard`]), and has the page in it ([`assets`]).
-//! - [`Scribe`] turns what a world has written down into messages ([`message`]), one JSON
-//!   object each, and puts the segments of each TCP connection together.
+//! - [`Desk`] is the simulation's end: it observes the world while a browser is connected, and
+//!   carries out requests. It never waits for the server.
+//! - [`Server`] listens, checks each request ([`guard`]), and contains the page ([`assets`]).
+//! - [`Scribe`] turns the tape of a world into messages ([`message`]), one JSON object each,
+//!   and follows the segments of each TCP connection.
 //! - [`story`] keeps the messages of a run in a file, and finds its way in one.
 //! - [`layers`] takes a frame apart for the list of packets.
 //!
-//! Apart from the view, [`PageServer`] serves one text that a daemon writes anew for each client,
+//! In addition to the view, [`PageServer`] serves a text that a daemon writes for each client,
 //! with the same limits for slow clients.
 //!
-//! Memory is bounded: what waits for the server, what the server keeps for the next
-//! browser, and what a slow browser has not taken yet. A browser that falls behind gets a
-//! fresh snapshot; nobody waits for it.
+//! Memory is bounded: for messages to the server, messages kept for the next browser, and
+//! messages that a slow browser has not read. A browser that falls behind gets a new snapshot
+//! and delays no other.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 

@@ -1,42 +1,42 @@
-//! What server and page say to each other: one JSON object each.
+//! The messages between server and page: one JSON object each.
 //!
-//! Times are whole microseconds since the run began. Nodes are indices into the list of
-//! the greeting. What comes by the hundred is an array and not an object.
+//! Times are whole microseconds since the run began. Nodes are indices into the list of the
+//! greeting. Frequent items are arrays and not objects.
 
 use redpoll_sim::live::Command;
 use serde::{Deserialize, Serialize};
 
-/// What the server says.
+/// A message of the server.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub enum FromServer<'a> {
     /// Once, at the beginning of a run.
     Hello(&'a Hello),
-    /// Who hears whom and who disturbs, at the beginning and when that has changed.
+    /// Which nodes hear and disturb one another; sent at the beginning and after changes.
     Scene(&'a Scene),
     /// Nodes and connections as they are now; frames before this are not to be had.
     State(State<'a>),
-    /// What has happened since the message before.
+    /// The changes since the previous message.
     Changes(Changes<'a>),
     /// How the clock goes.
     Clock(Clock),
-    /// What became of a request.
+    /// The outcome of a request.
     Answer(Answer),
 }
 
 /// The version of these messages, and of recordings of them.
 pub const VERSION: u32 = 1;
 
-/// What does not change while a run goes on.
+/// The constants of a run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Hello {
     /// [`VERSION`].
     pub version: u32,
     /// The scenario's name.
     pub scenario: String,
-    /// What kind of run it is.
+    /// The kind of run.
     pub mode: Mode,
-    /// When it ends; of a mesh in real time nobody knows.
+    /// Its end; `None` for a mesh in real time.
     pub duration_us: Option<u64>,
     /// The mesh's prefix, of 64 bits.
     pub prefix: String,
@@ -50,11 +50,11 @@ pub struct Hello {
     pub slots: u16,
     /// All nodes.
     pub nodes: Vec<NodeInfo>,
-    /// Names of what becomes of frames, by number.
+    /// Names of the outcomes of frames, by number.
     pub outcomes: Vec<String>,
 }
 
-/// What kind of run it is.
+/// The kind of run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
@@ -77,16 +77,16 @@ pub struct NodeInfo {
     pub sleepy: bool,
     /// Its IPv6 address.
     pub address: String,
-    /// What runs on it.
+    /// Its applications.
     pub apps: Vec<String>,
 }
 
-/// Who hears whom and who disturbs.
+/// Which nodes hear and disturb one another.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Scene {
     /// Pairs of nodes that hear each other.
     pub links: Vec<[u32; 2]>,
-    /// Who else is on the air.
+    /// Other transmitters.
     pub interferers: Vec<InterfererInfo>,
     /// Frames that are lost on purpose.
     pub losses: Vec<LossInfo>,
@@ -126,7 +126,7 @@ pub struct Nodes {
     pub charge: Vec<f64>,
     /// Frames sent.
     pub sent: Vec<u32>,
-    /// Of these, again.
+    /// Retransmissions among these.
     pub retries: Vec<u32>,
     /// Frames for it that others destroyed.
     pub collisions: Vec<u32>,
@@ -150,7 +150,7 @@ pub struct InterfererInfo {
 /// Frames that are lost on purpose.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct LossInfo {
-    /// Of this sender; −1: of any.
+    /// From this sender; −1: from any.
     pub from: i32,
     /// At this receiver; −1: at any.
     pub to: i32,
@@ -180,7 +180,7 @@ pub struct EndInfo {
     pub name: String,
 }
 
-/// What has happened.
+/// The changes.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Changes<'a> {
     /// Up to here.
@@ -191,7 +191,7 @@ pub struct Changes<'a> {
     /// Frames that have begun.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub frames: &'a [FrameRow],
-    /// What became of frames: number, node, number of the outcome.
+    /// Outcomes of frames: number, node, number of the outcome.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub fates: &'a [(u64, u32, u8)],
     /// Segments as their senders send them.
@@ -209,7 +209,7 @@ pub struct Changes<'a> {
     /// All figures of the nodes, now and then.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes: Option<&'a Nodes>,
-    /// There was no room for so much more.
+    /// Number of entries without room.
     #[serde(skip_serializing_if = "is_zero")]
     pub skipped: u64,
 }
@@ -219,9 +219,9 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// A frame: number, begin, end, sender, receiver (−1 everyone, −2 nobody), kind (0 for one,
-/// 1 for all, 2 acknowledgement), whether its sender repeats the one before, protocol,
-/// what is in it, and its bytes in hexadecimal.
+/// A frame: number, begin, end, sender, receiver (−1 all nodes, −2 none), kind (0 unicast, 1
+/// broadcast, 2 acknowledgement), whether it repeats its sender's previous frame, protocol,
+/// description, and its bytes in hexadecimal.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct FrameRow(
     pub u64,
@@ -287,18 +287,18 @@ pub struct Clock {
     pub restartable: bool,
 }
 
-/// What became of a request.
+/// The outcome of a request.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Answer {
     /// The number that the page gave it.
     pub id: u32,
     /// It was done.
     pub ok: bool,
-    /// What was done, or why it was not; layers of a frame are an object as text.
+    /// The action, or the reason for a refusal; layers of a frame are an object as text.
     pub text: String,
 }
 
-/// What the page says.
+/// A message of the page.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 pub struct FromPage {
     /// A number for the answer.
@@ -306,11 +306,11 @@ pub struct FromPage {
     /// The run's token; what only looks needs none.
     #[serde(default)]
     pub token: String,
-    /// What is wanted.
+    /// The request.
     pub ask: Ask,
 }
 
-/// What is wanted.
+/// A request.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Ask {
@@ -323,7 +323,7 @@ pub enum Ask {
     Mesh(Command),
 }
 
-/// What can be done to the clock.
+/// A request about the clock.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockAsk {
@@ -333,7 +333,7 @@ pub enum ClockAsk {
     Resume,
     /// Go on for the time up to the next frame, and stand still.
     Step,
-    /// So many virtual seconds in a second; 0: as fast as it goes.
+    /// Virtual seconds per real second; 0: as fast as possible.
     Speed(f64),
     /// Begin the run again.
     Restart,

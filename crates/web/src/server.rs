@@ -44,7 +44,7 @@ const REQUESTS: usize = 64;
 /// The server could not begin.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// The address cannot be listened at.
+    /// Cannot listen at the address.
     #[error("cannot listen at {address}: {source}")]
     Listen {
         /// Which.
@@ -57,8 +57,8 @@ pub enum ServerError {
     System(#[from] io::Error),
 }
 
-/// A server that listens, and does not answer yet: whoever moves to another network or
-/// gives up rights does so between [`Server::listen`] and [`Server::start`].
+/// A server that listens and does not answer yet: a program changes its network or gives up
+/// rights between [`Server::listen`] and [`Server::start`].
 #[derive(Debug)]
 pub struct Server {
     listener: TcpListener,
@@ -66,7 +66,7 @@ pub struct Server {
     token: String,
 }
 
-/// What the handlers share.
+/// The state that the handlers share.
 #[derive(Clone)]
 struct Shared {
     hub: Arc<Hub>,
@@ -78,7 +78,7 @@ struct Shared {
 }
 
 impl Server {
-    /// Listens at `address`. The token is made of `random` bytes that nobody can guess.
+    /// Listens at `address`. The token is made of `random` bytes, which must be unpredictable.
     ///
     /// # Errors
     /// [`ServerError::Listen`].
@@ -290,7 +290,7 @@ async fn live(
 /// Why a conversation is over.
 struct Over;
 
-/// Tells a page what happens, and does what it asks for.
+/// Sends changes to a page, and carries out its requests.
 async fn converse(mut socket: WebSocket, shared: &Shared, seat: &Seat) -> Result<(), Over> {
     let (messages, mut news) = shared.hub.join();
     shared.ring();
@@ -351,7 +351,7 @@ impl Shared {
         let _ = (&*self.bell).write(&[1]);
     }
 
-    /// What a page has said is done, or not.
+    /// Carries out the request of a page, or refuses it.
     async fn answer(&self, said: &str) -> Answer {
         let said: FromPage = match serde_json::from_str(said) {
             Ok(said) => said,

@@ -1,8 +1,8 @@
 //! A run kept in a file: the messages that a browser would have got, a line each.
 //!
-//! The first line is the greeting, then who hears whom, then how everything is. That comes
-//! again every few seconds, so that a reader need not begin at the beginning. What is read is
-//! not trusted: each line is an object of a type that is known, and has a bound.
+//! The first line is the greeting, followed by the links and the state. These are repeated
+//! every few seconds, so that a reader can start in the middle. Input is not trusted: each line
+//! is an object of a known type with a bounded size.
 
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -49,8 +49,8 @@ impl<W: Write> Writer<W> {
         })
     }
 
-    /// Writes down what has happened since. To be called often: a world keeps so much and no
-    /// more. How many frames it was.
+    /// Writes the changes since the last call. Call it often, because a world's tape is
+    /// bounded. Returns the number of frames.
     ///
     /// # Errors
     /// Those of `out`.
@@ -88,7 +88,7 @@ pub struct Story {
     pub(crate) contexts: Contexts,
 }
 
-/// What is wrong with a recording.
+/// An error of a recording.
 #[derive(Debug, thiserror::Error)]
 pub enum StoryError {
     /// It cannot be read.
@@ -119,7 +119,7 @@ pub struct Reader<R> {
     line: String,
 }
 
-/// What every line has.
+/// The common fields of all lines.
 #[derive(Deserialize)]
 struct Head<'a> {
     #[serde(rename = "type", borrow)]
@@ -195,7 +195,7 @@ impl<R: Read + Seek> Reader<R> {
                 _ => return Err(StoryError::Line(number)),
             }
         }
-        // Who goes to the end wants to see what led there.
+        // A viewer at the end wants to see the preceding events.
         let end = self.end;
         self.places.retain(|(t, _)| *t == 0 || *t < end);
         match self.story.scene.is_empty() || self.places.is_empty() {
@@ -227,7 +227,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(self.story.clone())
     }
 
-    /// The next line and the time up to which it tells; `None` at the end.
+    /// The next line and the time that it covers; `None` at the end.
     ///
     /// # Errors
     /// Those of the file.
@@ -256,7 +256,7 @@ fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
     }
 }
 
-/// What the addresses are compressed with, by the greeting.
+/// The contexts of compressed addresses in the greeting.
 fn contexts(hello: &str) -> Result<Contexts, StoryError> {
     let head: Head<'_> = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
     if head.kind != "hello" {

@@ -269,8 +269,8 @@ fn a_browser_that_falls_behind_gets_a_snapshot_and_holds_nobody_up() {
     assert!(changes < 1_500);
 }
 
-/// More connections than there may be, none of which asks for anything: the page is there
-/// as soon as the first of them have been given up, all are in the end, and who looks goes on.
+/// More connections than allowed, all without a request: the page is available once the first
+/// of them have been closed, all are closed in the end, and an open page continues.
 #[test]
 fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
     let mut show = Show::new("pair");
@@ -298,7 +298,7 @@ fn who_says_nothing_is_gone_soon_and_who_looks_is_not() {
             .set_read_timeout(Some(Duration::from_secs(30)))
             .unwrap();
         let mut text = Vec::new();
-        // Closed, or reset; what has been asked for in part may be told so.
+        // Closed or reset; an incomplete request may get an error.
         let _ = stream.read_to_end(&mut text);
         assert!(!text.starts_with(b"HTTP/1.1 200"));
     }

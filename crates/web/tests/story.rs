@@ -1,4 +1,4 @@
-//! Runs that are written down, and files that are none.
+//! Recordings of runs, and invalid files.
 
 use std::io::Cursor;
 
@@ -6,7 +6,7 @@ use redpoll_base::Duration;
 use redpoll_sim::{Scenario, World};
 use redpoll_web::story::{Reader, StoryError, Writer};
 
-/// So many seconds of a scenario, written down.
+/// Records `seconds` seconds of a scenario.
 fn recording(scenario: &str, seconds: u64) -> Vec<u8> {
     let scenario = Scenario::load(scenario, &[]).unwrap();
     let mut world = World::new(&scenario, 1).unwrap();

@@ -60,7 +60,7 @@ enum Stream {
     Open,
     /// The source has ended; the buffer may still hold bytes.
     Ended,
-    /// The end has been passed on.
+    /// The end has been forwarded.
     Closed,
 }
 
@@ -76,7 +76,7 @@ impl From<Broken> for Broke {
     }
 }
 
-/// What a non-blocking call on the host's socket came to: `None` for later.
+/// The result of a non-blocking call on the host's socket: `None` if it would block.
 fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
     match result {
         Ok(len) => Ok(Some(len)),
@@ -85,7 +85,7 @@ fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
     }
 }
 
-/// What a call of [`Pair::pump`] came to.
+/// The result of a call of [`Pair::pump`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// Nothing could be moved.
@@ -145,8 +145,8 @@ impl<C> Pair<C> {
         self.carried
     }
 
-    /// What the host's socket is waited for: bytes only while there is room
-    /// for them, room only while there are bytes.
+    /// The awaited events of the host's socket: bytes only if there is room for them, room only
+    /// if there are bytes.
     pub(super) fn interest(&self) -> Option<PollFd<'_>> {
         let mut flags = PollFlags::empty();
         if self.inward.is_empty() && self.inward_stream == Stream::Open {

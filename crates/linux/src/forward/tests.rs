@@ -10,10 +10,10 @@ use super::*;
 /// A connection's far end in the mesh, in the hands of the test.
 #[derive(Default)]
 struct FarEnd {
-    /// What the border router's TCP has been given.
+    /// Bytes given to the border router's TCP.
     inward: VecDeque<u8>,
     inward_ended: bool,
-    /// What the node sends.
+    /// Bytes that the node sends.
     outward: VecDeque<u8>,
     outward_ended: bool,
     /// The node has answered.

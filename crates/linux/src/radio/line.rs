@@ -15,7 +15,7 @@ use nix::sys::termios::{self, BaudRate, ControlFlags, SetArg};
 use crate::child;
 use crate::privilege::Account;
 
-/// What a line leads to.
+/// The other end of a line.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum LineSpec {
     /// A serial port, or whatever else is a terminal.
@@ -29,7 +29,7 @@ pub enum LineSpec {
     Process {
         /// Its path.
         program: PathBuf,
-        /// What it is started with.
+        /// Its arguments.
         arguments: Vec<String>,
         /// The user that it is started as; `None` for this process's own.
         account: Option<Account>,
@@ -66,7 +66,7 @@ impl Line {
     /// Opens the line.
     ///
     /// # Errors
-    /// The operating system's: it is not there, it belongs to somebody else.
+    /// The operating system's, such as a missing file or a lack of permission.
     pub fn open(spec: &LineSpec) -> io::Result<Line> {
         match spec {
             LineSpec::Uart { path, baud } => {

@@ -1,5 +1,5 @@
-//! A border router on a radio, as the [gateway](crate::gateway) sees it: one node of ours,
-//! and whoever is in its radio's range.
+//! A border router on a radio, for the [gateway](crate::gateway): one node of this program, and
+//! the nodes in its radio's range.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -22,13 +22,13 @@ pub struct RadioMesh<P: Profile> {
     node: Node<P>,
     gate: Gate,
     radio: Radio,
-    /// What the radio can must not change, for the node has been told.
+    /// The radio's functions must not change, because the node knows them.
     caps: RadioCaps,
     keeper: Keeper,
     now: Instant,
     loaded: FrameBuf,
     from_host: VecDeque<Vec<u8>>,
-    /// Packets of the host's that were too many.
+    /// Packets of the host that were dropped.
     turned_away: u64,
     notices: VecDeque<String>,
 }
@@ -60,7 +60,7 @@ impl<P: Profile> RadioMesh<P> {
         &self.node
     }
 
-    /// What the user should be told next.
+    /// The next message for the user.
     pub fn notice(&mut self) -> Option<String> {
         self.notices.pop_front()
     }
@@ -80,7 +80,7 @@ impl<P: Profile> RadioMesh<P>
 where
     P::Access: Access<Work = Infallible, Done = Infallible>,
 {
-    /// Tells the node what the radio has to say.
+    /// Passes the radio's events to the node.
     fn hear(&mut self) {
         while let Some(event) = self.radio.poll_event() {
             match event {

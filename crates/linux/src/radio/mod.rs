@@ -38,7 +38,7 @@ const BURST: usize = 64;
 #[derive(Debug)]
 pub struct Radio {
     kind: Kind,
-    /// What has happened to its line.
+    /// Events of its line.
     events: VecDeque<Event>,
 }
 
@@ -106,7 +106,7 @@ impl Radio {
                 zep.on_timeout(now);
                 let mut buffer = [0; 2_048];
                 for _ in 0..BURST {
-                    // Nobody listens there yet, or nothing has come.
+                    // There is no listener yet, or no datagram.
                     let Ok(len) = socket.recv(&mut buffer) else {
                         break;
                     };
@@ -161,7 +161,7 @@ impl Radio {
         }
     }
 
-    /// What wakes [`Radio::turn`]; `None` while there is no line.
+    /// The descriptor that wakes [`Radio::turn`]; `None` without a line.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             Kind::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),
@@ -169,7 +169,7 @@ impl Radio {
         }
     }
 
-    /// What it has counted, a line for people.
+    /// Its counters, as a line for users.
     pub fn summary(&self) -> String {
         match &self.kind {
             Kind::Spinel(stick) => {
@@ -204,7 +204,7 @@ impl Radio {
 
     fn flush(zep: &mut Zep, socket: &UdpSocket) {
         while let Some(datagram) = zep.poll_output() {
-            // A datagram that nobody takes is a frame that nobody hears.
+            // A datagram without a receiver is a frame out of range.
             let _ = socket.send(&datagram);
         }
     }

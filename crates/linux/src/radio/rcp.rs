@@ -1,10 +1,10 @@
-//! A radio co-processor that speaks Spinel, such as a stick with OpenThread's RCP firmware:
-//! what is said to it, in which order, and what is made of what it says. Without I/O: bytes
-//! go in and out, and the time is an argument.
+//! A radio co-processor that speaks Spinel, such as a stick with OpenThread's RCP firmware: the
+//! order of requests, and the handling of answers. Without I/O: bytes go in and out, and the
+//! time is an argument.
 //!
-//! It is set up by one question after another. Whatever goes wrong later (it begins anew by
-//! itself, answers late or not at all, talks nonsense) ends the transmission under way,
-//! is told as [`Event::Trouble`], and is followed by setting it up once more.
+//! The set-up is a sequence of requests. Any later failure (a reset, a late, missing or invalid
+//! answer) ends the current transmission, is reported as [`Event::Trouble`], and leads to
+//! another set-up.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -27,8 +27,8 @@ const TRANSMISSION: Duration = Duration::from_millis(3_000);
 const BEGINNING: Duration = Duration::from_millis(2_000);
 /// Unanswered questions before the set-up starts again.
 const PATIENCE: u8 = 3;
-/// Reset notices to which the host answers by its first question while it sets the radio up.
-/// Some radios send two: when they are powered on and when they are told to.
+/// Reset notices that the host answers by its first request during the set-up. Some radios send
+/// two: when they are powered on and after a reset command.
 const NOTICES: u32 = 4;
 /// Bytes that wait for the line at most. A radio that reads takes them within a second.
 const OUTPUT: usize = 16 * 1_024;
@@ -94,7 +94,7 @@ pub struct RcpCounters {
     pub reset_notices: u64,
     /// Messages that found no room because it reads too slowly.
     pub unsent: u64,
-    /// Reports of trouble that were left out because there were too many.
+    /// Reports of trouble that were suppressed.
     pub unreported: u64,
     /// Questions and transmissions that it has not answered in time.
     pub unanswered: u64,
@@ -141,7 +141,7 @@ const STEPS: [Step; 10] = [
 enum Phase {
     /// There is no line to it.
     Gone,
-    /// It has been told to begin anew, and is to say that it has.
+    /// A reset was requested, and its notice has not come.
     Beginning {
         until: Instant,
     },
@@ -175,11 +175,11 @@ pub struct Rcp {
     version: String,
     caps: RadioCaps,
     transmission: Option<Transmission>,
-    /// Neighbours for which something waits, also when it has to be told again.
+    /// Neighbours with waiting data, also for the next set-up.
     pending: BTreeSet<u16>,
     output: VecDeque<u8>,
     events: VecDeque<Event>,
-    /// Reset notices since it was last told to begin anew, or was set up.
+    /// Reset notices since the last reset command or set-up.
     notices: u32,
     /// When the window of reports began, and how many it has.
     reports: (Instant, u32),
@@ -421,7 +421,7 @@ impl Rcp {
 
     /// Says something; the number of its answer.
     fn say(&mut self, command: Command, property: u32, value: &[u8]) -> u8 {
-        // 0 is for what nobody has asked.
+        // 0 is for unsolicited messages.
         self.tid = self.tid % 15 + 1;
         let message = Message {
             tid: self.tid,
@@ -443,7 +443,7 @@ impl Rcp {
         self.output.extend(frame);
     }
 
-    // --- what it says ---
+    // --- received messages ---
 
     fn on_message(&mut self, now: Instant, message: &Message<'_>) {
         let is_status = message.property == property::LAST_STATUS;
@@ -457,7 +457,7 @@ impl Rcp {
                 property: property::STREAM_RAW,
                 value,
             } => self.on_received(value),
-            // What it says of itself, such as its log.
+            // Unsolicited messages, such as its log.
             Message { tid: 0, .. } => {}
             _ if self.is_awaited(message.tid) => match code {
                 Some(code) if self.transmission.is_some() && self.phase == Phase::Ready => {
@@ -466,7 +466,7 @@ impl Rcp {
                 _ if self.phase == Phase::Ready => self.counters.nonsense += 1,
                 _ => self.on_answer(now, code, message),
             },
-            // A list's change is answered, and nothing hangs on it.
+            // The answer to a change of a list is not needed.
             Message {
                 command: Command::Inserted | Command::Removed,
                 ..
@@ -484,8 +484,8 @@ impl Rcp {
     }
 
     fn on_reset(&mut self, now: Instant) {
-        // While it is set up it may say so twice: some do when they are powered on and when
-        // they are told to.
+        // It may report this twice during the set-up: some radios do when they are powered on
+        // and after a reset command.
         if self.phase == Phase::Ready {
             self.counters.resets += 1;
             self.trouble(now, "the radio was reset".to_owned());
@@ -516,7 +516,7 @@ impl Rcp {
                 self.caps = caps(radio_caps::ACK_TIMEOUT);
                 Some(())
             }
-            // Without it no sleepy node is told that something waits.
+            // Without this function, sleepy nodes do not learn of waiting data.
             (Step::SourceMatch, Some(_)) => {
                 self.caps.source_match = false;
                 Some(())
@@ -545,7 +545,7 @@ impl Rcp {
             (_, None) => Some(()),
         };
         if understood.is_none() {
-            // It is asked again when its time is up.
+            // The request is repeated at its timeout.
             self.counters.nonsense += 1;
             return;
         }
@@ -622,7 +622,7 @@ impl Rcp {
     }
 }
 
-/// What a radio does by itself. All of them acknowledge, and wait for acknowledgements.
+/// The radio's functions. All radios acknowledge, and wait for acknowledgements.
 fn caps(bits: u32) -> RadioCaps {
     RadioCaps {
         auto_ack: true,

@@ -1,4 +1,4 @@
-//! How a user names a radio: by a URL, as OpenThread's programs have it.
+//! The URL by which a user names a radio, as in OpenThread's programs.
 
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
@@ -8,7 +8,7 @@ use std::str::FromStr;
 use super::line::LineSpec;
 use crate::privilege::Account;
 
-/// Bits a second of a serial port, if nothing else is said.
+/// Default bit rate of a serial port.
 const BAUD: u32 = 115_200;
 
 /// A radio, by its name.
@@ -35,7 +35,7 @@ impl RadioSpec {
     }
 }
 
-/// A name that is none.
+/// An invalid name.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct NoRadio(String);
 

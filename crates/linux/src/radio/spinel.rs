@@ -26,7 +26,7 @@ pub mod status {
     pub const OK: u32 = 0;
     pub const NO_ACK: u32 = 17;
     pub const CCA_FAILURE: u32 = 18;
-    /// From here on, to 127: it has begun anew.
+    /// The first of the reset reasons, which end at 127.
     pub const RESET_BEGIN: u32 = 112;
     pub const RESET_END: u32 = 128;
 }
@@ -39,16 +39,16 @@ pub mod radio_caps {
     pub const CSMA_BACKOFF: u32 = 1 << 3;
 }
 
-/// Of a frame that was received: its Imm-ACK had the frame-pending bit.
+/// In a received frame: its Imm-ACK had the frame-pending bit.
 pub const ACKED_WITH_PENDING: u16 = 0x0010;
-/// Of a frame that was received: its check sequence was wrong.
+/// In a received frame: its check sequence was wrong.
 pub const BAD_FCS: u16 = 0x0004;
 
-/// What is done with a property.
+/// An operation on a property.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Command {
-    /// To the radio: begin anew.
+    /// To the radio: reset.
     Reset = 1,
     /// To the radio: say what it is.
     Get = 2,
@@ -87,7 +87,7 @@ impl Command {
 pub struct Message<'a> {
     /// Which question it answers; 0: none.
     pub tid: u8,
-    /// What is done.
+    /// The operation.
     pub command: Command,
     /// With what; 0 for [`Command::Reset`].
     pub property: u32,
@@ -101,8 +101,8 @@ const HEADER_MASK: u8 = 0xc0;
 const TID_MASK: u8 = 0x0f;
 
 impl<'a> Message<'a> {
-    /// The message of a frame; `None` if it is none, or one of no use here: for another
-    /// interface than the first, or with another command.
+    /// The message of a frame; `None` if it is invalid, for another interface than the first,
+    /// or with another command.
     pub fn parse(frame: &'a [u8]) -> Option<Message<'a>> {
         let (&header, rest) = frame.split_first()?;
         let interface = header >> 4 & 0b11;
@@ -143,7 +143,7 @@ pub fn put_packed(out: &mut Vec<u8>, mut number: u32) {
     out.push(number as u8);
 }
 
-/// What is left of a value, to be read field by field. Nothing is read beyond its end.
+/// The rest of a value, read field by field and never beyond its end.
 #[derive(Clone, Copy, Debug)]
 pub struct Fields<'a>(pub &'a [u8]);
 

@@ -1,7 +1,7 @@
-//! Frames in UDP datagrams: the ZigBee Encapsulation Protocol, version 2, as Wireshark,
-//! RIOT's native nodes and others have it. What a chip does by itself is done here: the
-//! filter of addresses, acknowledgements, and the wait for them. There is no channel to
-//! assess, and nothing collides.
+//! Frames in UDP datagrams: the ZigBee Encapsulation Protocol, version 2, as in Wireshark,
+//! RIOT's native nodes and others. This module performs the functions of a chip: address
+//! filter, acknowledgements, and the wait for them. There is no channel to assess, and frames
+//! do not collide.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::mac::{RadioResult, RxInfo};
@@ -28,7 +28,7 @@ const ACK_WAIT: Duration = Duration::from_millis(30);
 pub struct Datagram<'a> {
     /// Channel, 11 to 26.
     pub channel: u8,
-    /// Who has sent or heard it.
+    /// Its sender or receiver.
     pub device: u16,
     /// Link quality.
     pub lqi: u8,
@@ -82,7 +82,7 @@ impl<'a> Datagram<'a> {
     pub fn to_bytes(&self, at: std::time::Duration) -> Vec<u8> {
         let mut bytes = vec![b'E', b'X', 2, DATA, self.channel];
         bytes.extend(self.device.to_be_bytes());
-        // Mode 1: the check sequence stands behind the frame.
+        // Mode 1: the check sequence follows the frame.
         bytes.extend([1, self.lqi]);
         let seconds = (at.as_secs() + NTP_EPOCH_S) as u32;
         let fraction = (u64::from(at.subsec_nanos()) << 32) / 1_000_000_000;
@@ -97,14 +97,14 @@ impl<'a> Datagram<'a> {
     }
 }
 
-/// What has been counted.
+/// Counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ZepCounters {
     /// Frames sent.
     pub sent: u64,
-    /// Frames for this node, or for everybody.
+    /// Frames for this node, or for all nodes.
     pub received: u64,
-    /// Datagrams that are no ZEP, or with a contradicting length.
+    /// Datagrams that are not ZEP, or have a contradictory length.
     pub nonsense: u64,
     /// Frames with a wrong check sequence.
     pub bad_fcs: u64,
@@ -219,7 +219,7 @@ impl Zep {
         }
     }
 
-    /// What has been counted so far.
+    /// The counters.
     pub fn counters(&self) -> &ZepCounters {
         &self.counters
     }

@@ -100,7 +100,7 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
     main_with(cases, 8)
 }
 
-/// The same with so many cases at once.
+/// The same with `threads` cases at a time.
 pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     let no_network = isolate().err();
     let mut skipped = String::new();

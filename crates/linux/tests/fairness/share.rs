@@ -28,7 +28,7 @@ const MSS: u16 = 474;
 /// The kernel's listeners have this port and the next.
 const PORT: u16 = 7000;
 
-/// Who shares the link.
+/// The flows that share the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pair {
     /// Ours to ours beside the kernel's to the kernel.
@@ -59,7 +59,7 @@ trait Flow {
     fn delivered(&self) -> u64;
 }
 
-/// What both flows go through.
+/// The path of both flows.
 struct World {
     now: Instant,
     tun: Tun,
@@ -173,8 +173,8 @@ impl World {
         }
     }
 
-    /// A packet of either flow reaches the bottleneck. What listens has the
-    /// lower port, so that is the side that receives.
+    /// A packet of either flow reaches the bottleneck. The listener has the lower port, so it
+    /// is the receiver.
     fn enter(&mut self, packet: Vec<u8>) {
         const TCP: u8 = 6;
         if packet.len() < 60 || packet[6] != TCP {
@@ -316,7 +316,7 @@ fn drain(listener: &TcpListener, receiver: &mut Option<TcpStream>) -> u64 {
     bytes
 }
 
-/// Ours, to a node of ours or to the kernel.
+/// Redpoll's end of a flow, whose peer is a node or the kernel.
 struct Ours {
     sender: ConnId,
     to: To,

@@ -1,4 +1,4 @@
-//! What a host can throw at the mesh: nothing of it may do harm.
+//! Harmful input from a host: it must have no effect.
 
 use std::net::UdpSocket;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -108,12 +108,12 @@ fn raw(protocol: i32) -> OwnedFd {
         "raw sockets for protocol {protocol}: {}",
         std::io::Error::last_os_error()
     );
-    // SAFETY: the descriptor is new and nobody else's.
+    // SAFETY: the descriptor is new, and this is its only owner.
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// A UDP datagram to a closed port must still be answered, with an ICMPv6
-/// error that the kernel passes on to the socket.
+/// A UDP datagram to a closed port must still be answered, with an ICMPv6 error that the kernel
+/// reports to the socket.
 fn echo(bench: &mut Bench, prefix: u16) {
     let socket = UdpSocket::bind("[::]:0").expect("a UDP socket");
     socket.connect((node_address(prefix), 9)).expect("a route");

@@ -106,7 +106,7 @@ fn stream(len: usize) -> Vec<u8> {
     (0..len).map(byte).collect()
 }
 
-/// Moves a kind's bytes one way; whoever sends connects.
+/// Moves the bytes of `kind` in one direction; the sender connects.
 pub fn run(prefix: u16, kind: Kind, node_sends: bool) {
     let mut bench = Bench::with(prefix, WIRE, 3, kind.rival());
     match node_sends {

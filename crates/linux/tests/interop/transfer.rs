@@ -25,7 +25,7 @@ const GOOD: Badness = Badness {
     reordering: 0,
 };
 
-/// Who opens the connection and in which order the bytes go.
+/// The side that opens the connection, and the order of the bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// The kernel connects, sends all and half-closes; then the node answers.

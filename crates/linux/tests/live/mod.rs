@@ -73,7 +73,7 @@ pub fn net(address: Ipv6Addr, time: &Time) -> LiveNet<'_> {
     Net::new(node, time, [const { Watch::FREE }; CONNECTIONS + 1])
 }
 
-/// The time since the test began, and who waits for a moment or a descriptor.
+/// The time since the test began, and the tasks that wait for a time or a descriptor.
 pub struct Time {
     begun: WallClock,
     sleepers: RefCell<Vec<(Instant, Waker)>>,
@@ -107,7 +107,7 @@ impl Time {
         .await;
     }
 
-    /// Wakes those for whom something has come, once it has: a packet, a byte, their time.
+    /// Waits for a packet, a byte or a timer, and wakes its tasks.
     fn wait(&self, sources: &[BorrowedFd<'_>]) {
         let mut fds: Vec<_> = sources
             .iter()

@@ -45,7 +45,7 @@ impl Server {
         panic!("nobody listens on {address}");
     }
 
-    /// What it has written until now, when it is ended.
+    /// Ends it, and returns its output.
     fn end(mut self) -> String {
         let _ = self.child.kill();
         self.output.take().unwrap().join().unwrap()
@@ -95,7 +95,7 @@ impl Broker {
         self.address
     }
 
-    /// Panics unless it took so many readings.
+    /// Panics unless it received this number of readings.
     pub fn heard(self, readings: usize) {
         // It writes a block at a time, and the rest at its end.
         let pid = nix::unistd::Pid::from_raw(self.server.child.id() as i32);
@@ -108,7 +108,7 @@ impl Broker {
     }
 }
 
-/// What an OpenSSL is given to know the ends by.
+/// The credentials that an OpenSSL program gets.
 pub enum Proof<'p> {
     /// A key that both have, by this name.
     Psk { key: &'p [u8], identity: &'p str },
@@ -150,7 +150,8 @@ impl OpenSsl {
     }
 }
 
-/// An authority and a server's certificate for `localhost`, made anew, removed when dropped.
+/// An authority and a server's certificate for `localhost`, created for the test and removed
+/// when dropped.
 pub struct Certificates(PathBuf);
 
 impl Certificates {
@@ -193,7 +194,7 @@ impl Certificates {
         self.0.join(name)
     }
 
-    /// The certificate of `ca`, or of `other`, who has signed nothing.
+    /// The certificate of `ca`, or of `other`, an authority without signatures.
     pub fn der(&self, name: &str) -> Vec<u8> {
         let pem = format!("{name}.pem");
         self.openssl(&["x509", "-in", &pem, "-outform", "DER"])

@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// Bytes each way, at most.
 const MOST: u32 = 700;
 
-/// Who does something first.
+/// The side that acts first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Who {
     Kernel,
@@ -28,7 +28,7 @@ enum Who {
 #[derive(Debug)]
 struct Plan {
     opener: Who,
-    /// Who ends its stream before the other's end is seen.
+    /// The side that ends its stream before it sees the other's end.
     closer: Who,
     to_node: usize,
     to_kernel: usize,
@@ -36,7 +36,7 @@ struct Plan {
     salt: u8,
 }
 
-/// What was done.
+/// Counters.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Tally {
     pub cycles: u64,

@@ -21,7 +21,7 @@ pub struct Opened<'a> {
     pub packet: Option<Packet>,
 }
 
-/// What 6LoWPAN has in a frame.
+/// The 6LoWPAN content of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Lowpan {
     /// A whole datagram.

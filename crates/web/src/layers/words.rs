@@ -16,7 +16,7 @@ use super::open::{Lowpan, Opened, Packet};
 pub struct Line {
     /// The innermost protocol that shows.
     pub protocol: &'static str,
-    /// What it says.
+    /// The description.
     pub info: String,
 }
 
@@ -31,7 +31,7 @@ pub struct Layer {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// What a frame is, in one line.
+/// A description of a frame in one line.
 pub fn line(opened: Option<&Opened<'_>>) -> Line {
     let Some(opened) = opened else {
         return Line {

@@ -1,10 +1,9 @@
 //! The segments of each TCP connection.
 //!
-//! A segment is seen where its sender sends it: a node's in the first frame that carries
-//! its header, unless the link repeats that, the host's where its packet enters the mesh.
-//! So any TCP is seen, of whichever stack, and what is on the way is not counted twice. What
-//! a window is and when a timer runs out only Redpoll's own connections tell; these are
-//! looked at.
+//! A segment is recorded where its sender sends it: for a node in the first frame with its
+//! header, except link retries; for the host where its packet enters the mesh. Any TCP is
+//! therefore visible, and forwarded segments are not counted twice. Windows and timers are
+//! known only for Redpoll's own connections, which are inspected.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 
@@ -17,7 +16,7 @@ use crate::layers::open::Packet;
 use crate::layers::{Opened, Tcp};
 use crate::message::{EndInfo, EndRow, FlowInfo, SegmentRow};
 
-/// So many connections are remembered, the latest.
+/// Number of connections kept, the latest.
 const REMEMBERED: usize = 1_024;
 
 type End = (Addr, u16);
@@ -37,7 +36,7 @@ pub(super) struct Flows {
     present: HashMap<(End, End), u32>,
 }
 
-/// What is known of a connection.
+/// The state of a connection.
 #[derive(Debug)]
 struct Track {
     info: FlowInfo,
@@ -86,13 +85,13 @@ impl Flows {
     pub(super) fn frame(&mut self, frame: &Frame, opened: &Opened<'_>) -> Option<SegmentRow> {
         let packet = opened.packet.as_ref()?;
         let origin = self.addresses.get(&packet.ip.src);
-        // Others only pass it on.
+        // Others only forward it.
         origin.filter(|origin| **origin == frame.from)?;
         self.segment(frame.start.as_micros(), packet)
     }
 
-    /// A packet passes between the border router and its host. What the host sends is seen
-    /// here, and what the border router itself sends to it.
+    /// A packet passes between the border router and its host: the host's segments are recorded
+    /// here, and those of the border router itself to the host.
     pub(super) fn packet(&mut self, packet: &HostPacket) -> Option<SegmentRow> {
         let parsed = Packet::parse(&packet.bytes)?;
         let is_of_mesh = self.addresses.contains_key(&parsed.ip.src);

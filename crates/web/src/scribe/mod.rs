@@ -60,12 +60,12 @@ impl Scribe {
         scribe
     }
 
-    /// What a page is told first.
+    /// The first message for a page.
     pub fn hello(&self) -> String {
         text(&FromServer::Hello(&self.hello))
     }
 
-    /// Who hears whom and who disturbs.
+    /// Which nodes hear and disturb one another.
     pub fn scene(&self) -> String {
         text(&FromServer::Scene(&self.scene))
     }
@@ -75,7 +75,7 @@ impl Scribe {
         self.scene = scene;
     }
 
-    /// Who hears whom and who disturbs in `world`.
+    /// Which nodes of `world` hear and disturb one another.
     pub fn scene_of(world: &World) -> Scene {
         scene::of(world)
     }
@@ -90,8 +90,8 @@ impl Scribe {
         }))
     }
 
-    /// What has happened; with `figures` the nodes' figures are in it.
-    /// `wall_ms` is when that was, if it was in real time.
+    /// The changes; with `figures`, including the nodes' figures. `wall_ms` is their time in a
+    /// run in real time.
     pub fn changes(
         &mut self,
         changes: &Changes,
@@ -140,12 +140,12 @@ impl Scribe {
         }))
     }
 
-    /// What the mesh's addresses are compressed with.
+    /// The contexts of compressed addresses.
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
     }
 
-    /// Whether a frame is sent again: its sender has sent no other since.
+    /// Whether a frame is a link retry: its sender has sent no other frame since.
     fn is_again(&mut self, frame: &Frame, opened: Option<&Opened<'_>>) -> bool {
         if frame.kind == Kind::Ack {
             return false;
@@ -207,7 +207,7 @@ impl Scribe {
 }
 
 /// The layers of frames in hexadecimal (see [`Ask::Layers`](message::Ask)), as an object in
-/// text; `None` if they are none.
+/// text; `None` if they are invalid.
 pub(crate) fn layers(frames: &[String], contexts: &Contexts) -> Option<String> {
     /// No frame of IEEE 802.15.4 is longer.
     const LONGEST: usize = 127;
@@ -238,7 +238,7 @@ fn row(frame: &Frame, opened: Option<&Opened<'_>>, is_again: bool) -> FrameRow {
     )
 }
 
-/// Names of what becomes of frames, by number.
+/// Names of the outcomes of frames, by number.
 fn outcomes() -> Vec<String> {
     let all = Outcome::ALL.iter();
     all.map(|outcome| outcome.name().replace('_', " "))

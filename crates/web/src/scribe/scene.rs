@@ -1,4 +1,4 @@
-//! What does not change while a run goes on, and what changes rarely.
+//! The constants of a run, and values that change rarely.
 
 use std::net::Ipv6Addr;
 
@@ -6,7 +6,7 @@ use redpoll_sim::{FaultRule, LinkSource, MediumConfig, Scenario, World};
 
 use crate::message::{Hello, InterfererInfo, LossInfo, Mode, NodeInfo, Scene, VERSION};
 
-/// What a page is told first.
+/// The first message for a page.
 pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
     let nodes = scenario.nodes.iter().enumerate().map(|(index, node)| {
         let address = scenario.address(index).map(Ipv6Addr::from);
@@ -50,7 +50,7 @@ fn ranges(scenario: &Scenario) -> Option<[f64; 2]> {
     }
 }
 
-/// Who hears whom and who disturbs.
+/// Which nodes hear and disturb one another.
 pub(super) fn of(world: &World) -> Scene {
     let scenario = world.scenario();
     let nodes = 0..scenario.nodes.len();

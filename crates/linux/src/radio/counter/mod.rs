@@ -18,7 +18,7 @@ const FIRST_WAIT: Duration = Duration::from_millis(500);
 /// Longest wait between two attempts.
 const LONGEST_WAIT: Duration = Duration::from_secs(30);
 
-/// What was counted.
+/// Counters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct KeeperCounters {
     /// Counters written.
