@@ -48,6 +48,8 @@ mod net;
 mod node;
 mod packet;
 mod profile;
+#[cfg(feature = "rpl")]
+mod rpl;
 mod segments;
 mod transports;
 
@@ -61,8 +63,6 @@ pub use net::routing::rules::{
     Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules,
 };
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
-#[cfg(feature = "rpl")]
-pub use net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use node::storage::{
@@ -71,6 +71,8 @@ pub use node::storage::{
 };
 pub use node::tables::Tables;
 pub use profile::{Parts, Profile};
+#[cfg(feature = "rpl")]
+pub use rpl::*;
 pub use segments::{Handover, Pull};
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;

@@ -19,6 +19,17 @@ pub(crate) struct Packet {
     pub(crate) origin: Origin,
 }
 
+impl Packet {
+    /// The packet with these bytes, which are those of its slot.
+    pub(crate) fn view<'p>(&'p self, bytes: &'p mut [u8]) -> PacketView<'p> {
+        PacketView {
+            header: &self.header,
+            origin: self.origin,
+            bytes,
+        }
+    }
+}
+
 /// Where a packet came from, for the rules that depend on it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Origin {
@@ -28,6 +39,16 @@ pub(crate) enum Origin {
     Host,
     /// This node made it.
     Own,
+}
+
+/// A packet as the IPv6 layer sees it: without its slot.
+#[derive(Debug)]
+pub(crate) struct PacketView<'p> {
+    pub(crate) header: &'p Ipv6Header,
+    #[allow(dead_code, reason = "a build may have no protocol that reads it")]
+    pub(crate) origin: Origin,
+    /// The packet, from its IPv6 header on.
+    pub(crate) bytes: &'p mut [u8],
 }
 
 /// The next node on a packet's way.

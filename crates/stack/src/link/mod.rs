@@ -220,7 +220,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     }
 
     /// See [`Strangers::take_silence`].
-    #[cfg(feature = "rpl")]
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         self.strangers.take_silence(now, neighbour)
     }

@@ -71,7 +71,6 @@ impl Strangers {
 
     /// Whether the neighbour did not answer of late. It is said once: what comes next is
     /// tried again.
-    #[cfg(feature = "rpl")]
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
         let place = self.silent.iter_mut().find(is_it);
@@ -166,7 +165,6 @@ mod tests {
         assert!(strangers.admit(at(40_000), nine), "it is there after all");
     }
 
-    #[cfg(feature = "rpl")]
     #[test]
     fn that_somebody_did_not_answer_is_said_once() {
         let mut strangers = Strangers::new();

@@ -6,6 +6,7 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use crate::counters::DropReason;
 use crate::net::icmp::IcmpError;
+use crate::net::routing::is_option;
 
 /// Where the fixed header says what comes next.
 const FIXED_NEXT_HEADER: usize = 6;
@@ -90,17 +91,6 @@ fn length(units: u8) -> usize {
     usize::from(units).saturating_add(1).saturating_mul(8)
 }
 
-/// Whether this is an option that routers have looked at (RFC 6553).
-fn is_known(kind: u8) -> bool {
-    #[cfg(feature = "rpl")]
-    return redpoll_wire::rpl::is_option(kind);
-    #[cfg(not(feature = "rpl"))]
-    {
-        let _ = kind;
-        false
-    }
-}
-
 /// RFC 8200 §4.2: what to do about an unknown option is in its two highest bits.
 fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<(), Objection> {
     loop {
@@ -111,7 +101,7 @@ fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<()
             [_] => return Err(MALFORMED),
         };
         let kind = options.first().copied().unwrap_or(PAD1);
-        if !matches!(kind, PAD1 | PADN) && !is_known(kind) {
+        if !matches!(kind, PAD1 | PADN) && !is_option(kind) {
             let told = parameter_problem_at(parameter_problem::OPTION, at);
             match kind >> 6 {
                 0b00 => {}

@@ -4,7 +4,6 @@
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Duration, Instant, move_within};
-#[cfg(feature = "rpl")]
 use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
@@ -25,17 +24,8 @@ const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 /// a [`Refusal`] fits the two registers in which a result is returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IcmpError {
-    /// RFC 4443 §3.1, code 0.
-    NoRoute,
-    /// RFC 4443 §3.1, code 2: the packet would leave the scope of its source.
-    BeyondScope,
-    /// RFC 4443 §3.1, code 3: nobody has the address, as far as is known.
-    AddressUnreachable,
-    /// RFC 4443 §3.1, code 4.
-    PortUnreachable,
-    /// RFC 6554 §4.2: the next stop of a source route is not there.
-    #[cfg(feature = "rpl")]
-    SourceRoute,
+    /// RFC 4443 §3.1, with this code.
+    Unreachable { code: u8 },
     /// RFC 4443 §3.2.
     PacketTooBig { mtu: u16 },
     /// RFC 4443 §3.3, code 0.
@@ -47,15 +37,23 @@ pub(crate) enum IcmpError {
 }
 
 impl IcmpError {
+    /// No route leads to the destination.
+    pub(crate) const NO_ROUTE: Self = Self::unreachable(unreachable::NO_ROUTE);
+    /// The packet would leave the scope of its source.
+    pub(crate) const BEYOND_SCOPE: Self = Self::unreachable(unreachable::BEYOND_SCOPE);
+    /// No node has the address, as far as is known.
+    pub(crate) const ADDRESS_UNREACHABLE: Self = Self::unreachable(unreachable::ADDRESS);
+    /// No socket has the port.
+    pub(crate) const PORT_UNREACHABLE: Self = Self::unreachable(unreachable::PORT);
+
+    pub(crate) const fn unreachable(code: u8) -> Self {
+        IcmpError::Unreachable { code }
+    }
+
     /// Type, code and the lower half of the four bytes behind the checksum.
     fn fields(self) -> (u8, u8, u16) {
         match self {
-            IcmpError::NoRoute => (1, 0, 0),
-            IcmpError::BeyondScope => (1, 2, 0),
-            IcmpError::AddressUnreachable => (1, 3, 0),
-            IcmpError::PortUnreachable => (1, 4, 0),
-            #[cfg(feature = "rpl")]
-            IcmpError::SourceRoute => (1, unreachable::SOURCE_ROUTE, 0),
+            IcmpError::Unreachable { code } => (1, code, 0),
             IcmpError::PacketTooBig { mtu } => (2, 0, mtu),
             IcmpError::HopLimitExceeded => (3, 0, 0),
             IcmpError::ReassemblyTimeExceeded => (3, 1, 0),
@@ -274,7 +272,7 @@ mod tests {
         let quiet = |nh, payload: &[u8]| {
             let bytes = packet(nh, payload);
             let (header, _) = Ipv6Header::parse(&bytes).unwrap();
-            !may_answer(&header, payload, IcmpError::NoRoute)
+            !may_answer(&header, payload, IcmpError::NO_ROUTE)
         };
         assert!(quiet(58, &[1, 0, 0, 0]));
         assert!(quiet(58, &[]));

@@ -18,9 +18,6 @@ pub(crate) struct Identity {
     pub(crate) hop_limit: u8,
     /// Whether packets for others are passed on.
     pub(crate) forwards: bool,
-    /// Whether it is in the group of all RPL nodes.
-    #[cfg(feature = "rpl")]
-    pub(crate) speaks_rpl: bool,
 }
 
 impl Identity {
@@ -43,10 +40,6 @@ impl Identity {
     /// Whether packets to this address are for the node: its own addresses and groups
     /// (RFC 4291 §2.8).
     pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
-        #[cfg(feature = "rpl")]
-        if self.speaks_rpl && *dst == redpoll_wire::rpl::ALL_NODES {
-            return true;
-        }
         self.is_own(dst)
             || *dst == addr::LINK_LOCAL_ALL_NODES
             || *dst == addr::solicited_node(&self.address)

@@ -4,7 +4,7 @@
 //! - `routing/`: the next hop;
 //! - `nd/`: neighbour discovery;
 //! - `icmp.rs`: errors and echo; `extension.rs`: the way to the upper layer;
-//!   `joiner.rs`: packets that were cut;
+//!   `joiner.rs`: packets that were cut; `plan.rs`: changes of headers;
 //! - [`assist`](crate::assist): who looks at what is passed on.
 //!
 //! Nothing here sends: neighbour discovery and routing have messages to be polled,
@@ -16,25 +16,28 @@ pub(crate) mod identity;
 pub(crate) mod joiner;
 pub(crate) mod nd;
 pub(crate) mod outgoing;
+pub(crate) mod plan;
 pub(crate) mod routing;
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
 use redpoll_tcp::PATH_MTU;
+use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;
 use redpoll_wire::icmpv6::nd::{ContextInformation, DuplicateAddress, NeighborSolicitation};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::{Ipv6Header, addr};
+use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
 
 use crate::assist::{Assist, Passing, Verdict};
 use crate::counters::{DropReason, NodeCounters};
-use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet, PacketView, is_unicast};
 use crate::profile::Profile;
 use crate::transports::{Reach, Side, Trouble};
 use icmp::{ErrorLimiter, IcmpError, Refusal};
 use identity::{Identity, is_loopback};
 use nd::{Discovery, Elapsed, Learned, Question, Standing};
 use outgoing::{Outbox, Outgoing};
-use routing::{Control, Quality, Routing, default_route};
+use plan::{Decapsulation, Plan};
+use routing::{Control, HAS_PROTOCOL, Quality, Routing, Signal, default_route};
 
 /// The IPv6 layer of a node.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
@@ -109,6 +112,64 @@ impl<P: Profile> Net<P> {
         }
     }
 
+    /// Judges a packet from outside: its addresses, and what routing says of it.
+    pub(crate) fn screen(&self, packet: &Packet, view: &PacketView<'_>) -> Result<(), DropReason> {
+        self.routing.admit(&self.identity, view, self.admit(packet))
+    }
+
+    /// Whether packets to this address are for the node.
+    pub(crate) fn is_mine(&self, dst: &Addr) -> bool {
+        self.routing.is_group(dst)
+            || self.identity.is_mine(dst)
+            || P::Memory::ROUTES && self.identity.is_subnet_anycast(dst)
+    }
+
+    /// Finds the upper layer of a packet for this node, or the packet inside it, or the stop that
+    /// it goes on to.
+    pub(crate) fn decapsulate<'p>(
+        &mut self,
+        now: Instant,
+        mut packet: PacketView<'p>,
+    ) -> Result<Decapsulation<'p>, Refusal> {
+        if HAS_PROTOCOL
+            && let Some(onward) = self.routing.onward(now, &self.identity, &mut packet)?
+        {
+            return Ok(Decapsulation::Onward(onward));
+        }
+        let header = packet.header;
+        let end = Ipv6Header::LEN.saturating_add(header.payload_len.into());
+        let bytes: &[u8] = packet.bytes;
+        let payload = bytes.get(Ipv6Header::LEN..end);
+        let payload = payload.ok_or(DropReason::Malformed)?;
+        let to_group = header.dst.is_multicast();
+        let upper = extension::walk(header.next_header, payload, to_group)?;
+        // RFC 4291 §2.5.2: only a node that is finding its address has none.
+        if header.src.is_unspecified() && upper.protocol != next_header::ICMPV6 {
+            return Err(DropReason::BadSource.into());
+        }
+        if HAS_PROTOCOL && upper.protocol == next_header::IPV6 && self.routing.opens(&header.src)? {
+            let start = Ipv6Header::LEN.saturating_add(upper.offset);
+            check_inner(bytes.get(start..).unwrap_or_default())?;
+            return Ok(Decapsulation::Inner(start));
+        }
+        Ok(Decapsulation::Upper(upper, payload))
+    }
+
+    /// What is done to the headers of a packet that leaves for `next_hop`. `packet` has no bytes
+    /// if it is a segment that is yet to be made.
+    pub(crate) fn encapsulate(
+        &mut self,
+        now: Instant,
+        mut packet: PacketView<'_>,
+        next_hop: NextHop,
+    ) -> Result<Plan, Refusal> {
+        if !HAS_PROTOCOL {
+            return Ok(Plan::Keep);
+        }
+        let routing = &mut self.routing;
+        routing.encapsulate(now, &self.identity, &mut packet, next_hop)
+    }
+
     /// Whether a packet for another node may be passed on (RFC 4291 §2.5.6).
     pub(crate) fn may_forward(&self, header: &Ipv6Header) -> Result<(), Refusal> {
         // Multicast stays on its link: nobody here has groups beyond it.
@@ -124,7 +185,7 @@ impl<P: Profile> Net<P> {
         }
         // RFC 4443 §3.1, code 2.
         if addr::is_link_local(&header.src) {
-            return Err(Refusal(DropReason::Scope, Some(IcmpError::BeyondScope)));
+            return Err(Refusal(DropReason::Scope, Some(IcmpError::BEYOND_SCOPE)));
         }
         Ok(())
     }
@@ -140,19 +201,20 @@ impl<P: Profile> Net<P> {
     }
 
     /// Where a packet goes next; not back to where it came from.
-    pub(crate) fn next_hop(&self, now: Instant, packet: &Packet) -> Result<NextHop, Refusal> {
-        self.routing
-            .next_hop(now, &packet.header.dst)
-            .filter(|next_hop| !packet.origin.is_behind(*next_hop))
-            .ok_or_else(
-                || match self.routing.is_unreachable(now, &packet.header.dst) {
-                    true => Refusal(
-                        DropReason::AddressUnreachable,
-                        Some(IcmpError::AddressUnreachable),
-                    ),
-                    false => Refusal(DropReason::NoRoute, Some(IcmpError::NoRoute)),
-                },
-            )
+    pub(crate) fn next_hop(&mut self, now: Instant, packet: &Packet) -> Result<NextHop, Refusal> {
+        let dst = &packet.header.dst;
+        let next_hop = self.routing.next_hop(now, dst);
+        let next_hop = next_hop.filter(|next_hop| !packet.origin.is_behind(*next_hop));
+        next_hop.ok_or_else(|| {
+            self.routing.on_unreachable(now, dst);
+            match self.routing.is_unreachable(now, dst) {
+                true => Refusal(
+                    DropReason::AddressUnreachable,
+                    Some(IcmpError::ADDRESS_UNREACHABLE),
+                ),
+                false => Refusal(DropReason::NoRoute, Some(IcmpError::NO_ROUTE)),
+            }
+        })
     }
 
     /// Where a packet from the neighbour `from` goes next, if its fragments may be
@@ -178,9 +240,7 @@ impl<P: Profile> Net<P> {
         {
             return None;
         }
-        // What RPL's routers have to write into a packet needs all of it.
-        #[cfg(feature = "rpl")]
-        if self.routing.is_rpl() {
+        if HAS_PROTOCOL && self.routing.needs_whole() {
             return None;
         }
         match self.routing.next_hop(now, &header.dst)? {
@@ -224,8 +284,10 @@ impl<P: Profile> Net<P> {
                 return Ok(self.on_echo_reply(now, &src, (ident, seq)));
             }
             Message::DestinationUnreachable { code, quoted } => {
-                #[cfg(feature = "rpl-root")]
-                self.on_lost_stop(now, (&src, code), quoted, sender);
+                if sender.link.is_some() {
+                    let error = (code, quoted);
+                    self.routing.on_error(now, &identity, &src, error);
+                }
                 return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
             }
             Message::TimeExceeded { quoted, .. } => {
@@ -259,16 +321,13 @@ impl<P: Profile> Net<P> {
             Message::DuplicateAddressConfirmation(answer) => {
                 self.on_control(now, Control::Answer { src, answer })?;
             }
-            #[cfg(feature = "rpl")]
             Message::Unknown {
-                message_type: redpoll_wire::rpl::MESSAGE_TYPE,
+                message_type,
                 code,
                 body,
             } => {
-                let (ends, message) = ((src, header.dst), (code, body));
-                let identity = &mut self.identity;
-                self.routing
-                    .on_rpl(now, identity, ends, message, sender.link)?;
+                let from = sender.link;
+                self.on_signal(now, header, (message_type, code, body), from)?;
             }
             Message::PacketTooBig { mtu, quoted } if PATH_MTU && mtu >= LINK_MTU as u32 => {
                 let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
@@ -276,29 +335,43 @@ impl<P: Profile> Net<P> {
             }
             // RFC 8201 §4: below the minimum MTU it must be discarded; and where
             // there is no path MTU discovery, no packet of ours is larger than that.
-            Message::PacketTooBig { .. } | Message::Unknown { .. } => {
+            Message::PacketTooBig { .. } => {
                 return Err(DropReason::IcmpIgnored);
             }
         }
         Ok(Consequence::Done)
     }
 
-    /// An echo reply answers the application, or an inquiry of a root.
-    #[cfg_attr(
-        not(feature = "rpl-root"),
-        allow(unused_variables, clippy::unused_self, reason = "a root inquires")
-    )]
+    /// An echo reply answers the application, or routing.
     fn on_echo_reply<'p>(
         &mut self,
         now: Instant,
         src: &Addr,
         (ident, seq): (u16, u16),
     ) -> Consequence<'p> {
-        #[cfg(feature = "rpl-root")]
-        if self.routing.is_answer(now, src, (ident, seq)) {
+        if self.routing.on_echo_reply(now, src, (ident, seq)) {
             return Consequence::Done;
         }
         Consequence::EchoReply { ident, seq }
+    }
+
+    /// A message of a routing protocol: its type, its code, and the bytes after the checksum.
+    fn on_signal(
+        &mut self,
+        now: Instant,
+        header: &Ipv6Header,
+        (message_type, code, body): (u8, u8, &[u8]),
+        from: Option<Address>,
+    ) -> Result<(), DropReason> {
+        let signal = Signal {
+            message_type,
+            code,
+            body,
+            src: header.src,
+            dst: header.dst,
+            from,
+        };
+        self.routing.on_signal(now, &mut self.identity, &signal)
     }
 
     /// A router reports a registration.
@@ -316,22 +389,6 @@ impl<P: Profile> Net<P> {
             is_proven,
         };
         self.on_control(now, control)
-    }
-
-    /// A router of the mesh may say that it does not reach a target.
-    #[cfg(feature = "rpl-root")]
-    fn on_lost_stop(
-        &mut self,
-        now: Instant,
-        (src, code): (&Addr, u8),
-        quoted: &[u8],
-        sender: Sender,
-    ) {
-        if sender.link.is_some() {
-            let identity = self.identity;
-            let error = (code, quoted);
-            self.routing.on_lost_stop(now, &identity, src, error);
-        }
     }
 
     /// RFC 6775 §5.4: takes prefix, context and default route from a router.
@@ -442,8 +499,7 @@ impl<P: Profile> Net<P> {
         now: Instant,
         counters: &mut NodeCounters,
     ) -> Option<Address> {
-        #[cfg(feature = "rpl")]
-        if self.routing.poll_at().is_some_and(|wake| wake.at <= now) {
+        if HAS_PROTOCOL && self.routing.poll_at().is_some_and(|wake| wake.at <= now) {
             self.routing.on_timeout(now, &self.identity);
         }
         if self.nd.poll_at().is_none_or(|wake| wake.at > now) {
@@ -471,14 +527,33 @@ impl<P: Profile> Net<P> {
         self.outbox.pop()
     }
 
+    /// Writes the next message of a routing protocol to `out`, with a checksum of zero. Returns
+    /// its IPv6 header.
+    pub(crate) fn poll_signal(&mut self, now: Instant, out: &mut Cursor<'_>) -> Option<Ipv6Header> {
+        self.routing.poll_message(now, &self.identity, out)
+    }
+
     pub(crate) fn poll_at(&self) -> Option<Wake> {
         let wake = earliest(self.nd.poll_at(), self.assist.poll_at());
-        #[cfg(feature = "rpl")]
-        let wake = earliest(wake, self.routing.poll_at());
+        let wake = match HAS_PROTOCOL {
+            true => earliest(wake, self.routing.poll_at()),
+            false => wake,
+        };
         match &self.joiner {
             Some(joiner) if P::Memory::JOINS_FRAGMENTS => earliest(wake, joiner.poll_at()),
             _ => wake,
         }
+    }
+}
+
+/// Checks a packet that is about to be taken out of the one around it (RFC 2473 §3.3).
+fn check_inner(inner: &[u8]) -> Result<(), DropReason> {
+    let (header, payload) = Ipv6Header::parse(inner).map_err(|_| DropReason::Malformed)?;
+    // A third level of encapsulation is refused, which bounds the recursion.
+    let nested = ipv6::skip_extension_headers(header.next_header, payload);
+    match nested.is_ok_and(|(protocol, _)| protocol == next_header::IPV6) {
+        true => Err(DropReason::UnknownProtocol),
+        false => Ok(()),
     }
 }
 

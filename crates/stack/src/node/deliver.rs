@@ -7,8 +7,9 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use super::Node;
 use crate::counters::DropReason;
-use crate::net::extension::{self, Upper};
+use crate::net::extension::Upper;
 use crate::net::icmp::{self, IcmpError, Refusal};
+use crate::net::plan::Decapsulation;
 use crate::net::{Consequence, Sender};
 use crate::packet::{NextHop, Origin, Packet, is_unicast};
 use crate::profile::Profile;
@@ -18,40 +19,19 @@ impl<P: Profile> Node<P> {
     /// Hands a packet to the upper layer that it is for. A packet that is refused
     /// keeps its slot.
     pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
-        #[cfg(feature = "rpl")]
-        if let Some(followed) = self.follow_route(now, packet) {
-            return followed;
-        }
-        let header = &packet.header;
-        let bytes = self.link.lowpan.packet(packet.slot);
-        let end = Ipv6Header::LEN.saturating_add(header.payload_len.into());
-        let payload = bytes
-            .get(Ipv6Header::LEN..end)
-            .ok_or(DropReason::Malformed)?;
-        let to_group = header.dst.is_multicast();
+        let view = packet.view(self.link.lowpan.packet_mut(packet.slot));
+        let (upper, payload) = match self.net.decapsulate(now, view)? {
+            Decapsulation::Upper(upper, payload) => (upper, payload),
+            Decapsulation::Onward(onward) => return self.go_on(now, packet, onward),
+            Decapsulation::Inner(start) => return self.unwrap(now, packet, start),
+        };
         let Upper {
             protocol,
             offset,
             pointer,
-        } = extension::walk(header.next_header, payload, to_group)?;
-        // RFC 4291 §2.5.2: only a node that is finding its address has none.
-        if header.src.is_unspecified() && protocol != next_header::ICMPV6 {
-            return Err(DropReason::BadSource.into());
-        }
+        } = upper;
         match protocol {
-            #[cfg(feature = "rpl")]
-            next_header::ICMPV6
-                if header.next_header == next_header::HOP_BY_HOP
-                    && offset == redpoll_wire::rpl::PacketInformation::LEN =>
-            {
-                let bare = self.bare(packet)?;
-                return self.deliver_icmp(now, &bare, 0);
-            }
             next_header::ICMPV6 => return self.deliver_icmp(now, packet, offset),
-            #[cfg(feature = "rpl")]
-            next_header::IPV6 if self.net.routing.is_rpl() => {
-                return self.unwrap(now, packet, offset);
-            }
             next_header::FRAGMENT if P::Memory::JOINS_FRAGMENTS && self.net.joiner.is_some() => {
                 return self.collect(now, packet, offset);
             }
@@ -59,10 +39,12 @@ impl<P: Profile> Node<P> {
             _ => {}
         }
         // A connection is known by one of the node's own addresses.
-        let is_anycast = P::Memory::ROUTES && self.net.identity.is_subnet_anycast(&header.dst);
+        let is_anycast =
+            P::Memory::ROUTES && self.net.identity.is_subnet_anycast(&packet.header.dst);
         if is_anycast && protocol == next_header::TCP {
             return Err(DropReason::BadDestination.into());
         }
+        let header = &packet.header;
         let arrived = Arrived {
             header,
             local: self.net.identity.local(&header.dst),
@@ -84,7 +66,7 @@ impl<P: Profile> Node<P> {
                 self.reply(now, packet, &reply)
             }
             Some(Outcome::NoPort) => {
-                let error = Some(IcmpError::PortUnreachable);
+                let error = Some(IcmpError::PORT_UNREACHABLE);
                 Err(Refusal(DropReason::NoUdpSocket, error))
             }
             None => {

@@ -12,6 +12,7 @@ use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::net::icmp::{self, Refusal};
 use crate::net::outgoing::MESSAGE_MAX;
+use crate::net::routing::{HAS_PROTOCOL, SIGNAL_MAX};
 use crate::packet::{LINK_MTU, Origin};
 use crate::profile::Profile;
 
@@ -48,8 +49,25 @@ impl<P: Profile> Node<P> {
                 Err(_) => self.counters.drop(DropReason::TooBig),
             }
         }
-        #[cfg(feature = "rpl")]
-        self.send_rpl(now);
+        if HAS_PROTOCOL {
+            self.send_signals(now);
+        }
+    }
+
+    /// Sends the messages of a routing protocol that are due.
+    fn send_signals(&mut self, now: Instant) {
+        let no_slot = self.link.lowpan.counters().no_slot;
+        let turned_away = no_slot.wrapping_add(self.counters.dropped(DropReason::NoSlot));
+        self.net.routing.on_load(now, turned_away);
+        loop {
+            let mut bytes = [0; SIGNAL_MAX];
+            let mut out = Cursor::new(&mut bytes);
+            let Some(ip) = self.net.poll_signal(now, &mut out) else {
+                return;
+            };
+            let has_left = self.send_icmp(now, ip, out.into_written());
+            self.net.routing.on_message_sent(has_left);
+        }
     }
 
     /// Sends what the assistant has to send, while it says that it is due.

@@ -13,23 +13,18 @@
 //! - `messages.rs`: control messages, and what the assistant sends;
 //! - `tables.rs`: how full they are; `storage.rs`: where they lie;
 //! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: that of any transport;
-//! - `rpl.rs`, `outer.rs`: what RPL adds to all that; `security.rs`: that of its link.
+//! - `headers.rs`: changes of headers, which routing asks for; `security.rs`: what security adds.
 
 pub(crate) mod config;
 mod deliver;
 mod driver;
-#[cfg(feature = "rpl")]
-mod edge;
 mod fragments;
+mod headers;
 mod joining;
 mod messages;
 mod originate;
-#[cfg(feature = "rpl")]
-mod outer;
 mod packets;
 mod radio;
-#[cfg(feature = "rpl")]
-mod rpl;
 #[cfg(feature = "security")]
 mod security;
 pub(crate) mod storage;
@@ -69,7 +64,7 @@ pub struct Node<P: Profile> {
     handover: P::Handover,
     rng: Rng,
     pub(crate) link: Link<P::Memory, P::Access>,
-    net: Net<P>,
+    pub(crate) net: Net<P>,
     transports: Transports<P::Memory, P::Streams>,
     /// Packets that wait for the host side.
     host: HostQueue,
@@ -120,8 +115,6 @@ impl<P: Profile> Node<P> {
             address: config.address,
             hop_limit: config.hop_limit,
             forwards: config.forwards,
-            #[cfg(feature = "rpl")]
-            speaks_rpl: false,
         };
         let mut link = Link::new(
             (config.mac, parts.access, mac_rng),

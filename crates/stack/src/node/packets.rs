@@ -4,15 +4,12 @@ use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
-#[cfg(feature = "rpl-root")]
-use redpoll_wire::rpl::has_source_route;
 
 use super::Node;
+use super::headers::seen;
 use crate::assist::Verdict;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
-#[cfg(feature = "rpl")]
-use crate::net::routing::rpl::Passage;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
 use crate::profile::Profile;
 use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
@@ -144,22 +141,9 @@ impl<P: Profile> Node<P> {
 
     /// A packet that is refused keeps its slot.
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
-        match self.net.admit(packet) {
-            #[cfg(feature = "rpl")]
-            Err(DropReason::BadSource) if self.is_given_back(packet) => {}
-            admitted => admitted?,
-        }
-        // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
-        // A root is the only border of a DODAG.
-        #[cfg(feature = "rpl-root")]
-        if packet.origin == Origin::Host
-            && self.net.routing.is_rpl()
-            && has_source_route(self.link.lowpan.packet(packet.slot))
-        {
-            return Err(DropReason::SourceRoute.into());
-        }
-        let (identity, dst) = (&self.net.identity, &packet.header.dst);
-        if identity.is_mine(dst) || P::Memory::ROUTES && identity.is_subnet_anycast(dst) {
+        let view = seen(&mut self.link.lowpan, packet);
+        self.net.screen(packet, &view)?;
+        if self.net.is_mine(&packet.header.dst) {
             self.counters.delivered = self.counters.delivered.wrapping_add(1);
             return self.deliver(now, packet);
         }
@@ -178,8 +162,9 @@ impl<P: Profile> Node<P> {
             return Err(Refusal(DropReason::HopLimit, Some(error)));
         };
         packet.header.hop_limit = hop_limit;
-        #[cfg(feature = "rpl")]
-        if self.check_passage(now, &packet)? != Passage::On {
+        let mut view = seen(&mut self.link.lowpan, &packet);
+        if let Some(other) = self.net.routing.pass(now, &mut view)? {
+            self.link.queue(now, packet.slot, other);
             return Ok(());
         }
         let bytes = self.link.lowpan.packet_mut(packet.slot);
@@ -198,12 +183,8 @@ impl<P: Profile> Node<P> {
 
     /// Puts a packet on its way. On an error the slot is still the caller's.
     pub(super) fn send(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
-        let next_hop = self.net.next_hop(now, packet);
-        #[cfg(feature = "rpl")]
-        if next_hop.is_err() {
-            self.net.routing.on_unreachable(now, &packet.header.dst);
-        }
-        self.send_by(now, packet, next_hop?)
+        let next_hop = self.net.next_hop(now, packet)?;
+        self.send_by(now, packet, next_hop)
     }
 
     /// Puts a packet on its way over a next hop that is known.
@@ -213,8 +194,7 @@ impl<P: Profile> Node<P> {
         packet: &Packet,
         next_hop: NextHop,
     ) -> Result<(), Refusal> {
-        #[cfg(feature = "rpl")]
-        self.dress(now, packet, next_hop)?;
+        self.encapsulate(now, packet, next_hop)?;
         match next_hop {
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
                 Err(DropReason::NoSlot.into())
@@ -252,7 +232,7 @@ impl<P: Profile> Node<P> {
         if is_known || self.link.admits_stranger(now, neighbour) {
             return Ok(());
         }
-        let error = IcmpError::AddressUnreachable;
+        let error = IcmpError::ADDRESS_UNREACHABLE;
         Err(Refusal(DropReason::AddressUnreachable, Some(error)))
     }
 }

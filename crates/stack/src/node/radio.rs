@@ -8,13 +8,12 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Node;
 use super::packets::write_pulled;
-#[cfg(feature = "rpl")]
-use super::rpl::Extension;
 use crate::assist::Assist;
 use crate::counters::DropReason;
 use crate::link::{Expected, LinkEvent};
+use crate::net::plan::Plan;
 use crate::net::routing::Quality;
-use crate::packet::LINK_MTU;
+use crate::packet::{LINK_MTU, NextHop, Origin, Packet, PacketView};
 use crate::profile::Profile;
 use crate::segments::Handover;
 use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transport, Transports};
@@ -154,22 +153,14 @@ impl<P: Profile> Node<P> {
         any
     }
 
-    /// Bytes of a segment's packet before the segment.
-    fn headers_len(&self) -> usize {
-        #[cfg(feature = "rpl")]
-        if self.net.routing.is_rpl() {
-            return Ipv6Header::LEN.saturating_add(redpoll_wire::rpl::PacketInformation::LEN);
-        }
-        Ipv6Header::LEN
-    }
-
     /// Lets a connection whose route leads over the radio make a segment;
     /// whether one did.
     fn pull_segment(&mut self, now: Instant) -> bool {
         let (net, link) = (&self.net, &self.link);
+        let headroom = net.routing.headroom();
         let ask = Ask {
             side: Side::Link,
-            max_len: LINK_MTU.saturating_sub(self.headers_len()),
+            max_len: LINK_MTU.saturating_sub(Ipv6Header::LEN.saturating_add(headroom)),
             own: net.identity.own(),
         };
         let reach = |dst: &_| match net.reach(now, Side::Link, dst) {
@@ -186,24 +177,27 @@ impl<P: Profile> Node<P> {
             return true;
         }
         let ip = pulled.ip_header(self.net.identity.hop_limit);
-        #[cfg(feature = "rpl")]
-        let extension = self.segment_extension(now, &ip.dst);
-        #[cfg(feature = "rpl")]
-        let (ip, extension) = match &extension {
-            #[cfg(feature = "rpl-root")]
-            Extension::Long => {
+        let plan = self.net.encapsulate(
+            now,
+            PacketView {
+                header: &ip,
+                origin: Origin::Own,
+                bytes: &mut [],
+            },
+            NextHop::Link(next_hop),
+        );
+        let (ip, extension) = match &plan {
+            Ok(Plan::Keep) => (ip, [].as_slice()),
+            Ok(Plan::Insert(insertion)) if insertion.suits_segment(headroom) => {
+                let next_header = insertion.kind;
+                let ip = Ipv6Header { next_header, ..ip };
+                (ip, insertion.extension())
+            }
+            _ => {
                 self.hold_segment(now, &pulled, next_hop);
                 return true;
             }
-            Extension::None => (ip, [].as_slice()),
-            Extension::Header(header) => {
-                let next_header = redpoll_wire::ipv6::next_header::HOP_BY_HOP;
-                let ip = Ipv6Header { next_header, ..ip };
-                (ip, header.as_slice())
-            }
         };
-        #[cfg(not(feature = "rpl"))]
-        let extension: &[u8] = &[];
         let header = pulled.header();
         let header_len = extension.len().saturating_add(header.len());
         let mut datagram = PulledDatagram {
@@ -245,8 +239,13 @@ impl<P: Profile> Node<P> {
         let packet = lowpan.packet_mut(slot);
         if write_pulled(&self.transports, pulled, hop_limit, packet).is_some() {
             if !waits {
-                #[cfg(feature = "rpl")]
-                if self.dress_held(now, slot, next_hop).is_err() {
+                let packet = Packet {
+                    slot,
+                    header: ip,
+                    origin: Origin::Own,
+                };
+                let leaves = NextHop::Link(next_hop);
+                if self.encapsulate(now, &packet, leaves).is_err() {
                     self.link.lowpan.release(slot);
                     self.transports.on_lost(now, pulled.handle);
                     return;

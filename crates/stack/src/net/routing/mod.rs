@@ -1,53 +1,51 @@
 //! Where packets go next.
 //!
-//! A node has one table of routes, and a [`Way`] of keeping it: the ways have one
-//! face, so that the rest of the node does not know which one it has.
+//! A node has one table of routes, and a [`Way`] of keeping it. The rest of the node does not
+//! know which one it has: what routing protocols decide, they decide behind [`Protocol`].
 //!
 //! - *fixed*: the routes that the program has given, and no others;
 //! - *leaf* (`leaf.rs`): all packets go through one of several possible parents;
 //! - *registered* (`registered.rs`): registrations of hosts leave routes behind;
 //! - *RPL* (`rpl/`, RFC 6550): the routers find their ways themselves.
 //!
-//! Messages come to [`Routing::on_control`], what is known of the links to
-//! [`Routing::on_link`]; what is to be sent goes to the outbox that a call brings.
-//! What only RPL has is in `by_rpl.rs`; `rules.rs` is what RFC 6550 leaves to
-//! an implementation.
+//! A new protocol is a folder, a variant of [`Way`], and its arm in `ask!`. `rules.rs` is what
+//! RFC 6550 leaves to an implementation of RPL.
 
-#[cfg(feature = "rpl")]
-mod by_rpl;
 mod leaf;
 mod neighbours;
-#[cfg(feature = "rpl")]
-mod peer;
+mod protocol;
 mod registered;
 mod routes;
-#[cfg(feature = "rpl")]
+#[cfg_attr(not(feature = "rpl"), path = "absent.rs")]
 pub(crate) mod rpl;
 pub(crate) mod rules;
 
-use redpoll_base::{Addr, Instant, Memory};
+use redpoll_base::{Addr, Instant, Memory, Wake};
+use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::nd::{AddressRegistration, DuplicateAddress};
 use redpoll_wire::ieee802154::Address;
-use redpoll_wire::ipv6::addr;
+use redpoll_wire::ipv6::{Ipv6Header, addr};
 
+use super::icmp::Refusal;
 use super::identity::{Identity, is_loopback};
 use super::nd::{Advertised, NdConfig};
 use super::outgoing::Outbox;
+use super::plan::{Onward, Plan};
 use crate::counters::DropReason;
 use crate::link::Tenure;
-use crate::packet::{NextHop, is_unicast};
+use crate::packet::{NextHop, PacketView, is_unicast};
 use crate::profile::Profile;
 use crate::{Error, SleepyConfig};
 
 pub use neighbours::Neighbour;
 pub(crate) use neighbours::{Neighbours, is_stale};
+pub(crate) use protocol::Signal;
 pub use routes::{Route, RouteSlot, Via};
-#[cfg(feature = "rpl")]
-pub use rpl::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
+#[allow(unused_imports, reason = "RPL may be left out")]
+pub use rpl::*;
 
 use leaf::Leaf;
-#[cfg(feature = "rpl")]
-pub(crate) use peer::Peer;
+use protocol::{NoProtocol, Protocol};
 use registered::Registered;
 pub(crate) use routes::{LIFETIME_MAX_MIN, Registration, RouteTable};
 
@@ -87,15 +85,43 @@ pub(crate) struct Quality {
     pub(crate) ok: bool,
 }
 
-/// How the table is kept. RPL's state is the largest, and there is one of them a node,
-/// in whose memory the node is: a box would need a heap.
-#[cfg_attr(feature = "rpl", allow(clippy::large_enum_variant))]
+/// How the table is kept.
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a node has one of them, and a box would need a heap"
+)]
 enum Way<P: Profile> {
     Fixed,
     Leaf(Leaf),
     Registered(Registered<P::Memory>),
-    #[cfg(feature = "rpl")]
+    #[allow(dead_code, reason = "RPL may be left out")]
     Rpl(rpl::Rpl<P>),
+}
+
+/// Calls a function of [`Protocol`], of the protocol that a node has. For nodes without one the
+/// default answers.
+macro_rules! ask {
+    ($way:expr, $function:ident($($argument:expr),*)) => {
+        match $way {
+            Way::Rpl(rpl) => Protocol::<P::Memory>::$function(rpl, $($argument),*),
+            Way::Fixed | Way::Leaf(_) | Way::Registered(_) => {
+                Protocol::<P::Memory>::$function(&mut NoProtocol, $($argument),*)
+            }
+        }
+    };
+}
+
+/// Whether this build has a routing protocol. Without one the compiler leaves out what only a
+/// protocol needs.
+pub(crate) const HAS_PROTOCOL: bool = EXTENSION_MAX != 0;
+/// The longest extension header that a protocol inserts.
+pub(crate) const EXTENSION_MAX: usize = rpl::EXTENSION_MAX;
+/// The longest message of a protocol.
+pub(crate) const SIGNAL_MAX: usize = rpl::MESSAGE_MAX;
+
+/// Whether a hop-by-hop option is one of a routing protocol, which the destination ignores.
+pub(crate) fn is_option(kind: u8) -> bool {
+    rpl::is_option(kind)
 }
 
 /// A node's routes.
@@ -163,8 +189,7 @@ impl<P: Profile> Routing<P> {
     fn registered(&self) -> Option<&Registered<P::Memory>> {
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
-            #[cfg(feature = "rpl-hosts")]
-            Way::Rpl(rpl) => rpl.hosts.as_ref(),
+            Way::Rpl(rpl) => rpl.registered(),
             _ => None,
         }
     }
@@ -172,8 +197,7 @@ impl<P: Profile> Routing<P> {
     fn registered_mut(&mut self) -> Option<&mut Registered<P::Memory>> {
         match &mut self.way {
             Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
-            #[cfg(feature = "rpl-hosts")]
-            Way::Rpl(rpl) => rpl.hosts.as_mut(),
+            Way::Rpl(rpl) => rpl.registered_mut(),
             _ => None,
         }
     }
@@ -190,10 +214,7 @@ impl<P: Profile> Routing<P> {
             Way::Registered(registered) if P::Memory::ROUTES => {
                 registered.lookup(now, &self.table, dst)
             }
-            #[cfg(feature = "rpl")]
-            Way::Rpl(rpl) => rpl.lookup(now, &self.table, dst),
-            _ if !P::Memory::ROUTES => self.table.longest(dst),
-            Way::Fixed | Way::Leaf(_) | Way::Registered(_) => self.table.lookup(now, dst),
+            way => ask!(way, lookup(now, &self.table, dst)),
         })
     }
 
@@ -207,13 +228,11 @@ impl<P: Profile> Routing<P> {
     /// neighbour: somebody takes it for one that exists.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let is_named = match &self.way {
-            #[cfg(feature = "rpl")]
-            Way::Rpl(rpl) => rpl.names(link),
             Way::Registered(registered) if P::Memory::ROUTES => {
                 registered.tenure(now, link).is_some()
             }
             Way::Leaf(leaf) => leaf.knows(link),
-            Way::Fixed | Way::Registered(_) => false,
+            way => ask!(way, names(now, link)),
         };
         is_named || self.table.names(now, link)
     }
@@ -226,32 +245,155 @@ impl<P: Profile> Routing<P> {
         outbox: &mut Outbox,
         control: Control,
     ) -> Result<(), DropReason> {
+        let table = &mut self.table;
         match &mut self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
-                registered.on_control(now, identity, &mut self.table, outbox, control)
+                registered.on_control(now, identity, table, outbox, control)
             }
-            #[cfg(feature = "rpl-hosts")]
-            Way::Rpl(rpl) => rpl.on_control(now, identity, &mut self.table, outbox, control),
-            _ => Err(DropReason::IcmpIgnored),
+            way => ask!(way, on_control(now, identity, table, outbox, control)),
         }
     }
 
     /// A frame to a neighbour has ended. The neighbour that takes the place of a
     /// parent that was lost, if so.
     pub(crate) fn on_link(&mut self, now: Instant, quality: Quality) -> Option<Address> {
-        #[cfg(not(feature = "rpl"))]
-        let _ = now;
         let is_lost = match &mut self.way {
             Way::Leaf(leaf) => leaf.on_link(quality),
-            #[cfg(feature = "rpl")]
-            Way::Rpl(rpl) => {
-                rpl.on_link(now, &mut self.table, quality);
+            // A given route stays, and a registered one until the registration ends.
+            way => {
+                ask!(way, on_link(now, &mut self.table, quality));
                 false
             }
-            // A given route stays, and a registered one until the registration ends.
-            Way::Fixed | Way::Registered(_) => false,
         };
         is_lost.then(|| self.next_parent()).flatten()
+    }
+
+    /// See [`Protocol::on_unreachable`].
+    pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
+        ask!(&mut self.way, on_unreachable(now, dst));
+    }
+
+    /// See [`Protocol::on_signal`].
+    pub(crate) fn on_signal(
+        &mut self,
+        now: Instant,
+        identity: &mut Identity,
+        signal: &Signal<'_>,
+    ) -> Result<(), DropReason> {
+        let table = &mut self.table;
+        ask!(&mut self.way, on_signal(now, identity, table, signal))
+    }
+
+    /// See [`Protocol::on_error`].
+    pub(crate) fn on_error(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        from: &Addr,
+        error: (u8, &[u8]),
+    ) {
+        let table = &mut self.table;
+        ask!(&mut self.way, on_error(now, identity, table, from, error));
+    }
+
+    /// See [`Protocol::on_echo_reply`].
+    pub(crate) fn on_echo_reply(&mut self, now: Instant, src: &Addr, number: (u16, u16)) -> bool {
+        let table = &mut self.table;
+        ask!(&mut self.way, on_echo_reply(now, table, src, number))
+    }
+
+    /// See [`Protocol::on_load`].
+    pub(crate) fn on_load(&mut self, now: Instant, turned_away: u32) {
+        ask!(&mut self.way, on_load(now, turned_away));
+    }
+
+    pub(crate) fn poll_at(&self) -> Option<Wake> {
+        ask!(&self.way, poll_at())
+    }
+
+    /// See [`Protocol::on_timeout`].
+    pub(crate) fn on_timeout(&mut self, now: Instant, identity: &Identity) {
+        ask!(&mut self.way, on_timeout(now, identity, &mut self.table));
+    }
+
+    /// See [`Protocol::poll_message`].
+    pub(crate) fn poll_message(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        out: &mut Cursor<'_>,
+    ) -> Option<Ipv6Header> {
+        let table = &mut self.table;
+        ask!(&mut self.way, poll_message(now, identity, table, out))
+    }
+
+    /// See [`Protocol::on_message_sent`].
+    pub(crate) fn on_message_sent(&mut self, has_left: bool) {
+        ask!(&mut self.way, on_message_sent(has_left));
+    }
+
+    /// See [`Protocol::is_group`].
+    pub(crate) fn is_group(&self, dst: &Addr) -> bool {
+        ask!(&self.way, is_group(dst))
+    }
+
+    /// See [`Protocol::admit`].
+    pub(crate) fn admit(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        admitted: Result<(), DropReason>,
+    ) -> Result<(), DropReason> {
+        ask!(&self.way, admit(identity, packet, admitted))
+    }
+
+    /// See [`Protocol::needs_whole`].
+    pub(crate) fn needs_whole(&self) -> bool {
+        ask!(&self.way, needs_whole())
+    }
+
+    /// See [`Protocol::pass`].
+    pub(crate) fn pass(
+        &mut self,
+        now: Instant,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Address>, Refusal> {
+        ask!(&mut self.way, pass(now, &mut self.table, packet))
+    }
+
+    /// See [`Protocol::onward`].
+    pub(crate) fn onward(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Onward>, Refusal> {
+        ask!(&mut self.way, onward(now, identity, packet))
+    }
+
+    /// See [`Protocol::opens`].
+    pub(crate) fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
+        ask!(&self.way, opens(src))
+    }
+
+    /// See [`Protocol::headroom`].
+    pub(crate) fn headroom(&self) -> usize {
+        ask!(&self.way, headroom())
+    }
+
+    /// See [`Protocol::encapsulate`].
+    pub(crate) fn encapsulate(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        packet: &mut PacketView<'_>,
+        next_hop: NextHop,
+    ) -> Result<Plan, Refusal> {
+        let table = &self.table;
+        ask!(
+            &mut self.way,
+            encapsulate(now, identity, table, packet, next_hop)
+        )
     }
 
     /// The next of a leaf's possible parents takes the place of the one before.

@@ -85,7 +85,7 @@ impl<M: Memory + 'static> Registered<M> {
 
     /// A host registers an address here; with which status. How long it is registered
     /// waits to be polled.
-    #[cfg(feature = "rpl-hosts")]
+    #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn register(
         &mut self,
         now: Instant,
@@ -105,7 +105,7 @@ impl<M: Memory + 'static> Registered<M> {
     }
 
     /// The address is registered with another router by now.
-    #[cfg(feature = "rpl-hosts")]
+    #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn forget(&mut self, now: Instant, address: &Addr) {
         if let Some(link) = self.neighbours.forget(address) {
             let until = now;
@@ -114,7 +114,7 @@ impl<M: Memory + 'static> Registered<M> {
     }
 
     /// The neighbour that has registered this address.
-    #[cfg(feature = "rpl-hosts")]
+    #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn neighbour(&self, now: Instant, address: &Addr) -> Option<Via> {
         self.neighbours.lookup(address, now).map(Via::Neighbour)
     }

@@ -1,6 +1,6 @@
 //! The forwarding table: longest prefix first (RFC 8200 leaves the rest to us).
 
-#[cfg(feature = "rpl")]
+#[cfg_attr(not(feature = "rpl"), path = "routes/absent.rs")]
 mod rpl;
 
 use redpoll_base::{Addr, Duration, Instant};
@@ -9,8 +9,7 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 use crate::Error;
-#[cfg(feature = "rpl")]
-pub(crate) use rpl::{Downward, HAS_TARGETS, News, Target};
+pub(crate) use rpl::*;
 
 /// Where a packet goes next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -60,7 +59,7 @@ enum Kind {
         link: u16,
         registration: Registration,
     },
-    #[cfg(feature = "rpl")]
+    #[allow(dead_code, reason = "RPL alone has them")]
     Downward(Downward),
 }
 
@@ -142,7 +141,6 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { len, .. } => len.min(128),
             Kind::Registered { .. } => 128,
-            #[cfg(feature = "rpl")]
             Kind::Downward(_) => 128,
         }
     }
@@ -151,8 +149,7 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { via, .. } => via,
             Kind::Registered { link, .. } => Via::Neighbour(Address::Short(link)),
-            #[cfg(feature = "rpl")]
-            Kind::Downward(Downward { link, .. }) => Via::Neighbour(link.link()),
+            Kind::Downward(downward) => Via::Neighbour(downward.next_hop()),
         }
     }
 
@@ -161,7 +158,6 @@ impl RouteSlot {
         match self.kind {
             Kind::Given { .. } => true,
             Kind::Registered { registration, .. } => registration.is_good(now),
-            #[cfg(feature = "rpl")]
             Kind::Downward(downward) => downward.is_good(now),
         }
     }
@@ -169,7 +165,6 @@ impl RouteSlot {
     /// Whether packets may take the route.
     fn is_usable(&self, now: Instant) -> bool {
         match self.kind {
-            #[cfg(feature = "rpl")]
             Kind::Downward(downward) => downward.is_usable(now),
             _ => self.is_good(now),
         }
@@ -326,7 +321,6 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         let own = addr::iid_of(link);
         self.entries().any(|route| {
             let is_itself = route.len() == 128 && own == Some(addr::iid(&route.prefix));
-            #[cfg(feature = "rpl-hosts")]
             let is_itself = is_itself || matches!(route.kind, Kind::Downward(it) if it.is_host());
             route.via() == Via::Neighbour(link) && !is_itself
         })
@@ -359,7 +353,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// Where packets to `dst` go by a route to it alone.
-    #[cfg(feature = "rpl")]
+    #[allow(dead_code, reason = "RPL alone asks for it")]
     pub(crate) fn lookup_host(&self, now: Instant, dst: &Addr) -> Option<Via> {
         self.host(now, dst).map(RouteSlot::via)
     }

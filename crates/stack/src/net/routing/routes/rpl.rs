@@ -1,6 +1,7 @@
 //! Routes that DAOs have left behind (RFC 6550 §9), in the table with the others.
 
 use redpoll_base::{Addr, Instant, divide_long, least};
+use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::Sequence;
 
 use super::{Kind, Route, RouteSlot, RouteTable, Via};
@@ -93,6 +94,11 @@ impl Downward {
             hop: UnackedHop::default(),
             until_s: until_s.to_be_bytes(),
         }
+    }
+
+    /// The neighbour that packets to it go to.
+    pub(super) fn next_hop(self) -> Address {
+        self.link.link()
     }
 
     /// Ends within `lifetime_s` seconds; 0: as before.

@@ -20,17 +20,36 @@ use crate::net::nd::status;
 use crate::net::outgoing::Outbox;
 use crate::net::routing::registered::{Registered, confirm};
 use crate::net::routing::routes::{Downward, News, Target};
-use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer};
+use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer, Via};
 use crate::profile::Profile;
+
+/// The hosts that have registered with this router.
+pub(super) type Hosts<M> = Option<Registered<M>>;
 
 impl<P: Profile> Rpl<P> {
     /// Hosts may register from now on.
-    pub(crate) fn take_hosts(&mut self, hosts: Registered<P::Memory>) {
+    pub(super) fn take_hosts(&mut self, hosts: Registered<P::Memory>) {
         self.hosts = Some(hosts).filter(|_| !self.is_leaf());
     }
 
+    /// The hosts that register with this router, if it takes registrations.
+    pub(in crate::net::routing) const fn registered(&self) -> Option<&Registered<P::Memory>> {
+        self.hosts.as_ref()
+    }
+
+    pub(in crate::net::routing) const fn registered_mut(
+        &mut self,
+    ) -> Option<&mut Registered<P::Memory>> {
+        self.hosts.as_mut()
+    }
+
+    /// The registered host with this address.
+    pub(super) fn host(&self, now: Instant, dst: &Addr) -> Option<Via> {
+        self.hosts.as_ref()?.neighbour(now, dst)
+    }
+
     /// A host registers with this router, or ends its registration.
-    pub(crate) fn on_control(
+    pub(super) fn take_control(
         &mut self,
         now: Instant,
         identity: &Identity,

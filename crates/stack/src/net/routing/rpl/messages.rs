@@ -85,11 +85,7 @@ impl Replies {
 
 impl<P: Profile> Rpl<P> {
     pub(super) fn has_message_due(&self) -> bool {
-        #[cfg(feature = "rpl-root")]
-        if self.inquiries.is_due() {
-            return true;
-        }
-        self.dio_due || self.replies.any()
+        self.root.asks() || self.dio_due || self.replies.any()
     }
 
     /// Writes the next message that is due to `out`, behind type, code and checksum.

@@ -5,23 +5,32 @@
 //! - `upward.rs`: DIOs, joining, repair (§8);
 //! - `downward.rs`: DAOs (§9), with the targets in the table of routes;
 //! - `hosts.rs`: hosts that do not know RPL (RFC 9010);
-//! - `targets.rs`: targets of DAOs that have come, `unacked.rs`: next hops that do not
-//!   acknowledge frames, and `inquiry.rs`: targets that do not answer a root;
-//! - `passing.rs`: what data packets say of their way (§11, RFC 6553, RFC 6554);
-//! - `messages.rs`: the messages that are due, as bytes.
+//! - `targets.rs`: targets of DAOs that have come, and `unacked.rs`: next hops that do not
+//!   acknowledge frames;
+//! - `passing.rs`: what data packets say of their way (§11), and `headers.rs`: the headers that
+//!   say it (RFC 6553, RFC 6554);
+//! - `messages.rs`: the messages that are due, as bytes;
+//! - `root/`: what only a root has, such as inquiries for targets;
+//! - `protocol.rs`: RPL's side of the seam to the rest of the node.
+//!
+//! A module in `absent/` stands in for one that a build leaves out. It has the same interface,
+//! and costs nothing.
 //!
 //! Not here: security (§10), multicast (§12), local instances and more than one DODAG
 //! (§5), floating DODAGs (§8.2.2.6), metric containers beside the node's state.
 
 mod config;
 mod downward;
-#[cfg(feature = "rpl-hosts")]
+mod headers;
+#[cfg_attr(not(feature = "rpl-hosts"), path = "absent/hosts.rs")]
 mod hosts;
-#[cfg(feature = "rpl-root")]
-mod inquiry;
 mod messages;
 mod neighbours;
 mod passing;
+mod peer;
+mod protocol;
+#[cfg_attr(not(feature = "rpl-root"), path = "absent/root.rs")]
+mod root;
 mod targets;
 mod trickle;
 mod unacked;
@@ -33,34 +42,32 @@ use redpoll_wire::rpl::{
     Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
 };
 
-#[cfg(feature = "rpl-hosts")]
-use super::registered::Registered;
 use super::routes::HAS_TARGETS;
 use super::rules::{Objective, RplRules};
-use super::{Peer, Quality, Table, Via};
+use super::{Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::profile::Profile;
 
 pub use config::{RplConfig, RplCounters, RplMemory, RplRole, RplRoot};
-pub(crate) use messages::{Envelope, MESSAGE_MAX};
+pub(super) use headers::EXTENSION_MAX;
 pub use neighbours::RplNeighbour;
-#[cfg(feature = "rpl-root")]
-pub(crate) use passing::Path;
-pub(crate) use passing::{Dress, Passage};
+pub(crate) use peer::Peer;
+pub(super) use protocol::MESSAGE_MAX;
+pub(super) use redpoll_wire::rpl::is_option;
 pub(crate) use unacked::UnackedHop;
 
 use config::{Role, count};
 use downward::Daos;
-use messages::Replies;
+use hosts::Hosts;
+use messages::{Envelope, Replies};
 use neighbours::Candidates;
-use passing::Limits;
+use passing::{Dress, Limits, Passage};
+use root::{Path, RootState};
 use trickle::Trickle;
 
 /// Whether a DODAG may be one of storing mode.
 const STORES: bool = cfg!(feature = "rpl-storing");
-/// Whether a node may be the root.
-const ROOT: bool = cfg!(feature = "rpl-root");
 
 /// The DODAG that a node is a member of.
 #[derive(Clone, Copy, Debug)]
@@ -140,17 +147,10 @@ pub(super) struct Rpl<P: Profile> {
     turned_away: u32,
     overloaded_until: Instant,
     rng: Rng,
-    /// When a root begins the next version.
-    #[cfg(feature = "rpl-root")]
-    version_at: Option<Instant>,
-    #[cfg(feature = "rpl-root")]
-    version_interval: Option<Duration>,
-    #[cfg(feature = "rpl-root")]
-    inquiries: inquiry::Inquiries,
-    pub(super) counters: RplCounters,
+    root: RootState,
+    counters: RplCounters,
     /// Hosts that have registered with this router.
-    #[cfg(feature = "rpl-hosts")]
-    pub(super) hosts: Option<Registered<P::Memory>>,
+    hosts: Hosts<P::Memory>,
 }
 
 impl<P: Profile> Rpl<P> {
@@ -163,7 +163,6 @@ impl<P: Profile> Rpl<P> {
     ) -> Self {
         let mut rng = Rng::new(config.seed);
         let own = Peer::of(identity.link);
-        #[cfg_attr(not(feature = "rpl-root"), allow(unused_mut, reason = "a root begins"))]
         let mut rpl = Rpl {
             role: Role::of(&role),
             own,
@@ -191,27 +190,14 @@ impl<P: Profile> Rpl<P> {
             turned_away: 0,
             overloaded_until: now,
             rng,
-            #[cfg(feature = "rpl-root")]
-            version_at: None,
-            #[cfg(feature = "rpl-root")]
-            version_interval: None,
-            #[cfg(feature = "rpl-root")]
-            inquiries: inquiry::Inquiries::default(),
+            root: RootState::default(),
             counters: RplCounters::default(),
-            #[cfg(feature = "rpl-hosts")]
-            hosts: None,
+            hosts: Hosts::default(),
             config,
             rules,
         };
-        #[cfg(feature = "rpl-root")]
-        if let RplRole::Root(root) = role {
-            rpl.begin_as_root(now, &root, identity);
-        }
+        rpl.begin_as_root(now, &role, identity);
         rpl
-    }
-
-    const fn is_root(&self) -> bool {
-        ROOT && matches!(self.role, Role::Root)
     }
 
     fn is_leaf(&self) -> bool {
@@ -270,7 +256,6 @@ impl<P: Profile> Rpl<P> {
     }
 
     fn lookup_down(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
-        #[cfg(feature = "rpl-root")]
         if let Some(dodag) = &self.dodag
             && self.is_root()
             && !dodag.is_storing()
@@ -280,9 +265,7 @@ impl<P: Profile> Rpl<P> {
             return path.first().map(Via::Neighbour);
         }
         let known = table.lookup_host(now, dst);
-        #[cfg(feature = "rpl-hosts")]
-        let known = known.or_else(|| self.hosts.as_ref()?.neighbour(now, dst));
-        known
+        known.or_else(|| self.host(now, dst))
     }
 
     /// Takes in a control message from the neighbour `from`: `body` stands behind the
@@ -368,8 +351,7 @@ impl<P: Profile> Rpl<P> {
             true => earlier(at, &self.try_at),
             false => at,
         };
-        #[cfg(feature = "rpl-root")]
-        let at = earlier(earlier(at, &self.version_at), &self.inquiries.at);
+        let at = self.root.earlier(at);
         Some(Wake::exactly(earlier(at, &self.quiet_until)))
     }
 
@@ -389,12 +371,7 @@ impl<P: Profile> Rpl<P> {
             self.quiet_until = None;
             self.end_quiet(now, table);
         }
-        #[cfg(feature = "rpl-root")]
-        if has_come(&self.version_at, now) {
-            self.begin_version(now);
-        }
-        #[cfg(feature = "rpl-root")]
-        self.run_inquiries(now, table);
+        self.run_root(now, table);
         if !self.is_joined() && self.dis_at <= now {
             self.solicit(now);
         }

@@ -2,23 +2,13 @@
 //! RFC 6554).
 
 use redpoll_base::{Addr, Duration, Instant};
-#[cfg(feature = "rpl-root")]
-use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
-#[cfg(feature = "rpl-root")]
-use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::rpl::{PacketInformation, config_flag};
 
-#[cfg(feature = "rpl-root")]
-use super::DodagOf;
 use super::config::count;
-use super::{Rpl, Table};
+use super::{Path, Peer, Rpl, Table};
 use crate::counters::DropReason;
-#[cfg(feature = "rpl-root")]
-use crate::net::identity::Identity;
-use crate::net::routing::Peer;
-#[cfg(any(feature = "rpl-root", feature = "rpl-hosts"))]
 use crate::net::routing::routes::Target;
 use crate::net::routing::rules::RplRules;
 use crate::profile::Profile;
@@ -33,9 +23,6 @@ const TRIGGER_PAUSE: Duration = Duration::from_secs(15);
 /// the longer time: what somebody invents costs a node little.
 const VERSION_DELAY: Duration = Duration::from_secs(10);
 const VERSION_PAUSE: Duration = Duration::from_secs(300);
-/// Stops of a source route: so many hops a packet goes down in non-storing mode.
-#[cfg(feature = "rpl-root")]
-const STOPS_MAX: usize = 64;
 
 /// What others can make this node do is limited.
 #[derive(Debug, Default)]
@@ -103,7 +90,7 @@ impl Limits {
     }
 
     /// Whether one more packet that came back removes a route.
-    fn admit_forwarding_error(&mut self, now: Instant) -> bool {
+    pub(super) fn admit_forwarding_error(&mut self, now: Instant) -> bool {
         self.begin_hour(now);
         admit(&mut self.forwarding_errors)
     }
@@ -128,183 +115,20 @@ pub(crate) enum Passage {
 
 /// What a packet that leaves by the radio is to have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[cfg_attr(
-    all(feature = "rpl-root", feature = "rpl-eui64"),
-    allow(clippy::large_enum_variant, reason = "a path exists only for one call")
-)]
-pub(crate) enum Dress {
+#[allow(clippy::large_enum_variant, reason = "a path exists only for one call")]
+pub(super) enum Dress {
     /// Nothing: it stays on the link.
     Nothing,
     /// Nothing of RPL: who gets it does not know it.
-    #[cfg(feature = "rpl-hosts")]
     Bare,
     /// This information, in place of what it has if it has any.
     Information(PacketInformation),
     /// A source route to this place, which a root makes.
-    #[cfg(feature = "rpl-root")]
+    #[allow(dead_code, reason = "a root makes it")]
     Route(Path),
 }
 
-/// The way down to a node, hop by hop, the nearest first. The last one is left
-/// out: it is the destination itself.
-#[cfg(feature = "rpl-root")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Path {
-    prefix: Addr,
-    hops: [Peer; STOPS_MAX],
-    len: usize,
-    to: Addr,
-    /// It ends at the router of the destination, which does not know RPL.
-    is_external: bool,
-}
-
-#[cfg(feature = "rpl-root")]
-impl Path {
-    /// The next hop.
-    pub(super) fn first(&self) -> Option<Address> {
-        self.hops.first().map(|hop| hop.link())
-    }
-
-    /// Whether it ends at a router before the destination, so that an outer header leads there.
-    pub(crate) fn is_external(&self) -> bool {
-        self.is_external
-    }
-
-    /// Stops behind the first one.
-    pub(crate) fn stops(&self) -> usize {
-        self.len.saturating_sub(1)
-    }
-
-    /// The address of the first stop.
-    pub(crate) fn first_stop(&self) -> Addr {
-        match self.len {
-            1 => self.to,
-            _ => {
-                let first = self.hops.first();
-                first.map_or(self.to, |hop| hop.within(&self.prefix))
-            }
-        }
-    }
-
-    /// The addresses behind it.
-    pub(crate) fn addresses(&self) -> impl Iterator<Item = Addr> + '_ {
-        let between = self.hops.get(1..self.stops()).unwrap_or_default();
-        let between = between.iter().map(|hop| hop.within(&self.prefix));
-        between.chain((self.len > 1).then_some(self.to))
-    }
-
-    /// Leading bytes that all its addresses have in common.
-    pub(crate) fn common(&self) -> usize {
-        let first = self.first_stop().0;
-        let alike = |other: Addr| {
-            let both = first.iter().zip(&other.0);
-            both.take_while(|(a, b)| a == b).count()
-        };
-        // What differs between two short addresses is in the last two bytes.
-        self.addresses().map(alike).fold(14, usize::min)
-    }
-}
-
 impl<P: Profile> Rpl<P> {
-    /// The way to `dst` as its parents have it (RFC 6550 §9.7), for a root in
-    /// non-storing mode.
-    #[cfg(feature = "rpl-root")]
-    pub(super) fn path(
-        &self,
-        now: Instant,
-        table: &Table<P::Memory>,
-        dodag: &DodagOf<P>,
-        dst: &Addr,
-    ) -> Option<Path> {
-        // RFC 9010 §9.2.2: the parent of an external target is its router.
-        let (link, is_external) = match self.inquiries.leaving(dst) {
-            Some(claimed) => claimed,
-            None => {
-                let target = table.downward(now, dst)?;
-                (target.link, target.target != Target::Member)
-            }
-        };
-        let to = match is_external {
-            true => link.within(&dodag.prefix),
-            false => *dst,
-        };
-        let mut parent = match is_external {
-            true => table.downward(now, &to)?.link,
-            false => link,
-        };
-        let mut path = Path {
-            prefix: dodag.prefix,
-            hops: [Peer::at(&to)?; STOPS_MAX],
-            len: 0,
-            to,
-            is_external,
-        };
-        let mut at = to;
-        loop {
-            let here = Peer::at(&at)?;
-            // A loop among parents is longer than any path.
-            *path.hops.get_mut(path.len)? = here;
-            path.len = path.len.saturating_add(1);
-            if Some(parent) == self.own {
-                break;
-            }
-            at = parent.within(&dodag.prefix);
-            parent = table.downward(now, &at)?.link;
-        }
-        path.hops.get_mut(..path.len)?.reverse();
-        Some(path)
-    }
-
-    /// The router `from` has not reached the next stop of a packet, which is the packet's
-    /// destination (RFC 6554 §4.2, RFC 6550 §11.2.2.3), or knows no such host (RFC 4443 §3.1). The
-    /// root forgets what it knows of that stop: packets to it have the root ask everybody. Only
-    /// the stop's own parent can say so, which could drop the packets as well; of stops that have
-    /// answered, twenty times in an hour.
-    #[cfg(feature = "rpl-root")]
-    pub(crate) fn on_lost_stop(
-        &mut self,
-        now: Instant,
-        identity: &Identity,
-        table: &mut Table<P::Memory>,
-        from: &Addr,
-        (code, packet): (u8, &[u8]),
-    ) {
-        let Some(dodag) = &self.dodag else {
-            return;
-        };
-        let Ok((header, _)) = Ipv6Header::parse_partial(packet) else {
-            return;
-        };
-        let is_route = code == unreachable::SOURCE_ROUTE;
-        let stop = table.downward(now, &header.dst);
-        // The router of an external target returns an error about the packet itself.
-        let is_host = stop.is_some_and(|stop| stop.target == Target::External);
-        let is_about = match is_route {
-            true => header.next_header == next_header::ROUTING,
-            false => is_host && matches!(code, unreachable::NO_ROUTE | unreachable::ADDRESS),
-        };
-        if !is_route && !is_about {
-            return;
-        }
-        let is_ours = is_about && identity.is_own(&header.src);
-        let has_routes = self.is_root() && !dodag.is_storing();
-        if is_ours
-            && has_routes
-            && let Some(parent) = Peer::at(from)
-            && parent.within(&dodag.prefix) == *from
-        {
-            self.on_unreached(now, &header.dst, parent);
-            if let Some(stop) = stop.filter(|stop| stop.link == parent) {
-                if !stop.is_proven() || self.limits.admit_forwarding_error(now) {
-                    table.forget_downward(&header.dst);
-                    count(&mut self.counters.lost_stops);
-                }
-                return;
-            }
-        }
-        count(&mut self.counters.stale);
-    }
-
     /// A rank as packet information has it.
     fn sender_rank(&self, rank: u16) -> u16 {
         match self.rules.sends_plain_rank() {
@@ -320,7 +144,7 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// What a packet to `dst` that leaves by the radio is to have, if it has `present`.
-    pub(crate) fn dress(
+    pub(super) fn dress(
         &self,
         now: Instant,
         table: &Table<P::Memory>,
@@ -334,7 +158,6 @@ impl<P: Profile> Rpl<P> {
             return Dress::Nothing;
         }
         let storing = dodag.is_storing();
-        #[cfg(feature = "rpl-root")]
         if self.is_root() && !storing {
             match self.path(now, table, dodag, dst) {
                 Some(path) if path.stops() > 0 => return Dress::Route(path),
@@ -343,7 +166,6 @@ impl<P: Profile> Rpl<P> {
         }
         // RFC 9008 §7: who does not know RPL gets nothing of it, and nothing is put before a
         // packet of which nobody would take it away.
-        #[cfg(feature = "rpl-hosts")]
         match table.downward(now, dst).map(|known| known.target) {
             Some(Target::Host) => return Dress::Bare,
             Some(Target::External) if present.is_none() => return Dress::Nothing,

@@ -149,7 +149,6 @@ impl<P: Profile> Rpl<P> {
         if transit.external {
             downward.target = Target::External;
         }
-        #[cfg(feature = "rpl-root")]
         if !dodag.is_storing() {
             self.limit(
                 now,
@@ -172,7 +171,6 @@ impl<P: Profile> Rpl<P> {
         if self.is_root() || is_repeated || !self.is_storing() {
             downward.news = News::Old;
         }
-        #[cfg(feature = "rpl-hosts")]
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, &to);
         }
@@ -180,10 +178,6 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// Enters a target in the table.
-    #[cfg_attr(
-        not(feature = "rpl-root"),
-        allow(unused_variables, reason = "a root inquires")
-    )]
     fn enter(
         &mut self,
         now: Instant,
@@ -196,9 +190,8 @@ impl<P: Profile> Rpl<P> {
         let room = (brief_s, dodag.is_storing());
         if table.add_downward(now, to, downward, room).is_err() {
             count(&mut self.counters.targets_refused);
-            #[cfg(feature = "rpl-root")]
             if !dodag.is_storing() {
-                self.inquiries.offer(now, (to, downward.link), transit);
+                self.root.offer(now, (to, downward.link), transit);
             }
             // The sender advertises a target again when it is proven. Until then the target
             // does not refuse the others of its DAO.
@@ -207,9 +200,8 @@ impl<P: Profile> Rpl<P> {
                 false => Taken::Full,
             };
         }
-        #[cfg(feature = "rpl-root")]
         if !dodag.is_storing() && !downward.hop.is_proven() {
-            self.inquiries.schedule(now);
+            self.root.schedule(now);
         }
         match downward.hop.is_proven() {
             true => Taken::All,
@@ -246,38 +238,10 @@ impl<P: Profile> Rpl<P> {
             return None;
         }
         self.on_unproven();
-        #[cfg(feature = "rpl-root")]
         if !dodag.is_storing() {
-            self.inquiries.offer(now, (to, link), transit);
+            self.root.offer(now, (to, link), transit);
         }
-        #[cfg(not(feature = "rpl-root"))]
-        let _ = link;
         Some(Taken::Later)
-    }
-
-    /// Limits the lifetime of a route in non-storing mode. A target to whose parent there is no
-    /// path yet lasts one lifetime unit, because its sender repeats a DAO without an
-    /// acknowledgement. A DAO does not shorten the route of a target that has answered.
-    #[cfg(feature = "rpl-root")]
-    fn limit(
-        &self,
-        now: Instant,
-        table: &Table<P::Memory>,
-        dodag: &DodagOf<P>,
-        to: &Addr,
-        known: Option<Downward>,
-        downward: &mut Downward,
-    ) {
-        let is_behind = dodag.first_hop(self.own, to, downward.link).is_none();
-        let parent = downward.link.within(&dodag.prefix);
-        if let Some(known) = known.filter(|known| known.hop.is_proven() && !known.is_gone()) {
-            downward.lengthen(&known);
-        } else if is_behind
-            && !downward.hop.is_proven()
-            && self.path(now, table, dodag, &parent).is_none()
-        {
-            downward.shorten(now, self.brief_s());
-        }
     }
 
     /// Takes a No-Path (§6.4.3). It counts from the neighbour through which the target is reached,
@@ -295,12 +259,7 @@ impl<P: Profile> Rpl<P> {
         let known = table.downward_mut(to);
         match known.filter(|known| known.link == link || !storing) {
             Some(known) if !transit.sequence.is_stale_after(known.sequence) => {
-                #[cfg(feature = "rpl-root")]
-                if !storing && known.hop.is_proven() && !known.is_gone() {
-                    if known.hop.answers() {
-                        known.hop.on_unanswered();
-                    }
-                    self.inquiries.schedule(now);
+                if !storing && self.doubts(now, known) {
                     return;
                 }
                 if !known.is_gone() {

@@ -54,14 +54,14 @@ impl UnackedHop {
 
     /// Counts an inquiry that the target did not answer. Returns whether there are too many of
     /// them.
-    #[cfg(feature = "rpl-root")]
+    #[allow(dead_code, reason = "a root asks")]
     pub(super) fn on_unanswered(&mut self) -> bool {
         self.0 = self.0.saturating_add(1);
         self.frames() >= FRAMES_OF_PROVEN
     }
 
     /// Whether the root need not ask any more: too many inquiries had no answer.
-    #[cfg(feature = "rpl-root")]
+    #[allow(dead_code, reason = "a root asks")]
     pub(super) fn is_silent(self) -> bool {
         self.frames() >= FRAMES_OF_PROVEN
     }
@@ -149,8 +149,7 @@ impl<P: Profile> Rpl<P> {
         link: Peer,
     ) -> bool {
         let Some(hop) = dodag.first_hop(self.own, to, link) else {
-            #[cfg(feature = "rpl-root")]
-            if self.inquiries.is_confirmed(to, link) {
+            if self.root.is_confirmed(to, link) {
                 return true;
             }
             let known = table.downward(now, to).filter(|it| it.link == link);

@@ -6,12 +6,10 @@ use redpoll_base::{Duration, Instant, divide, least};
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
-#[cfg(feature = "rpl-root")]
-use super::config::RplRoot;
 use super::config::count;
 use super::downward::jittered;
 use super::neighbours::RplNeighbour;
-use super::{Dodag, DodagOf, Rpl, Table, times};
+use super::{Dodag, DodagOf, Rpl, STORES, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
@@ -42,59 +40,13 @@ const OVERLOADED: Duration = Duration::from_secs(60);
 const VERSION_PAUSE: Duration = Duration::from_secs(60);
 
 impl<P: Profile> Rpl<P> {
-    /// §8.2.2.2: this node's own DODAG. It first listens who is in it already: a root
-    /// that has restarted must begin a new version, or nobody would send it DAOs.
-    #[cfg(feature = "rpl-root")]
-    pub(super) fn begin_as_root(&mut self, now: Instant, root: &RplRoot, identity: &Identity) {
-        let configuration = root.configuration;
-        let Some(objective) = self.rules.objective(configuration.objective) else {
-            return;
-        };
-        self.dodag = Some(Dodag {
-            id: identity.address,
-            instance: root.instance,
-            version: Sequence::FIRST,
-            mode: root.mode,
-            grounded: true,
-            preference: 0,
-            prefix: addr::prefix(&root.prefix, 64),
-            configuration,
-            objective,
-        });
-        // ROOT_RANK (§17).
-        self.rank = configuration.min_hop_rank_increase;
-        self.lowest = self.rank;
-        self.configure_trickle();
-        self.replies.dis_due = true;
-        self.quiet_until = Some(now + times(self.trickle.shortest(), 2));
-        self.version_interval = root.version_interval;
-        self.version_at = root.version_interval.map(|interval| now + interval);
-    }
-
-    /// §3.2.2, §8.2.2.1: the DODAG forms anew. `false` if this node is no root, or one that has
-    /// just started and listens which version there is.
-    #[cfg(feature = "rpl-root")]
-    pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
-        if !self.is_root() {
-            return false;
-        }
-        self.version_at = self.version_interval.map(|interval| now + interval);
-        let Some(dodag) = self.dodag.as_mut().filter(|_| self.quiet_until.is_none()) else {
-            return false;
-        };
-        dodag.version = dodag.version.next();
-        self.trickle.start(now, &mut self.rng);
-        count(&mut self.counters.versions);
-        true
-    }
-
     /// MinHopRankIncrease, in a DODAG.
     fn min_hop(&self) -> Option<u16> {
         let dodag = self.dodag.as_ref()?;
         Some(dodag.configuration.min_hop_rank_increase)
     }
 
-    fn configure_trickle(&mut self) {
+    pub(super) fn configure_trickle(&mut self) {
         if let Some(dodag) = &self.dodag {
             let it = &dodag.configuration;
             self.trickle
@@ -224,7 +176,7 @@ impl<P: Profile> Rpl<P> {
     /// Takes over a DODAG's parameters, if this node can work by them (§9.2 (1), §8.5).
     #[inline(never)] // size
     fn consider_joining(&mut self, dio: &Dio<'_>, identity: &mut Identity) {
-        let stores = cfg!(feature = "rpl-storing") && dio.mode == mode::STORING;
+        let stores = STORES && dio.mode == mode::STORING;
         let is_known = stores || dio.mode == mode::NON_STORING;
         if dio.rank == INFINITE_RANK || !is_known {
             return;
@@ -589,7 +541,6 @@ impl<P: Profile> Rpl<P> {
 
     /// Clears away what has ended.
     pub(super) fn keep_up(&mut self, now: Instant, table: &mut Table<P::Memory>) {
-        #[cfg(feature = "rpl-hosts")]
         self.end_hosts(now, table);
         if HAS_TARGETS {
             table.expire(now);

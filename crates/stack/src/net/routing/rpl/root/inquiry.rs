@@ -5,10 +5,9 @@
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
 
-use super::config::count;
-use super::{DodagOf, Rpl, Table, UnackedHop, has_come};
-use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, Target};
+use crate::net::routing::rpl::config::count;
+use crate::net::routing::rpl::{DodagOf, Peer, Rpl, Table, UnackedHop, has_come};
 use crate::profile::Profile;
 
 /// The time for which the root waits for an answer.
@@ -40,7 +39,7 @@ struct Asked {
 
 /// The inquiries of a root. There is one at a time.
 #[derive(Debug, Default)]
-pub(super) struct Inquiries {
+pub(in crate::net::routing::rpl) struct Inquiries {
     /// A claim that changes the table when its target answers.
     claim: Option<Claim>,
     asked: Option<Asked>,
@@ -51,7 +50,7 @@ pub(super) struct Inquiries {
     /// The target of the table that was asked last.
     last: Addr,
     /// The end of the inquiry, or the beginning of the next one.
-    pub(super) at: Option<Instant>,
+    pub(in crate::net::routing::rpl) at: Option<Instant>,
     /// The claim that has just been answered.
     confirmed: Option<(Addr, Peer)>,
 }
@@ -59,27 +58,32 @@ pub(super) struct Inquiries {
 impl Inquiries {
     /// Parent of `dst` and whether it is an external target, if the packet that is about to leave
     /// for `dst` is the echo request.
-    pub(super) fn leaving(&self, dst: &Addr) -> Option<(Peer, bool)> {
+    pub(in crate::net::routing::rpl) fn leaving(&self, dst: &Addr) -> Option<(Peer, bool)> {
         let asked = self.asked.as_ref().filter(|_| self.is_leaving)?;
         let claim = &asked.claim;
         (claim.to == *dst).then_some((claim.link, claim.transit.external))
     }
 
-    pub(super) fn is_due(&self) -> bool {
+    pub(in crate::net::routing::rpl) fn is_due(&self) -> bool {
         self.asked.is_some_and(|asked| asked.is_due)
     }
 
-    pub(super) fn is_confirmed(&self, to: &Addr, link: Peer) -> bool {
+    pub(in crate::net::routing::rpl) fn is_confirmed(&self, to: &Addr, link: Peer) -> bool {
         self.confirmed == Some((*to, link))
     }
 
     /// A target of the table has yet to answer.
-    pub(super) fn schedule(&mut self, now: Instant) {
+    pub(in crate::net::routing::rpl) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }
 
     /// Asks for this target before its DAO changes the table.
-    pub(super) fn offer(&mut self, now: Instant, (to, link): (Addr, Peer), transit: &Transit) {
+    pub(in crate::net::routing::rpl) fn offer(
+        &mut self,
+        now: Instant,
+        (to, link): (Addr, Peer),
+        transit: &Transit,
+    ) {
         let transit = *transit;
         self.claim.get_or_insert(Claim { to, link, transit });
         self.at.get_or_insert(now);
@@ -131,7 +135,7 @@ impl<P: Profile> Rpl<P> {
                 continue;
             }
             any = true;
-            let is_next = next.is_none() && *to > self.inquiries.last;
+            let is_next = next.is_none() && *to > self.root.inquiries.last;
             if (is_next || first.is_none()) && self.path(now, table, dodag, to).is_some() {
                 let transit = Transit {
                     external: route.target == Target::External,
@@ -153,12 +157,16 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// Ends the inquiry that was not answered, and begins the next one.
-    pub(super) fn run_inquiries(&mut self, now: Instant, table: &mut Table<P::Memory>) {
-        if !has_come(&self.inquiries.at, now) {
+    pub(in crate::net::routing::rpl) fn run_inquiries(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+    ) {
+        if !has_come(&self.root.inquiries.at, now) {
             return;
         }
-        self.inquiries.at = None;
-        let asked = self.inquiries.asked.take().filter(|it| !it.is_new);
+        self.root.inquiries.at = None;
+        let asked = self.root.inquiries.asked.take().filter(|it| !it.is_new);
         if let Some(Claim { to, link, .. }) = asked.map(|it| it.claim) {
             let known = table.downward_mut(&to).filter(|it| it.link == link);
             // A host that sleeps may answer late; its router tells of it, or returns an error.
@@ -175,7 +183,7 @@ impl<P: Profile> Rpl<P> {
             return;
         };
         let (open, any) = self.next_open(now, table, &dodag);
-        let inquiries = &mut self.inquiries;
+        let inquiries = &mut self.root.inquiries;
         let is_turn = !inquiries.had_claim || open.is_none();
         if let Some(claim) = inquiries.claim.take_if(|_| is_turn) {
             inquiries.begin(now, claim, true, &mut self.rng);
@@ -189,24 +197,24 @@ impl<P: Profile> Rpl<P> {
 
     /// Destination, identifier and sequence number of the echo request that is due. It leaves by
     /// the path of the claim until [`Self::on_inquiry`].
-    pub(crate) fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
-        let asked = self.inquiries.asked.as_mut().filter(|it| it.is_due)?;
+    pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
+        let asked = self.root.inquiries.asked.as_mut().filter(|it| it.is_due)?;
         asked.is_due = false;
-        self.inquiries.is_leaving = true;
+        self.root.inquiries.is_leaving = true;
         let (ident, seq) = asked.number;
         Some((asked.claim.to, ident, seq))
     }
 
-    /// The echo request has left, or there was no room or no path for it.
-    pub(crate) fn on_inquiry(&mut self, has_left: bool) {
-        self.inquiries.is_leaving = false;
-        if !has_left {
-            self.inquiries.asked = None;
+    /// A message has left, or there was no room or no path for it. It may be the echo request.
+    pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
+        let is_inquiry = core::mem::take(&mut self.root.inquiries.is_leaving);
+        if is_inquiry && !has_left {
+            self.root.inquiries.asked = None;
         }
     }
 
     /// Takes an echo reply of `src`. Returns whether it answers an inquiry.
-    pub(crate) fn on_answer(
+    pub(in crate::net::routing::rpl) fn on_answer(
         &mut self,
         now: Instant,
         table: &mut Table<P::Memory>,
@@ -214,17 +222,17 @@ impl<P: Profile> Rpl<P> {
         number: (u16, u16),
     ) -> bool {
         let is_it = |it: &Asked| it.claim.to == *src && it.number == number && !it.is_due;
-        let Some(asked) = self.inquiries.asked.filter(is_it) else {
+        let Some(asked) = self.root.inquiries.asked.filter(is_it) else {
             return false;
         };
         let Claim { to, link, transit } = asked.claim;
-        self.inquiries.end(now, &to, link);
+        self.root.inquiries.end(now, &to, link);
         if asked.is_new
             && let Some(dodag) = self.dodag
         {
-            self.inquiries.confirmed = Some((to, link));
+            self.root.inquiries.confirmed = Some((to, link));
             self.take_target(now, table, &dodag, (to, link), &transit);
-            self.inquiries.confirmed = None;
+            self.root.inquiries.confirmed = None;
         } else if let Some(known) = table.downward_mut(&to).filter(|it| it.link == link) {
             known.hop = UnackedHop::PROVEN;
         }
@@ -232,7 +240,12 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// An error says that `link` does not reach its child `to`.
-    pub(super) fn on_unreached(&mut self, now: Instant, to: &Addr, link: Peer) {
-        self.inquiries.end(now, to, link);
+    pub(in crate::net::routing::rpl) fn on_unreached(
+        &mut self,
+        now: Instant,
+        to: &Addr,
+        link: Peer,
+    ) {
+        self.root.inquiries.end(now, to, link);
     }
 }

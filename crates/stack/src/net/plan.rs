@@ -1,0 +1,84 @@
+//! Changes of headers: [`Net`](super::Net) decides on them, and the node, which holds the packet's
+//! slot, makes them. They are those that change a packet's length; what keeps the length, the
+//! protocol rewrites itself.
+#![allow(dead_code, reason = "a build may have no protocol that asks for it")]
+
+use redpoll_base::Addr;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::extension::Upper;
+use super::icmp::IcmpError;
+use super::routing::EXTENSION_MAX;
+
+/// What is done to the headers of a packet that leaves.
+#[derive(Debug)]
+pub(crate) enum Plan {
+    /// The packet leaves as it is.
+    Keep,
+    /// The first extension header, of this length, is removed.
+    Strip(usize),
+    /// Headers are inserted.
+    Insert(Insertion),
+}
+
+/// Headers that are inserted into a packet.
+#[derive(Debug)]
+pub(crate) struct Insertion {
+    /// An IPv6 header before the packet's own, with the extension header in between.
+    pub(crate) outer: Option<Ipv6Header>,
+    /// The packet's new destination.
+    pub(crate) dst: Option<Addr>,
+    /// The protocol number of the extension header.
+    pub(crate) kind: u8,
+    extension: [u8; EXTENSION_MAX],
+    extension_len: u8,
+    /// Whether the packet is dropped if it has no room for the headers.
+    pub(crate) is_vital: bool,
+}
+
+impl Insertion {
+    /// Inserts an extension header with the protocol number `kind`. `None` if it is too long.
+    pub(crate) fn new(kind: u8, header: &[u8]) -> Option<Self> {
+        let mut extension = [0; EXTENSION_MAX];
+        extension.get_mut(..header.len())?.copy_from_slice(header);
+        Some(Insertion {
+            outer: None,
+            dst: None,
+            kind,
+            extension,
+            extension_len: header.len() as u8,
+            is_vital: false,
+        })
+    }
+
+    /// The extension header.
+    pub(crate) fn extension(&self) -> &[u8] {
+        let len = usize::from(self.extension_len);
+        self.extension.get(..len).unwrap_or_default()
+    }
+
+    /// Whether a segment may have the extension header, with `headroom`, before it is whole.
+    pub(crate) fn suits_segment(&self, headroom: usize) -> bool {
+        self.outer.is_none() && self.dst.is_none() && self.extension().len() <= headroom
+    }
+}
+
+/// What a packet for this node turns out to be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Decapsulation<'p> {
+    /// It is for this upper layer; the bytes after the IPv6 header.
+    Upper(Upper, &'p [u8]),
+    /// It has another stop to go to.
+    Onward(Onward),
+    /// It contains a packet, which begins at this byte.
+    Inner(usize),
+}
+
+/// A packet that goes on to another stop.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Onward {
+    pub(crate) next: Address,
+    /// The error that the packet's sender gets if that neighbour does not answer.
+    pub(crate) absent: IcmpError,
+}

@@ -1,0 +1,33 @@
+//! Stands in for RPL in a build without the feature `rpl`: a protocol that no node has.
+
+use core::convert::Infallible;
+use core::marker::PhantomData;
+
+use super::protocol::Protocol;
+use super::registered::Registered;
+use crate::profile::Profile;
+
+/// The longest extension header of RPL.
+pub(super) const EXTENSION_MAX: usize = 0;
+/// The longest message of RPL.
+pub(super) const MESSAGE_MAX: usize = 0;
+
+/// RPL's state, which does not exist.
+pub(super) struct Rpl<P>(Infallible, PhantomData<P>);
+
+impl<P: Profile> Protocol<P::Memory> for Rpl<P> {}
+
+impl<P: Profile> Rpl<P> {
+    pub(super) const fn registered(&self) -> Option<&Registered<P::Memory>> {
+        match self.0 {}
+    }
+
+    pub(super) const fn registered_mut(&mut self) -> Option<&mut Registered<P::Memory>> {
+        match self.0 {}
+    }
+}
+
+/// Whether a hop-by-hop option is RPL's.
+pub(super) const fn is_option(_kind: u8) -> bool {
+    false
+}

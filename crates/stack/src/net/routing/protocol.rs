@@ -1,0 +1,209 @@
+//! The interface of a routing protocol: what it hears, and what it decides.
+//!
+//! Each function has a default, which is right for a node without a protocol. A protocol
+//! implements those that it needs. It never touches a packet's slot: it rewrites bytes in place,
+//! and for everything that changes a packet's length it returns a [`Plan`].
+
+use redpoll_base::{Addr, Instant, Memory, Wake};
+use redpoll_wire::Cursor;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::Ipv6Header;
+
+use super::{Control, Quality, Table, Via};
+use crate::counters::DropReason;
+use crate::net::icmp::Refusal;
+use crate::net::identity::Identity;
+use crate::net::outgoing::Outbox;
+use crate::net::plan::{Onward, Plan};
+use crate::packet::{NextHop, PacketView};
+
+/// A control message of a routing protocol: its ICMPv6 type and code, and the bytes after the
+/// checksum.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "a build may have no protocol that reads it")]
+pub(crate) struct Signal<'m> {
+    pub(crate) message_type: u8,
+    pub(crate) code: u8,
+    pub(crate) body: &'m [u8],
+    /// The addresses of its packet.
+    pub(crate) src: Addr,
+    pub(crate) dst: Addr,
+    /// The neighbour that has sent the frame; `None` for the host side.
+    pub(crate) from: Option<Address>,
+}
+
+/// A routing protocol of a node.
+#[expect(unused_variables, reason = "the defaults need few of their arguments")]
+pub(super) trait Protocol<M: Memory + 'static> {
+    // --- routes ---
+
+    /// The route of packets to `dst`.
+    fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
+        match M::ROUTES {
+            true => table.lookup(now, dst),
+            false => table.longest(dst),
+        }
+    }
+
+    /// Whether the protocol knows this neighbour by something other than a route.
+    fn names(&self, now: Instant, link: Address) -> bool {
+        false
+    }
+
+    /// A packet found no route to `dst`.
+    fn on_unreachable(&mut self, now: Instant, dst: &Addr) {}
+
+    // --- events ---
+
+    /// A message of neighbour discovery that changes routes has come.
+    fn on_control(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        outbox: &mut Outbox,
+        control: Control,
+    ) -> Result<(), DropReason> {
+        Err(DropReason::IcmpIgnored)
+    }
+
+    /// A frame to a neighbour has ended.
+    fn on_link(&mut self, now: Instant, table: &mut Table<M>, quality: Quality) {}
+
+    /// An ICMPv6 message of a type that the node does not know has come.
+    fn on_signal(
+        &mut self,
+        now: Instant,
+        identity: &mut Identity,
+        table: &mut Table<M>,
+        signal: &Signal<'_>,
+    ) -> Result<(), DropReason> {
+        Err(DropReason::IcmpIgnored)
+    }
+
+    /// The node `from` could not deliver a packet: the code of its Destination Unreachable, and
+    /// the beginning of the packet.
+    fn on_error(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        from: &Addr,
+        error: (u8, &[u8]),
+    ) {
+    }
+
+    /// An echo reply of `src` has come, with this identifier and sequence number. Returns whether
+    /// the protocol had asked for it.
+    fn on_echo_reply(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        src: &Addr,
+        number: (u16, u16),
+    ) -> bool {
+        false
+    }
+
+    /// `turned_away` datagrams in all have found no room at this node.
+    fn on_load(&mut self, now: Instant, turned_away: u32) {}
+
+    // --- time and messages ---
+
+    /// When the protocol wants [`Self::on_timeout`] next.
+    fn poll_at(&self) -> Option<Wake> {
+        None
+    }
+
+    /// Runs the timers that are due.
+    fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<M>) {}
+
+    /// Writes the next ICMPv6 message that is due, with a checksum of zero, and returns its IPv6
+    /// header.
+    fn poll_message(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<M>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Ipv6Header> {
+        None
+    }
+
+    /// The message that was polled last has left, or there was no room or no route for it.
+    fn on_message_sent(&mut self, has_left: bool) {}
+
+    // --- packets ---
+
+    /// Whether the node is a member of this group because of the protocol.
+    fn is_group(&self, dst: &Addr) -> bool {
+        false
+    }
+
+    /// Judges a packet from outside, after the check of its addresses.
+    fn admit(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        admitted: Result<(), DropReason>,
+    ) -> Result<(), DropReason> {
+        admitted
+    }
+
+    /// Whether a router needs all of a packet to forward it, so that no fragment passes through
+    /// as it comes.
+    fn needs_whole(&self) -> bool {
+        false
+    }
+
+    /// A packet for another node is about to be forwarded. Returns the neighbour that it goes to
+    /// instead of the next hop of its route.
+    fn pass(
+        &mut self,
+        now: Instant,
+        table: &mut Table<M>,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Address>, Refusal> {
+        Ok(None)
+    }
+
+    /// A packet to this node goes on to another one, as its headers say.
+    fn onward(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Onward>, Refusal> {
+        Ok(None)
+    }
+
+    /// Whether the node takes packets out of packets of `src`; an error if it refuses those of
+    /// `src` only.
+    fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
+        Ok(false)
+    }
+
+    /// Bytes that the protocol may insert behind the IPv6 header of a segment that is not made
+    /// whole.
+    fn headroom(&self) -> usize {
+        0
+    }
+
+    /// What is done to the headers of a packet that leaves for `next_hop`. `packet` has no bytes
+    /// if it is a segment that is yet to be made.
+    fn encapsulate(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &Table<M>,
+        packet: &mut PacketView<'_>,
+        next_hop: NextHop,
+    ) -> Result<Plan, Refusal> {
+        Ok(Plan::Keep)
+    }
+}
+
+/// The absence of a protocol: the defaults.
+pub(super) struct NoProtocol;
+
+impl<M: Memory + 'static> Protocol<M> for NoProtocol {}

@@ -1,0 +1,26 @@
+//! Stands in for the routes of DAOs in a build without the feature `rpl`: there are none.
+
+use redpoll_base::Instant;
+use redpoll_wire::ieee802154::Address;
+
+/// What a router knows of a target of a DAO.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Downward {}
+
+impl Downward {
+    pub(super) fn next_hop(self) -> Address {
+        match self {}
+    }
+
+    pub(super) fn is_good(&self, _now: Instant) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn is_usable(&self, _now: Instant) -> bool {
+        match *self {}
+    }
+
+    pub(super) fn is_host(&self) -> bool {
+        match *self {}
+    }
+}

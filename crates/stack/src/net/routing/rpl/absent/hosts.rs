@@ -1,0 +1,57 @@
+//! Stands in for hosts that do not know RPL in a build without the feature `rpl-hosts`: none
+//! registers.
+
+#![allow(
+    clippy::unused_self,
+    clippy::needless_pass_by_value,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the interface is that of a router of hosts"
+)]
+
+use core::marker::PhantomData;
+
+use redpoll_base::{Addr, Instant};
+
+use super::{Rpl, Table};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::outgoing::Outbox;
+use crate::net::routing::registered::Registered;
+use crate::net::routing::{Control, Via};
+use crate::profile::Profile;
+
+/// The hosts that have registered with this router.
+pub(super) type Hosts<M> = PhantomData<M>;
+
+impl<P: Profile> Rpl<P> {
+    pub(super) fn take_hosts(&mut self, _hosts: Registered<P::Memory>) {}
+
+    pub(in crate::net::routing) const fn registered(&self) -> Option<&Registered<P::Memory>> {
+        None
+    }
+
+    pub(in crate::net::routing) const fn registered_mut(
+        &mut self,
+    ) -> Option<&mut Registered<P::Memory>> {
+        None
+    }
+
+    pub(super) const fn host(&self, _now: Instant, _dst: &Addr) -> Option<Via> {
+        None
+    }
+
+    pub(super) const fn take_control(
+        &mut self,
+        _now: Instant,
+        _: &Identity,
+        _: &mut Table<P::Memory>,
+        _: &mut Outbox,
+        _: Control,
+    ) -> Result<(), DropReason> {
+        Err(DropReason::IcmpIgnored)
+    }
+
+    pub(super) const fn end_hosts(&mut self, _now: Instant, _: &mut Table<P::Memory>) {}
+
+    pub(super) const fn forget_host(&mut self, _now: Instant, _address: &Addr) {}
+}

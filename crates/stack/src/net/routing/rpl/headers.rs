@@ -1,0 +1,219 @@
+//! RPL's headers in packets inside the DODAG: packet information, source routes and outer headers
+//! (RFC 6553, RFC 6554, RFC 9008). A packet loses them where it leaves the DODAG.
+
+use redpoll_base::{Addr, Instant};
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::{parameter_problem, unreachable};
+use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
+use redpoll_wire::rpl::{
+    Advance, PacketInformation, SourceRoute, advance, has_source_route, hop_by_hop_len, srh_len,
+};
+
+use super::root::ROUTE_MAX;
+use super::{Dress, Path, Peer, Rpl, Table};
+use crate::counters::DropReason;
+use crate::net::icmp::{IcmpError, Refusal};
+use crate::net::identity::Identity;
+use crate::net::plan::{Insertion, Onward, Plan};
+use crate::packet::{NextHop, Origin, PacketView};
+use crate::profile::Profile;
+
+/// The longest extension header that is put into packets: packet information, or a source route.
+pub(in crate::net::routing) const EXTENSION_MAX: usize = longer(PacketInformation::LEN, ROUTE_MAX);
+
+const fn longer(one: usize, other: usize) -> usize {
+    if one < other { other } else { one }
+}
+
+/// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
+const IS_EDGE: bool = cfg!(any(feature = "rpl-root", feature = "rpl-hosts"));
+
+/// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
+/// `None` if it has none.
+pub(super) fn follow_route(
+    identity: &Identity,
+    packet: &mut PacketView<'_>,
+) -> Result<Option<Onward>, Refusal> {
+    let hop_by_hop = hop_by_hop_len(packet.bytes);
+    let at = Ipv6Header::LEN.saturating_add(hop_by_hop);
+    if behind(packet, hop_by_hop) != next_header::ROUTING {
+        return Ok(None);
+    }
+    let next = match advance(packet.bytes, at, |address| identity.is_own(address)) {
+        Advance::Arrived => return Ok(None),
+        Advance::Onward(next) if identity.forwards => next,
+        Advance::Problem(pointer) | Advance::Loop(pointer) => {
+            let code = parameter_problem::HEADER_FIELD;
+            let pointer = pointer as u16;
+            let error = IcmpError::ParameterProblem { code, pointer };
+            return Err(Refusal(DropReason::SourceRoute, Some(error)));
+        }
+        Advance::Onward(_) | Advance::Multicast => return Err(DropReason::SourceRoute.into()),
+    };
+    if ipv6::decrement_hop_limit(packet.bytes).is_none() {
+        let error = IcmpError::HopLimitExceeded;
+        return Err(Refusal(DropReason::HopLimit, Some(error)));
+    }
+    // A strict route: the next stop is a neighbour.
+    let link = addr::link_address(&next);
+    let absent = IcmpError::unreachable(unreachable::SOURCE_ROUTE);
+    if identity.is_own(&next) || Peer::of(link).is_none() {
+        return Err(Refusal(DropReason::AddressUnreachable, Some(absent)));
+    }
+    Ok(Some(Onward { next: link, absent }))
+}
+
+/// The protocol number of what follows the hop-by-hop header.
+fn behind(packet: &PacketView<'_>, hop_by_hop: usize) -> u8 {
+    match hop_by_hop {
+        0 => packet.header.next_header,
+        _ => packet
+            .bytes
+            .get(Ipv6Header::LEN)
+            .copied()
+            .unwrap_or_default(),
+    }
+}
+
+/// Removes RPL's packet information from a packet that leaves the DODAG (RFC 9008 §7, §8), and
+/// refuses one that has a source route (RFC 6554 §5.1).
+fn undress(packet: &mut PacketView<'_>, has_information: bool) -> Result<Plan, Refusal> {
+    if IS_EDGE && has_source_route(packet.bytes) {
+        return Err(DropReason::SourceRoute.into());
+    }
+    let hop_by_hop = hop_by_hop_len(packet.bytes);
+    // A header that holds other options stays, because hosts skip RPL's option (RFC 8200 §4.2).
+    // The rank in it becomes 0 (RFC 9008 §6).
+    if IS_EDGE && (!has_information || hop_by_hop != PacketInformation::LEN) {
+        if let Some(mut information) = PacketInformation::find(packet.bytes) {
+            information.sender_rank = 0;
+            information.replace(packet.bytes);
+        }
+        return Ok(Plan::Keep);
+    }
+    Ok(Plan::Strip(hop_by_hop))
+}
+
+/// What follows behind a header that is put before, or into, this packet.
+fn next_of(packet: &PacketView<'_>, is_own: bool) -> u8 {
+    match is_own {
+        true => packet.header.next_header,
+        false => next_header::IPV6,
+    }
+}
+
+/// An outer header of a packet, which leads to `dst`.
+fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<Ipv6Header> {
+    let src = identity.source_for(&packet.header.dst)?;
+    Some(Ipv6Header {
+        // RFC 6040 §4.1.
+        ecn: packet.header.ecn,
+        dscp: packet.header.dscp,
+        ..identity.header(src, dst, next_header::NONE)
+    })
+}
+
+impl<P: Profile> Rpl<P> {
+    /// Gives a packet that is about to leave the headers that RPL's routers read, or removes them
+    /// where the packet leaves the DODAG.
+    pub(super) fn encapsulate(
+        &self,
+        now: Instant,
+        identity: &Identity,
+        table: &Table<P::Memory>,
+        packet: &mut PacketView<'_>,
+        next_hop: NextHop,
+    ) -> Result<Plan, Refusal> {
+        let present = PacketInformation::find(packet.bytes);
+        if next_hop == NextHop::Host {
+            return undress(packet, present.is_some());
+        }
+        match self.dress(now, table, &packet.header.dst, present) {
+            Dress::Nothing => Ok(Plan::Keep),
+            Dress::Bare => undress(packet, present.is_some()),
+            Dress::Information(information) if present.is_some() => {
+                information.replace(packet.bytes);
+                Ok(Plan::Keep)
+            }
+            Dress::Information(information) => Ok(self.inform(identity, packet, &information)),
+            Dress::Route(path) => {
+                if path.is_external() {
+                    // The router at its end passes on what is inside.
+                    let down = PacketInformation {
+                        down: true,
+                        sender_rank: 0,
+                        ..present.unwrap_or_default()
+                    };
+                    down.replace(packet.bytes);
+                }
+                self.route(identity, packet, &path)
+            }
+        }
+    }
+
+    /// Inserts packet information. A packet that leaves no room for it goes without.
+    fn inform(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        information: &PacketInformation,
+    ) -> Plan {
+        let outer = self.outer_for(identity, packet, !information.down);
+        let header = information.header(next_of(packet, outer.is_none()));
+        let Some(mut insertion) = Insertion::new(next_header::HOP_BY_HOP, &header) else {
+            return Plan::Keep;
+        };
+        insertion.outer = outer;
+        Plan::Insert(insertion)
+    }
+
+    /// Inserts a source route.
+    fn route(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        path: &Path,
+    ) -> Result<Plan, Refusal> {
+        let first = path.first_stop();
+        let outer = match path.is_external() {
+            true => outer_to(identity, packet, first),
+            false => self.outer_for(identity, packet, false),
+        };
+        let outer = outer.map(|outer| Ipv6Header {
+            dst: first,
+            ..outer
+        });
+        let next = next_of(packet, outer.is_none());
+        let common = path.common();
+        let len = srh_len(path.stops(), common);
+        let mut buffer = [0; EXTENSION_MAX];
+        let mut out = Cursor::new(&mut buffer);
+        let emitted = SourceRoute::emit(next, common, path.addresses(), &mut out);
+        if emitted.is_err() || out.position() != len {
+            return Err(DropReason::TooBig.into());
+        }
+        let insertion = Insertion::new(next_header::ROUTING, out.written());
+        let mut insertion = insertion.ok_or(DropReason::TooBig)?;
+        insertion.dst = outer.is_none().then_some(first);
+        insertion.outer = outer;
+        insertion.is_vital = true;
+        Ok(Plan::Insert(insertion))
+    }
+
+    /// The outer header of a packet that this node has not made itself (RFC 6553 §4,
+    /// RFC 6554 §4.1), if it is to have one. Up it leads to the root, down to where
+    /// the packet goes (RFC 9008 §7).
+    fn outer_for(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        is_up: bool,
+    ) -> Option<Ipv6Header> {
+        let root = self.tunnel()?;
+        let dst = if is_up { root } else { packet.header.dst };
+        if packet.origin == Origin::Own {
+            return None;
+        }
+        outer_to(identity, packet, dst)
+    }
+}

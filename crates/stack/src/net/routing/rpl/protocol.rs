@@ -1,0 +1,292 @@
+//! RPL as a [`Protocol`]: what the rest of the node asks, and what a program asks of a node that
+//! routes by RPL.
+
+use redpoll_base::{Addr, Instant, Memory, Wake};
+use redpoll_wire::Cursor;
+use redpoll_wire::icmpv6::nd;
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
+use redpoll_wire::rpl::{ALL_NODES, MESSAGE_TYPE, PacketInformation, has_source_route};
+
+use super::{Envelope, Passage, Peer, Rpl, RplConfig, RplCounters, RplMemory, RplRole, messages};
+use crate::counters::DropReason;
+use crate::net::icmp::Refusal;
+use crate::net::identity::Identity;
+use crate::net::outgoing::Outbox;
+use crate::net::plan::{Onward, Plan};
+use crate::net::routing::protocol::{Protocol, Signal};
+use crate::net::routing::registered::Registered;
+use crate::net::routing::{Control, Quality, Routing, Table, Via, Way};
+use crate::packet::{NextHop, Origin, PacketView};
+use crate::profile::Profile;
+
+/// What an RPL message begins with: its type, and room for code and checksum.
+const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
+/// The longest message with its type, code and checksum.
+pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + messages::MESSAGE_MAX;
+
+impl<M: Memory + 'static> RplMemory<M> {
+    /// Bytes that every node is larger by for being built with RPL: its state, two
+    /// counters, and room for a hop-by-hop header.
+    pub const NODE_BYTES: usize =
+        size_of::<Rpl<M>>().saturating_sub(size_of::<Registered<M>>()) + 8 + 8;
+}
+
+impl<P: Profile> Routing<P> {
+    /// From now on the table is kept by RPL.
+    pub(crate) fn begin_rpl(
+        &mut self,
+        now: Instant,
+        config: (P::Rules, RplRole, RplConfig),
+        memory: RplMemory<P::Memory>,
+        identity: &Identity,
+    ) {
+        let mut rpl = Rpl::new(now, config, memory, identity);
+        if let Way::Registered(hosts) = core::mem::replace(&mut self.way, Way::Fixed) {
+            rpl.take_hosts(hosts);
+        }
+        self.way = Way::Rpl(rpl);
+    }
+
+    #[inline(never)] // size
+    fn rpl(&self) -> Option<&Rpl<P>> {
+        match &self.way {
+            Way::Rpl(rpl) => Some(rpl),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn rpl_counters(&self) -> RplCounters {
+        self.rpl().map(|rpl| rpl.counters).unwrap_or_default()
+    }
+
+    /// Rank, and the preferred parent.
+    pub(crate) fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
+        self.rpl().map(|rpl| (rpl.rank(), rpl.parent()))
+    }
+
+    /// Targets in the table.
+    pub(crate) fn targets(&self, now: Instant) -> usize {
+        let targets = self.table.downwards();
+        targets
+            .filter(|(_, it)| !it.is_gone() && it.is_good(now))
+            .count()
+    }
+
+    /// A root begins the next version of its DODAG; whether it did.
+    pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
+        match &mut self.way {
+            Way::Rpl(rpl) => rpl.begin_version(now),
+            _ => false,
+        }
+    }
+}
+
+impl<P: Profile> Rpl<P> {
+    /// The IPv6 header of a message.
+    fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
+        let src = identity.source_for(&dst)?;
+        let is_near = dst.is_multicast() || addr::is_link_local(&dst);
+        let header = identity.header(src, dst, next_header::ICMPV6);
+        Some(Ipv6Header {
+            hop_limit: if is_near {
+                nd::HOP_LIMIT
+            } else {
+                header.hop_limit
+            },
+            ..header
+        })
+    }
+}
+
+impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
+    fn lookup(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
+        Rpl::lookup(self, now, table, dst)
+    }
+
+    fn names(&self, _now: Instant, link: Address) -> bool {
+        Rpl::names(self, link)
+    }
+
+    fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
+        Rpl::on_unreachable(self, now, dst);
+    }
+
+    fn on_control(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<P::Memory>,
+        outbox: &mut Outbox,
+        control: Control,
+    ) -> Result<(), DropReason> {
+        self.take_control(now, identity, table, outbox, control)
+    }
+
+    fn on_link(&mut self, now: Instant, table: &mut Table<P::Memory>, quality: Quality) {
+        Rpl::on_link(self, now, table, quality);
+    }
+
+    fn on_signal(
+        &mut self,
+        now: Instant,
+        identity: &mut Identity,
+        table: &mut Table<P::Memory>,
+        signal: &Signal<'_>,
+    ) -> Result<(), DropReason> {
+        if signal.message_type != MESSAGE_TYPE {
+            return Err(DropReason::IcmpIgnored);
+        }
+        let ends = (signal.src, signal.dst);
+        let message = (signal.code, signal.body);
+        self.on_message(now, identity, table, ends, message, signal.from)
+            .inspect_err(|_| self.on_implausible())
+    }
+
+    fn on_error(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<P::Memory>,
+        from: &Addr,
+        error: (u8, &[u8]),
+    ) {
+        self.on_lost_stop(now, identity, table, from, error);
+    }
+
+    fn on_echo_reply(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+        src: &Addr,
+        number: (u16, u16),
+    ) -> bool {
+        self.on_answer(now, table, src, number)
+    }
+
+    fn on_load(&mut self, now: Instant, turned_away: u32) {
+        Rpl::on_load(self, now, turned_away);
+    }
+
+    fn poll_at(&self) -> Option<Wake> {
+        Rpl::poll_at(self)
+    }
+
+    fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<P::Memory>) {
+        Rpl::on_timeout(self, now, identity, table);
+    }
+
+    fn poll_message(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &mut Table<P::Memory>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Ipv6Header> {
+        if let Some((to, ident, seq)) = self.poll_inquiry() {
+            let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
+            out.put(&[128, 0, 0, 0, a, b, c, d]).ok()?;
+            return Some(identity.header(identity.address, to, next_header::ICMPV6));
+        }
+        out.put(&HEAD).ok()?;
+        let Envelope { code, dst } = Rpl::poll_message(self, now, identity, table, out)?;
+        if let Some(place) = out.written_mut().get_mut(1) {
+            *place = code;
+        }
+        Self::header(identity, dst)
+    }
+
+    fn on_message_sent(&mut self, has_left: bool) {
+        self.on_inquiry(has_left);
+    }
+
+    fn is_group(&self, dst: &Addr) -> bool {
+        *dst == ALL_NODES
+    }
+
+    fn admit(
+        &self,
+        identity: &Identity,
+        packet: &PacketView<'_>,
+        admitted: Result<(), DropReason>,
+    ) -> Result<(), DropReason> {
+        // RFC 6550 §11.2.2.3: a packet of this node may be given back to it.
+        let is_given_back = || {
+            let information = PacketInformation::find(packet.bytes);
+            identity.is_own(&packet.header.src)
+                && information.is_some_and(|information| information.forwarding_error)
+        };
+        match admitted {
+            Err(DropReason::BadSource) if is_given_back() => {}
+            admitted => admitted?,
+        }
+        // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
+        // A root is the only border of a DODAG.
+        let enters = cfg!(feature = "rpl-root") && packet.origin == Origin::Host;
+        match enters && has_source_route(packet.bytes) {
+            true => Err(DropReason::SourceRoute),
+            false => Ok(()),
+        }
+    }
+
+    /// What RPL's routers write into a packet needs all of it.
+    fn needs_whole(&self) -> bool {
+        true
+    }
+
+    fn pass(
+        &mut self,
+        now: Instant,
+        table: &mut Table<P::Memory>,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Address>, Refusal> {
+        let Origin::Link { from, .. } = packet.origin else {
+            return Ok(None);
+        };
+        let (Some(mut information), Some(peer)) =
+            (PacketInformation::find(packet.bytes), Peer::of(from))
+        else {
+            return Ok(None);
+        };
+        let passage = self.on_passing(now, table, &packet.header.dst, peer, &mut information)?;
+        information.replace(packet.bytes);
+        Ok(match passage {
+            Passage::On => None,
+            Passage::Back => Some(from),
+            Passage::Up(parent) => Some(parent),
+        })
+    }
+
+    fn onward(
+        &mut self,
+        _now: Instant,
+        identity: &Identity,
+        packet: &mut PacketView<'_>,
+    ) -> Result<Option<Onward>, Refusal> {
+        super::headers::follow_route(identity, packet)
+    }
+
+    /// Only nodes of the DODAG encapsulate (RFC 9008 §4.1): a tunnel from outside would let any
+    /// host send packets in the name of the node that decapsulates them.
+    fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
+        match self.holds(src) {
+            true => Ok(true),
+            false => Err(DropReason::UnknownProtocol),
+        }
+    }
+
+    fn headroom(&self) -> usize {
+        PacketInformation::LEN
+    }
+
+    fn encapsulate(
+        &mut self,
+        now: Instant,
+        identity: &Identity,
+        table: &Table<P::Memory>,
+        packet: &mut PacketView<'_>,
+        next_hop: NextHop,
+    ) -> Result<Plan, Refusal> {
+        Rpl::encapsulate(self, now, identity, table, packet, next_hop)
+    }
+}
