@@ -28,7 +28,7 @@ pub struct OnRadio<R> {
 /// Makes a leaf. `seed` and `secret` are random: others after each start, and of each node.
 pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16]) -> OnRadio<R> {
     let [short, parent] = ends;
-    // Who the node is, and what its radio does by itself: the MAC does the rest.
+    // The node's addresses, and the radio's functions: the MAC implements the rest.
     let mac = MacConfig::default().with(|it| {
         it.short = short;
         it.extended = (0x0200_0000_0000_0000 | u64::from(short)).to_be_bytes();
@@ -52,10 +52,10 @@ pub fn leaf<R: Radio>(mut radio: R, ends: [u16; 2], seed: u64, secret: [u8; 16])
 }
 
 impl<R: Radio> OnRadio<R> {
-    /// Gives the radio what the node wants done, and the node what has come, until neither
-    /// has anything. The events of the node are the application's.
+    /// Passes works from the node to the radio and events from the radio to the node, until
+    /// there are none. Events of the node go to the application.
     pub fn turn(&mut self, mut on_event: impl FnMut(&mut Node<LeafMemory>, Instant, NodeEvent)) {
-        // A loop that asks again and again has nobody to be woken.
+        // A polling loop has no task to wake.
         let mut cx = Context::from_waker(Waker::noop());
         // `drive` asks `Node::poll_radio` for work, starts it, and waits for the radio or the
         // node's next timeout; what comes it gives to the node.
@@ -80,8 +80,8 @@ pub fn echo(node: &mut Node<LeafMemory>, now: Instant, event: NodeEvent) {
     };
     let mut bytes = [0; 64];
     loop {
-        // As much as there is room for on the way back; the rest waits where it is, and TCP
-        // tells the other end how much more it may send.
+        // Echo as much as the send buffer has room for. The rest stays in the receive buffer,
+        // and TCP's window limits the other end.
         let room = node.tcp_connection(conn).map_or(0, |it| it.send_room());
         let len = room.min(bytes.len());
         match node.tcp_recv(now, conn, &mut bytes[..len]) {
@@ -103,7 +103,7 @@ pub fn run() -> String {
     let ether = Ether::new(2, &RadioConfig::default());
     let mut server = leaf(ether.radio(0), [1, 2], 11, [1; 16]);
     let mut client = leaf(ether.radio(1), [2, 1], 12, [2; 16]);
-    // Port 7: who connects is told of by `NodeEvent::Accepted`.
+    // Port 7: `NodeEvent::Accepted` reports a new connection.
     server.node.tcp_listen(7).expect("there is room for one");
     let to = Endpoint::new(server.node.address(), 7);
     let now = client.radio.now();

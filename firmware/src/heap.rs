@@ -59,7 +59,7 @@ impl Default for Heap {
 // asks, up to eight bytes, which is the most that anything here is aligned to.
 unsafe impl GlobalAlloc for Heap {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: nobody else is in here.
+        // SAFETY: there is no other access at this time.
         let lists = unsafe { &mut *self.0.get() };
         let (class, size) = Heap::class(layout);
         let Some(list) = lists.free.get_mut(class) else {
@@ -80,7 +80,7 @@ unsafe impl GlobalAlloc for Heap {
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        // SAFETY: nobody else is in here.
+        // SAFETY: there is no other access at this time.
         let lists = unsafe { &mut *self.0.get() };
         let (class, _) = Heap::class(layout);
         let (Some(list), Some(block)) = (

@@ -1,8 +1,8 @@
 //! The images `leaf-*`: [`redpoll_leaf`] on a board's serial line, at whose other end is the
 //! radio.
 //!
-//! The node lies in the frame of [`run`], which is never left: made there, it is not moved.
-//! What is painted as stack is below it.
+//! The node is in the stack frame of [`run`], which never returns, so it is not moved. The
+//! painted stack is below it.
 
 use core::task::{Context, Waker};
 
@@ -60,7 +60,7 @@ fn places<B: Board>() -> (&'static mut LineRadio<SerialLine>, &'static mut Stora
     (radio, STORAGE.put(|| Storage::NEW))
 }
 
-/// Waits until somebody has the node begin.
+/// Waits until the node begins.
 #[inline(never)]
 fn await_begin(radio: &mut LineRadio<SerialLine>) -> Begin {
     loop {

@@ -1,8 +1,8 @@
 //! The little that an image needs besides the engines: a start, a way to say
 //! something, and a clock that counts instructions.
 //!
-//! This is no runtime for products. It exists so that what is measured is
-//! surrounded by as little as possible.
+//! This is not a runtime for products. It keeps the code around the measured parts as small as
+//! possible.
 #![no_std]
 #![warn(missing_docs)]
 

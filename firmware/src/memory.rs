@@ -20,8 +20,7 @@ pub fn buffers() -> Option<[&'static mut [u8]; 4]> {
         return None;
     }
     TAKEN.store(true, Ordering::Relaxed);
-    // SAFETY: there is one thread and no interrupt, and the flag lets nobody
-    // come here twice.
+    // SAFETY: there is one thread and no interrupt, and the flag prevents a second entry.
     let Aligned([a, b, c, d]) = unsafe { &mut *addr_of_mut!(BUFFERS) };
     Some([a, b, c, d])
 }

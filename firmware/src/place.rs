@@ -22,14 +22,14 @@ impl<T> Place<T> {
         }
     }
 
-    /// Puts what `make` makes there. A second time the image begins anew.
+    /// Writes the result of `make` there. A second call restarts the image.
     #[inline(always)]
     pub fn put(&'static self, make: impl FnOnce() -> T) -> &'static mut T {
         if self.taken.load(Ordering::Relaxed) {
             crate::board::reset();
         }
         self.taken.store(true, Ordering::Relaxed);
-        // SAFETY: the flag lets nobody come here twice, so this is the only reference.
+        // SAFETY: the flag prevents a second entry, so this is the only reference.
         unsafe { (*self.value.get()).write(make()) }
     }
 }

@@ -22,7 +22,7 @@ const MARGIN: usize = 16;
 fn bottom() -> *mut u32 {
     let (end, top) = (addr_of_mut!(bss_end), addr_of!(stack_top).cast_mut());
     match (top as usize).saturating_sub(end as usize) {
-        // There may be megabytes, which nobody wants to look through.
+        // The memory may have megabytes, which would take long to scan.
         WATCHED.. => top.wrapping_byte_sub(WATCHED),
         _ => end,
     }
@@ -32,8 +32,8 @@ fn bottom() -> *mut u32 {
 #[inline(never)]
 pub fn paint() {
     let here = 0u32;
-    // SAFETY: between the end of the data and this frame there is nothing but what calls
-    // that have returned have left behind.
+    // SAFETY: between the end of the data and this frame there are only remains of calls that
+    // have returned.
     unsafe {
         let end = addr_of!(here).sub(MARGIN).cast_mut();
         let mut word = bottom();

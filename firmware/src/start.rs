@@ -12,7 +12,7 @@ unsafe extern "C" {
 }
 
 unsafe extern "Rust" {
-    /// What the image does; each binary defines its own.
+    /// The image's main function; each binary defines its own.
     fn image_main() -> !;
 }
 
@@ -24,7 +24,7 @@ struct Vectors {
     exceptions: [extern "C" fn() -> !; 14],
 }
 
-// SAFETY: nobody writes it.
+// SAFETY: it is never written.
 unsafe impl Sync for Vectors {}
 
 #[unsafe(link_section = ".vectors")]

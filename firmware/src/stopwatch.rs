@@ -18,8 +18,8 @@ const RUN: u32 = 0b101;
 
 /// Starts the timer.
 pub fn start() {
-    // SAFETY: these registers are the system timer's on every ARMv6-M with
-    // one, and nobody else uses it.
+    // SAFETY: these are the system timer's registers on every ARMv6-M with one, and there is no
+    // other user.
     unsafe {
         RELOAD.write_volatile(WIDTH);
         CURRENT.write_volatile(0);

@@ -1,7 +1,7 @@
-//! The cache of segments under packets that hardly anybody would send: segments of a few
-//! connections, with any numbers and bytes changed anywhere, also with their checksum made
-//! good again. What it sends has passed before, or acknowledges what an end has
-//! acknowledged in a segment that its receiver may take.
+//! The cache of segments with unlikely packets: segments of a few connections, with any numbers
+//! and bytes changed anywhere, partly with corrected checksums. It may send only packets that
+//! have passed before, or acknowledgments of data that an end has acknowledged in a segment
+//! that its receiver may accept.
 #![no_main]
 
 use std::collections::{HashMap, HashSet};
@@ -41,7 +41,7 @@ fn number(packet: &[u8], at: usize) -> u32 {
     u32::from_be_bytes([packet[at], packet[at + 1], packet[at + 2], packet[at + 3]])
 }
 
-/// Both ends of a connection, from whom and to whom.
+/// The sender and the receiver of a packet.
 fn ends(packet: &[u8]) -> [Vec<u8>; 2] {
     let end =
         |addr: usize, port: usize| [&packet[addr..addr + 16], &packet[port..port + 2]].concat();
@@ -71,8 +71,8 @@ fn mend(packet: &mut [u8]) {
     packet[56..58].copy_from_slice(&sum);
 }
 
-/// What a step makes: which flow and way, flags, numbers, how much data with what options,
-/// and a byte to change.
+/// The packet of a step: flow and direction, flags, numbers, data and options, and a byte to
+/// change.
 fn packet(step: &[u8]) -> Vec<u8> {
     let (flow, is_up) = (step[0] & 3, step[0] & 0x80 != 0);
     let options: &[u8] = match (step[0] >> 2) & 3 {
@@ -150,15 +150,15 @@ fn params(choice: u8) -> Params {
     }
 }
 
-/// What has passed.
+/// The record of packets that passed.
 #[derive(Default)]
 struct Known {
     /// Kept, and not sent on since.
     owed: HashMap<Vec<u8>, u32>,
-    /// Passed on, and not again by the cache since.
+    /// Forwarded, and not retransmitted by the cache since.
     passed: HashSet<Vec<u8>>,
-    /// Acknowledgment numbers that anybody may have said, and those in segments that their
-    /// receiver may take.
+    /// Acknowledgment numbers in any packet, and those in segments that their receiver may
+    /// accept.
     said: HashMap<[Vec<u8>; 2], HashSet<u32>>,
     told: HashSet<([Vec<u8>; 2], u32)>,
 }

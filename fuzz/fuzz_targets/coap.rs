@@ -20,7 +20,7 @@ fuzz_target!(|bytes: &[u8]| {
         port: 5_683,
     };
     let mut now = Instant::ZERO;
-    // A length, then so many bytes; a request of ours before each.
+    // A length, then that many bytes; a request of this end before each.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -1,4 +1,4 @@
-//! What a leaf makes of an answer with an image, whatever comes, in any pieces.
+//! A leaf's handling of an arbitrary answer with an image, in any pieces.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -21,7 +21,7 @@ fuzz_target!(|bytes: &[u8]| {
     };
     let mut receiver = QuickReceiver::new(config, 1);
     let mut now = Instant::ZERO;
-    // A length, then so many bytes; a block of ours before each.
+    // A length, then that many bytes; a block of this end before each.
     let mut rest = bytes;
     while let Some((len, tail)) = rest.split_first() {
         let (datagram, tail) = tail.split_at(tail.len().min(usize::from(*len)));

@@ -112,7 +112,7 @@ fuzz_target!(|input: &[u8]| {
         }
         while relay.poll_event().is_some() {}
     }
-    // Nobody answers any more, and everything has its time.
+    // No more answers come, and all timers run out.
     for _ in 0..2_000 {
         while relay
             .next_frame(now, HERE, 116, &mut frame, &mut NoTransport)

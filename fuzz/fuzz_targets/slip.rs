@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
             assert!((1..=64).contains(&packet.len()));
         }
     }
-    // Whatever was there before: behind one whole packet the next one comes out.
+    // After any previous state, the second whole packet is delivered.
     let mut packets = 0;
     for byte in encode(b"first").chain(encode(&[0xc0, 0xdb, 0xdc, 0xdd])) {
         packets = match decoder.push(byte) {

@@ -1,5 +1,5 @@
-//! TAiM under packets that hardly anybody would send: a header of a flow that exists, with
-//! bytes changed anywhere, of which nothing may be lost, doubled or held for ever.
+//! TAiM with unlikely packets: a header of an existing flow, with bytes changed anywhere. No
+//! packet may be lost, duplicated or held forever.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

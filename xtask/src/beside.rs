@@ -1,4 +1,4 @@
-//! This program once more, as a process beside it.
+//! Runs this program again as a separate process.
 
 use std::fs::{self, File};
 use std::path::PathBuf;
@@ -7,8 +7,7 @@ use std::process::{Child, Command, ExitStatus};
 use crate::report::Failure;
 use crate::workspace::Workspace;
 
-/// A process that runs, and the files that take what it prints: a pipe that nobody reads would
-/// hold it up.
+/// A running process, and the files for its output: an unread pipe would block it.
 pub struct Beside {
     child: Child,
     printed: PathBuf,

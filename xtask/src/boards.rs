@@ -13,7 +13,7 @@ const IMAGES: [(&str, &str, &str); 2] = [
     ("leaf", "", "thumbv7em-none-eabihf"),
     ("thread", "thread", "thumbv7em-none-eabi"),
 ];
-/// Its builds stay beside those of the workspace, and apart from them.
+/// Its builds are next to those of the workspace, in a separate folder.
 const TARGET: &str = "target/nrf52840";
 
 /// Checks all of them; names those for whose target the toolchain has no library.
@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         cargo.args(["check", "--quiet", "--release", "--locked", "--bin", image]);
         cargo.args(["--features", features, "--target", target]);
         cargo.arg("--target-dir").arg(workspace.root.join(TARGET));
-        // Flags that somebody set for the host would take the place of its own.
+        // Flags for the host would replace its own.
         cargo.env_remove("RUSTFLAGS");
         workspace::run(&mut cargo)?;
         println!("boards: {EXAMPLE} {image} builds for {target}");

@@ -62,7 +62,7 @@ fn has_search(book: &Path) -> bool {
     names.any(|name| name.to_string_lossy().starts_with("searchindex"))
 }
 
-/// Makes the book for people, for whom a book that cannot be built is a failure.
+/// Builds the book; fails if it cannot be built.
 pub fn build(workspace: &Workspace) -> Outcome {
     match run(workspace)? {
         None => Ok(()),

@@ -19,7 +19,7 @@ type Step = (
     fn(&Workspace) -> Result<Option<String>, Failure>,
 );
 
-/// What takes seconds, and is wrong most often.
+/// Steps that take seconds and fail most often.
 const FIRST: [Step; 11] = [
     ("fmt", fmt),
     ("arrows", |w| arrows::run(w).map(|()| None)),
@@ -34,14 +34,15 @@ const FIRST: [Step; 11] = [
     ("deny", deny::run),
 ];
 
-/// What is built for microcontrollers, in folders of its own: beside [`BUILDS`], for linking an
-/// image keeps one processor busy, and so do the last crates of a workspace.
+/// Builds for microcontrollers, in separate folders. They run in parallel with [`BUILDS`],
+/// because linking an image keeps only one processor busy, and so do the last crates of a
+/// workspace.
 const BESIDE: [Step; 2] = [
     ("boards", boards::run),
     ("purity and size, with both toolchains", both_ways),
 ];
 
-/// What is built for this machine.
+/// Builds for this machine.
 const BUILDS: [Step; 7] = [
     ("clippy", clippy),
     ("features", features::run),
@@ -52,7 +53,7 @@ const BUILDS: [Step; 7] = [
     ("tests built", |w| lanes::build(w).map(|()| None)),
 ];
 
-/// What runs, with the machine to itself.
+/// Steps that run alone on the machine.
 const LAST: [Step; 8] = [
     ("test", test),
     ("modules", modules),
@@ -75,7 +76,7 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     if ran.goes_on() {
         let beside = Beside::start(workspace, &["ci-beside"])?;
         ran.steps(workspace, &BUILDS);
-        // Awaited whatever came of the others: nothing of it stays behind.
+        // Awaited whatever the outcome of the others, so that no process remains.
         ran.beside(&beside.wait()?);
         ran.steps(workspace, &LAST);
     }
@@ -84,14 +85,14 @@ pub fn run(workspace: &Workspace, keep_going: bool) -> Outcome {
     Ok(())
 }
 
-/// What runs beside the others, in a process of its own.
+/// Runs the parallel steps in a process of their own.
 pub fn run_beside(workspace: &Workspace) -> Outcome {
     let mut ran = Ran::new(true);
     ran.steps(workspace, &BESIDE);
     ran.ended()
 }
 
-/// What has been run, and how it went.
+/// The steps so far and their outcomes.
 struct Ran {
     keep_going: bool,
     failed: Vec<String>,
@@ -160,8 +161,7 @@ fn spent(start: Instant, before: Option<f64>) -> String {
     }
 }
 
-/// Processor time in seconds of all that this process has started and waited for, where the
-/// system tells it.
+/// Processor time in seconds of all finished child processes, if the system reports it.
 fn computed() -> Option<f64> {
     /// Linux counts in hundredths of a second whatever its timer does.
     const TICKS_PER_S: f64 = 100.0;
@@ -175,7 +175,7 @@ fn computed() -> Option<f64> {
         .map(|it| it / TICKS_PER_S)
 }
 
-/// What is built apart from the workspace: `cargo fmt --all` leaves it out.
+/// Workspaces of their own, which `cargo fmt --all` omits.
 const OWN_WORKSPACES: [&str; 4] = [
     python::MANIFEST,
     "examples/nrf52840/Cargo.toml",
@@ -208,7 +208,7 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
             "clippy is missing (rustup component add clippy)".into(),
         ));
     }
-    // What Python loads is a workspace of its own.
+    // The Python extension is a workspace of its own.
     let python = [
         "--manifest-path",
         python::MANIFEST,
@@ -227,8 +227,8 @@ fn clippy(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok(unjudged)
 }
 
-/// The release of Rust whose warnings must be none. Each release has new ones,
-/// and a machine that was set up today must not fail over them.
+/// The Rust release whose warnings are errors. Each release has new warnings, which must not
+/// fail the check on a new machine.
 const JUDGED_WITH: &str = "1.95";
 
 /// Says so if warnings are only shown, since this is another release.
@@ -241,8 +241,8 @@ fn unjudged(workspace: &Workspace) -> Option<String> {
     })
 }
 
-/// What runs on a microcontroller is built both ways, whichever of them this machine's
-/// other builds take: at the same time, since linking an image keeps one processor busy.
+/// Builds the microcontroller code both ways, independent of this machine's other builds. They
+/// run in parallel, because linking an image keeps one processor busy.
 fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let args = ["purity-and-size", "--with", "build-std"];
     let beside = match Toolchain::find(Some(Way::BuildStd)) {
@@ -265,7 +265,7 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
 }
 
-/// What the process of [`run_beside`] has left out, by the lines with which it ends.
+/// The skipped steps of the process of [`run_beside`], from its last lines.
 fn skipped_beside(told: &str) -> Vec<String> {
     let lines = told.lines().rev();
     let mut skipped: Vec<String> = lines
@@ -276,10 +276,10 @@ fn skipped_beside(told: &str) -> Vec<String> {
     skipped
 }
 
-/// Before what a command has left out, on its last line.
+/// Prefix of the skipped parts in the last line of a command.
 pub const LEFT_OUT: &str = "skipped: ";
 
-/// What the process beside says that it has left out.
+/// The skipped parts that the parallel process reports.
 fn left_out_beside(told: &str) -> Option<String> {
     let last = told.lines().last()?;
     last.strip_prefix(LEFT_OUT).map(str::to_owned)
@@ -291,7 +291,7 @@ pub fn one_way(workspace: &Workspace, way: Way) -> Result<Option<String>, Failur
     Ok(both(skipped, size(workspace, way)?))
 }
 
-/// What two steps skipped.
+/// The skipped parts of two steps together.
 fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Some(format!("{one}; {other}")),
@@ -299,8 +299,8 @@ fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     }
 }
 
-/// One of the two ways may be left out. Whoever may install packages has no
-/// reason to leave out both.
+/// One of the two ways may be skipped. A user who may install packages has no reason to skip
+/// both.
 fn purity(workspace: &Workspace, way: Way) -> Result<Option<String>, Failure> {
     match Toolchain::find(Some(way)) {
         Ok(_) => purity::run(workspace, Some(way)).map(|()| None),
@@ -341,7 +341,7 @@ const TCP_FEATURES: [&str; 2] = ["", "stats,more-options,rack-tlp,gentle-recover
 
 fn test(workspace: &Workspace) -> Result<Option<String>, Failure> {
     lanes::run(workspace)?;
-    // And what TCP is without the features that a product may do without.
+    // In addition TCP without its optional features.
     for features in TCP_FEATURES {
         let mut cargo = workspace.cargo();
         cargo.args(["test", "-p", "redpoll-tcp", "--no-default-features"]);

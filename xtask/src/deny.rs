@@ -1,6 +1,5 @@
-//! The licences and the sources of what is built here, by cargo-deny and as `deny.toml` has it:
-//! of the workspace and of the others that are tested. Where cargo-deny is missing it is left
-//! out by name.
+//! The licences and the sources of dependencies, by cargo-deny and `deny.toml`: for the
+//! workspace and the other tested ones. Without cargo-deny, the check is skipped by name.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,11 +9,11 @@ use crate::workspace::{self, Workspace};
 
 /// Which cargo-deny, as `scripts/setup.sh test` installs it.
 const VERSION: &str = "0.20.2";
-/// The workspace, what Python loads, and the images.
+/// The workspace, the Python extension, and the images.
 const MANIFESTS: [&str; 3] = ["Cargo.toml", crate::python::MANIFEST, "firmware/Cargo.toml"];
 
-/// Checks all of them; says what was left out. What is known of weaknesses is asked for in
-/// `make publish-check`: its database is no registry's.
+/// Checks all of them and returns the skipped ones. `make publish-check` asks for known
+/// vulnerabilities, because their database is not a registry's.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let Some(program) = program(workspace) else {
         return Ok(Some(format!(
@@ -27,7 +26,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
         deny.current_dir(&workspace.root);
         deny.args(["--log-level", "error", "--manifest-path", manifest]);
         deny.args(["--config", "deny.toml"]);
-        // A licence that this workspace has and that one not is no finding.
+        // A licence that only the other workspace has is allowed to be missing.
         deny.args(["check", "--allow", "license-not-encountered"]);
         deny.args(["licenses", "bans", "sources"]);
         workspace::run(&mut deny)?;

@@ -25,7 +25,7 @@ use document::Expected;
 use expression::Sources;
 use runs::{Results, Run};
 
-/// What to do.
+/// The action.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     action: Action,
@@ -138,7 +138,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     }
     match options.action {
         Action::Print => print(&used, &expected),
-        // Measuring takes a while, in which somebody may have edited them.
+        // The documents may have been edited during the measurement.
         Action::Write => write(&self::documents(workspace)?, &expected)?,
         Action::Check => check(workspace, &documents, &expected)?,
         Action::Loose => {}
@@ -199,7 +199,7 @@ fn used(
     Ok(used)
 }
 
-/// What the blocks need to be run.
+/// The runs that the blocks need.
 fn needed(blocks: &BTreeMap<&str, &Block>, short: bool) -> BTreeSet<Run> {
     let mut needed: BTreeSet<Run> = BTreeSet::new();
     for block in blocks.values() {

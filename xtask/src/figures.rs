@@ -1,6 +1,5 @@
-//! The figures that the project promises, measured and held against what was
-//! promised. Everything is simulated and seeded, so that anybody gets the same
-//! numbers, but for speed.
+//! The figures that the project promises, measured and compared with their bounds. All runs are
+//! simulated and seeded, so the numbers are the same on every machine, except for speed.
 
 mod bound;
 mod measures;
@@ -18,12 +17,12 @@ use measures::{
     memory_a_node_kib, readings_delivered, simulated_per_wall, violations,
 };
 
-/// One promise: a command, what to read from its result, and the bound.
+/// A promise: a command, the formula for its result, and the bound.
 struct Figure {
     what: &'static str,
     scenario: &'static str,
     options: &'static [&'static str],
-    /// Divided by what the same measure gives with these options instead.
+    /// The result is divided by that of the same measure with these options instead.
     over: Option<&'static [&'static str]>,
     seeds: u64,
     measure: fn(&Value) -> f64,
@@ -39,7 +38,7 @@ const IDEAL_D0: &[&str] = &[
     "--set",
     "mac.link_retry_delay=\"0 ms\"",
 ];
-/// What one hop can carry with an ideal radio and segments of 487 bytes, in kb/s:
+/// Bound of one hop with an ideal radio and segments of 487 bytes, in kb/s:
 /// `docs/model/throughput.md`.
 const IDEAL_BOUND: f64 = 121.0;
 /// Interference that reaches twice as far as frames do, as in other simulators. Without it
@@ -154,9 +153,9 @@ const FIGURES: &[Figure] = &[
     goodput("goodput, 2 hops, AT86RF233, d = 40 ms", "line-2", &[], 46.0),
     goodput("goodput, 3 hops, AT86RF233, d = 40 ms", "line-3", &[], 31.0),
     goodput("goodput, 4 hops, AT86RF233, d = 40 ms", "line-4", &[], 26.0),
-    // One and two hops are asked what they are asked with equal ranges: nobody is disturbed
-    // there who does not hear. Over three and four, what disturbs is not heard; what is asked
-    // was set after the first run, a little below it, but for the 20 kb/s over four hops.
+    // Over one and two hops the bounds are those for equal ranges: no node disturbs a receiver
+    // that it does not hear. Over three and four, disturbing nodes are not heard. These bounds
+    // were set after the first run, a little below it, except for the 20 kb/s over four hops.
     goodput("goodput, 1 hop, interference 100 m", "line-1", FAR, 95.0),
     goodput("goodput, 2 hops, interference 100 m", "line-2", FAR, 46.0),
     goodput("goodput, 3 hops, interference 100 m", "line-3", FAR, 28.0),
@@ -332,7 +331,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("figures: missed:", missed)
 }
 
-/// What goodput over the lines hangs on, alone.
+/// Prints only the influences on goodput over the lines.
 pub fn sensitivity(workspace: &Workspace) -> Outcome {
     build(workspace)?;
     sensitivity::run(workspace)

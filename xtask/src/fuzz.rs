@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace, seconds: Option<u32>) -> Outcome {
         println!("== {target}: {seconds} s");
         let mut run = fuzz();
         run.args(["run", target]);
-        // What is found goes to the first folder; the second is only read.
+        // Findings go to the first folder; the second is only read.
         let seeds = folder.join("seeds").join(target);
         if seeds.is_dir() {
             let found = folder.join("corpus").join(target);

@@ -12,7 +12,7 @@ use std::process::Command;
 use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 
-/// Targets beside this computer's own. docs/radios.md names them.
+/// Targets in addition to this computer's. docs/radios.md lists them.
 const TARGETS: [&str; 2] = ["armv7-unknown-linux-gnueabihf", "aarch64-unknown-linux-gnu"];
 
 /// A C compiler and an archiver that do nothing, for the build scripts of dependencies in C:

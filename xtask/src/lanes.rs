@@ -1,6 +1,6 @@
-//! The tests of the workspace, built once and run in two lanes: those that wait for real time
-//! (network namespaces, a kernel, a mesh in real time) one after the other, and beside them all that
-//! compute. In one lane, as `cargo test` has it, the processors have little to do for minutes.
+//! Runs the tests of the workspace, built once, in two lanes: those that wait for real time
+//! (network namespaces, a kernel, a mesh in real time) one after the other, and in parallel all
+//! that compute. In one lane, as in `cargo test`, the processors would be idle for minutes.
 
 use std::path::PathBuf;
 use std::process::{Command, Output};
@@ -42,7 +42,7 @@ impl Test {
         WAITING.contains(&self.name.as_str())
     }
 
-    /// As the output has it: the target, and the package that it is of.
+    /// As in the output: the target and its package.
     fn shown(&self) -> String {
         let package = self.folder.file_name().unwrap_or_default();
         format!("{} of {}", self.name, package.to_string_lossy())

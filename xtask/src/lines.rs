@@ -49,7 +49,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// What is too long in a file.
+/// The items that are too long in a file.
 fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
     let lines = code_lines(tokens.clone());
@@ -86,7 +86,7 @@ fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
 fn code_lines(tokens: TokenStream) -> BTreeSet<usize> {
     let mut lines = BTreeSet::new();
     source::flatten(tokens, &mut |token| match token {
-        // What lies between the brackets is counted by itself.
+        // The content of brackets is counted separately.
         TokenTree::Group(group) => {
             lines.insert(group.span().start().line);
             lines.insert(group.span().end().line);

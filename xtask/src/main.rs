@@ -1,7 +1,7 @@
 //! The repository's checks, as a program: `cargo xtask CHECK`.
 //!
-//! What CI runs is what a person runs: `cargo xtask ci`. Exit codes: 0 all is
-//! well, 1 a check found something, 2 the command line is wrong.
+//! CI runs the same command as a developer: `cargo xtask ci`. Exit codes: 0 success, 1 a check
+//! found something, 2 the command line is wrong.
 #![forbid(unsafe_code)]
 
 mod api;

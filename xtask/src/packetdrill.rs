@@ -84,7 +84,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let mut outcomes = outcome::run(&tool, Suite::FreeBsd, &options.freebsd, only)?;
     outcomes.extend(outcome::run(&tool, Suite::Linux, &options.linux, only)?);
     if options.keep.is_none() {
-        // Whether the folder goes is no reason to fail.
+        // A remaining folder is not a failure.
         let _ = std::fs::remove_dir_all(&folder);
     }
     let causes = causes::read(workspace)?;

@@ -1,6 +1,6 @@
-//! The crates that others build upon: that they can be packed with all that a package needs, that
-//! they build with the oldest Rust that is promised, and that they keep the promises of the last
-//! release. What the machine has no tool for is left out by name.
+//! The published crates: their packages are complete, they build with the oldest promised Rust,
+//! and they keep the promises of the last release. Checks without their tool on this machine
+//! are skipped by name.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -9,7 +9,7 @@ use crate::report::Failure;
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// What a package has at least.
+/// The files of every package.
 const FILES: [&str; 5] = [
     "Cargo.toml",
     "LICENSE-APACHE",
@@ -166,7 +166,7 @@ fn msrv(workspace: &Workspace, crates: &[String]) -> Result<Option<String>, Fail
         "--all-features",
     ]);
     cargo.args(["--target-dir", "target/msrv"]);
-    // What this program was started by is another toolchain.
+    // This program was started by another toolchain.
     cargo.env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
     workspace::run(&mut with_packages(cargo, crates))?;
     println!("publish: Rust {version} builds them");

@@ -2,9 +2,8 @@
 //! without an operating system, and their sources use neither alloc, nor
 //! floating point, nor unsafe code.
 //!
-//! The build needs the target's `core`. A toolchain of rustup's may have it
-//! installed; else Debian's compiler can build it from the source that the
-//! package rust-web-src ships.
+//! The build needs the target's `core`. A rustup toolchain may have it installed; otherwise
+//! Debian's compiler can build it from the source in the package rust-web-src.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -90,7 +89,7 @@ pub fn run(workspace: &Workspace, way: Option<Way>) -> Outcome {
     Ok(())
 }
 
-/// What can be seen without a build.
+/// Checks that need no build.
 pub fn sources(workspace: &Workspace) -> Outcome {
     let mut findings = Vec::new();
     for name in &workspace.device_crates()? {
@@ -191,7 +190,7 @@ impl std::fmt::Display for Toolchain {
     }
 }
 
-/// Beside the usual output, so that two compilers do not undo each other's.
+/// Next to the usual output, so that two compilers do not overwrite each other's files.
 fn target_dir(workspace: &Workspace) -> PathBuf {
     std::env::var_os("CARGO_TARGET_DIR")
         .map_or_else(|| workspace.root.join("target"), PathBuf::from)
@@ -244,7 +243,7 @@ fn minor(number: &str) -> Option<u32> {
     number.split('.').nth(1)?.parse().ok()
 }
 
-/// What a device crate's sources must not contain.
+/// Forbidden contents of a device crate's sources.
 fn read(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name).join("src");
     let mut findings = Vec::new();

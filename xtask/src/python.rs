@@ -60,7 +60,7 @@ fn has_packages(python: &Path) -> bool {
     python.is_file() && workspace::output(Command::new(python).args(imports)).is_ok()
 }
 
-/// Puts the package's two halves together, as its wheel has them; the folder to import from.
+/// Combines the package's two halves as in its wheel; returns the folder to import from.
 fn lay_out(workspace: &Workspace) -> Result<PathBuf, Failure> {
     let folder = workspace.root.join("target/python");
     let package = folder.join("redpoll");

@@ -1,4 +1,4 @@
-//! What the engines cost on a microcontroller: `cargo xtask size`.
+//! The cost of the engines on a microcontroller: `cargo xtask size`.
 //!
 //! - sizes of types on 32-bit ARM, as the compiler says them;
 //! - flash: an image of `firmware/` with the whole TCP engine, less the same
@@ -6,7 +6,7 @@
 //! - panics that the linker could not drop, by the line that may panic;
 //! - instructions a data segment, on QEMU's Cortex-M0;
 //! - instructions of the steps of a whole node;
-//! - flash and memory of another stack's leaf, beside ours.
+//! - flash and memory of another stack's leaf, for comparison.
 //!
 //! With `--check`, sizes are compared with the snapshot `firmware/size.txt` and
 //! with what was promised, as is a leaf's memory and stack and what a segment

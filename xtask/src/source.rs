@@ -1,4 +1,4 @@
-//! Reading Rust sources: files, tokens with their lines, what is a test.
+//! Reads Rust sources: files, tokens with their lines, and whether code is a test.
 
 use std::iter::Peekable;
 use std::path::{Path, PathBuf};
@@ -47,8 +47,7 @@ pub fn tokens(path: &Path, text: &str) -> Result<TokenStream, Failure> {
         .map_err(|e| Failure::new(format!("{}: not Rust: {e}", path.display())))
 }
 
-/// Whether a file holds nothing but tests: `tests.rs`, or below a folder
-/// named `tests`.
+/// Whether a file contains only tests: `tests.rs`, or below a folder named `tests`.
 pub fn is_test_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "tests.rs")
         || path.components().any(|part| part.as_os_str() == "tests")
@@ -65,8 +64,7 @@ pub fn without_docs_and_tests(tokens: TokenStream) -> TokenStream {
                 TokenTree::Group(group) => {
                     let inner = without_docs_and_tests(group.stream());
                     let mut new = proc_macro2::Group::new(group.delimiter(), inner);
-                    // Only the whole span can be kept, and its ends are what
-                    // counts lines.
+                    // Only the whole span can be kept; its ends determine the lines.
                     new.set_span(group.span());
                     TokenTree::Group(new)
                 }

@@ -1,5 +1,5 @@
-//! The live view's page: what is in the repository is what its sources give, and it works in
-//! a browser. Where Node, the packages or a browser are missing, that is left out by name.
+//! The live view's page: the repository contains the build of its sources, and the page works
+//! in a browser. Without Node, the packages or a browser, the check is skipped by name.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,14 +7,14 @@ use std::process::Command;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// What `npm run build` writes, and `crates/web` has in it.
+/// The output of `npm run build`, which `crates/web` contains.
 const FILES: [&str; 3] = ["index.html", "live.css", "live.js"];
 /// The oldest Node that builds the page.
 const NODE: &str = "20.19 or later";
 /// How a test says that something is missing.
 const SKIPPED: i32 = 77;
 
-/// Builds the page anew and compares.
+/// Builds the page again and compares.
 pub fn assets(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let folder = workspace.root.join("web");
     if let Some(missing) = prepare(&folder) {
@@ -71,7 +71,7 @@ fn node_is_recent() -> bool {
     (next(), next()) >= (Some(20), Some(19))
 }
 
-/// Gets the packages, if they are not there; what is missing.
+/// Installs the packages if they are missing; returns the part that is missing.
 fn prepare(folder: &Path) -> Option<String> {
     let npm = |args: &[&str]| {
         let mut npm = Command::new("npm");

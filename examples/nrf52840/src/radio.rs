@@ -1,19 +1,19 @@
 //! The radio of the nRF52840 behind Redpoll's trait, over the driver of `embassy-nrf`.
 //!
-//! That driver receives, and sends after a clear channel assessment. What there is besides, the
-//! address filter and how orders meet the driver, is in `redpoll-transceiver`, and is tested on
-//! the host with a chip that does what this one does; here is what has to be on the target: the
-//! driver's calls, and the clock. Acknowledgements are the node's.
+//! That driver receives, and sends after a clear channel assessment. The address filter and the
+//! sequence of orders are in `redpoll-transceiver`, whose tests use a model of this chip on the
+//! host. This file has the parts for the target: the driver's calls, and the clock. The node
+//! makes the acknowledgements.
 //!
 //! What it cannot do, by the chip's manual (§6.20) and the driver's source:
 //!
-//! - **Acknowledgements are late.** The driver always assesses the channel, so one leaves
-//!   260 µs and the time of two tasks after its frame, and not 192: 128 µs of assessment and
-//!   130 until the transmitter is on; and 130 more where the frame before it was sent after a
-//!   real assessment, for the driver switches the chip off and on to change that. Whoever waits
-//!   for all of macAckWaitDuration (864 µs; an acknowledgement takes 352) still gets it, others
-//!   repeat their frame. What the node could not answer in time it counts (`acks_late`). For
-//!   products there is Nordic's own radio driver.
+//! - **Acknowledgements are late.** The driver always assesses the channel, so an
+//!   acknowledgement leaves 260 µs and the time of two tasks after its frame instead of 192 µs:
+//!   128 µs of assessment and 130 until the transmitter is on. If the previous frame was sent
+//!   after a real assessment, 130 µs more are needed, because the driver switches the chip off
+//!   and on to change the method. A sender that waits for the whole macAckWaitDuration (864 µs;
+//!   an acknowledgement takes 352) still receives it; others repeat their frame. The node
+//!   counts late acknowledgements (`acks_late`). Products can use Nordic's own radio driver.
 //! - A frame that is being received when the node wants to send, or to rest otherwise, is lost.
 //! - No source match: a leaf, and no parent of sleepy nodes.
 
@@ -48,7 +48,7 @@ impl Transceiver for Nrf<'_> {
     }
 
     fn received(&self) -> Option<(&[u8], RxInfo)> {
-        // The length is what came from the air: the driver would look behind its buffer.
+        // The length comes from the air: the driver would read beyond its buffer.
         let is_possible = usize::from(self.packet.len()) <= FrameBuf::CAPACITY;
         is_possible.then(|| (&self.packet[..], nrf52840::rx_info(self.packet.lqi())))
     }
@@ -56,7 +56,7 @@ impl Transceiver for Nrf<'_> {
     fn assess_by(&mut self, assessment: Assessment) {
         self.driver.set_cca(match assessment {
             Assessment::Channel => Cca::CarrierSense,
-            // What energy never reaches.
+            // A threshold that no energy reaches.
             Assessment::AlwaysFree => Cca::EnergyDetection { ed_threshold: 0xff },
         });
     }

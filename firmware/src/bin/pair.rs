@@ -1,12 +1,11 @@
 //! Two endpoints in memory: data one way, acknowledgments the other, and how
 //! many instructions that takes. Runs on QEMU, see [`image::stopwatch`].
 //!
-//! Counted is all that both ends do for a segment: the application's send and
-//! receive, asking for the segment, reading its bytes, the report that it was
-//! sent, parsing, matching, input, events, the timer to arm; and the same for
-//! its share of acknowledgments. The copies of payload and the checksums are
-//! run once more by themselves, with the same lengths at the same alignments,
-//! for the caller to subtract.
+//! The count covers the work of both ends for a segment: the application's send and receive,
+//! requesting the segment, reading its bytes, the report that it was sent, parsing, matching,
+//! input, events, the timer; and the same for its share of acknowledgments. The copies of
+//! payload and the checksums run again separately, with the same lengths and alignments, so
+//! that the caller can subtract them.
 #![no_std]
 #![no_main]
 
@@ -26,12 +25,12 @@ use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segmen
 const PAYLOAD: usize = 462;
 /// Bytes of a header with timestamps.
 const HEADER: usize = 32;
-/// What the link takes.
+/// The MTU of the link.
 const MAX_LEN: usize = 1240;
 /// Segments in a round trip: what the buffers hold.
 const WINDOW: usize = BUFFER / PAYLOAD;
 
-/// What the wire holds: the longest segment.
+/// Capacity of the wire: the longest segment.
 const WIRE: usize = HEADER + PAYLOAD + 28;
 
 /// Bytes at a multiple of four, so that copies cost the same in every build.
@@ -100,12 +99,12 @@ extern "C" fn exchange_ends() {
     black_box("ends");
 }
 
-/// What a driver does when an end has done what there was to do at a moment.
+/// The driver's part after an end has no more work.
 fn idle(end: &mut End) {
     black_box(end.poll_at());
 }
 
-/// The work that is not counted, once more and alone.
+/// The work to subtract, repeated separately.
 #[derive(Default)]
 struct Replay {
     store: Aligned<BUFFER>,

@@ -2,8 +2,8 @@
 //! data one way, acknowledgments the other, how many instructions that takes, and how
 //! many bytes a connection. Runs on QEMU, see [`image::stopwatch`].
 //!
-//! Counted is what `pair` counts of Redpoll's, copies and checksums included, and
-//! finding the connection in a table of two besides.
+//! The count covers the same work as `pair` for Redpoll, including copies and checksums, and
+//! also finding the connection in a table of two.
 #![no_std]
 #![no_main]
 
@@ -86,7 +86,7 @@ impl Link {
     }
 }
 
-/// Counts what a TCP takes for segments of so many bytes, and prints it.
+/// Counts the instructions of a TCP for segments of this length, and prints them.
 fn count<P: Protocol>(
     name: &str,
     payload: usize,
@@ -169,7 +169,7 @@ fn round<P: Protocol>(
         if link.data != before {
             break;
         }
-        // What it has written leaves with the next tick.
+        // Its data leave at the next tick.
         let Some(wake) = client.poll_at() else {
             fail("nothing is to come");
         };

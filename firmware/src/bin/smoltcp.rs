@@ -1,6 +1,6 @@
-//! A leaf's abilities by smoltcp, as far as it has them: frames of IEEE 802.15.4 in and out,
+//! A leaf's functions by smoltcp, as far as available: frames of IEEE 802.15.4 in and out,
 //! 6LoWPAN with fragments, IPv6 with neighbour discovery, a TCP socket with buffers of 1,848
-//! bytes and a UDP socket. Linked and never run; `docs/size.md` says what it lacks.
+//! bytes and a UDP socket. Linked and never run; `docs/size.md` lists the missing functions.
 #![no_std]
 #![no_main]
 
@@ -16,7 +16,7 @@ use smoltcp::wire::{
     HardwareAddress, Ieee802154Address, Ieee802154Pan, IpAddress, IpCidr, IpEndpoint, Ipv6Address,
 };
 
-/// Bytes each way of a connection, as a leaf of ours has them.
+/// Bytes of each buffer of a connection, as in Redpoll's leaf.
 const BUFFER: usize = 1_848;
 /// The longest frame without its check sequence.
 const FRAME: usize = 125;
@@ -26,7 +26,7 @@ struct Radio {
     frame: [u8; FRAME],
 }
 
-/// What came.
+/// The received frame.
 struct Received([u8; FRAME]);
 
 /// Where to write what is to be sent.

@@ -32,7 +32,7 @@ fn config() -> Config {
     }
 }
 
-/// What a node keeps of TCP.
+/// A node's TCP state.
 struct Node<'a> {
     config: &'a Config,
     isn: IsnGenerator,

@@ -1,11 +1,11 @@
-//! Calls everything that the TCP engine has, with arguments of which the
-//! compiler knows nothing: what is linked is what the whole engine needs.
+//! Calls every function of the TCP engine with arguments unknown to the compiler, so the linked
+//! code is that of the whole engine.
 //!
 //! As a product would, it has one table of connections and one place for each
 //! thing that is done to them: else the compiler would put some of the engine
 //! in line twice.
 //!
-//! `Reconnect` is not in it: it is the application's, beside a connection.
+//! `Reconnect` is omitted, because it belongs to the application.
 //!
 //! It is never run. Nothing in here panics; if the image holds code that
 //! does, it is the engine's.
@@ -40,7 +40,7 @@ fn config() -> Config {
     }
 }
 
-/// What a node keeps of TCP.
+/// A node's TCP state.
 struct Node<'a> {
     config: &'a Config,
     isn: IsnGenerator,
@@ -205,7 +205,7 @@ fn answer(header: Option<redpoll_tcp::Header>) {
     }
 }
 
-/// What may end an attempt to open fast: a segment, a timer, ICMP.
+/// Events that may end a Fast Open attempt: a segment, a timer, ICMP.
 #[inline(never)]
 fn happen(
     servers: &mut FastOpenServers<[FastOpenServer; 4]>,

@@ -21,7 +21,7 @@ use image::unknown::any;
 use rand_core::{CryptoRng, RngCore};
 use redpoll_firmware as image;
 
-/// Records in and out, as `docs/everywhere.md` has them.
+/// Record buffers as in `docs/everywhere.md`.
 const INPUT: usize = 1_024;
 const OUTPUT: usize = 512;
 
@@ -52,7 +52,7 @@ impl Write for Line {
     }
 }
 
-/// Numbers that nobody may take for random ones.
+/// A counter in place of random numbers.
 struct Counter(u32);
 
 impl CryptoRng for Counter {}
@@ -96,7 +96,8 @@ async fn send(line: &mut Line, input: &mut [u8], output: &mut [u8]) -> Result<()
     tls.close().await.map(|_| ()).map_err(|(_, error)| error)
 }
 
-/// Runs it to its end: bytes of its future and of the stack below that, whether somebody answered.
+/// Runs it to its end. Returns the bytes of its future, those of the stack below, and whether
+/// the peer answered.
 fn run(line: &mut Line) -> (usize, u32, bool) {
     let (mut input, mut output) = ([0; INPUT], [0; OUTPUT]);
     let future = send(line, &mut input, &mut output);

@@ -1,5 +1,5 @@
-//! What an image needs of the board that it runs on: a serial line, a way to wait for it,
-//! and a new start.
+//! The functions that an image needs of its board: a serial line, a way to wait for it, and a
+//! restart.
 //!
 //! Interrupts stay masked. One that is enabled in the interrupt controller wakes the
 //! processor from `wfi` all the same (ARMv6-M Architecture Reference Manual, B1.5.19), so
@@ -74,7 +74,7 @@ pub fn read<B: Board>() -> u8 {
     }
 }
 
-/// Begins anew, as after switching on.
+/// Restarts as after switching on.
 pub fn reset() -> ! {
     loop {
         store(RESET_CONTROL, RESET_REQUEST);

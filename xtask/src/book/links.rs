@@ -6,7 +6,7 @@ use std::path::{Component, Path, PathBuf};
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 
-/// What the book has, and in which order.
+/// The chapters of the book and their order.
 const SUMMARY: &str = "docs/SUMMARY.md";
 
 /// A link of a document.
@@ -71,7 +71,7 @@ fn paths(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What is wrong with a link of the document at `from`, if anything.
+/// The error of a link of the document at `from`, if any.
 fn wrong(
     workspace: &Workspace,
     documents: &BTreeMap<PathBuf, String>,
@@ -184,7 +184,8 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// What may follow a `#`: the headings as GitHub and mdBook name them, and `<a id="…">`.
+/// The possible fragments after a `#`: the headings as GitHub and mdBook name them, and `<a
+/// id="…">`.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut is_fenced = false;
@@ -214,7 +215,7 @@ fn anchors(text: &str) -> BTreeSet<String> {
 }
 
 fn slug(heading: &str) -> String {
-    // Of a link in a heading its words count.
+    // A link in a heading counts with its words.
     let mut words = String::new();
     let mut rest = heading;
     while let Some((before, after)) = rest.split_once("](") {

@@ -1,5 +1,5 @@
-//! The book's pictures: each is a picture that `redpoll plot` makes of a run, as
-//! `docs/book/pictures.toml` declares it. `cargo xtask book --pictures` makes them anew.
+//! The book's pictures: `redpoll plot` draws each from a run, as `docs/book/pictures.toml`
+//! declares. `cargo xtask book --pictures` draws them again.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ struct Picture {
     run: Vec<String>,
     /// Which picture of `redpoll plot`.
     picture: String,
-    /// Of which flows or nodes; all without it.
+    /// The flows or nodes; all without it.
     #[serde(default)]
     of: Vec<String>,
 }
@@ -89,7 +89,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("book: its pictures:", findings)
 }
 
-/// Makes all of them anew with this program, or one that is built for it.
+/// Draws all of them again with this program, or with one that is built for it.
 pub fn make(workspace: &Workspace, program: Option<&str>) -> Outcome {
     let program = match program {
         Some(program) => PathBuf::from(program),

@@ -1,5 +1,6 @@
-//! What mdBook calls for each book: `cargo xtask book --preprocess`. Links of a chapter that lead
-//! out of `docs/` are made to lead to the repository on the web, since a book does not have it.
+//! The preprocessor that mdBook calls for each book: `cargo xtask book --preprocess`. Links of
+//! a chapter to files outside `docs/` are changed to the repository on the web, because a book
+//! does not contain those files.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -12,7 +13,7 @@ use crate::report::{Failure, Outcome};
 /// Where the repository is.
 const REPOSITORY: &str = env!("CARGO_PKG_REPOSITORY");
 
-/// Reads a book from standard input and writes it to standard output, as mdBook has them.
+/// Reads a book from standard input and writes it to standard output, in mdBook's format.
 pub fn run() -> Outcome {
     let mut text = String::new();
     let read = std::io::stdin().read_to_string(&mut text);

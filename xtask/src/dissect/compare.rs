@@ -1,4 +1,4 @@
-//! What `redpoll dissect` and tshark find in the same file.
+//! The findings of `redpoll dissect` and tshark in the same file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
@@ -32,7 +32,7 @@ pub struct Found {
     pub differences: Vec<Difference>,
 }
 
-/// Contexts of compressed addresses that both programs are told.
+/// Contexts of compressed addresses for both programs.
 const CONTEXTS: [(u8, &str); 4] = [
     (0, "fd72:6564:706f:6c6c::"),
     (1, "fd00:1:2:3::"),

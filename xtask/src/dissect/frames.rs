@@ -1,5 +1,5 @@
-//! Frames of all header forms, made without the project's codecs, so that a fault of theirs cannot
-//! hide itself.
+//! Frames of all header forms, made without the project's codecs, so that a fault in those
+//! cannot hide.
 
 use super::packets;
 
@@ -99,8 +99,8 @@ impl Addresses {
         }
     }
 
-    /// A header of this type and version, with the flags of the low byte. `elements` stand behind
-    /// the addresses in version 2.
+    /// A header of this type and version, with the flags of the low byte. In version 2
+    /// `elements` follow the addresses.
     fn header(&self, rng: &mut Rng, kind: u16, version: u16, flags: u16, middle: &[u8]) -> Vec<u8> {
         let mode = |len: usize| match len {
             0 => 0b00,
@@ -289,7 +289,7 @@ fn iphc(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     let bits = bits | sam << 4 | m << 3 | dac << 2 | dam;
     out.extend(bits.to_be_bytes());
     if cid == 1 {
-        // The contexts that both programs are told.
+        // The contexts of both programs.
         out.push((rng.below(4) << 4 | rng.below(4)) as u8);
     }
     let mut class = rng.bytes([4, 3, 1, 0][usize::from(tf)]);

@@ -1,4 +1,4 @@
-//! What is measured for the documents: the files of `docs/measured/`.
+//! The declarations of measured blocks: the files of `docs/measured/`.
 //!
 //! A block is a table, or one number in a sentence. Blocks, rows and columns say
 //! what is run; of what more than one of them says, a column's word counts, then
@@ -71,14 +71,14 @@ pub enum Check {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct BlockText {
-    /// What stands above the heads of the rows.
+    /// The text above the heads of the rows.
     corner: Words,
     columns: Columns,
     rows: Vec<SideText>,
     check: Check,
     /// Leaves the command out: the page names it once, for all of its blocks.
     without_caption: bool,
-    /// Of a block without rows: what stands in the sentence.
+    /// In a block without rows: the text of the sentence.
     value: Option<String>,
     scenario: Option<String>,
     set: Vec<String>,
@@ -94,7 +94,7 @@ struct BlockText {
 #[serde(default, deny_unknown_fields)]
 struct SideText {
     head: Words,
-    /// Of a row that is not measured.
+    /// In a row that is not measured.
     cells: Vec<String>,
     scenario: Option<String>,
     set: Vec<String>,
@@ -105,7 +105,7 @@ struct SideText {
     command: Option<Vec<String>>,
 }
 
-/// Another run to compare with: as this one, but for what is said.
+/// Another run to compare with: like this one, except for the given keys.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 struct BaseText {
@@ -149,7 +149,7 @@ impl Words {
     }
 }
 
-/// So many, from 1 on, or a list.
+/// A number, from 1 on, or a list.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 enum Seeds {
@@ -157,7 +157,7 @@ enum Seeds {
     List(Vec<u64>),
 }
 
-/// What is run for a cell.
+/// The run of a cell.
 #[derive(Clone, Debug, Default)]
 struct What {
     scenario: Option<String>,

@@ -17,7 +17,7 @@ pub struct Mark {
     pub inside: Range<usize>,
 }
 
-/// What should stand between marks. A cell that was not measured: `None`.
+/// The expected text between marks. `None`: a cell that was not measured.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Expected {
     Inline(Option<String>),
@@ -89,7 +89,7 @@ impl Expected {
         }
     }
 
-    /// What of it the text between the marks does not have.
+    /// The cells that the text between the marks lacks.
     pub fn differences(&self, inside: &str) -> Vec<String> {
         let (head, rows, caption) = match self {
             Expected::Inline(None) => return Vec::new(),

@@ -1,4 +1,4 @@
-//! What is read from the JSON object that a command writes, as a formula.
+//! A formula over the JSON object that a command writes.
 //!
 //! | formula | what |
 //! | --- | --- |
@@ -19,7 +19,7 @@ use serde_json::Value;
 /// Formulas by name.
 pub type Measures = BTreeMap<String, String>;
 
-/// What a formula reads.
+/// A term of a formula.
 #[derive(Clone, Copy)]
 pub struct Sources<'a> {
     pub measures: &'a Measures,
@@ -41,7 +41,7 @@ pub enum Expression {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
     name: String,
-    /// What the fields of an element must be.
+    /// The required fields of an element.
     fields: Vec<(String, String)>,
     /// It need not be there.
     optional: bool,
@@ -260,7 +260,7 @@ fn median(values: &[f64]) -> f64 {
     }
 }
 
-/// What is still to be read.
+/// The rest of the input.
 struct Reader<'a> {
     text: &'a str,
 }

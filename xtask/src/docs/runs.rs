@@ -1,8 +1,7 @@
 //! Running what the documents' numbers come from, each run once, on all cores.
 //!
-//! What a run has written is kept, for as long as the program that wrote it is the
-//! same to the last byte: so a stopped command goes on, and a changed formula costs
-//! nothing.
+//! Results of runs are kept as long as the program that wrote them is the same to the last
+//! byte. A stopped command therefore continues, and a changed formula needs no new run.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -18,7 +17,7 @@ use serde_json::Value;
 use crate::report::Failure;
 use crate::workspace::{self, Workspace};
 
-/// How often is said how far it is.
+/// Interval of progress reports.
 const PROGRESS: Duration = Duration::from_secs(10);
 
 /// A command that writes one JSON object to its standard output.
@@ -26,7 +25,7 @@ const PROGRESS: Duration = Duration::from_secs(10);
 pub struct Run {
     /// As a person types them, `redpoll` first.
     words: Vec<String>,
-    /// It simulates a scenario, and writes JSON only when told to.
+    /// It simulates a scenario, and writes JSON only with an option.
     simulates: bool,
 }
 
@@ -92,7 +91,7 @@ impl fmt::Display for Run {
     }
 }
 
-/// What runs of one program have written, in a folder.
+/// Results of runs of one program, in a folder.
 struct Kept {
     folder: PathBuf,
 }
@@ -130,10 +129,10 @@ impl Kept {
     }
 }
 
-/// What each run has written.
+/// The result of each run.
 pub type Results = BTreeMap<Run, Value>;
 
-/// Builds the program: with all optimisation, or as its tests have it.
+/// Builds the program, fully optimised or in the profile of its tests.
 pub fn build(workspace: &Workspace, release: bool) -> Result<PathBuf, Failure> {
     let mut cargo = workspace.cargo();
     if release {

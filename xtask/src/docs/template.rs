@@ -152,7 +152,7 @@ impl Format {
     fn write(self, value: f64) -> String {
         let value = if self.percent { 100.0 * value } else { value };
         let mut text = format!("{value:.*}", self.digits);
-        // What rounds to nothing has no sign.
+        // A value that rounds to zero has no sign.
         if text.starts_with('-') && text.chars().all(|letter| "-0.".contains(letter)) {
             text.remove(0);
         }

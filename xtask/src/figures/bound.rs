@@ -1,12 +1,12 @@
-//! What is asked of a figure, and which of its values is held against it.
+//! The bound of a figure, and the value that is compared with it.
 
 /// Which of the seeds' values has to keep to the bound.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Judged {
     /// The worst of them.
     Worst,
-    /// Their mean: a ratio of two runs that have nothing but the seed in common
-    /// spreads more than what it is about.
+    /// Their mean: a ratio of two runs that share only the seed has a larger spread than the
+    /// effect.
     Mean,
     /// The best of them: what else this machine does can only make it slower.
     Best,

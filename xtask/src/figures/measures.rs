@@ -1,4 +1,4 @@
-//! What is read from the result of a run.
+//! The values that are read from the result of a run.
 
 use serde_json::Value;
 

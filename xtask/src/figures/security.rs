@@ -1,9 +1,9 @@
-//! What security of the link costs: goodput, held against what its bytes and the time that
-//! they take come to by hand; and how many bytes a frame has of it.
+//! The cost of link-layer security: goodput, compared with a computation from the bytes and
+//! their time; and the bytes of security in a frame.
 //!
-//! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with the frames of
-//! both kinds beside each other. Over more hops each of them takes the same time at every
-//! one, so the share that is kept is the same; collisions are in neither.
+//! The derivation is that of `docs/model/throughput.md`, "What one hop can carry", with the
+//! frames of both kinds. Over more hops each frame takes the same time at every hop, so the
+//! share is the same; collisions are not included.
 
 use super::Figure;
 use super::bound::{Bound, Judged};
@@ -11,7 +11,7 @@ use super::measures::first_goodput;
 
 /// Nanoseconds of an octet at 250 kb/s.
 const OCTET: u64 = 32_000;
-/// Of a byte between processor and AT86RF233.
+/// Time of a byte between processor and AT86RF233.
 const SPI: u64 = 7_140;
 
 /// Nanoseconds that a frame takes by itself: loading (10 µs and six bytes of registers), the
@@ -49,12 +49,12 @@ const PROTECTED: Segment<'static> = Segment {
     payload: 445,
     frames: &[125, 122, 122, 122, 119],
 };
-/// What is left of a buffer of three plain segments behind three protected ones.
+/// The rest of a buffer of three plain segments after three protected ones.
 const REST: Segment<'static> = Segment {
     payload: 3 * PLAIN.payload - 3 * PROTECTED.payload,
     frames: &[125, 88],
 };
-/// The frame of a TCP acknowledgement, of which there is one for two segments.
+/// The frame of a TCP acknowledgement, one for two segments.
 const PLAIN_ACK: u64 = 46;
 const PROTECTED_ACK: u64 = PLAIN_ACK + 10;
 
@@ -181,7 +181,7 @@ mod tests {
         assert!((CHANCE - 0.04 * (2.0f64 / 5.0).sqrt()).abs() < 1e-4);
     }
 
-    /// Twice ten bytes, or none, are not taken for ten.
+    /// Twice ten bytes, and none, differ from ten.
     #[test]
     fn the_bound_has_two_sides() {
         for bound in [AS_DERIVED, AS_SHIPPED] {

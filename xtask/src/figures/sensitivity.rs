@@ -1,6 +1,5 @@
-//! What the goodput over 1 to 4 hops hangs on: the lines as shipped, with one
-//! thing changed at a time. Nothing is promised here; the table says how far
-//! the promises would move.
+//! The influences on goodput over 1 to 4 hops: the lines as shipped, with one parameter changed
+//! at a time. The table shows how far the promised figures would move.
 
 use super::measures::first_goodput;
 use super::simulate;

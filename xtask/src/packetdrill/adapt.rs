@@ -1,4 +1,4 @@
-//! What is changed in every script before it runs, and why.
+//! The changes to every script before it runs, and their reasons.
 //!
 //! These rules replace what only the other system has: its addresses, its settings and its
 //! shell commands. What relaxes a comparison is in [`favours`](super::favours) instead.
@@ -95,15 +95,15 @@ pub const RULES: [Rule; 11] = [
 
 /// The cookie that the library gives to the tool's address.
 const OWN_COOKIE: &str = "29ca9a31c617e327";
-/// Those that Linux gives to the scripts' addresses with the key of the suite, beside the ones
-/// that a script's SYN-ACKs have.
+/// The cookies of Linux for the scripts' addresses with the key of the suite, in addition to
+/// those in a script's SYN-ACKs.
 const LINUX_COOKIES: [&str; 3] = ["3021b9d889017eeb", "c1d1e9742a47a9bc", "TFO_COOKIE"];
 
 /// Adapts a script. The indices of the rules that changed it are the second value.
 pub fn adapt(suite: Suite, text: &str) -> (Adapted, Vec<usize>) {
     let mut adapted = Adapted {
         suite,
-        // FreeBSD's scripts have what RFC 9293 asks for beside what FreeBSD does.
+        // FreeBSD's scripts contain variants for RFC 9293 and for FreeBSD.
         script: Script::parse(text, &["STANDARD"]),
         flags: suite.flags().split(',').map(str::to_owned).collect(),
     };
@@ -305,7 +305,7 @@ fn right_edge(adapted: &mut Adapted) -> bool {
         return false;
     }
     let mut changed = false;
-    // What FreeBSD accepts beyond the library's window, which a FIN takes a byte of.
+    // Data that FreeBSD accepts beyond the library's window; a FIN takes one byte of it.
     let (mut beyond, mut ended) = (0, 0);
     for line in &mut adapted.script.lines {
         beyond = buffer_size(line).map_or(beyond, |bytes| bytes.saturating_sub(65_536));

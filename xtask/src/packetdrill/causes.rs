@@ -24,7 +24,7 @@ pub struct Cause {
     pub why: String,
 }
 
-/// What is the reason that a script does not pass.
+/// The kind of reason for which a script does not pass.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum By {

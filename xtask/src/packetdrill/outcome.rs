@@ -11,7 +11,7 @@ use super::suite::{Skipped, Suite};
 use super::tool::{Ended, Tool};
 use crate::report::Failure;
 
-/// What is known about one script.
+/// The outcome of one script.
 pub struct Outcome {
     pub suite: Suite,
     pub name: String,
@@ -105,7 +105,7 @@ fn one(tool: &Tool, suite: Suite, name: &str, text: &str) -> Result<Outcome, Fai
         }
         break;
     }
-    // What stays in the folder is the last run that counts.
+    // The last run that counts stays in the folder.
     if !matches!(ended, Ended::Passed) {
         ended = run(&adapted)?;
     }

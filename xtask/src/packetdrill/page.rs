@@ -84,7 +84,7 @@ fn summary(causes: &[Cause], outcomes: &[Outcome]) -> String {
     text
 }
 
-/// A number with commas, as the page has them.
+/// A number with commas, in the format of the page.
 fn thousands(number: usize) -> String {
     match number {
         0..1000 => number.to_string(),

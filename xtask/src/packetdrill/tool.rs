@@ -23,7 +23,7 @@ pub enum Ended {
     Failed {
         /// The script's line that the tool names, from 0.
         line: Option<usize>,
-        /// What the tool wrote, without the path of the script.
+        /// The output of the tool, without the path of the script.
         message: String,
     },
 }
@@ -86,7 +86,7 @@ const ADDRESSES: [&str; 4] = [
 ];
 const OWN: &str = "local=fd3d:fa7b:d17d::1";
 
-/// What the tool says: the first line that names the script.
+/// Extracts the first line of the tool's output that names the script.
 fn understood(script: &Path, written: &str) -> Ended {
     let place = format!("{}:", script.display());
     let found = written.lines().find_map(|line| line.split_once(&place));

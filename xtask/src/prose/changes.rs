@@ -1,4 +1,4 @@
-//! The lines that have changed since a file was last changed, as Git has them.
+//! The lines that have changed since the last change of a file, according to Git.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

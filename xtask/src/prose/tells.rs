@@ -103,7 +103,7 @@ fn matched(pattern: &[&str], words: &[String], at: usize) -> Option<usize> {
         let stop = (at..words.len()).find(|i| ends_sentence(&words[*i]));
         return (at..=stop?).find_map(|next| matched(rest, words, next));
     }
-    // A word that must not stand before another one may also be missing.
+    // A forbidden word before another one may also be missing.
     if at == 0
         && first.starts_with('!')
         && let Some(end) = matched(rest, words, at)

@@ -72,8 +72,7 @@ fn digits(text: &str) -> usize {
     text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len()
 }
 
-/// The section at the start of `text`, behind nothing but a joining word, and
-/// what follows it.
+/// The section at the start of `text`, after an optional joining word, and the rest.
 fn next_section(text: &str) -> Option<(&str, &str)> {
     let joints = [", and ", ", ", " and ", " to ", " or ", "/", "–", "-", " "];
     let start = joints

@@ -1,5 +1,4 @@
-//! What a Rust file defines: items that a ledger may name as a place, and
-//! tests.
+//! The items of a Rust file that a ledger may name as a place, and its tests.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -26,7 +25,7 @@ impl Items {
         }
     }
 
-    /// What is wrong with a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
+    /// The error of a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
     pub fn wrong_place(&mut self, place: &str) -> Option<String> {
         let Some((path, item)) = place.split_once(":") else {
             return Some(format!("`{place}` is not a place; allowed: file.rs:item"));
@@ -38,8 +37,8 @@ impl Items {
         }
     }
 
-    /// What is wrong with a test, `crates/tcp/tests/rfc6298.rs::karn`, or a
-    /// packetdrill script, `crates/packetdrill/scripts/close.pkt`.
+    /// The error of a test, `crates/tcp/tests/rfc6298.rs::karn`, or of a packetdrill script,
+    /// `crates/packetdrill/scripts/close.pkt`.
     pub fn wrong_test(&mut self, test: &str) -> Option<String> {
         if test.ends_with(".pkt") {
             let exists = self.root.join(test).is_file();

@@ -11,10 +11,10 @@ use crate::report::Failure;
 /// The sections that each RFC has.
 pub type Sections = BTreeMap<u32, BTreeSet<String>>;
 
-/// The most words in which a requirement may be said.
+/// The most words of a requirement's text.
 const WORDS: usize = 15;
 
-/// What is known of one RFC's requirements.
+/// The entry of one RFC's requirements.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ledger {

@@ -36,7 +36,7 @@ pub struct Images {
     pub seal: Image,
 }
 
-/// What of RPL a node may have, by the features of the firmware.
+/// The parts of RPL in a node, by the features of the firmware.
 const ROUTED: [(&str, &str); 2] = [
     ("router or leaf, non-storing mode", "rpl"),
     ("all of it", "rpl-root,rpl-storing,rpl-hosts"),
@@ -49,8 +49,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     let subset = ["--no-default-features", "--bin", "subset"];
     let subset = cargo(workspace, toolchain, &[&flags[..], &subset].concat())?;
     let subset = image(&subset, "subset")?;
-    // A simulated node's processor goes by what a product would be built with
-    // that knows nothing of the flags.
+    // The processor of a simulated node uses the counts of a product that is built without
+    // special flags.
     let usual = ["--config", "profile.release.opt-level='s'"];
     let mesh = cargo(
         workspace,
@@ -97,8 +97,8 @@ pub fn build(workspace: &Workspace, toolchain: &Toolchain) -> Result<Images, Fai
     })
 }
 
-/// What cargo is told for images that are made for size. It looks for their configuration from
-/// where it is called.
+/// Cargo's arguments for images optimised for size. Cargo looks for their configuration from
+/// the current folder.
 ///
 /// The routines that copy and divide are made for speed in every toolchain that brings them along.
 /// Where they are made here, the images' opt-level is not theirs.
@@ -136,7 +136,7 @@ fn cargo(workspace: &Workspace, toolchain: &Toolchain, what: &[&str]) -> Result<
     if let Some(linker) = linker(toolchain)? {
         cargo.env("CARGO_TARGET_THUMBV6M_NONE_EABI_LINKER", linker);
     }
-    // Flags that somebody set for the host would take the place of those.
+    // Flags for the host would replace these.
     cargo.env_remove("RUSTFLAGS");
     workspace::output(&mut cargo)
 }

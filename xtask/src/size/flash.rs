@@ -26,7 +26,7 @@ impl Flash {
                 // The image itself is a crate named as it is.
                 let name = match name.as_str() {
                     "tcp" | "subset" | "node" | "bare" | "redpoll_firmware" => DRIVER.to_owned(),
-                    // What runs on a leaf, and what carries its frames.
+                    // The application of a leaf, and the driver of its frames.
                     "leaf_microbit" | "redpoll_leaf" | "redpoll_uart" => DRIVER.to_owned(),
                     _ => name,
                 };

@@ -1,4 +1,4 @@
-//! A linked image: what lies in flash, whose code it is, and who calls whom.
+//! A linked image: the content of flash, its crates, and its calls.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -25,14 +25,14 @@ impl Symbol {
     }
 }
 
-/// What the checks want to know of a linked image.
+/// The properties of a linked image that the checks need.
 pub struct Image {
     pub path: PathBuf,
     /// By address.
     pub symbols: Vec<Symbol>,
     /// Bytes of flash: code, constants, and the initial values of variables.
     pub flash: u64,
-    /// What lies at `code_address`.
+    /// The bytes at `code_address`.
     pub code: Vec<u8>,
     pub code_address: u64,
     /// Bytes of memory that variables take.
@@ -104,8 +104,8 @@ impl Image {
         found
     }
 
-    /// Flash by crate. Code of `core` that was compiled into a function of
-    /// ours is ours; what stands by itself is its own crate's.
+    /// Flash by crate. Code of `core` that was inlined into a function of the project counts
+    /// for that function; separate functions count for their own crate.
     pub fn flash_by_crate(&self) -> BTreeMap<String, u64> {
         let mut sums = BTreeMap::new();
         let mut named = 0;
@@ -287,8 +287,8 @@ fn is_panicking(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// The crate of a function by its path: `a` of `<a::B as c::D>::e`. What has
-/// no path is the compiler's run-time library, but for an image's own start.
+/// The crate of a function by its path: `a` of `<a::B as c::D>::e`. A function without a path
+/// belongs to the compiler's run-time library, except for an image's own start.
 pub fn crate_of(name: &str) -> &str {
     if name == "image_main" {
         return "redpoll_firmware";

@@ -19,16 +19,16 @@ use crate::workspace::Workspace;
 pub(super) struct Measured {
     pub(super) types: Vec<Size>,
     pub(super) flash: Flash,
-    /// Of what TCPlp has too.
+    /// Flash of the features that TCPlp has too.
     pub(super) subset: Flash,
-    /// Of the whole node.
+    /// Flash of the whole node.
     pub(super) node: Flash,
     pub(super) leaf: Flash,
     pub(super) leaf_panics: Vec<String>,
     pub(super) leaf_stack: Stack,
-    /// Of smoltcp with a leaf's abilities.
+    /// Size of smoltcp with a leaf's functions.
     pub(super) smoltcp: Layers,
-    /// What RPL adds to it, by what of RPL is there.
+    /// Flash that RPL adds, by its parts.
     pub(super) routed: Vec<(&'static str, Flash)>,
     pub(super) panics: Vec<String>,
     /// In the whole node.
@@ -83,7 +83,7 @@ impl Measured {
         found.map(|(_, size)| *size)
     }
 
-    /// What a leaf of ours takes, its services left out.
+    /// Size of Redpoll's leaf without its services.
     pub(super) fn leaf_layers(&self) -> Layers {
         Layers {
             flash: self.leaf.bytes(),
@@ -153,8 +153,8 @@ impl Measured {
         self.rivals.iter().map(one).collect()
     }
 
-    /// What is compared. Instructions a segment are not: a compiler's next version
-    /// changes them.
+    /// The compared values. Instructions per segment are not compared, because the next
+    /// compiler version changes them.
     pub(super) fn snapshot(&self) -> String {
         let mut text = String::from(snapshot::HEAD);
         let compared = self.types.iter().filter(|(name, _)| snapshot::holds(name));

@@ -1,8 +1,8 @@
-//! What `cargo xtask size` is asked for.
+//! The options of `cargo xtask size`.
 
 use crate::purity::Way;
 
-/// What to do besides measuring.
+/// Actions in addition to measuring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// Write an object there instead of tables here; `-` is here.
@@ -13,7 +13,7 @@ pub struct Options {
     pub(super) accept: bool,
     /// Print the functions that cost most instructions.
     pub(super) profile: bool,
-    /// Build so, else in the first way that is possible.
+    /// Build in this way; otherwise in the first possible way.
     pub(super) with: Option<Way>,
 }
 

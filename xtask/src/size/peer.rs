@@ -1,5 +1,5 @@
-//! What another stack takes for a leaf's layers, built and measured beside ours: smoltcp, by the
-//! image of that name. `docs/size.md` says what it has and what it lacks.
+//! The size of another stack's layers for a leaf, built and measured in the same run: smoltcp,
+//! by the image of that name. `docs/size.md` lists its functions.
 
 use serde_json::{Value, json};
 

@@ -61,7 +61,7 @@ fn one_instruction_a_block(command: &mut Command) {
 /// Instructions by function.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Profile {
-    /// By the innermost function of ours that the instruction was written in.
+    /// Instructions by the innermost function of the project that contains them.
     written: BTreeMap<String, u64>,
     /// By the function it was compiled into.
     own: BTreeMap<String, u64>,
@@ -122,8 +122,8 @@ fn address(line: &str) -> Option<u64> {
     u64::from_str_radix(state.split('/').nth(1)?, 16).ok()
 }
 
-/// Who was called by whom, from nothing but the addresses: a call goes to a
-/// function's beginning from elsewhere, and comes back behind itself.
+/// The call graph, from addresses alone: a call jumps to the start of a function, and returns
+/// to the next instruction.
 #[derive(Debug, Default)]
 struct CallStack {
     /// Where each call returns to, and where the function begins.

@@ -23,9 +23,9 @@ const ICOUNT: &str = "shift=8,align=off,sleep=off";
 pub struct PerSegment {
     /// Everything.
     pub all: f64,
-    /// Of these, the four copies of the payload.
+    /// The four copies of the payload among these.
     pub copy: f64,
-    /// Of these, the checksums: made and verified, of data and of ACKs.
+    /// The checksums among these: made and verified, of data and of ACKs.
     pub checksum: f64,
     /// Acknowledgments for each data segment.
     pub acks: f64,
@@ -40,8 +40,7 @@ impl PerSegment {
     }
 }
 
-/// What was promised of them, with either compiler: without copies and checksums, and with
-/// them.
+/// The promised limits with either compiler: without copies and checksums, and with them.
 const MOST: [f64; 2] = [6_000.0, 11_000.0];
 
 impl PerSegment {
@@ -68,7 +67,7 @@ pub fn command(board: &str, image: &Path, number: u32) -> Command {
     let mut command = Command::new(EMULATOR);
     command.args(["-machine", board, "-display", "none", "-icount", ICOUNT]);
     command.args(["-serial", "none", "-monitor", "none"]);
-    // What the image prints goes to the standard output.
+    // The image's output goes to standard output.
     command.args(["-chardev", "stdio,id=out"]);
     let arguments = format!("enable=on,target=native,chardev=out,arg=image,arg={number}");
     command.args(["-semihosting-config", &arguments]);
@@ -82,7 +81,7 @@ pub fn count(image: &Path) -> Result<PerSegment, Failure> {
     parse(&printed)
 }
 
-/// What an image printed: lines of a name and a number.
+/// The output of an image: lines of a name and a number.
 pub struct Printed<'a> {
     text: &'a str,
     numbers: BTreeMap<&'a str, f64>,
@@ -150,10 +149,10 @@ fn parse(printed: &str) -> Result<PerSegment, Failure> {
     })
 }
 
-/// What a TCP to compare with takes.
+/// The cost of a TCP for comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rival {
-    /// What it is called, and the payload of its segments in bytes.
+    /// Its name, and the payload of its segments in bytes.
     pub name: &'static str,
     pub payload: u32,
     /// Bytes of a connection, without its buffers and counters.
@@ -165,8 +164,7 @@ pub struct Rival {
     pub acks: f64,
 }
 
-/// The names in what the image `rivals` prints, what they are called, and their
-/// payload.
+/// The names in the output of the image `rivals`, their display names, and their payload.
 const RIVALS: [(&str, &str, u32); 4] = [
     ("uip_48", "uip-3.0", 48),
     ("uip_lim_48", "uip-lim", 48),

@@ -1,4 +1,5 @@
-//! What link-layer security costs: flash beside a whole node, and instructions a frame.
+//! The cost of link-layer security: flash in addition to a whole node, and instructions per
+//! frame.
 
 use std::path::Path;
 
@@ -20,10 +21,10 @@ const CIPHERS: [(&str, &str); 2] = [
 /// The file that the ciphers' crates are put in line in.
 const GLUE: &str = "crates/mac/src/security/ccm.rs";
 
-/// What was measured.
+/// The measured values.
 pub struct Security {
     pub flash: Flash,
-    /// Places of ours that may panic, in the image with it.
+    /// Places of the project that may panic, in the image with security.
     pub panics: Vec<String>,
     /// Places of the ciphers' crates, which index arrays of constant length.
     foreign_panics: Vec<String>,

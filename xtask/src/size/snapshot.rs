@@ -33,14 +33,14 @@ const LIMITS: [(&str, u64); 8] = [
 ];
 /// All of TCP.
 pub const TCP: &str = "TCP";
-/// What TCPlp has of it.
+/// The part of it that TCPlp has.
 pub const SUBSET: &str = "TCP with TCPlp's features";
 /// A leaf, without its services.
 pub const LEAF: &str = "a leaf";
 /// The image `node`.
 pub const NODE: &str = "a whole node";
 
-/// What a type or flash of this name may take at most.
+/// The limit of a type or of flash.
 pub fn limit(name: &str) -> Option<u64> {
     let is_it = |it: &&(&str, u64)| it.0 == name;
     LIMITS.iter().find(is_it).map(|(_, bytes)| *bytes)
@@ -99,7 +99,7 @@ fn is_near(one: &str, other: &str) -> bool {
     }
 }
 
-/// What takes more than it may.
+/// The items above their limits.
 fn exceeding(text: &str) -> Vec<String> {
     let over = |line: &str| {
         let (bytes, name) = flash_of(line).or_else(|| size_of(line))?;

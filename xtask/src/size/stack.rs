@@ -1,6 +1,6 @@
-//! The most stack that an image can take: the frames of the longest chain of calls, as they
-//! stand in its code. What is called through a pointer is not seen; nothing of a leaf is but
-//! a look at its own stack, and a board's reading and writing of a byte.
+//! The largest stack of an image: the frames of the longest chain of calls, computed from its
+//! code. Calls through pointers are not included; a leaf uses them only to inspect its own
+//! stack, and a board's functions to read and write a byte.
 //!
 //! The node itself lies in a frame that is never left. So that counts as static memory, with
 //! the image's variables, and what is below it as stack.
@@ -18,26 +18,26 @@ const MAIN: &str = "image_main";
 /// Where it serves one message after the other: what is below it is the stack of a node that
 /// has been made.
 const SERVING: &str = "redpoll_firmware::leaf::serve";
-/// So many bytes must be left where the longest chain ends.
+/// Bytes that must be free below the longest chain.
 const MARGIN: u64 = 192;
-/// What was promised of a leaf's static memory, with one connection of 2 × 1,848 bytes.
+/// The promised limit of a leaf's static memory, with one connection of 2 × 1,848 bytes.
 const STATIC_MOST: u64 = 12 << 10;
 /// And of its stack, once it serves.
 const SERVING_MOST: u64 = 2 << 10;
-/// A function's frame is made within so many halfwords of code.
+/// A function allocates its frame within this number of halfwords of code.
 const PROLOGUE: usize = 16;
 
 /// A chain of functions that call one another, and the bytes of the frame of each.
 pub type Chain = Vec<(String, u64)>;
 
-/// What a leaf takes.
+/// The memory of a leaf.
 #[derive(Debug, Default)]
 pub struct Stack {
     /// From the start on, the making of the node included.
     whole: Chain,
     /// Once it serves.
     serving: Chain,
-    /// What has called that, and is never returned to.
+    /// The callers of that function, which never return.
     above: Chain,
     /// Bytes of the image's variables.
     variables: u64,
@@ -123,7 +123,7 @@ impl Stack {
 }
 
 impl Stack {
-    /// What takes more than was promised.
+    /// The parts above their promised limits.
     fn exceeding(&self) -> Vec<String> {
         let limits = [
             ("static memory", self.static_bytes(), STATIC_MOST),
@@ -153,7 +153,7 @@ fn bytes(chain: &[(String, u64)]) -> u64 {
     chain.iter().map(|(_, frame)| frame).sum()
 }
 
-/// Whom each function calls.
+/// The callees of each function.
 type Callees<'i> = BTreeMap<u64, Vec<&'i Symbol>>;
 
 fn callees(image: &Image) -> Callees<'_> {

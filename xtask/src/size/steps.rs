@@ -1,5 +1,5 @@
-//! What the steps of a node take: the table that the simulator's processors go
-//! by, `crates/sim/src/energy/instructions.txt`.
+//! The instructions of a node's steps: the table for the simulator's processors,
+//! `crates/sim/src/energy/instructions.txt`.
 
 use std::path::{Path, PathBuf};
 
@@ -72,10 +72,9 @@ pub fn count(image: &Path) -> Result<Vec<Step>, Failure> {
     parse(&printed)
 }
 
-/// A line through the packets of one frame and those of several; where a step
-/// has no packet, what it takes on average. Of a step in which short packets take more,
-/// because they are also finished in it, the mean of both: a falling line would have
-/// long ones cost nothing.
+/// A line through the packets of one frame and those of several; for a step without packets,
+/// its mean. If short packets take more in a step, because they are also finished in it, both
+/// values are the mean: a falling line would make long packets free.
 fn parse(text: &str) -> Result<Vec<Step>, Failure> {
     let printed = Printed::read(text)?;
     let names = text

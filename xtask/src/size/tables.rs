@@ -5,7 +5,7 @@ use super::qemu::PerSegment;
 use super::{peer, row, snapshot, steps, types};
 use crate::report;
 
-/// Payload of the segments that are counted of ours.
+/// Payload of the counted segments of Redpoll.
 const OUR_PAYLOAD: u32 = 462;
 
 impl Measured {
@@ -69,7 +69,7 @@ impl Measured {
         }
     }
 
-    /// The TCPs to compare with, and ours beside them.
+    /// The TCPs for comparison, and Redpoll next to them.
     pub(super) fn print_rivals(&self, ours: &PerSegment) {
         let heads = [
             "TCP",
@@ -110,7 +110,7 @@ impl Measured {
         let limit = |name| shown(snapshot::limit(name));
         let (whole, subset) = (limit(snapshot::TCP), limit(snapshot::SUBSET));
         let (connection, listener) = (limit(types::CONNECTION), limit(types::LISTENER));
-        // What other stacks need was measured once, before November 2026 (docs/size.md).
+        // The values of other stacks were measured once, before November 2026 (docs/size.md).
         [
             (
                 "flash of TCP, bytes",

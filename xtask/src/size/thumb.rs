@@ -1,6 +1,6 @@
-//! The calls in Thumb code: BL and B of ARMv6-M (Architecture Reference
-//! Manual, A6.7.13 and A6.7.12). Constants between the instructions may look
-//! like calls; whoever asks looks at where they lead.
+//! The calls in Thumb code: BL and B of ARMv6-M (Architecture Reference Manual, A6.7.13 and
+//! A6.7.12). Constants between the instructions may look like calls, so the caller checks their
+//! targets.
 
 /// Every call and unconditional jump in `code`: from where, to where.
 pub fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {

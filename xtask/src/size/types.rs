@@ -22,7 +22,7 @@ pub const HALF_OPEN: &str = "redpoll_tcp::HalfOpen";
 /// The types, with the crate that must exist for each.
 const TYPES: [(&str, &str); 15] = [
     ("tcp", CONNECTION),
-    // What its counters add where they are compiled in.
+    // The size of its counters, where they are compiled in.
     ("tcp", "redpoll_tcp::Stats"),
     ("tcp", LISTENER),
     ("tcp", HALF_OPEN),
@@ -36,7 +36,7 @@ const TYPES: [(&str, &str); 15] = [
     ),
     ("stack", SLOT),
     ("stack", "redpoll_stack::ListenerSlot"),
-    // What a neighbour and a way down take where a node routes by RPL.
+    // The size of a neighbour and a downward route in a node with RPL.
     ("stack", "core::option::Option<redpoll_stack::RplNeighbour>"),
     ("stack", "core::option::Option<redpoll_stack::RouteSlot>"),
     ("socket", SOCKET),

@@ -3,9 +3,9 @@
 //! and a simulated radio: a web server on port 80, and a sensor that publishes the chip's
 //! temperature by MQTT, in hundredths of a degree.
 //!
-//! The network is joined by its dataset: `THREAD_DATASET`, when this is built, is what
-//! `ot-ctl dataset active -x` prints on any node of it. `MQTT_BROKER` is the broker's address,
-//! of IPv6, with its port: `[fd00::1]:1883`; without it there is no sensor.
+//! The dataset of the network is `THREAD_DATASET` at build time, the output of `ot-ctl dataset
+//! active -x` on any of its nodes. `MQTT_BROKER` is the broker's IPv6 address with its port:
+//! `[fd00::1]:1883`; without it there is no sensor.
 #![no_std]
 #![no_main]
 
@@ -48,7 +48,7 @@ const DATASET: &str = match option_env!("THREAD_DATASET") {
     None => "",
 };
 const EUI64: [u8; 8] = [0x02, 0, 0, 0, 0, 0, 0, 0x52];
-/// The least MTU of IPv6, which is what Thread has.
+/// The least MTU of IPv6, which is Thread's.
 const MTU: usize = 1_280;
 
 /// The broker, where there is one.
@@ -144,7 +144,7 @@ async fn main(_spawner: Spawner) {
     select(runner.run(radio), serve).await;
 }
 
-/// Publishes the temperature, and begins anew whenever the broker has gone.
+/// Publishes the temperature, and reconnects whenever the broker closes the connection.
 async fn sense(net: &impl TcpConnect, mut temperature: Temp<'_>) -> Infallible {
     let Some(broker) = BROKER.and_then(|text| text.parse::<SocketAddr>().ok()) else {
         return core::future::pending().await;
