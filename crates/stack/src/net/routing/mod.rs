@@ -11,6 +11,8 @@
 //! A new protocol is a folder, a variant of [`Way`], and its arm in `ask!`. `rules.rs` is what
 //! RFC 6550 leaves to an implementation of RPL.
 
+#[cfg(test)]
+mod flooding;
 mod leaf;
 mod neighbours;
 mod protocol;
@@ -96,6 +98,8 @@ enum Way<P: Profile> {
     Registered(Registered<P::Memory>),
     #[allow(dead_code, reason = "RPL may be left out")]
     Rpl(rpl::Rpl<P>),
+    #[cfg(test)]
+    Flooding(flooding::Flooding),
 }
 
 /// Calls a function of [`Protocol`], of the protocol that a node has. For nodes without one the
@@ -104,6 +108,8 @@ macro_rules! ask {
     ($way:expr, $function:ident($($argument:expr),*)) => {
         match $way {
             Way::Rpl(rpl) => Protocol::<P::Memory>::$function(rpl, $($argument),*),
+            #[cfg(test)]
+            Way::Flooding(flooding) => Protocol::<P::Memory>::$function(flooding, $($argument),*),
             Way::Fixed | Way::Leaf(_) | Way::Registered(_) => {
                 Protocol::<P::Memory>::$function(&mut NoProtocol, $($argument),*)
             }
@@ -115,7 +121,7 @@ macro_rules! ask {
 /// protocol needs.
 pub(crate) const HAS_PROTOCOL: bool = EXTENSION_MAX != 0;
 /// The longest extension header that a protocol inserts.
-pub(crate) const EXTENSION_MAX: usize = rpl::EXTENSION_MAX;
+pub(crate) const EXTENSION_MAX: usize = if cfg!(test) { 136 } else { rpl::EXTENSION_MAX };
 /// The longest message of a protocol.
 pub(crate) const SIGNAL_MAX: usize = rpl::MESSAGE_MAX;
 
@@ -210,12 +216,12 @@ impl<P: Profile> Routing<P> {
     /// The next hop of packets to `dst`: link-local ones never leave the link,
     /// registered neighbours are near, the others have routes.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
-        resolve(dst, || match &self.way {
+        match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
-                registered.lookup(now, &self.table, dst)
+                resolve(dst, || registered.lookup(now, &self.table, dst))
             }
-            way => ask!(way, lookup(now, &self.table, dst)),
-        })
+            way => ask!(way, next_hop(now, &self.table, dst)),
+        }
     }
 
     /// Whether packets to `dst` are known to have nobody who would take them.

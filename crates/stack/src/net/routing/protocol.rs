@@ -9,7 +9,7 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-use super::{Control, Quality, Table, Via};
+use super::{Control, Quality, Table, resolve};
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::net::identity::Identity;
@@ -37,12 +37,12 @@ pub(crate) struct Signal<'m> {
 pub(super) trait Protocol<M: Memory + 'static> {
     // --- routes ---
 
-    /// The route of packets to `dst`.
-    fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
-        match M::ROUTES {
+    /// The next hop of packets to `dst`.
+    fn next_hop(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<NextHop> {
+        resolve(dst, || match M::ROUTES {
             true => table.lookup(now, dst),
             false => table.longest(dst),
-        }
+        })
     }
 
     /// Whether the protocol knows this neighbour by something other than a route.

@@ -16,7 +16,7 @@ use crate::net::outgoing::Outbox;
 use crate::net::plan::{Onward, Plan};
 use crate::net::routing::protocol::{Protocol, Signal};
 use crate::net::routing::registered::Registered;
-use crate::net::routing::{Control, Quality, Routing, Table, Via, Way};
+use crate::net::routing::{Control, Quality, Routing, Table, Way, resolve};
 use crate::packet::{NextHop, Origin, PacketView};
 use crate::profile::Profile;
 
@@ -100,8 +100,8 @@ impl<P: Profile> Rpl<P> {
 }
 
 impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
-    fn lookup(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<Via> {
-        Rpl::lookup(self, now, table, dst)
+    fn next_hop(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<NextHop> {
+        resolve(dst, || self.lookup(now, table, dst))
     }
 
     fn names(&self, _now: Instant, link: Address) -> bool {
