@@ -9,8 +9,7 @@
 use std::task::{Context, Waker};
 
 use redpoll_base::{Addr, Instant, LeafMemory, Rng};
-use redpoll_sim::RadioConfig;
-use redpoll_sim::ether::Ether;
+use redpoll_sim::{Ether, RadioConfig};
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::transport::Endpoint;
 use redpoll_stack::wire::ieee802154::Address;

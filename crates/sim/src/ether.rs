@@ -7,8 +7,7 @@
 //! use std::task::{Context, Poll, Waker};
 //!
 //! use redpoll_mac::{Radio, RadioEvent, RadioResult, RadioWork};
-//! use redpoll_sim::ether::Ether;
-//! use redpoll_sim::{RadioConfig, RadioModel};
+//! use redpoll_sim::{Ether, RadioConfig, RadioModel};
 //!
 //! let ether = Ether::new(2, &RadioConfig::of(RadioModel::Cc2420));
 //! let mut radio = ether.radio(0);
@@ -158,6 +157,7 @@ impl Ether {
 
     /// The radio of a station as one that does nothing by itself, takes every frame and sends
     /// at once; it cannot be any other from then on.
+    #[doc(hidden)]
     pub fn raw(&self, station: usize) -> RawRadio {
         self.0.borrow_mut().air.make_raw(station);
         RawRadio {

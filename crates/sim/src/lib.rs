@@ -17,14 +17,14 @@
 //! A [`Scenario`] says what is simulated, a [`World`] simulates it, an [`App`] runs on a node,
 //! and a [`Report`] is the result. The modules are interfaces for those who bring something
 //! along: [`congestion`], [`foreign`] and [`external`] nodes, [`tasks`], a viewer ([`live`]),
-//! captures ([`trace`]), a driver's radio ([`ether`]), and attacks ([`drill`]).
+//! captures ([`trace`]), and attacks ([`drill`]).
 //!
 //! | I want to change | open |
 //! | --- | --- |
 //! | who hears whom, collisions, capture | `medium` |
 //! | files of measured links and noise | `measured` |
 //! | what a radio chip can do, and its timing | `radio`, `air` |
-//! | the simulator's radio without its nodes, as a driver has it | [`ether`] |
+//! | the simulator's radio without its nodes, as a driver has it | `ether` |
 //! | what goes wrong on purpose | `fault` |
 //! | what attackers do, and what they achieve | [`drill`] |
 //! | nodes with firmware of other stacks | [`foreign`], `world/occupant/foreign.rs` |
@@ -49,7 +49,7 @@ mod air;
 pub mod congestion;
 pub mod drill;
 mod energy;
-pub mod ether;
+mod ether;
 pub mod external;
 mod fair_queue;
 mod fault;
@@ -72,21 +72,22 @@ pub mod trace;
 mod traffic;
 mod world;
 
-pub use fault::{Rule as FaultRule, Spec as FaultSpec};
+pub use ether::{Ether, SimRadio};
+pub use fault::Rule as FaultRule;
 pub use kernel::Secrets;
 pub use measured::{K7, NoiseTrace, open as open_measured};
 pub use medium::{Config as MediumConfig, LinkSource, Sinr, UnitDisk};
 pub use node::{SimNode, SimProfile, on_radio as node_on_radio};
-pub use oracle::{End as FlowEnd, FlowFigures, FlowId, ImageFigures, LatencyMs, ReadingFigures};
+pub use oracle::{End as FlowEnd, FlowFigures, FlowId, LatencyMs};
 pub use radio::{Config as RadioConfig, Model as RadioModel, State as RadioState};
-pub use report::{CacheFigures, Medium as MediumFigures, NodeFigures, Report};
+pub use report::{Medium as MediumFigures, NodeFigures, Report};
 pub use scenario::{
     AppKind, AppSpec, BUILT_IN, CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role, Scenario,
     ScenarioError, Target, TargetHost, When, time as parse_time,
 };
 pub use topology::{Routes, plan as plan_routes};
 pub use traffic::{App, Context, counting_lines};
-pub use world::{AttackerCounters, BuildError, PrintedLine, World, WorldBuilder};
+pub use world::{BuildError, PrintedLine, World, WorldBuilder};
 
 /// Parts for the simulator's own tests. No stable interface.
 #[doc(hidden)]
@@ -97,8 +98,11 @@ pub mod testing {
     pub mod energy {
         pub use crate::energy::Figures;
     }
+    pub mod ether {
+        pub use crate::ether::{Answer, RawEvent, RawRadio, Reply};
+    }
     pub mod fault {
-        pub use crate::fault::FrameKind;
+        pub use crate::fault::{FrameKind, Spec as FaultSpec};
     }
     pub mod kernel {
         pub use crate::kernel::{Queue, Seed};
@@ -107,10 +111,13 @@ pub mod testing {
         pub use crate::medium::Site;
     }
     pub mod oracle {
-        pub use crate::oracle::Retransmissions;
+        pub use crate::oracle::{ImageFigures, ReadingFigures, Retransmissions};
     }
     pub mod radio {
         pub use crate::radio::Identity;
+    }
+    pub mod report {
+        pub use crate::report::CacheFigures;
     }
     pub mod scenario {
         pub use crate::scenario::reference;

@@ -4,7 +4,8 @@ use crate::common;
 
 use common::run;
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::{CacheFigures, Report, Scenario, World};
+use redpoll_sim::testing::report::CacheFigures;
+use redpoll_sim::{Report, Scenario, World};
 
 const ON: (&str, &str) = ("cache.on", "every node");
 

@@ -1,7 +1,7 @@
 //! The border router's host side: packets in and out of the mesh.
 
 use redpoll_base::{Duration, Ecn, Instant};
-use redpoll_sim::FaultSpec;
+use redpoll_sim::testing::fault::FaultSpec;
 use redpoll_sim::{FaultRule, Scenario, World};
 use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::Message;

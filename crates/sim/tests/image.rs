@@ -2,7 +2,8 @@
 //! and whatever happens on the way.
 
 use redpoll_base::Instant;
-use redpoll_sim::{ImageFigures, Scenario, World};
+use redpoll_sim::testing::oracle::ImageFigures;
+use redpoll_sim::{Scenario, World};
 
 const PROTOCOLS: [&str; 4] = ["http", "block1", "q-block", "bdx"];
 

@@ -15,9 +15,7 @@ use std::task::{Context, Poll, Waker};
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioResult, RadioWork};
 use redpoll_radiotest::{IDENTITY, Limits, Report, examine};
-use redpoll_sim::RadioConfig;
-use redpoll_sim::RadioModel;
-use redpoll_sim::ether::{Ether, SimRadio};
+use redpoll_sim::{Ether, RadioConfig, RadioModel, SimRadio};
 use redpoll_uart::{Begin, LineRadio, LineServer, Port};
 
 use nrf::{Halves, Nrf};

@@ -8,8 +8,7 @@ use std::task::{Context, Poll, Waker};
 use embedded_io_async::{Read, Write};
 use redpoll_base::{Addr, LeafMemory, Memory, Rng, StaticMemory};
 use redpoll_mac::{MacConfig, Radio};
-use redpoll_sim::RadioConfig;
-use redpoll_sim::ether::Ether;
+use redpoll_sim::{Ether, RadioConfig};
 use redpoll_socket::nal::{Clock, Net, Profile, Watch};
 use redpoll_stack::{
     BorderStorage, LeafStorage, Node, NodeConfig, NodeMemory, Route, RouterStorage, Via,

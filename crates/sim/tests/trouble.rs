@@ -2,8 +2,7 @@
 //! and afterwards all works again.
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
-use redpoll_sim::FaultSpec;
-use redpoll_sim::testing::fault::FrameKind;
+use redpoll_sim::testing::fault::{FaultSpec, FrameKind};
 use redpoll_sim::{FaultRule, Scenario, World};
 use redpoll_wire::Cursor;
 use redpoll_wire::ipv6::Ipv6Header;

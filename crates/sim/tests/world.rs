@@ -1,7 +1,7 @@
 //! Whole worlds: nodes, radios, medium, applications, oracle, report.
 
 use redpoll_base::{Instant, Rng};
-use redpoll_sim::FaultSpec;
+use redpoll_sim::testing::fault::FaultSpec;
 use redpoll_sim::testing::oracle::Retransmissions;
 use redpoll_sim::{FaultRule, Report, Scenario, Secrets, When, World};
 

@@ -356,7 +356,7 @@ impl Air {
     }
 
     /// Who gets to see the frames.
-    pub fn traces_mut(&mut self) -> &mut Traces {
+    pub(crate) fn traces_mut(&mut self) -> &mut Traces {
         &mut self.traces
     }
 

@@ -23,9 +23,9 @@ mod visitor;
 use redpoll_base::Duration;
 use serde::Serialize;
 
-pub use attack::{ATTACKS, Attack, Side};
-pub use play::Remains;
-pub use scene::Target;
+pub use attack::ATTACKS;
+pub(crate) use attack::{Attack, Side};
+pub(crate) use scene::Target;
 
 use play::Course;
 use scene::{Mesh, Scene};

@@ -35,7 +35,7 @@ impl Config {
     }
 
     /// The SPI time of one byte in nanoseconds.
-    pub fn spi_ns_per_byte(&self) -> u64 {
+    pub(crate) fn spi_ns_per_byte(&self) -> u64 {
         let us = self.spi_us_per_byte.unwrap_or(self.model.spi_us_per_byte());
         libm::round(us * 1_000.0).max(0.0) as u64
     }
@@ -90,7 +90,7 @@ impl Model {
     /// the overhead is 7.14 µs a byte. That is calibrated on this one figure. For the CC2420 no figure was
     /// found that belongs to a platform like that one; it is a parameter and
     /// has the same default, so that the two differ by their buffers alone.
-    pub const fn spi_us_per_byte(self) -> f64 {
+    pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,
             Model::Ideal => 0.0,
@@ -104,7 +104,7 @@ impl Model {
     /// raised and 1 µs to change the state. That IRQ_STATUS is read, TRX_STATE
     /// written and TRX_STATUS read, with two bytes each, is an assumption, as
     /// is that the CC2420 takes as long.
-    pub const fn overhead(self) -> (u64, u64) {
+    pub(crate) const fn overhead(self) -> (u64, u64) {
         match self {
             Model::At86rf233 | Model::Cc2420 => (10, 6),
             Model::Ideal => (0, 0),
@@ -115,7 +115,7 @@ impl Model {
     /// load a frame. AT86RF233: under 0.4 ms by its datasheet, 306 µs in RIOT's
     /// driver and 110 µs to switch the receiver on; CC2420: 860 µs for its
     /// oscillator.
-    pub const fn wake_up_us(self) -> u64 {
+    pub(crate) const fn wake_up_us(self) -> u64 {
         match self {
             Model::At86rf233 => 416,
             Model::Cc2420 => 860,
@@ -126,7 +126,7 @@ impl Model {
     /// How long the chip takes until its receiver hears, from the state in which only its
     /// oscillator runs. AT86RF233: 110 µs; CC2420: aTurnaroundTime, 192 µs. Only works of
     /// duty-cycled MACs take this time.
-    pub const fn receiver_on_us(self) -> u64 {
+    pub(crate) const fn receiver_on_us(self) -> u64 {
         match self {
             Model::At86rf233 => 110,
             Model::Cc2420 => 192,
@@ -137,7 +137,7 @@ impl Model {
     /// What the chip takes. AT86RF233: the feature list of its datasheet
     /// (8351B), sending with +4 dBm. CC2420: SWRS041 quoted from memory, 0 dBm. The
     /// ideal radio is counted as an AT86RF233.
-    pub const fn currents(self) -> Currents {
+    pub(crate) const fn currents(self) -> Currents {
         match self {
             Model::At86rf233 | Model::Ideal => Currents {
                 sleep_ma: 0.000_02,
@@ -156,14 +156,14 @@ impl Model {
 
     /// Whether one buffer serves both directions, so that whatever is heard
     /// overwrites a frame that waits to be sent.
-    pub const fn has_single_buffer(self) -> bool {
+    pub(crate) const fn has_single_buffer(self) -> bool {
         matches!(self, Model::At86rf233)
     }
 
     /// Whether sending and the wait for the acknowledgement are one procedure
     /// of the chip (TX_ARET of the AT86RF2xx family), during which it takes
     /// nothing but that acknowledgement.
-    pub const fn sends_by_procedure(self) -> bool {
+    pub(crate) const fn sends_by_procedure(self) -> bool {
         matches!(self, Model::At86rf233)
     }
 }

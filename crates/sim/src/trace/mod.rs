@@ -51,7 +51,7 @@ pub trait FrameTrace {
 
 /// The traces of a run. One that fails is dropped, and its error kept.
 #[derive(Default)]
-pub struct Traces {
+pub(crate) struct Traces {
     traces: Vec<Box<dyn FrameTrace>>,
     error: Option<TraceError>,
 }

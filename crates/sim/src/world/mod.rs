@@ -23,8 +23,9 @@ mod tests;
 
 pub use build::{BuildError, WorldBuilder};
 pub use command::{Command, Commanded, Refusal};
+use occupant::AttackerCounters;
 pub(crate) use occupant::Native;
-pub use occupant::{AttackerCounters, PrintedLine};
+pub use occupant::PrintedLine;
 
 use std::collections::BTreeMap;
 
@@ -38,7 +39,6 @@ use crate::congestion::Places;
 use crate::external::ExternalFigures;
 use crate::node::SimNode;
 use crate::oracle::Oracle;
-use crate::report::{FairQueueFigures, TaimFigures};
 use crate::scenario::Scenario;
 use crate::trace::{FrameTrace, TraceError};
 use crate::traffic::{App, Transfers};
@@ -123,7 +123,7 @@ impl World {
 
     /// Ends the applications of node `index`; their connections are closed and
     /// released.
-    pub fn stop_apps(&mut self, index: usize) {
+    pub(crate) fn stop_apps(&mut self, index: usize) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.stop_apps(&mut seat);
         }
@@ -148,7 +148,7 @@ impl World {
     }
 
     /// Returns the counters of the attacker `index`; zeros for any other occupant.
-    pub fn attacker_counters(&self, index: usize) -> AttackerCounters {
+    pub(crate) fn attacker_counters(&self, index: usize) -> AttackerCounters {
         match &self.places[index].occupant {
             Occupant::Attacker(attacker) => attacker.counters(),
             _ => AttackerCounters::default(),
@@ -196,7 +196,7 @@ impl World {
 
     /// From here on packets from the mesh that are not for the simulated host's own
     /// address go to [`World::host_output`]: others live behind the border router, too.
-    pub fn tap_host(&mut self) {
+    pub(crate) fn tap_host(&mut self) {
         self.crossing.tap_host();
     }
 
@@ -208,16 +208,6 @@ impl World {
     /// The border router's host side.
     pub fn gate(&self) -> &Gate {
         self.crossing.gate()
-    }
-
-    /// What TAiM has done, if there is one.
-    pub fn taim(&self) -> Option<TaimFigures> {
-        self.crossing.taim_figures()
-    }
-
-    /// What fair queueing has done, if it is there.
-    pub fn fair_queue(&self) -> Option<FairQueueFigures> {
-        self.crossing.fair_queue_figures()
     }
 
     /// The pairs of nodes, sender first, between which an app of the scenario
@@ -307,11 +297,6 @@ impl World {
         &self.env.oracle
     }
 
-    /// The oracle, to tell it about flows.
-    pub fn oracle_mut(&mut self) -> &mut Oracle {
-        &mut self.env.oracle
-    }
-
     /// Radios, medium and the frame ledger.
     pub fn air(&self) -> &Air {
         &self.env.air
@@ -356,11 +341,6 @@ impl World {
         let mut digest = self.env.digest;
         digest.add(self.env.air.digest());
         digest.value()
-    }
-
-    /// How long the world has been running on the clock on the wall.
-    pub fn wall_time(&self) -> std::time::Duration {
-        self.wall
     }
 
     /// How long the scenario is to run.

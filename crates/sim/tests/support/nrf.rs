@@ -14,7 +14,7 @@ use std::task::{Context, Poll};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioIdentity, RadioWork, RxInfo};
-use redpoll_sim::ether::{RawEvent, RawRadio};
+use redpoll_sim::testing::ether::{RawEvent, RawRadio};
 use redpoll_transceiver::{
     Assessment, Exchange, Operator, Ticker, Transceiver, TransceiverRadio, nrf52840,
 };

@@ -9,7 +9,7 @@ use redpoll_base::{Duration, Instant, Rng};
 use redpoll_mac::{
     FrameBuf, Radio, RadioCaps, RadioEvent, RadioIdentity, RadioResult, RadioWork, RxInfo,
 };
-use redpoll_sim::ether::{RawEvent, RawRadio};
+use redpoll_sim::testing::ether::{RawEvent, RawRadio};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType, imm_ack, timing};
 
 /// What is wrong with it.

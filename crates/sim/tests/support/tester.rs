@@ -5,7 +5,8 @@ use std::task::{Context, Poll, Waker};
 
 use redpoll_base::{Duration, Instant};
 use redpoll_radiotest::{By, Reply, Seen, Tester, What};
-use redpoll_sim::ether::{Answer, Ether, RawEvent, RawRadio};
+use redpoll_sim::Ether;
+use redpoll_sim::testing::ether::{Answer, RawEvent, RawRadio};
 
 /// The station of the radio that is examined.
 pub const SUBJECT: usize = 0;
@@ -55,7 +56,7 @@ impl Tester for SimTester {
 
     fn reply(&mut self, reply: Option<Reply>) {
         self.speaker
-            .reply(reply.map(|reply| redpoll_sim::ether::Reply {
+            .reply(reply.map(|reply| redpoll_sim::testing::ether::Reply {
                 after: reply.after,
                 what: match reply.what {
                     What::Ack { pending, off_by } => Answer::Ack { pending, off_by },

@@ -1,6 +1,7 @@
 //! Sensors over everything that carries readings.
 
-use redpoll_sim::{ReadingFigures, World};
+use redpoll_sim::World;
+use redpoll_sim::testing::oracle::ReadingFigures;
 
 use super::{pair, run};
 

@@ -1,7 +1,7 @@
 //! Saturated senders beside `scripts/validate/saturation.py`, a Markov renewal model
 //! of unslotted CSMA-CA, and that model beside `scripts/validate/contention.py`.
 
-use redpoll_mac::{Ifs, MacConfig};
+use redpoll_mac::Ifs;
 
 use crate::contention::{outside, saturated, standard};
 use crate::is_long;

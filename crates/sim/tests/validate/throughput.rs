@@ -1,7 +1,7 @@
 //! One sender that always has a full frame, beside the closed form of Latré et
 //! al. 2006, which `scripts/validate/closed_forms.py` works out.
 
-use redpoll_mac::{Ifs, MacConfig};
+use redpoll_mac::Ifs;
 
 use crate::contention::{saturate, standard};
 use crate::is_long;
