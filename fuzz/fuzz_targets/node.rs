@@ -11,8 +11,8 @@ use libfuzzer_sys::fuzz_target;
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{
-    ForwardingMemory, FragmentBuffer, Incoming, LowpanConfig, LowpanMemory, Outgoing,
-    RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
+    ForwardingMemory, FragmentBuffer, Incoming, LowpanMemory, Outgoing, RecoveryConfig,
+    RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::{
@@ -78,38 +78,30 @@ fn buffer(len: usize) -> Box<[u8]> {
 }
 
 fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
-    let config = NodeConfig {
-        mac: MacConfig::default().with(|it| {
-            it.short = OWN;
-            it.extended = [2, 0, 0, 0, 0, 0, 0, 1];
-            it.caps = RadioCaps {
-                auto_ack: true,
-                ..RadioCaps::default()
+    let config =
+        NodeConfig::over_ip(addr::from_prefix_and_short(&PREFIX, OWN), [7; 16]).with(|it| {
+            it.mac = MacConfig::default().with(|it| {
+                it.short = OWN;
+                it.extended = [2, 0, 0, 0, 0, 0, 0, 1];
+                it.caps = RadioCaps {
+                    auto_ack: true,
+                    ..RadioCaps::default()
+                };
+            });
+            it.contexts = Contexts::with_prefix(PREFIX);
+            it.tcp = redpoll_tcp::Config {
+                max_retries: 3,
+                syn_retries: 2,
+                ..redpoll_tcp::Config::default()
             };
-        }),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::with_prefix(PREFIX),
-        tcp: redpoll_tcp::Config {
-            max_retries: 3,
-            syn_retries: 2,
-            ..redpoll_tcp::Config::default()
-        },
-        address: addr::from_prefix_and_short(&PREFIX, OWN),
-        hop_limit: 64,
-        forwards: role != Some(RplRole::Leaf),
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig {
-            solicit: false,
-            advertise: Some(Advertised {
-                prefix: PREFIX,
-                router_lifetime_s: 600,
-                context_lifetime_min: 60,
-                border_router: addr::from_prefix_and_short(&PREFIX, OWN),
-            }),
-        },
-        isn_secret: [7; 16],
-    };
+            it.forwards = role != Some(RplRole::Leaf);
+            it.nd = NdConfig::default().with(|it| {
+                it.advertise = Some(
+                    Advertised::new(PREFIX, addr::from_prefix_and_short(&PREFIX, OWN))
+                        .with(|it| it.router_lifetime_s = 600),
+                )
+            });
+        });
     let memory = NodeMemory {
         connections: (0..3)
             .map(|_| ConnectionSlot::new(buffer(700), buffer(700)))

@@ -27,15 +27,13 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!(AuxiliaryHeader::parse(out.written()), Ok((header, &[][..])));
     }
 
-    let config = SecurityConfig {
-        level: SecurityLevel::Mic32,
-        key: Key::new(1, [1; 16]),
-        cipher: &SoftwareAes,
-        eui64: [2, 0, 0, 0, 0, 0, 0, 1],
-        eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
-        counter_stored: 0,
-        counter_stretch: 1_000,
-    };
+    let config = SecurityConfig::new(
+        SecurityLevel::Mic32,
+        Key::new(1, [1; 16]),
+        &SoftwareAes,
+        [2, 0, 0, 0, 0, 0, 0, 1],
+    )
+    .with(|it| it.eui64_prefix = Some([2, 0, 0, 0, 0, 0]));
     let memory = SecurityMemory::<Heap> {
         replay: vec![None; 2].into(),
         names: Box::default(),

@@ -2,13 +2,13 @@
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_border::{Gate, Rejected, Splice, ToHost};
-use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::MacConfig;
 use redpoll_stack::transport::{self, Endpoint, State};
 use redpoll_stack::wire::ipv6::{Ipv6Header, addr};
 use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnId, ConnectionSlot, DropReason, Error, HalfOpen, ListenerId, ListenerSlot, NdConfig, Node,
+    ConnId, ConnectionSlot, DropReason, Error, HalfOpen, ListenerId, ListenerSlot, Node,
     NodeConfig, NodeMemory, Route, Via,
 };
 
@@ -31,19 +31,13 @@ fn prefix(mesh: u8) -> Addr {
 
 /// The border router of a mesh, with all else at its host side.
 fn border(mesh: u8) -> Node<Heap> {
-    let config = NodeConfig {
-        mac: MacConfig::default().with(|it| it.short = 1),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::with_prefix(prefix(mesh)),
-        tcp: transport::Config::default(),
-        address: addr::from_prefix_and_short(&prefix(mesh), 1),
-        hop_limit: 64,
-        forwards: true,
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig::default(),
-        isn_secret: [mesh; 16],
-    };
+    let config = NodeConfig::over_ip(addr::from_prefix_and_short(&prefix(mesh), 1), [mesh; 16])
+        .with(|it| {
+            it.mac = MacConfig::default().with(|it| it.short = 1);
+            it.contexts = Contexts::with_prefix(prefix(mesh));
+            it.tcp = transport::Config::default();
+            it.forwards = true;
+        });
     let memory = NodeMemory {
         connections: (0..2)
             .map(|_| ConnectionSlot::new(buffer(600), buffer(600)))

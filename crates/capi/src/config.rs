@@ -5,7 +5,7 @@ use redpoll_socket::Errno;
 use redpoll_stack::lowpan::LowpanConfig;
 use redpoll_stack::mac::{MacConfig, RadioCaps};
 use redpoll_stack::transport as tcp;
-use redpoll_stack::{NdConfig, NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
+use redpoll_stack::{NodeConfig, PARENTS_MAX, PollConfig, SleepyConfig};
 
 use crate::error::{Code, code, reference};
 use crate::plan::Room;
@@ -162,12 +162,7 @@ impl RpConfig {
         if self.poll_interval_ms > 0 {
             poll.base_interval = Duration::from_millis(self.poll_interval_ms.into());
         }
-        let sleepy = SleepyConfig {
-            parents,
-            parent_failures: 4,
-            poll,
-            burst: false,
-        };
+        let sleepy = SleepyConfig::new(parents).with(|it| it.poll = poll);
         let isn_secret = secret(&self.entropy);
         let mac = MacConfig::default().with(|it| {
             it.pan_id = self.pan_id;
@@ -182,21 +177,16 @@ impl RpConfig {
             it.max_frame_retries = self.max_frame_retries;
         });
         let (prefix, border) = (self.prefix(), Addr::UNSPECIFIED);
-        let router = NodeConfig::router(mac, prefix, border, 0, isn_secret);
-        NodeConfig {
-            lowpan: LowpanConfig::default(),
-            tcp: tcp::Config {
+        NodeConfig::router(mac, prefix, border, 0, isn_secret).with(|it| {
+            it.lowpan = LowpanConfig::default();
+            it.tcp = tcp::Config {
                 mss: self.mss,
                 ..tcp::Config::default()
-            },
-            forwards: self.role != LEAF,
-            nd: NdConfig {
-                advertise: router.nd.advertise.filter(|_| self.children > 0),
-                ..router.nd
-            },
-            sleepy: (self.sleepy != 0).then_some(sleepy),
-            ..router
-        }
+            };
+            it.forwards = self.role != LEAF;
+            it.nd.advertise = it.nd.advertise.filter(|_| self.children > 0);
+            it.sleepy = (self.sleepy != 0).then_some(sleepy);
+        })
     }
 }
 

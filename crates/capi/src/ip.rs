@@ -98,14 +98,13 @@ impl RpIpConfig {
     }
 
     fn node_config(&self) -> NodeConfig {
-        NodeConfig {
-            hop_limit: self.hop_limit,
-            tcp: tcp::Config {
+        NodeConfig::over_ip(Addr(self.address), secret(&self.entropy)).with(|it| {
+            it.hop_limit = self.hop_limit;
+            it.tcp = tcp::Config {
                 mss: self.mss,
                 ..tcp::Config::default()
-            },
-            ..NodeConfig::over_ip(Addr(self.address), secret(&self.entropy))
-        }
+            };
+        })
     }
 }
 

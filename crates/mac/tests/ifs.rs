@@ -4,7 +4,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;
-use redpoll_mac::{Ifs, MacConfig, RadioResult};
+use redpoll_mac::{Ifs, RadioResult};
 use redpoll_wire::ieee802154::Address;
 
 /// No backoff: what is waited for is the space alone.

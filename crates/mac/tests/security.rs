@@ -29,15 +29,8 @@ struct Node {
 impl Node {
     fn new(short: u16, level: SecurityLevel, auto_ack: bool) -> Node {
         let eui64 = [2, 0, 0, 0, 0, 0, 0, short as u8];
-        let config = SecurityConfig {
-            level,
-            key: Key::new(1, [0x2b; 16]),
-            cipher: &SoftwareAes,
-            eui64,
-            eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
-            counter_stored: 0,
-            counter_stretch: 1_000,
-        };
+        let config = SecurityConfig::new(level, Key::new(1, [0x2b; 16]), &SoftwareAes, eui64)
+            .with(|it| it.eui64_prefix = Some([2, 0, 0, 0, 0, 0]));
         let memory = SecurityMemory {
             replay: vec![None; 4].into(),
             names: Box::default(),

@@ -5,7 +5,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::{Duration, Rng};
-use redpoll_mac::{FrameBuf, Mac, MacConfig, RadioCaps, RadioResult, TxStatus};
+use redpoll_mac::{FrameBuf, Mac, RadioCaps, RadioResult, TxStatus};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 #[test]

@@ -5,8 +5,7 @@ use crate::bench;
 use bench::*;
 use redpoll_base::Duration;
 use redpoll_mac::{
-    MacConfig, MacEvent, PENDING_MAX, RadioCaps, RadioResult, RadioWork, Rest, RxInfo, Service,
-    TxStatus,
+    MacEvent, PENDING_MAX, RadioCaps, RadioResult, RadioWork, Rest, RxInfo, Service, TxStatus,
 };
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{DATA_REQUEST, FrameHeader, FrameType, imm_ack};

@@ -4,7 +4,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::Duration;
-use redpoll_mac::{MacConfig, RadioResult, TxStatus};
+use redpoll_mac::{RadioResult, TxStatus};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 const SENT: RadioResult = RadioResult::Sent;

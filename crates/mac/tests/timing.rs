@@ -8,7 +8,7 @@ use crate::bench;
 
 use bench::*;
 use redpoll_base::{Instant, Rng};
-use redpoll_mac::{Mac, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
+use redpoll_mac::{Mac, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_wire::ieee802154::{Address, imm_ack};
 
 const CCA_US: u64 = 128;

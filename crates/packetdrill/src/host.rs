@@ -4,15 +4,14 @@ use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
-use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Route, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Route,
+    Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::Ipv6Header;
-use redpoll_wire::sixlowpan::Contexts;
 
 use crate::{Settings, v4};
 
@@ -221,20 +220,10 @@ pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
 fn make_node(settings: &Settings) -> Node<HeapMemory> {
     let address = v4::embed(settings.local.unwrap_or(DEFAULT_LOCAL.into()));
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
-    let config = NodeConfig {
-        mac: MacConfig::default().with(|it| it.short = 1),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::default(),
-        tcp: settings.tcp.clone(),
-        address,
-        hop_limit: 64,
-        forwards: false,
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig::default(),
-        // Always the same, as are time and addresses: so is every cookie.
-        isn_secret: *b"packetdrill test",
-    };
+    let config = NodeConfig::over_ip(address, *b"packetdrill test").with(|it| {
+        it.mac = MacConfig::default().with(|it| it.short = 1);
+        it.tcp = settings.tcp.clone();
+    });
     let memory = NodeMemory {
         connections: (0..CONNECTIONS)
             .map(|_| ConnectionSlot::new(buffer(settings.sndbuf), buffer(settings.rcvbuf)))

@@ -185,10 +185,8 @@ fn build_with<A: Access>(
 ) -> Built<A> {
     let mut rng = secrets.stream(birth.stream(seed, "node", index));
     let isn_secret = secrets.key(&mut rng);
-    let mut config = NodeConfig {
-        isn_secret,
-        ..config(scenario, index, (root, routes), &mut rng)
-    };
+    let mut config =
+        config(scenario, index, (root, routes), &mut rng).with(|it| it.isn_secret = isn_secret);
     if let Some(caps) = birth.caps {
         config.mac.caps = caps;
     }
@@ -282,34 +280,30 @@ fn config(
     let spec = place(scenario, index);
     let sleepy = &scenario.sleepy;
     let prefix = scenario.border.prefix;
-    let sleeps = |parent| SleepyConfig {
-        parents: parents(scenario, parent, &routes.parents),
-        parent_failures: sleepy.parent_failures,
-        poll: sleepy.poll,
-        burst: sleepy.burst,
+    let sleeps = |parent| {
+        SleepyConfig::new(parents(scenario, parent, &routes.parents)).with(|it| {
+            it.parent_failures = sleepy.parent_failures;
+            it.poll = sleepy.poll;
+            it.burst = sleepy.burst;
+        })
     };
     let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
-    NodeConfig {
-        mac: mac(scenario, spec),
-        lowpan: lowpan(scenario, rng.next_u32() as u16),
-        contexts: Contexts::with_prefix(prefix),
-        tcp: tcp_config(&scenario.tcp, spec),
-        address: scenario.address(index).unwrap_or_default(),
-        hop_limit: routing::hop_limit(scenario),
-        forwards: spec.role != Role::Leaf,
-        sleepy: routes.default.filter(|_| spec.sleepy).map(sleeps),
-        preempts: sleepy.preempt,
-        nd: NdConfig {
-            solicit: false,
-            advertise: advertises.then_some(Advertised {
+    NodeConfig::over_ip(scenario.address(index).unwrap_or_default(), [0; 16]).with(|it| {
+        it.mac = mac(scenario, spec);
+        it.lowpan = lowpan(scenario, rng.next_u32() as u16);
+        it.contexts = Contexts::with_prefix(prefix);
+        it.tcp = tcp_config(&scenario.tcp, spec);
+        it.hop_limit = routing::hop_limit(scenario);
+        it.forwards = spec.role != Role::Leaf;
+        it.sleepy = routes.default.filter(|_| spec.sleepy).map(sleeps);
+        it.preempts = sleepy.preempt;
+        it.nd = NdConfig::default().with(|it| {
+            it.advertise = advertises.then_some(Advertised::new(
                 prefix,
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 60,
-                border_router: scenario.address(root).unwrap_or_default(),
-            }),
-        },
-        isn_secret: [0; 16],
-    }
+                scenario.address(root).unwrap_or_default(),
+            ))
+        });
+    })
 }
 
 fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {

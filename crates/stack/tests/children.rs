@@ -20,12 +20,9 @@ const CACHE_FULL: u8 = 2;
 fn router(border: u16) -> Lone {
     let mut lone = Lone::border(|config| {
         config.mac.caps.source_match = true;
-        config.nd.advertise = Some(Advertised {
-            prefix: prefix(),
-            router_lifetime_s: 1_800,
-            context_lifetime_min: 600,
-            border_router: address(border),
-        });
+        config.nd.advertise = Some(
+            Advertised::new(prefix(), address(border)).with(|it| it.context_lifetime_min = 600),
+        );
     });
     if border != 1 {
         let via = Via::Neighbour(Address::Short(border));

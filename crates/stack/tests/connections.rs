@@ -470,17 +470,10 @@ fn packet_too_big_makes_smaller_segments() {
 /// leads to the host; and no longer than it is registered.
 #[test]
 fn a_registered_neighbour_is_near_until_its_registration_ends() {
-    let advertised = Advertised {
-        prefix: common::prefix(),
-        router_lifetime_s: 1_800,
-        context_lifetime_min: 600,
-        border_router: address(1),
-    };
+    let advertised =
+        Advertised::new(common::prefix(), address(1)).with(|it| it.context_lifetime_min = 600);
     let mut lone = Lone::border(|config| {
-        config.nd = NdConfig {
-            solicit: false,
-            advertise: Some(advertised),
-        }
+        config.nd = NdConfig::default().with(|it| it.advertise = Some(advertised))
     });
     lone.node.clear_routes();
     let (prefix, via) = (Addr::UNSPECIFIED, Via::Host);

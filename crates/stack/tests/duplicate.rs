@@ -19,10 +19,10 @@ const ROUTER: u16 = 6;
 fn registering() -> (Lone, u8) {
     let mut lone = Lone::border(|config| {
         config.forwards = false;
-        config.nd = NdConfig {
-            solicit: true,
-            advertise: None,
-        };
+        config.nd = NdConfig::default().with(|it| {
+            it.solicit = true;
+            it.advertise = None;
+        });
     });
     let router = addr::link_local_from_short(ROUTER);
     let mut rest = vec![64, 0, 2, 88, 0, 0, 0, 0, 0, 0, 0, 0];

@@ -192,15 +192,11 @@ fn a_full_house_of_slots_is_a_named_drop_and_never_a_stall() {
 #[test]
 fn a_host_that_knows_nothing_joins_by_neighbour_discovery() {
     let mut line = Line::new(2, 600);
-    let nd = NdConfig {
-        solicit: false,
-        advertise: Some(Advertised {
-            prefix: common::prefix(),
-            router_lifetime_s: 1_800,
-            context_lifetime_min: 600,
-            border_router: address(1),
-        }),
-    };
+    let nd = NdConfig::default().with(|it| {
+        it.advertise = Some(
+            Advertised::new(common::prefix(), address(1)).with(|it| it.context_lifetime_min = 600),
+        )
+    });
     line.nodes[0] = common::node_with(1, 600, |config| config.nd = nd);
     line.nodes[1] = common::node_with(2, 600, |config| {
         config.address = redpoll_base::Addr::UNSPECIFIED;

@@ -177,15 +177,13 @@ impl Scene {
         let mut lone = Lone::border(|config| {
             config.tcp.max_retries = 4;
             config.tcp.syn_retries = 3;
-            config.nd = NdConfig {
-                solicit: true,
-                advertise: Some(Advertised {
-                    prefix: common::prefix(),
-                    router_lifetime_s: 600,
-                    context_lifetime_min: 60,
-                    border_router: address(1),
-                }),
-            };
+            config.nd = NdConfig::default().with(|it| {
+                it.solicit = true;
+                it.advertise = Some(
+                    Advertised::new(common::prefix(), address(1))
+                        .with(|it| it.router_lifetime_s = 600),
+                );
+            });
         });
         Scene {
             listener: lone.node.tcp_listen(80).unwrap(),

@@ -24,15 +24,10 @@ const ECHO_REPLY: u8 = 129;
 /// The border router, where the ways of all registrations meet.
 fn router() -> Lone {
     Lone::border(|config| {
-        config.nd = NdConfig {
-            solicit: false,
-            advertise: Some(Advertised {
-                prefix: prefix(),
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 600,
-                border_router: address(1),
-            }),
-        };
+        config.nd = NdConfig::default().with(|it| {
+            it.advertise =
+                Some(Advertised::new(prefix(), address(1)).with(|it| it.context_lifetime_min = 600))
+        });
     })
 }
 
@@ -172,12 +167,8 @@ fn without_a_number_the_last_to_come_counts() {
 fn relay() -> Lone {
     let mut lone = router();
     lone.node = common::node_with(1, 1_500, |config| {
-        config.nd.advertise = Some(Advertised {
-            prefix: prefix(),
-            router_lifetime_s: 1_800,
-            context_lifetime_min: 600,
-            border_router: address(4),
-        });
+        config.nd.advertise =
+            Some(Advertised::new(prefix(), address(4)).with(|it| it.context_lifetime_min = 600));
     });
     let via = redpoll_stack::Via::Neighbour(Address::Short(4));
     let default = redpoll_stack::Route {

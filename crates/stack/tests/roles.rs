@@ -115,22 +115,13 @@ fn node(role: Role) -> Lone {
     lone.node = node_with(1, 1_500, |config| {
         config.forwards = !is_leaf;
         if role == Role::SleepyLeaf {
-            config.sleepy = Some(SleepyConfig {
-                parents: [Some(UP), None, None, None],
-                parent_failures: 4,
-                poll: Default::default(),
-                burst: false,
-            });
+            config.sleepy = Some(SleepyConfig::new([Some(UP), None, None, None]));
         }
-        config.nd = NdConfig {
-            solicit: false,
-            advertise: matches!(role, Role::Router | Role::Border).then_some(Advertised {
-                prefix: prefix(),
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 600,
-                border_router: address(border),
-            }),
-        };
+        config.nd = NdConfig::default().with(|it| {
+            it.advertise = matches!(role, Role::Router | Role::Border).then_some(
+                Advertised::new(prefix(), address(border)).with(|it| it.context_lifetime_min = 600),
+            )
+        });
     });
     let via = match role {
         Role::Border => Via::Host,

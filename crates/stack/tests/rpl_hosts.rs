@@ -29,15 +29,11 @@ const MOVED: u8 = 3;
 /// A node of this role that hosts may register with.
 fn router(role: RplRole) -> Lone {
     let mut lone = Lone::border(|config| {
-        config.nd = NdConfig {
-            solicit: false,
-            advertise: Some(Advertised {
-                prefix: prefix(),
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 600,
-                border_router: address(ROOT),
-            }),
-        };
+        config.nd = NdConfig::default().with(|it| {
+            it.advertise = Some(
+                Advertised::new(prefix(), address(ROOT)).with(|it| it.context_lifetime_min = 600),
+            )
+        });
     });
     let config = RplConfig {
         dao_ack: false,

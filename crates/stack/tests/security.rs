@@ -15,15 +15,17 @@ use redpoll_stack::{ConnId, NodeEvent};
 const KEY: [u8; 16] = [0x42; 16];
 
 fn secure(node: &mut TestNode, key: [u8; 16], counter: u32) {
-    let config = SecurityConfig {
-        level: SecurityLevel::EncMic32,
-        key: Key::new(1, key),
-        cipher: &SoftwareAes,
-        eui64: node.eui64(),
-        eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
-        counter_stored: counter,
-        counter_stretch: u32::MAX,
-    };
+    let config = SecurityConfig::new(
+        SecurityLevel::EncMic32,
+        Key::new(1, key),
+        &SoftwareAes,
+        node.eui64(),
+    )
+    .with(|it| {
+        it.eui64_prefix = Some([2, 0, 0, 0, 0, 0]);
+        it.counter_stored = counter;
+        it.counter_stretch = u32::MAX;
+    });
     let memory = SecurityMemory::<HeapMemory> {
         replay: vec![None; 4].into(),
         names: Box::default(),

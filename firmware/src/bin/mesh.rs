@@ -20,7 +20,7 @@ use image::stopwatch::{self, Stopwatch};
 use redpoll_coap as coap;
 use redpoll_firmware as image;
 use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
-use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::{FrameBuf, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::{Address, FrameHeader, FrameType};
@@ -79,8 +79,8 @@ fn address(index: usize) -> Addr {
 
 fn config(index: usize, payload: usize) -> NodeConfig {
     let is_leaf = index == LEAF;
-    NodeConfig {
-        mac: MacConfig::default().with(|it| {
+    NodeConfig::over_ip(address(index), [7; 16]).with(|it| {
+        it.mac = MacConfig::default().with(|it| {
             it.short = short(index);
             it.extended = [2, 0, 0, 0, 0, 0, 0, index as u8];
             it.caps = RadioCaps {
@@ -88,39 +88,26 @@ fn config(index: usize, payload: usize) -> NodeConfig {
                 source_match: true,
                 ..RadioCaps::default()
             };
-        }),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::with_prefix(PREFIX),
-        tcp: Config {
+        });
+        it.contexts = Contexts::with_prefix(PREFIX);
+        it.tcp = Config {
             mss: payload as u16 + 12,
             ..Config::default()
-        },
-        address: address(index),
-        hop_limit: 64,
-        forwards: !is_leaf,
-        sleepy: is_leaf.then_some(SleepyConfig {
-            parents: [Some(short(ROUTER)), None, None, None],
-            parent_failures: 4,
-            poll: PollConfig {
-                policy: PollPolicy::Fixed {
-                    interval: Duration::from_millis(100),
-                },
-                ..PollConfig::default()
-            },
-            burst: true,
-        }),
-        preempts: true,
-        nd: NdConfig {
-            solicit: false,
-            advertise: (!is_leaf).then_some(Advertised {
-                prefix: PREFIX,
-                router_lifetime_s: 1_800,
-                context_lifetime_min: 60,
-                border_router: address(ROOT),
+        };
+        it.forwards = !is_leaf;
+        it.sleepy = is_leaf.then_some(
+            SleepyConfig::new([Some(short(ROUTER)), None, None, None]).with(|it| {
+                it.poll = PollConfig::default().with(|it| {
+                    it.policy = PollPolicy::Fixed {
+                        interval: Duration::from_millis(100),
+                    }
+                });
+                it.burst = true;
             }),
-        },
-        isn_secret: [7; 16],
-    }
+        );
+        it.nd = NdConfig::default()
+            .with(|it| it.advertise = (!is_leaf).then_some(Advertised::new(PREFIX, address(ROOT))));
+    })
 }
 
 /// What a node's tables and buffers lie in.

@@ -38,8 +38,8 @@ fn endpoint() -> Endpoint {
 fn config() -> NodeConfig {
     let mut contexts = Contexts::new();
     black_box(contexts.set(any(0), addr(), any(64)));
-    NodeConfig {
-        mac: MacConfig::default().with(|it| {
+    NodeConfig::over_ip(addr(), any([1; 16])).with(|it| {
+        it.mac = MacConfig::default().with(|it| {
             it.pan_id = any(1);
             it.short = any(1);
             it.extended = any([1; 8]);
@@ -61,26 +61,22 @@ fn config() -> NodeConfig {
             it.deaf_backoff = any(false);
             it.security_bytes = any(0);
             it.duplicate_timeout = span();
-        }),
-        lowpan: any(LowpanConfig::default()),
-        contexts,
-        tcp: any(Config::default()),
-        address: addr(),
-        hop_limit: any(64),
-        forwards: any(true),
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig {
-            solicit: any(true),
-            advertise: any(true).then(|| Advertised {
-                prefix: addr(),
-                router_lifetime_s: any(1),
-                context_lifetime_min: any(1),
-                border_router: addr(),
-            }),
-        },
-        isn_secret: any([1; 16]),
-    }
+        });
+        it.lowpan = any(LowpanConfig::default());
+        it.contexts = contexts;
+        it.tcp = any(Config::default());
+        it.hop_limit = any(64);
+        it.forwards = any(true);
+        it.nd = NdConfig::default().with(|it| {
+            it.solicit = any(true);
+            it.advertise = any(true).then(|| {
+                Advertised::new(addr(), addr()).with(|it| {
+                    it.router_lifetime_s = any(1);
+                    it.context_lifetime_min = any(1);
+                })
+            });
+        });
+    })
 }
 
 /// A local of [`image_main`], which never returns, for as long as the image
@@ -147,19 +143,21 @@ fn secure(
     memory: redpoll_stack::mac::security::SecurityMemory<StaticMemory>,
 ) {
     use redpoll_stack::mac::security::{Key, SecurityConfig, SecurityLevel, SoftwareAes};
-    let config = SecurityConfig {
-        level: match any(0u8) {
+    let config = SecurityConfig::new(
+        match any(0u8) {
             5 => SecurityLevel::EncMic32,
             6 => SecurityLevel::EncMic64,
             _ => SecurityLevel::EncMic128,
         },
-        key: Key::new(any(1), any([1; 16])),
-        cipher: &SoftwareAes,
-        eui64: any([1; 8]),
-        eui64_prefix: any(Some([1; 6])),
-        counter_stored: any(1),
-        counter_stretch: any(1000),
-    };
+        Key::new(any(1), any([1; 16])),
+        &SoftwareAes,
+        any([1; 8]),
+    )
+    .with(|it| {
+        it.eui64_prefix = any(Some([1; 6]));
+        it.counter_stored = any(1);
+        it.counter_stretch = any(1000);
+    });
     node.secure(config, memory);
     if let Some(security) = node.security_mut() {
         if let Some(counter) = black_box(security.poll_counter()) {

@@ -44,15 +44,13 @@ impl End {
         let [a, b, c, d, e, f] = PREFIX;
         let eui64 = [a, b, c, d, e, f, high, low];
         let mut security = Security::new(
-            SecurityConfig {
-                level: SecurityLevel::EncMic32,
-                key: Key::new(1, [0x42; 16]),
+            SecurityConfig::new(
+                SecurityLevel::EncMic32,
+                Key::new(1, [0x42; 16]),
                 cipher,
                 eui64,
-                eui64_prefix: Some(PREFIX),
-                counter_stored: 0,
-                counter_stretch: 1_000,
-            },
+            )
+            .with(|it| it.eui64_prefix = Some(PREFIX)),
             memory,
         );
         if let Some(counter) = security.poll_counter() {

@@ -4,12 +4,11 @@
 use redpoll_base::{Addr, Memory, Rng};
 use redpoll_rivals::Rival;
 use redpoll_stack::assist::NoAssist;
-use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_stack::lowpan::{LowpanMemory, Slot};
 use redpoll_stack::mac::{CsmaCa, MacConfig};
-use redpoll_stack::wire::sixlowpan::Contexts;
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, Node, NodeConfig, NodeMemory,
-    Parts, Profile, Pull, Route, StandardRules, UdpSlot, Via, transport,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Parts,
+    Profile, Pull, Route, StandardRules, UdpSlot, Via, transport,
 };
 
 /// Memory on the heap.
@@ -56,19 +55,10 @@ pub fn make_with(
     tcp: transport::Config,
     rival: Rival<HeapMemory>,
 ) -> HeapNode {
-    let config = NodeConfig {
-        mac: MacConfig::default().with(|it| it.short = 2),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::default(),
-        tcp,
-        address,
-        hop_limit: 64,
-        forwards: false,
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig::default(),
-        isn_secret: [seed as u8; 16],
-    };
+    let config = NodeConfig::over_ip(address, [seed as u8; 16]).with(|it| {
+        it.mac = MacConfig::default().with(|it| it.short = 2);
+        it.tcp = tcp;
+    });
     const SLOTS: usize = 16;
     let memory = NodeMemory {
         connections: (0..4)

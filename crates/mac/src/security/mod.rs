@@ -52,6 +52,7 @@ use replay::{Age, Replay};
 
 /// How a node protects its frames.
 #[derive(Clone, Copy)]
+#[non_exhaustive]
 pub struct SecurityConfig {
     /// The level of what is sent, and the least of what is taken.
     pub level: SecurityLevel,
@@ -71,6 +72,34 @@ pub struct SecurityConfig {
     /// many are skipped at most by a reboot. 1,000 is usual: then flash of 10,000 cycles
     /// lasts for ten million frames.
     pub counter_stretch: u32,
+}
+
+impl SecurityConfig {
+    /// The protection of a node that has never used the key, and reserves 1,000 frame counters at
+    /// a time.
+    pub fn new(
+        level: SecurityLevel,
+        key: Key,
+        cipher: &'static dyn CcmStar,
+        eui64: [u8; 8],
+    ) -> Self {
+        SecurityConfig {
+            level,
+            key,
+            cipher,
+            eui64,
+            eui64_prefix: None,
+            counter_stored: 0,
+            counter_stretch: 1_000,
+        }
+    }
+
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 impl core::fmt::Debug for SecurityConfig {

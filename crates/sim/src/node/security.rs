@@ -31,15 +31,11 @@ pub(super) fn secure(
         names: Box::default(),
     };
     let bytes = bytes_of(&memory.replay);
-    let config = SecurityConfig {
-        level: params.level,
-        key,
-        cipher: &SoftwareAes,
-        eui64: spec.eui64,
-        eui64_prefix: Some(EUI64_PREFIX),
-        counter_stored,
-        counter_stretch: params.counter_stretch,
-    };
+    let config = SecurityConfig::new(params.level, key, &SoftwareAes, spec.eui64).with(|it| {
+        it.eui64_prefix = Some(EUI64_PREFIX);
+        it.counter_stored = counter_stored;
+        it.counter_stretch = params.counter_stretch;
+    });
     node.secure(config, memory);
     bytes
 }

@@ -3,14 +3,13 @@
 //! in `static` arrays.
 
 use redpoll_base::{Addr, Memory, Rng};
-use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::MacConfig;
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NodeConfig, NodeMemory,
-    Route, UdpSlot, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NodeConfig, NodeMemory, Route, UdpSlot,
+    Via,
 };
 use redpoll_tcp::Endpoint;
-use redpoll_wire::sixlowpan::Contexts;
 
 /// Memory on the heap.
 pub enum HeapMemory {}
@@ -45,23 +44,13 @@ pub fn node(number: u8) -> Node {
 /// The same with segments and buffers of these lengths.
 pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
     let buffer = |len| vec![0; len].into_boxed_slice();
-    let config = NodeConfig {
-        mac: MacConfig::default(),
-        lowpan: LowpanConfig::default(),
-        contexts: Contexts::default(),
-        tcp: redpoll_tcp::Config {
+    let config = NodeConfig::over_ip(address(number), [number; 16]).with(|it| {
+        it.mac = MacConfig::default();
+        it.tcp = redpoll_tcp::Config {
             mss,
             ..redpoll_tcp::Config::default()
-        },
-        address: address(number),
-        hop_limit: 64,
-        forwards: false,
-        nd: NdConfig::default(),
-        sleepy: None,
-        preempts: true,
-        // On a device: random, and its own.
-        isn_secret: [number; 16],
-    };
+        };
+    });
     let memory = NodeMemory {
         connections: (0..4)
             .map(|_| ConnectionSlot::new(buffer(room), buffer(room)))

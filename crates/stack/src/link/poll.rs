@@ -28,6 +28,7 @@ pub enum PollPolicy {
 
 /// When a sleepy node asks its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct PollConfig {
     /// While an answer is expected. Default: learned.
     pub policy: PollPolicy,
@@ -42,6 +43,15 @@ pub struct PollConfig {
     /// no longer than the one between two requests while an answer is expected.
     /// Default 1 s, as OpenThread.
     pub after_failure: Duration,
+}
+
+impl PollConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 impl Default for PollConfig {

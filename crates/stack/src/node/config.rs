@@ -16,6 +16,7 @@ use crate::transports::udp::UdpSlot;
 
 /// Everything that distinguishes one node from another.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub struct NodeConfig {
     /// The MAC: addresses, PAN, radio abilities, retries.
     pub mac: MacConfig,
@@ -43,6 +44,13 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+
     /// The MSS of nodes in a mesh, in bytes: five frames with the longest compressed header
     /// carry 462 bytes and 12 of TCP's options. Beyond that a segment that loses one frame
     /// loses more than it gained (Kumar et al. 2020 §6.1).
@@ -100,12 +108,7 @@ impl NodeConfig {
             forwards: true,
             nd: NdConfig {
                 solicit: false,
-                advertise: Some(Advertised {
-                    prefix,
-                    router_lifetime_s: 1_800,
-                    context_lifetime_min: 60,
-                    border_router: border,
-                }),
+                advertise: Some(Advertised::new(prefix, border)),
             },
             ..leaf
         }
@@ -158,6 +161,7 @@ pub const PARENTS_MAX: usize = 4;
 /// A node that sleeps between its frames and asks its parent for what waits
 /// there.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct SleepyConfig {
     /// Short addresses of always-on neighbours that may be its parent, through
     /// which all its packets go; the first choice first.
@@ -170,6 +174,26 @@ pub struct SleepyConfig {
     /// Whether its parent sends all frames that wait after one request
     /// ([`LowpanConfig::indirect_burst`]); else it asks for each.
     pub burst: bool,
+}
+
+impl SleepyConfig {
+    /// A sleepy node with these parents, the first choice first: it looks for another parent
+    /// after 4 failures, and each request brings one frame.
+    pub fn new(parents: [Option<u16>; PARENTS_MAX]) -> Self {
+        SleepyConfig {
+            parents,
+            parent_failures: 4,
+            poll: PollConfig::default(),
+            burst: false,
+        }
+    }
+
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 /// The memory of a node's tables and buffers. The lengths are the limits.

@@ -16,12 +16,12 @@ pub mod rules;
 use std::marker::PhantomData;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
-use redpoll_lowpan::{LowpanConfig, LowpanMemory, Slot};
+use redpoll_lowpan::{LowpanMemory, Slot};
 use redpoll_mac::{CsmaCa, MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 use redpoll_stack::assist::{Assist, NoAssist};
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node, NodeConfig,
-    NodeEvent, NodeMemory, Parts, Profile, Pull, Route, UdpSlot, Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NoStreams, Node, NodeConfig, NodeEvent,
+    NodeMemory, Parts, Profile, Pull, Route, UdpSlot, Via,
 };
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -116,29 +116,22 @@ fn parts(
 ) -> (NodeConfig, NodeMemory<HeapMemory>) {
     let mut contexts = Contexts::default();
     assert!(contexts.set(0, prefix(), 64));
-    let mut config = NodeConfig {
-        mac: MacConfig::default().with(|it| {
+    let mut config = NodeConfig::over_ip(address(short), [short as u8; 16]).with(|it| {
+        it.mac = MacConfig::default().with(|it| {
             it.short = short;
             it.extended = [2, 0, 0, 0, 0, 0, 0, short as u8];
             it.caps = RadioCaps {
                 auto_ack: true,
                 ..RadioCaps::default()
             };
-        }),
-        lowpan: LowpanConfig::default(),
-        contexts,
-        tcp: redpoll_tcp::Config {
+        });
+        it.contexts = contexts;
+        it.tcp = redpoll_tcp::Config {
             mss: 474,
             ..redpoll_tcp::Config::default()
-        },
-        address: address(short),
-        hop_limit: 64,
-        forwards: true,
-        sleepy: None,
-        preempts: true,
-        nd: NdConfig::default(),
-        isn_secret: [short as u8; 16],
-    };
+        };
+        it.forwards = true;
+    });
     adapt(&mut config);
     let memory = NodeMemory {
         connections: (0..4)

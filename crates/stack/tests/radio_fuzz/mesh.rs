@@ -6,7 +6,7 @@ use redpoll_lowpan::{
     RecoveryMemory, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{RadioResult, RadioWork, RxInfo};
-use redpoll_stack::{Advertised, ConnId, NdConfig, NodeConfig, NodeEvent, PollConfig, Route};
+use redpoll_stack::{Advertised, ConnId, NdConfig, NodeConfig, NodeEvent, Route};
 use redpoll_stack::{SleepyConfig, Tables, UdpId, Via};
 use redpoll_tcp::Endpoint;
 use redpoll_wire::ieee802154::Address;
@@ -58,28 +58,21 @@ fn short(index: usize) -> u16 {
 }
 
 fn configure(index: usize, (recovers, ways): (bool, Ways), now: Instant) -> Inhabitant {
-    let advertised = Advertised {
-        prefix: prefix(),
-        router_lifetime_s: 1_800,
-        context_lifetime_min: 60,
-        border_router: address(1),
-    };
+    let advertised = Advertised::new(prefix(), address(1));
     let adapt = |config: &mut NodeConfig| {
         config.mac.caps.source_match = true;
         config.forwards = index < LEAF;
         config.tcp.max_retries = 4;
         config.tcp.syn_retries = 2;
-        config.nd = NdConfig {
-            solicit: false,
-            advertise: (index < LEAF).then_some(advertised),
-        };
+        config.nd =
+            NdConfig::default().with(|it| it.advertise = (index < LEAF).then_some(advertised));
         if index == SLEEPY {
-            config.sleepy = Some(SleepyConfig {
-                parents: [Some(short(ROUTER)), Some(short(BORDER)), None, None],
-                parent_failures: 4,
-                poll: PollConfig::default(),
-                burst: false,
-            });
+            config.sleepy = Some(SleepyConfig::new([
+                Some(short(ROUTER)),
+                Some(short(BORDER)),
+                None,
+                None,
+            ]));
         }
         if index == HOST {
             config.address = HOST_ADDRESS;

@@ -11,15 +11,13 @@ mod secured {
     }
 
     pub fn seal(node: &mut TestNode) {
-        let config = SecurityConfig {
-            level: SecurityLevel::EncMic32,
-            key: Key::new(1, [0x42; 16]),
-            cipher: &SoftwareAes,
-            eui64: node.eui64(),
-            eui64_prefix: Some([2, 0, 0, 0, 0, 0]),
-            counter_stored: 0,
-            counter_stretch: 1_000,
-        };
+        let config = SecurityConfig::new(
+            SecurityLevel::EncMic32,
+            Key::new(1, [0x42; 16]),
+            &SoftwareAes,
+            node.eui64(),
+        )
+        .with(|it| it.eui64_prefix = Some([2, 0, 0, 0, 0, 0]));
         let memory = SecurityMemory::<HeapMemory> {
             replay: vec![None; 4].into(),
             names: Box::default(),

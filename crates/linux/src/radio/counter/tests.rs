@@ -16,15 +16,12 @@ impl Memory for Heap {
 }
 
 fn security() -> Security<Heap> {
-    let config = SecurityConfig {
-        level: SecurityLevel::EncMic32,
-        key: Key::new(1, [0x2b; 16]),
-        cipher: &SoftwareAes,
-        eui64: [2; 8],
-        eui64_prefix: None,
-        counter_stored: 0,
-        counter_stretch: 1_000,
-    };
+    let config = SecurityConfig::new(
+        SecurityLevel::EncMic32,
+        Key::new(1, [0x2b; 16]),
+        &SoftwareAes,
+        [2; 8],
+    );
     let memory = SecurityMemory {
         replay: vec![None; 4].into(),
         names: Box::default(),

@@ -253,12 +253,12 @@ fn sleepy(values: &Values<'_>) -> SleepyParams {
         _ => PollPolicy::Learned,
     };
     SleepyParams {
-        poll: PollConfig {
-            policy,
-            base_interval: values.duration("poll.base_interval"),
-            window: values.duration("poll.window"),
-            after_failure: values.duration("poll.after_failure"),
-        },
+        poll: PollConfig::default().with(|it| {
+            it.policy = policy;
+            it.base_interval = values.duration("poll.base_interval");
+            it.window = values.duration("poll.window");
+            it.after_failure = values.duration("poll.after_failure");
+        }),
         persistence: values.duration("indirect.persistence"),
         limit: values.small("indirect.limit"),
         retries: values.small("indirect.retries"),

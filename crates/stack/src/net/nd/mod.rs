@@ -25,6 +25,7 @@ use solicitor::{Due, REGISTRATION_LIFETIME_MIN};
 
 /// What a node does about neighbour discovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct NdConfig {
     /// Ask routers for prefix, context and a default route, form the address
     /// from the prefix and register it. For hosts that were told nothing.
@@ -33,8 +34,18 @@ pub struct NdConfig {
     pub advertise: Option<Advertised>,
 }
 
+impl NdConfig {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+}
+
 /// What a router tells its hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Advertised {
     /// The /64 from which hosts form their addresses; also context 0.
     pub prefix: Addr,
@@ -44,6 +55,26 @@ pub struct Advertised {
     pub context_lifetime_min: u16,
     /// The border router that all this comes from.
     pub border_router: Addr,
+}
+
+impl Advertised {
+    /// The prefix of a border router, with lifetimes of 30 minutes for the router and 60 minutes
+    /// for prefix and context.
+    pub fn new(prefix: Addr, border_router: Addr) -> Self {
+        Advertised {
+            prefix,
+            router_lifetime_s: 1_800,
+            context_lifetime_min: 60,
+            border_router,
+        }
+    }
+
+    /// Returns it after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
 }
 
 /// Status of a registration (RFC 6775 §4.1, RFC 8505 §4.1, table 1 of each).
