@@ -1,7 +1,7 @@
 //! Builds the stacks that are written in C, if their sources are there.
 //!
-//! They are looked for in the folder that REDPOLL_PEERS names, else in
-//! `target/peers`, where `scripts/setup.sh bench` puts them.
+//! They are looked for in the folder that REDPOLL_PEERS names, otherwise in `target/peers`,
+//! where `scripts/setup.sh bench` puts them.
 
 use std::path::{Path, PathBuf};
 

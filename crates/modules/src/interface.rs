@@ -9,7 +9,7 @@ use crate::random;
 
 /// The longest frame without its check sequence (IEEE 802.15.4-2015 §7.2).
 pub(crate) const FRAME_MAX: usize = 125;
-/// What a node can print each time it runs.
+/// Most text that a node can print in one run.
 const TEXT_MAX: usize = 8_192;
 
 /// A global of a module.
@@ -24,9 +24,9 @@ impl<T: Copy> Global<T> {
     }
 
     fn get(self) -> T {
-        // SAFETY: the symbol is a global of this type in an object that is loaded as long as
-        // the interface is there, and nobody writes it at the same time: its node runs only
-        // within `Interface::tick`, for which the interface is borrowed mutably.
+        // SAFETY: the symbol is a global of this type in an object that stays loaded as long as
+        // the interface. There is no concurrent write: the node runs only within
+        // `Interface::tick`, which borrows the interface mutably.
         unsafe { self.0.as_ptr().read_volatile() }
     }
 
@@ -52,7 +52,7 @@ impl Buffer {
     fn read(self, len: usize, to: &mut Vec<u8>) {
         let len = len.min(self.len);
         to.reserve(len);
-        // SAFETY: the buffer has so many bytes, and nobody writes them now; see
+        // SAFETY: the buffer has this many bytes, and they are not written now; see
         // `Global::get`. The vector has room for them.
         unsafe {
             let end = to.as_mut_ptr().add(to.len());
@@ -64,7 +64,7 @@ impl Buffer {
     /// Says how many bytes found room.
     fn write(self, bytes: &[u8]) -> usize {
         let len = bytes.len().min(self.len);
-        // SAFETY: the buffer has room for so many, and nobody reads them now.
+        // SAFETY: the buffer has room for the bytes, and they are not read now.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.start.0.as_ptr(), len) };
         len
     }
@@ -72,7 +72,7 @@ impl Buffer {
 
 type Entry = unsafe extern "C" fn();
 
-/// What a host sees of a node.
+/// A host's view of a node.
 pub(crate) struct Interface {
     init: Entry,
     tick: Entry,
@@ -120,7 +120,7 @@ pub(crate) struct Timers {
 }
 
 impl Interface {
-    /// Finds the symbols of a module that nobody has used yet.
+    /// Finds the symbols of a module that is not in use.
     pub(crate) fn find(library: Library) -> Result<Interface, String> {
         let it = &library;
         let entry = |name: &CStr| -> Result<Entry, String> {
@@ -184,8 +184,8 @@ impl Interface {
 
     fn call(&mut self, entry: Entry) {
         random::enter(self.random);
-        // SAFETY: an entry point of a loaded module, called by one thread at a time since
-        // this is borrowed mutably. What its code does is the user's choice.
+        // SAFETY: an entry point of a loaded module, called by one thread at a time because the
+        // interface is borrowed mutably. The behaviour of its code is the user's choice.
         unsafe { entry() };
         self.random = random::leave();
     }
@@ -198,7 +198,7 @@ impl Interface {
         }
     }
 
-    /// What its antenna receives: a frame, as strong as that; other energy; or nothing.
+    /// Sets the signal at its antenna: a frame of this strength, other energy, or silence.
     pub(crate) fn set_channel(&self, receiving: bool, signal_dbm: i8) {
         self.receiving.set(receiving.into());
         self.signal_dbm.set(signal_dbm.into());

@@ -10,9 +10,9 @@
 //! - `random.rs`: libc's `rand`, with a state for each node;
 //! - `watch.rs`: firmware that never waits.
 //!
-//! What is loaded is code of others in this process: it can do whatever this process can,
-//! and if it crashes, so does the program. That is why this is a crate of its own, which
-//! the program has only with the feature `modules`.
+//! A module is foreign code in this process: it can do whatever the process can, and if it
+//! crashes, the program crashes. This crate is therefore separate, and the program contains it
+//! only with the feature `modules`.
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
 #![warn(missing_docs)]
 

@@ -1,8 +1,8 @@
 //! A private copy of a shared object.
 //!
-//! All state of a node is in its firmware's globals, and to load a file twice gives the
-//! globals that are there already. So each node's file is an anonymous one in memory, which
-//! the dynamic loader takes for another object.
+//! A node's whole state is in its firmware's globals, and loading a file twice returns the
+//! existing globals. Each node's file is therefore an anonymous file in memory, which the
+//! dynamic loader treats as another object.
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -26,7 +26,7 @@ impl Library {
         if descriptor < 0 {
             return Err(std::io::Error::last_os_error().to_string());
         }
-        // SAFETY: it has just been opened and nobody else has it.
+        // SAFETY: it has just been opened, and this is its only owner.
         let mut file = unsafe { File::from_raw_fd(descriptor) };
         file.write_all(bytes).map_err(|error| error.to_string())?;
         let path = format!("/proc/self/fd/{}", file.as_raw_fd());
@@ -34,8 +34,8 @@ impl Library {
         // All symbols are bound at once: a node's stack is small, and the loader's own code
         // would run on it.
         let flags = libc::RTLD_NOW | libc::RTLD_LOCAL;
-        // SAFETY: the name is a C string. The object's constructors run, code that the user
-        // has chosen to run; nothing can be said of it here.
+        // SAFETY: the name is a C string. The object's constructors run; the user has chosen to
+        // run this code.
         let handle = unsafe { libc::dlopen(name.as_ptr(), flags) };
         match NonNull::new(handle) {
             Some(handle) => Ok(Library {

@@ -6,10 +6,10 @@ use redpoll_sim::foreign::{ForeignNode, ForeignSpec, Occasion, Wish};
 use crate::interface::{FRAME_MAX, Interface};
 use crate::watch::Ward;
 
-/// What an antenna finds where there is nothing, in dBm; below a module's threshold.
+/// The level at an antenna without a signal, in dBm; below a module's threshold.
 const SILENCE_DBM: i8 = -100;
-/// What an antenna finds where there is energy that is no frame which its radio follows, in
-/// dBm; above a module's threshold.
+/// The level at an antenna with energy other than a frame that its radio follows, in dBm; above
+/// a module's threshold.
 const ENERGY_DBM: i8 = -80;
 
 /// A node.
@@ -40,8 +40,8 @@ impl Module {
         }
     }
 
-    /// What its clock shows. A timer of microseconds is due when the clock shows just its
-    /// time, which a clock that is fast may have passed by one.
+    /// The time of its clock. A timer in microseconds is due when the clock shows exactly its
+    /// time, which a fast clock may have passed by one.
     fn clock_us(&self, now: Instant) -> u64 {
         let now_us = now.as_micros();
         let timer_us = self.interface.timers().rtimer_us;

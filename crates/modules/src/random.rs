@@ -1,8 +1,8 @@
 //! `rand` and `srand` of the C library, with a state for each node.
 //!
-//! Modules take their random numbers from libc, which has one generator for the whole
-//! process: a node that seeds it would do so for all. The dynamic loader looks for symbols
-//! in the program first, so these two stand in the place of libc's.
+//! Modules take their random numbers from libc, which has one generator for the whole process,
+//! so a node that seeds it would do so for all. The dynamic loader looks for symbols in the
+//! program first, so these two functions replace libc's.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_uint};
@@ -10,13 +10,13 @@ use std::ffi::{c_int, c_uint};
 use redpoll_base::Rng;
 
 thread_local! {
-    /// The state of whoever runs in this thread.
+    /// The state of the node that runs in this thread.
     static STATE: Cell<u64> = const { Cell::new(1) };
 }
 
 /// From now on the node with this state runs in this thread.
 pub(crate) fn enter(state: u64) {
-    // Whoever links this crate keeps the two functions.
+    // This keeps the two functions in the linked program.
     std::hint::black_box((
         rand as extern "C" fn() -> c_int,
         srand as extern "C" fn(c_uint),

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 /// How often the thread looks.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a loader's nodes and the thread share.
+/// The state that a loader's nodes and the thread share.
 pub(crate) struct Watch {
     /// Odd while a node runs; counts up when one begins and when it ends.
     turn: AtomicU64,

@@ -1,9 +1,9 @@
 //! Mixed meshes: our nodes and those of another stack, over one medium.
 //!
-//! `REDPOLL_MODULES` names a folder with modules; `docs/modules.md` says which, and what
-//! their firmware is to do. A test whose modules are not there is ignored, by name. More
-//! variables: `REDPOLL_SEED`, `REDPOLL_SET` with keys to set, `REDPOLL_PRINT` to see what
-//! modules print, `REDPOLL_PCAP` with a folder for captures.
+//! `REDPOLL_MODULES` names a folder with modules; `docs/modules.md` lists them and their
+//! firmware. A test without its modules is ignored, by name. More variables: `REDPOLL_SEED`,
+//! `REDPOLL_SET` with keys to set, `REDPOLL_PRINT` to see the output of modules, `REDPOLL_PCAP`
+//! with a folder for captures.
 
 #[path = "support/client.rs"]
 mod client;
@@ -197,7 +197,7 @@ impl Case {
         }
         let name = |index: usize| format!("node-{}", index + 1);
         let places = self.places.iter().enumerate();
-        // Ours ask the root; our root asks the farthest of theirs.
+        // Redpoll's nodes ask the root; a Redpoll root asks the farthest module.
         let farthest = places.clone().rev().find(|(_, place)| **place == Theirs);
         let farthest = farthest.map_or(0, |(index, _)| index);
         let mut clients: Vec<Client> = Vec::new();
@@ -245,7 +245,7 @@ impl Case {
     }
 }
 
-/// What one of their nodes says of its own requests.
+/// A module's report of its own requests.
 #[derive(Debug, Default)]
 struct Asked {
     datagrams: (usize, usize),

@@ -22,7 +22,7 @@ fn of<'a>(lines: &'a [PrintedLine], node: usize, word: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Frames go both ways, over the medium: whoever is out of range hears nothing.
+/// Frames go both ways over the medium; a node out of range receives none.
 #[test]
 fn modules_exchange_frames() {
     let module = compile("frames", &[]);
@@ -69,8 +69,8 @@ fn time_is_the_simulations() {
     }
 }
 
-/// Each node has its own globals, and its own random numbers: the same for the same seed,
-/// whoever else there is.
+/// Each node has its own globals and its own random numbers: the same for the same seed,
+/// independent of other nodes.
 #[test]
 fn nodes_share_nothing() {
     let module = compile("copies", &[]);

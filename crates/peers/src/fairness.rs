@@ -1,5 +1,5 @@
-//! The bench `fairness`: how two bulk transfers share a bottleneck whose queue
-//! is so short that it drops, and which tells nobody beforehand.
+//! The bench `fairness`: two bulk transfers share a bottleneck with a short queue, which drops
+//! packets without marking them first.
 
 use std::fmt::Write as _;
 
@@ -18,8 +18,8 @@ pub const NAME: &str = "fairness";
 /// The queues of the full bench, in packets.
 pub const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
 
-/// Whose flows share with one of ours: those with congestion control whose
-/// buffers can be as large as it takes to fill the queue (lwIP's are compiled).
+/// The stacks whose flows share with one of Redpoll's: those with congestion control and
+/// buffers large enough to fill the queue (lwIP's are compiled in).
 pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::SmoltcpReno];
 
 /// The metrics, in the order of the blocks, all without a unit.
@@ -29,10 +29,10 @@ pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::S
 /// - `share`: what part of these bytes was the subject's.
 pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Whose flow goes beside one of ours; of [`SUBJECTS`], and none of them
+    /// The stacks of the flows next to Redpoll's; from [`SUBJECTS`], and not
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// The queue's packets.
@@ -52,7 +52,7 @@ pub struct Figure {
     pub metric: &'static str,
     /// Packets in the queue.
     pub queue: usize,
-    /// What came out.
+    /// The value.
     pub value: f64,
 }
 
@@ -176,7 +176,7 @@ pub fn table(plan: &Plan, figures: &[Figure]) -> String {
 pub struct Share {
     /// Both directions of the link.
     pub link: Link,
-    /// What both flows' stacks get.
+    /// The limits of both flows' stacks.
     pub limits: Limits,
     /// Whose flows; side 0 of each sends.
     pub flows: [Subject; 2],
@@ -184,12 +184,12 @@ pub struct Share {
     pub time: Duration,
 }
 
-/// What became of one flow while both were there.
+/// The outcome of one flow while both were active.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Part {
     /// Bytes delivered.
     pub bytes: u64,
-    /// Of its packets those that the full queue dropped.
+    /// Packets of the flow that the full queue dropped.
     pub dropped: u64,
     /// Packets that it gave to the link.
     pub packets: u64,

@@ -6,10 +6,9 @@
 //! is answered by a byte; [`fairness`] has two flows in one link. The same seed gives
 //! the same figures.
 //!
-//! The peers are built from their own sources, which are not part of this
-//! repository: smoltcp comes from the registry; the C sources of lwIP and TCPlp
-//! are fetched by `scripts/setup.sh bench`. What is not there is left out, and
-//! [`Subject::missing`] says how to get it.
+//! The peers are built from their own sources, which are not part of this repository: smoltcp
+//! comes from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. A
+//! missing peer is left out, and [`Subject::missing`] returns how to get it.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Instant, Rng};
 
-/// What a direction of the link is like.
+/// The properties of one direction of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
     /// Bits a second, IPv6 headers included.

@@ -23,7 +23,7 @@ pub const SEEDS: u64 = 5;
 /// - `bytes_sent_per_byte`: payload bytes sent for each byte delivered.
 /// - `needless_retransmissions`: of all segments with payload that the sender
 ///   made, how many it made again although all their bytes had arrived.
-/// - `timeouts`: how often the retransmission timer made the sender send again.
+/// - `timeouts`: retransmissions caused by the retransmission timer.
 /// - `acks_per_segment`: segments without payload from the receiver, for each
 ///   segment with payload that reached it.
 /// - `ip_bytes_per_byte`: all that went over the link in both directions,
@@ -46,7 +46,7 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
     metrics: METRICS,
 };
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Which stacks; none of them [`missing`](Subject::missing).
@@ -114,8 +114,8 @@ fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
     std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))
 }
 
-/// In the order of [`METRICS`]. Of a transfer that did not end nothing is
-/// comparable: it counts as worse than any.
+/// In the order of [`METRICS`]. A transfer that did not end is not comparable: it counts as
+/// worse than any other.
 fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     let Some(completion) = measured.completion else {
         return [f64::INFINITY; METRICS.len()];
@@ -145,7 +145,7 @@ pub fn table(figures: &[Figure]) -> String {
     })
 }
 
-/// What stands above the table: the rules.
+/// The text above the table: the rules.
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, segments of 462 B, buffers \

@@ -34,7 +34,7 @@ mod present {
 
     pub(crate) const MISSING: Option<&str> = None;
 
-    // What `glue/lwip/lwipopts.h` was written for.
+    // The value for which `glue/lwip/lwipopts.h` was written.
     const PAYLOAD_BYTES: u16 = 462;
     const BUFFER_BYTES: usize = 1_848;
     const LONGEST_PACKET: usize = 1_280;
@@ -55,7 +55,7 @@ mod present {
         fn peers_lwip_timeouts(side: c_int) -> c_uint;
     }
 
-    /// There is one lwIP in a process: who has this has it alone.
+    /// There is one lwIP in a process; the guard has exclusive access.
     static LWIP: Mutex<()> = Mutex::new(());
 
     /// The one lwIP with one connection in it. Both ends hold it.

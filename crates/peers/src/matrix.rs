@@ -9,7 +9,7 @@ use crate::sweep::{self, median};
 /// The name of the bench.
 pub const NAME: &str = "matrix";
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Which stacks; none of them [`missing`](Subject::missing).
@@ -25,9 +25,9 @@ pub struct Plan {
 /// How long a transfer takes: the median over the seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Who sends.
+    /// The sender.
     pub sender: Subject,
-    /// Who receives.
+    /// The receiver.
     pub receiver: Subject,
     /// Loss in percent.
     pub loss: u32,

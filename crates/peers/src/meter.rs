@@ -1,5 +1,5 @@
-//! What is measured of a transfer, read off the packets that the stacks hand to
-//! the link, whatever becomes of them there.
+//! The measurements of a transfer, from the packets that the stacks give to the link, including
+//! lost ones.
 
 use std::collections::BTreeMap;
 

@@ -1,9 +1,8 @@
 //! The bench `ota-ack`: an update in blocks, each of which is answered by one byte.
 //!
-//! The byte is a segment by itself with nothing behind it: nothing but its own timer
-//! repairs its loss, and each loss doubles that (RFC 6298 §5.5). Where four packets of ten
-//! are lost, a second and a half becomes 48 s in five steps, and whoever waits for the byte
-//! gives up.
+//! The byte is a segment of its own without later data, so only its own timer repairs its loss,
+//! and each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, a second
+//! and a half becomes 48 s in five steps, and a waiting application gives up.
 
 use redpoll_base::Duration;
 
@@ -42,7 +41,7 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
     metrics: METRICS,
 };
 
-/// What to measure.
+/// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
     /// Which stacks; none of them [`missing`](Subject::missing).
@@ -66,7 +65,7 @@ impl Default for Plan {
     }
 }
 
-/// An update of so many blocks at this loss.
+/// An update of `blocks` blocks at this loss.
 pub fn update(loss: u32, blocks: usize) -> Transfer {
     Transfer {
         block: Some(BLOCK),

@@ -6,7 +6,7 @@ use redpoll_wire::tcp::{HeaderView, SeqNum};
 /// Length of the IPv6 header, which every packet carries.
 pub const IPV6_LEN: usize = Ipv6Header::LEN;
 
-/// What the meter reads of a packet.
+/// The fields of a packet that the meter uses.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Summary {
     /// The sequence number.
@@ -45,7 +45,7 @@ pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
     (&packet[IPV6_LEN..], packet[1] >> 4 & 3)
 }
 
-/// What the meter must know of a packet that one of the stacks made.
+/// The meter's information about a packet of one of the stacks.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! What the bench asks of a TCP stack.
+//! The bench's interface to a TCP stack.
 
 use redpoll_base::Instant;
 
@@ -27,7 +27,7 @@ pub trait Peer {
     fn timeouts(&self) -> u32;
 }
 
-/// What all stacks get alike.
+/// The limits that are the same for all stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
     /// Payload of a full-sized segment in bytes, options not counted.

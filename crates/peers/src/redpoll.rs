@@ -1,4 +1,4 @@
-//! Redpoll itself, with its default parameters but for the least timeout where said.
+//! Redpoll with its default parameters, except for the least timeout where stated.
 //!
 //! The link here has a queue, as it has for the other stacks: what the engine
 //! has to send is taken at once, and reported as sent. That a radio would take
@@ -13,7 +13,7 @@ use crate::peer::{Limits, Peer};
 const PORT: u16 = 4_000;
 /// More than any segment here has.
 const LINK_BYTES: usize = 1_240;
-/// What the timestamps option takes of each segment.
+/// Bytes of the timestamps option in each segment.
 const TIMESTAMPS_BYTES: u16 = 12;
 
 struct End {

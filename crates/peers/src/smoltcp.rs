@@ -163,8 +163,8 @@ mod present {
         }
 
         fn on_timeout(&mut self, now: Instant) {
-            // smoltcp does not count. What it sends again without a packet
-            // having come in, it sends because of the timer.
+            // smoltcp has no counter. A retransmission without a received packet is caused by
+            // the timer.
             self.timeouts += u32::from(self.poll(now));
         }
 

@@ -94,8 +94,7 @@ pub fn open_between(
     if sender == receiver {
         return [opens, listens];
     }
-    // Of some stacks there can be one pair at a time; the other half is not asked for
-    // anything.
+    // Some stacks allow one pair at a time; the other half is not used.
     drop(listens);
     let [_, listens] = receiver.open(now, limits);
     [opens, listens]

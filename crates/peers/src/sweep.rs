@@ -1,4 +1,4 @@
-//! What the benches have in common that run one transfer for each stack, loss and seed.
+//! The common part of the benches that run one transfer for each stack, loss and seed.
 
 use std::fmt::Write as _;
 
@@ -55,9 +55,8 @@ pub(crate) struct Over<'p> {
 }
 
 impl<const N: usize> Bench<N> {
-    /// Runs the transfer `at` each loss; `values` makes a number a metric of the runs with
-    /// all seeds, infinite where nothing can be said. `on_transfer` hears of each transfer
-    /// before it begins.
+    /// Runs the transfer `at` each loss; `values` derives a metric from the runs with all
+    /// seeds, infinite if it is unknown. `on_transfer` is called before each transfer.
     pub(crate) fn run(
         &self,
         over: &Over<'_>,

@@ -38,8 +38,8 @@ mod present {
     const PAYLOAD_BYTES: u16 = 462;
     const LONGEST_PACKET: usize = 1_280;
 
-    // SAFETY: these are the functions of `glue/tcplp/glue.c` with their types.
-    // They keep no pointer of ours beyond a call.
+    // SAFETY: these are the functions of `glue/tcplp/glue.c` with their types. They keep no
+    // pointer of the caller's beyond a call.
     unsafe extern "C" {
         fn peers_tcplp_open(now: u64, side: c_int, buffer: usize, piece: usize) -> *mut c_void;
         fn peers_tcplp_close(end: *mut c_void);

@@ -14,7 +14,7 @@ use crate::subject::{Subject, open_between};
 pub struct Transfer {
     /// Both directions of the link.
     pub link: Link,
-    /// What both stacks get.
+    /// The limits of both stacks.
     pub limits: Limits,
     /// Bytes to send.
     pub bytes: usize,
@@ -33,7 +33,7 @@ pub struct Measured {
     pub completion: Option<Duration>,
     /// Bytes that arrived.
     pub received: usize,
-    /// What passed by.
+    /// The meter of passing packets.
     pub meter: Meter,
     /// The sender's retransmission timeouts.
     pub timeouts: u32,
@@ -139,7 +139,7 @@ impl Run<'_> {
         self.read == self.plan.bytes && self.heard >= blocks
     }
 
-    /// The next arrival or timer. Time always goes on, be it by a microsecond.
+    /// The next arrival or timer. Time always advances, at least by a microsecond.
     fn next_moment(&mut self) -> Option<Instant> {
         let now = self.now;
         let arrivals = self.pipes.iter().filter_map(Pipe::next_arrival).min();

@@ -1,4 +1,4 @@
-//! Two flows of ours share a short queue evenly.
+//! Two flows of Redpoll share a short queue evenly.
 
 use redpoll_base::Duration;
 use redpoll_peers::Subject;

@@ -1,5 +1,5 @@
-//! Redpoll's simulator for Python. What people call is in `python/redpoll/`, in Python; here
-//! is what it needs of Rust: scenarios, runs, results files, tables.
+//! Redpoll's simulator for Python. The Python interface is in `python/redpoll/`; this crate has
+//! the parts in Rust: scenarios, runs, results files, tables.
 //!
 //! | I want to change | open |
 //! | --- | --- |

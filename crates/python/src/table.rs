@@ -1,4 +1,4 @@
-//! Tables for whoever speaks Arrow: the PyCapsule interface, by which pandas, polars and pyarrow
+//! Tables for programs with Arrow: the PyCapsule interface, by which pandas, polars and pyarrow
 //! take them without copying.
 //! <https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>
 
@@ -138,7 +138,7 @@ impl Table {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
-        // What is asked for is a wish that need not be met.
+        // The requested schema is optional and is ignored.
         drop(requested_schema);
         let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
         let stream = FFI_ArrowArrayStream::new(Box::new(batches));

@@ -40,7 +40,7 @@ impl Decimal {
         decimal
     }
 
-    /// Before what is there.
+    /// Puts a digit before the existing ones.
     fn push(&mut self, byte: u8) {
         self.begin -= 1;
         self.bytes[self.begin] = byte;

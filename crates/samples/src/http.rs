@@ -43,7 +43,7 @@ const LEAST_PACE: u64 = 300;
 /// Bytes of an answer that may wait in the connection: the client may have taken all but these.
 const SEND_BUFFER: u64 = 2_440;
 
-/// What `/` answers.
+/// The answer to `/`.
 pub const PAGE: &str = "A web server on Redpoll.\n";
 
 /// Byte `at` of `/file`.

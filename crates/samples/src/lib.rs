@@ -4,8 +4,8 @@
 //! a TUN interface, a serial line and a simulated radio; the images of
 //! `examples/nrf52840` have web server and MQTT over OpenThread.
 //!
-//! They need neither the standard library nor a heap. What plays their other ends in tests
-//! does, and is there with the feature `std`.
+//! They need neither the standard library nor a heap. The other ends for tests do, and need the
+//! feature `std`.
 #![no_std]
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -24,7 +24,7 @@ pub enum Failure<E> {
     Lost(ErrorKind),
     /// The broker refused, and gave this reason.
     Refused(ReasonCode),
-    /// Name or topic are none that MQTT has.
+    /// Name or topic are invalid in MQTT.
     Name,
     /// The broker does not keep to the protocol, or says more than there is memory for.
     Protocol,

@@ -1,5 +1,4 @@
-//! What plays curl and mosquitto where neither can be: inside a test. Whatever is not as it
-//! should be ends in a panic.
+//! Replacements of curl and mosquitto inside a test. Any deviation is a panic.
 
 use core::cell::RefCell;
 use core::net::{Ipv6Addr, SocketAddr};
@@ -39,7 +38,7 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n")
 }
 
-/// What a request is answered with, head and body apart.
+/// The answer to a request, head and body separately.
 async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (String, Vec<u8>) {
     let mut stream = net.connect(server).await.expect("the server listens");
     let sent = stream.write_all(request.as_bytes()).await;
@@ -62,7 +61,7 @@ pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
     assert_eq!(published.expect("the broker takes all"), READINGS);
 }
 
-/// Reading so much of those that [`publish`] publishes.
+/// Reading `number` of those that [`publish`] publishes.
 pub fn reading(number: usize) -> String {
     format!("reading {number}")
 }

@@ -34,7 +34,7 @@ pub struct Psk<'k> {
     pub identity: &'k [u8],
 }
 
-/// Tells the time that certificates are held against.
+/// Returns the time for checking certificates.
 pub type Clock = fn() -> Option<u64>;
 
 /// Sends `reading`, and waits for the server's answer of as many bytes as fit into `answer`,
@@ -109,7 +109,7 @@ struct Checked<R, V> {
 
 impl<R: CryptoRngCore, V: TlsVerifier<Aes128GcmSha256>> CryptoProvider for Checked<R, V> {
     type CipherSuite = Aes128GcmSha256;
-    // No client of ours signs anything.
+    // The clients here sign nothing.
     type Signature = &'static [u8];
 
     fn rng(&mut self) -> impl CryptoRngCore {

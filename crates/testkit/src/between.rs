@@ -1,10 +1,9 @@
-//! Two connections and somebody between them who knows their names and does
-//! what the bytes of an input say: holds back, repeats, forges.
+//! Two connections and an adversary between them, which knows their addresses and obeys the
+//! bytes of an input: it holds segments back, repeats and forges them.
 //!
-//! Whatever is forged, the application reads what the other one wrote, in
-//! order, from its beginning. And as long as nothing was forged that may end a
-//! connection or poison it ([`Between::is_damaged`]), all of it arrives once
-//! the adversary falls silent.
+//! In spite of forgeries, the application reads the other one's data in order, from the
+//! beginning. If no forgery may have ended or damaged a connection ([`Between::is_damaged`]),
+//! all data arrive once the adversary falls silent.
 
 use std::collections::VecDeque;
 
@@ -95,7 +94,7 @@ impl Between {
             } else {
                 EcnUse::Off
             },
-            // An adversary that drops everything for hours is no failure.
+            // An adversary that drops everything for hours is not a failure of TCP.
             user_timeout: Some(Duration::from_secs(7 * 24 * 3_600)),
             syn_retries: u8::MAX,
             ..Config::default()
@@ -226,7 +225,7 @@ impl Between {
         self.flying[side].push_back(bytes);
     }
 
-    /// What a segment that leaves must be like.
+    /// Checks a segment that leaves.
     fn look_at(&mut self, side: usize, bytes: &[u8]) {
         let segment = Segment::parse(&meta(side), bytes).expect("a segment of ours");
         let end = &mut self.ends[side];
@@ -315,7 +314,7 @@ impl Between {
             }
             6 => fields.options.mss = Some(input.word()),
             7 => {
-                // Nothing but an acknowledgment, old or repeated.
+                // Only an acknowledgment, old or repeated.
                 payload.clear();
                 fields.flags = Flags::ACK;
                 fields.ack = fields.ack - u32::from(input.byte());

@@ -1,4 +1,4 @@
-//! What the tests of the TCP engine are written with.
+//! Tools for the tests of the TCP engine.
 //!
 //! - [`Host`] and the macros [`send!`], [`recv!`] and [`recv_nothing!`]: one
 //!   connection against a scripted peer, segment by segment. A test reads like
@@ -8,8 +8,8 @@
 //! - [`skipped`]: that a test is left out, and why.
 //! - [`requests`](fn@requests): a family of HTTP requests, of which a server refuses some.
 //! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
-//! - [`Between`]: two connections and an adversary between them who forges
-//!   what the bytes of an input say; for the fuzz target as well.
+//! - [`Between`]: two connections and an adversary between them, which forges segments
+//!   according to the bytes of an input; also for the fuzz target.
 //!
 //! ```
 //! use redpoll_tcp::{Config, State};

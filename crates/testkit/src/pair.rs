@@ -12,7 +12,7 @@ use redpoll_tcp::{
 
 use crate::host::{Buffer, LOCAL, REMOTE};
 
-/// What a link does to segments, in one direction.
+/// The effect of a link on segments, in one direction.
 ///
 /// Probabilities are per thousand. The link serves one segment at a time, as
 /// a radio does, and reads its payload in two halves while it does so.
@@ -51,7 +51,7 @@ impl Default for Link {
     }
 }
 
-/// What one side's application does.
+/// The plan of one side's application.
 #[derive(Clone, Debug)]
 pub struct Plan {
     /// Bytes to send; then it closes.
@@ -111,7 +111,7 @@ pub struct Report {
     pub states: [Option<State>; 2],
     /// Bytes each has read.
     pub read: [usize; 2],
-    /// What has happened: arrivals, what links did, what was read, timers that ran out.
+    /// Events so far: arrivals, link actions, reads, timers.
     pub events: u32,
 }
 
@@ -144,7 +144,7 @@ struct Side {
     /// Segments that the link has taken.
     taken: u32,
     served: u32,
-    /// When its connection was frozen, and what came of it.
+    /// The time at which its connection was frozen, and the frozen bytes.
     frozen: Option<(Instant, Vec<u8>)>,
     /// How often it was frozen.
     freezes: u32,
@@ -304,7 +304,7 @@ impl Pair {
         }
     }
 
-    /// Applications have what came of it, and connections may be frozen.
+    /// Lets applications act, and may freeze connections.
     fn after_event(&mut self) {
         self.run_apps();
         for side in 0..2 {

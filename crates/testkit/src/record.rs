@@ -22,9 +22,8 @@ pub const RST_ACK: Flags = Flags::RST.with(Flags::ACK);
 
 /// A segment with relative sequence numbers: 0 is the SYN.
 ///
-/// Written by the macros [`send!`](crate::send) and [`recv!`](crate::recv):
-/// each word is a method of this type. What is not said is: an ACK, without
-/// data, from sequence number 0.
+/// Written by the macros [`send!`](crate::send) and [`recv!`](crate::recv): each word is a
+/// method of this type. The default is an ACK without data, with sequence number 0.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Record {
     pub(crate) at_ms: Option<u64>,

@@ -1,4 +1,4 @@
-//! What tests leave out, told where it is seen.
+//! Reports of skipped tests.
 
 use std::fs::OpenOptions;
 use std::io::Write as _;

@@ -24,16 +24,16 @@ pub struct Wire {
     rng: Rng,
     under_way: BTreeMap<(Instant, u64), Vec<u8>>,
     sent: u64,
-    /// What it has done so far.
+    /// Its counters.
     pub counters: WireCounters,
 }
 
-/// What a wire has done.
+/// The counters of a wire.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct WireCounters {
     /// Packets sent into it.
     pub packets: u64,
-    /// Of those the ones that never arrive.
+    /// Segments that never arrive.
     pub lost: u64,
     /// And those that arrive twice.
     pub doubled: u64,

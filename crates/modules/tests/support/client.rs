@@ -1,4 +1,4 @@
-//! What our nodes do in a mixed mesh: they echo, and they ask others to.
+//! The applications of Redpoll's nodes in a mixed mesh: they echo, and request echoes.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_sim::World;
@@ -102,8 +102,7 @@ impl Client {
             let Some(stream) = &mut self.stream else {
                 return;
             };
-            // What has gone out and not come back stays little: whoever echoes may have
-            // little room.
+            // The amount in transit stays small, because the echoing node may have little room.
             while stream.put < STREAM && stream.put - stream.got < 200 {
                 let bytes: Vec<u8> = (stream.put..STREAM.min(stream.put + 40))
                     .map(|at| pattern(at, 13))
@@ -144,7 +143,7 @@ impl Client {
         )
     }
 
-    /// What has not gone well.
+    /// The first problem, if any.
     pub fn problem(&self) -> Option<String> {
         let (sent, back) = self.datagrams;
         let (opened, echoed) = self.streams;

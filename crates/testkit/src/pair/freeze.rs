@@ -9,7 +9,7 @@ use super::{Pair, What};
 /// would never come to its end.
 const FREEZES_MAX: u32 = 100;
 
-/// What a frozen connection may take beside the bytes that wait in it.
+/// Largest size of a frozen connection without its waiting data.
 const FROZEN_MAX: usize = 300;
 
 impl Pair {
