@@ -14,6 +14,7 @@
 
 mod children;
 mod poll;
+#[cfg_attr(not(feature = "security"), path = "security/absent.rs")]
 mod security;
 mod silence;
 mod sleep;
@@ -24,10 +25,6 @@ use redpoll_lowpan::{
     FrameRoom, LossReason, Lowpan, LowpanConfig, LowpanEvent, LowpanMemory, Note, Onward,
     PayloadSource, SlotId,
 };
-#[cfg(feature = "security")]
-use redpoll_mac::FrameBuf;
-#[cfg(feature = "security")]
-use redpoll_mac::security::Security;
 use redpoll_mac::{
     Access, Mac, MacConfig, MacEvent, RadioResult, RadioWork, RxInfo, Service, Ticket, TxStatus,
 };
@@ -41,6 +38,8 @@ use crate::packet::{Origin, Packet, is_unicast};
 use children::Children;
 pub(crate) use children::Tenure;
 pub use poll::{PollConfig, PollPolicy};
+pub(crate) use security::SEALS;
+use security::{Clear, Guard};
 pub(crate) use sleep::Expected;
 use sleep::Sleepy;
 use strangers::Strangers;
@@ -57,8 +56,7 @@ pub(crate) struct Link<M: Memory + 'static, A: Access> {
     sleep: Option<Sleepy>,
     pub(crate) mac: Mac<A>,
     pub(crate) lowpan: Lowpan<M>,
-    #[cfg(feature = "security")]
-    security: Option<Security<M>>,
+    guard: Guard<M>,
     children: Children,
     strangers: Strangers,
 }
@@ -108,8 +106,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
             children: Children::default(),
             strangers: Strangers::new(),
             sleep: None,
-            #[cfg(feature = "security")]
-            security: None,
+            guard: Guard::new(),
             preempts,
             frame_is_indirect: false,
         }
@@ -134,17 +131,9 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         info: &RxInfo,
         onward: impl FnOnce(&Ipv6Header, Address) -> Option<Address>,
     ) -> Option<Heard> {
-        #[cfg(feature = "security")]
-        let mut clear = FrameBuf::new();
-        #[cfg(feature = "security")]
-        let heard = match &mut self.security {
-            Some(security) => self
-                .mac
-                .input_secured(now, frame, info, security, &mut clear)?,
-            None => self.mac.input_frame(now, frame, info)?,
-        };
-        #[cfg(not(feature = "security"))]
-        let heard = self.mac.input_frame(now, frame, info)?;
+        let mut clear = Clear::default();
+        let mac = &mut self.mac;
+        let heard = self.guard.input(now, mac, frame, info, &mut clear)?;
         let (from, dst) = (heard.src, heard.dst);
         let broadcast = dst == Address::BROADCAST;
         let (children, mac, link_src) = (&self.children, &self.mac, self.address);
@@ -471,7 +460,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
 /// What the end of a frame's service says of the link to its addressee.
 fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
-    if cfg!(feature = "security") && status == TxStatus::Unsealed {
+    if SEALS && status == TxStatus::Unsealed {
         return LinkEvent::Dropped;
     }
     LinkEvent::Quality {

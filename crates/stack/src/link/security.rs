@@ -1,59 +1,75 @@
-//! Link-layer security as the link has it: none, or that of `redpoll_mac::security`.
+//! Link-layer security of the link: none until a program secures the link, then that of
+//! `redpoll_mac::security`. `security/absent.rs` stands for this file in builds without it.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_mac::Access;
-#[cfg(feature = "security")]
 use redpoll_mac::security::{Security, SecurityConfig, SecurityMemory};
+use redpoll_mac::{Access, FrameBuf, Indication, Mac, RxInfo};
 
 use super::Link;
 
-#[cfg(feature = "security")]
+/// Whether frames may be protected.
+pub(crate) const SEALS: bool = true;
+
+/// Room for a frame without its protection.
+pub(super) type Clear = FrameBuf;
+
+/// The security of a link; `None` as long as its frames are not protected.
+pub(super) struct Guard<M: Memory + 'static>(Option<Security<M>>);
+
+impl<M: Memory + 'static> Guard<M> {
+    pub(super) const fn new() -> Self {
+        Guard(None)
+    }
+
+    /// Has the MAC take a frame, without its protection if it has one.
+    pub(super) fn input<'f, A: Access>(
+        &mut self,
+        now: Instant,
+        mac: &mut Mac<A>,
+        frame: &'f [u8],
+        info: &RxInfo,
+        clear: &'f mut Clear,
+    ) -> Option<Indication<'f>> {
+        match &mut self.0 {
+            Some(security) => mac.input_secured(now, frame, info, security, clear),
+            None => mac.input_frame(now, frame, info),
+        }
+    }
+}
+
 impl<M: Memory + 'static, A: Access> Link<M, A> {
     /// From now on every frame is protected, and others are refused.
     pub(crate) fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<M>) {
         let security = Security::new(config, memory);
         self.mac.set_security_bytes(security.overhead());
-        self.security = Some(security);
+        self.guard.0 = Some(security);
     }
 
     pub(crate) fn security(&self) -> Option<&Security<M>> {
-        self.security.as_ref()
+        self.guard.0.as_ref()
     }
 
     pub(crate) fn security_mut(&mut self) -> Option<&mut Security<M>> {
-        self.security.as_mut()
+        self.guard.0.as_mut()
     }
 
     /// Whether frames wait for a counter to be stored.
     pub(super) fn awaits_counter(&self) -> bool {
-        self.security.as_ref().is_some_and(Security::waits)
+        self.security().is_some_and(Security::waits)
     }
 
     /// Whether a frame of the MAC's own could be protected now.
     pub(super) fn may_send(&self) -> bool {
-        let security = self.security.as_ref();
+        let security = self.security();
         security.is_none_or(|security| !security.waits() && !security.is_exhausted())
     }
 
     /// Protects the frame that the MAC has been given. If that fails an event says so.
     pub(super) fn seal(&mut self, now: Instant) {
-        if let Some(security) = &mut self.security {
+        if let Some(security) = &mut self.guard.0 {
             self.mac.seal(now, security);
             // The key may have changed, and with it how it is named.
             self.mac.set_security_bytes(security.overhead());
         }
     }
-}
-
-#[cfg(not(feature = "security"))]
-impl<M: Memory + 'static, A: Access> Link<M, A> {
-    pub(super) fn awaits_counter(&self) -> bool {
-        false
-    }
-
-    pub(super) fn may_send(&self) -> bool {
-        true
-    }
-
-    pub(super) fn seal(&mut self, _now: Instant) {}
 }

@@ -10,7 +10,7 @@ use super::Node;
 use super::packets::write_pulled;
 use crate::assist::Assist;
 use crate::counters::DropReason;
-use crate::link::{Expected, LinkEvent};
+use crate::link::{Expected, LinkEvent, SEALS};
 use crate::net::plan::Plan;
 use crate::net::routing::Quality;
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, PacketView};
@@ -112,8 +112,9 @@ impl<P: Profile> Node<P> {
             self.net.nd.solicitor.renew(now);
         }
         // A data request that could not be protected has ended already.
-        #[cfg(feature = "security")]
-        self.drain_link(now);
+        if SEALS {
+            self.drain_link(now);
+        }
     }
 
     /// Passes on what the link has to tell; whether there was anything.
