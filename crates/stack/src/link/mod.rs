@@ -131,7 +131,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         info: &RxInfo,
         onward: impl FnOnce(&Ipv6Header, Address) -> Option<Address>,
     ) -> Option<Heard> {
-        let mut clear = Clear::default();
+        let mut clear = Clear::new();
         let mac = &mut self.mac;
         let heard = self.guard.input(now, mac, frame, info, &mut clear)?;
         let (from, dst) = (heard.src, heard.dst);

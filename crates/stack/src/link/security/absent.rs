@@ -10,8 +10,14 @@ use super::Link;
 /// Whether frames may be protected.
 pub(crate) const SEALS: bool = false;
 
-/// Room for a frame without its protection: each frame is one already.
-pub(super) type Clear = ();
+/// Stands for the room for a frame without its protection.
+pub(super) struct Clear;
+
+impl Clear {
+    pub(super) const fn new() -> Self {
+        Clear
+    }
+}
 
 /// The security of a link that has none.
 pub(super) struct Guard<M>(PhantomData<M>);
