@@ -115,7 +115,7 @@ fn short(value: f64) -> String {
         true => format!("{value:.digits$}"),
         false => format!("{value:.3e}"),
     };
-    // What is nothing has no sign.
+    // Zero has no sign.
     match text.strip_prefix('-') {
         Some(rest) if !rest.contains(|digit: char| matches!(digit, '1'..='9')) => rest.to_owned(),
         _ => text,

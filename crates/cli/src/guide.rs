@@ -1,5 +1,4 @@
-//! What the program tells of itself: its built-in scenarios, completions for shells,
-//! man pages.
+//! The program's descriptions of itself: built-in scenarios, completions for shells, man pages.
 
 use std::process::ExitCode;
 

@@ -52,7 +52,7 @@ impl Sockets {
         })
     }
 
-    /// What tells that something has come over one of them.
+    /// Signals that data have come over one of the lines.
     pub(crate) fn watch(&self) -> LineWatch {
         self.watch.clone()
     }

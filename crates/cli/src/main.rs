@@ -1,4 +1,4 @@
-//! The `redpoll` program: simulate a mesh, live it beside this computer, read
+//! The `redpoll` program: simulates a mesh, runs it in real time next to this computer, reads
 //! its captures.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
@@ -43,7 +43,7 @@ use command::{Args, Command};
 
 /// Something went wrong.
 const FAILED: u8 = 1;
-/// What the user said cannot be used.
+/// Exit code for unusable arguments.
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {

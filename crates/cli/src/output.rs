@@ -1,5 +1,5 @@
-//! What goes to the user: lines on standard output that a closed pipe may end,
-//! one line on standard error for each thing that fails.
+//! Output to the user: lines on standard output, which a closed pipe may end, and one line on
+//! standard error for each failure.
 
 use std::fmt::Display;
 use std::io::{self, Write};
@@ -12,12 +12,12 @@ use redpoll_sim::trace::{FrameTrace, Notes, PcapngFile, TraceError};
 
 /// Says in one line on standard error what went wrong, and ends with `code`.
 pub fn fail(code: u8, message: impl Display) -> ExitCode {
-    // With standard error closed there is nobody to tell.
+    // If standard error is closed, the message is lost.
     let _ = writeln!(io::stderr(), "redpoll: {message}");
     ExitCode::from(code)
 }
 
-/// Whether the reader of a pipe has had enough, which is no failure.
+/// Whether the reader of a pipe has closed it, which is not a failure.
 pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
@@ -27,7 +27,7 @@ pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// What has Wireshark and tshark decode the mesh's compressed addresses.
+/// The option with which Wireshark and tshark decode the mesh's compressed addresses.
 pub fn wireshark_option(scenario: &Scenario) -> String {
     format!("-o 6lowpan.context0:{}/64", scenario.border.prefix)
 }
@@ -59,7 +59,7 @@ pub fn capture(
     Ok(Box::new(PcapngFile::create(path, &notes)?))
 }
 
-/// Writes `text` to standard output; a closed pipe is no failure.
+/// Writes `text` to standard output; a closed pipe is not a failure.
 ///
 /// # Errors
 ///

@@ -9,7 +9,7 @@ use redpoll_sim::Scenario;
 
 use crate::output::is_standard;
 
-/// What makes two paths one place.
+/// The identity of a path.
 #[derive(PartialEq, Eq)]
 enum Identity {
     Standard,
@@ -39,7 +39,7 @@ impl Identity {
     }
 }
 
-/// What folders of results have, which commands read.
+/// The files of result folders, which commands read.
 const OF_RESULTS: [&str; 4] = [
     folder::REPORT,
     folder::SERIES,
@@ -49,7 +49,7 @@ const OF_RESULTS: [&str; 4] = [
 /// So deep the folders of a result are looked at: the seeds of several runs have one each.
 const DEEP: usize = 2;
 
-/// The files of results below a folder; none if it is none.
+/// The result files below a folder; empty if it is another kind of folder.
 fn below(at: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
         let path = entry.path();

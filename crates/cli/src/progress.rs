@@ -10,11 +10,11 @@ const HZ: u8 = 10;
 /// How bytes are counted, and other things.
 const BYTES: &str = "{wide_bar} {percent:>3} %  {bytes} of {total_bytes}  left {eta}";
 const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}";
-/// Where nobody knows how much it will be.
+/// The template for an unknown length.
 const ENDLESS: &str = "{spinner} {bytes} read";
 
-/// A bar or a line that looks as `template` says, of `len` steps if that is known, drawn so
-/// many times in a second at most.
+/// A bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times a
+/// second.
 pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let target = match is_dumb {
@@ -29,7 +29,8 @@ pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     bar
 }
 
-/// The bar of what reads files, or goes on by steps. What it shows is gone when it is dropped.
+/// The bar of a command that reads files or proceeds in steps. It disappears when it is
+/// dropped.
 #[derive(Clone)]
 pub struct Progress(ProgressBar);
 
@@ -41,7 +42,7 @@ impl Progress {
         progress
     }
 
-    /// A bar for so many of what `what` says.
+    /// A bar of `count` steps; `what` names them.
     pub fn of_steps(count: u64, what: &'static str) -> Progress {
         let progress = Progress(bar(None, STEPS, HZ));
         progress.0.set_length(count);
@@ -49,7 +50,7 @@ impl Progress {
         progress
     }
 
-    /// A bar for so many seconds of simulated time.
+    /// A bar of `seconds` seconds of simulated time.
     pub fn of_simulated(seconds: u64) -> Progress {
         Progress::of_steps(seconds, "s simulated")
     }
@@ -59,7 +60,7 @@ impl Progress {
         Progress(ProgressBar::hidden())
     }
 
-    /// A bar for bytes, unless standard output shows what becomes of them.
+    /// A bar for bytes, unless standard output shows the result.
     pub fn beside_output() -> Progress {
         match std::io::stdout().is_terminal() {
             true => Progress::hidden(),
@@ -77,7 +78,7 @@ impl Progress {
         Box::new(self.0.wrap_read(file))
     }
 
-    /// Counts what is read of something that nobody knows the length of.
+    /// Counts the bytes of an input of unknown length.
     pub fn of_stream(&self, input: impl Read + 'static) -> Box<dyn Read> {
         self.is_endless();
         Box::new(self.0.wrap_read(input))
@@ -89,14 +90,14 @@ impl Progress {
         }
     }
 
-    /// So many are done, of so many of what `what` says.
+    /// `done` of `of` steps are complete; `what` names the steps.
     pub fn step(&self, done: u64, of: u64, what: &'static str) {
         self.0.set_length(of);
         self.0.set_message(what);
         self.0.set_position(done);
     }
 
-    /// So many of all are done.
+    /// `done` steps are complete.
     pub fn set(&self, done: u64) {
         self.0.set_position(done);
     }

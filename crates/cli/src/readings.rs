@@ -1,6 +1,5 @@
-//! `redpoll bench readings`: what a sensor pays for one reading, by what becomes of its
-//! connection between two of them: kept while it sleeps, written down before a deep sleep,
-//! or opened anew, with TLS or without.
+//! `redpoll bench readings`: the cost of one reading of a sensor if its connection is kept
+//! during sleep, frozen before a deep sleep, or opened again, with and without TLS.
 //!
 //! Whole nodes in virtual time, with the applications as futures on them
 //! (`redpoll_sim::tasks`). TLS is its flights, of the lengths that `embedded-tls` and OpenSSL
@@ -28,13 +27,13 @@ use crate::FAILED;
 use crate::output::{self, fail};
 
 const READING: usize = 82;
-/// Readings behind the first, of which the mean is shown.
+/// Readings after the first, whose mean is shown.
 const READINGS: u64 = 20;
 const INTERVAL: Duration = Duration::from_secs(600);
 const PORT: u16 = 5_684;
 /// Frames of the leaf's that are further apart do not belong to one wake-up of its radio.
 const APART: Duration = Duration::from_secs(2);
-/// What is written down of a connection without unsent bytes, and some room.
+/// Size of a frozen connection without unsent bytes, rounded up.
 const FROZEN: usize = 300;
 
 /// Lengths of what TLS 1.3 exchanges, in bytes.
@@ -55,9 +54,9 @@ const CERTIFICATE: Tls = Tls {
     hello: 183,
     answer: 805,
 };
-/// What the client answers (RFC 8446 §4.4.4), as a record.
+/// The client's answer (RFC 8446 §4.4.4), as a record.
 const FINISHED: usize = 58;
-/// What a record takes beside its content.
+/// Overhead of a record.
 const RECORD: usize = 22;
 /// The record that says that no more will come.
 const CLOSE: usize = 24;
@@ -109,7 +108,7 @@ const fn way(name: &'static str, between: Between, tls: Option<Tls>) -> Way {
     Way { name, between, tls }
 }
 
-/// What a reading takes, in the mean.
+/// The mean cost of a reading.
 struct Cost {
     frames: f64,
     bytes: f64,
@@ -316,7 +315,7 @@ fn measure(hops: usize, way: Way, readings: u64) -> Result<Sums, String> {
     })
 }
 
-/// What the server must have read in the end.
+/// The bytes that the server must have read at the end.
 fn bytes_of(way: Way, readings: u64) -> u64 {
     let Some(tls) = way.tls else {
         return readings * READING as u64;
@@ -359,7 +358,7 @@ async fn serve(net: &SimNet, tls: Option<Tls>, heard: &Cell<u64>) {
     }
 }
 
-/// Sends so many readings.
+/// Sends `readings` readings.
 async fn send(
     net: &SimNet,
     time: &Time,
@@ -412,7 +411,7 @@ async fn send(
             Between::Closed | Between::Fast => close(&mut stream, way.tls).await?,
         }
     }
-    // What is kept stays open for as long as the run lasts.
+    // A kept connection stays open for the whole run.
     std::future::pending().await
 }
 

@@ -2,8 +2,8 @@
 //!
 //! - `join`: by which way, TUN, namespace or forwards alone, and saying so;
 //! - `mesh`: the simulated mesh as the gateway sees it;
-//! - `connections`: what is told of each connection;
-//! - `frames`: what is told of each frame, if the user asks;
+//! - `connections`: the lines about each connection;
+//! - `frames`: the lines about each frame, with `-v`;
 //! - `status`: the line that says how it goes;
 //! - `tui`: the mesh in the terminal, if the user asks;
 //! - `radio`: a mesh in the air instead, behind a real radio;
@@ -62,7 +62,7 @@ fn failed(error: impl std::fmt::Display) -> Failure {
     (FAILED, error.to_string())
 }
 
-/// What the user said cannot be used.
+/// A failure because of unusable arguments.
 fn unusable(error: impl std::fmt::Display) -> Failure {
     (USAGE, error.to_string())
 }
@@ -188,7 +188,7 @@ fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Fail
     SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
 }
 
-/// The last of several failures, when the user has been told of the others.
+/// The last of several failures, after reporting the others.
 fn first_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     fail_all(&failures);
@@ -251,7 +251,7 @@ fn end(
     chatty: bool,
 ) -> Result<u8, Failure> {
     let lived = session.live();
-    // The terminal is as it was before anything else is said.
+    // The terminal is restored before any message.
     session.tui = None;
     session.status.clear();
     let code = lived?;
@@ -294,8 +294,8 @@ fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     Ok(scenario)
 }
 
-/// Gives the border router connections for `--forward` beside those of its apps:
-/// twice as many as are carried at once, for those that are being closed.
+/// Gives the border router connections for `--forward` in addition to those of its apps: twice
+/// the number of simultaneous ones, because some are being closed.
 fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
     if args.forward.is_empty() && !args.demo {
         return;
@@ -383,7 +383,7 @@ fn listen(
     Ok((forwarder, forwards))
 }
 
-/// What `--advertise` asks for.
+/// The advertiser for `--advertise`.
 fn advertiser(
     args: &UpArgs,
     scenario: &Scenario,
@@ -418,7 +418,7 @@ fn advertiser(
     Ok(Some(advertiser))
 }
 
-/// Whether this computer passes packets on.
+/// Whether this computer forwards packets.
 const FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 
 /// The program to run beside the mesh, if one is asked for.
@@ -450,10 +450,10 @@ struct Session {
     /// When the files want to be written next.
     look_at: Instant,
     companion: Option<Companion>,
-    /// The mesh stays when the companion has ended well, for those who look at it.
+    /// The mesh continues after the companion has succeeded, for connected browsers.
     stays: bool,
     advertiser: Option<Advertiser>,
-    /// What tells that a node elsewhere has said something.
+    /// Signals data from an external node.
     lines: LineWatch,
     signals: Signals,
     /// Standard output is for lines about connections.
@@ -466,9 +466,9 @@ struct Session {
 }
 
 impl Session {
-    /// How late an event may be before the user is told.
+    /// Lateness of an event from which the user is warned.
     const TOLERANCE: Duration = Duration::from_millis(200);
-    /// How often the user is told at most, and the capture brought to disk.
+    /// Shortest interval of this warning, and interval of flushing the capture.
     const REMINDER: Duration = Duration::from_secs(2);
 
     /// Lives until a signal or the companion's end. The exit code.
@@ -586,8 +586,8 @@ impl Session {
         Ok(None)
     }
 
-    /// Tells the computers of the user's link the way to the mesh; the mesh lives on
-    /// where that goes wrong.
+    /// Advertises the route to the mesh to the computers of the user's link; the mesh continues
+    /// after an error.
     fn advertise(&mut self) {
         let now = self.gateway.clock().now();
         let turn = self.advertiser.as_mut().map(|it| it.turn(now));
@@ -599,7 +599,7 @@ impl Session {
         }
     }
 
-    /// Tells the user something beside what happens in the mesh.
+    /// Prints a warning next to the output of the mesh.
     fn warn(&mut self, line: &str) {
         match &mut self.tui {
             Some(tui) => tui.log(line),

@@ -70,9 +70,9 @@ struct Player {
     reader: Reader<File>,
     desk: Desk,
     end: u64,
-    /// Up to here it has been told.
+    /// The time up to which the recording was sent.
     t: u64,
-    /// The line that comes next, and up to when it tells.
+    /// The next line, and the time that it covers.
     next: Option<(u64, String)>,
     anchor: Anchor,
 }
@@ -125,7 +125,7 @@ impl Player {
         Ok(())
     }
 
-    /// Tells the next line; `false` if the server is behind, or there is none.
+    /// Sends the next line; `false` if the server is behind, or the recording has ended.
     fn tell_next(&mut self) -> std::io::Result<bool> {
         self.fetch()?;
         let Some((t, line)) = &self.next else {

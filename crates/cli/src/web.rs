@@ -34,7 +34,7 @@ pub(crate) fn greeting(server: &Server) -> String {
     )
 }
 
-/// Who else can, if anybody.
+/// The users who can also reach the page, if any.
 fn exposure(address: SocketAddr) -> String {
     match address.ip().is_loopback() {
         true => String::new(),

@@ -484,7 +484,7 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
     assert_eq!(stderr(&output), "");
 }
 
-/// With and without somebody who may look on, whose server has threads of its own.
+/// With and without a browser, for which the server has its own threads.
 #[test]
 fn ctrl_c_ends_a_run_early_with_what_there_is() {
     for more in [&[][..], &["--web", "127.0.0.1:0"]] {

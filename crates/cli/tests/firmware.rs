@@ -1,4 +1,4 @@
-//! The leaf on emulated microcontrollers, beside simulated nodes.
+//! The leaf on emulated microcontrollers, together with simulated nodes.
 //!
 //! `REDPOLL_FIRMWARE` names the folder with the images, and `cargo xtask firmware` builds
 //! them and sets it; a test without images or without QEMU is skipped, by name.
@@ -75,8 +75,8 @@ impl Drop for Emulator {
     }
 }
 
-/// Begins to run `board`, whose serial line goes to `socket`, again and again until somebody
-/// listens there. `None`, and a line for whoever counts, if that cannot be.
+/// Starts `board` with its serial line at `socket`, repeatedly until there is a listener.
+/// `None`, and a line about the skipped test, if it is impossible.
 fn emulate(test: &str, board: &Board, socket: &Path) -> Option<Emulator> {
     let Some(folder) = std::env::var_os("REDPOLL_FIRMWARE") else {
         skip(test, "no images (cargo xtask firmware)");
@@ -141,8 +141,8 @@ impl Line for Socket {
     }
 }
 
-/// In virtual time, what an emulated leaf sends is what a simulated one sends, byte for byte
-/// and at the same microseconds.
+/// In virtual time, an emulated leaf sends the same bytes as a simulated one, at the same
+/// microseconds.
 fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
     let scratch = Scratch::new(test);
     let Some(_emulator) = emulate(test, board, &scratch.socket()) else {
@@ -236,7 +236,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     let pause = Duration::from_secs(hours * 3_600).divided_by(requests);
     for _ in 0..requests {
         let from = world.now();
-        // Somebody else's frames, which begin like ours or like nothing.
+        // Foreign frames, which begin like Redpoll's or like none.
         for _ in 0..3 {
             world.inject(2, &garbage(&mut rng));
         }
@@ -262,7 +262,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     );
 }
 
-/// A frame to everybody or to the leaf, with any bytes behind its header.
+/// A frame to all nodes or to the leaf, with arbitrary bytes after its header.
 fn garbage(rng: &mut Rng) -> Vec<u8> {
     let len = 9 + rng.below(110) as usize;
     let mut frame: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();

@@ -1,4 +1,4 @@
-//! What the program tells of itself, of a run's troubles and of captures.
+//! The program's output about itself, a run's troubles and captures.
 
 mod support;
 
@@ -24,7 +24,7 @@ fn every_scenario_is_listed_and_can_be_shown() {
     assert!(complaint(&unknown).contains("office"));
 }
 
-/// What is shown is what is run.
+/// The shown scenario is the one that runs.
 #[test]
 fn a_shown_scenario_runs_as_the_built_in_one() {
     let folder = Folder::new("shown");

@@ -101,7 +101,7 @@ fn a_study_keeps_its_results_apart_from_its_rows() {
     );
 }
 
-/// A full disk for both outputs: each is told.
+/// A full disk for both outputs: each is reported.
 #[test]
 fn every_output_that_fails_is_named() {
     let folder = Folder::new("both-full");
@@ -162,7 +162,7 @@ fn no_output_overwrites_a_capture_or_a_result() {
     }
     assert_eq!(fs::read(&capture).unwrap(), kept);
     assert_eq!(fs::read(&json).unwrap(), kept_json);
-    // The page that stands in the folder is made anew, and other files may be put there.
+    // An existing page is overwritten, and other files may be added.
     for _ in 0..2 {
         let output = redpoll(&["report", &result]);
         assert_eq!(code(&output), 0, "{}", stderr(&output));

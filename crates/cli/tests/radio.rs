@@ -1,5 +1,5 @@
-//! Border routers on radios: over UDP datagrams with another node of ours, and what the
-//! program says where there is no radio.
+//! Border routers on radios: over UDP datagrams with another Redpoll node, and the messages
+//! without a radio.
 
 use std::net::UdpSocket;
 use std::process::Command;

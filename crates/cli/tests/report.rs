@@ -1,4 +1,4 @@
-//! What `--json` writes, and what `docs/report.md` says of it.
+//! The output of `--json`, compared with `docs/report.md`.
 
 use std::process::Command;
 
@@ -46,7 +46,7 @@ fn the_documentation_has_every_key_of_a_report() {
     }
 }
 
-/// Who finds a result can run it again. What was set last counts, and the seed is told already.
+/// A result contains its command. The last value of a key counts, and the seed appears once.
 #[test]
 fn what_was_set_is_told_but_for_the_key() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_redpoll"));

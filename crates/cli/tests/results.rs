@@ -1,5 +1,4 @@
-//! What a run leaves behind, and what is made of it: series, plots, pages, comparisons,
-//! differences.
+//! The outputs of a run, and their uses: series, plots, pages, comparisons, differences.
 
 mod support;
 
@@ -262,7 +261,7 @@ fn sweeps_are_compared_point_by_point() {
     ]);
     assert_eq!(code(&same), 0, "{same:?}");
     assert_eq!(stdout(&same).matches("A has 2 seeds, B has 2").count(), 2);
-    // The same keys are swept; what is set beside them differs.
+    // The swept keys are the same; other settings differ.
     let other = redpoll(&[
         "compare",
         &folder.file("a.sqlite"),
@@ -285,7 +284,7 @@ fn sweeps_are_compared_point_by_point() {
     assert!(complaint(&other).ends_with("have no scenario in common"));
 }
 
-/// Whoever waits sees how far it is; logs and pipes have nothing of it.
+/// Progress appears on terminals, and not in logs and pipes.
 #[test]
 fn bars_are_there_on_a_terminal_alone() {
     if !redpoll_testkit::has_terminals("bars_are_there_on_a_terminal_alone") {
@@ -336,7 +335,7 @@ fn the_first_frame_that_differs_is_found() {
         what.contains("TCP: win ") && what.contains(" in A, 924 in B"),
         "{found}"
     );
-    // What both have in common is the same, and one frame longer it is not.
+    // The common part is equal, and one more frame is not.
     let lines = |file: &str| {
         let text = stdout(&redpoll(&["dissect", file]));
         text.lines().map(str::to_owned).collect::<Vec<_>>()
@@ -374,7 +373,7 @@ fn what_differs_before_the_first_frame_is_named() {
         found.contains("earlier difference: the outcome of a frame from node-"),
         "{found}"
     );
-    // Captures alone have nothing to tell it by.
+    // Captures alone do not show the cause.
     let [a, b] = [a, b].map(|folder| format!("{folder}/frames.pcapng"));
     let found = stdout(&redpoll(&["diff", &a, &b]));
     assert!(
@@ -401,7 +400,7 @@ fn two_programs_are_told_apart_by_their_first_frame() {
     let text = stdout(&found);
     assert!(text.contains("only its time: in B it begins"), "{text}");
     assert!(text.contains("earlier difference: "), "{text}");
-    // One that cannot run it is no difference.
+    // A program that cannot run the scenario is not a difference.
     let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);
     assert_eq!(code(&failing), 2);
     assert!(complaint(&failing).contains("has written no capture"));

@@ -148,7 +148,7 @@ fn studies_and_figures_are_listed() {
     assert!(!folder.0.join("kumar2020.sqlite").exists());
 }
 
-/// A row that somebody has changed: what is wrong, what to do, exit code 2.
+/// A modified row: the error, the remedy, exit code 2.
 #[test]
 fn a_damaged_row_ends_with_2_and_advice() {
     let folder = Folder::new("damaged");

@@ -60,7 +60,7 @@ fn every_combination_is_run_with_every_seed_and_none_twice() {
     let nodes = std::fs::read_to_string(folder.0.join("nodes.csv")).unwrap();
     assert_eq!(nodes.lines().count(), 1 + 12 * 3);
 
-    // What a run alone gives.
+    // The values of a single run.
     let run = redpoll(&[
         "run",
         "line-2",

@@ -150,7 +150,7 @@ fn a_poll_interval_is_as_long_as_the_latency_allows() {
     );
 }
 
-/// What is written is C and Rust.
+/// The output is valid C and Rust.
 fn compiles(folder: &Folder) {
     folder.write(
         "a.c",
@@ -317,7 +317,7 @@ fn mistakes_are_named_before_the_first_run() {
         assert_eq!(code(&output), 2, "{complaint}");
         assert!(!folder.0.join("goal.sqlite").exists(), "{instead}");
     }
-    // Who sends nothing needs least: a limit keeps it from being the answer. It has no goodput.
+    // A node that sends nothing needs least, which a limit excludes. It has no goodput.
     let bare = GOAL.replace("latency.p95 = \"2 s\"\nreliability = \"99 %\"\n", "");
     folder.write("goal.toml", &bare);
     let told = complaint(&tune(&folder, &["goal.toml", "--list"]));
@@ -332,7 +332,7 @@ fn mistakes_are_named_before_the_first_run() {
         let output = tune(&folder, &["goal.toml", "--list"]);
         assert_eq!(code(&output) == 0, is_allowed, "{best_now}: {output:?}");
     }
-    // Somebody else's file is not written over.
+    // A file of another program is not overwritten.
     folder.write("goal.toml", GOAL);
     folder.write("goal.h", "int mine;\n");
     let output = tune(&folder, &["goal.toml"]);

@@ -81,7 +81,7 @@ fn the_live_view_is_where_the_greeting_says_and_nowhere_else() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// As `nc` does, and what is told of it.
+/// Like `nc`, and the lines about the connection.
 #[test]
 fn what_a_leaf_echoes_comes_back() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7"]);
@@ -110,7 +110,7 @@ fn frames_are_told_of_on_request() {
     let mut mesh = office(&["--join", "forward", "--forward", "0:leaf-14:7", "-v"]);
     mesh.wait_until_up();
     mesh.line();
-    // The first is of a connection to the host, which nobody has opened a port for.
+    // The first line is about a connection to the host, whose port is closed.
     let line = mesh.line();
     assert!(line.contains(" s  0x") && line.contains(" TCP "), "{line}");
     mesh.end(Signal::SIGINT, Some(0));
@@ -231,7 +231,7 @@ fn the_program_beside_the_mesh_ends_with_it() {
     );
 }
 
-/// What a run leaves behind, a mesh in real time does, too.
+/// A mesh in real time writes the same outputs as a run.
 #[test]
 fn a_mesh_in_real_time_leaves_a_result() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("up-result");
@@ -282,7 +282,7 @@ fn a_mesh_in_real_time_leaves_a_result() {
     assert_eq!(code, 2, "{error}");
 }
 
-/// Whoever lets others look is told so.
+/// If other users can reach the page, a line says so.
 #[test]
 fn a_live_view_that_others_reach_says_so() {
     let mut mesh = office(&[&FORWARD[..], &["--web", "0.0.0.0:0"]].concat());
@@ -328,7 +328,7 @@ fn the_demonstration_stays_for_those_who_look_at_it() {
     assert!(!text.contains("stays"), "{text}");
 }
 
-/// What fails is not hidden behind a page.
+/// A failure is reported although a page is shown.
 #[test]
 fn a_demonstration_that_fails_ends_with_its_code() {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("fails");

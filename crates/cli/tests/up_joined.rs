@@ -151,7 +151,7 @@ fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
     program::body(&answer)
 }
 
-/// The mesh finds its routes from nothing; before it has, nobody answers.
+/// The mesh finds its routes from nothing; before that, no node answers.
 fn routes_by_rpl() {
     for mode in ["storing", "non-storing"] {
         let mode = format!("rpl.mode={mode}");
@@ -179,7 +179,7 @@ fn serves_100_kib() {
     let file = get(leaf(1, 12), "/file");
     assert_eq!(file.len(), LENGTH);
     assert!(file == expected(LENGTH), "a wrong byte");
-    // The sensor and the upload of the scenario try as well, in vain.
+    // The sensor and the upload of the scenario also try, without success.
     let mine = loop {
         let line = mesh.line();
         if line.contains(" -> leaf-12:80  ") {
@@ -190,8 +190,7 @@ fn serves_100_kib() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// 12 KiB are 27 segments, which leave TAiM 400 ms apart, but for
-/// the first two packets.
+/// 12 KiB are 27 segments, which leave TAiM 400 ms apart, except for the first two packets.
 fn taim_spaces() {
     let web = ["--set", "apps.web.file=12 KiB"];
     let delay = ["--taim", "--set", "taim.initial_delay=400 ms"];
@@ -234,7 +233,7 @@ fn uploads_100_kib() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// The seed of a scenario is public: what must be hard to guess does not hang on it.
+/// The seed of a scenario is public, so secrets must not depend on it.
 fn ports_differ_from_start_to_start() {
     let ports = [7, 7].map(|n| {
         let mut mesh = office(n, &["--seed", "1"]);
@@ -292,7 +291,7 @@ fn ping_reaches_a_leaf() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// What libcoap's client prints for the resource `path` of a leaf.
+/// The output of libcoap's client for the resource `path` of a leaf.
 fn coap(n: u16, path: &str, args: &[&str]) -> Vec<u8> {
     let uri = format!("coap://[{}]/{path}", leaf(n, 12));
     let output = Command::new(COAP_CLIENT)
@@ -405,8 +404,8 @@ fn interface_set_down() {
     };
     let down = set("down");
     assert!(down.status.success(), "{down:?}");
-    // What the interface has lost does not come back with it; or the program has ended by now, and
-    // there is no interface any more.
+    // The lost settings of the interface do not return with it; or the program has ended, and
+    // the interface is gone.
     set("up");
     let (code, error) = mesh.fails();
     assert_eq!(code, 1);
@@ -487,8 +486,8 @@ fn capture_has_the_time() {
     let _ = std::fs::remove_file(&file);
 }
 
-/// The border router has a sink and room for a few connections. Who fills it with
-/// silence keeps nobody out.
+/// The border router has a sink and room for a few connections. Silent connections do not
+/// exclude others.
 fn strangers_do_not_fill_a_sink() {
     let mut mesh = office(65, &["--set", "apps.sink.when=up"]);
     mesh.wait_until_up();
@@ -508,8 +507,8 @@ fn strangers_do_not_fill_a_sink() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// Eight requests for a connection with the border router, from addresses that nobody has:
-/// its answers are lost, and whoever comes by a forward or to its sink is served.
+/// Eight connection requests to the border router from unused addresses: its answers are lost,
+/// and other connections by a forward or to its sink are served.
 fn requests_of_nobody() {
     let sink = ["--set", "apps.sink.when=up"];
     let forward = ["--join", "tun", "--forward", "0:leaf-12:80"];
@@ -662,7 +661,7 @@ fn neighbours_learn_the_way() {
     let leaf = leaf(17, 12).to_string();
     let ping = neighbour.run(&["ping", "-6", "-c", "3", "-w", "20", &leaf]);
     assert!(ping.contains("bytes from"), "{ping}");
-    // Who has just come asks.
+    // A new neighbour solicits.
     neighbour.run(&["ip", "-6", "route", "flush", &prefix]);
     neighbour.run(&["ip", "link", "set", "wire1", "down"]);
     neighbour.run(&["ip", "link", "set", "wire1", "up"]);

@@ -1,5 +1,5 @@
-//! `redpoll up --tui` on a terminal that is none of the user's: what it shows, and that the
-//! terminal is as it was, however it ends.
+//! `redpoll up --tui` on a pseudo-terminal: its output, and the restored terminal after every
+//! kind of end.
 
 use std::fs::File;
 use std::io::{Read as _, Write as _};
@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_redpoll");
 const PATIENCE: Duration = Duration::from_secs(60);
-/// What gives the screen back that was there before.
+/// Restores the previous screen.
 const LEFT: &str = "\u{1b}[?1049l";
 
 struct Session {

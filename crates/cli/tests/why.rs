@@ -46,7 +46,7 @@ on = "node-1"
 to = "node-4:5001"
 "#;
 
-/// What is found in a capture of a minute of a scenario, as JSON.
+/// The findings in a capture of a minute of a scenario, as JSON.
 fn found(folder: &Folder, scenario: &str, settings: &[&str], options: &[&str]) -> Value {
     let capture = folder.file("capture.pcapng");
     let mut args = vec!["run", scenario, "--duration", "60 s", "--pcap", &capture];
@@ -181,7 +181,7 @@ fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
 /// Success ratios at the edge of the range, in percent, and retries of a frame.
 const LOSSY: [(u32, u32); 5] = [(60, 2), (60, 3), (70, 3), (75, 0), (80, 1)];
 
-/// What `run` says of five lossy minutes over one hop, and what is found in their capture.
+/// The report of `run` on five lossy minutes over one hop, and the findings in their capture.
 fn lossy(
     folder: &Folder,
     (percent, retries): (u32, u32),
@@ -214,7 +214,7 @@ fn segments_are_as_many_as_their_sender_says() {
         let again = sent["retransmissions"].as_object().unwrap().values();
         let again: u64 = again.map(|it| it.as_u64().unwrap()).sum();
         let seen = &why["flows"][0]["directions"][0];
-        // SYNs, of which `run` does not tell, are seen, too.
+        // SYNs, which `run` does not count, are counted too.
         let syns = seen["segments"].as_u64().unwrap() - sent["segments_sent"].as_u64().unwrap();
         assert!((1..=2).contains(&syns), "{faults:?}: {sent} {seen}");
         let more = seen["sent_again"].as_u64().unwrap() - again;
@@ -225,7 +225,7 @@ fn segments_are_as_many_as_their_sender_says() {
     }
 }
 
-/// A timeout is told from the last time that its segment was sent, not from the first.
+/// A timeout counts from the last transmission of its segment, not from the first.
 #[test]
 fn evidence_of_a_late_timeout_is_a_segment_and_the_next_time_it_was_sent() {
     let folder = Folder::new("why-late");
@@ -291,7 +291,7 @@ fn as_much_is_lost_in_the_simulation_as_in_the_capture() {
     }
 }
 
-/// The frames that are shown are what they are said to be.
+/// The listed frames are those that are described.
 #[test]
 fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {
     let folder = Folder::new("why-evidence");
@@ -377,7 +377,7 @@ fn short_run(folder: &Folder, scenario: &str) -> String {
     capture
 }
 
-/// The frames of a capture of ours, without their check sequences.
+/// The frames of a capture of Redpoll's, without their check sequences.
 fn frames_of(capture: &str) -> Vec<Vec<u8>> {
     let file = std::fs::File::open(capture).unwrap();
     let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
@@ -392,7 +392,7 @@ fn frames_of(capture: &str) -> Vec<Vec<u8>> {
     frames
 }
 
-/// Frames of any content, of which many begin as true ones do, end no program.
+/// Frames with arbitrary content, many with a valid beginning, do not end the program.
 #[test]
 fn any_bytes_are_read() {
     let folder = Folder::new("why-any");

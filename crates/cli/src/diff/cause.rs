@@ -1,5 +1,5 @@
-//! What differs before the first frame that does: what became of a frame that both have, a
-//! window or a timer of TCP, a queue, a parent. Frames do not say it, recordings do.
+//! The first difference before the first different frame: the outcome of a common frame, a
+//! window or a timer of TCP, a queue, a parent. Recordings contain these, frames do not.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -18,7 +18,7 @@ const LONGEST: u64 = 64 << 20;
 /// Frames whose fate may still come.
 const FRAMES: usize = 10_000;
 
-/// What an end of a connection has, in the order of a recording's rows, behind its flow and
+/// The values of an end of a connection, in the order of a recording's rows, after its flow and
 /// whether it is the opener's.
 const OF_ENDS: [&str; 10] = [
     "state",
@@ -32,7 +32,7 @@ const OF_ENDS: [&str; 10] = [
     "segments retransmitted after a timeout",
     "segments retransmitted for another reason",
 ];
-/// What of a node's figures decides what it does, and their words.
+/// The figures of a node that determine its behaviour, and their words.
 const OF_NODES: [(&str, &str); 5] = [
     ("parent", "parent"),
     ("queue", "queue (datagrams)"),
@@ -41,8 +41,8 @@ const OF_NODES: [(&str, &str); 5] = [
     ("collisions", "collisions"),
 ];
 
-/// What differs first before `until_us`, of two results that have recordings, or of two
-/// programs, which run again up to there. `None` if there is nothing to tell it by.
+/// The first difference before `until_us` of two results with recordings, or of two programs,
+/// which run again up to that time. `None` without recordings.
 pub(super) fn before(args: &DiffArgs, until_us: u64) -> Option<String> {
     let scratch = Scratch::new();
     let (a, b) = match (&args.program, &args.b) {
@@ -70,7 +70,7 @@ struct Scratch(PathBuf);
 impl Scratch {
     fn new() -> Option<Scratch> {
         let path = std::env::temp_dir().join(format!("redpoll-diff-{}", std::process::id()));
-        // Not one that somebody else has made.
+        // A new folder, not one of another user.
         std::fs::create_dir(&path).ok()?;
         Some(Scratch(path))
     }
@@ -101,7 +101,7 @@ fn recorded(program: &Path, args: &DiffArgs, until_us: u64, path: PathBuf) -> Op
     command.args(["--duration", &format!("{} ms", until_us / 1_000 + 100)]);
     command.env("TERM", "dumb").stdin(Stdio::null());
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // An older one may have no recordings; then there is nothing to tell.
+    // An older program may write no recordings.
     command.status().ok()?;
     path.is_file().then_some(path)
 }
@@ -109,13 +109,13 @@ fn recorded(program: &Path, args: &DiffArgs, until_us: u64, path: PathBuf) -> Op
 /// A recording that is being read.
 struct Recording {
     lines: BufReader<File>,
-    /// Of nodes.
+    /// Names of nodes.
     names: Vec<String>,
-    /// What can become of frames.
+    /// Names of the outcomes of frames.
     outcomes: Vec<String>,
     /// Connections, each with the names of its ends.
     flows: HashMap<u64, [String; 2]>,
-    /// When frames began, and who has sent them.
+    /// Start times and senders of frames.
     frames: HashMap<u64, (u64, u64)>,
 }
 
@@ -225,7 +225,7 @@ fn first(a: &mut Recording, b: &mut Recording, until_us: u64) -> Option<String> 
     }
 }
 
-/// What became of a frame that began before.
+/// Compares the outcomes of earlier frames.
 fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Option<String> {
     let (of_a, of_b) = (rows(one, "fates"), rows(other, "fates"));
     let find = |all: &'_ [Value], fate: &Value| -> Option<Value> {
@@ -247,7 +247,7 @@ fn of_fates(names: &Recording, one: &Value, other: &Value, until_us: u64) -> Opt
     ))
 }
 
-/// What an end of a connection has.
+/// Compares the values of the ends of connections.
 fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     let (of_a, of_b) = (rows(one, "ends"), rows(other, "ends"));
     if of_a == of_b {
@@ -282,7 +282,7 @@ fn of_ends(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     None
 }
 
-/// What a node has.
+/// Compares the figures of nodes.
 fn of_nodes(names: &Recording, one: &Value, other: &Value) -> Option<String> {
     OF_NODES.iter().find_map(|(column, what)| {
         let of_a = one["nodes"][column].as_array()?;

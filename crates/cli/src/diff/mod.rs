@@ -147,7 +147,7 @@ fn progress(args: &DiffArgs) -> Progress {
     }
     let mut overrides = args.set.clone();
     overrides.extend(args.duration.clone().map(|it| ("duration".to_owned(), it)));
-    // What cannot be used is for the programs to say.
+    // The programs report an invalid scenario.
     match Scenario::load(&args.a, &overrides) {
         Ok(scenario) => Progress::of_simulated(scenario.duration.as_millis() / 1_000),
         Err(_) => Progress::hidden(),

@@ -132,7 +132,7 @@ impl Source {
         }
     }
 
-    /// A program that has failed has no frames more, but that is no difference.
+    /// A failed program has no more frames, which is not a difference.
     fn ended(&mut self) -> Result<(), String> {
         let Some(Program(child)) = &mut self.program else {
             return Ok(());
@@ -146,7 +146,7 @@ impl Source {
         }
     }
 
-    /// `first` and what comes then, not without bound.
+    /// `first` and the following records, up to a limit.
     pub(super) fn ahead(&mut self, first: Option<Record>) -> Result<VecDeque<Record>, String> {
         let mut frames = VecDeque::new();
         let mut next = first;

@@ -1,4 +1,4 @@
-//! What differs, in words.
+//! The difference in words.
 
 use std::collections::VecDeque;
 
@@ -32,7 +32,7 @@ pub(super) struct Finding {
     at_us: [Option<u64>; 2],
     what: String,
     elsewhere: Vec<String>,
-    /// What differs before it, if there is anything to tell it by.
+    /// An earlier difference, if recordings show one.
     cause: Option<String>,
 }
 
@@ -176,7 +176,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     }
 }
 
-/// The words of two decoded frames that differ, by layer. A name stands before its value.
+/// The words that differ between two decoded frames, by layer. A name precedes its value.
 fn words(a: &str, b: &str) -> Vec<String> {
     let (a, b) = (layered(a), layered(b));
     let mut layers: Vec<&str> = Vec::new();

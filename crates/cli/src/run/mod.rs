@@ -85,8 +85,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .build()
         .map_err(|error| (USAGE, format!("{}: {error}", args.scenario.file)))?;
     let set_up = started.elapsed();
-    // Files are made before the run: nobody waits for an hour to hear that a
-    // folder is missing.
+    // Files are created before the run, so that a missing folder is reported at once.
     match outputs.begin(&mut world, WallDuration::ZERO) {
         Ok(true) => {}
         Ok(false) => return Ok(ExitCode::SUCCESS),
@@ -149,13 +148,13 @@ fn asked(args: &RunArgs) -> Asked<'_> {
     }
 }
 
-/// Whether an app runs in virtual time: who would talk to a host that the
-/// scenario does not simulate stays out.
+/// Whether an app runs in virtual time: an app that needs a host which the scenario does not
+/// simulate is left out.
 fn runs(scenario: &Scenario, app: &AppSpec) -> bool {
     matches!(app.when, When::Always | When::Run) && scenario.is_served(app)
 }
 
-/// Says which apps send in vain.
+/// Warns of apps without a path to their destination.
 fn warn_of_flows_without_path(world: &World) {
     const SHOWN: usize = 5;
     let name = |index: usize| world.scenario().nodes[index].name.as_str();

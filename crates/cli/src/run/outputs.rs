@@ -27,7 +27,7 @@ pub(crate) struct Outputs {
     series: Vec<SeriesFile>,
 }
 
-/// What was made; else why not is among `failures`.
+/// The created file; otherwise the error is added to `failures`.
 fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
     file.map_err(|failure| failures.push(failure)).ok()
 }
@@ -60,7 +60,7 @@ struct Wanted {
 }
 
 impl Outputs {
-    /// What is asked for. Nothing is written yet.
+    /// The requested outputs. No file is written yet.
     pub(crate) fn plan(asked: &Asked<'_>) -> Result<Outputs, Failure> {
         let owned = |path: Option<&Path>| path.map(Path::to_owned);
         let mut wanted = Wanted {
@@ -96,8 +96,8 @@ impl Outputs {
         })
     }
 
-    /// Makes the files; `false` if nobody reads the one on standard output any more. All that
-    /// cannot be made are told of, not the first alone. Times in captures are since `origin`,
+    /// Creates the files; `false` if the reader of standard output has closed it. Reports all
+    /// files that cannot be created, not only the first. Times in captures are since `origin`,
     /// which is since 1970.
     pub(crate) fn begin(
         &mut self,
@@ -151,7 +151,7 @@ impl Outputs {
             || self.wanted.captures.iter().any(|path| is_standard(path))
     }
 
-    /// What modules print goes there.
+    /// The file for the output of modules.
     pub(super) fn log(&mut self) -> &mut Option<Log> {
         &mut self.log
     }

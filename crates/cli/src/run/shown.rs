@@ -1,4 +1,4 @@
-//! A run that somebody looks at, and one that is written down to be looked at later.
+//! A run that is shown in a browser, and one that is recorded for later.
 
 use std::fs::File;
 use std::io::BufWriter;
@@ -20,9 +20,9 @@ use crate::output::{is_closed_pipe, print};
 use crate::web::{Anchor, greeting};
 use crate::{FAILED, USAGE};
 
-/// How long the run goes on between two looks at who asks for what.
+/// Interval between two queries for requests.
 const TURN: WallDuration = WallDuration::from_millis(15);
-/// The longest part of a run between two looks, while somebody looks on.
+/// The longest part of a run between two queries, while a browser is connected.
 const SLICE: Duration = Duration::from_millis(500);
 /// Events until a frame comes, where one is asked for.
 const EVENTS: usize = 100_000;
@@ -65,8 +65,8 @@ impl Show {
         })
     }
 
-    /// Runs the world to its end for the first time, or to a signal. As fast as it goes
-    /// while nobody looks, else as those who look want it.
+    /// Runs the world to its end for the first time, or to a signal: as fast as possible
+    /// without a browser, otherwise at the speed that viewers select.
     pub(super) fn simulate(
         &mut self,
         world: &mut World,
@@ -90,11 +90,10 @@ impl Show {
         Ok((self.signal, capture_failed))
     }
 
-    /// Shows the run that has ended, and whatever those who look want to see again, until a
-    /// signal.
+    /// Shows the ended run, and its repetitions on request, until a signal.
     pub(super) fn stay(&mut self, world: &mut World, duration: Duration) -> Result<(), Failure> {
         if self.signals.is_none() {
-            // Nobody could end it but by force.
+            // It could only be killed.
             return Ok(());
         }
         let said = print("The page stays available until Ctrl-C.\n");

@@ -254,7 +254,7 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     more(text, ended.len(), TROUBLES, "flows like these");
 }
 
-/// What became of readings, if there are any.
+/// The outcome of readings, if any.
 fn readings(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "readings",
@@ -290,7 +290,7 @@ fn readings(text: &mut String, flows: &[FlowFigures]) {
     text.push('\n');
 }
 
-/// What became of requests, if there are any.
+/// The outcome of requests, if any.
 fn requests(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "requests",
@@ -391,8 +391,8 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// Columns as wide as their widest cell. Cells that begin with a digit stand
-/// to the right, but for the last column.
+/// Columns as wide as their widest cell. Cells that begin with a digit are right-aligned,
+/// except in the last column.
 struct Table {
     rows: Vec<Vec<String>>,
 }

@@ -1,5 +1,5 @@
-//! `redpoll bench taim`: what the engine of `redpoll taim` costs, how late its packets
-//! are, what memory a flow takes, and what a flood of forged flows does to honest ones.
+//! `redpoll bench taim`: the cost of the engine of `redpoll taim`, the lateness of its packets,
+//! the memory of a flow, and the effect of a flood of forged flows on honest ones.
 //!
 //! The kernel's part, copying a packet to us and hearing of its verdict, is not in it.
 
@@ -250,7 +250,7 @@ fn cost() -> f64 {
     spent / count as f64
 }
 
-/// What time it is, and sleep.
+/// A clock and sleep.
 trait Time {
     fn now(&self) -> Instant;
     fn sleep(&mut self, pause: Duration);
@@ -269,8 +269,8 @@ impl Time for RealTime {
     }
 }
 
-/// As on a core that nobody else uses: the time of the processor, and that of sleep, after
-/// each of which the kernel wakes a thread [`Self::SLACK`] too late.
+/// A dedicated core: the processor's time, and sleep, after which the kernel wakes a thread
+/// [`Self::SLACK`] too late.
 #[derive(Default)]
 struct OwnCore {
     slept: Duration,
@@ -292,8 +292,8 @@ impl Time for OwnCore {
     }
 }
 
-/// How many microseconds late packets leave by a clock, at the 99th percentile and at most,
-/// in so many seconds of that load.
+/// Lateness of packets in microseconds by a clock, at the 99th percentile and at most, in
+/// `seconds` seconds of that load.
 fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
     let (mut taim, mut conns) = loaded(clock.now());
     let mut rng = Rng::new(2);
@@ -307,7 +307,7 @@ fn late(seconds: u64, clock: &mut impl Time) -> (f64, f64) {
         while sent < due.min(seconds * RATE) {
             let arrived = begun + Duration::from_micros(sent * 1_000_000 / RATE);
             let conn = &mut conns[rng.below(FLOWS) as usize];
-            // What passes at once is as late as its packet was heard of.
+            // A packet that passes at once is as late as its arrival was noticed.
             if taim.input(arrived, &conn.data(38), 1) != Input::Wait {
                 lates.push(now.since(arrived).as_micros());
             }

@@ -19,15 +19,15 @@ use super::notify::Supervisor;
 use super::tell::{Lateness, Snapshot, Status};
 use crate::output;
 
-/// Packets taken from the kernel before what is due leaves.
+/// Packets taken from the kernel before due packets leave.
 const BURST: usize = 64;
-/// Who asks over HTTP waits no longer for the loop to hear of it.
+/// Longest time until the loop notices an HTTP request.
 const MAX_WAIT: StdDuration = StdDuration::from_millis(100);
 
-/// The limit of the kernel's queue is raised and lowered by so much.
+/// Step by which the limit of the kernel's queue changes.
 const LIMIT_STEP: u32 = 64;
 
-/// What takes the queue and makes an engine for it.
+/// Takes the queue and makes an engine for it.
 pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
 
 /// Why the loop has ended.
@@ -35,7 +35,7 @@ pub(super) type Begin = Box<dyn Fn() -> io::Result<(NfQueue, Taim<Heap, u32>)>>;
 enum Ended {
     /// For good.
     Over,
-    /// Until somebody continues it.
+    /// Stopped until it is continued.
     Stopped,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Daemon {
     supervisor: Supervisor,
     /// Packets that the kernel keeps beyond those held here, before others pass.
     margin: u32,
-    /// What the kernel has been told to keep.
+    /// The limit set in the kernel.
     limit: u32,
     late: Lateness,
     /// How late the packets were that leave in this turn.
@@ -85,8 +85,8 @@ impl Daemon {
         self.metrics = Some(page);
     }
 
-    /// Lives until a signal; then everything that is held goes on. Ctrl-Z stops it in the
-    /// same way, for a while: others pass meanwhile, and then it begins anew.
+    /// Runs until a signal; then all held packets leave. Ctrl-Z stops it in the same way
+    /// temporarily: packets pass meanwhile, and then it starts again.
     pub(super) fn live(
         mut self,
         mut json: Option<Box<dyn Write>>,
@@ -183,8 +183,8 @@ impl Daemon {
         Ok(taken == BURST)
     }
 
-    /// What is held here counts in the kernel as well. Beyond that it is to keep little: if
-    /// this program is stopped or hangs, the sooner others pass.
+    /// Packets held here count in the kernel as well. The rest of its queue is short: if this
+    /// program is stopped or hangs, other packets soon pass.
     fn keep_limit(&mut self) {
         let held = self.taim.waiting_packets().next_multiple_of(LIMIT_STEP);
         let wanted = held.saturating_add(self.margin);

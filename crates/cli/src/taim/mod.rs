@@ -2,7 +2,7 @@
 //!
 //! - `notify`: a supervisor that wants to hear that it lives;
 //! - `daemon`: the kernel's queue, the engine, and the loop between them;
-//! - `tell`: what there is to tell, for the status line, for JSON and for Prometheus;
+//! - `tell`: the reports: status line, JSON and Prometheus;
 //! - `bench`: what all that costs.
 
 pub mod bench;

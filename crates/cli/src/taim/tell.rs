@@ -1,5 +1,4 @@
-//! What is known of all flows, as a line on a terminal, as JSON, and as Prometheus wants
-//! it.
+//! Reports of all flows, as a line on a terminal, as JSON, and for Prometheus.
 
 use std::fmt::Write as _;
 use std::net::{Ipv6Addr, SocketAddrV6};
@@ -33,7 +32,7 @@ impl Lateness {
         self.counts.iter().sum()
     }
 
-    /// What this share of them did not exceed, rounded up to a power of two of a
+    /// The value that this share of them did not exceed, rounded up to a power of two of a
     /// microsecond.
     pub fn percentile(&self, share: f64) -> Duration {
         let wanted = (self.count() as f64 * share).ceil() as u64;
@@ -47,7 +46,7 @@ impl Lateness {
     }
 }
 
-/// Writes what is known under a name: its kind, what it is, and its lines.
+/// Writes the metrics of a name: kind, description, and lines.
 type Family<'f> = dyn FnMut(&str, &str, &str, &dyn Fn(&mut String, &str)) + 'f;
 
 /// Everything at one moment.
@@ -199,7 +198,7 @@ impl Snapshot {
         text
     }
 
-    /// What there is of each flow.
+    /// The metrics of each flow.
     fn tell_flows(&self, family: &mut Family<'_>) {
         type Read = fn(&FlowView) -> Option<f64>;
         let of_flows: [(&str, &str, &str, Read); 6] = [

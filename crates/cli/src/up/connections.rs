@@ -31,12 +31,12 @@ struct Watched {
     to: SocketAddrV6,
     since: Instant,
     is_open: bool,
-    /// Who has ended its stream, and the payload sent, of either side.
+    /// Whether each side has ended its stream, and its payload so far.
     ended: [bool; 2],
     bytes: [u64; 2],
 }
 
-/// What counts of a segment.
+/// The relevant fields of a segment.
 struct Segment {
     from: SocketAddrV6,
     to: SocketAddrV6,
@@ -170,7 +170,7 @@ impl Connections {
     }
 }
 
-/// What is said of a connection that is over.
+/// The line about a connection that has ended.
 fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> String {
     let took = now.since(since).as_millis() as f64 / 1_000.0;
     format!("{how} after {took:.1} s, {there} bytes into the mesh, {back} bytes out of it")

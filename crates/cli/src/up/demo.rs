@@ -1,10 +1,10 @@
-//! The demonstration: a real kernel's TCP, curl, ping and an MQTT broker
-//! against the nodes of a mesh that runs beside it.
+//! The demonstration: a real kernel's TCP, curl, ping and an MQTT broker with the nodes of a
+//! mesh in real time.
 //!
-//! `redpoll up SCENARIO --demo` starts the mesh and, as the program beside it,
-//! itself once more; that second process finds in its environment how the mesh
-//! was joined and walks through the steps. What cannot run here is left out and
-//! said, with how to get it; what fails ends the demonstration with exit code 1.
+//! `redpoll up SCENARIO --demo` starts the mesh, and runs itself as the program next to it. The
+//! second process reads from its environment how the mesh was joined, and performs the steps. A
+//! step that cannot run here is skipped with a reason and a remedy; a failed step ends the
+//! demonstration with exit code 1.
 
 mod broker;
 mod fetch;
@@ -25,7 +25,7 @@ use crate::up::environment::Environment;
 use plan::Plan;
 use show::Step;
 
-/// What came of a step.
+/// The outcome of a step.
 pub(crate) enum Outcome {
     /// It did what it should; the text says how well.
     Done(String),
@@ -40,8 +40,7 @@ pub(crate) type StepFailure = Box<dyn std::error::Error>;
 /// through the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
-/// The forward that the demonstration falls back to where there can be no
-/// interface: any free port of this computer to the server.
+/// The forward that replaces a missing interface: any free port of this computer to the server.
 pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     let (server, _) = plan::server(scenario)?;
     Some(ForwardSpec {

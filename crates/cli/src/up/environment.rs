@@ -1,4 +1,4 @@
-//! What a program that runs beside the mesh finds in its environment.
+//! The environment of a program that runs next to the mesh.
 
 use std::env;
 use std::net::Ipv6Addr;
@@ -41,7 +41,7 @@ impl Environment {
         }
     }
 
-    /// What [`tell`](Self::tell) has put into this process's environment.
+    /// The environment that [`tell`](Self::tell) has set for this process.
     pub(super) fn of_this_process() -> Option<Environment> {
         Self::read(|name| env::var(name).ok())
     }
@@ -69,7 +69,7 @@ impl Environment {
     }
 }
 
-/// The user's shell, with a prompt that tells where it is.
+/// The user's shell, with a prompt that names the mesh.
 pub(super) fn shell() -> Command {
     let program = env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let mut command = Command::new(program);

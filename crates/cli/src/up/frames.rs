@@ -1,4 +1,4 @@
-//! `-v`: a line for each frame on the air, as `redpoll dissect` has them.
+//! `-v`: a line for each frame on the air, in the format of `redpoll dissect`.
 
 use redpoll_sim::Scenario;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};

@@ -1,4 +1,4 @@
-//! What the user is told when the mesh is up.
+//! The text at the start of the mesh.
 
 use std::fmt::Write;
 use std::net::Ipv6Addr;

@@ -74,8 +74,8 @@ impl fmt::Display for JoinError {
     }
 }
 
-/// Joins the mesh as `args` ask for, else by the first way that is possible.
-/// The way of a namespace moves this process into it.
+/// Joins the mesh as `args` request, or otherwise in the first possible way. A namespace moves
+/// this process into it.
 pub(super) fn join(
     args: &UpArgs,
     scenario: &Scenario,
@@ -108,7 +108,7 @@ fn automatically(args: &UpArgs, config: &TunConfig, forwards: bool) -> Result<Jo
         Err(e) => return Err(JoinError::Tun(e)),
     };
     let no_namespace = match namespace::probe(config) {
-        // Somebody who only forwards ports has no use for a namespace.
+        // A user who only forwards ports does not need a namespace.
         Ok(()) if forwards && args.is_alone() => None,
         Ok(()) => return by_namespace(config, Some(no_tun.to_string())),
         Err(e) => Some(e),

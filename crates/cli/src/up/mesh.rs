@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::lines::{self, Sockets};
 use crate::run::outputs::Outputs;
 
-/// Secrets from the operating system: the seed of a scenario is no secret.
+/// Secrets from the operating system, because the seed of a scenario is public.
 ///
 /// # Errors
 ///
@@ -91,9 +91,8 @@ impl SimulatedMesh {
         self.connections.line()
     }
 
-    /// Makes the files that were asked for; `false` if nobody reads the one on standard output
-    /// any more. Times in captures are those of the clock on the wall, for a mesh that begins
-    /// now.
+    /// Creates the requested files; `false` if the reader of standard output has closed it.
+    /// Times in captures are real times, for a mesh that begins now.
     pub(super) fn write_to(&mut self, outputs: &mut Outputs) -> Result<bool, Vec<Failure>> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         outputs.begin(&mut self.world, now.unwrap_or_default())

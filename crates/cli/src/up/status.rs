@@ -6,7 +6,7 @@ use redpoll_base::{Duration, Instant};
 
 use crate::progress::bar;
 
-/// What the line says.
+/// The content of the line.
 pub(super) struct Facts {
     pub(super) now: Instant,
     pub(super) connections: usize,
@@ -18,14 +18,14 @@ pub(super) struct Facts {
 /// See the [module](self).
 pub(super) struct StatusLine {
     bar: ProgressBar,
-    /// When it shall be told again.
+    /// The time of the next update.
     due: Instant,
 }
 
 impl StatusLine {
     const INTERVAL: Duration = Duration::from_millis(500);
 
-    /// A line that nobody sees unless `is_wanted`.
+    /// A line that is shown only if `is_wanted`.
     pub(super) fn new(is_wanted: bool) -> StatusLine {
         let bar = match is_wanted {
             true => bar(None, "{msg}", 2),
@@ -35,7 +35,7 @@ impl StatusLine {
         StatusLine { bar, due }
     }
 
-    /// Whether somebody looks, and the last facts have grown old.
+    /// Whether the line is shown, and the last facts are old.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         !self.bar.is_hidden() && now >= self.due
     }

@@ -15,12 +15,11 @@ const NEIGHBOURS_MAX: usize = 65_536;
 const RECENT_MAX: usize = 64;
 /// A frame of the same sender with the same number after so long is another one.
 const SAME_FRAME_US: u64 = 30_000_000;
-/// How late after the end of its frame an acknowledgment may begin: macAckWaitDuration, and
-/// as much again for the clocks of whoever captured.
+/// Latest start of an acknowledgment after the end of its frame: macAckWaitDuration, and the
+/// same again for the clocks of the sniffer.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
-/// Whoever begins so much later than another one has assessed the channel when the other
-/// one's signal was there (an assessment and a turnaround, and as much again), so has
-/// not heard it.
+/// A sender that begins this much later has assessed the channel during the other's signal (an
+/// assessment and a turnaround, and the same again), so it has not heard the signal.
 const HEARD_AFTER_US: u64 = 2 * (timing::CCA_US + timing::TURNAROUND_US);
 
 /// A frame's place in the capture.
@@ -34,7 +33,7 @@ pub struct Place {
     pub end_us: u64,
 }
 
-/// What a transfer carried.
+/// The content of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Anything for upper layers.
@@ -59,11 +58,10 @@ pub struct Transfer {
     pub repeats: bool,
     /// Behind the MAC header; empty if it is secured and was not opened.
     pub payload: Vec<u8>,
-    /// Frames with which attempts collided: of neighbours of the receiver's, who had not heard
-    /// the sender, or whom the sender had not heard.
+    /// Frames with which attempts collided: of neighbours of the receiver that had not heard
+    /// the sender, or that the sender had not heard.
     pub collided: Vec<Place>,
-    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air,
-    /// whoever had heard whom.
+    /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
 }
 
@@ -72,7 +70,7 @@ struct Open {
     dsn: Option<u8>,
     len: usize,
     asked: bool,
-    /// Whom the last attempt overlapped.
+    /// The sender of the frame that the last attempt overlapped.
     over: Option<(Place, Address)>,
     /// Whether the receiver or a neighbour of its was on the air during the last attempt.
     is_disturbed: bool,
@@ -88,7 +86,7 @@ struct Recent {
     dst: Address,
 }
 
-/// What is on the air.
+/// The frames on the air.
 #[derive(Default)]
 pub struct Air {
     open: HashMap<Address, Open>,
@@ -96,7 +94,7 @@ pub struct Air {
     /// The last acknowledged frame of each sender: its identity, and the time at which it began.
     last: HashMap<Address, (Identity, u64)>,
     neighbours: HashSet<(Address, Address)>,
-    /// What opens frames that are secured.
+    /// The keys of secured frames.
     keys: Keys,
     /// Frames whose payload is secured and was not opened.
     pub secured: u64,
@@ -199,7 +197,7 @@ impl Air {
         }
     }
 
-    /// Closes the transfer of the sender that was silent for longest, if there are too many.
+    /// If there are too many transfers, closes that of the sender that was silent for longest.
     fn make_room(&mut self, done: &mut Vec<Transfer>) {
         if self.open.len() < SENDERS_MAX {
             return;
@@ -256,9 +254,9 @@ impl Air {
         }
     }
 
-    /// Whoever is on the air when a frame begins, and whom its sender should have heard if it
-    /// has listened before, as senders of all but acknowledgments do; and whether anybody's
-    /// signal disturbs the frame. Those whose attempt it disturbs are told.
+    /// Finds the frames on the air when a frame begins: whether its sender should have heard
+    /// them if it has listened before, as all senders except those of acknowledgments do; and
+    /// whether a signal disturbs the frame. The senders of disturbed attempts are noted.
     fn overlap(&mut self, sent: Recent, has_listened: bool) -> (Option<(Place, Address)>, bool) {
         let Recent { place, src, dst } = sent;
         let mut found = None;
@@ -325,7 +323,7 @@ impl Open {
             && place.start_us.saturating_sub(last.start_us) < SAME_FRAME_US
     }
 
-    /// The last attempt has come to nothing.
+    /// The last attempt has failed.
     fn failed(&mut self, neighbours: &HashSet<(Address, Address)>) {
         self.transfer.disturbed += u32::from(std::mem::take(&mut self.is_disturbed));
         let Some((other, who)) = self.over.take() else {

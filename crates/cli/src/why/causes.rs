@@ -1,4 +1,4 @@
-//! What makes a connection slow, in words.
+//! The causes that slow a connection, in words.
 
 use super::flow::Flow;
 use super::half::{Half, Limit};
@@ -7,7 +7,7 @@ use super::tally::Tally;
 /// A cause is named from this share of the time in which data were in flight. It was chosen
 /// before the first capture was looked at: what costs less is not why a connection is slow.
 const NAMED_FROM: f64 = 0.05;
-/// And from so many times: less is chance.
+/// Least number of occurrences; fewer are chance.
 const TIMES_MIN: u64 = 3;
 
 /// A cause.
@@ -28,11 +28,11 @@ pub struct Finding {
     /// Which direction, if it is one's: 0 from the first end to the other.
     pub side: Option<usize>,
     pub tally: Tally,
-    /// Of the time in which data were in flight.
+    /// Share of the time in which data were in flight.
     pub share: f64,
-    /// What was seen.
+    /// The observation.
     pub seen: String,
-    /// What helps.
+    /// The remedy.
     pub remedy: &'static str,
 }
 
@@ -97,7 +97,7 @@ impl Cause {
     }
 }
 
-/// What makes `flow` slow, the dearest first.
+/// The causes that slow `flow`, the most expensive first.
 pub fn of(flow: &Flow) -> Vec<Finding> {
     let busy_us = flow.busy_us();
     let mut found = Vec::new();

@@ -16,10 +16,10 @@ use super::segment::{self, Segment};
 const ASSEMBLED_MAX: usize = 4_096;
 /// Sleepy nodes whose last request is remembered.
 const ASKERS_MAX: usize = 4_096;
-/// After so long a receiver discards what has come of a datagram (RFC 4944 §5.3).
+/// Time after which a receiver discards an incomplete datagram (RFC 4944 §5.3).
 const REASSEMBLY_US: u64 = 60_000_000;
 
-/// A fragment that waited until the sleepy node that it is for had asked once more.
+/// A fragment that waited for the next data request of its sleepy receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct Polled {
     /// The request.
@@ -30,10 +30,10 @@ pub struct Polled {
     pub wait_us: u64,
 }
 
-/// What became of a datagram on a link.
+/// The outcome of a datagram on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// Its first frame was sent; the rest is told later.
+    /// Its first frame was sent; the rest follows.
     Begun,
     Arrived,
     /// Its sender gave it up at one of its frames: the last attempt, how many there were, and
@@ -61,16 +61,16 @@ pub struct Datagram {
     pub first: Place,
     /// When the last attempt of its last frame was over.
     pub end_us: u64,
-    /// Attempts that are told with this; each is told once.
+    /// Attempts since the last report.
     pub attempts: u32,
     /// Those of them that were acknowledged, whether or not the sender heard it.
     pub acked: u32,
     pub fate: Fate,
     pub polled: Vec<Polled>,
-    /// Attempts that collided with a frame of somebody who had not heard the sender, or whom
-    /// the sender had not heard.
+    /// Attempts that collided with a frame whose sender had not heard this sender, or was not
+    /// heard by it.
     pub collided: u64,
-    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air.
+    /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u32,
 }
 
@@ -127,7 +127,7 @@ impl Frame {
         self.hidden = transfer.collided.last().copied().or(self.hidden);
     }
 
-    /// What becomes of the datagram when its sender gives it up at this frame.
+    /// The outcome of the datagram if its sender gives it up at this frame.
     fn given_up(&self) -> Fate {
         let mostly = 2 * self.collided >= self.attempts as usize;
         Fate::Lost {
@@ -149,9 +149,9 @@ struct Part {
 
 /// Where a part belongs.
 enum PartPlace {
-    /// Of RFC 4944's, which go in order.
+    /// Fragments of RFC 4944, which are sent in order.
     InOrder { is_last: bool },
-    /// Of RFC 8931's: its number, and bytes of the compressed datagram.
+    /// Fragments of RFC 8931: number, and bytes of the compressed datagram.
     Numbered { sequence: u8, len: usize },
 }
 
@@ -225,7 +225,7 @@ impl Datagrams {
         }
     }
 
-    /// At the capture's end: of what was under way no loss is told.
+    /// The capture has ended: incomplete datagrams do not count as lost.
     pub fn finish(&mut self, done: &mut Vec<Datagram>) {
         let mut left: Vec<Assembly> = self.assembled.drain().map(|(_, it)| it).collect();
         left.sort_by_key(|it| it.first.start_us);
@@ -315,8 +315,8 @@ impl Datagrams {
         }
     }
 
-    /// Whether a first fragment belongs to a datagram that has begun before: RFC 8931's are sent
-    /// again alone, those of a datagram that is lost further on, too.
+    /// Whether a first fragment belongs to an earlier datagram: RFC 8931 retransmits single
+    /// fragments, also for a datagram that is lost at a later hop.
     fn goes_on(&self, key: Link, segment: Option<&Segment>) -> bool {
         let is_complete = |(label, datagram): &(Label, Datagram)| {
             *label == key.2 && segment.is_some_and(|it| datagram.segment.repeats(it))
@@ -329,9 +329,9 @@ impl Datagrams {
                 || self.complete.get(&(key.0, key.1)).is_some_and(is_complete))
     }
 
-    /// A datagram begins: tells what its sender does not take up any more, which is what was
-    /// lost, what has the same label or the same segment, and what is too old to be put
-    /// together. Of the same segment the losses on other links are told, too.
+    /// A datagram begins. Reports the datagrams that its sender has given up: those with a lost
+    /// frame, with the same label or the same segment, and those too old for reassembly. Losses
+    /// of the same segment on other links are reported too.
     fn give_up(
         &mut self,
         transfer: &Transfer,
@@ -512,7 +512,7 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// Of which no more is seen.
+    /// The datagram, of which no more frames follow.
     fn left(self) -> Option<Datagram> {
         let fate = match self.frame.is_lost {
             true => self.frame.given_up(),

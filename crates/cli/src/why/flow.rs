@@ -16,12 +16,12 @@ const OPEN_MAX: usize = 1_024;
 /// Pairs of ends that are told apart; connections of others are counted.
 const FLOWS_MAX: usize = 1_024;
 
-/// What passes between a client and a port of a server: one connection, or several.
+/// The packets between a client and a port of a server: one connection, or several.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// The end that was heard first, in its first connection, and the other one.
     pub ends: [End; 2],
-    /// What goes from the first end to the other, and back.
+    /// Both directions, starting with that of the first end.
     pub halves: [Half; 2],
     pub connections: u64,
     pub start_us: u64,
@@ -29,7 +29,7 @@ pub struct Flow {
     pub polled: Tally,
     /// Attempts at frames that collided with a hidden node's.
     pub collided: u64,
-    /// Attempts that came to nothing while the receiver, or a neighbour of its, was on the air.
+    /// Attempts that failed while the receiver or one of its neighbours was on the air.
     pub disturbed: u64,
     /// Attempts at frames.
     pub attempts: u64,

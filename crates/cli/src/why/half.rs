@@ -13,20 +13,20 @@ use super::tally::{Event, Tally};
 
 /// Segments in flight that are remembered.
 const FLIGHT_MAX: usize = 1_024;
-/// Duplicates after which a segment is sent again at once (RFC 5681 §3.2).
+/// Duplicates after which a segment is retransmitted at once (RFC 5681 §3.2).
 const DUPLICATES: u32 = 3;
-/// A timeout is late after so many times what it needs to be: a sender measures round trips
-/// that a capture does not tell, of segments that were sent again, and they are long.
+/// A timeout is late from this multiple of the necessary time: a sender also measures long
+/// round trips that are invisible in a capture, those of retransmitted segments.
 const LATE: u64 = 2;
 /// Timeouts that are doubled; more are as long.
 const TIMEOUTS_MAX: u32 = 6;
-/// Whoever sends so soon after an acknowledgment has waited for it, and not for its
+/// A sender that sends this soon after an acknowledgment has waited for it, and not for its
 /// application.
 const WAITED_US: u64 = 100_000;
 /// An acknowledgment that leaves sooner was not delayed.
 const PROMPT_US: u64 = 30_000;
-/// No router of a mesh can take part in what happens three hops away, so as many segments
-/// can be on their way at the same time as there are hops, divided by so many.
+/// A router of a mesh is not affected by frames three hops away, so the number of segments that
+/// can be in transit is the number of hops divided by this.
 const REUSE_HOPS: u64 = 3;
 
 /// A segment with data that has not been acknowledged.
@@ -51,7 +51,7 @@ struct Lost {
     last: Place,
     /// From its first attempt to its last one.
     air_us: u64,
-    /// The frame that the last attempt collided with, of somebody whom the sender does not
+    /// The frame with which the last attempt collided, from a sender that this sender does not
     /// hear, if half of its attempts or more collided so.
     hidden: Option<Place>,
 }
@@ -131,7 +131,7 @@ fn fallen(before: Limits, after: Limits) -> u8 {
     }
 }
 
-/// What is known of one direction.
+/// The state of one direction.
 #[derive(Clone, Debug, Default)]
 pub struct Half {
     /// The mesh's node at which the segments begin: the sender, or a border router.
@@ -151,8 +151,8 @@ pub struct Half {
     sent: VecDeque<Sent>,
     duplicates: u32,
     has_sack: bool,
-    /// When the retransmission timer was started last, but for segments sent since: when
-    /// something was sent again, or acknowledged.
+    /// The last start of the retransmission timer, without new segments: the last
+    /// retransmission or acknowledgment.
     timer_us: u64,
     /// Timeouts since a round trip was measured: each doubles the next (RFC 6298 §5.5, §5.7).
     timeouts: u32,
@@ -160,7 +160,7 @@ pub struct Half {
     busy_since: Option<u64>,
     busy_until: u64,
     acked_at: Option<u64>,
-    /// What the last acknowledged segment waited, when it was alone.
+    /// The waiting time of the last acknowledged segment, if it was alone.
     alone: Option<Alone>,
     /// The most data in one segment, in bytes.
     pub longest: u32,
@@ -481,7 +481,7 @@ impl Half {
         }
     }
 
-    /// What another connection between the same ends has had.
+    /// Adds the values of another connection between the same ends.
     pub fn join(&mut self, other: Half) {
         self.paths.most = self.paths.most.max(other.paths.most);
         self.mss = other.mss.or(self.mss);
@@ -504,8 +504,8 @@ impl Half {
         self.one_at_a_time.join(other.one_at_a_time);
     }
 
-    /// Why there is never more than one segment in flight; nothing if there is, or if too
-    /// few were sent to tell.
+    /// The reason why at most one segment is in flight; `None` if more are, or too few were
+    /// sent.
     pub fn limit(&self) -> Option<Limit> {
         const ENOUGH: u64 = 8;
         let is_one = self.most == 1 && self.waited >= ENOUGH;

@@ -31,7 +31,7 @@ use datagrams::{Datagram, Datagrams};
 use flow::{Flow, Flows};
 use simulate::Comparison;
 
-/// What a capture has, but for its frames.
+/// The contents of a capture without its frames.
 pub struct Seen {
     pub frames: u64,
     /// Frames that are cut off, or whose check sequence is wrong.
@@ -46,7 +46,7 @@ pub struct Seen {
     pub acks: u64,
     /// Datagrams without TCP, or that cannot be decoded.
     pub others: u64,
-    /// Connections too many.
+    /// Connections without room in the table.
     pub beyond: u64,
     pub flows: Vec<Flow>,
 }
@@ -125,7 +125,7 @@ pub struct Told {
     pub simulated: Option<Result<Comparison, String>>,
 }
 
-/// What is to be told of each flow.
+/// The findings of each flow.
 fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
     let count: usize = found.iter().map(Vec::len).sum();

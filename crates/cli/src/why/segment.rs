@@ -1,4 +1,4 @@
-//! The TCP segment in an IPv6 packet, as far as the first frame tells.
+//! The TCP segment in an IPv6 packet, as far as its first frame contains it.
 
 use redpoll_base::Addr;
 use redpoll_dissect::ip::Packet;
@@ -26,7 +26,7 @@ pub struct Segment {
     pub is_syn: bool,
     pub is_fin: bool,
     pub is_rst: bool,
-    /// As it stands in the header, not shifted.
+    /// The value in the header, not scaled.
     pub window: u16,
     /// Bytes of data.
     pub len: u32,

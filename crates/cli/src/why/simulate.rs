@@ -1,4 +1,4 @@
-//! The same traffic once more, in the simulator: as it was captured, and with the remedy.
+//! The same traffic in the simulator: as captured, and with the remedy.
 
 use std::fmt::Write as _;
 
@@ -12,8 +12,8 @@ use super::half::Half;
 const HOPS_MAX: u8 = 4;
 /// Simulated time of each run.
 const DURATION: &str = "300 s";
-/// In those scenarios neighbours stand at so much of the range, at which a share of the
-/// losses at its edge is felt that is the square of it.
+/// The share of the losses at the edge of the range that applies to neighbours in those
+/// scenarios: the square of their distance, which is 0.8 of the range.
 const FELT: f64 = 0.8 * 0.8;
 
 /// The shortest segment and the smallest buffer that a scenario has, in bytes.
@@ -25,12 +25,12 @@ const USUAL_SEGMENT: u32 = 462;
 /// A key of a scenario and its value.
 type Setting = (String, String);
 
-/// A scenario and what came of it.
+/// A scenario and its result.
 #[derive(Clone, Debug)]
 pub struct Simulated {
-    /// What runs it again.
+    /// The command that runs it again.
     pub command: String,
-    /// What the application got, in kb/s.
+    /// Goodput of the application in kb/s.
     pub goodput_kbps: f64,
 }
 
@@ -41,9 +41,9 @@ pub struct Comparison {
     pub remedied: Simulated,
 }
 
-/// Simulates a flow with what makes it slow and with what helps: a line of as many hops, one
-/// bulk transfer, segments, window, losses and retries as they were captured. Nothing for
-/// what cannot be told from the capture.
+/// Simulates a flow with the cause and with its remedy: a line of as many hops, one bulk
+/// transfer, with the captured segments, window, losses and retries. `None` for values that the
+/// capture does not contain.
 ///
 /// # Errors
 ///
@@ -85,8 +85,8 @@ impl Traffic {
             set("tcp.send_buffer", format!("{flight} B")),
             set("tcp.receive_buffer", format!("{window} B")),
         ];
-        // Whoever receives an attempt acknowledges it, whether or not its sender hears that.
-        // Nodes that are on the air at the same time are so in the simulation, too.
+        // A receiver acknowledges each attempt, whether or not the sender hears that.
+        // Simultaneous transmissions also occur in the simulation.
         let tried = flow.attempts.saturating_sub(flow.disturbed).max(1);
         let arrives = (flow.acked as f64 / tried as f64).min(1.0);
         let lost_at_the_edge = ((1.0 - arrives) / FELT).clamp(0.0, 0.95);
@@ -102,7 +102,7 @@ impl Traffic {
         }
     }
 
-    /// What is set beside the base for the fault, and for its remedy.
+    /// The settings in addition to the base for the fault, and for its remedy.
     fn settings(&self, finding: &Finding) -> (Vec<Setting>, Vec<Setting>) {
         let (least_us, _) = finding.tally.details_us.unwrap_or_default();
         let far = format!("node-{}", u32::from(self.hops) + 1);

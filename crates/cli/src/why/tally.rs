@@ -1,4 +1,4 @@
-//! What a cause has cost so far, and the frames that show it.
+//! The cost of a cause so far, and the frames that show it.
 
 use super::air::Place;
 
@@ -10,9 +10,9 @@ const SHOWN_MAX: usize = 3;
 pub struct Event {
     /// The frames to look at, earlier first.
     pub frames: [Place; 2],
-    /// What it cost.
+    /// The cost.
     pub cost_us: u64,
-    /// What else is to be told, in microseconds; its meaning is the cause's.
+    /// A further value in microseconds, whose meaning depends on the cause.
     pub detail_us: u64,
 }
 

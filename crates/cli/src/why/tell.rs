@@ -1,4 +1,4 @@
-//! What was found, for people and for programs.
+//! The findings, for users and for programs.
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! What tests of the program share: folders of their own, and what it says.
+//! The common parts of the program's tests: temporary folders, and its output.
 #![allow(
     dead_code,
     reason = "each test binary uses its own part of this module"

@@ -61,7 +61,7 @@ impl Daemon {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("it still runs");
     }
 
-    /// What proc(5) has of it: a line of `status`, without its name.
+    /// A line of `status` of proc(5), without its name.
     pub fn status(&self, name: &str) -> String {
         let all = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let all = all.expect("it runs");
@@ -85,7 +85,7 @@ impl Daemon {
         (status.code(), text)
     }
 
-    /// What Prometheus gets.
+    /// The metrics for Prometheus.
     pub fn metrics(&self) -> String {
         let at = self.said.split("http://").nth(1).expect("it serves");
         let at = at.split('/').next().unwrap();

@@ -1,5 +1,5 @@
-//! `redpoll taim` on packets that this kernel forwards, between real TCP sockets of
-//! namespaces of their own: unequal flows, a sudden end under load, and who may not.
+//! `redpoll taim` on packets that this kernel forwards, between real TCP sockets in namespaces:
+//! unequal flows, a sudden end under load, and missing rights.
 
 #[path = "../../../linux/tests/common/mod.rs"]
 mod common;
@@ -159,7 +159,7 @@ fn reached(network: &Network) -> [bool; 2] {
     [6_000, 6_001].map(|port| network.connects(port, Duration::from_millis(400)))
 }
 
-/// What the faster flow had, divided by what the slower one had, in so many seconds.
+/// Bytes of the faster flow divided by those of the slower one, in `seconds` seconds.
 fn ratio(network: &Network, seconds: u64) -> f64 {
     let bytes = network.upload(Duration::from_secs(seconds), 1);
     println!("near {} far {}", bytes[0], bytes[1]);
@@ -239,7 +239,7 @@ fn lead_is_limited() {
     assert!(with < 0.5 * without, "{without} -> {with}");
 }
 
-/// For how long honest flows are counted at a time, beside forged ones or alone.
+/// Time for which honest flows are counted, with forged ones or alone.
 const TURN: Duration = Duration::from_secs(12);
 /// A million forged flows are not made in more turns than this: half an hour.
 const TURNS: u32 = 130;
@@ -322,7 +322,7 @@ fn forged_flows() {
     drop(daemon);
 }
 
-/// Flows that the program has places for, unless it is told otherwise.
+/// The default number of places for flows.
 const PLACES: f64 = 8_192.0;
 
 fn many_flows() {
@@ -366,7 +366,7 @@ fn many_flows() {
         released > 0.9 * f64::from(packets - 2 * flows),
         "{released}"
     );
-    // Else it is as late as others let it be.
+    // Otherwise its lateness depends on other processes.
     let late_must = match in_time {
         true => Must::AtMost(1_000.0),
         false => Must::Be,
@@ -415,7 +415,7 @@ fn refusals() {
     assert_eq!(line.lines().count(), 1, "{line}");
     drop(daemon);
 
-    // Nobody, who has no capability. That needs more than one user in this namespace.
+    // The user `nobody` has no capability. This needs more than one user in this namespace.
     let nobody = Daemon::command(&["--queue", "15"]).uid(65_534).output();
     if let Ok(nobody) = nobody {
         let line = String::from_utf8_lossy(&nobody.stderr).into_owned();

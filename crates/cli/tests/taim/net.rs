@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 use nix::sched::{CloneFlags, unshare};
 use redpoll_linux::tun::{Tun, TunConfig};
 
-/// What sets rules here: NFQUEUE by the older interface, which more kernels have.
+/// The command that sets rules: NFQUEUE by the older interface, which more kernels have.
 pub const IP6TABLES: &str = "ip6tables-legacy";
 const PORT: u16 = 5_001;
 const PATIENCE: Duration = Duration::from_secs(90);
@@ -98,7 +98,7 @@ pub struct Network {
 }
 
 impl Network {
-    /// Network `n`, with nodes so many milliseconds away, one way.
+    /// Network `n`, with nodes at these one-way delays in milliseconds.
     pub fn new(n: u16, delays_ms: [u64; 2]) -> Network {
         flush();
         let forwarding = "/proc/sys/net/ipv6/conf/all/forwarding";
@@ -137,8 +137,8 @@ impl Network {
         connected
     }
 
-    /// Both nodes send to the host as fast as they can with a small window, for so long.
-    /// What arrived of each.
+    /// Both nodes send to the host as fast as possible with a small window, for `time`. Returns
+    /// the bytes of each that arrived.
     pub fn upload(&self, time: Duration, flows: usize) -> [u64; 2] {
         let server = self.server;
         let counts: Arc<[AtomicU64; 2]> = Arc::default();
@@ -181,8 +181,8 @@ impl Network {
         counts
     }
 
-    /// Each node sends so many bytes to the host over each of so many connections. The
-    /// handle says how many arrived whole, to their end.
+    /// Each node sends `len` bytes to the host over each of `flows` connections. The handle
+    /// returns the number of complete ones.
     pub fn transfers(&self, flows: usize, len: usize) -> JoinHandle<usize> {
         let server = self.server;
         let (ready, is_ready) = channel();
@@ -282,12 +282,12 @@ impl Pour {
         Pour { mesh, host, n }
     }
 
-    /// So many packets of so many flows, which nobody ends: how many arrived.
+    /// `packets` packets of `flows` flows that do not end; returns the number that arrived.
     pub fn flows(&self, flows: u32, packets: u32) -> u32 {
         let mut arrived = 0;
         let server = self.server();
         for packet in 0..packets {
-            // Of one flow after the other each end is heard; then the nodes send in turn.
+            // First both ends of each flow send; then the nodes send in turn.
             let (flow, round) = match packet < 3 * flows {
                 true => (packet / 3, packet % 3),
                 false => (packet % flows, packet / flows),
@@ -326,8 +326,8 @@ impl Pour {
         arrived
     }
 
-    /// A packet of a flow that nobody has; how many such packets have arrived since the last
-    /// call.
+    /// Sends a packet of a flow that does not exist; returns how many such packets have arrived
+    /// since the last call.
     fn forge(&self, flow: u32) -> u32 {
         let server = self.server();
         let [a, b] = [(flow >> 16) as u16, flow as u16];
@@ -342,7 +342,7 @@ impl Pour {
     }
 }
 
-/// A thread that pours a packet each of flows that nobody has.
+/// A thread that sends one packet each of flows that do not exist.
 pub struct Flood {
     sent: Arc<AtomicU32>,
     is_to_end: Arc<AtomicBool>,
@@ -350,7 +350,7 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// So many flows, 20,000 a second at most.
+    /// `flows` flows, at most 20,000 a second.
     pub fn start(pour: Pour, flows: u32) -> Flood {
         let (sent, is_to_end) = (Arc::<AtomicU32>::default(), Arc::<AtomicBool>::default());
         let (counted, ends) = (Arc::clone(&sent), Arc::clone(&is_to_end));
@@ -411,7 +411,7 @@ fn drain(from: &Tun, wanted: Ipv6Addr) -> u32 {
     count
 }
 
-/// The interfaces of the nodes, as ip6tables has them.
+/// The interfaces of the nodes, in the notation of ip6tables.
 pub const MESH: &str = "rpt+";
 
 pub fn ip6tables(args: &[&str]) {
@@ -442,7 +442,7 @@ pub fn flush_with(program: &str) {
     }
 }
 
-/// TCP over IPv6 with ten bytes of payload; nobody looks at its checksum.
+/// TCP over IPv6 with ten bytes of payload; its checksum is not checked.
 fn segment(from: Ipv6Addr, to: Ipv6Addr, is_up: bool, seq: u32, ack: u32) -> Vec<u8> {
     let mut bytes = vec![0x60, 0, 0, 0, 0, 30, 6, 64];
     bytes.extend(from.octets());

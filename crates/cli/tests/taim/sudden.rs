@@ -24,7 +24,7 @@ pub fn killed_under_load() {
             let (code, _) = daemon.end(Signal::SIGKILL);
             assert_eq!(code, None, "it is gone by the signal");
         }
-        // For a moment nobody has the queue.
+        // For a moment the queue has no program.
         std::thread::sleep(Duration::from_millis(300));
         daemon = Some(Daemon::start(&args));
     }
@@ -34,7 +34,7 @@ pub fn killed_under_load() {
     if let Some(daemon) = daemon {
         daemon.end(Signal::SIGKILL);
     }
-    // The rule stands, and nobody has the queue.
+    // The rule exists, and the queue has no program.
     let begun = Instant::now();
     let flows = network.transfers(2, 5_000);
     assert_eq!(flows.join().expect("no flow breaks"), 4);
@@ -54,7 +54,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Whether somebody has that queue.
+/// Whether a program has that queue.
 pub fn is_taken(queue: &str) -> bool {
     let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
     let queues = queues.unwrap_or_default();
@@ -130,7 +130,7 @@ pub fn stopped() {
     until("it is not stopped", || {
         daemon.status("State:").starts_with('T')
     });
-    // Sixteen requests for a connection wait, and are sent again.
+    // Sixteen connection requests wait, and are retransmitted.
     end_soon(
         "SIGSTOP, later ones",
         network.transfers(20, 5_000),
@@ -183,7 +183,7 @@ fn is_told(socket: &UnixDatagram, address: &str, environment: &[(&str, &str)], h
     }
     let (code, _) = daemon.end(Signal::SIGTERM);
     assert_eq!(code, Some(0));
-    // What the program reported in between.
+    // Reports of the program in between.
     while hear(1).is_some() {}
 }
 
@@ -208,6 +208,6 @@ pub fn killed_with_thousands() {
     println!("{arrived} of 60000 packets of 3000 flows beside them arrived");
     let name = "flows that SIGKILL beside 3,000 breaks, of 40";
     tell(&[(name, Must::AtMost(0.0), 40.0 - whole as f64, "")]);
-    // What was held is lost, and nobody sends it again here.
+    // Held packets are lost, and are not retransmitted here.
     assert!(arrived > 30_000, "{arrived}");
 }

@@ -1,6 +1,6 @@
-//! Figures of the program from end to end, each beside what it must be: `make taim` prints them.
+//! Figures of the program from end to end, each with its bound: `make taim` prints them.
 
-/// What a figure must be.
+/// The bound of a figure.
 #[derive(Clone, Copy)]
 pub enum Must {
     /// At most that.
@@ -11,7 +11,7 @@ pub enum Must {
     Be,
 }
 
-/// Name, what it must be, what was measured, and its unit.
+/// Name, bound, measured value, and unit.
 pub type Figure<'a> = (&'a str, Must, f64, &'a str);
 
 /// Prints figures as `redpoll bench taim` does, all of them, and holds them to what they must be.

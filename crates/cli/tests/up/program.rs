@@ -134,7 +134,7 @@ impl Drop for Program {
     }
 }
 
-/// What nodes serve and upload: the beginning of what `seq -f %07.0f 0 N` prints.
+/// The data that nodes serve and upload: the beginning of the output of `seq -f %07.0f 0 N`.
 #[allow(
     dead_code,
     reason = "each test binary uses its own part of this module"
@@ -146,7 +146,7 @@ pub fn expected(len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// What follows the header of an HTTP answer.
+/// The part after the header of an HTTP answer.
 pub fn body(answer: &[u8]) -> Vec<u8> {
     assert!(
         answer.starts_with(b"HTTP/1.1 200 "),

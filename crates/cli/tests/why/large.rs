@@ -9,7 +9,7 @@ use redpoll_base::Rng;
 use crate::support::{Folder, PROGRAM};
 use crate::{frames_of, short_run};
 
-/// A quarter of a gigabyte. What grows with the capture would have grown by then.
+/// A quarter of a gigabyte: any memory that grows with the capture would be visible.
 const BYTES: usize = 256 << 20;
 /// The buffer of the library that reads captures has 8 MB of it.
 const MOST_KIB: u64 = 48 << 10;

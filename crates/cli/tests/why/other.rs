@@ -69,13 +69,13 @@ fn segment(from: &End, to: &End, flags: u8, options: &[u8], data: &[u8]) -> Vec<
     bytes
 }
 
-/// The header as the client has it: traffic class and flow label in full, hop limit 64, the
-/// prefix by context 0 and the rest of the addresses by the link's (RFC 6282 §3.1).
+/// The client's header: traffic class and flow label in full, hop limit 64, the prefix by
+/// context 0 and the rest of the addresses by the link's (RFC 6282 §3.1).
 fn short_header() -> Vec<u8> {
     vec![0x62, 0x77, 0x00, 0x00, 0x00, 0x00, 6]
 }
 
-/// As the server has it: everything in full, but for the flow label.
+/// The server's header: everything in full, except for the flow label.
 fn long_header(from: &End, to: &End) -> Vec<u8> {
     let mut bytes = vec![0x70, 0x00, 0x00, 6, 63];
     bytes.extend([PREFIX, from.address, PREFIX, to.address].concat());
@@ -126,7 +126,7 @@ impl Air {
         }
     }
 
-    /// What the frames of a datagram carry, which are fragments if it is long (RFC 4944 §5.3).
+    /// The payloads of a datagram's frames, which are fragments if it is long (RFC 4944 §5.3).
     fn payloads(&mut self, header: Vec<u8>, segment: &[u8]) -> Vec<Vec<u8>> {
         let size = 40 + segment.len() as u16;
         if header.len() + segment.len() <= 100 {
@@ -172,7 +172,8 @@ fn connected() -> (Air, End, End) {
     (air, client, server)
 }
 
-/// The client sends so many segments, one after the other, whose acknowledgments wait for so long.
+/// The client sends `segments` segments, one after the other, whose acknowledgments wait for
+/// `wait_us`.
 fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
     let (mut air, mut client, server) = connected();
     for number in 0..segments {
@@ -207,7 +208,7 @@ fn a_capture_of_another_stack_is_read() {
     assert_eq!(named, ["delayed-ack"], "{found}");
 }
 
-/// What is found in a capture of what is on the air.
+/// The findings in a capture of these frames.
 fn found_in(name: &str, air: Air) -> Value {
     let folder = Folder::new(name);
     let capture = folder.file("other.pcap");
@@ -215,7 +216,7 @@ fn found_in(name: &str, air: Air) -> Value {
     found(&capture)
 }
 
-/// What is found in a capture.
+/// The findings in a capture.
 fn found(capture: &str) -> Value {
     let why = redpoll(&["why", capture, "--prefix", "fd00::/64", "--json", "-"]);
     assert_eq!(code(&why), 0);
@@ -229,8 +230,8 @@ fn next(client: &mut End, server: &End) -> Vec<u8> {
     bytes
 }
 
-/// Each of its frames is acknowledged, but its last ones are never sent: the sender did not hear
-/// the acknowledgment, and nobody else can see that.
+/// Each of its frames is acknowledged, but its last ones are never sent: the sender did not
+/// hear the acknowledgment, which the capture cannot show.
 #[test]
 fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
     let (mut air, mut client, server) = connected();

@@ -43,9 +43,8 @@ pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
     result
 }
 
-/// Looks at what comes until so many batches are complete and, since the leaf
-/// has kept readings from the time before the broker, as long as it takes to
-/// fill a fresh one.
+/// Watches the arriving readings until `batches` batches are complete. Because the leaf has
+/// kept readings from before the broker started, it also waits as long as a new batch takes.
 fn watch(
     subscriber: &mut Subscriber,
     readings: &Readings,

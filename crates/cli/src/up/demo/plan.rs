@@ -1,4 +1,4 @@
-//! What the demonstration does with a scenario: which nodes, which addresses.
+//! The nodes and addresses of a scenario for the demonstration.
 
 use std::net::{Ipv6Addr, SocketAddrV6};
 
@@ -164,8 +164,8 @@ impl Plan {
     }
 }
 
-/// The HTTP server to show, and the size of its file: of the four hops away
-/// the first, else the one farthest away.
+/// The HTTP server to show, and the size of its file: the first one four hops away, or
+/// otherwise the farthest one.
 pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
     let servers = scenario
         .nodes

@@ -1,4 +1,4 @@
-//! What the demonstration prints: a heading a step, progress, result and time.
+//! The output of the demonstration: a heading for each step, progress, result and time.
 
 use std::time::{Duration, Instant};
 

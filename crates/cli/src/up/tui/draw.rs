@@ -8,9 +8,9 @@ use ratatui::widgets::{Block, Cell, Paragraph, Row, Table, TableState};
 
 use super::view::{FlowLine, NodeLine, View};
 
-/// From this width on connections stand beside the nodes.
+/// The width from which connections are next to the nodes.
 const WIDE: u16 = 156;
-/// What the table of nodes takes then.
+/// The width of the table of nodes in that case.
 const NODES: u16 = 74;
 
 const KEYS: [(&str, &str); 6] = [

@@ -32,7 +32,7 @@ pub(super) struct Tui {
     stdin: io::Stdin,
 }
 
-/// What the user wants of the session.
+/// A request of the user to the session.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wish {
     /// That it goes on.
@@ -109,7 +109,7 @@ impl AsFd for Tui {
     }
 }
 
-/// What a key means; `None`: nothing.
+/// The meaning of a key; `None`: none.
 fn key(pressed: &KeyEvent) -> Option<Key> {
     if pressed.kind == KeyEventKind::Release {
         return None;

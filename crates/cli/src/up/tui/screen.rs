@@ -11,8 +11,8 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::{Frame, Terminal};
 
-/// A terminal in raw mode, with its other screen. It is as it was once this is dropped, and also
-/// when the program panics: before the panic is told, so that it can be read.
+/// A terminal in raw mode with its alternate screen. Dropping it restores the terminal, and so
+/// does a panic, before its message.
 pub(super) struct Screen {
     terminal: Terminal<CrosstermBackend<Stdout>>,
 }
@@ -42,13 +42,13 @@ impl Drop for Screen {
     }
 }
 
-/// Whatever of it fails, the rest is tried: there is nobody to tell.
+/// Restores the terminal. Errors are ignored, because they cannot be reported.
 fn give_back() {
     let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
     let _ = disable_raw_mode();
 }
 
-/// Says why there can be no view of the mesh in the terminal, if so.
+/// The reason why a view in the terminal is impossible, if any.
 pub(in crate::up) fn refuse_without_terminal() -> Result<(), String> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let what = match (
@@ -79,7 +79,7 @@ mod tests {
 
     const CHILD: &str = "REDPOLL_TEST_TUI_PANICS";
 
-    /// What the test below runs on a terminal of its own.
+    /// Runs the test below on a terminal of its own.
     #[test]
     fn takes_the_terminal_and_panics_if_asked() {
         if std::env::var_os(CHILD).is_some() {

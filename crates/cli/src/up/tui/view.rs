@@ -1,4 +1,4 @@
-//! What is shown of the mesh: nodes as a tree, connections, a log; and what keys ask for.
+//! The content of the view: nodes as a tree, connections, a log; and the requests of keys.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -16,7 +16,7 @@ const TRANSFER: u64 = 50 * 1024;
 /// Shares of a node's frames that are lost, one after the other.
 const LOSSES: [f64; 4] = [0.0, 0.1, 0.3, 0.6];
 
-/// What the user wants.
+/// A request of the user.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Key {
     /// To end.
@@ -35,7 +35,7 @@ pub(super) enum Key {
     Pause,
 }
 
-/// A node, as a line has it.
+/// A node in a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct NodeLine {
     /// Its index.
@@ -58,7 +58,7 @@ pub(super) struct NodeLine {
     pub loss: f64,
 }
 
-/// A connection, as a line has it.
+/// A connection in a line.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct FlowLine {
     pub ends: String,
@@ -70,7 +70,7 @@ pub(super) struct FlowLine {
     pub retransmissions: u32,
 }
 
-/// What is known of a connection from before.
+/// The previous state of a connection.
 #[derive(Clone, Debug, Default)]
 struct Track {
     /// Bytes by time, over [`SPAN_US`].
@@ -141,7 +141,7 @@ impl View {
         if self.log.len() == LOG {
             self.log.pop_front();
         }
-        // What comes from elsewhere may have anything in it, and must not move the cursor.
+        // Text from other sources may contain anything, and must not move the cursor.
         let line: String = line.chars().filter(|c| !c.is_control()).collect();
         self.log.push_back(line);
     }
@@ -151,7 +151,7 @@ impl View {
         self.log(&format!("{s:.1} s: {line}"));
     }
 
-    /// What the mesh is to do about a key.
+    /// The commands to the mesh for a key.
     pub(super) fn press(&mut self, key: Key) -> Vec<Command> {
         let node = self.chosen;
         match key {
@@ -207,7 +207,7 @@ impl View {
         Vec::new()
     }
 
-    /// What of the nodes is new, for the log.
+    /// Adds changes of the nodes to the log.
     fn notice(&mut self, sample: &Sample) {
         let now = sample
             .nodes
@@ -244,7 +244,7 @@ impl View {
         }
         let mut lines = Vec::new();
         let mut is_told = vec![false; count];
-        // A loop of parents hangs from no top; whoever is left is one.
+        // A loop of parents has no top, so the remaining nodes count as tops.
         for top in tops.into_iter().chain(0..count) {
             let mut stack = vec![(top, 0)];
             while let Some((index, depth)) = stack.pop() {
@@ -345,7 +345,7 @@ impl View {
 }
 
 impl Track {
-    /// Of the last two seconds, after so many bytes at `at_us`.
+    /// Goodput of the last two seconds, given the number of bytes at `at_us`.
     fn goodput_kbps(&mut self, at_us: u64, bytes: u64) -> f64 {
         self.bytes.push_back((at_us, bytes));
         while self.bytes.len() > 2 && self.bytes[1].0 + SPAN_US <= at_us {

@@ -19,7 +19,7 @@ fn seen(world: &mut World, view: &mut View, seconds: u64) {
     }
 }
 
-/// What a screen of this size shows.
+/// The text of a screen of this size.
 fn screen(view: &View, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw::draw(frame, view)).unwrap();
@@ -49,7 +49,7 @@ fn nodes_hang_below_their_parents_and_connections_have_their_figures() {
     ];
     assert_eq!(depths, expected);
     assert_eq!(view.flows.len(), 1);
-    // As fast as `redpoll run line-3` says, within what two seconds tell.
+    // The speed that `redpoll run line-3` reports, within the precision of two seconds.
     let kbps = view.flows[0].goodput_kbps;
     assert!((5.0..60.0).contains(&kbps), "{kbps}");
     for (width, height) in [(160, 40), (80, 24)] {
