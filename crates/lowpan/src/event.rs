@@ -5,9 +5,9 @@ use core::fmt;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// Room for a transport header, and for the hop-by-hop header of RFC 6553 before it if
-/// the node may have to write one.
-pub const TRANSPORT_HEADER_MAX: usize = if cfg!(feature = "rpl") { 68 } else { 60 };
+/// Room for a transport header of 60 bytes, and for a header of eight bytes that a routing
+/// protocol puts before it (RFC 6553).
+pub const TRANSPORT_HEADER_MAX: usize = 68;
 
 /// A datagram of the node's own transport: headers now, payload on demand.
 #[derive(Clone, Debug)]

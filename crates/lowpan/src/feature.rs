@@ -1,19 +1,13 @@
 //! Features of a node as types: a value of such a type exists only with the feature. Without
 //! it, the compiler removes each variant that contains one, and its code.
 
-#[cfg(feature = "forwarding")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Forwards;
-#[cfg(not(feature = "forwarding"))]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Forwards {}
+#[cfg_attr(not(feature = "forwarding"), path = "feature/absent/forwarding.rs")]
+pub(crate) mod forwarding;
+#[cfg_attr(not(feature = "recovery"), path = "feature/absent/recovery.rs")]
+pub(crate) mod recovery;
 
-#[cfg(feature = "recovery")]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Recovers;
-#[cfg(not(feature = "recovery"))]
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Recovers {}
+pub(crate) use forwarding::{FORWARDS, Forwards};
+pub(crate) use recovery::{RECOVERS, Recovers};
 
 /// Whether fragments may need gaps between them for the nodes that forward them.
-pub(crate) const SPREADS_FRAGMENTS: bool = cfg!(any(feature = "forwarding", feature = "recovery"));
+pub(crate) const SPREADS_FRAGMENTS: bool = FORWARDS.is_some() || RECOVERS.is_some();

@@ -18,7 +18,8 @@ use redpoll_wire::sixlowpan::recoverable::Fragment as Recoverable;
 use redpoll_wire::sixlowpan::{Contexts, fragment, iphc};
 
 use crate::duplicates::Key;
-use crate::feature::Forwards;
+use crate::feature::forwarding::{ForwardingRoom, room};
+use crate::feature::{FORWARDS, Forwards};
 use crate::receive::Piece;
 use crate::recovery::Path;
 use crate::transmit::udp_header;
@@ -135,22 +136,24 @@ pub(crate) struct Front {
 
 /// Forwarding, if there is memory for it; never, and without any code, without
 /// the feature `forwarding`.
-pub(crate) struct Passing<M: Memory>(Option<Forwarding<M>>);
+pub(crate) struct Passing<M: Memory>(ForwardingRoom<Forwarding<M>>);
 
 impl<M: Memory> Passing<M> {
-    pub(crate) const NONE: Self = Passing(None);
+    pub(crate) fn none() -> Self {
+        Passing(room(None))
+    }
 
-    #[cfg(feature = "forwarding")]
+    #[allow(dead_code, reason = "fragments are not forwarded in every build")]
     pub(crate) fn begin(&mut self, memory: ForwardingMemory<M>, timeout: Duration) {
-        self.0 = Some(Forwarding::new(memory, timeout));
+        self.0 = room(FORWARDS.map(|by| Forwarding::new(by, memory, timeout)));
     }
 
     pub(crate) fn get(&self) -> Option<&Forwarding<M>> {
-        self.0.as_ref().filter(|_| cfg!(feature = "forwarding"))
+        self.0.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self) -> Option<&mut Forwarding<M>> {
-        self.0.as_mut().filter(|_| cfg!(feature = "forwarding"))
+        self.0.as_mut()
     }
 }
 
@@ -164,8 +167,7 @@ pub(crate) struct Forwarding<M: Memory> {
 }
 
 impl<M: Memory> Forwarding<M> {
-    #[cfg(feature = "forwarding")]
-    fn new(memory: ForwardingMemory<M>, timeout: Duration) -> Self {
+    fn new(by: Forwards, memory: ForwardingMemory<M>, timeout: Duration) -> Self {
         let ForwardingMemory {
             mut datagrams,
             mut fragments,
@@ -173,7 +175,7 @@ impl<M: Memory> Forwarding<M> {
         datagrams.as_mut().fill(VirtualBuffer::EMPTY);
         fragments.as_mut().fill(FragmentBuffer::EMPTY);
         Forwarding {
-            by: Forwards,
+            by,
             datagrams,
             fragments,
             head: 0,

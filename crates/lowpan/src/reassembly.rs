@@ -45,19 +45,28 @@ impl Reassembly {
     }
 
     /// How long a datagram may wait for its next fragment.
-    #[cfg(feature = "forwarding")]
+    #[allow(
+        dead_code,
+        reason = "fragments are not forwarded or recovered in every build"
+    )]
     pub(crate) fn timeout(&self) -> Duration {
         self.timeout
     }
 
     /// How long it may take altogether.
-    #[cfg(feature = "recovery")]
+    #[allow(
+        dead_code,
+        reason = "fragments are not forwarded or recovered in every build"
+    )]
     pub(crate) fn limit(&self) -> Duration {
         self.limit
     }
 
     /// After how long without progress it gives way.
-    #[cfg(feature = "recovery")]
+    #[allow(
+        dead_code,
+        reason = "fragments are not forwarded or recovered in every build"
+    )]
     pub(crate) fn stall(&self) -> Duration {
         self.stall
     }

@@ -4,8 +4,6 @@ use redpoll_base::{Instant, Memory, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Lowpan;
-#[cfg(feature = "forwarding")]
-use crate::ForwardingMemory;
 use crate::counters::count;
 use crate::duplicates::{Fate, Key};
 use crate::event::{LossReason, LowpanEvent};
@@ -17,14 +15,6 @@ use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
 impl<M: Memory> Lowpan<M> {
-    /// From now on fragments are forwarded as they come (RFC 8930), as far as
-    /// this memory goes. Without it this node reassembles whatever it
-    /// forwards; it can still send through relays that do not.
-    #[cfg(feature = "forwarding")]
-    pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
-        self.forwarding.begin(memory, self.reassembly.timeout());
-    }
-
     /// Whether the fragment was taken to be forwarded; otherwise this node reassembles it.
     /// `route` returns the next hop for a first fragment.
     pub(super) fn forward(

@@ -13,31 +13,8 @@ use crate::pool::State;
 use crate::receive::{self, HeaderScratch, Piece};
 use crate::recovery::{Arriving, Outcome, Path};
 use crate::{DropReason, Onward, SlotId};
-#[cfg(feature = "recovery")]
-use crate::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 impl<M: Memory> Lowpan<M> {
-    /// From now on this node sends datagrams in recoverable fragments (RFC 8931), and accepts
-    /// them, within this memory. As a relay it forwards them if it [forwards
-    /// fragments](Self::forward_fragments); otherwise it reassembles them.
-    ///
-    /// All nodes of a mesh must do it: those that do not drop such fragments as
-    /// [`DropReason::Unsupported`].
-    #[cfg(feature = "recovery")]
-    pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
-        let [first_tag, _] = self.next_tag.to_be_bytes();
-        let reassembly = &self.reassembly;
-        let timeouts = (reassembly.timeout(), reassembly.limit(), reassembly.stall());
-        self.recovery.begin(config, memory, timeouts, first_tag);
-    }
-
-    /// The counters of recovery.
-    #[cfg(feature = "recovery")]
-    pub fn recovery_counters(&self) -> RecoveryCounters {
-        let recovery = self.recovery.get();
-        recovery.map_or_else(RecoveryCounters::default, |recovery| recovery.counters)
-    }
-
     pub(super) fn on_recoverable(
         &mut self,
         now: Instant,

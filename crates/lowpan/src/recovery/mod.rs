@@ -26,7 +26,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::recoverable::Ack;
 
 use crate::SlotId;
-use crate::feature::Recovers;
+use crate::feature::recovery::{RecoveryRoom, room};
+use crate::feature::{RECOVERS, Recovers};
 
 pub use config::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 pub use incoming::Incoming;
@@ -39,22 +40,14 @@ use timeout::RoundTrip;
 
 /// Recovery, if there is memory for it; never, and without any code, without the
 /// feature `recovery`.
-pub(crate) struct Recovering<M: Memory> {
-    #[cfg(feature = "recovery")]
-    recovery: Option<Recovery<M>>,
-    #[cfg(not(feature = "recovery"))]
-    recovery: core::marker::PhantomData<M>,
-}
+pub(crate) struct Recovering<M: Memory>(RecoveryRoom<Recovery<M>>);
 
 impl<M: Memory> Recovering<M> {
-    pub(crate) const NONE: Self = Recovering {
-        #[cfg(feature = "recovery")]
-        recovery: None,
-        #[cfg(not(feature = "recovery"))]
-        recovery: core::marker::PhantomData,
-    };
+    pub(crate) fn none() -> Self {
+        Recovering(room(None))
+    }
 
-    #[cfg(feature = "recovery")]
+    #[allow(dead_code, reason = "fragments are not recovered in every build")]
     pub(crate) fn begin(
         &mut self,
         config: RecoveryConfig,
@@ -62,21 +55,15 @@ impl<M: Memory> Recovering<M> {
         timeouts: (Duration, Duration, Duration),
         first_tag: u8,
     ) {
-        self.recovery = Some(Recovery::new(config, memory, timeouts, first_tag));
+        self.0 = room(RECOVERS.map(|by| Recovery::new(by, config, memory, timeouts, first_tag)));
     }
 
     pub(crate) fn get(&self) -> Option<&Recovery<M>> {
-        #[cfg(feature = "recovery")]
-        return self.recovery.as_ref();
-        #[cfg(not(feature = "recovery"))]
-        None
+        self.0.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self) -> Option<&mut Recovery<M>> {
-        #[cfg(feature = "recovery")]
-        return self.recovery.as_mut();
-        #[cfg(not(feature = "recovery"))]
-        None
+        self.0.as_mut()
     }
 }
 
@@ -132,8 +119,8 @@ pub(crate) struct Recovery<M: Memory> {
 }
 
 impl<M: Memory> Recovery<M> {
-    #[cfg(feature = "recovery")]
     fn new(
+        by: Recovers,
         config: RecoveryConfig,
         memory: RecoveryMemory<M>,
         (timeout, limit, stall): (Duration, Duration, Duration),
@@ -162,7 +149,7 @@ impl<M: Memory> Recovery<M> {
             ..config
         };
         Recovery {
-            by: Recovers,
+            by,
             config,
             waits,
             outgoing,

@@ -26,10 +26,9 @@ const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + messages::MESSAGE_MAX;
 
 impl<M: Memory + 'static> RplMemory<M> {
-    /// Bytes that every node is larger by for being built with RPL: its state, two
-    /// counters, and room for a hop-by-hop header.
+    /// Bytes that every node is larger by for being built with RPL: its state, and two counters.
     pub const NODE_BYTES: usize =
-        size_of::<Rpl<M>>().saturating_sub(size_of::<Registered<M>>()) + 8 + 8;
+        size_of::<Rpl<M>>().saturating_sub(size_of::<Registered<M>>()) + 8;
 }
 
 impl<P: Profile> Routing<P> {

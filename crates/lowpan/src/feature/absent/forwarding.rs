@@ -1,0 +1,26 @@
+//! Stands in for the feature `forwarding`.
+
+use core::marker::PhantomData;
+
+/// No node has the feature.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Forwards {}
+
+pub(crate) const FORWARDS: Option<Forwards> = None;
+
+/// No room: an `Option` would take as much of it as the state.
+pub(crate) struct ForwardingRoom<T>(PhantomData<T>);
+
+pub(crate) fn room<T>(_state: Option<T>) -> ForwardingRoom<T> {
+    ForwardingRoom(PhantomData)
+}
+
+impl<T> ForwardingRoom<T> {
+    pub(crate) const fn as_ref(&self) -> Option<&T> {
+        None
+    }
+
+    pub(crate) const fn as_mut(&mut self) -> Option<&mut T> {
+        None
+    }
+}

@@ -1,0 +1,22 @@
+//! Forwarding of fragments (RFC 8930), for a layer that contains 6LoWPAN.
+
+use redpoll_base::Memory;
+
+use super::Fragments;
+use crate::{ForwardingMemory, Lowpan};
+
+impl<M: Memory> Lowpan<M> {
+    /// From now on fragments are forwarded as they come (RFC 8930), as far as
+    /// this memory goes. Without it this node reassembles whatever it
+    /// forwards; it can still send through relays that do not.
+    pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
+        self.forwarding.begin(memory, self.reassembly.timeout());
+    }
+}
+
+impl<M: Memory> Fragments<'_, M> {
+    /// [`Lowpan::forward_fragments`].
+    pub fn forward(&mut self, memory: ForwardingMemory<M>) {
+        self.0.forward_fragments(memory);
+    }
+}
