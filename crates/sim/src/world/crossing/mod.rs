@@ -343,7 +343,8 @@ impl Crossing {
     }
 
     pub(super) fn spare_figures(&self) -> Option<SpareFigures> {
-        self.spare.as_deref().map(SpareFigures::of)
+        let spare = self.spare.as_deref()?;
+        Some(SpareFigures::of(spare.counters(), spare.waiting()))
     }
 }
 

@@ -125,7 +125,10 @@ impl Shaper {
 
     pub(super) fn taim_figures(&self) -> Option<TaimFigures> {
         match &self.rule {
-            Rule::Taim(taim) => Some(TaimFigures::of(taim)),
+            Rule::Taim(taim) => {
+                let waiting = taim.waiting_packets().into();
+                Some(TaimFigures::of(taim.counters(), taim.delay_ns(), waiting))
+            }
             Rule::FairQueue(_) => None,
         }
     }
@@ -133,7 +136,10 @@ impl Shaper {
     pub(super) fn fair_queue_figures(&self) -> Option<FairQueueFigures> {
         match &self.rule {
             Rule::Taim(_) => None,
-            Rule::FairQueue(queue) => Some(FairQueueFigures::of(queue.counters(), queue.waiting())),
+            Rule::FairQueue(queue) => {
+                let waiting = queue.waiting() as u64;
+                Some(FairQueueFigures::of(queue.counters(), waiting))
+            }
         }
     }
 }

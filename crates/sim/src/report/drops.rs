@@ -1,0 +1,91 @@
+//! All that was lost at a node, by layer and reason.
+
+use std::collections::BTreeMap;
+
+use redpoll_border::Gate;
+
+use crate::air::{Counts, Outcome};
+use crate::node::{SimNode, refusals};
+
+/// What was lost at the border router's host side.
+pub(crate) struct HostSide<'a> {
+    pub(crate) gate: &'a Gate,
+    /// Packets for the mesh that too many others waited with.
+    pub(crate) to_mesh: u64,
+    /// Packets that the host did not take in time.
+    pub(crate) to_host: u64,
+    /// Packets that its serial line has lost: for the mesh, and for the host.
+    pub(crate) serial: (u64, u64),
+}
+
+/// All that was lost at a node, by layer and reason; `node` is its node of Redpoll's stack.
+pub(crate) fn drops(
+    node: Option<&SimNode>,
+    lost: &Counts,
+    host: Option<&HostSide<'_>>,
+    losses: &[(&'static str, u64)],
+) -> BTreeMap<String, u64> {
+    let mut drops = BTreeMap::new();
+    let mut add = |layer: &str, reason: &str, count: u64| {
+        if count > 0 {
+            *drops.entry(format!("{layer}.{reason}")).or_insert(0) += count;
+        }
+    };
+    for (outcome, count) in Outcome::ALL.into_iter().zip(lost) {
+        if outcome != Outcome::Delivered {
+            add("radio", outcome.name(), u64::from(*count));
+        }
+    }
+    if let Some(node) = node {
+        let mac = node.mac_counters();
+        for (reason, count) in [
+            ("no_ack", mac.dropped_no_ack),
+            ("channel_access_failure", mac.dropped_channel_access),
+            ("duplicate", mac.rx_duplicates),
+            ("malformed", mac.rx_malformed),
+            ("other_pan", mac.rx_other_pan),
+            ("not_for_us", mac.rx_not_for_us),
+            ("version", mac.rx_version),
+            ("secured", mac.rx_secured),
+            ("unsealed", mac.dropped_unsealed),
+            ("unsupported_type", mac.rx_unsupported_type),
+            ("no_source", mac.rx_no_source),
+        ] {
+            add("mac", reason, count.into());
+        }
+        if let Some(security) = node.security() {
+            for (reason, count) in refusals(security.counters()) {
+                add("security", reason, count.into());
+            }
+        }
+        for (reason, count) in node.lowpan_counters().drops() {
+            add("lowpan", reason, count.into());
+        }
+        for (reason, count) in node.counters().drops() {
+            add("ip", reason.name(), count.into());
+        }
+    }
+    if let Some(host) = host {
+        let counters = host.gate.counters();
+        for (reason, count) in [
+            ("malformed", counters.malformed),
+            ("spoofed_source", counters.spoofed_source),
+            ("not_for_mesh", counters.not_for_mesh),
+            ("foreign_destination", counters.foreign_destination),
+            ("withheld_malformed", counters.withheld_malformed),
+            ("unroutable_source", counters.unroutable_source),
+            ("foreign_source", counters.foreign_source),
+        ] {
+            add("host", reason, count.into());
+        }
+        add("host", "to_mesh_full", host.to_mesh);
+        add("host", "queue_full", host.to_host);
+        let (busy, full) = host.serial;
+        add("host", "serial_busy", busy);
+        add("host", "serial_full", full);
+    }
+    for (reason, count) in losses {
+        add("app", reason, *count);
+    }
+    drops
+}

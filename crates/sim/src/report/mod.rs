@@ -1,0 +1,187 @@
+//! What a run has to report: the object that `redpoll run --json` writes,
+//! described in `docs/report.md`.
+
+mod counted;
+mod drops;
+
+pub(crate) use counted::RplPlace;
+pub use counted::{
+    CacheFigures, DutyFigures, FairQueueFigures, RecoveryFigures, RplFigures, SpareFigures,
+    TaimFigures,
+};
+pub(crate) use drops::{HostSide, drops};
+
+use std::collections::BTreeMap;
+
+use redpoll_base::Instant;
+use serde::Serialize;
+
+use crate::oracle::FlowFigures;
+use crate::scenario::Scenario;
+use crate::{energy, medium};
+
+/// Version of the object's shape. Fields may be added without a new one.
+pub const VERSION: u32 = 1;
+
+/// Everything that is known after a run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Report {
+    /// Version of the shape of this object.
+    pub version: u32,
+    /// Name of the scenario.
+    pub scenario: String,
+    /// The seed.
+    pub seed: u64,
+    /// Keys that were set beside the scenario's file, with their values as given; the key of
+    /// the link's security is left out.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set: BTreeMap<String, String>,
+    /// The medium, with its ranges or powers and thresholds.
+    pub medium: Medium,
+    /// Simulated seconds.
+    pub simulated_s: f64,
+    /// Seconds that it took.
+    pub wall_s: f64,
+    /// Events simulated.
+    pub events: u64,
+    /// The most memory that the process has had; 0 where that is not known.
+    pub peak_memory_bytes: u64,
+    /// The oracle's verdict.
+    pub oracle: OracleReport,
+    /// All flows, in the order of the scenario.
+    pub flows: Vec<FlowFigures>,
+    /// What TAiM has done at the border router; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub taim: Option<TaimFigures>,
+    /// What fair queueing has done there; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fair_queue: Option<FairQueueFigures>,
+    /// What standing in for small windows has done there; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub spare: Option<SpareFigures>,
+    /// All nodes, in the order of the scenario.
+    pub nodes: Vec<NodeFigures>,
+    /// All interferers, in the order of the scenario.
+    pub interferers: Vec<InterfererFigures>,
+}
+
+/// The medium of a run.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct Medium {
+    /// Links are listed by the scenario; positions and ranges do not count.
+    pub listed_links: bool,
+    /// Links are as they were measured; positions and ranges do not count.
+    pub measured_links: bool,
+    /// The medium's parameters.
+    #[serde(flatten)]
+    pub config: medium::Config,
+}
+
+/// The oracle's verdict.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+pub struct OracleReport {
+    /// Nothing has happened that must not happen.
+    pub ok: bool,
+    /// What has, the first hundred.
+    pub violations: Vec<String>,
+}
+
+/// The figures of a node.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct NodeFigures {
+    /// Its name.
+    pub name: String,
+    /// What it is to the mesh: `border`, `router` or `leaf`.
+    pub role: &'static str,
+    /// Where it stands at the end, in metres.
+    pub position_m: (f64, f64),
+    /// Name of the neighbour that its packets to the root go through at the end.
+    pub parent: Option<String>,
+    /// Hops to the root of the routes by the paths of least cost when the run began;
+    /// `None` without a path. `rpl.hops` counts those of RPL.
+    pub hops: Option<usize>,
+    /// Frames that its MAC sent, link acknowledgements not counted.
+    pub frames_sent: u64,
+    /// Of those, how many were repetitions.
+    pub frame_retries: u64,
+    /// What was lost at this node, by reason. Reasons that do not occur are
+    /// left out.
+    pub drops: BTreeMap<String, u64>,
+    /// Share of the time in which its radio was neither asleep nor off; with a duty-cycled
+    /// MAC, in which it received, was ready to receive, or sent.
+    pub radio_duty_cycle: f64,
+    /// Times and charges.
+    pub energy: energy::Figures,
+    /// Data requests that it sent.
+    pub data_requests: u64,
+    /// How often it has turned to another parent.
+    pub parent_changes: u64,
+    /// How often a router has refused its address as somebody else's (RFC 6775 §8.2.4).
+    pub addresses_refused: u64,
+    /// Datagrams that it marked "congestion experienced".
+    pub ecn_marks: u64,
+    /// What recovery of its fragments (RFC 8931) has done; `None` without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub recovery: Option<RecoveryFigures>,
+    /// What its cache of segments has done; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cache: Option<CacheFigures>,
+    /// Its place in the DODAG and what its RPL has done; `None` where routes are given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rpl: Option<RplFigures>,
+    /// What its duty-cycled MAC has done; `None` without one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub duty: Option<DutyFigures>,
+    /// Memory of the node: protocol state, tables, buffers and radio.
+    pub memory_bytes: u64,
+}
+
+/// The figures of an interferer.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct InterfererFigures {
+    /// Its name.
+    pub name: String,
+    /// Where it stands, in metres.
+    pub position_m: (f64, f64),
+    /// Nodes that it reaches.
+    pub nodes: usize,
+    /// Bursts begun.
+    pub bursts: u64,
+    /// Seconds for which it was on the air.
+    pub on_air_s: f64,
+}
+
+/// The interferers of a medium.
+pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<InterfererFigures> {
+    let figures = medium
+        .interferers()
+        .map(|(course, nodes)| InterfererFigures {
+            name: course.spec().name.clone(),
+            position_m: course.spec().position_m,
+            nodes,
+            bursts: course.bursts(),
+            on_air_s: course.on_air(now).as_micros() as f64 / 1e6,
+        });
+    figures.collect()
+}
+
+/// The medium of a scenario.
+pub(crate) fn medium(scenario: &Scenario) -> Medium {
+    Medium {
+        listed_links: matches!(scenario.links, medium::LinkSource::Listed(_)),
+        measured_links: matches!(scenario.links, medium::LinkSource::Measured(_)),
+        config: scenario.medium,
+    }
+}
+
+/// The most memory that this process has had, as the kernel counts it; 0 where
+/// it does not tell.
+pub(crate) fn peak_memory_bytes() -> u64 {
+    let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
+        return 0;
+    };
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix("kB"));
+    kib.and_then(|kib| kib.trim().parse::<u64>().ok())
+        .map_or(0, |kib| kib * 1_024)
+}
