@@ -50,6 +50,7 @@ mod packet;
 mod profile;
 #[cfg(feature = "rpl")]
 mod rpl;
+mod rules;
 mod segments;
 mod transports;
 
@@ -59,9 +60,6 @@ pub use ids::{ConnId, ListenerId, NodeEvent, UdpId};
 pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
-pub use net::routing::rules::{
-    Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules,
-};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
 pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
@@ -73,6 +71,7 @@ pub use node::tables::Tables;
 pub use profile::{Parts, Profile};
 #[cfg(feature = "rpl")]
 pub use rpl::*;
+pub use rules::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 pub use segments::{Handover, Pull};
 pub use transports::tcp::{ConnectionSlot, Listen, ListenerSlot};
 pub use transports::udp::UdpSlot;

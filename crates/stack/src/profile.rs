@@ -4,7 +4,7 @@ use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
 
 use crate::assist::{Assist, NoAssist};
-use crate::net::routing::rules::{RplRules, StandardRules};
+use crate::rules::{RplRules, StandardRules};
 use crate::segments::{Handover, Pull};
 use crate::transports::{NoStreams, StreamTransport};
 

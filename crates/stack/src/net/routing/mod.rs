@@ -8,8 +8,7 @@
 //! - *registered* (`registered.rs`): registrations of hosts leave routes behind;
 //! - *RPL* (`rpl/`, RFC 6550): the routers find their ways themselves.
 //!
-//! A new protocol is a folder, a variant of [`Way`], and its arm in `ask!`. `rules.rs` is what
-//! RFC 6550 leaves to an implementation of RPL.
+//! A new protocol is a folder, a variant of [`Way`], and its arm in `ask!`.
 
 #[cfg(test)]
 mod flooding;
@@ -20,7 +19,6 @@ mod registered;
 mod routes;
 #[cfg_attr(not(feature = "rpl"), path = "absent.rs")]
 pub(crate) mod rpl;
-pub(crate) mod rules;
 
 use redpoll_base::{Addr, Instant, Memory, Wake};
 use redpoll_wire::Cursor;

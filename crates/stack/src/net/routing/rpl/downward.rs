@@ -16,8 +16,8 @@ use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, News};
-use crate::net::routing::rules::RplRules;
 use crate::profile::Profile;
+use crate::rules::RplRules;
 
 /// A former parent hears so many DelayDAOs later that it is one, when the new parent has
 /// heard of all.

@@ -43,11 +43,11 @@ use redpoll_wire::rpl::{
 };
 
 use super::routes::HAS_TARGETS;
-use super::rules::{Objective, RplRules};
 use super::{Quality, Table, Via};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::profile::Profile;
+use crate::rules::{Objective, RplRules};
 
 pub use config::{RplConfig, RplCounters, RplMemory, RplRole, RplRoot};
 pub(super) use headers::EXTENSION_MAX;

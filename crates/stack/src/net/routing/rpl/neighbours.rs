@@ -7,7 +7,7 @@ use redpoll_base::{Instant, divide_long, least};
 use redpoll_wire::rpl::{INFINITE_RANK, Sequence};
 
 use crate::net::routing::Peer;
-use crate::net::routing::rules::Candidate;
+use crate::rules::Candidate;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;

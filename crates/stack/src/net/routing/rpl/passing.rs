@@ -10,8 +10,8 @@ use super::config::count;
 use super::{Path, Peer, Rpl, Table};
 use crate::counters::DropReason;
 use crate::net::routing::routes::Target;
-use crate::net::routing::rules::RplRules;
 use crate::profile::Profile;
+use crate::rules::RplRules;
 
 /// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): so many
 /// in an hour have an effect.

@@ -14,8 +14,8 @@ use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
 use crate::net::routing::routes::{Downward, HAS_TARGETS};
-use crate::net::routing::rules::{Candidate, Objective, Offer, RplRules};
 use crate::profile::Profile;
+use crate::rules::{Candidate, Objective, Offer, RplRules};
 
 /// How often what has ended is cleared away.
 pub(super) const UPKEEP: Duration = Duration::from_secs(60);

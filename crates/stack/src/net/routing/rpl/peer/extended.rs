@@ -5,17 +5,18 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 /// The interface identifier.
-pub(super) type Key = [u8; 8];
+pub(super) type ExtendedKey = [u8; 8];
+pub(super) use ExtendedKey as Key;
 
 /// The key of a unicast link-layer address.
-pub(super) fn of(link: Address) -> Option<Key> {
+pub(super) fn of(link: Address) -> Option<ExtendedKey> {
     addr::iid_of(link)
 }
 
-pub(super) fn link(key: Key) -> Address {
+pub(super) fn link(key: ExtendedKey) -> Address {
     addr::link_address(&within(key, &addr::LINK_LOCAL_PREFIX))
 }
 
-pub(super) fn within(key: Key, prefix: &Addr) -> Addr {
+pub(super) fn within(key: ExtendedKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_iid(prefix, key)
 }

@@ -5,20 +5,21 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
 /// The short address.
-pub(super) type Key = u16;
+pub(super) type ShortKey = u16;
+pub(super) use ShortKey as Key;
 
 /// The key of a unicast link-layer address; `None` for an extended one.
-pub(super) fn of(link: Address) -> Option<Key> {
+pub(super) fn of(link: Address) -> Option<ShortKey> {
     match link {
         Address::Short(short) => Some(short),
         Address::Extended(_) | Address::Absent => None,
     }
 }
 
-pub(super) fn link(key: Key) -> Address {
+pub(super) fn link(key: ShortKey) -> Address {
     Address::Short(key)
 }
 
-pub(super) fn within(key: Key, prefix: &Addr) -> Addr {
+pub(super) fn within(key: ShortKey, prefix: &Addr) -> Addr {
     addr::from_prefix_and_short(prefix, key)
 }

@@ -11,7 +11,7 @@ use super::config::{Role, RplRole, count};
 use super::{Dodag, DodagOf, Peer, Rpl, Table, earlier, has_come, times};
 use crate::net::identity::Identity;
 use crate::net::routing::routes::Downward;
-use crate::net::routing::rules::RplRules;
+use crate::rules::RplRules;
 
 use crate::profile::Profile;
 use inquiry::Inquiries;
