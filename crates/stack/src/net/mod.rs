@@ -155,7 +155,7 @@ impl<P: Profile> Net<P> {
         Ok(Decapsulation::Upper(upper, payload))
     }
 
-    /// What is done to the headers of a packet that leaves for `next_hop`. `packet` has no bytes
+    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` has no bytes
     /// if it is a segment that is yet to be made.
     pub(crate) fn encapsulate(
         &mut self,

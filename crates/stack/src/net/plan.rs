@@ -11,7 +11,7 @@ use super::extension::Upper;
 use super::icmp::IcmpError;
 use super::routing::EXTENSION_MAX;
 
-/// What is done to the headers of a packet that leaves.
+/// The change of headers of a packet that leaves.
 #[derive(Debug)]
 pub(crate) enum Plan {
     /// The packet leaves as it is.
@@ -64,7 +64,7 @@ impl Insertion {
     }
 }
 
-/// What a packet for this node turns out to be.
+/// The kind of a packet for this node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Decapsulation<'p> {
     /// It is for this upper layer; the bytes after the IPv6 header.

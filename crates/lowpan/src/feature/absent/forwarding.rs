@@ -1,4 +1,4 @@
-//! Stands in for the feature `forwarding`.
+//! Replaces the feature `forwarding`.
 
 use core::marker::PhantomData;
 

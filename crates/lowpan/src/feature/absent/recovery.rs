@@ -1,4 +1,4 @@
-//! Stands in for the feature `recovery`.
+//! Replaces the feature `recovery`.
 
 use core::marker::PhantomData;
 

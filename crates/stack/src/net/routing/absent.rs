@@ -1,4 +1,4 @@
-//! Stands in for RPL in a build without the feature `rpl`: a protocol that no node has.
+//! Replaces RPL in a build without the feature `rpl`: a protocol that no node has.
 
 use core::convert::Infallible;
 use core::marker::PhantomData;

@@ -436,17 +436,19 @@ pub(crate) fn default_route(router: Address) -> Route {
 
 /// The next hop to `dst`, of which `lookup` finds the route if it needs one.
 fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> {
+    let is_near = dst.is_multicast() || addr::is_link_local(dst);
+    follow(dst, if is_near { Some(Via::OnLink) } else { lookup() })
+}
+
+/// The next hop of a route to `dst`.
+fn follow(dst: &Addr, via: Option<Via>) -> Option<NextHop> {
     if dst.is_multicast() {
         return Some(NextHop::Link(Address::BROADCAST));
     }
     if dst.is_unspecified() || is_loopback(dst) {
         return None;
     }
-    let via = match addr::is_link_local(dst) {
-        true => Via::OnLink,
-        false => lookup()?,
-    };
-    let link = match via {
+    let link = match via? {
         Via::Host => return Some(NextHop::Host),
         Via::Unreachable => return None,
         Via::Neighbour(link) => link,

@@ -189,7 +189,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         0
     }
 
-    /// What is done to the headers of a packet that leaves for `next_hop`. `packet` has no bytes
+    /// Returns the change of headers of a packet that leaves for `next_hop`. `packet` has no bytes
     /// if it is a segment that is yet to be made.
     fn encapsulate(
         &mut self,

@@ -1,4 +1,4 @@
-//! Stands in for the routes of DAOs in a build without the feature `rpl`: there are none.
+//! Replaces the routes of DAOs in a build without the feature `rpl`: there are none.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;

@@ -94,7 +94,7 @@ fn undress(packet: &mut PacketView<'_>, has_information: bool) -> Result<Plan, R
     Ok(Plan::Strip(hop_by_hop))
 }
 
-/// What follows behind a header that is put before, or into, this packet.
+/// Returns the protocol number of the header after one that is put before, or into, this packet.
 fn next_of(packet: &PacketView<'_>, is_own: bool) -> u8 {
     match is_own {
         true => packet.header.next_header,
@@ -138,7 +138,7 @@ impl<P: Profile> Rpl<P> {
             Dress::Information(information) => Ok(self.inform(identity, packet, &information)),
             Dress::Route(path) => {
                 if path.is_external() {
-                    // The router at its end passes on what is inside.
+                    // The router at its end forwards the inner packet.
                     let down = PacketInformation {
                         down: true,
                         sender_rank: 0,

@@ -20,7 +20,7 @@ use crate::net::routing::{Control, Quality, Routing, Table, Way, resolve};
 use crate::packet::{NextHop, Origin, PacketView};
 use crate::profile::Profile;
 
-/// What an RPL message begins with: its type, and room for code and checksum.
+/// The beginning of an RPL message: its type, and room for code and checksum.
 const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 /// The longest message with its type, code and checksum.
 pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + messages::MESSAGE_MAX;
@@ -228,7 +228,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         }
     }
 
-    /// What RPL's routers write into a packet needs all of it.
+    /// RPL's routers write into packets.
     fn needs_whole(&self) -> bool {
         true
     }

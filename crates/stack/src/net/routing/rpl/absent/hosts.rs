@@ -1,4 +1,4 @@
-//! Stands in for hosts that do not know RPL in a build without the feature `rpl-hosts`: none
+//! Replaces hosts that do not know RPL in a build without the feature `rpl-hosts`: none
 //! registers.
 
 #![allow(

@@ -1,4 +1,4 @@
-//! Stands in for the root in a build without the feature `rpl-root`: no node is one.
+//! Replaces the root in a build without the feature `rpl-root`: no node is one.
 
 #![allow(
     clippy::unused_self,
@@ -21,7 +21,7 @@ use crate::profile::Profile;
 /// The longest source routing header.
 pub(super) const ROUTE_MAX: usize = 0;
 
-/// What only a root has.
+/// The state of a root.
 #[derive(Debug, Default)]
 pub(super) struct RootState {}
 

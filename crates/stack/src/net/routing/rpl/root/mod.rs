@@ -21,7 +21,7 @@ pub(super) use path::Path;
 /// ones.
 pub(super) const ROUTE_MAX: usize = 136;
 
-/// What only a root has.
+/// The state of a root.
 #[derive(Debug, Default)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct RootState {
