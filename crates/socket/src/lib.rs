@@ -26,3 +26,4 @@ pub mod nal;
 pub mod posix;
 
 pub use errno::Errno;
+pub use redpoll_stack as stack;

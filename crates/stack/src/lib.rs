@@ -61,13 +61,13 @@ pub use link::{PollConfig, PollPolicy};
 pub use net::joiner::PartialSlot;
 pub use net::nd::{Advertised, NdConfig};
 pub use net::routing::{Neighbour, Route, RouteSlot, Via};
-pub use node::Node;
 pub use node::config::{NodeConfig, NodeMemory, PARENTS_MAX, SleepyConfig};
 pub use node::storage::{
     BorderStorage, Connections, Datagrams, LeafStorage, Listeners, NodeStorage, Packets,
     RouterStorage, Routes,
 };
 pub use node::tables::Tables;
+pub use node::{LeafNode, Node};
 pub use profile::{Parts, Profile};
 #[cfg(feature = "rpl")]
 pub use rpl::*;

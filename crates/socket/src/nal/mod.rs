@@ -52,7 +52,7 @@ use core::net::{IpAddr, SocketAddr};
 use core::task::{Context, Poll, Waker};
 
 use embedded_io_async::ErrorKind;
-use redpoll_base::{Addr, Instant};
+use redpoll_base::{Addr, Instant, LeafMemory};
 use redpoll_stack::{ConnId, ListenerId, Node, NodeEvent, UdpId};
 use redpoll_tcp::{Endpoint, Event};
 
@@ -84,6 +84,22 @@ pub struct Net<P: Profile, C, T> {
     clock: C,
     inner: RefCell<Inner<P, T>>,
 }
+
+/// A leaf and those who wait for it.
+///
+/// ```
+/// use redpoll_socket::nal::{LeafNet, Watch};
+/// use redpoll_socket::stack::base::{Addr, Instant, Rng};
+/// use redpoll_socket::stack::{LeafNode, LeafStorage, NodeConfig};
+///
+/// # fn clock() -> Instant { Instant::ZERO }
+/// let storage = Box::leak(Box::new(LeafStorage::NEW));
+/// let config = NodeConfig::over_ip(Addr::UNSPECIFIED, [7; 16]);
+/// let node = LeafNode::new(config, storage.memory(), Rng::new(1));
+/// let net = LeafNet::new(node, clock, [const { Watch::FREE }; 3]);
+/// assert!(net.tcp_listen(80).is_ok());
+/// ```
+pub type LeafNet<C, T> = Net<LeafMemory, C, T>;
 
 struct Inner<P: Profile, T> {
     node: Node<P>,

@@ -33,7 +33,7 @@ pub(crate) mod tables;
 mod tcp;
 mod udp;
 
-use redpoll_base::{Addr, Instant, Memory, Rng, Wake, earliest};
+use redpoll_base::{Addr, Instant, LeafMemory, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::LowpanCounters;
 use redpoll_mac::{CsmaCa, Mac, MacCounters};
 use redpoll_wire::ieee802154::Address;
@@ -71,6 +71,9 @@ pub struct Node<P: Profile> {
     counters: NodeCounters,
     echo_reply: Option<(u16, u16)>,
 }
+
+/// A node that is a leaf and nothing else, as devices have it.
+pub type LeafNode = Node<LeafMemory>;
 
 impl<M: Memory + 'static> Node<M> {
     /// A node that listens and waits. `rng` drives backoff, ports and jitter.

@@ -199,7 +199,25 @@ impl<
     /// All of it, for a node: of the kind `LeafMemory` for one that forwards nothing, else
     /// `StaticMemory`. There is no room for servers to which connections are opened with
     /// data (RFC 7413); who wants that puts a table of them into its place.
+    ///
+    /// A leaf takes no registrations, so storage with room for them is not a leaf's: the compiler
+    /// refuses a [`RouterStorage`] or a [`BorderStorage`] of the kind `LeafMemory`, with which a
+    /// router would drop each packet that it should forward.
+    ///
+    /// ```compile_fail,E0080
+    /// use redpoll_base::LeafMemory;
+    /// use redpoll_stack::{NodeMemory, RouterStorage};
+    ///
+    /// let storage: &'static mut RouterStorage = Box::leak(Box::new(RouterStorage::NEW));
+    /// let memory: NodeMemory<LeafMemory> = storage.memory();
+    /// ```
     pub fn memory<M: StaticKind>(&'static mut self) -> NodeMemory<M> {
+        const {
+            assert!(
+                M::ROUTES || NEIGHBOURS == 0,
+                "the storage of a router needs the memory of a router: StaticMemory"
+            );
+        }
         let mut send = self.connections.send.0.iter_mut();
         let mut receive = self.connections.receive.0.iter_mut();
         let connection = |_| ConnectionSlot::new(next(&mut send), next(&mut receive));

@@ -80,7 +80,7 @@ async fn main(_spawner: Spawner) {
     };
     // The table has room for it.
     let _ = node.add_route(everything);
-    let net = Net::<LeafMemory, _, _>::new(node, now, &mut WATCHES.take()[..]);
+    let net = LeafNet::new(node, now, &mut WATCHES.take()[..]);
     let echo = echo::serve(&net, 7);
     let web = http::serve(&net, 80, FILE, |ms: u32| Timer::after_millis(ms.into()));
     join4(operator.run(), net.run_on(&mut radio), echo, web).await;

@@ -10,6 +10,9 @@ impl<M: Memory> Lowpan<M> {
     /// this memory goes. Without it this node reassembles whatever it
     /// forwards; it can still send through relays that do not.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
+        const {
+            assert!(M::ROUTES, "a leaf forwards no fragments: StaticMemory");
+        }
         self.forwarding.begin(memory, self.reassembly.timeout());
     }
 }
