@@ -8,11 +8,11 @@ use embassy_futures::join::join4;
 use embassy_nrf::radio::ieee802154::Radio as Driver;
 use embassy_nrf::{bind_interrupts, peripherals, radio as chip, rng};
 use embassy_time::Timer;
-use redpoll_base::{Addr, LeafMemory, Rng};
+use redpoll_base::{Addr, Rng};
 use redpoll_nrf52840::echo;
 use redpoll_nrf52840::radio::{Clock, Nrf, now};
 use redpoll_samples::http;
-use redpoll_socket::nal::{Net, Watch};
+use redpoll_socket::nal::{LeafNet, Watch};
 use redpoll_stack::mac::{MacConfig, Radio};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{
