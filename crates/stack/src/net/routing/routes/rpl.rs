@@ -102,7 +102,7 @@ impl Downward {
     }
 
     /// Ends within `lifetime_s` seconds; 0: as before.
-    #[cfg(feature = "rpl-root")]
+    #[allow(dead_code, reason = "a root needs it")]
     pub(crate) fn shorten(&mut self, now: Instant, lifetime_s: u32) {
         let until_s = u32::from_be_bytes(self.until_s);
         let soon = seconds(now).saturating_add(lifetime_s);
@@ -112,7 +112,7 @@ impl Downward {
     }
 
     /// Lasts as long as the `known` route at least.
-    #[cfg(feature = "rpl-root")]
+    #[allow(dead_code, reason = "a root needs it")]
     pub(crate) fn lengthen(&mut self, known: &Downward) {
         self.until_s = self.until_s.max(known.until_s);
     }
@@ -148,7 +148,7 @@ impl Downward {
     }
 
     /// The registration that it comes of has run out: as [`Self::end`].
-    #[cfg(feature = "rpl-hosts")]
+    #[allow(dead_code, reason = "a router of hosts needs it")]
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.until_s = FOR_EVER.to_be_bytes();
         self.end(now, self.sequence);

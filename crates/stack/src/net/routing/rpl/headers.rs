@@ -11,6 +11,7 @@ use redpoll_wire::rpl::{
 
 use super::root::ROUTE_MAX;
 use super::{Dress, Path, Peer, Rpl, Table};
+use super::{hosts, root};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::identity::Identity;
@@ -26,7 +27,7 @@ const fn longer(one: usize, other: usize) -> usize {
 }
 
 /// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
-const IS_EDGE: bool = cfg!(any(feature = "rpl-root", feature = "rpl-hosts"));
+const IS_EDGE: bool = root::IS_BUILT || hosts::IS_BUILT;
 
 /// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
 /// `None` if it has none.

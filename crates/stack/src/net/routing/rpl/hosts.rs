@@ -23,6 +23,8 @@ use crate::net::routing::routes::{Downward, News, Target};
 use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer, Via};
 use crate::profile::Profile;
 
+/// Whether hosts that do not know RPL may register.
+pub(super) const IS_BUILT: bool = true;
 /// The hosts that have registered with this router.
 pub(super) type Hosts<M> = Option<Registered<M>>;
 

@@ -8,7 +8,9 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
 use redpoll_wire::rpl::{ALL_NODES, MESSAGE_TYPE, PacketInformation, has_source_route};
 
-use super::{Envelope, Passage, Peer, Rpl, RplConfig, RplCounters, RplMemory, RplRole, messages};
+use super::{
+    Envelope, Passage, Peer, Rpl, RplConfig, RplCounters, RplMemory, RplRole, messages, root,
+};
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::net::identity::Identity;
@@ -221,7 +223,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         }
         // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
         // A root is the only border of a DODAG.
-        let enters = cfg!(feature = "rpl-root") && packet.origin == Origin::Host;
+        let enters = root::IS_BUILT && packet.origin == Origin::Host;
         match enters && has_source_route(packet.bytes) {
             true => Err(DropReason::SourceRoute),
             false => Ok(()),

@@ -20,6 +20,8 @@ use crate::net::routing::registered::Registered;
 use crate::net::routing::{Control, Via};
 use crate::profile::Profile;
 
+/// Whether hosts that do not know RPL may register.
+pub(super) const IS_BUILT: bool = false;
 /// The hosts that have registered with this router.
 pub(super) type Hosts<M> = PhantomData<M>;
 

@@ -18,6 +18,8 @@ use crate::net::identity::Identity;
 use crate::net::routing::routes::Downward;
 use crate::profile::Profile;
 
+/// Whether a node may be the root.
+pub(super) const IS_BUILT: bool = false;
 /// The longest source routing header.
 pub(super) const ROUTE_MAX: usize = 0;
 

@@ -17,6 +17,8 @@ use crate::profile::Profile;
 use inquiry::Inquiries;
 pub(super) use path::Path;
 
+/// Whether a node may be the root.
+pub(super) const IS_BUILT: bool = true;
 /// The longest source routing header: 64 stops whose addresses are two bytes each, or eight whole
 /// ones.
 pub(super) const ROUTE_MAX: usize = 136;
