@@ -56,11 +56,10 @@ fn lone_by(rules: TestRules, role: RplRole, adapt: impl FnOnce(&mut RplConfig)) 
             _ => Addr::UNSPECIFIED,
         };
     });
-    let mut config = RplConfig {
-        dao_ack: false,
-        tunnels: false,
-        ..RplConfig::new(7)
-    };
+    let mut config = RplConfig::new(7).with(|it| {
+        it.dao_ack = false;
+        it.tunnels = false;
+    });
     adapt(&mut config);
     let memory = RplMemory {
         neighbours: vec![None; 8].into(),

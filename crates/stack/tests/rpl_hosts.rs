@@ -35,10 +35,7 @@ fn router(role: RplRole) -> Lone {
             )
         });
     });
-    let config = RplConfig {
-        dao_ack: false,
-        ..RplConfig::new(7)
-    };
+    let config = RplConfig::new(7).with(|it| it.dao_ack = false);
     let memory = RplMemory {
         neighbours: vec![None; 8].into(),
     };

@@ -184,19 +184,18 @@ fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<
         1 => RplRole::Router,
         _ => RplRole::Leaf,
     };
-    let config = RplConfig {
-        dao_delay: span(),
-        dao_ack: any(true),
-        dao_timeout: span(),
-        dao_retries: any(1),
-        dis_interval: span(),
-        probe_interval: span(),
-        tunnels: any(true),
-        load_aware: any(true),
-        dtsn_each_dio: any(false),
-        dao_targets: any(1),
-        seed: any(1),
-    };
+    let config = RplConfig::new(any(1)).with(|it| {
+        it.dao_delay = span();
+        it.dao_ack = any(true);
+        it.dao_timeout = span();
+        it.dao_retries = any(1);
+        it.dis_interval = span();
+        it.probe_interval = span();
+        it.tunnels = any(true);
+        it.load_aware = any(true);
+        it.dtsn_each_dio = any(false);
+        it.dao_targets = any(1);
+    });
     node.route_by_rpl(now(), role, config, memory);
     black_box((
         node.rpl_counters(),

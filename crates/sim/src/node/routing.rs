@@ -67,17 +67,16 @@ pub(super) fn begin(
     // A node that begins anew throws its dice again.
     let mut rng = seed.node_stream("rpl", index);
     let seed = rng.next_u64() ^ now.as_micros();
-    let config = RplConfig {
-        dao_delay: params.dao_delay,
-        dao_ack: params.dao_ack,
-        dis_interval: params.dis_interval,
-        probe_interval: params.probe_interval,
-        tunnels: params.tunnels,
-        load_aware: params.load_aware,
-        dao_targets: params.dao_targets,
-        dtsn_each_dio: params.dtsn_each_dio,
-        ..RplConfig::new(seed)
-    };
+    let config = RplConfig::new(seed).with(|it| {
+        it.dao_delay = params.dao_delay;
+        it.dao_ack = params.dao_ack;
+        it.dis_interval = params.dis_interval;
+        it.probe_interval = params.probe_interval;
+        it.tunnels = params.tunnels;
+        it.load_aware = params.load_aware;
+        it.dao_targets = params.dao_targets;
+        it.dtsn_each_dio = params.dtsn_each_dio;
+    });
     let memory = RplMemory {
         neighbours: vec![None; params.neighbours.into()].into(),
     };

@@ -12,6 +12,7 @@ pub(super) const TARGETS_MAX: u8 = 4;
 /// from the root.
 #[derive(Clone, Debug)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
+#[non_exhaustive]
 pub struct RplConfig {
     /// Whether DAOs ask for acknowledgements (K, RFC 6550 §6.4.1).
     pub dao_ack: bool,
@@ -105,6 +106,13 @@ impl RplConfig {
             dtsn_each_dio: false,
             seed,
         }
+    }
+
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
     }
 }
 
