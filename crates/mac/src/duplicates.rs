@@ -6,9 +6,7 @@
 //! repetition must therefore also have the same payload checksum, and come soon.
 
 use redpoll_base::{Duration, Instant, checksum::Checksum, least};
-use redpoll_wire::ieee802154::Address;
-#[cfg(feature = "security")]
-use redpoll_wire::ieee802154::FrameHeader;
+use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 /// Sources remembered; with more active neighbours the one heard longest ago
 /// is forgotten, and a repetition of its frame would pass.
@@ -87,7 +85,7 @@ impl Duplicates {
     }
 
     /// Whether a frame repeats one that was noted, as [`Duplicates::on_frame`] would say.
-    #[cfg(feature = "security")]
+    #[allow(dead_code, reason = "a MAC with security needs it")]
     pub(crate) fn has(
         &self,
         now: Instant,

@@ -70,7 +70,7 @@ impl FrameBuf {
         &mut self.bytes
     }
 
-    #[cfg(feature = "security")]
+    #[allow(dead_code, reason = "a MAC with security needs it")]
     pub(crate) fn as_mut_slice(&mut self) -> &mut [u8] {
         let len = self.len();
         self.bytes.get_mut(..len).unwrap_or_default()
