@@ -11,7 +11,7 @@ impl<M: Memory> Lowpan<M> {
     /// fragments](Self::forward_fragments); otherwise it reassembles them.
     ///
     /// All nodes of a mesh must do it: those that do not drop such fragments as
-    /// [`DropReason::Unsupported`].
+    /// [`DropReason::Unsupported`](crate::DropReason::Unsupported).
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
         let reassembly = &self.reassembly;
