@@ -12,7 +12,7 @@ use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
 /// Each folder of `crates/` and where its arrows point.
-const ARROWS: [(&str, &[&str]); 33] = [
+const ARROWS: [(&str, &[&str]); 34] = [
     ("base", &[]),
     ("wire", &["base"]),
     ("tcp", &["base", "wire"]),
@@ -38,9 +38,10 @@ const ARROWS: [(&str, &[&str]); 33] = [
         ],
     ),
     ("dissect", &["base", "mac", "wire"]),
-    ("studies", &["sim"]),
-    ("results", &["studies"]),
+    ("experiments", &["sim"]),
+    ("results", &["experiments"]),
     ("sweep", &["results"]),
+    ("studies", &["experiments"]),
     ("linux", &["border"]),
     // `peers` only with the feature `bench`, `modules` with the one of that name; both are
     // off by default.
@@ -54,7 +55,8 @@ const ARROWS: [(&str, &[&str]); 33] = [
     ("web", &["sim", "dissect"]),
     ("modules", &["sim"]),
     ("capi", &["socket"]),
-    ("python", &["sweep"]),
+    // `studies` only with the feature of that name.
+    ("python", &["sweep", "studies"]),
     ("samples", &[]),
     ("testkit", &["base", "tcp", "wire"]),
     ("packetdrill", &["socket"]),
@@ -232,6 +234,9 @@ mod tests {
             ("wire", "testkit"),
             ("sim", "linux"),
             ("sim", "cli"),
+            ("experiments", "studies"),
+            ("results", "studies"),
+            ("sweep", "studies"),
         ] {
             let finding = judge(&arrow(from, to, false)).expect("it is forbidden");
             assert!(

@@ -11,10 +11,11 @@ use crate::source;
 use crate::workspace::Workspace;
 
 /// Crates besides those for devices that are without circles, and stay so.
-const OTHERS: [&str; 18] = [
+const OTHERS: [&str; 19] = [
     "capi",
     "cli",
     "coap",
+    "experiments",
     "linux",
     "modules",
     "packetdrill",

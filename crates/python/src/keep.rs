@@ -1,13 +1,12 @@
-//! Many runs, and the file that they are kept in: sweeps and studies.
+//! Many runs, and the file that they are kept in: sweeps, and the search for a goal.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use pyo3::prelude::*;
-use redpoll_results::table::{Cell, Column, Kind};
-use redpoll_studies::{
-    FINGERPRINT, Job, Outcome, Results, Run, StudyError, conduct, find, jobs, select,
+use redpoll_experiments::{
+    FINGERPRINT, Job, Outcome, Results, ResultsError, Run, StudyError, conduct,
 };
 use redpoll_sweep::tune::{Goal, Runs, Verdict, constants, json};
 use redpoll_sweep::{Plan, PlanError};
@@ -28,8 +27,31 @@ pub struct Kept {
     jobs: Vec<Job>,
 }
 
-fn open(py: Python<'_>, path: &str) -> PyResult<Results> {
-    Results::open(Path::new(path), FINGERPRINT).map_err(|problem| damaged(py, &problem))
+/// A results file.
+pub struct Store<'a> {
+    /// Its path.
+    pub path: &'a str,
+    /// The fingerprint of the sources under which it keeps runs.
+    pub fingerprint: &'a str,
+}
+
+impl<'a> Store<'a> {
+    /// The file at `path`, for runs that only go through the simulator.
+    fn of_simulator(path: &'a str) -> Store<'a> {
+        Store {
+            path,
+            fingerprint: FINGERPRINT,
+        }
+    }
+
+    /// Opens it.
+    pub fn open(&self, py: Python<'_>) -> PyResult<Results> {
+        self.try_open().map_err(|problem| damaged(py, &problem))
+    }
+
+    fn try_open(&self) -> Result<Results, ResultsError> {
+        Results::open(Path::new(self.path), self.fingerprint)
+    }
 }
 
 /// A plan or a goal that cannot be used.
@@ -59,7 +81,7 @@ impl Kept {
     ) -> PyResult<Kept> {
         let plan = Plan::parse(plan, case(name, text, &changes));
         let plan = plan.map_err(|problem| misread(py, &problem))?;
-        let results = open(py, path)?;
+        let results = Store::of_simulator(path).open(py)?;
         let jobs = plan
             .jobs(&results)
             .map_err(|problem| damaged(py, &problem))?;
@@ -116,7 +138,8 @@ impl Kept {
         at_once: Option<usize>,
         progress: Option<Py<PyAny>>,
     ) -> PyResult<()> {
-        conduct_here(py, &self.jobs, at_once, &self.path, progress.as_ref())
+        let store = Store::of_simulator(&self.path);
+        conduct_here(py, &self.jobs, at_once, &store, progress.as_ref())
     }
 
     /// A row for each run and flow, and the number of runs in which the oracle found faults.
@@ -133,21 +156,21 @@ impl Kept {
     }
 }
 
-/// Runs `jobs` without holding Python's lock, and stores their results in the file at `path`.
+/// Runs `jobs` without holding Python's lock, and stores their results in `store`.
 /// Calls `progress` with the numbers of finished runs and of all runs; its exception ends the
 /// runs.
-fn conduct_here(
+pub fn conduct_here(
     py: Python<'_>,
     jobs: &[Job],
     at_once: Option<usize>,
-    path: &str,
+    store: &Store<'_>,
     progress: Option<&Py<PyAny>>,
 ) -> PyResult<()> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = at_once.unwrap_or_else(cores);
     let conducted = py.detach(|| {
         // A file of this thread's own: SQLite's connections stay where they are.
-        let results = Results::open(Path::new(path), FINGERPRINT).map_err(|it| it.to_string())?;
+        let results = store.try_open().map_err(|it| it.to_string())?;
         let mut stopped = None;
         let mut told = 0;
         let outcome = conduct(jobs, threads, &results, &mut |done, _| {
@@ -218,12 +241,13 @@ pub fn tune(
 ) -> PyResult<Tuned> {
     let goal = Goal::parse(plan, case(name, text, &changes));
     let goal = goal.map_err(|problem| misread(py, &problem))?;
-    let results = open(py, path)?;
+    let store = Store::of_simulator(path);
+    let results = store.open(py)?;
     let tuned = Runs::new(&goal, &results).tune(&mut |line: &str, jobs: &[Job]| {
         if let Some(progress) = &progress {
             progress.call1(py, (line,)).map_err(Halt::Python)?;
         }
-        conduct_here(py, jobs, at_once, path, None).map_err(Halt::Python)
+        conduct_here(py, jobs, at_once, &store, None).map_err(Halt::Python)
     });
     let tuned = tuned.map_err(|halt| match halt {
         Halt::Study(problem) => damaged(py, &problem),
@@ -255,81 +279,4 @@ pub fn tune(
         changes: found.changes().to_vec(),
         constants,
     })
-}
-
-/// Raises an error unless there is a study of this name.
-#[pyfunction]
-pub fn check_study(py: Python<'_>, name: &str) -> PyResult<()> {
-    find(name)
-        .map(drop)
-        .map_err(|problem| no_study(py, &problem))
-}
-
-fn no_study(py: Python<'_>, problem: &dyn std::error::Error) -> PyErr {
-    error(py, "StudyError", (problem.to_string(), String::new()))
-}
-
-/// Runs a study's figures, or all of them, with `seeds` seeds, keeps the runs in the file at
-/// `path`, and returns a row for each number.
-#[pyfunction]
-#[pyo3(signature = (name, figures, seeds, path, at_once=None))]
-pub fn study_rows(
-    py: Python<'_>,
-    name: &str,
-    figures: Vec<String>,
-    seeds: u64,
-    path: &str,
-    at_once: Option<usize>,
-) -> PyResult<Table> {
-    let unknown = |problem: &dyn std::error::Error| no_study(py, problem);
-    let study = find(name).map_err(|problem| unknown(&problem))?;
-    let all = study.load().map_err(|problem| unknown(&problem))?;
-    let chosen = select(all, &figures).map_err(|problem| unknown(&problem))?;
-    let results = open(py, path)?;
-    let todo = jobs(&chosen, seeds, &results).map_err(|problem| damaged(py, &problem))?;
-    conduct_here(py, &todo, at_once, path, None)?;
-    let mut rows = Vec::new();
-    for figure in &chosen {
-        let of_figure = figure.rows(study.name, &results, seeds);
-        rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
-    }
-    let text = |name| Column::new(name, Kind::Text);
-    let number = |name| Column::new(name, Kind::Number);
-    let columns = [
-        text("figure"),
-        text("series"),
-        text("x"),
-        text("metric"),
-        number("value"),
-        text("unit"),
-        number("low"),
-        number("high"),
-        Column::new("n", Kind::Whole),
-        number("paper"),
-        number("least"),
-        number("most"),
-        Column::new("ok", Kind::Truth),
-        text("note"),
-    ];
-    let cells = rows.iter().map(|row| {
-        let text = |text: &str| Some(Cell::Text(text.to_owned()));
-        let number = |number: Option<f64>| number.map(Cell::Number);
-        vec![
-            text(row.figure),
-            text(&row.series),
-            text(&row.x.to_string()),
-            text(row.metric),
-            number(row.value),
-            text(row.unit),
-            number(row.low),
-            number(row.high),
-            i64::try_from(row.n).ok().map(Cell::Whole),
-            number(row.paper),
-            number(row.least),
-            number(row.most),
-            row.ok.map(Cell::Truth),
-            text(&row.note),
-        ]
-    });
-    Table::new(&columns, &cells.collect::<Vec<_>>())
 }

@@ -8,6 +8,7 @@
 //! | applications written in Python | `app.rs` |
 //! | congestion control written in Python | `congestion.rs` |
 //! | what goes into a results file and comes out | `keep.rs` |
+//! | published studies | `study.rs` |
 //! | how Arrow gets a table | `table.rs` |
 #![warn(missing_docs)]
 
@@ -16,6 +17,8 @@ mod congestion;
 mod keep;
 mod run;
 mod scenario;
+#[cfg(feature = "studies")]
+mod study;
 mod table;
 
 use pyo3::prelude::*;
@@ -28,11 +31,14 @@ mod _native {
     #[pymodule_export]
     use super::congestion::News;
     #[pymodule_export]
-    use super::keep::{Kept, Tuned, check_study, study_rows, tune};
+    use super::keep::{Kept, Tuned, tune};
     #[pymodule_export]
     use super::run::{Ran, run};
     #[pymodule_export]
     use super::scenario::{built_in, check};
+    #[cfg(feature = "studies")]
+    #[pymodule_export]
+    use super::study::{check_study, study_rows};
     #[pymodule_export]
     use super::table::{Table, report_table};
 }

@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use pyo3::prelude::*;
+use redpoll_experiments::{Case, Scene};
 use redpoll_sim::{AppSpec, BUILT_IN, Scenario, ScenarioError, When};
-use redpoll_studies::{Case, Scene};
 
 /// Keys and values, as `--set` takes them.
 pub type Changes = Vec<(String, String)>;

@@ -181,6 +181,12 @@ def test_a_study_s_figure_has_rows(tmp_path):
         redpoll.Study("nobody1999")
 
 
+def test_an_extension_without_studies_names_the_feature(monkeypatch):
+    monkeypatch.delattr("redpoll._native.check_study")
+    with pytest.raises(redpoll.StudyError, match="feature `studies`"):
+        redpoll.Study("kumar2020")
+
+
 def test_a_study_s_figure_is_run_and_kept(tmp_path):
     path = tmp_path / "s.sqlite"
     table = redpoll.Study("kumar2020").run(["4a"], seeds=1, results=path)

@@ -7,7 +7,7 @@
 //! | how a run's result is read | [`report`] |
 //! | how two results are compared | [`compare`] |
 //! | the page of a result | [`page`] |
-//! | pictures | [`picture`]; their frames and colours are the studies' ([`redpoll_studies::page`]) |
+//! | pictures | [`picture`]; their frames and colours are the studies' ([`redpoll_experiments::page`]) |
 //! | what is sampled while a run goes on | [`series`] |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_studies::page::{escape, number, opening, today};
+use redpoll_experiments::page::{escape, number, opening, today};
 use serde_json::Value;
 
 use crate::folder::Files;

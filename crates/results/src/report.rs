@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::path::Path;
 
-use redpoll_studies::page::{Mesh, Place};
+use redpoll_experiments::page::{Mesh, Place};
 use serde_json::Value;
 
 use crate::table::ReadError;

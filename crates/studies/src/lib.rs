@@ -1,19 +1,12 @@
 //! Published studies of TCP over IEEE 802.15.4, run again in the simulator.
 //!
-//! A [`Study`] is a list of [`Figure`]s. A figure says which [`Case`]s it takes
-//! (a scenario with changes, what is looked at in it, and for how many seeds),
-//! which number it reads from each run, and what it makes of those numbers.
-//! [`conduct`] runs the cases on all cores and keeps what they gave in a
-//! [`Results`] file; [`Figure::rows`] makes rows of that, and [`page`] a page with
-//! pictures.
-//!
-//! What a row is for and by which band it is judged stands in the study's
-//! `criteria.toml`, which is written before the numbers are looked at. A criterion
+//! Each is a [`Study`] of the crate `experiments`, which runs, stores, judges and shows it.
+//! A study's `criteria.toml` states the purpose of each row, and the band that judges the row.
+//! It is written before the numbers are looked at. A criterion
 //! that does not hold is a finding.
 //!
 //! | folder | what |
 //! | --- | --- |
-//! | `engine/` | cases, runs, the results file, rows, verdicts, selection, the page |
 //! | `vocabulary/` | what several studies share: floors, scenes, profiles, probes, readers |
 //! | `studies/NAME/` | a study: its figures, its scenarios, its `criteria.toml` |
 //!
@@ -23,25 +16,26 @@
 //! | what it is judged by | `studies/NAME/criteria.toml` |
 //! | what a study's nodes are like | `vocabulary/profiles.rs`, `vocabulary/floors.rs` |
 //! | what is looked at during a run | `vocabulary/probes/`, or `probes.rs` of a study |
-//! | how runs are spread over cores, and kept | `engine/conduct.rs`, `engine/results.rs` |
-//! | how spread and verdict are worked out | `engine/row.rs`, `engine/criteria.rs` |
-//! | the page | `engine/page/` |
+//! | how studies are run, stored, judged and shown | the crate `experiments` |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 
-mod engine;
 mod studies;
 mod vocabulary;
 
-pub use engine::case::{Case, CaseError, Probed, Scene};
-pub use engine::conduct::{Job, Outcome, conduct, jobs};
-pub use engine::criteria::{Band, CriteriaError, Judgement, Kind, bind};
-pub use engine::figure::{Entry, Figure, Handle, Line, Metric, Shade, VERDICT, X};
-pub use engine::page;
-pub use engine::probe::{Look, Probe};
-pub use engine::results::{FINGERPRINT, Kept, Results, ResultsError};
-pub use engine::row::{Row, Told};
-pub use engine::run::{Gap, Reading, Run};
-pub use engine::select::{Unknown, find, select};
-pub use engine::study::{Hue, LinksError, MeasuredLinks, Study, StudyError};
+use redpoll_experiments::{Study, Unknown};
+
 pub use studies::STUDIES;
+
+/// The fingerprint of the sources of this program that decide the result of a study's run: those
+/// of [`redpoll_experiments::FINGERPRINT`], and the probes of all studies.
+pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
+
+/// The study called `name`, in capitals or not.
+///
+/// # Errors
+///
+/// That there is none, with the names of all.
+pub fn find(name: &str) -> Result<&'static Study, Unknown> {
+    redpoll_experiments::find(STUDIES, name)
+}

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
 use redpoll_base::{Duration, Instant};
+use redpoll_experiments::Case;
 use redpoll_sim::World;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
-use redpoll_studies::{Case, find};
+use redpoll_studies::find;
 
 /// Time in which a byte leaves at 250 kb/s.
 const BYTE: Duration = Duration::from_micros(32);

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use crate::common;
 use common::{Temporary, run_all};
-use redpoll_studies::{Case, MeasuredLinks, STUDIES, Study, find, select};
+use redpoll_experiments::{Case, MeasuredLinks, Study, select};
+use redpoll_studies::{STUDIES, find};
 
 #[test]
 fn unknown_names_are_told_with_those_that_are_known() {

@@ -2,8 +2,8 @@
 //! random, each with several seeds.
 //!
 //! A [`Plan`] is read from a file and has [`Point`]s. [`Plan::jobs`] are the runs that a results
-//! file ([`redpoll_studies::Results`]) does not have yet, for
-//! [`redpoll_studies::conduct`], which spreads them over all cores and keeps each as it ends.
+//! file ([`redpoll_experiments::Results`]) does not have yet, for
+//! [`redpoll_experiments::conduct`], which spreads them over all cores and keeps each as it ends.
 //! [`Table::flows`] and [`Table::nodes`] make tables of what is kept, a row for each run and
 //! flow or node, which are written as CSV or Parquet.
 //!

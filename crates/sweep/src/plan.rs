@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use redpoll_base::Rng;
+use redpoll_experiments::{Case, Job, Results, Scene, StudyError};
 use redpoll_sim::{BUILT_IN, ScenarioError};
-use redpoll_studies::{Case, Job, Results, Scene, StudyError};
 use serde::Deserialize;
 
 use crate::draw::Range;

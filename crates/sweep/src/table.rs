@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
+use redpoll_experiments::{Gap, Kept, Results, Run, StudyError};
 use redpoll_results::table::{Cell, Column, Format, Kind, Part, Row, WriteError, Writer};
-use redpoll_studies::{Gap, Kept, Results, Run, StudyError};
 use serde_json::Value;
 
 use crate::plan::Plan;

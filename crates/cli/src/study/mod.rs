@@ -10,12 +10,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::thread;
 
-use redpoll_linux::signals::Signals;
-use redpoll_studies::page::Page;
-use redpoll_studies::{
-    FINGERPRINT, Figure, Job, MeasuredLinks, Outcome, Results, ResultsError, Row, Scene, Study,
-    StudyError, conduct, find, jobs, page, select,
+use redpoll_experiments::page::Page;
+use redpoll_experiments::{
+    Figure, Job, MeasuredLinks, Outcome, Results, ResultsError, Row, Scene, Study, StudyError,
+    conduct, jobs, page, select,
 };
+use redpoll_linux::signals::Signals;
+use redpoll_studies::{FINGERPRINT, find};
 
 use crate::args::StudyArgs;
 use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write};

@@ -2,7 +2,7 @@
 //! some of which are a thousand times longer than others.
 
 use indicatif::ProgressBar;
-use redpoll_studies::Job;
+use redpoll_experiments::Job;
 
 use crate::progress::bar;
 

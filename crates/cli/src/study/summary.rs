@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use redpoll_studies::page::{measured, number, place};
-use redpoll_studies::{Figure, Kind, Row, STUDIES, Study};
+use redpoll_experiments::page::{measured, number, place};
+use redpoll_experiments::{Figure, Kind, Row, Study};
+use redpoll_studies::STUDIES;
 
 /// The summary of a study.
 pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {

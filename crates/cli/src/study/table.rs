@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use redpoll_studies::page::number;
-use redpoll_studies::{Figure, Row};
+use redpoll_experiments::page::number;
+use redpoll_experiments::{Figure, Row};
 
 /// All figures with their rows.
 pub fn render(told: &[(&Figure, Vec<Row>)]) -> String {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use redpoll_studies::{Figure, Results, StudyError};
+use redpoll_experiments::{Figure, Results, StudyError};
 
 /// A line a figure: its runs, the seconds of a core that they had, and how many of
 /// those an earlier figure has, too.

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
+use redpoll_experiments::{FINGERPRINT, Results};
 use redpoll_results::table::{Cell, Format};
-use redpoll_studies::{FINGERPRINT, Results};
 use redpoll_sweep::{Plan, Table};
 
 use crate::args::SweepArgs;

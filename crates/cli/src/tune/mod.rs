@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use redpoll_studies::{FINGERPRINT, Job, Results, StudyError};
+use redpoll_experiments::{FINGERPRINT, Job, Results, StudyError};
 use redpoll_sweep::tune::{Found, Goal, Runs, Tuned, Verdict, Verdicts, constants, json};
 
 use crate::failure::{Failure, SIGNALLED, cannot_write};

@@ -7,12 +7,18 @@ from collections.abc import Iterable
 
 from . import _native
 from ._native import Table
+from .errors import StudyError
 
 
 class Study:
     """A published study, such as `Study("kumar2020")`. An unknown name raises `StudyError`."""
 
     def __init__(self, name: str) -> None:
+        if not hasattr(_native, "check_study"):
+            raise StudyError(
+                f"no study {name!r}: this extension was built without published studies; "
+                "build it with the feature `studies`, which is on by default"
+            )
         _native.check_study(name)
         self.name = name
 

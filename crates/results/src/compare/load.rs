@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use redpoll_studies::Results;
+use redpoll_experiments::Results;
 
 use crate::folder::REPORT;
 use crate::report::{Problem, Report};

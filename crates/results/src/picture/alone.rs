@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use redpoll_studies::page::STYLE;
+use redpoll_experiments::page::STYLE;
 use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
@@ -205,7 +205,7 @@ impl OutlineBuilder for Pen {
 
 #[cfg(test)]
 mod tests {
-    use redpoll_studies::page::{Line, Look, Plot};
+    use redpoll_experiments::page::{Line, Look, Plot};
 
     use super::{png, standalone};
 

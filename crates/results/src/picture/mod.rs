@@ -1,6 +1,6 @@
 //! Pictures of a result: what flows and nodes did over time, what came out, and the mesh.
 //!
-//! They are SVG with the style of the studies' pages ([`redpoll_studies::page`]); with the
+//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]); with the
 //! feature `images` `standalone` makes files of them that need nothing else, and `png` images.
 
 #[cfg(feature = "images")]
@@ -11,7 +11,7 @@ mod steps;
 #[cfg(feature = "images")]
 pub use alone::{PngError, png, standalone};
 
-use redpoll_studies::page::{Bars, Look};
+use redpoll_experiments::page::{Bars, Look};
 
 use crate::folder::Files;
 use crate::report::{Problem, Report};

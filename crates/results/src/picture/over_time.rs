@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::path::Path;
 
-use redpoll_studies::page::{Line, Look, Plot, mark_text};
+use redpoll_experiments::page::{Line, Look, Plot, mark_text};
 
 use super::Picture;
 use super::steps::{Holds, Points, rates, step_s};

@@ -1,4 +1,4 @@
-//! The studies. A new one is a folder here, a line below, and nothing in the engine.
+//! The studies. A new one is a folder here, a line below, and nothing in the crate `experiments`.
 
 pub mod hurni2012;
 pub mod kim2015;
@@ -7,7 +7,7 @@ pub mod lim2022;
 pub mod ota;
 pub mod park2019;
 
-use crate::engine::study::Study;
+use redpoll_experiments::Study;
 
 /// All studies.
 pub const STUDIES: &[Study] = &[

@@ -1,7 +1,7 @@
 //! What nodes and links are like: changes that turn Redpoll's own into somebody
 //! else's.
 
-use crate::engine::case::Case;
+use redpoll_experiments::Case;
 
 /// TCPlp's message buffers of 128 bytes in OpenThread: ten datagrams of five frames,
 /// a buffer a frame.
@@ -83,7 +83,7 @@ fn frames(case: &Case) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::tcplp;
-    use crate::engine::case::{Case, Scene};
+    use redpoll_experiments::{Case, Scene};
 
     #[test]
     fn message_buffers_are_shared_by_frames() {

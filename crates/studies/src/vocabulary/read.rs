@@ -1,7 +1,7 @@
 //! What is read from a run, and what it is called.
 
-use crate::engine::figure::Metric;
-use crate::engine::run::{Gap, Reading, Run};
+use redpoll_experiments::Metric;
+use redpoll_experiments::{Gap, Reading, Run};
 
 /// Payload that arrived in a second.
 pub const GOODPUT: Metric = Metric::new("goodput", "kb/s");
@@ -130,7 +130,7 @@ pub fn reliability_of(run: &Run, flow: &str) -> Reading {
 
 /// [`JAIN`] of flows whose names begin with `flow`.
 pub fn fairness(run: &Run, flow: &str) -> Reading {
-    let shares = crate::engine::run::numbers(&run.flows(flow)?, "/delivered_bytes")?;
+    let shares = redpoll_experiments::numbers(&run.flows(flow)?, "/delivered_bytes")?;
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), share| {
         (sum + share, squares + share * share)
     });

@@ -1,8 +1,8 @@
 //! What a goal is about: figures of a run, such as the mean current of a node or a percentile
 //! of a flow's latency.
 
+use redpoll_experiments::Run;
 use redpoll_sim::{AppKind, AppSpec, Role, Scenario};
-use redpoll_studies::Run;
 use serde_json::Value;
 
 use crate::draw::split;

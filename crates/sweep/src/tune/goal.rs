@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use redpoll_experiments::Case;
 use redpoll_sim::Scenario;
-use redpoll_studies::Case;
 use serde::Deserialize;
 
 use super::figure::Figure;

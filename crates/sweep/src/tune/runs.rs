@@ -1,6 +1,6 @@
 //! A goal's runs: which are missing, and what those gave that are kept.
 
-use redpoll_studies::{Case, Job, Kept, Results, StudyError};
+use redpoll_experiments::{Case, Job, Kept, Results, StudyError};
 
 use super::goal::Goal;
 use super::search::{Found, Stage, search};

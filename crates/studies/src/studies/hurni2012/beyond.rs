@@ -4,9 +4,7 @@ use super::scenes::{
     ALL, LPP, MACS, aside, beside, beyond as ours, beyond_by_default, bytes, case, greatest, least,
     line, radio_on,
 };
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Gap, Reading, Run};
+use redpoll_experiments::{Case, Figure, Gap, Metric, Reading, Run};
 
 pub(super) const BYTES: Metric = Metric::new("received", "kB");
 const RADIO: Metric = Metric::new("radio on", "ms a byte");

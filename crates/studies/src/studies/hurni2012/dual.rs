@@ -5,7 +5,7 @@ use super::scenes::{
     ratio_of_means, ratios,
 };
 use super::throughput::{FILTERED, HOPS_LABEL, LINKS, RETRIES, better, filtered, of, once};
-use crate::engine::figure::Figure;
+use redpoll_experiments::Figure;
 
 /// How much greater than without it counts as doubled.
 const DOUBLED: f64 = 1.6;

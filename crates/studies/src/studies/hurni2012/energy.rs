@@ -5,7 +5,7 @@ use super::scenes::{
     aside, beside, case, copies, line, on, radio_on_a_segment, ratio_of_means, ratios,
 };
 use super::throughput::IDLE_CACHE;
-use crate::engine::figure::{Figure, Line};
+use redpoll_experiments::{Figure, Line};
 
 /// The part of fig. 7 for a MAC.
 pub fn figure_7(mac: Mac) -> Figure {

@@ -4,7 +4,7 @@ use super::overall::Means;
 use super::scenes::{
     MACS, SEGMENTS, UNMODIFIED, VARIANTS, over_fading_links, ratio_of_means, segments,
 };
-use crate::engine::figure::{Figure, Metric};
+use redpoll_experiments::{Figure, Metric};
 
 /// Segments by those of unmodified uIP.
 const GAIN: Metric = Metric::new("gain", "of unmodified");

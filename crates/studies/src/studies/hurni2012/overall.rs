@@ -7,9 +7,7 @@ use super::scenes::{
     radio_on_a_segment, segments, without_retries,
 };
 use super::throughput::{IDLE_CACHE, LINKS, RETRIES, STALE};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{Reading, Run};
+use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
 
 /// The mean of all hops for each MAC and each variant.
 pub struct Means(Vec<(Mac, Variant, Handle)>);

@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::probe::{Look, Probe};
+use redpoll_experiments::{Look, Probe};
 
 /// The activity levels of all nodes, ten times a second.
 #[derive(Clone, Copy, Debug)]

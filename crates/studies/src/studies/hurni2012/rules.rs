@@ -5,8 +5,7 @@ use super::scenes::{
     CCTRL, EARLIER, HOPS, Mac, NULLMAC, SEGMENTS, UNMODIFIED, XMAC, aside, beside, beyond as ours,
     case, least, line, ratio_of_means, segments, tss_quiet,
 };
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Metric};
+use redpoll_experiments::{Case, Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited", "");
 /// Where TSS does harm.

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Figure, Handle, Line, Metric};
-use crate::engine::run::{Gap, Reading, Run};
+use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
 /// Share of the frames that arrive over each link of the chain while nothing else is sent,
 /// in percent. The paper gives 75 % and more; this is calibrated by the rows
@@ -370,7 +369,7 @@ pub fn radio_on(run: &Run) -> Reading {
     let nodes = run.nodes("node")?;
     let sender = nodes.iter().position(|node| node["name"].as_str() == from);
     let sender = sender.ok_or(Gap::Nothing)?;
-    let shares = crate::engine::run::numbers(&nodes[..=sender], "/radio_duty_cycle")?;
+    let shares = redpoll_experiments::numbers(&nodes[..=sender], "/radio_duty_cycle")?;
     Ok(shares.iter().sum::<f64>() * run.number("/simulated_s")?)
 }
 

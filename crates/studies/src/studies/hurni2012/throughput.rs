@@ -5,7 +5,7 @@ use super::scenes::{
     Variant, XMAC, aside, beside, case, copies, least, line, over_better_links, ratio_of_means,
     segments, with_early_copies, with_filter, without_memory, without_retries,
 };
-use crate::engine::figure::{Figure, Handle, Line};
+use redpoll_experiments::{Figure, Handle, Line};
 
 pub(super) const HOPS_LABEL: &str = "hops";
 

@@ -2,8 +2,7 @@
 
 use super::probes::{Activity, Levels};
 use super::scenes::{CCTRL, XMAC, case};
-use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{Gap, Reading};
+use redpoll_experiments::{Figure, Gap, Handle, Metric, Reading};
 
 const LEVEL: Metric = Metric::new("activity level", "frames");
 
@@ -17,7 +16,7 @@ fn mean(levels: &Levels, node: usize, from_s: u32, seconds: u32) -> Reading {
     let of = levels.levels.get(node).ok_or(Gap::Nothing)?;
     let part = of.get(from_s as usize..(from_s + seconds) as usize);
     let part = part.ok_or(Gap::Nothing)?;
-    crate::engine::run::mean(part)
+    redpoll_experiments::mean(part)
 }
 
 /// Fig. 3.

@@ -2,10 +2,9 @@
 
 use super::read::{FLOWS, SEGMENTS, THROUGHPUT, segments_a_packet, throughput};
 use super::scenes::{HEAVY, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, ours};
-use crate::engine::case::Probed;
-use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::probes::air::Pieces;
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Figure, Metric, Probed, VERDICT};
 
 const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server", "%");
 /// What the border router sends to nodes with data are the server's segments.

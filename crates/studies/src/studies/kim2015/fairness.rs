@@ -8,10 +8,8 @@ use super::scenes::{
     Building, FULLER, FULLEST, HEAVY, LIGHT, LOST, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN,
     UDP_UP, case, case_in, line, lossy, stock,
 };
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, VERDICT};
-use crate::engine::run::{Reading, Run, mean, numbers};
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, VERDICT, mean, numbers};
 
 const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
 const RTT: Metric = Metric::new("median RTT", "ms");

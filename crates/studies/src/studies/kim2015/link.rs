@@ -3,8 +3,7 @@
 use super::beyond::heaviest;
 use super::read::{LINK_ETX, QUEUE_LOSS, link_etx, queue_loss};
 use super::scenes::{HEAVY, LIGHT, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, line};
-use crate::engine::figure::{Figure, Metric, VERDICT};
-use crate::engine::run::{Reading, Run};
+use redpoll_experiments::{Figure, Metric, Reading, Run, VERDICT};
 
 const LOAD: &str = "packets per minute and node";
 const FRAMES: Metric = Metric::new("frames of all nodes", "a second");

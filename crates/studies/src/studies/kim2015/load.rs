@@ -2,8 +2,8 @@
 
 use super::read::{FLOWS, THROUGHPUT, throughput};
 use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in, ours};
-use crate::engine::figure::{Figure, Metric, VERDICT};
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Figure, Metric, VERDICT};
 
 /// Seven hops, upstream, with all parents alike and with overloaded ones avoided.
 pub fn by_load() -> Figure {

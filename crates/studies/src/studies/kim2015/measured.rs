@@ -9,11 +9,10 @@ use super::read::{
 use super::scenes::{
     HEAVY, LIGHT, NODES, TCP_DOWN, TCP_UP, Traffic, UDP_DOWN, UDP_UP, case, case_over,
 };
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{Reading, Run, mean, numbers};
-use crate::engine::study::{LinksError, MeasuredLinks};
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{
+    Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
+};
 
 /// The two meshes.
 const BUILDING: &str = "building";

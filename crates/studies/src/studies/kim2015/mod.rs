@@ -16,8 +16,8 @@ mod sweep;
 mod throughput;
 mod udp;
 
-use crate::engine::figure::Figure;
-use crate::engine::study::{Hue, Study};
+use redpoll_experiments::Figure;
+use redpoll_experiments::{Hue, Study};
 
 /// The study.
 pub const STUDY: Study = Study {

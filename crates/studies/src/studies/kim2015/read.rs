@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::engine::figure::Metric;
-use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+use redpoll_experiments::Metric;
+use redpoll_experiments::{Gap, Reading, Run, mean, numbers};
 
 /// Packets that arrived, a minute and node.
 pub const THROUGHPUT: Metric = Metric::new("throughput", "packets/min/node");

@@ -2,9 +2,8 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Figure, Line, Metric};
-use crate::engine::run::{Reading, Run};
+use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{Figure, Line, Metric, Reading, Run};
 
 /// What all scenes have, beside [`SOURCES`].
 ///

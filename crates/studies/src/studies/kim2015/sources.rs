@@ -6,9 +6,8 @@ use super::read::{
     FLOWS, LINK_ETX, LOSS, QUEUE_LOSS, THROUGHPUT, link_etx, loss, queue_loss, throughput,
 };
 use super::scenes::{SLOW_SERIAL, SOURCES, Traffic, case_by};
-use crate::engine::case::Case;
-use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Case, Figure};
 
 /// Seeds: each source shows with few, and all of them are in the other figures.
 const SEEDS: u64 = 3;

@@ -2,7 +2,7 @@
 
 use super::read::{TCP_ETX, THROUGHPUT, tcp_etx, throughput};
 use super::scenes::{HEAVY, TCP_UP, case};
-use crate::engine::figure::{Figure, X};
+use redpoll_experiments::{Figure, X};
 
 /// Timeouts in ticks of half a second; the paper has three seconds elsewhere.
 const TICKS: [u32; 6] = [1, 2, 4, 6, 10, 20];

@@ -4,8 +4,8 @@ use super::read::{FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, segments_a_packet, tcp_e
 use super::scenes::{
     FULLER, HEAVY, LIGHT, STOCK, TCP_DOWN, TCP_UP, Traffic, UDP_UP, case, line, stock,
 };
-use crate::engine::figure::Figure;
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::Figure;
 
 const LOAD: &str = "packets per minute and node";
 

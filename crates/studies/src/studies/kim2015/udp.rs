@@ -2,8 +2,7 @@
 
 use super::read::{LOSS, loss, losses};
 use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Reading, Run, quantile};
+use redpoll_experiments::{Figure, Metric, Reading, Run, quantile};
 
 const SPREAD: Metric = Metric::new("upper minus lower quartile of the nodes", "%");
 

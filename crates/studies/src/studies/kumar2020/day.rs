@@ -5,15 +5,13 @@ use super::scenes::{
     day, day_of_both, hour_of_night, hours_of_work, loss, readings, three_frames, two_segments,
 };
 use super::sensors::{TWO_SEGMENTS, leaves};
-use crate::engine::case::{Case, Probed};
-use crate::engine::figure::{Figure, Handle, Line, Shade};
-use crate::engine::run::mean;
 use crate::vocabulary::probes::Hourly;
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     ACTIVE, CPU, DUTY, RELIABILITY, active_of, cpu_duty_cycle_of, radio_duty_cycle, reliability,
     reliability_of,
 };
+use redpoll_experiments::{Case, Figure, Handle, Line, Probed, Shade, mean};
 
 /// A row of table 7: its name, the beginning of its rows' names in the criteria, what
 /// its nodes' and flows' names begin with, and reliability, radio and CPU of the paper.
@@ -343,7 +341,7 @@ fn quotient<'a>(
     what: &'static str,
     [one, other]: &[Line; 2],
     hours: std::ops::Range<u32>,
-) -> crate::engine::figure::Entry<'a> {
+) -> redpoll_experiments::Entry<'a> {
     let both = [one.some(hours.clone()), other.some(hours)].concat();
     figure.verdict_of_all(what, &both, |shares| {
         let (one, other) = shares.split_at(shares.len() / 2);

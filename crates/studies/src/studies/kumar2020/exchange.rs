@@ -1,10 +1,8 @@
 //! One frame: the paper's figure 4a.
 
 use super::bound;
-use crate::engine::case::{Case, Probed, Scene};
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::probes::air::{Course, Exchange};
+use redpoll_experiments::{Case, Figure, Metric, Probed, Reading, Run, Scene};
 
 const TIME: Metric = Metric::new("time", "ms");
 const SERIES: &str = "AT86RF233";

@@ -1,9 +1,8 @@
 //! What TCP has: the paper's table 9, each feature by what shows it on the air.
 
-use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Figure, Metric, X};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::probes::air::{Seen, Segments};
+use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{Figure, Metric, Reading, Run, X};
 
 /// One hop; node 2 sends to node 1.
 fn line() -> Case {
@@ -77,7 +76,7 @@ fn features() -> [Feature; 8] {
             shown: Metric::new("RTT that the sender measures / RTT on the air, medians", ""),
             case: line(),
             read: |run, seen| {
-                let on_air = seen.rtt_ms.ok_or(crate::engine::run::Gap::Nothing)?;
+                let on_air = seen.rtt_ms.ok_or(redpoll_experiments::Gap::Nothing)?;
                 Ok(run.flow("bulk", "/rtt_ms/p50")? / on_air)
             },
             others: "uIP, GNRC, TCPlp",

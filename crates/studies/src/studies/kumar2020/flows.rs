@@ -1,11 +1,9 @@
 //! Event detection with four competing flows: the paper's section 8.3.
 
 use super::scenes::{readings, three_frames};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Gap, Reading, Run, quantile};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Case, Figure, Gap, Metric, Reading, Run, quantile};
 
 /// Offered load of each flow in kb/s, and the interval of its readings of 82
 /// bytes in ms.

@@ -2,9 +2,9 @@
 //! (RFC 8930), and fragments recovered one by one (RFC 8931), on a line of one to
 //! five hops and under loss that the link's retries cannot mend.
 
-use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Figure, Metric};
 use crate::vocabulary::read::{goodput, segment_loss};
+use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{Figure, Metric};
 
 /// Who holds what: the switch of each.
 const REASSEMBLING: (&str, &[(&str, &str)]) = ("reassembling", &[]);

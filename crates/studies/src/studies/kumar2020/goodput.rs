@@ -3,10 +3,9 @@
 
 use super::bound;
 use super::scenes::{delay, downlink, line, uplink};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Line, Metric, X};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{GOODPUT, LOSS, RTT, goodput, rtt, segment_loss};
+use redpoll_experiments::{Case, Figure, Handle, Line, Metric, X};
 
 const THREE_HOPS: &str = "beyond, 3 hops";
 

@@ -1,11 +1,9 @@
 //! How long headers are: the paper's table 5.
 
 use super::scenes::{line, uplink};
-use crate::engine::case::{Case, Probed};
-use crate::engine::figure::{Figure, Handle, Metric, X};
-use crate::engine::run::Gap;
 use crate::vocabulary::probes::air::{Bytes, HeaderBytes, Headers, Range};
 use crate::vocabulary::profiles::{TCPLP_SECURITY_BYTES, tcplp};
+use redpoll_experiments::{Case, Figure, Gap, Handle, Metric, Probed, X};
 
 const BYTES: Metric = Metric::new("bytes", "B");
 const ROOM: Metric = Metric::new("room in a frame", "B");

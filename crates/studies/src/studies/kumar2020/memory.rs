@@ -2,7 +2,7 @@
 //! `cargo xtask size` measures on a Cortex-M0 and keeps in a file that `--check`
 //! compares.
 
-use crate::engine::figure::{Figure, Metric, VERDICT, X};
+use redpoll_experiments::{Figure, Metric, VERDICT, X};
 
 /// The snapshot.
 const SIZES: &str = include_str!("../../../../../firmware/size.txt");

@@ -26,8 +26,8 @@ mod sensors;
 mod techniques;
 mod web;
 
-use crate::engine::figure::Figure;
-use crate::engine::study::{Hue, Study};
+use redpoll_experiments::Figure;
+use redpoll_experiments::{Hue, Study};
 
 /// The study.
 pub const STUDY: Study = Study {

@@ -2,9 +2,8 @@
 //! the classic one (equation 2), held against what is measured.
 
 use super::retry_delay::{DELAYS, testbed};
-use crate::engine::figure::{Figure, Handle, Line, Metric};
-use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{goodput, rtt, segment_loss};
+use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
 /// Payload of a segment in bits.
 const SEGMENT_BITS: f64 = 462.0 * 8.0;

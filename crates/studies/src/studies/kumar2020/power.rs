@@ -2,11 +2,9 @@
 
 use super::scenes::{Speaks, web};
 use super::web::{PROTOCOLS, restless};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Line, Metric};
-use crate::engine::run::Run;
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{DUTY, on_time, radio_duty_cycle};
+use redpoll_experiments::{Case, Figure, Line, Metric, Run};
 
 const ON: Metric = Metric::new("radio on", "s");
 

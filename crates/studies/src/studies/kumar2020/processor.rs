@@ -2,9 +2,9 @@
 
 use super::day::{PROTOCOLS, Protocol};
 use super::scenes::hour_of_night;
-use crate::engine::figure::{Figure, Handle};
 use crate::vocabulary::profiles::TCPLP_PACKET_INSTRUCTIONS;
 use crate::vocabulary::read::{CPU, cpu_duty_cycle_of};
+use redpoll_experiments::{Figure, Handle};
 
 /// What the operating system takes a packet, as words and in instructions.
 const SYSTEMS: [(&str, u32); 3] = [

@@ -2,14 +2,12 @@
 
 use super::model::{equation_1, equation_2};
 use super::scenes::{delay, line};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Line, Metric, X};
-use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::probes::{Course, Cwnd};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     Cause, GOODPUT, LOSS, RTT, frames, goodput, retransmissions, rtt, segment_loss,
 };
+use redpoll_experiments::{Case, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
 /// The delays of the sweep, in ms.
 pub const DELAYS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];

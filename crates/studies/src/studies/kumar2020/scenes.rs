@@ -2,9 +2,9 @@
 //! They have Redpoll's own link; `profiles::tcplp` makes the paper's of it. What runs
 //! on the leaves is that of the shipped `readings` and `readings-day`.
 
-use crate::engine::case::{Case, Scene};
 use crate::vocabulary::floors::OFFICE;
 use crate::vocabulary::scenes::{BULK, READINGS};
+use redpoll_experiments::{Case, Scene};
 
 /// A day takes long: no more than so many seeds.
 const DAYS: u64 = 5;

@@ -2,14 +2,12 @@
 
 use super::ideal;
 use super::scenes::{loss, readings, two_segments};
-use crate::engine::case::Case;
-use crate::engine::figure::{Entry, Figure, Handle, Line, Metric, X};
-use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     ACTIVE, CPU, Cause, DUTY, RELIABILITY, active, cpu_duty_cycle, radio_duty_cycle, reliability,
     retransmissions,
 };
+use redpoll_experiments::{Case, Entry, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
 /// The metrics of sense-and-send along the first axis.
 pub struct Metrics {

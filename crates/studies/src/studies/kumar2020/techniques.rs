@@ -6,14 +6,12 @@
 use super::features::{SEGMENTS, lossy as lossy_line};
 use super::scenes::{delay, line, readings, uplink};
 use super::web::{adaptive, not_adaptive};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::probes::Slots;
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{
     DUTY, GOODPUT, LATENCY, LOSS, goodput, latency, radio_duty_cycle, segment_loss,
 };
+use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
 
 const OFF: &str = "off";
 const ON: &str = "on";
@@ -68,7 +66,7 @@ impl Ablation {
     }
 
     /// What it is worth: with it over without it.
-    fn gain(&mut self, what: &'static str, it: &Technique) -> crate::engine::figure::Entry<'_> {
+    fn gain(&mut self, what: &'static str, it: &Technique) -> redpoll_experiments::Entry<'_> {
         let [off, on] = self.both(it);
         self.0.ratio(what, on, off)
     }

@@ -1,11 +1,9 @@
 //! HTTP and CoAP servers on a sleepy leaf: the paper's sections 8.1.1 and 8.1.2.
 
 use super::scenes::{Speaks, web};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Line, Metric};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{GOODPUT, LATENCY, latency};
+use redpoll_experiments::{Case, Figure, Line, Metric, Reading, Run};
 
 const LEAST: Metric = Metric::new("least latency", "ms");
 const LOWER: Metric = Metric::new("latency, lower quartile", "ms");

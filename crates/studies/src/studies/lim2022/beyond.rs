@@ -1,9 +1,8 @@
 //! Redpoll's TCP at the nodes, where the paper's do worst.
 
 use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments, verdict};
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 const RADIO: Metric = Metric::new("radio on", "ms a delivered byte");
@@ -12,7 +11,7 @@ const RADIO: Metric = Metric::new("radio on", "ms a delivered byte");
 /// byte that the server received.
 fn radio_on(run: &Run) -> Reading {
     let nodes = run.nodes("node")?;
-    let share = crate::engine::run::numbers(&nodes, "/radio_duty_cycle")?;
+    let share = redpoll_experiments::numbers(&nodes, "/radio_duty_cycle")?;
     let on_s: f64 = share.iter().skip(1).sum::<f64>() * run.number("/simulated_s")?;
     let bytes = 48.0 * segments(run)?;
     match bytes > 0.0 {

@@ -1,9 +1,8 @@
 //! Figure 4: how alike the nodes fare.
 
 use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, Tcp, lines, verdict, with_full_sense};
-use crate::engine::figure::{Figure, Handle, Line};
-use crate::engine::run::Run;
 use crate::vocabulary::read::{JAIN, fairness};
+use redpoll_experiments::{Figure, Handle, Line, Run};
 
 /// One part of fig. 4.
 pub fn figure_4(load: &Load) -> Figure {

@@ -1,7 +1,7 @@
 //! Figure 2: what the server received.
 
 use super::scenes::{Load, OTHER_TIMER, RANGES, TIMERS, Tcp, lines, segments, verdict};
-use crate::engine::figure::{Figure, Line, Metric};
+use redpoll_experiments::{Figure, Line, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 

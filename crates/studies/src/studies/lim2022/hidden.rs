@@ -1,7 +1,7 @@
 //! Figure 1: who is hidden from node 5.
 
 use super::scenes::RANGES;
-use crate::engine::figure::{Figure, Metric};
+use redpoll_experiments::{Figure, Metric};
 
 const HIDDEN: Metric = Metric::new("nodes hidden from node 5", "");
 

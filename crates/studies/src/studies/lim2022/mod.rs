@@ -11,8 +11,8 @@ mod retransmissions;
 mod scenes;
 mod sources;
 
-use crate::engine::figure::Figure;
-use crate::engine::study::{Hue, Study};
+use redpoll_experiments::Figure;
+use redpoll_experiments::{Hue, Study};
 
 /// The study.
 pub const STUDY: Study = Study {

@@ -1,9 +1,8 @@
 //! Figure 3: segments sent again for each that was received.
 
 use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, lines, segments, verdict};
-use crate::engine::figure::{Figure, Metric};
-use crate::engine::run::{Gap, Reading, Run};
 use crate::vocabulary::read::{Cause, retransmissions};
+use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 
 const RATIO: Metric = Metric::new("retransmission ratio", "");
 

@@ -1,8 +1,7 @@
 //! The paper's grid, its three MACs and two timers.
 
-use crate::engine::case::{Case, Scene};
-use crate::engine::figure::{Entry, Figure, Handle, Line, Metric, VERDICT};
-use crate::engine::run::{Reading, Run};
+use redpoll_experiments::{Case, Scene};
+use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VERDICT};
 
 /// Four by four nodes, 40 m apart, the border router in a corner; every other node
 /// makes segments of 48 bytes for a server behind it, which has the rules of Linux.

@@ -3,7 +3,7 @@
 use std::slice;
 
 use super::scenes::{ADDRESSES, LOADS, Mac, SOURCES, UIP, case_by, segments};
-use crate::engine::figure::{Figure, Metric};
+use redpoll_experiments::{Figure, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 /// Seeds: each source shows with few, and all of them are in the other figures.

@@ -3,8 +3,7 @@
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, WHOLE, charge, time, twice, whole};
 use super::scenes::{self, By, Fault, lossy, rpl};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
+use redpoll_experiments::{Case, Figure, Handle, Metric, VERDICT, X};
 
 /// More than without the fault.
 const COST: Metric = Metric::new("time more", "s");

@@ -12,8 +12,8 @@ mod scenes;
 mod sensitivity;
 mod speed;
 
-use crate::engine::figure::Figure;
-use crate::engine::study::{Hue, Study};
+use redpoll_experiments::Figure;
+use redpoll_experiments::{Hue, Study};
 
 /// The study.
 pub const STUDY: Study = Study {

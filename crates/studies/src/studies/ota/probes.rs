@@ -5,7 +5,7 @@ use redpoll_sim::{Report, World};
 use serde::{Deserialize, Serialize};
 
 use super::scenes::BEGIN_S;
-use crate::engine::probe::{Look, Probe};
+use redpoll_experiments::{Look, Probe};
 
 /// Looks at the leaf four times a second, until its image is whole.
 #[derive(Debug)]

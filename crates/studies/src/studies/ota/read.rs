@@ -2,8 +2,7 @@
 
 use super::probes::Charge;
 use super::scenes::IMAGE;
-use crate::engine::figure::Metric;
-use crate::engine::run::{Reading, Run};
+use redpoll_experiments::{Metric, Reading, Run};
 
 /// From when the leaf asks first until the image is in its flash.
 pub const TIME: Metric = Metric::new("time", "s");
@@ -37,7 +36,7 @@ pub fn charge(found: &Charge) -> Reading {
     found
         .mc
         .map(|mc| mc / (IMAGE / 1e6))
-        .ok_or(crate::engine::run::Gap::Nothing)
+        .ok_or(redpoll_experiments::Gap::Nothing)
 }
 
 /// [`FRAMES`].
@@ -45,5 +44,5 @@ pub fn frames(found: &Charge) -> Reading {
     found
         .frames
         .map(|it| it / (IMAGE / 1e3))
-        .ok_or(crate::engine::run::Gap::Nothing)
+        .ok_or(redpoll_experiments::Gap::Nothing)
 }

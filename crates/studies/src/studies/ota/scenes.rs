@@ -13,7 +13,7 @@
 //! when it has heard nothing for some 10 s: after two retransmissions. `sensitivity` has what comes
 //! out otherwise.
 
-use crate::engine::case::{Case, Scene};
+use redpoll_experiments::{Case, Scene};
 
 /// Bytes of the image.
 pub const IMAGE: f64 = 386_000.0;

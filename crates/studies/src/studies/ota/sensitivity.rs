@@ -3,8 +3,7 @@
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, charge, time, twice};
 use super::scenes::{self, By, lossy};
-use crate::engine::case::Case;
-use crate::engine::figure::Figure;
+use redpoll_experiments::{Case, Figure};
 
 /// A setting's name, and what it changes.
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);

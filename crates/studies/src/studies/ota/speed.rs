@@ -4,8 +4,7 @@ use super::bound::{long_tcp_s, stop_and_wait_s, tcp_s};
 use super::probes::Transfer;
 use super::read::{CHARGE, FRAMES, TIME, TWICE, charge, frames, time, twice};
 use super::scenes::{self, By, lossy};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle};
+use redpoll_experiments::{Case, Figure, Handle};
 
 const LOSSES: [u32; 3] = [0, 5, 10];
 /// A protocol's rows at each loss.

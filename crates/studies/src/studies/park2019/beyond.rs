@@ -2,10 +2,8 @@
 
 use super::read::{DURATION, MAX_MIN, TOGETHER, duration, jain, max_min, slowest, together};
 use super::scenes::{Testbed, taim};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Metric, X};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::read::JAIN;
+use redpoll_experiments::{Case, Figure, Metric, Reading, Run, X};
 
 /// What is read from a run.
 type Read = fn(&Run) -> Reading;

@@ -6,10 +6,8 @@ use super::read::{
     together, wait,
 };
 use super::scenes::{AtBorder, FLOWS, Testbed, line, line_of_one_segment};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, X};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::read::JAIN;
+use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
 
 const SLOWEST: Metric = Metric::new("slowest flow", "B/s");
 const WAIT: Metric = Metric::new("waiting time at the border router", "ms");

@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
-use crate::engine::probe::{Look, Probe};
+use redpoll_experiments::{Look, Probe};
 
 /// Bytes that the flows whose names begin so have brought, at the end of each minute.
 #[derive(Clone, Copy, Debug)]

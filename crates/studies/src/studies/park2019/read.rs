@@ -4,8 +4,7 @@ use serde_json::Value;
 
 use super::probes::{Progress, STEP_S};
 use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, LINE_BEGIN_S, LINE_NODES, NODES, READINGS};
-use crate::engine::figure::Metric;
-use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+use redpoll_experiments::{Gap, Metric, Reading, Run, mean, numbers};
 
 /// See [`throughput_of`].
 pub const THROUGHPUT: Metric = Metric::new("throughput", "B/s");

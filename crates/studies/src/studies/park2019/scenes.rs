@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::engine::case::{Case, Scene};
+use redpoll_experiments::{Case, Scene};
 
 /// What all scenes have.
 ///

@@ -3,9 +3,9 @@
 
 use super::read::{READINGS_LOST, readings_lost};
 use super::scenes::{Testbed, line_of_both};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, VERDICT, X};
-use crate::engine::run::{Gap, Reading, Run, mean, numbers};
+use redpoll_experiments::{
+    Case, Figure, Gap, Handle, Metric, Reading, Run, VERDICT, X, mean, numbers,
+};
 
 /// What is read from a run.
 type Read = fn(&Run) -> Reading;

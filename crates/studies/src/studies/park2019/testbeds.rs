@@ -9,10 +9,8 @@ use super::read::{
 };
 use super::scenes::{BYTES, FLOWS, NODES, Testbed};
 use super::udp::{ARRIVED, arrived};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Handle, Metric, X};
-use crate::engine::run::{Reading, Run};
 use crate::vocabulary::read::JAIN;
+use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
 
 /// What is read from a run.
 type Read = fn(&Run) -> Reading;

@@ -2,8 +2,7 @@
 
 use super::read::{delivery, offered, worst_has};
 use super::scenes::{READINGS, Testbed};
-use crate::engine::figure::{Figure, Handle, Metric};
-use crate::engine::run::{Reading, Run, mean, quantile};
+use redpoll_experiments::{Figure, Handle, Metric, Reading, Run, mean, quantile};
 
 const GOODPUT: Metric = Metric::new("goodput", "packets/s");
 pub(super) const ARRIVED: Metric = Metric::new("arrived", "%");

@@ -5,7 +5,7 @@ use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use super::seconds;
-use crate::engine::probe::{Look, Probe};
+use redpoll_experiments::{Look, Probe};
 
 /// The congestion window of the first connection of a node, ten times a second.
 #[derive(Clone, Copy, Debug)]

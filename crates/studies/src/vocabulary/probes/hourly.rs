@@ -5,8 +5,7 @@ use redpoll_sim::World;
 use serde::{Deserialize, Serialize};
 
 use super::seconds;
-use crate::engine::probe::{Look, Probe};
-use crate::engine::run::{Gap, Reading};
+use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::mac;
 use super::{Sight, ms, watch};
-use crate::engine::probe::{Look, Probe};
-use crate::engine::run::{Gap, Reading};
+use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 /// The longest frame without its check sequence.
 const FULL: usize = 125;

@@ -9,8 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{Parts, parts};
 use super::{Sight, watch};
-use crate::engine::probe::{Look, Probe};
-use crate::engine::run::{Gap, Reading};
+use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 /// The longest frame (IEEE 802.15.4, aMaxPhyPacketSize).
 const FULL: usize = 127;

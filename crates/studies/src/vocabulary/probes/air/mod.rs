@@ -15,7 +15,7 @@ use redpoll_sim::World;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_wire::sixlowpan::Contexts;
 
-use crate::engine::probe::Look;
+use redpoll_experiments::Look;
 
 pub use exchange::{Course, Exchange};
 pub use headers::{Bytes, HeaderBytes, Headers, Range};

@@ -7,8 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{mac, parts};
 use super::{Sight, watch};
-use crate::engine::probe::{Look, Probe};
-use crate::engine::run::{Gap, Reading};
+use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 /// Segments with data that leave a node over the air. Repetitions of a frame by the link
 /// do not count.

@@ -11,8 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::frame::{Tcp, mac, parts};
 use super::{Sight, ms, watch};
-use crate::engine::probe::{Look, Probe};
-use crate::engine::run::quantile;
+use redpoll_experiments::{Look, Probe, quantile};
 
 /// The segments of one connection between two neighbours, over which one end sends
 /// data and the other none. Repetitions of a frame by the link do not count.

@@ -14,15 +14,15 @@ mod topology;
 
 use std::fmt::Write as _;
 
-use super::case::Scene;
-use super::criteria::Kind;
-use super::figure::{Figure, VERDICT};
-use super::row::Row;
-use super::study::Study;
+use crate::case::Scene;
+use crate::criteria::Kind;
+use crate::figure::{Figure, VERDICT};
+use crate::row::Row;
+use crate::study::Study;
 
 use bullet::bullet;
-pub use colours::Look;
 use colours::Looks;
+pub use colours::{Look, check_looks};
 pub use figure::command;
 pub use frame::mark_text;
 pub use html::{escape, number, today};

@@ -39,7 +39,7 @@ pub trait Look<F> {
 }
 
 /// A probe of any type.
-pub(super) trait AnyProbe: fmt::Debug + Send + Sync {
+pub(crate) trait AnyProbe: fmt::Debug + Send + Sync {
     /// What tells it from all others.
     fn id(&self) -> String;
     fn every(&self) -> Duration;
@@ -47,7 +47,7 @@ pub(super) trait AnyProbe: fmt::Debug + Send + Sync {
 }
 
 /// A look of any type.
-pub(super) trait AnyLook {
+pub(crate) trait AnyLook {
     fn look(&mut self, world: &mut World);
     fn end(self: Box<Self>, world: &mut World) -> Result<Value, serde_json::Error>;
 }

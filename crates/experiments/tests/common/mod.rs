@@ -4,7 +4,9 @@
 use std::path::PathBuf;
 use std::{env, fs, process};
 
-use redpoll_studies::{Case, Figure, Metric, Outcome, Results, Run, Scene, bind, conduct, jobs};
+use redpoll_experiments::{
+    Case, Figure, Metric, Outcome, Results, Run, Scene, bind, conduct, jobs,
+};
 
 pub const SCENE: &str = r#"
 duration = "2 s"
@@ -35,7 +37,7 @@ pub fn at(ms: u32) -> Case {
     case().set("mac.link_retry_delay", format!("{ms} ms"))
 }
 
-pub fn goodput(run: &Run) -> redpoll_studies::Reading {
+pub fn goodput(run: &Run) -> redpoll_experiments::Reading {
     run.flow("bulk", "/goodput_kbps")
 }
 

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use redpoll_sim::{Routes, Scenario, World, plan_routes};
 
 use super::html::escape;
-use crate::engine::case::Case;
+use crate::case::Case;
 
 const WIDTH: f64 = 620.0;
 const MARGIN: f64 = 46.0;

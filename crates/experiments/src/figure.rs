@@ -5,10 +5,10 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::case::{Case, Probed};
-use super::criteria::{Band, Judgement, Kind};
-use super::probe::Probe;
-use super::run::{Reading, Run};
+use crate::case::{Case, Probed};
+use crate::criteria::{Band, Judgement, Kind};
+use crate::probe::Probe;
+use crate::run::{Reading, Run};
 
 /// Where on the first axis.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -53,8 +53,8 @@ impl From<&'static str> for X {
 /// What a number is, and its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
-    pub(super) name: &'static str,
-    pub(super) unit: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) unit: &'static str,
 }
 
 impl Metric {
@@ -79,7 +79,7 @@ impl Metric {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle {
     figure: &'static str,
-    pub(super) index: usize,
+    pub(crate) index: usize,
 }
 
 /// The rows of one series and one metric along the first axis.
@@ -123,7 +123,7 @@ type Read = Box<dyn Fn(&Run) -> Reading>;
 type Make = Box<dyn Fn(&[f64]) -> f64>;
 
 /// Where a row's number comes from.
-pub(super) enum Origin {
+pub(crate) enum Origin {
     /// Each run of a case gives one.
     Runs(Box<Case>, Read),
     /// It is made of other rows' numbers.
@@ -133,7 +133,7 @@ pub(super) enum Origin {
 }
 
 /// A row as it is declared.
-pub(super) struct Declared {
+pub(crate) struct Declared {
     pub series: String,
     pub x: X,
     pub metric: Metric,
@@ -166,13 +166,13 @@ pub struct Shade {
 
 /// A figure or table of a study.
 pub struct Figure {
-    pub(super) name: &'static str,
-    pub(super) title: &'static str,
-    pub(super) x_label: &'static str,
-    pub(super) about: &'static str,
-    pub(super) is_aside: bool,
-    pub(super) shade: Option<Shade>,
-    pub(super) rows: Vec<Declared>,
+    pub(crate) name: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) x_label: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) is_aside: bool,
+    pub(crate) shade: Option<Shade>,
+    pub(crate) rows: Vec<Declared>,
 }
 
 impl fmt::Debug for Figure {

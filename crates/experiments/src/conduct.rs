@@ -9,11 +9,11 @@ use std::time::Duration as WallDuration;
 
 use nix::time::{ClockId, clock_gettime};
 
-use super::case::Case;
-use super::figure::Figure;
-use super::results::Results;
-use super::run::Run;
-use super::study::StudyError;
+use crate::case::Case;
+use crate::error::StudyError;
+use crate::figure::Figure;
+use crate::results::Results;
+use crate::run::Run;
 
 /// How often the caller is asked whether to go on.
 const TICK: WallDuration = WallDuration::from_millis(100);

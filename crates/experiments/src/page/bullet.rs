@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::axis::Axis;
 use super::html::number;
-use crate::engine::row::Row;
+use crate::row::Row;
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 34.0;

@@ -207,7 +207,7 @@ impl Bars {
 #[cfg(test)]
 mod tests {
     use super::{Bars, Line, Plot, thinned};
-    use crate::engine::page::colours::Look;
+    use crate::page::colours::Look;
 
     #[test]
     fn what_lies_in_one_pixel_keeps_its_extremes_and_gaps() {

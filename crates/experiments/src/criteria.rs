@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::figure::Figure;
+use crate::error::CriteriaError;
 
 /// What a row is for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
@@ -123,38 +123,13 @@ struct File {
     row: Vec<Judgement>,
 }
 
-/// Figures and criteria that do not fit together: a mistake of the study's.
-#[derive(Debug, thiserror::Error)]
-pub enum CriteriaError {
-    /// The file is not valid.
-    #[error("criteria.toml: {0}")]
-    Toml(#[from] toml::de::Error),
-    /// What it says of a row is not valid.
-    #[error("criteria.toml: {id}: {fault}")]
-    Fault {
-        /// The row.
-        id: String,
-        /// What is wrong.
-        fault: &'static str,
-    },
-    /// It has a row twice.
-    #[error("criteria.toml has {0} twice")]
-    Twice(String),
-    /// No figure declares a row that it has.
-    #[error("criteria.toml has {0}, which no figure declares")]
-    Unused(String),
-    /// It lacks a row that a figure declares.
-    #[error("criteria.toml has no {0}, which its figure declares")]
-    Missing(String),
-}
-
-/// Gives each judged row of `figures` what `text` says of it.
+/// Reads a `criteria.toml`: each judgement by the name of its row.
 ///
 /// # Errors
 ///
-/// If `text` is not valid, has a row that no figure declares, or lacks one.
-pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
-    let mut judgements: BTreeMap<String, Judgement> = BTreeMap::new();
+/// If `text` is not valid, or has a row twice.
+pub(crate) fn judgements(text: &str) -> Result<BTreeMap<String, Judgement>, CriteriaError> {
+    let mut judgements = BTreeMap::new();
     for judgement in toml::from_str::<File>(text)?.row {
         let id = judgement.id.clone();
         if let Some(fault) = judgement.fault() {
@@ -164,18 +139,5 @@ pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
             return Err(CriteriaError::Twice(id));
         }
     }
-    for figure in figures {
-        let name = figure.name;
-        for row in &mut figure.rows {
-            let Some(own) = &row.id else { continue };
-            let id = format!("{name}/{own}");
-            // Taken out, so that a second row of that name finds nothing.
-            let judgement = judgements.remove(&id);
-            row.judgement = Some(judgement.ok_or(CriteriaError::Missing(id))?);
-        }
-    }
-    match judgements.into_keys().next() {
-        Some(id) => Err(CriteriaError::Unused(id)),
-        None => Ok(()),
-    }
+    Ok(judgements)
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::sync::Barrier;
 
 use common::{Temporary, at, bound, case, figure, run_all};
-use redpoll_studies::{Outcome, Results, ResultsError, StudyError, conduct, jobs};
+use redpoll_experiments::{Outcome, Results, ResultsError, StudyError, conduct, jobs};
 use rusqlite::Connection;
 
 #[test]
@@ -59,7 +59,7 @@ fn cases_have_as_many_seeds_as_they_say() {
 /// Runs belong to what a scenario means, not to how it is written.
 #[test]
 fn equal_scenarios_share_their_runs() {
-    let key = |case: redpoll_studies::Case| case.key().unwrap();
+    let key = |case: redpoll_experiments::Case| case.key().unwrap();
     assert_eq!(key(at(40)), key(at(0).set("mac.link_retry_delay", "40 ms")));
     assert_eq!(
         key(at(40)),

@@ -42,7 +42,7 @@ impl Run {
     /// # Errors
     ///
     /// If the report has no JSON form.
-    pub(super) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
+    pub(crate) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
         let mut run = Run::of(serde_json::to_value(report)?);
         run.found = found;
         Ok(run)
@@ -79,7 +79,7 @@ impl Run {
     /// # Errors
     ///
     /// If the probe finds something else.
-    pub(super) fn found<F: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<F>, Gap> {
+    pub(crate) fn found<F: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<F>, Gap> {
         let known = match self.parsed.get() {
             Some(known) => Arc::clone(known),
             None => {

@@ -14,14 +14,12 @@ use std::time::{Duration, Instant};
 use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, TransactionBehavior, params};
 use sha2::{Digest as _, Sha256};
 
-use super::case::Case;
-use super::run::Run;
-use super::study::StudyError;
+use crate::case::Case;
+use crate::error::{ResultsError, SCHEMA, StudyError};
+use crate::run::Run;
 
 /// What SQLite's header says the file is: "RPst".
 const APPLICATION: i32 = 0x5250_7374;
-/// The version of the tables.
-const SCHEMA: i32 = 3;
 /// How long to wait for another process that has the file.
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -45,41 +43,6 @@ pub struct Kept {
     pub cpu_s: f64,
     /// What it gave.
     pub run: Run,
-}
-
-/// A results file that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum ResultsError {
-    /// It is something else.
-    #[error("{0} is not a results file of a study; name another file or remove this one")]
-    Foreign(String),
-    /// It has other tables.
-    #[error(
-        "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
-         another file or remove this one"
-    )]
-    Version {
-        /// The file.
-        path: String,
-        /// Its version.
-        found: i32,
-    },
-    /// It is damaged.
-    #[error("{path} is damaged ({what}); name another file or remove this one")]
-    Damaged {
-        /// The file.
-        path: String,
-        /// What is wrong.
-        what: String,
-    },
-    /// It cannot be opened, read or written.
-    #[error("{path}: {error}")]
-    Other {
-        /// The file.
-        path: String,
-        /// Why.
-        error: rusqlite::Error,
-    },
 }
 
 /// What is kept of a run, as text.

@@ -11,8 +11,8 @@ use redpoll_sim::{AppSpec, BuildError, Scenario, ScenarioError, When, World};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::probe::{AnyProbe, Probe, SLICE};
-use super::run::Run;
+use crate::probe::{AnyProbe, Probe, SLICE};
+use crate::run::Run;
 
 /// A scenario that cases are made of.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -8,9 +8,9 @@ use super::chart::chart;
 use super::colours::Looks;
 use super::html::{escape, number};
 use super::{measured, place};
-use crate::engine::case::Case;
-use crate::engine::figure::{Figure, Origin, X};
-use crate::engine::row::Row;
+use crate::case::Case;
+use crate::figure::{Figure, Origin, X};
+use crate::row::Row;
 
 /// Writes the section of a figure.
 pub fn section(page: &mut String, figure: &Figure, rows: &[Row], looks: &Looks) {

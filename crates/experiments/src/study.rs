@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use redpoll_sim::{BuildError, ScenarioError};
 
-use super::criteria::{CriteriaError, bind};
-use super::figure::Figure;
-use super::results::ResultsError;
+use crate::criteria::judgements;
+use crate::error::{CriteriaError, StudyError};
+use crate::figure::Figure;
 
 /// A published study.
 #[derive(Debug)]
@@ -78,30 +78,6 @@ pub enum Hue {
     Grey,
 }
 
-/// A study that cannot be told: a mistake of its own, or of its results file.
-#[derive(Debug, thiserror::Error)]
-pub enum StudyError {
-    /// Its criteria do not fit its figures.
-    #[error(transparent)]
-    Criteria(#[from] CriteriaError),
-    /// A case is not valid.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// A row reads what no run has.
-    #[error("figure {figure}: {row}: {what}")]
-    Unknown {
-        /// The figure.
-        figure: &'static str,
-        /// The row.
-        row: String,
-        /// What it asked for.
-        what: String,
-    },
-    /// The results cannot be read or written.
-    #[error(transparent)]
-    Results(#[from] ResultsError),
-}
-
 impl Study {
     /// Its figures with their criteria.
     ///
@@ -123,5 +99,28 @@ impl Study {
     pub fn over(&self, links: &MeasuredLinks) -> Result<Figure, LinksError> {
         let figure = self.over_links.ok_or(LinksError::NotTaken(self.name))?;
         figure(links)
+    }
+}
+
+/// Gives each judged row of `figures` its judgement of the `criteria.toml` in `text`.
+///
+/// # Errors
+///
+/// If `text` is not valid, has a row that no figure declares, or lacks one.
+pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
+    let mut judgements = judgements(text)?;
+    for figure in figures {
+        let name = figure.name;
+        for row in &mut figure.rows {
+            let Some(own) = &row.id else { continue };
+            let id = format!("{name}/{own}");
+            // Removed, so that a second row of that name finds nothing.
+            let judgement = judgements.remove(&id);
+            row.judgement = Some(judgement.ok_or(CriteriaError::Missing(id))?);
+        }
+    }
+    match judgements.into_keys().next() {
+        Some(id) => Err(CriteriaError::Unused(id)),
+        None => Ok(()),
     }
 }

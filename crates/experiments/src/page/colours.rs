@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::engine::figure::Figure;
-use crate::engine::study::{Hue, Study};
+use crate::figure::{Figure, X};
+use crate::study::{Hue, Study};
 
 const HUES: [Hue; 7] = [
     Hue::Blue,
@@ -151,38 +151,66 @@ impl Looks {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::Looks;
-    use crate::STUDIES;
-    use crate::engine::figure::X;
-
-    /// In each chart: those of one figure and one metric.
-    #[test]
-    fn no_two_series_of_a_chart_look_the_same() {
-        for study in STUDIES {
-            let figures = study.load().unwrap();
-            let looks = Looks::of(study, &figures.iter().collect::<Vec<_>>());
-            for figure in &figures {
-                for row in figure.rows.iter().filter(|row| row.x != X::None) {
-                    let others = figure.rows.iter().filter(|other| {
-                        other.metric == row.metric
-                            && other.x != X::None
-                            && other.is_aside == row.is_aside
-                            && other.series != row.series
-                    });
-                    for other in others {
-                        assert_ne!(
-                            looks.get(&row.series),
-                            looks.get(&other.series),
-                            "{}: {} and {}",
-                            figure.name,
-                            row.series,
-                            other.series
-                        );
-                    }
-                }
+/// Checks that no two series of one chart of `figures` look the same. A chart shows one metric of
+/// one figure, or of its side experiments.
+///
+/// # Errors
+///
+/// The first two series that look the same.
+pub fn check_looks(study: &Study, figures: &[&Figure]) -> Result<(), String> {
+    let looks = Looks::of(study, figures);
+    for figure in figures {
+        let shown = || figure.rows.iter().filter(|row| row.x != X::None);
+        for row in shown() {
+            let same = shown().find(|other| {
+                other.metric == row.metric
+                    && other.is_aside == row.is_aside
+                    && other.series != row.series
+                    && looks.get(&other.series) == looks.get(&row.series)
+            });
+            if let Some(same) = same {
+                return Err(format!(
+                    "{}: {} and {} look the same",
+                    figure.name, row.series, same.series
+                ));
             }
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::{HUES, check_looks};
+    use crate::figure::{Figure, Metric};
+    use crate::study::Study;
+
+    /// A study without a palette.
+    pub const PLAIN: Study = Study {
+        name: "plain",
+        citation: "",
+        terms: &[],
+        palette: &[],
+        criteria: "",
+        figures: Vec::new,
+        over_links: None,
+    };
+
+    #[test]
+    fn a_chart_has_as_many_looks_as_colours() {
+        const METRIC: Metric = Metric::new("goodput", "kb/s");
+        let mut figure = Figure::new("f", "Many series");
+        for series in 0..HUES.len() {
+            figure.known((format!("series {series}"), 0_u32), METRIC, 1.0);
+        }
+        assert_eq!(check_looks(&PLAIN, &[&figure]), Ok(()));
+        figure.known(("one more", 0_u32), METRIC, 1.0);
+        let error = check_looks(&PLAIN, &[&figure]).unwrap_err();
+        assert_eq!(error, "f: series 0 and one more look the same");
+        // Another metric is another chart.
+        let mut other = Figure::new("g", "Two charts");
+        other.known(("series 0", 0_u32), METRIC, 1.0);
+        other.known(("one more", 0_u32), Metric::new("loss", "%"), 1.0);
+        assert_eq!(check_looks(&PLAIN, &[&other]), Ok(()));
     }
 }

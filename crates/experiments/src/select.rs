@@ -1,8 +1,7 @@
 //! Studies and figures by name.
 
-use super::figure::Figure;
-use super::study::Study;
-use crate::STUDIES;
+use crate::figure::Figure;
+use crate::study::Study;
 
 /// Nothing has that name.
 #[derive(Debug, thiserror::Error)]
@@ -13,19 +12,19 @@ pub struct Unknown {
     allowed: String,
 }
 
-/// The study called `name`, in capitals or not.
+/// The study of `studies` called `name`, in capitals or not.
 ///
 /// # Errors
 ///
 /// That there is none, with the names of all.
-pub fn find(name: &str) -> Result<&'static Study, Unknown> {
-    STUDIES
+pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> {
+    studies
         .iter()
         .find(|study| study.name.eq_ignore_ascii_case(name))
         .ok_or_else(|| Unknown {
             what: "study",
             name: name.to_owned(),
-            allowed: list(STUDIES.iter().map(|study| study.name)),
+            allowed: list(studies.iter().map(|study| study.name)),
         })
 }
 

@@ -7,8 +7,8 @@ use super::axis::Axis;
 use super::colours::{Look, Looks};
 use super::frame::{LETTER, Legend, PLOT, frame, label, mark_text};
 use super::html::escape;
-use crate::engine::figure::{Figure, X};
-use crate::engine::row::Row;
+use crate::figure::{Figure, X};
+use crate::row::Row;
 
 /// More points than this are not marks any more.
 const MARKS: usize = 24;
@@ -293,8 +293,8 @@ fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f
 #[cfg(test)]
 mod tests {
     use super::{legend, wrap};
-    use crate::STUDIES;
-    use crate::engine::page::colours::Looks;
+    use crate::page::colours::Looks;
+    use crate::page::colours::tests::PLAIN;
 
     #[test]
     fn a_legend_has_room_for_all_its_names() {
@@ -302,7 +302,7 @@ mod tests {
             .map(|n| format!("a rather long series {n}"))
             .collect();
         let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let (svg, end) = legend(&names, &[], 100.0, &Looks::of(&STUDIES[0], &[]));
+        let (svg, end) = legend(&names, &[], 100.0, &Looks::of(&PLAIN, &[]));
         let lowest = svg
             .split("<text x=")
             .filter_map(|text| text.split("y=\"").nth(1)?.split('"').next()?.parse().ok())

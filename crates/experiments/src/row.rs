@@ -6,12 +6,12 @@ use std::fmt;
 
 use serde::Serialize;
 
-use super::case::Case;
-use super::criteria::{Band, Judgement, Kind};
-use super::figure::{Declared, Figure, Origin, X};
-use super::results::{Kept, Results};
-use super::run::{Gap, Run, mean};
-use super::study::StudyError;
+use crate::case::Case;
+use crate::criteria::{Band, Judgement, Kind};
+use crate::error::StudyError;
+use crate::figure::{Declared, Figure, Origin, X};
+use crate::results::{Kept, Results};
+use crate::run::{Gap, Run, mean};
 
 /// One number of a figure beside the paper's.
 #[derive(Clone, PartialEq, Debug, Serialize)]

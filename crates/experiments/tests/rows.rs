@@ -3,7 +3,7 @@
 use crate::common;
 
 use common::{GOODPUT, Temporary, at, bound, case, goodput, run_all};
-use redpoll_studies::{Figure, Gap, Kind, Metric, Reading, Row, Run, StudyError, X};
+use redpoll_experiments::{Figure, Gap, Kind, Metric, Reading, Row, Run, StudyError, X};
 
 fn rows(figure: &Figure, seeds: u64, name: &str) -> Vec<Row> {
     let file = Temporary::new(name);

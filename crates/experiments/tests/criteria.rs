@@ -1,0 +1,57 @@
+//! `criteria.toml` and the rows that figures declare fit together.
+
+use crate::common;
+
+use common::{CRITERIA, figure};
+use redpoll_experiments::{CriteriaError, bind};
+
+fn error(text: &str) -> String {
+    bind(&mut [figure()], text).unwrap_err().to_string()
+}
+
+#[test]
+fn a_row_that_no_figure_declares_is_an_error() {
+    let more =
+        CRITERIA.to_owned() + "\n[[row]]\nid = \"f/gone\"\nkind = \"explains\"\nwhy = \"x\"\n";
+    assert_eq!(
+        error(&more),
+        "criteria.toml has f/gone, which no figure declares"
+    );
+    let other = CRITERIA.replace("f/falls", "g/falls");
+    assert_eq!(
+        error(&other),
+        "criteria.toml has no f/falls, which its figure declares"
+    );
+    let twice = CRITERIA.replace("f/falls", "f/fast");
+    assert_eq!(error(&twice), "criteria.toml has f/fast twice");
+}
+
+#[test]
+fn what_a_kind_needs_is_there() {
+    let fault = |from: &str, to: &str| error(&CRITERIA.replace(from, to));
+    assert_eq!(
+        fault("least = 1000\n", ""),
+        "criteria.toml: f/fast: the lower bound, the upper bound or both are missing"
+    );
+    assert_eq!(
+        fault("says = \"very fast\"\n", ""),
+        "criteria.toml: f/fast: `says` and `section` are missing"
+    );
+    assert_eq!(
+        fault("\"promises\"", "\"explains\""),
+        "criteria.toml: f/falls: a row that explains has no band"
+    );
+    assert_eq!(
+        fault("most = 1.0", "most = 0.1"),
+        "criteria.toml: f/falls: the lower bound is above the upper one"
+    );
+    assert_eq!(
+        fault("why = \"for a test\"", "why = \" \""),
+        "criteria.toml: f/fast: `why` is empty"
+    );
+    let unknown = bind(&mut [figure()], &CRITERIA.replace("why", "because"));
+    assert!(
+        matches!(unknown, Err(CriteriaError::Toml(_))),
+        "{unknown:?}"
+    );
+}
