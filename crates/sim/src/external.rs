@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::scenario::NodeSpec;
 
-/// What has come over a line.
+/// An arrival over a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
     /// Nothing, within the time given.
@@ -23,7 +23,7 @@ pub enum Arrival {
 /// A stream of bytes to a node elsewhere, and back. It has one peer at a time; when that one
 /// has gone it waits for another, or tries to reach it again.
 pub trait Line: Send {
-    /// Sends bytes. What cannot be sent is lost: the peer will be asked again.
+    /// Sends bytes. Bytes that cannot be sent are lost: the request is repeated.
     fn send(&mut self, bytes: &[u8]);
 
     /// Appends what has come to `bytes`, after waiting for it for at most `wait`.
@@ -60,12 +60,12 @@ pub enum Pace {
     Goes,
 }
 
-/// What a node elsewhere has done and suffered.
+/// Figures of a node elsewhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExternalFigures {
-    /// What it has been asked, by the protocol.
+    /// Requests to it, by the protocol.
     pub asked: u64,
-    /// Requests sent once more.
+    /// Requests repeated.
     pub repeated: u64,
     /// Frames on the line that were damaged.
     pub damaged: u64,
@@ -73,7 +73,7 @@ pub struct ExternalFigures {
     pub begun: u64,
     /// How often it has gone.
     pub gone: u64,
-    /// What was for it and found no room.
+    /// Reports for it that found no room.
     pub overrun: u64,
     /// Works that its radio could not do: there was another, or no frame.
     pub impossible: u64,

@@ -1,7 +1,7 @@
-//! Nodes whose firmware is not ours: what a simulation asks of one, and tells it.
+//! Nodes with the firmware of another stack: the calls of a simulation, and their results.
 //!
 //! The firmware never blocks and reads no clock: it is run, says what it wants and when it
-//! is to run again. Whoever can load such nodes gives a [`Loader`] to
+//! is to run again. A program that can load such nodes passes a [`Loader`] to
 //! [`WorldBuilder::loader`](crate::world::WorldBuilder::loader); this crate has none, since to
 //! load one takes unsafe code.
 
@@ -17,7 +17,7 @@ pub enum Occasion<'a> {
     Due,
     /// Its radio begins to follow a frame.
     FrameBegins {
-        /// What the radio knows about it.
+        /// The radio's information about it.
         info: RxInfo,
     },
     /// The frame that its radio followed has ended.
@@ -29,10 +29,10 @@ pub enum Occasion<'a> {
     Sent,
 }
 
-/// What a node wants after it has run.
+/// The wishes of a node after it has run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// When it is to run again at the latest, by its own clock; `None` if nothing but its
+    /// When it is to run again at the latest, by its own clock; `None` if only its
     /// radio can have it run.
     pub wakes_at: Option<Instant>,
     /// Its receiver is on.
@@ -63,7 +63,7 @@ pub struct ModuleParams {
     pub patience: std::time::Duration,
 }
 
-/// What a node is to be.
+/// The specification of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignSpec<'a> {
     /// The name of the node in the scenario.
@@ -74,7 +74,7 @@ pub struct ForeignSpec<'a> {
     pub number: u16,
     /// Seed of its random numbers.
     pub seed: u64,
-    /// What holds for all of them.
+    /// Parameters of all modules.
     pub params: ModuleParams,
 }
 

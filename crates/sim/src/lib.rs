@@ -15,16 +15,16 @@
 //! ```
 //!
 //! A [`Scenario`] says what is simulated, a [`World`] simulates it, an [`App`] runs on a node,
-//! and a [`Report`] is the result. The modules are interfaces for those who bring something
-//! along: [`congestion`], [`foreign`] and [`external`] nodes, [`tasks`], a viewer ([`live`]),
-//! captures ([`trace`]), and attacks ([`drill`]).
+//! and a [`Report`] is the result. The public modules are interfaces for additions:
+//! [`congestion`] control, [`foreign`] and [`external`] nodes, applications of futures
+//! ([`tasks`]), viewers ([`live`]), captures ([`trace`]), and attacks ([`drill`]).
 //!
 //! | I want to change | open |
 //! | --- | --- |
 //! | who hears whom, collisions, capture | `medium` |
 //! | files of measured links and noise | `measured` |
 //! | what a radio chip can do, and its timing | `radio`, `air` |
-//! | the simulator's radio without its nodes, as a driver has it | `ether` |
+//! | the simulator's radio without its nodes, as for a driver | `ether` |
 //! | what goes wrong on purpose | `fault` |
 //! | what attackers do, and what they achieve | [`drill`] |
 //! | nodes with firmware of other stacks | [`foreign`], `world/occupant/foreign.rs` |

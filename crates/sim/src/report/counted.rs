@@ -50,9 +50,9 @@ figures! {
         acknowledged,
         /// Copies sent.
         repeated,
-        /// Of those, how many early, because nothing was heard.
+        /// Copies sent early, because nothing was heard.
         repeated_early,
-        /// Segments that were acknowledged already, and not passed on.
+        /// Segments that were acknowledged already, and not forwarded.
         dropped,
         /// Acknowledgments made for those.
         regenerated,
@@ -60,16 +60,16 @@ figures! {
         without_room,
         /// Connections forgotten for others.
         evicted,
-        /// Frames heard, for whomever.
+        /// Frames heard, whatever their destination.
         heard,
-        /// Copies that the next hop was heard passing on; of rules that heed it.
+        /// Copies that the next hop was heard forwarding, under rules that consider this.
         reached,
         /// Duplicate acknowledgments answered by a copy.
         duplicates,
         /// Packets that have waited for those before them.
         waited,
-        /// Packets that were not passed on because they waited already, for want of room to
-        /// wait, or after having waited for too long.
+        /// Packets that were not forwarded, because they waited already, for lack of room to
+        /// wait, or because they had waited for too long.
         refused,
         /// Acknowledgments repeated.
         again,
@@ -94,7 +94,7 @@ figures! {
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
         /// Packets that passed at once.
         passed = it.foreign + it.malformed + it.on_probation + it.untracked,
-        /// Packets that left before their turn, for want of room or by the limit of waiting.
+        /// Packets that left before their turn, for lack of room or by the limit of waiting.
         hurried = it.overdue + it.pushed_out,
         /// Packets that still wait.
         waiting = waiting,
@@ -121,12 +121,12 @@ figures! {
 }
 
 figures! {
-    /// A border router that stands in for the small windows of nodes.
+    /// A border router that compensates for the small windows of nodes.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     SpareFigures of(it: &redpoll_assist::spare::Counters, waiting: u64) {
         /// Connections spared.
         flows,
-        /// Of those, how many went for others, or ended for what is not understood.
+        /// Connections given up for others, or because of a segment that is not understood.
         given_up = it.evicted + it.given_up,
         /// Segments with data that came from the host for them.
         segments,
@@ -178,7 +178,7 @@ figures! {
         /// Loops that were detected: packets whose direction contradicted the ranks, packets
         /// that came back from a route that was removed, and DAOs of the node's own parent.
         loops: u32 = it.rank_errors + it.returned + it.loops,
-        /// Trickle has begun anew for an inconsistency.
+        /// Resets of Trickle for an inconsistency.
         trickle_resets: u32 = it.trickle_resets,
         /// DAOs that were given up, or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
@@ -194,16 +194,16 @@ figures! {
     /// The duty-cycled MAC of a node.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     DutyFigures of(it: &DutyCounters, station: &Station) {
-        /// Times that the receiver was switched on to see whether somebody sends.
+        /// Times that the receiver was switched on to detect a transmission.
         wake_ups,
-        /// Of those, how many found something in the channel.
+        /// Wake-ups that detected energy in the channel.
         alarms,
         /// Channel assessments, those before sending included, those between the copies of a
         /// frame not.
         assessments = station.assessments,
         /// Frames that were repeated until their receiver had woken up, each attempt counted.
         trains,
-        /// Of those, how many began when the receiver was expected to wake up, or was awake.
+        /// Trains that began when the receiver was expected to wake up, or was awake.
         locked_trains,
         /// Copies of frames sent.
         copies = station.copies,
@@ -218,17 +218,17 @@ figures! {
     RecoveryFigures of(it: &RecoveryCounters) {
         /// Datagrams that left in recoverable fragments.
         datagrams,
-        /// Fragments sent again.
+        /// Fragments retransmitted.
         repeated,
-        /// Datagrams begun anew.
+        /// Datagrams restarted.
         restarted,
-        /// Acknowledgments made or passed on.
+        /// Acknowledgments made or forwarded.
         acknowledgments,
         /// Fragments of datagrams that nothing was known of.
         refused,
         /// Acknowledgments that did not come in time.
         timeouts,
-        /// Acknowledgments that told of congestion.
+        /// Acknowledgments that reported congestion.
         congested,
         /// The mean round trip at the end of the run; `None` without one.
         round_trip_ms: Option<f64> = measured_ms(it.round_trip_us),

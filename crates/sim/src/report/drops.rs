@@ -7,7 +7,7 @@ use redpoll_border::Gate;
 use crate::air::{Counts, Outcome};
 use crate::node::{SimNode, refusals};
 
-/// What was lost at the border router's host side.
+/// Losses at the border router's host side.
 pub(crate) struct HostSide<'a> {
     pub(crate) gate: &'a Gate,
     /// Packets for the mesh that too many others waited with.

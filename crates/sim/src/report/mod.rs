@@ -1,4 +1,4 @@
-//! What a run has to report: the object that `redpoll run --json` writes,
+//! The report of a run: the object that `redpoll run --json` writes,
 //! described in `docs/report.md`.
 
 mod counted;
@@ -50,13 +50,13 @@ pub struct Report {
     pub oracle: OracleReport,
     /// All flows, in the order of the scenario.
     pub flows: Vec<FlowFigures>,
-    /// What TAiM has done at the border router; `None` without it.
+    /// TAiM at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub taim: Option<TaimFigures>,
-    /// What fair queueing has done there; `None` without it.
+    /// Fair queueing at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fair_queue: Option<FairQueueFigures>,
-    /// What standing in for small windows has done there; `None` without it.
+    /// Help for small windows at the border router; `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spare: Option<SpareFigures>,
     /// All nodes, in the order of the scenario.
@@ -82,7 +82,7 @@ pub struct Medium {
 pub struct OracleReport {
     /// Nothing has happened that must not happen.
     pub ok: bool,
-    /// What has, the first hundred.
+    /// Violations, the first hundred.
     pub violations: Vec<String>,
 }
 
@@ -91,9 +91,9 @@ pub struct OracleReport {
 pub struct NodeFigures {
     /// Its name.
     pub name: String,
-    /// What it is to the mesh: `border`, `router` or `leaf`.
+    /// Its role in the mesh: `border`, `router` or `leaf`.
     pub role: &'static str,
-    /// Where it stands at the end, in metres.
+    /// Its position at the end, in metres.
     pub position_m: (f64, f64),
     /// Name of the neighbour that its packets to the root go through at the end.
     pub parent: Option<String>,
@@ -102,9 +102,9 @@ pub struct NodeFigures {
     pub hops: Option<usize>,
     /// Frames that its MAC sent, link acknowledgements not counted.
     pub frames_sent: u64,
-    /// Of those, how many were repetitions.
+    /// Frames sent that were repetitions.
     pub frame_retries: u64,
-    /// What was lost at this node, by reason. Reasons that do not occur are
+    /// Losses at this node, by reason. Reasons that do not occur are
     /// left out.
     pub drops: BTreeMap<String, u64>,
     /// Share of the time in which its radio was neither asleep nor off; with a duty-cycled
@@ -116,20 +116,20 @@ pub struct NodeFigures {
     pub data_requests: u64,
     /// How often it has turned to another parent.
     pub parent_changes: u64,
-    /// How often a router has refused its address as somebody else's (RFC 6775 §8.2.4).
+    /// How often a router has refused its address as a duplicate (RFC 6775 §8.2.4).
     pub addresses_refused: u64,
     /// Datagrams that it marked "congestion experienced".
     pub ecn_marks: u64,
-    /// What recovery of its fragments (RFC 8931) has done; `None` without it.
+    /// Recovery of its fragments (RFC 8931); `None` without it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub recovery: Option<RecoveryFigures>,
-    /// What its cache of segments has done; `None` without one.
+    /// Its cache of segments; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheFigures>,
     /// Its place in the DODAG and what its RPL has done; `None` where routes are given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplFigures>,
-    /// What its duty-cycled MAC has done; `None` without one.
+    /// Its duty-cycled MAC; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duty: Option<DutyFigures>,
     /// Memory of the node: protocol state, tables, buffers and radio.
@@ -175,7 +175,7 @@ pub(crate) fn medium(scenario: &Scenario) -> Medium {
 }
 
 /// The most memory that this process has had, as the kernel counts it; 0 where
-/// it does not tell.
+/// that is unknown.
 pub(crate) fn peak_memory_bytes() -> u64 {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return 0;

@@ -23,7 +23,7 @@ use crate::scenario::{NodeSpec, Scenario};
 use crate::topology::{self, NodeRoutes, Routes};
 use crate::traffic;
 
-/// A node that is to begin anew asks again after this whether its radio is done.
+/// A restarting node checks after this time again whether its radio is done.
 const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
 /// Why a world could not be made.
@@ -34,7 +34,7 @@ pub enum BuildError {
     UnknownNode {
         /// Index of the fault.
         fault: usize,
-        /// What it names.
+        /// The number in the fault.
         node: usize,
     },
     /// A node's firmware could not be loaded.
@@ -42,7 +42,7 @@ pub enum BuildError {
     Module {
         /// The name of the node.
         node: String,
-        /// What is wrong.
+        /// The problem, in a line.
         problem: String,
     },
     /// A node that runs elsewhere could not be reached.
@@ -50,15 +50,15 @@ pub enum BuildError {
     Line {
         /// The name of the node.
         node: String,
-        /// What is wrong.
+        /// The problem, in a line.
         problem: String,
     },
-    /// A node's congestion control is one that nobody has brought along.
+    /// A node's congestion control was not added to the run.
     #[error("nodes.{node}.congestion: no congestion control named {name} was added to this run")]
     Congestion {
         /// The name of the node.
         node: String,
-        /// What it asks for.
+        /// The name of the congestion control.
         name: String,
     },
     /// There is nothing to simulate.
@@ -66,7 +66,7 @@ pub enum BuildError {
     Empty,
 }
 
-/// Makes a [`World`] of a scenario.
+/// Builds a [`World`] from a scenario.
 ///
 /// ```
 /// use redpoll_sim::{Scenario, World};
@@ -354,7 +354,7 @@ impl Positions {
         }
     }
 
-    /// What the medium of the scenario lies between.
+    /// The nodes, radios and links of the scenario's medium.
     pub(super) fn site<'a>(&'a self, scenario: &'a Scenario) -> Site<'a> {
         Site {
             config: &scenario.medium,
@@ -368,8 +368,8 @@ impl Positions {
 }
 
 impl World {
-    /// Node `index` begins anew, with nothing but what the scenario has told it, and its apps
-    /// with what is in flash. It waits for its radio to end what it has begun.
+    /// Restarts node `index` with the state from the scenario, and its apps with the state in
+    /// flash. The restart waits until the radio has finished its work.
     pub(super) fn on_restart(&mut self, index: usize) {
         let Some(native) = self.places[index].occupant.native() else {
             return;
@@ -398,7 +398,7 @@ impl World {
         self.serve(index);
     }
 
-    /// The routes that node `index` has been told, where nodes do not find them.
+    /// The routes that the scenario gives node `index`, where nodes do not find them.
     fn told_routes(&self, index: usize) -> NodeRoutes {
         let sleeps = self
             .env

@@ -1,4 +1,4 @@
-//! What a viewer may change.
+//! Changes that a viewer may make.
 
 use serde::Deserialize;
 
@@ -34,7 +34,7 @@ pub enum Command {
         /// Share of the frames, 0 to 1; 0 ends it.
         share: f64,
     },
-    /// Somebody else is on the air.
+    /// An interferer is on the air.
     Interfere {
         /// Where, in metres.
         x_m: f64,
@@ -56,12 +56,12 @@ pub enum Command {
         from: u32,
         /// To this one.
         to: u32,
-        /// So many, from 1 on.
+        /// Number of bytes, from 1 on.
         bytes: u64,
     },
 }
 
-/// What has been done.
+/// The outcome of a command.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Commanded {
     /// In words.
@@ -83,7 +83,7 @@ pub enum Refusal {
     /// The node is on.
     #[error("{0} is already on")]
     IsOn(String),
-    /// Nobody knows how places shape links.
+    /// Links do not depend on positions in this scenario.
     #[error(
         "the links of this scenario are listed or measured, so they do not depend on positions"
     )]

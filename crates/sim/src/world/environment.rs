@@ -1,4 +1,5 @@
-//! What all occupants of a world share, and what one of them sees of it while it is called.
+//! The state that all occupants of a world share, and the view that an occupant has of it
+//! during a call.
 
 use redpoll_base::Instant;
 
@@ -80,7 +81,7 @@ impl Seat<'_> {
     }
 
     /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is in the
-    /// queue. An occupant that asks for the past is called once more now.
+    /// queue. An occupant that asks for the past is called now.
     pub(super) fn wake_at(&mut self, at: Instant) {
         self.wake_at_global(self.timing.clock.global(at));
     }

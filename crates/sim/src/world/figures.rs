@@ -1,4 +1,4 @@
-//! What a world has to report.
+//! The report of a world.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::node::SimNode;
 use crate::report::{self, Report};
 
 impl World {
-    /// What there is to report by now. Checks the frame ledger first.
+    /// Returns the report of the run until now. Checks the frame ledger first.
     pub fn report(&mut self) -> Report {
         self.check_ledger();
         let above = self.parents();
@@ -42,7 +42,7 @@ impl World {
         }
     }
 
-    /// What there is to report of node `index`; `above` are the parents of all. The protocols
+    /// Returns the figures of node `index`; `above` are the parents of all. The protocols
     /// of an occupant that does not run Redpoll's stack are unknown: they count nothing.
     fn node_figures(&self, index: usize, above: &[Option<usize>]) -> report::NodeFigures {
         let scenario = &self.env.scenario;
@@ -108,7 +108,7 @@ impl World {
         energy::Figures::of(&scenario.energy, &currents, station, labour, self.env.now)
     }
 
-    /// What was lost at node `index`, by its cause.
+    /// Losses at node `index`, by cause.
     fn drops(&self, index: usize) -> BTreeMap<String, u64> {
         let native = self.native(index);
         report::drops(
@@ -119,14 +119,14 @@ impl World {
         )
     }
 
-    /// Of each node that routes by RPL, which one is its preferred parent.
+    /// The preferred parent of each node that routes by RPL.
     fn parents(&self) -> Vec<Option<usize>> {
         let parent = |node: &SimNode| self.plan.by_link.get(&node.rpl_place()?.1?).copied();
         let places = 0..self.places.len();
         places.map(|index| parent(self.node(index)?)).collect()
     }
 
-    /// What RPL has done at node `index`, if it routes there; `above` are the parents of
+    /// Returns the figures of RPL at node `index`, if it routes by RPL; `above` are the parents of
     /// all.
     fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
         let node = self.node(index)?;

@@ -57,7 +57,7 @@ enum Event {
     App {
         node: u32,
     },
-    /// A node begins anew.
+    /// A node restarts.
     Restart {
         node: u32,
     },
@@ -155,7 +155,7 @@ impl World {
         }
     }
 
-    /// What the node `index` has done and suffered, if it runs elsewhere.
+    /// Returns the figures of node `index`, if it runs elsewhere.
     pub fn external_figures(&self, index: usize) -> Option<ExternalFigures> {
         match &self.places.get(index)?.occupant {
             Occupant::External(external) => Some(external.figures()),
@@ -169,8 +169,8 @@ impl World {
         std::mem::take(&mut self.env.printed)
     }
 
-    /// What has happened to nodes that are elsewhere since the last call: which have come,
-    /// gone or fallen silent.
+    /// Returns the changes at nodes that run elsewhere since the last call: nodes that have
+    /// come, gone or fallen silent.
     pub fn take_notices(&mut self) -> Vec<PrintedLine> {
         std::mem::take(&mut self.env.notices)
     }
@@ -186,8 +186,8 @@ impl World {
     }
 
     /// A packet from the host, at the border router's host side, now: a driver
-    /// in real time lets the world run up to the clock first. Whatever is wrong
-    /// with the packet is counted there.
+    /// in real time lets the world run up to the clock first. The host
+    /// side counts the packets that it rejects.
     pub fn host_input(&mut self, packet: &[u8]) {
         let (crossing, mut mesh) = self.crossing();
         crossing.host_input(&mut mesh, packet);

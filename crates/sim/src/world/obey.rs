@@ -1,4 +1,4 @@
-//! What a viewer changes in a world.
+//! Changes of a viewer to a world.
 
 use redpoll_base::Duration;
 use redpoll_tcp::Endpoint;

@@ -31,7 +31,7 @@ impl Calls {
     }
 }
 
-/// What a place does that time does not advance.
+/// The activity of a place that keeps time from advancing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
     /// The node asks for a call of its timers.

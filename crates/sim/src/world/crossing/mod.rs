@@ -1,4 +1,4 @@
-//! What lies between the mesh and hosts: the border router's host side, with TAiM or fair
+//! The crossing between the mesh and hosts: the border router's host side, with TAiM or fair
 //! queueing, help for small windows and a serial line, and the link to the simulated host.
 //!
 //! A packet from the mesh goes from the border router's node over the serial line, the shaper
@@ -58,7 +58,7 @@ pub(super) struct Crossing {
     packet: Box<[u8]>,
 }
 
-/// What a crossing can reach: the border router and the host among the places, and what all
+/// The part of a world that a crossing can reach: the border router and the host among the places, and what all
 /// places share.
 pub(super) struct Mesh<'a> {
     pub(super) env: &'a mut Environment,

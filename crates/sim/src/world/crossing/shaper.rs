@@ -22,7 +22,7 @@ impl AsMut<Vec<u8>> for Packet {
     }
 }
 
-/// What decides when packets cross.
+/// The rule by which packets cross.
 enum Rule {
     Taim(Box<Taim<HeapMemory, Packet>>),
     FairQueue(FairQueue<Packet>),
@@ -65,7 +65,7 @@ impl Rule {
 /// The rule, and when it is to be called.
 pub(super) struct Shaper {
     rule: Rule,
-    /// The border router's own address: its own connections are no flows between mesh
+    /// The border router's own address: its own connections are not flows between mesh
     /// and host.
     own: Addr,
     /// The earliest call in the queue of events.

@@ -1,5 +1,5 @@
-//! The border router that stands in for the small windows of nodes, between its host side and
-//! whatever else is there.
+//! The border router's help for the small windows of nodes, between its host side and the
+//! other parts of the crossing.
 
 use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};
 use redpoll_base::Instant;

@@ -85,7 +85,8 @@ impl Waiting {
         Some(packet)
     }
 
-    /// Of several that are equally long the one that has been served last loses a packet.
+    /// Drops the newest packet of the longest queue. Among equally long queues, the one served
+    /// last loses it.
     fn drop_from_longest(&mut self) {
         let lengths = self.queues.iter().map(|(_, queue)| queue.len());
         let Some((index, _)) = lengths.enumerate().max_by_key(|(_, len)| *len) else {

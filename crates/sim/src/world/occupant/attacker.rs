@@ -15,7 +15,7 @@ use crate::world::environment::Seat;
 
 /// Frames that wait at most for the radio.
 const QUEUE: usize = 64;
-/// Assessments in vain that end a frame, as macMaxCSMABackoffs does.
+/// Assessments without success that end a frame, as macMaxCSMABackoffs does.
 const ASSESSMENTS: u8 = 5;
 /// aUnitBackoffPeriod of the O-QPSK PHY at 2.4 GHz (IEEE 802.15.4-2015 §8.4.2).
 const UNIT_BACKOFF_US: u64 = 320;

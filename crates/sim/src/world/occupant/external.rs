@@ -45,25 +45,25 @@ pub(in crate::world) struct External {
     owes: Owes,
     /// There is a frame to send in the radio.
     is_loaded: bool,
-    /// What the node wants its radio to do between works.
+    /// The state of the radio between works, as the node wants it.
     rest: RadioWork,
     /// A line of text that has not ended.
     text: Vec<u8>,
     figures: ExternalFigures,
-    /// Somebody has been told that there is damage.
+    /// A notice about damage on the line was given.
     has_told_of_damage: bool,
 }
 
-/// Whether anybody is there.
+/// Presence of a node at the line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::world) enum Presence {
-    /// Nobody.
+    /// No node.
     Absent,
-    /// Somebody, who has been told to begin and has not answered.
+    /// A node that was asked to begin and has not answered.
     Begins,
     /// The node.
     Here,
-    /// The node, which has not answered for longer than anybody waits.
+    /// The node, which has not answered for longer than `external.patience`.
     Silent,
 }
 
@@ -73,11 +73,11 @@ enum Owes {
     Nobody,
     /// The node.
     Node,
-    /// A node that has gone or begun anew since: the result is not for the one now there.
+    /// A node that has gone or restarted since: the result is not for the present node.
     Former,
 }
 
-/// Something that the node has to be told.
+/// Something to report to the node.
 enum Item {
     Begin,
     Time,
@@ -147,8 +147,7 @@ impl External {
         }
     }
 
-    /// Has the node begin, or begin anew, as soon as the radio is free; whatever it was
-    /// about to be told is forgotten.
+    /// Starts or restarts the node as soon as the radio is free. Drops the reports that wait.
     fn begin_anew(&mut self) {
         self.asker.give_up();
         self.waiting.clear();
@@ -257,7 +256,7 @@ impl External {
         arrival != Arrival::Nothing
     }
 
-    /// Nobody is at the line, and the radio of the node hears nothing.
+    /// Records that no node is at the line. The radio of the node hears nothing.
     fn dismiss(&mut self, seat: &mut Seat<'_>) {
         self.asker.give_up();
         self.waiting.clear();
@@ -267,7 +266,7 @@ impl External {
         seat.start_work(RadioWork::Sleep, &[]);
     }
 
-    /// Repeats what has not been answered, and finds out who does not answer at all.
+    /// Repeats a request without an answer, and detects a node that does not answer at all.
     fn mind(&mut self, seat: &mut Seat<'_>) {
         if !self.asker.waits() {
             return;
@@ -288,7 +287,7 @@ impl External {
         let damaged = self.asker.counters().damaged;
         match self.asker.input(byte) {
             None => {}
-            // What it was asked before it was on is lost.
+            // A request from before it was on is lost.
             Some(Heard::Hello) if self.presence == Presence::Begins => self.repeat(),
             Some(Heard::Hello | Heard::Stranger) => {
                 if self.presence != Presence::Absent {

@@ -36,7 +36,7 @@ pub(super) enum Occupant {
     External(Box<External>),
 }
 
-/// What a world reports to an occupant.
+/// The reports of a world to an occupant.
 pub(super) trait Resident {
     /// The time has come that it asked for.
     fn on_wake(&mut self, seat: &mut Seat<'_>);
@@ -58,7 +58,7 @@ pub(super) trait Resident {
 }
 
 impl Occupant {
-    /// Returns the occupant as what all of them are.
+    /// Returns the common interface of all occupants.
     pub(super) fn resident(&mut self) -> &mut dyn Resident {
         match self {
             Occupant::Native(native) => &mut **native,
@@ -68,7 +68,7 @@ impl Occupant {
         }
     }
 
-    /// Passes on what the radio reports.
+    /// Hands over a report of the radio.
     pub(super) fn on_indication(&mut self, seat: &mut Seat<'_>, indication: Indication) {
         let resident = self.resident();
         match indication {

@@ -26,9 +26,9 @@ pub(crate) struct Native {
     wants_at: Option<Instant>,
     /// When the node's applications want to be called.
     apps_wake_at: Instant,
-    /// What its processor had to do.
+    /// The work of its processor.
     pub(crate) labour: Labour,
-    /// What it has stored of its frame counter, which outlives a restart.
+    /// The frame counter in its flash, which outlives a restart.
     pub(crate) counter_stored: u32,
 }
 
