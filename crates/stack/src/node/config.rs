@@ -16,7 +16,6 @@ use crate::transports::udp::UdpSlot;
 
 /// Everything that distinguishes one node from another.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub struct NodeConfig {
     /// The MAC: addresses, PAN, radio abilities, retries.
     pub mac: MacConfig,
