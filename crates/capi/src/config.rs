@@ -1,4 +1,4 @@
-//! What a node is told, as C has it.
+//! The configuration of a node, in C's layout.
 
 use redpoll_base::{Addr, Duration};
 use redpoll_socket::Errno;
@@ -63,7 +63,8 @@ pub struct RpConfig {
 }
 
 impl RpConfig {
-    /// What a node of this role begins with; everything that must be the node's own is 0.
+    /// The default configuration of a node of this role. The fields that differ per node
+    /// are 0.
     fn of(role: u8) -> Result<RpConfig, Errno> {
         let is_leaf = role == LEAF;
         if role > BORDER {
@@ -190,13 +191,13 @@ impl RpConfig {
     }
 }
 
-/// Of the entropy that C gives, the seed of what a node leaves to chance.
+/// The seed of the node's random numbers, from the entropy that C passes.
 pub(crate) fn seed(entropy: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *entropy;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// Of the same entropy, other bytes: the secret of initial sequence numbers (RFC 6528 §3).
+/// The secret of initial sequence numbers (RFC 6528 §3): other bytes of the same entropy.
 pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
     let mut secret = [0; 16];
     for (to, from) in secret.iter_mut().zip(entropy.iter().skip(8)) {
@@ -211,7 +212,7 @@ pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
 /// `config` is null or points to a `struct rp_config`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_config_init(config: *mut RpConfig, role: u8) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let filled = unsafe { reference(config) }
         .and_then(|config| RpConfig::of(role).map(|defaults| *config = defaults));
     code(filled.map(|()| 0))

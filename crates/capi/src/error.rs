@@ -2,7 +2,7 @@
 
 use redpoll_socket::Errno;
 
-/// What a call returns: a count, a descriptor or 0, or a negative `RP_E*`.
+/// The result of a call: a count, a descriptor or 0, or a negative `RP_E*`.
 pub(crate) type Code = core::ffi::c_int;
 
 /// The number of an answer.
@@ -13,28 +13,29 @@ pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
     }
 }
 
-/// What `pointer` points to.
+/// The value at `pointer`, or an error if the pointer is null or misaligned.
 ///
 /// # Safety
-/// If it is not null, nor badly aligned, it points to a `T` that nobody else touches
-/// meanwhile.
+/// If the pointer is neither null nor misaligned, it points to a `T` that no other code
+/// uses meanwhile.
 pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);
     }
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     Ok(unsafe { &mut *pointer })
 }
 
 /// A copy of what `pointer` points to, which may be read by others as well.
 ///
 /// # Safety
-/// If it is not null, nor badly aligned, it points to a `T` that nobody changes meanwhile.
+/// If the pointer is neither null nor misaligned, it points to a `T` that no other code
+/// changes meanwhile.
 pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);
     }
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     Ok(unsafe { pointer.read() })
 }
 
@@ -46,7 +47,7 @@ pub(crate) unsafe fn place<'a, T>(pointer: *mut T) -> Result<Option<&'a mut T>, 
     if pointer.is_null() {
         return Ok(None);
     }
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe { reference(pointer) }.map(Some)
 }
 
@@ -57,29 +58,29 @@ pub(crate) fn put<T>(place: Option<&mut T>, value: T) {
     }
 }
 
-/// `len` bytes to read; none may be nowhere.
+/// `len` bytes to read. The pointer is only checked if `len` is not 0.
 ///
 /// # Safety
-/// If there are any, `pointer` points to so many that nobody changes meanwhile.
+/// If `len` is not 0, `pointer` points to `len` bytes that no other code changes meanwhile.
 pub(crate) unsafe fn bytes<'a>(pointer: *const u8, len: usize) -> Result<&'a [u8], Errno> {
     if len == 0 {
         return Ok(&[]);
     }
     check(pointer, len)?;
-    // SAFETY: the caller's, and no object is longer than `check` allows.
+    // SAFETY: by this function's conditions, and no object is longer than `check` allows.
     Ok(unsafe { core::slice::from_raw_parts(pointer, len) })
 }
 
-/// `len` bytes to write; none may be nowhere.
+/// `len` bytes to write. The pointer is only checked if `len` is not 0.
 ///
 /// # Safety
-/// If there are any, `pointer` points to so many that nobody else touches meanwhile.
+/// If `len` is not 0, `pointer` points to `len` bytes that no other code uses meanwhile.
 pub(crate) unsafe fn bytes_mut<'a>(pointer: *mut u8, len: usize) -> Result<&'a mut [u8], Errno> {
     if len == 0 {
         return Ok(&mut []);
     }
     check(pointer, len)?;
-    // SAFETY: the caller's, and no object is longer than `check` allows.
+    // SAFETY: by this function's conditions, and no object is longer than `check` allows.
     Ok(unsafe { core::slice::from_raw_parts_mut(pointer, len) })
 }
 

@@ -1,4 +1,5 @@
-//! What C has of a node: a pointer that is known again, and the memory behind it.
+//! A node's handle for C: a pointer that is recognised when it returns, and the memory
+//! behind it.
 
 use core::alloc::Layout;
 use core::mem::MaybeUninit;
@@ -14,7 +15,7 @@ use crate::plan::{ALIGN, Plan, Room};
 /// The beginning of every node that lives: a pointer to something else is found out.
 const ALIVE: u32 = 0x7270_6f4b;
 
-/// What is below a node, which decides the calls that it has.
+/// The layer below a node, which decides the available calls.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Below {
     /// A radio: frames, and packets of its host side.
@@ -23,7 +24,7 @@ pub(crate) enum Below {
     Ip,
 }
 
-/// `struct rp_node`, of which C only has pointers.
+/// `struct rp_node`, which C only uses by pointer.
 #[repr(C, align(8))]
 pub struct RpNode {
     alive: u32,
@@ -39,7 +40,7 @@ pub struct RpNode {
 }
 
 impl RpNode {
-    /// Where everything of a node is that has so much.
+    /// The positions of a node's parts in its memory, for these sizes.
     ///
     /// # Errors
     /// `EINVAL` if no memory is as long.
@@ -54,8 +55,8 @@ impl RpNode {
     /// `EFAULT`, `EINVAL` and, if the memory is too little, `ENOMEM`; nothing is written then.
     ///
     /// # Safety
-    /// The memory is null or has so many bytes, which are nobody else's for as long as the
-    /// node is used; `made` as [`reference`].
+    /// `memory` is null or has `len` bytes that no other code uses during the node's life;
+    /// for `made`, see [`reference`].
     pub(crate) unsafe fn make(
         (memory, len): (*mut u8, usize),
         room: &Room,
@@ -63,7 +64,7 @@ impl RpNode {
         made: *mut *mut RpNode,
         birth: impl FnOnce(NodeMemory<StaticMemory>) -> Node<StaticMemory>,
     ) -> Result<(), Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         let made = unsafe { reference(made)? };
         let plan = RpNode::plan(room)?;
         if memory.is_null() || !memory.addr().is_multiple_of(ALIGN) {
@@ -99,7 +100,8 @@ impl RpNode {
         if pointer.is_null() || !pointer.is_aligned() {
             return Err(Errno::EFAULT);
         }
-        // SAFETY: the caller's. Only these two are looked at before it is known to be a node.
+        // SAFETY: by this function's conditions. Only these two fields are read before the
+        // pointer is known to be a node.
         let (alive, here) = unsafe {
             let here = &raw const (*pointer).here;
             ((&raw const (*pointer).alive).read(), here.read())
@@ -107,7 +109,7 @@ impl RpNode {
         if alive != ALIVE || !core::ptr::eq(here, pointer) {
             return Err(Errno::EINVAL);
         }
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         unsafe { reference(pointer) }
     }
 
@@ -116,7 +118,7 @@ impl RpNode {
     /// # Safety
     /// As [`reference`].
     pub(crate) unsafe fn on_radio<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         unsafe { RpNode::find(pointer) }?.if_over(Below::Radio)
     }
 
@@ -125,7 +127,7 @@ impl RpNode {
     /// # Safety
     /// As [`reference`].
     pub(crate) unsafe fn over_ip<'a>(pointer: *mut RpNode) -> Result<&'a mut RpNode, Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         unsafe { RpNode::find(pointer) }?.if_over(Below::Ip)
     }
 

@@ -41,7 +41,7 @@ pub struct RpIpConfig {
 }
 
 impl RpIpConfig {
-    /// What such a node begins with; address and entropy are 0.
+    /// The default configuration; address and entropy are 0.
     const DEFAULT: RpIpConfig = RpIpConfig {
         address: [0; 16],
         entropy: [0; 32],
@@ -114,7 +114,7 @@ impl RpIpConfig {
 /// `config` is null or points to a `struct rp_ip_config`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ip_config_init(config: *mut RpIpConfig) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let config = unsafe { reference(config) };
     code(config.map(|config| {
         *config = RpIpConfig::DEFAULT;
@@ -128,7 +128,7 @@ pub unsafe extern "C" fn rp_ip_config_init(config: *mut RpIpConfig) -> Code {
 /// `config` is null or points to a `struct rp_ip_config`, and `len` to a `size_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (config, len) = unsafe { (value(config), reference(len)) };
     code(config.and_then(|config| {
         config.check()?;
@@ -140,8 +140,8 @@ pub unsafe extern "C" fn rp_sizeof_ip(config: *const RpIpConfig, len: *mut usize
 /// See the header.
 ///
 /// # Safety
-/// `config` is null or points to a `struct rp_ip_config`, `made` to a pointer; `memory` has
-/// `len` bytes that are nobody else's while the node is used.
+/// `config` is null or points to a `struct rp_ip_config`, and `made` to a pointer; `memory`
+/// has `len` bytes that no other code uses during the node's life.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_ip_init(
     memory: *mut u8,
@@ -149,7 +149,7 @@ pub unsafe extern "C" fn rp_ip_init(
     config: *const RpIpConfig,
     made: *mut *mut RpNode,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let config = unsafe { value(config) };
     let answer = config.and_then(|config| {
         config.check()?;
@@ -164,7 +164,7 @@ pub unsafe extern "C" fn rp_ip_init(
             });
             node
         };
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         unsafe { RpNode::make((memory, len), &config.room(), Below::Ip, made, birth) }
     });
     code(answer.map(|()| 0))
@@ -181,7 +181,7 @@ pub unsafe extern "C" fn rp_ip_input(
     packet: *const u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, packet) = unsafe { (RpNode::over_ip(node), bytes(packet, len)) };
     code(found.and_then(|node| {
         input(node, Instant::from_micros(now_us), packet?)?;
@@ -189,7 +189,7 @@ pub unsafe extern "C" fn rp_ip_input(
     }))
 }
 
-/// Looks at a packet before the node does, so that its caller is told what is wrong.
+/// Checks a packet before the node receives it, so that the caller learns the error.
 fn input(node: &mut RpNode, now: Instant, packet: &[u8]) -> Result<(), Errno> {
     let longest = usize::from(node.packet_bytes);
     let node = node.node();
@@ -226,7 +226,7 @@ pub unsafe extern "C" fn rp_ip_output(
     out: *mut u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, out) = unsafe { (RpNode::over_ip(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;

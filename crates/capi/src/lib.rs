@@ -1,16 +1,15 @@
 //! Redpoll for C.
 //!
-//! `include/redpoll.h` is the interface, and says what every call does; this crate is
-//! behind it. A node lives in memory of the caller's, of which
-//! [`rp_sizeof_node`](node::rp_sizeof_node) says how much: nothing is allocated, and there is
-//! no state outside of it. Frames, results of the radio, packets and the time go in; work
-//! for the radio, packets and answers come out, as everywhere in Redpoll. A node is on a radio,
-//! or over IPv6 of the caller's, and has the same sockets on both: those of
-//! [`redpoll_socket::posix`].
+//! `include/redpoll.h` is the interface and describes every call; this crate implements it.
+//! A node lives in the caller's memory; [`rp_sizeof_node`](node::rp_sizeof_node) returns how
+//! many bytes it needs. Nothing is allocated, and there is no global state. The caller passes
+//! in frames, results of the radio, packets and the time, and fetches work for the radio,
+//! packets and answers. A node uses a radio, or the caller's IPv6, and has the same sockets on
+//! both: those of [`redpoll_socket::posix`].
 //!
 //! - `abi.rs`: whether header and library belong together;
 //! - `plan.rs`: where in the caller's memory everything is;
-//! - `config.rs`: what a node is told;
+//! - `config.rs`: the configuration of a node;
 //! - `handle.rs`: how a pointer of C's is known to be a node;
 //! - `node.rs`: a node on a radio: its birth, its radio and host side; timers of every node;
 //! - `ip.rs`: a node over IPv6 of the caller's: its birth, packets in and out;

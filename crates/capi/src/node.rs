@@ -18,12 +18,12 @@ const MTU: usize = 1_280;
 /// `config` is null or points to a `struct rp_config`, and `len` to a `size_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let plan = unsafe { value(config) }.and_then(|config| {
         config.check()?;
         RpNode::plan(&config.room())
     });
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(
         plan.and_then(|plan| unsafe { reference(len) }.map(|len| *len = plan.len()))
             .map(|()| 0),
@@ -33,8 +33,8 @@ pub unsafe extern "C" fn rp_sizeof_node(config: *const RpConfig, len: *mut usize
 /// See the header.
 ///
 /// # Safety
-/// `config` is null or points to a `struct rp_config`, `made` to a pointer; `memory` has
-/// `len` bytes that are nobody else's while the node is used.
+/// `config` is null or points to a `struct rp_config`, and `made` to a pointer; `memory`
+/// has `len` bytes that no other code uses during the node's life.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_node_init(
     memory: *mut u8,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn rp_node_init(
     config: *const RpConfig,
     made: *mut *mut RpNode,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { init(memory, len, config, made) }.map(|()| 0))
 }
 
@@ -54,7 +54,7 @@ unsafe fn init(
     config: *const RpConfig,
     made: *mut *mut RpNode,
 ) -> Result<(), Errno> {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let config = unsafe { value(config)? };
     config.check()?;
     let birth = |tables| {
@@ -71,7 +71,7 @@ unsafe fn init(
         }
         node
     };
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe { RpNode::make((memory, len), &config.room(), Below::Radio, made, birth) }
 }
 
@@ -81,7 +81,7 @@ unsafe fn init(
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpNode::find(node) }.map(|node| {
         node.end();
         0
@@ -94,7 +94,7 @@ pub unsafe extern "C" fn rp_node_end(node: *mut RpNode) -> Code {
 /// `node` is null or points to a node, `address` to 16 bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_address(node: *mut RpNode, address: *mut u8) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, out) = unsafe { (RpNode::find(node), bytes_mut(address, 16)) };
     code(found.and_then(|node| {
         out?.copy_from_slice(&node.node().address().0);
@@ -120,7 +120,7 @@ pub unsafe extern "C" fn rp_add_route(
     via: u8,
     neighbour: u16,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, prefix) = unsafe { (RpNode::on_radio(node), bytes(prefix, 16)) };
     code(found.and_then(|node| {
         let mut address = [0; 16];
@@ -174,7 +174,7 @@ const MATCH: u8 = 6;
 /// `node` is null or points to a node, `work` to a `struct rp_work`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_radio(node: *mut RpNode, now_us: u64, work: *mut RpWork) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, out) = unsafe { (RpNode::on_radio(node), reference(work)) };
     code(found.and_then(|node| {
         let out = out?;
@@ -236,7 +236,7 @@ fn result(number: u8) -> Option<RadioResult> {
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_radio_done(node: *mut RpNode, now_us: u64, number: u8) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpNode::on_radio(node) }.and_then(|node| {
         let result = result(number).ok_or(Errno::EINVAL)?;
         let ends = match result {
@@ -267,7 +267,7 @@ pub unsafe extern "C" fn rp_input_frame(
     lqi: u8,
     ack_sent_pending: u8,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, frame) = unsafe { (RpNode::on_radio(node), bytes(frame, len)) };
     code(found.and_then(|node| {
         let info = RxInfo {
@@ -294,7 +294,7 @@ pub unsafe extern "C" fn rp_input_packet(
     packet: *const u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, packet) = unsafe { (RpNode::on_radio(node), bytes(packet, len)) };
     code(found.and_then(|node| {
         let packet = packet?;
@@ -322,7 +322,7 @@ pub unsafe extern "C" fn rp_poll_packet(
     out: *mut u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, out) = unsafe { (RpNode::on_radio(node), bytes_mut(out, len)) };
     code(found.and_then(|node| {
         let out = out?;
@@ -343,9 +343,9 @@ pub unsafe extern "C" fn rp_poll_packet(
 /// `node` is null or points to a node, `at_us` to a `uint64_t`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_at(node: *mut RpNode, at_us: *mut u64) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpNode::find(node) }.and_then(|node| {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         let at = unsafe { reference(at_us) }?;
         let Some(wake) = node.node().poll_at() else {
             return Ok(0);
@@ -361,7 +361,7 @@ pub unsafe extern "C" fn rp_poll_at(node: *mut RpNode, at_us: *mut u64) -> Code 
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_on_timeout(node: *mut RpNode, now_us: u64) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpNode::find(node) }.map(|node| {
         node.node().on_timeout(Instant::from_micros(now_us));
         0
@@ -374,7 +374,7 @@ pub unsafe extern "C" fn rp_on_timeout(node: *mut RpNode, now_us: u64) -> Code {
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll_event(node: *mut RpNode) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(
         unsafe { RpNode::find(node) }.map(|node| match node.node().poll_event() {
             None => 0,
@@ -397,7 +397,7 @@ pub unsafe extern "C" fn rp_ping(
     ident: u16,
     seq: u16,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (found, address) = unsafe { (RpNode::find(node), bytes(address, 16)) };
     code(found.and_then(|node| {
         let mut to = [0; 16];

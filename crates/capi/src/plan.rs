@@ -75,7 +75,8 @@ impl Line {
 }
 
 impl Plan {
-    /// Of so much, behind the node itself, which has this layout.
+    /// The positions of the parts for these sizes, behind the node itself, which has this
+    /// layout.
     ///
     /// # Errors
     /// `EINVAL` if no memory is as long.
@@ -115,8 +116,8 @@ impl Plan {
     /// The node's tables and its sockets, made in place.
     ///
     /// # Safety
-    /// `memory` is a multiple of [`ALIGN`], has [`Plan::len`] bytes, and is nobody else's
-    /// for as long as the node is used.
+    /// `memory` is aligned to [`ALIGN`], has [`Plan::len`] bytes, and no other code uses it
+    /// during the node's life.
     pub(crate) unsafe fn carve(
         &self,
         memory: *mut u8,
@@ -124,7 +125,7 @@ impl Plan {
     ) -> (NodeMemory<StaticMemory>, &'static mut [Socket]) {
         let place = |part: Part| Place { memory, part };
         // SAFETY (of all calls): each part lies within the memory, is aligned, and no two
-        // overlap; the caller says that nobody else has it.
+        // overlap; by the caller's promise, no other code uses it.
         unsafe {
             let mut sending = place(self.sending).bytes();
             let mut receiving = place(self.receiving).bytes();
@@ -158,10 +159,10 @@ struct Place {
 }
 
 impl Place {
-    /// So many `T` that `make` has made.
+    /// A table with the part's number of elements, each made by `make`.
     ///
     /// # Safety
-    /// The place is that of so many `T`, aligned, and nobody else's.
+    /// The place has room for the table, is aligned, and no other code uses it.
     unsafe fn table<T>(self, mut make: impl FnMut() -> T) -> &'static mut [T] {
         let Part { offset, count } = self.part;
         // SAFETY: the place is within the memory; all of it is written before it is read.
@@ -174,12 +175,12 @@ impl Place {
         }
     }
 
-    /// So many bytes, all 0.
+    /// The part's bytes, all 0.
     ///
     /// # Safety
     /// As [`Place::table`].
     unsafe fn bytes(self) -> &'static mut [u8] {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         unsafe { self.table(|| 0) }
     }
 }

@@ -30,7 +30,7 @@ impl RpEndpoint {
     }
 }
 
-/// A descriptor as the sockets have it.
+/// A descriptor in the form of the socket layer.
 pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))
 }
@@ -44,7 +44,7 @@ unsafe fn with(
     now_us: u64,
     call: impl FnOnce(&mut Sockets<'_, StaticMemory>) -> Result<usize, Errno>,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpNode::find(node) }.and_then(|node| call(&mut node.sockets(now_us))))
 }
 
@@ -54,7 +54,7 @@ unsafe fn with(
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_socket(node: *mut RpNode, now_us: u64, kind: i32) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let protocol = match kind {
@@ -73,7 +73,7 @@ pub unsafe extern "C" fn rp_socket(node: *mut RpNode, now_us: u64, kind: i32) ->
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_bind(node: *mut RpNode, now_us: u64, fd: i32, port: u16) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let local = Endpoint::new(Addr::UNSPECIFIED, port);
@@ -88,7 +88,7 @@ pub unsafe extern "C" fn rp_bind(node: *mut RpNode, now_us: u64, fd: i32, port: 
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_listen(node: *mut RpNode, now_us: u64, fd: i32, backlog: i32) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             sockets.listen(descriptor(fd)?, backlog).map(|()| 0)
@@ -107,7 +107,7 @@ pub unsafe extern "C" fn rp_accept(
     fd: i32,
     peer: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let peer = place(peer)?;
@@ -129,7 +129,7 @@ pub unsafe extern "C" fn rp_connect(
     fd: i32,
     peer: *const RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let remote = value(peer)?.endpoint();
@@ -150,7 +150,7 @@ pub unsafe extern "C" fn rp_send(
     data: *const u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             sockets.send(descriptor(fd)?, bytes(data, len)?, 0)
@@ -171,7 +171,7 @@ pub unsafe extern "C" fn rp_recv(
     len: usize,
     flags: i32,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             sockets.recv(descriptor(fd)?, bytes_mut(out, len)?, flags)
@@ -193,7 +193,7 @@ pub unsafe extern "C" fn rp_sendto(
     len: usize,
     peer: *const RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let to = value(peer)?.endpoint();
@@ -216,7 +216,7 @@ pub unsafe extern "C" fn rp_recvfrom(
     len: usize,
     peer: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let peer = place(peer)?;
@@ -233,7 +233,7 @@ pub unsafe extern "C" fn rp_recvfrom(
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_shutdown(node: *mut RpNode, now_us: u64, fd: i32, how: i32) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let how = match how {
@@ -253,7 +253,7 @@ pub unsafe extern "C" fn rp_shutdown(node: *mut RpNode, now_us: u64, fd: i32, ho
 /// `node` is null or points to a node.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_close(node: *mut RpNode, now_us: u64, fd: i32) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             sockets.close(descriptor(fd)?).map(|()| 0)
@@ -273,7 +273,7 @@ pub unsafe extern "C" fn rp_freeze(
     out: *mut u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             sockets.freeze(descriptor(fd)?, bytes_mut(out, len)?)
@@ -293,7 +293,7 @@ pub unsafe extern "C" fn rp_thaw(
     frozen: *mut u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let slept = Duration::from_micros(slept_us);
@@ -307,7 +307,7 @@ pub unsafe extern "C" fn rp_thaw(
 /// See the header.
 ///
 /// # Safety
-/// `node` is null or points to a node, `all` to so many `struct rp_pollfd`.
+/// `node` is null or points to a node, and `all` to `count` structs `rp_pollfd`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_poll(
     node: *mut RpNode,
@@ -315,14 +315,14 @@ pub unsafe extern "C" fn rp_poll(
     all: *mut Poll,
     count: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe { with(node, now_us, |sockets| sockets.poll(polled(all, count)?)) }
 }
 
 /// The list of a `poll`.
 ///
 /// # Safety
-/// If `count` is not 0, `all` is null or points to so many.
+/// If `count` is not 0, `all` is null or points to `count` structs.
 pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut [Poll], Errno> {
     if count == 0 {
         return Ok(&mut []);
@@ -334,7 +334,7 @@ pub(crate) unsafe fn polled<'a>(all: *mut Poll, count: usize) -> Result<&'a mut 
     if count > usize::from(Fd::MAX) {
         return Err(Errno::EINVAL);
     }
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     Ok(unsafe { core::slice::from_raw_parts_mut(all, count) })
 }
 
@@ -351,7 +351,7 @@ pub unsafe extern "C" fn rp_setsockopt(
     name: i32,
     value: i32,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
@@ -375,7 +375,7 @@ pub unsafe extern "C" fn rp_getsockopt(
     name: i32,
     value: *mut i32,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let option = Opt::of(level, name).ok_or(Errno::ENOPROTOOPT)?;
@@ -397,7 +397,7 @@ pub unsafe extern "C" fn rp_getsockname(
     fd: i32,
     local: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let local = reference(local)?;
@@ -418,7 +418,7 @@ pub unsafe extern "C" fn rp_getpeername(
     fd: i32,
     peer: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     unsafe {
         with(node, now_us, |sockets| {
             let peer = reference(peer)?;

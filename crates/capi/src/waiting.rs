@@ -32,10 +32,10 @@ const FOR_EVER: u64 = u64::MAX;
 
 impl RpWaiter {
     /// # Safety
-    /// `pointer` is null or points to a `struct rp_waiter` whose members are as the header
-    /// has them.
+    /// `pointer` is null or points to a `struct rp_waiter` whose members fulfil the
+    /// header's conditions.
     unsafe fn find(pointer: *const RpWaiter) -> Result<RpWaiter, Errno> {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         let waiter = unsafe { value(pointer) }?;
         match (waiter.now, waiter.wait, waiter.lock, waiter.unlock) {
             (Some(_), Some(_), Some(_), Some(_)) | (Some(_), Some(_), None, None) => Ok(waiter),
@@ -44,13 +44,13 @@ impl RpWaiter {
     }
 
     fn now(&self) -> u64 {
-        // SAFETY: `find` saw that there is one; it is the caller's.
+        // SAFETY: `find` has checked that the hook exists; it fulfils the header's conditions.
         self.now.map_or(0, |now| unsafe { now(self.context) })
     }
 
     fn run(&self, hook: Hook) {
         if let Some(hook) = hook {
-            // SAFETY: the caller's.
+            // SAFETY: the hook fulfils the header's conditions, see `find`.
             unsafe { hook(self.context) }
         }
     }
@@ -90,10 +90,11 @@ impl Waiter for RpWaiter {
             let Some(wait) = self.wait else {
                 return Err(Errno::EFAULT);
             };
-            // SAFETY: the caller's.
+            // SAFETY: the hook fulfils the header's conditions, see `find`.
             let woken = unsafe { wait(self.context, until) };
             if woken < 0 {
-                // What means "not now" to the calls would look like the end of the time.
+                // The calls use EAGAIN for "not now", which would look like the end of the
+                // time limit.
                 let error = Errno(woken.saturating_neg());
                 return Err(if error == Errno::EAGAIN {
                     Errno::ETIMEDOUT
@@ -108,14 +109,14 @@ impl Waiter for RpWaiter {
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_connect(
     waiter: *const RpWaiter,
     fd: i32,
     peer: *const RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (waiter, peer) = unsafe { (RpWaiter::find(waiter), value(peer)) };
     code(waiter.and_then(|mut waiter| {
         blocking::connect(&mut waiter, descriptor(fd)?, peer?.endpoint()).map(|()| 0)
@@ -125,16 +126,16 @@ pub unsafe extern "C" fn rp_wait_connect(
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_accept(
     waiter: *const RpWaiter,
     fd: i32,
     peer: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     code(unsafe { RpWaiter::find(waiter) }.and_then(|mut waiter| {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         let peer = unsafe { place(peer) }?;
         let (accepted, remote) = blocking::accept(&mut waiter, descriptor(fd)?)?;
         put(peer, RpEndpoint::of(remote));
@@ -145,7 +146,7 @@ pub unsafe extern "C" fn rp_wait_accept(
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_send(
     waiter: *const RpWaiter,
@@ -153,7 +154,7 @@ pub unsafe extern "C" fn rp_wait_send(
     data: *const u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (waiter, data) = unsafe { (RpWaiter::find(waiter), bytes(data, len)) };
     code(waiter.and_then(|mut waiter| blocking::send(&mut waiter, descriptor(fd)?, data?, 0)))
 }
@@ -161,7 +162,7 @@ pub unsafe extern "C" fn rp_wait_send(
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_recv(
     waiter: *const RpWaiter,
@@ -169,7 +170,7 @@ pub unsafe extern "C" fn rp_wait_recv(
     out: *mut u8,
     len: usize,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (waiter, out) = unsafe { (RpWaiter::find(waiter), bytes_mut(out, len)) };
     code(waiter.and_then(|mut waiter| blocking::recv(&mut waiter, descriptor(fd)?, out?, 0)))
 }
@@ -177,7 +178,7 @@ pub unsafe extern "C" fn rp_wait_recv(
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_recvfrom(
     waiter: *const RpWaiter,
@@ -186,10 +187,10 @@ pub unsafe extern "C" fn rp_wait_recvfrom(
     len: usize,
     peer: *mut RpEndpoint,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (waiter, out) = unsafe { (RpWaiter::find(waiter), bytes_mut(out, len)) };
     code(waiter.and_then(|mut waiter| {
-        // SAFETY: the caller's.
+        // SAFETY: by this function's conditions.
         let peer = unsafe { place(peer) }?;
         let (len, from) = blocking::recv_from(&mut waiter, descriptor(fd)?, out?, 0)?;
         put(peer, RpEndpoint::of(from));
@@ -200,7 +201,7 @@ pub unsafe extern "C" fn rp_wait_recvfrom(
 /// See the header.
 ///
 /// # Safety
-/// As the header has it.
+/// The header states the conditions.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn rp_wait_poll(
     waiter: *const RpWaiter,
@@ -208,7 +209,7 @@ pub unsafe extern "C" fn rp_wait_poll(
     count: usize,
     timeout_ms: i32,
 ) -> Code {
-    // SAFETY: the caller's.
+    // SAFETY: by this function's conditions.
     let (waiter, all) = unsafe { (RpWaiter::find(waiter), polled(all, count)) };
     code(waiter.and_then(|mut waiter| {
         let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);

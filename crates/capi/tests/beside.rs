@@ -9,7 +9,7 @@ use std::process::Command;
 
 use crate::c::{compiler, here, library, runs, skipped, text};
 
-/// What the glue of the peers' bench has in its own form.
+/// The file that the glue of the peers' bench replaces with its own.
 const REPLACED: &str = "timeouts.c";
 
 fn in_folder(folder: &Path) -> Vec<PathBuf> {

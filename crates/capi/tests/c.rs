@@ -167,7 +167,7 @@ fn names_do_not_clash() {
         let Some(name) = line.split_whitespace().nth(2).filter(|_| ours) else {
             continue;
         };
-        // A name with a point is none of C's.
+        // No name in C contains a point.
         let mangled = name.starts_with("_ZN") || name.starts_with("_R") || name.contains('.');
         assert!(name.starts_with("rp_") || mangled, "{name}");
         count += usize::from(name.starts_with("rp_"));
@@ -175,8 +175,8 @@ fn names_do_not_clash() {
     assert!(count >= 41, "{count}");
 }
 
-/// Every error of the header is the socket layer's, and the other way round but for those
-/// that no call of the library gives.
+/// The header defines every error of the socket layer except those that no call returns,
+/// and no others.
 #[test]
 fn errors_have_the_numbers_of_the_library() {
     let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
@@ -192,7 +192,7 @@ fn errors_have_the_numbers_of_the_library() {
     assert_eq!(defined, known);
 }
 
-/// What the header has of a type of Rust's.
+/// The C type that the header uses for a Rust type.
 fn in_c(rust: &str) -> String {
     let rust = rust.trim();
     for (prefix, constness) in [("*const ", "const "), ("*mut ", "")] {
@@ -222,7 +222,7 @@ fn in_c(rust: &str) -> String {
     (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
 }
 
-/// The functions of the library: name, result, and types of the arguments, as C has them.
+/// The functions of the library: name, result and argument types, in C.
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in ["abi", "config", "ip", "node", "socket", "waiting"] {

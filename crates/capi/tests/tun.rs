@@ -6,8 +6,8 @@ use std::process::Command;
 use crate::c::sanitized;
 use crate::c::{VALGRIND, built, compiler, has_valgrind, here, library, runs, skipped, text};
 
-/// Returns a shell in a namespace: as root as it is, else as root of a user namespace. Otherwise
-/// the one reason why there is none.
+/// Returns a shell in a namespace: as root directly, otherwise as root of a user namespace.
+/// Returns the reason if neither is possible.
 fn shell() -> Result<Command, String> {
     let mut version = compiler();
     version.arg("--version");
