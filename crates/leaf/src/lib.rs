@@ -29,6 +29,7 @@ mod web;
 
 use redpoll_base::{Addr, Duration, Instant, LeafMemory, Rng};
 use redpoll_stack::mac::MacConfig;
+use redpoll_stack::transport::Config;
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::{ListenerId, Node, NodeConfig, NodeEvent, NodeMemory, Route, UdpId, Via};
 use redpoll_uart::Begin;
@@ -64,11 +65,16 @@ pub fn config(begin: &Begin) -> NodeConfig {
         it.caps = begin.caps;
         it.max_frame_retries = 10;
     });
-    NodeConfig::leaf(mac, begin.prefix, begin.first_tag, begin.secret).with(|it| {
-        it.tcp.min_rto = Duration::from_secs(1);
-        it.tcp.syn_retries = 6;
-        it.tcp.time_wait = Duration::from_secs(10);
-    })
+    NodeConfig {
+        tcp: Config {
+            mss: NodeConfig::MSS,
+            min_rto: Duration::from_secs(1),
+            syn_retries: 6,
+            time_wait: Duration::from_secs(10),
+            ..Config::default()
+        },
+        ..NodeConfig::leaf(mac, begin.prefix, begin.first_tag, begin.secret)
+    }
 }
 
 /// A node that begins so, over its memory. It has one route: everything that is not this

@@ -8,11 +8,9 @@ use core::hint::black_box;
 
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::any;
-#[cfg(feature = "rpl")]
-use redpoll_stack::base::Duration;
-use redpoll_stack::base::{Addr, Instant, Rng, StaticMemory};
+use redpoll_stack::base::{Addr, Duration, Instant, Rng, StaticMemory};
 use redpoll_stack::lowpan::{LowpanConfig, LowpanMemory, Slot};
-use redpoll_stack::mac::{MacConfig, RadioResult, RxInfo};
+use redpoll_stack::mac::{Ifs, MacConfig, Promised, RadioCaps, RadioResult, RxInfo};
 use redpoll_stack::transport::{Config, Endpoint};
 use redpoll_stack::wire::ieee802154::Address;
 use redpoll_stack::wire::sixlowpan::Contexts;
@@ -25,7 +23,6 @@ fn now() -> Instant {
     Instant::from_micros(any(1))
 }
 
-#[cfg(feature = "rpl")]
 fn span() -> Duration {
     Duration::from_micros(any(1))
 }
@@ -42,7 +39,29 @@ fn config() -> NodeConfig {
     let mut contexts = Contexts::new();
     black_box(contexts.set(any(0), addr(), any(64)));
     NodeConfig {
-        mac: any(MacConfig::default()),
+        mac: MacConfig::default().with(|it| {
+            it.pan_id = any(1);
+            it.short = any(1);
+            it.extended = any([1; 8]);
+            it.caps = RadioCaps {
+                auto_ack: any(true),
+                csma: any(true),
+                retries: any(true),
+                source_match: any(true),
+            };
+            it.max_frame_retries = any(9);
+            it.min_be = any(3);
+            it.max_be = any(5);
+            it.max_csma_backoffs = any(4);
+            it.ifs = any(Ifs::Minimum);
+            it.promised = any(Promised::Csma);
+            it.link_retry_delay = span();
+            it.indirect_retries = any(4);
+            it.indirect_retry_delay = span();
+            it.deaf_backoff = any(false);
+            it.security_bytes = any(0);
+            it.duplicate_timeout = span();
+        }),
         lowpan: any(LowpanConfig::default()),
         contexts,
         tcp: any(Config::default()),
