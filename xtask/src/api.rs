@@ -50,9 +50,10 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let mut findings = Vec::new();
     for listing in &listings {
         let file = listing.file(workspace);
-        let known = match file.is_file() {
-            true => source::read(&file)?,
-            false => String::new(),
+        let known = if file.is_file() {
+            source::read(&file)?
+        } else {
+            String::new()
         };
         let differences = differences(known.lines(), listing.lines.iter().map(String::as_str));
         if !differences.is_empty() {

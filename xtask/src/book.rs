@@ -46,12 +46,13 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let book = workspace.root.join("target/book");
     let pages = rendered::check(&book)?;
     println!("book: {pages} pages in target/book/index.html");
-    match has_search(&book) {
-        true => Ok(None),
-        false => Ok(Some(
+    if has_search(&book) {
+        Ok(None)
+    } else {
+        Ok(Some(
             "this mdBook was built without search (scripts/setup.sh book), and so was the book"
                 .into(),
-        )),
+        ))
     }
 }
 

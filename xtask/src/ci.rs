@@ -257,11 +257,12 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let ended = beside.wait()?;
     ended.show();
     let skipped = both(installed?, left_out_beside(&ended.printed));
-    match ended.status.success() {
-        true => Ok(skipped),
-        false => Err(Failure::new(
+    if ended.status.success() {
+        Ok(skipped)
+    } else {
+        Err(Failure::new(
             "ci: the checks with build-std failed (see above)",
-        )),
+        ))
     }
 }
 

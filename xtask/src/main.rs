@@ -3,6 +3,7 @@
 //! CI runs the same command as a developer: `cargo xtask ci`. Exit codes: 0 success, 1 a check
 //! found something, 2 the command line is wrong.
 #![forbid(unsafe_code)]
+#![warn(clippy::match_bool)]
 
 mod api;
 mod arrows;
@@ -40,6 +41,7 @@ mod workspace;
 
 use std::process::ExitCode;
 
+use report::Outcome;
 use workspace::Workspace;
 
 const HELP: &str = "\
@@ -139,91 +141,149 @@ Exit codes: 0 success, 1 a check failed, 2 wrong command line.
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    let workspace = Workspace::here();
-    let outcome = match args.as_slice() {
-        ["-h" | "--help" | "help"] => {
-            print!("{HELP}");
-            return ExitCode::SUCCESS;
+    if let ["-h" | "--help" | "help"] = args.as_slice() {
+        print!("{HELP}");
+        return ExitCode::SUCCESS;
+    }
+    match command(&Workspace::here(), &args) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(failure)) => {
+            eprintln!("xtask: {failure}");
+            ExitCode::FAILURE
         }
-        ["ci"] => ci::run(&workspace, false),
-        ["ci", "--keep-going"] => ci::run(&workspace, true),
-        ["ci-beside"] => ci::run_beside(&workspace),
-        ["arrows"] => arrows::run(&workspace),
-        ["lines"] => lines::run(&workspace),
-        ["names"] => names::run(&workspace),
-        ["prose", options @ ..] => match prose::command(&workspace, options) {
+        Err(line) => usage(&line),
+    }
+}
+
+/// Runs the command of a command line.
+///
+/// # Errors
+///
+/// A sentence about a command line that is wrong.
+fn command(workspace: &Workspace, args: &[&str]) -> Result<Outcome, String> {
+    let outcome = match args {
+        ["ci"] => Some(ci::run(workspace, false)),
+        ["ci", "--keep-going"] => Some(ci::run(workspace, true)),
+        ["ci-beside"] => Some(ci::run_beside(workspace)),
+        _ => None,
+    };
+    if let Some(outcome) = outcome {
+        return Ok(outcome);
+    }
+    for check in [check_sources, check_programs, check_documents] {
+        if let Some(outcome) = check(workspace, args)? {
+            return Ok(outcome);
+        }
+    }
+    Err(wrong(args))
+}
+
+/// Runs a check of sources, public interfaces and dependencies. `None` if `args` name none of these.
+///
+/// # Errors
+///
+/// A sentence about an option that the check does not take.
+fn check_sources(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
+    let outcome = match args {
+        ["arrows"] => arrows::run(workspace),
+        ["lines"] => lines::run(workspace),
+        ["names"] => names::run(workspace),
+        ["prose", options @ ..] => match prose::command(workspace, options) {
             Some(outcome) => outcome,
-            None => return usage(&format!("`prose` does not take `{}`", options.join(" "))),
+            None => return Err(format!("`prose` does not take `{}`", options.join(" "))),
         },
-        ["tests"] => left_out::run(&workspace),
-        ["purity"] => purity::run(&workspace, None),
-        ["purity", "--with", "rustup"] => purity::run(&workspace, Some(purity::Way::Installed)),
-        ["purity", "--with", "build-std"] => purity::run(&workspace, Some(purity::Way::BuildStd)),
+        ["tests"] => left_out::run(workspace),
+        ["api"] => api::check(workspace),
+        ["api", "--accept"] => api::accept(workspace),
+        ["deny"] => deny::check(workspace),
+        ["rfc"] => rfc::run(workspace, false),
+        ["rfc", "--open"] => rfc::run(workspace, true),
+        _ => return Ok(None),
+    };
+    Ok(Some(outcome))
+}
+
+/// Runs a check that builds programs or runs them. `None` if `args` name none of these.
+///
+/// # Errors
+///
+/// A sentence about an option that the check does not take.
+fn check_programs(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
+    let outcome = match args {
+        ["purity"] => purity::run(workspace, None),
+        ["purity", "--with", "rustup"] => purity::run(workspace, Some(purity::Way::Installed)),
+        ["purity", "--with", "build-std"] => purity::run(workspace, Some(purity::Way::BuildStd)),
         ["purity-and-size", "--with", "build-std"] => {
-            ci::one_way(&workspace, purity::Way::BuildStd).map(told)
+            ci::one_way(workspace, purity::Way::BuildStd).map(told)
         }
-        ["python"] => python::run(&workspace).map(told),
-        ["dissect-check"] => dissect::run(&workspace, dissect::Extent::Long).map(told),
-        ["dissect-check", "--short"] => dissect::run(&workspace, dissect::Extent::Short).map(told),
-        ["api"] => api::check(&workspace),
-        ["api", "--accept"] => api::accept(&workspace),
-        ["features"] => features::check(&workspace),
-        ["hosts"] => hosts::check(&workspace),
-        ["deny"] => deny::check(&workspace),
-        ["boards"] => boards::run(&workspace).map(told),
-        ["publish"] => publish::run(&workspace).map(told),
-        ["rfc"] => rfc::run(&workspace, false),
-        ["rfc", "--open"] => rfc::run(&workspace, true),
-        ["figures"] => figures::run(&workspace),
-        ["figures", "--sensitivity"] => figures::sensitivity(&workspace),
-        ["book"] => book::build(&workspace),
-        ["book", "--pictures"] => book::pictures(&workspace, None),
-        ["book", "--pictures", "--program", file] => book::pictures(&workspace, Some(file)),
+        ["python"] => python::run(workspace).map(told),
+        ["dissect-check"] => dissect::run(workspace, dissect::Extent::Long).map(told),
+        ["dissect-check", "--short"] => dissect::run(workspace, dissect::Extent::Short).map(told),
+        ["features"] => features::check(workspace),
+        ["hosts"] => hosts::check(workspace),
+        ["boards"] => boards::run(workspace).map(told),
+        ["publish"] => publish::run(workspace).map(told),
+        ["firmware"] => firmware::run(workspace, false).map(told),
+        ["firmware", "--long"] => firmware::run(workspace, true).map(told),
+        ["fuzz"] => fuzz::run(workspace, None),
+        ["fuzz", "--seconds", seconds] => match seconds.parse() {
+            Ok(seconds) => fuzz::run(workspace, Some(seconds)),
+            Err(_) => return Err(format!("`{seconds}` is not a number of seconds")),
+        },
+        ["packetdrill", options @ ..] => match packetdrill::Options::parse(options) {
+            Ok(options) => packetdrill::run(workspace, &options),
+            Err(words) => return Err(format!("`packetdrill` does not take `{words}`")),
+        },
+        ["size", options @ ..] => match size::Options::parse(options) {
+            Ok(options) => size::run(workspace, &options),
+            Err(words) => return Err(format!("`size` does not take `{words}`")),
+        },
+        _ => return Ok(None),
+    };
+    Ok(Some(outcome))
+}
+
+/// Runs a check of documents and of the figures in them. `None` if `args` name none of these.
+///
+/// # Errors
+///
+/// A sentence about an option that the check does not take.
+fn check_documents(workspace: &Workspace, args: &[&str]) -> Result<Option<Outcome>, String> {
+    let outcome = match args {
+        ["figures"] => figures::run(workspace),
+        ["figures", "--sensitivity"] => figures::sensitivity(workspace),
+        ["book"] => book::build(workspace),
+        ["book", "--pictures"] => book::pictures(workspace, None),
+        ["book", "--pictures", "--program", file] => book::pictures(workspace, Some(file)),
         ["book", "--preprocess"] => book::preprocess(),
         // mdBook asks for each kind of output.
         ["book", "--preprocess", "supports", _] => Ok(()),
-        ["firmware"] => firmware::run(&workspace, false).map(told),
-        ["firmware", "--long"] => firmware::run(&workspace, true).map(told),
-        ["fuzz"] => fuzz::run(&workspace, None),
-        ["fuzz", "--seconds", seconds] => match seconds.parse() {
-            Ok(seconds) => fuzz::run(&workspace, Some(seconds)),
-            Err(_) => return usage(&format!("`{seconds}` is not a number of seconds")),
-        },
         ["docs", options @ ..] => match docs::Options::parse(options) {
-            Ok(options) => docs::run(&workspace, &options),
-            Err(words) => return usage(&format!("`docs` does not take `{words}`")),
+            Ok(options) => docs::run(workspace, &options),
+            Err(words) => return Err(format!("`docs` does not take `{words}`")),
         },
-        ["packetdrill", options @ ..] => match packetdrill::Options::parse(options) {
-            Ok(options) => packetdrill::run(&workspace, &options),
-            Err(words) => return usage(&format!("`packetdrill` does not take `{words}`")),
-        },
-        ["reference"] => reference::check(&workspace),
-        ["reference", "--write"] => reference::write(&workspace),
+        ["reference"] => reference::check(workspace),
+        ["reference", "--write"] => reference::write(workspace),
         ["tutorials", options @ ..] => match tutorials::Options::parse(options) {
-            Ok(options) => tutorials::run(&workspace, &options).map(told),
-            Err(words) => return usage(&format!("`tutorials` does not take `{words}`")),
+            Ok(options) => tutorials::run(workspace, &options).map(told),
+            Err(words) => return Err(format!("`tutorials` does not take `{words}`")),
         },
-        ["size", options @ ..] => match size::Options::parse(options) {
-            Ok(options) => size::run(&workspace, &options),
-            Err(words) => return usage(&format!("`size` does not take `{words}`")),
-        },
-        [] => return usage("which check?"),
+        _ => return Ok(None),
+    };
+    Ok(Some(outcome))
+}
+
+/// Says what is wrong with a command line that no command takes.
+fn wrong(args: &[&str]) -> String {
+    match args {
         [
             known @ ("ci" | "api" | "arrows" | "lines" | "names" | "tests" | "purity" | "features"
             | "hosts" | "deny" | "boards" | "publish" | "rfc" | "figures" | "firmware"
             | "fuzz" | "book" | "dissect-check"),
             rest @ ..,
-        ] => {
-            return usage(&format!("`{known}` does not take `{}`", rest.join(" ")));
-        }
-        [unknown, ..] => return usage(&format!("there is no check `{unknown}`")),
-    };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("xtask: {failure}");
-            ExitCode::FAILURE
-        }
+        ] => format!("`{known}` does not take `{}`", rest.join(" ")),
+        [unknown, ..] => format!("there is no check `{unknown}`"),
+        [] => "which check?".to_owned(),
     }
 }
 

@@ -130,9 +130,10 @@ impl Judged {
     fn accept(&self, workspace: &Workspace) -> Outcome {
         let (now, path) = (self.counts(), workspace.root.join(RATCHET));
         // The first run has no limits yet.
-        let risen = match path.exists() {
-            true => risen(&now, &ratchet(workspace)?),
-            false => Vec::new(),
+        let risen = if path.exists() {
+            risen(&now, &ratchet(workspace)?)
+        } else {
+            Vec::new()
         };
         Failure::unless_empty("prose: only a fall can be accepted", risen)?;
         let lines = now

@@ -127,9 +127,10 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
             steps::write(workspace, &measured.steps)?;
         }
     }
-    match options.check {
-        true => measured.check(workspace),
-        false => Ok(()),
+    if options.check {
+        measured.check(workspace)
+    } else {
+        Ok(())
     }
 }
 

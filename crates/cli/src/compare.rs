@@ -111,9 +111,10 @@ fn short(value: f64) -> String {
         v if v >= 10.0 => 2,
         _ => 3,
     };
-    let text = match value.abs() < 1e12 {
-        true => format!("{value:.digits$}"),
-        false => format!("{value:.3e}"),
+    let text = if value.abs() < 1e12 {
+        format!("{value:.digits$}")
+    } else {
+        format!("{value:.3e}")
     };
     // Zero has no sign.
     match text.strip_prefix('-') {

@@ -2,6 +2,7 @@
 //! its captures.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 mod args;
 mod bench;

@@ -77,9 +77,10 @@ impl<'a> Places<'a> {
 
     /// A file, or a folder of a result, that the command reads.
     pub fn reads(mut self, path: &Path) -> Places<'a> {
-        match path.is_dir() {
-            true => below(path, DEEP, &mut self.inputs),
-            false => self.inputs.push(path.to_owned()),
+        if path.is_dir() {
+            below(path, DEEP, &mut self.inputs)
+        } else {
+            self.inputs.push(path.to_owned())
         }
         self
     }

@@ -87,9 +87,10 @@ fn plot(args: &PlotArgs) -> Result<(), Failure> {
         let name = args.result.display();
         return Err((USAGE, format!("{name} has no data for this picture")));
     }
-    let beside = match args.result.is_dir() {
-        true => args.result.join("plots"),
-        false => PathBuf::from("plots"),
+    let beside = if args.result.is_dir() {
+        args.result.join("plots")
+    } else {
+        PathBuf::from("plots")
     };
     let folder = args.out.clone().unwrap_or(beside);
     let failed = |error: std::io::Error| cannot_write(&folder.display().to_string(), &error);

@@ -17,10 +17,11 @@ const ENDLESS: &str = "{spinner} {bytes} read";
 /// second.
 pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
-    let target = match is_dumb {
-        true => ProgressDrawTarget::hidden(),
+    let target = if is_dumb {
+        ProgressDrawTarget::hidden()
+    } else {
         // Hides itself where there is no terminal.
-        false => ProgressDrawTarget::stderr_with_hz(hz),
+        ProgressDrawTarget::stderr_with_hz(hz)
     };
     let bar = ProgressBar::with_draw_target(len, target);
     if let Ok(style) = ProgressStyle::with_template(template) {
@@ -62,18 +63,20 @@ impl Progress {
 
     /// A bar for bytes, unless standard output shows the result.
     pub fn beside_output() -> Progress {
-        match std::io::stdout().is_terminal() {
-            true => Progress::hidden(),
-            false => Progress::of_bytes(),
+        if std::io::stdout().is_terminal() {
+            Progress::hidden()
+        } else {
+            Progress::of_bytes()
         }
     }
 
     /// Counts what is read of a file, all of which is to be read.
     pub fn of_file(&self, file: File) -> Box<dyn Read> {
         let len = file.metadata().map_or(0, |meta| meta.len());
-        match file.metadata().is_ok_and(|meta| meta.is_file()) {
-            true => self.0.inc_length(len),
-            false => self.is_endless(),
+        if file.metadata().is_ok_and(|meta| meta.is_file()) {
+            self.0.inc_length(len)
+        } else {
+            self.is_endless()
         }
         Box::new(self.0.wrap_read(file))
     }

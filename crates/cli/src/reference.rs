@@ -81,9 +81,10 @@ fn section(command: &Command) -> String {
     // A line of an example stands alone, without a sentence's end.
     let is_code = |text: &str| text.contains(" = ") && !text.ends_with('.');
     for part in paragraphs.chunk_by(|a, b| is_code(a) && is_code(b)) {
-        let _ = match is_code(part[0]) {
-            true => write!(out, "\n```toml\n{}\n```\n", part.join("\n")),
-            false => write!(out, "\n{}\n", escaped(part[0])),
+        let _ = if is_code(part[0]) {
+            write!(out, "\n```toml\n{}\n```\n", part.join("\n"))
+        } else {
+            write!(out, "\n{}\n", escaped(part[0]))
         };
     }
     let usage = command.clone().render_usage().to_string();
@@ -131,9 +132,10 @@ fn entry(argument: &Arg) -> String {
     if !allowed.is_empty() && argument.get_action().takes_values() {
         notes.push(format!("allowed: {}", allowed.join(", ")));
     }
-    let notes = match notes.is_empty() {
-        true => String::new(),
-        false => format!(" ({})", notes.join("; ")),
+    let notes = if notes.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", notes.join("; "))
     };
     let help = help.join(" ");
     let short = match (argument.get_short(), argument.get_long()) {

@@ -44,9 +44,10 @@ fn report(args: &ReportArgs) -> Result<(), Failure> {
         .check()
         .map_err(|line| (USAGE, line))?;
     let page = page(&files(&args.result)?, env!("CARGO_PKG_VERSION")).map_err(refuse)?;
-    let beside = match args.result.is_dir() {
-        true => args.result.join("report.html"),
-        false => PathBuf::from("report.html"),
+    let beside = if args.result.is_dir() {
+        args.result.join("report.html")
+    } else {
+        PathBuf::from("report.html")
     };
     let out = args.out.clone().unwrap_or(beside);
     let standard = |error| cannot_write("standard output", &error);

@@ -68,15 +68,17 @@ impl Rights {
         };
         let made = account.act(make);
         let made = made.map_err(|error| (FAILED, format!("--user: {error}")))?;
-        made.map_err(|(code, line)| match line.contains("os error 13") {
-            true => (
-                code,
-                format!(
-                    "{line}; the user of --user {} needs this permission, because the program writes its files as that user",
+        made.map_err(|(code, line)| {
+            if line.contains("os error 13") {
+                let line = format!(
+                    "{line}; the user of --user {} needs this permission, because the program \
+                     writes its files as that user",
                     account.name()
-                ),
-            ),
-            false => (code, line),
+                );
+                (code, line)
+            } else {
+                (code, line)
+            }
         })
     }
 

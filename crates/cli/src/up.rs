@@ -69,8 +69,8 @@ fn unusable(error: impl std::fmt::Display) -> Failure {
 
 /// Runs the command.
 pub fn run(args: &UpArgs) -> ExitCode {
-    let result = match args.demo_steps {
-        true => load(args).and_then(|scenario| {
+    let result = if args.demo_steps {
+        load(args).and_then(|scenario| {
             let environment = Environment::of_this_process();
             let environment = environment.ok_or_else(|| {
                 unusable(
@@ -79,8 +79,9 @@ pub fn run(args: &UpArgs) -> ExitCode {
                 )
             })?;
             Ok(demo::walk(&scenario, &environment))
-        }),
-        false => up(args).map(ExitCode::from),
+        })
+    } else {
+        up(args).map(ExitCode::from)
     };
     result.unwrap_or_else(|(code, line)| fail(code, line))
 }
@@ -134,9 +135,12 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     let (forwarder, forwards) = listen(args, &scenario)?;
     let server = web::listen(&args.web)?;
     let joined = join::join(args, &scenario, !forwards.is_empty());
-    let joined = joined.map_err(|error| match error.is_usage() {
-        true => unusable(error),
-        false => failed(error),
+    let joined = joined.map_err(|error| {
+        if error.is_usage() {
+            unusable(error)
+        } else {
+            failed(error)
+        }
     })?;
     let advertiser = advertiser(args, &scenario, joined.way)?;
     rights.files(|| tell_hosts(args, &scenario))?;
@@ -201,9 +205,10 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
         return Ok(());
     };
     let text = hosts(scenario);
-    let written = match output::is_standard(path) {
-        true => output::print(&text),
-        false => std::fs::write(path, text),
+    let written = if output::is_standard(path) {
+        output::print(&text)
+    } else {
+        std::fs::write(path, text)
     };
     written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }

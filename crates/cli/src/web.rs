@@ -36,12 +36,13 @@ pub(crate) fn greeting(server: &Server) -> String {
 
 /// The users who can also reach the page, if any.
 fn exposure(address: SocketAddr) -> String {
-    match address.ip().is_loopback() {
-        true => String::new(),
-        false => format!(
+    if address.ip().is_loopback() {
+        String::new()
+    } else {
+        format!(
             "Every user who can reach {address} can see the page. Changing the mesh requires the \
              token after the # above.\n"
-        ),
+        )
     }
 }
 

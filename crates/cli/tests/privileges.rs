@@ -227,9 +227,10 @@ fn counted(state: &str, as_user: bool) -> u32 {
     command.args(["--set", "routing=rpl", "--state", state]);
     command.args(["--set", "security.level=enc-mic-32"]);
     command.args(["--set", "security.key=000102030405060708090a0b0c0d0e0f"]);
-    match as_user {
-        true => command.uid(USER).gid(GROUP),
-        false => command.args(["--user", USER_OPTION]),
+    if as_user {
+        command.uid(USER).gid(GROUP)
+    } else {
+        command.args(["--user", USER_OPTION])
     };
     let mesh = Program::spawn(&mut command);
     if !as_user {
@@ -285,9 +286,10 @@ fn the_sandbox_denies_what_is_not_needed() {
         let line = mesh.line();
         let page = line.split("127.0.0.1:").nth(1).expect("a port");
         let page: u16 = page.split('/').next().unwrap().parse().unwrap();
-        let threads = match is_sandboxed {
-            true => settled(mesh.pid(), 2),
-            false => started(mesh.pid(), 2),
+        let threads = if is_sandboxed {
+            settled(mesh.pid(), 2)
+        } else {
+            started(mesh.pid(), 2)
         };
         check_sandbox(&threads, &readable, is_sandboxed);
         let before = std::fs::metadata(&series).unwrap().len();

@@ -26,6 +26,7 @@
 //! | which sources the fingerprint covers | `fingerprint.rs` beside `src/` |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 mod case;
 mod conduct;

@@ -161,12 +161,13 @@ impl Results {
             .connection
             .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
             .map_err(|error| self.wrong(error))?;
-        match verdict == "ok" {
-            true => Ok(()),
-            false => Err(ResultsError::Damaged {
+        if verdict == "ok" {
+            Ok(())
+        } else {
+            Err(ResultsError::Damaged {
                 path: self.path(),
                 what: verdict,
-            }),
+            })
         }
     }
 

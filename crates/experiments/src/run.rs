@@ -132,9 +132,10 @@ impl Run {
                 .is_some_and(|it| it.starts_with(prefix))
         };
         let found: Vec<&Value> = all.into_iter().flatten().filter(named).collect();
-        match found.is_empty() {
-            true => Err(Gap::Unknown(format!("none of the {list} is {prefix:?}"))),
-            false => Ok(found),
+        if found.is_empty() {
+            Err(Gap::Unknown(format!("none of the {list} is {prefix:?}")))
+        } else {
+            Ok(found)
         }
     }
 
@@ -211,9 +212,10 @@ pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
 ///
 /// [`Gap::Nothing`] of nothing.
 pub fn mean(values: &[f64]) -> Reading {
-    match values.is_empty() {
-        true => Err(Gap::Nothing),
-        false => Ok(values.iter().sum::<f64>() / values.len() as f64),
+    if values.is_empty() {
+        Err(Gap::Nothing)
+    } else {
+        Ok(values.iter().sum::<f64>() / values.len() as f64)
     }
 }
 

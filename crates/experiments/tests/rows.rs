@@ -38,9 +38,10 @@ fn rows_have_mean_spread_paper_and_verdict() {
 /// The seed of a run, if it is odd.
 fn odd_seed(run: &Run) -> Result<f64, Gap> {
     let seed = run.number("/seed")?;
-    match seed % 2.0 == 1.0 {
-        true => Ok(seed),
-        false => Err(Gap::Nothing),
+    if seed % 2.0 == 1.0 {
+        Ok(seed)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -22,6 +22,7 @@
 //! its reason.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn, clippy::undocumented_unsafe_blocks)]
+#![warn(clippy::match_bool)]
 
 pub mod advertiser;
 pub mod child;

@@ -31,27 +31,30 @@ impl Files {
     /// If there is nothing, or nothing of a result.
     pub fn of(path: &Path) -> io::Result<Files> {
         let there = |name: &str| Some(path.join(name)).filter(|file| file.is_file());
-        let files = match path.metadata()?.is_dir() {
-            true => Files {
+        let files = if path.metadata()?.is_dir() {
+            Files {
                 report: there(REPORT),
                 series: there(SERIES),
-            },
-            false if Format::of(path).is_some() => Files {
+            }
+        } else if Format::of(path).is_some() {
+            Files {
                 series: Some(path.to_owned()),
                 ..Files::default()
-            },
-            false => Files {
+            }
+        } else {
+            Files {
                 report: Some(path.to_owned()),
                 ..Files::default()
-            },
+            }
         };
-        match files == Files::default() {
-            true => Err(io::Error::new(
+        if files == Files::default() {
+            Err(io::Error::new(
                 io::ErrorKind::InvalidInput,
                 "not a result; allowed: a folder written by `redpoll run --result DIR`, or a file \
                  written by --json or --series",
-            )),
-            false => Ok(files),
+            ))
+        } else {
+            Ok(files)
         }
     }
 }
@@ -60,9 +63,10 @@ impl Files {
 /// For commands that need one file of it.
 pub fn file(path: &Path, name: &str) -> PathBuf {
     let inside = path.join(name);
-    match inside.is_file() {
-        true => inside,
-        false => path.to_owned(),
+    if inside.is_file() {
+        inside
+    } else {
+        path.to_owned()
     }
 }
 

@@ -11,6 +11,7 @@
 //! | what is sampled while a run goes on | [`series`] |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 pub mod compare;
 pub mod folder;

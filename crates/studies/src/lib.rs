@@ -19,6 +19,7 @@
 //! | how studies are run, stored, judged and shown | the crate `experiments` |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 mod studies;
 mod vocabulary;

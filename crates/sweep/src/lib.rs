@@ -10,6 +10,7 @@
 //! [`tune`] searches such keys for values that are best within limits.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 mod draw;
 mod plan;

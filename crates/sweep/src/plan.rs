@@ -262,11 +262,10 @@ fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
     let mut sorted = all.clone();
     sorted.sort_unstable();
     sorted.dedup();
-    match sorted.len() == all.len() && !all.is_empty() {
-        true => Ok(all),
-        false => Err(
-            "seeds: allowed: a number of seeds, from 1, or a list of different seeds".to_owned(),
-        ),
+    if sorted.len() == all.len() && !all.is_empty() {
+        Ok(all)
+    } else {
+        Err("seeds: allowed: a number of seeds, from 1, or a list of different seeds".to_owned())
     }
 }
 

@@ -281,9 +281,10 @@ async fn require_one_host(request: Request, next: Next) -> Response {
             hosts.next().is_none() && host.as_bytes().iter().all(is_name)
         }
     };
-    match is_valid {
-        true => next.run(request).await,
-        false => StatusCode::BAD_REQUEST.into_response(),
+    if is_valid {
+        next.run(request).await
+    } else {
+        StatusCode::BAD_REQUEST.into_response()
     }
 }
 

@@ -23,6 +23,7 @@
 //! and delays no other.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
+#![warn(clippy::match_bool)]
 
 pub mod assets;
 mod desk;

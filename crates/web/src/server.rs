@@ -220,9 +220,10 @@ async fn check(State(shared): State<Shared>, request: HttpRequest, next: Next) -
     let host = request.headers().get(header::HOST);
     let host = host.and_then(|host| host.to_str().ok());
     let is_ours = host.is_some_and(|host| guard::host_is_ours(host, shared.port));
-    let mut response = match is_ours {
-        true => next.run(request).await,
-        false => refuse("open this page by the server's address or as localhost"),
+    let mut response = if is_ours {
+        next.run(request).await
+    } else {
+        refuse("open this page by the server's address or as localhost")
     };
     const SAID: [(header::HeaderName, &str); 6] = [
         (

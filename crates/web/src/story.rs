@@ -198,9 +198,10 @@ impl<R: Read + Seek> Reader<R> {
         // A viewer at the end wants to see the preceding events.
         let end = self.end;
         self.places.retain(|(t, _)| *t == 0 || *t < end);
-        match self.story.scene.is_empty() || self.places.is_empty() {
-            true => Err(StoryError::NoRecording),
-            false => Ok(()),
+        if self.story.scene.is_empty() || self.places.is_empty() {
+            Err(StoryError::NoRecording)
+        } else {
+            Ok(())
         }
     }
 
@@ -250,9 +251,10 @@ impl<R: Read + Seek> Reader<R> {
 fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
     line.clear();
     let len = input.take(LONGEST).read_line(line)?;
-    match len as u64 == LONGEST {
-        true => Err(io::ErrorKind::InvalidData.into()),
-        false => Ok(len),
+    if len as u64 == LONGEST {
+        Err(io::ErrorKind::InvalidData.into())
+    } else {
+        Ok(len)
     }
 }
 

@@ -33,12 +33,13 @@ fn declared(workspace: &Workspace) -> Result<BTreeMap<String, Picture>, Failure>
 
 /// A word as a shell takes it.
 fn quoted(word: &str) -> String {
-    match word.contains(' ') {
-        true => match word.split_once('=') {
+    if word.contains(' ') {
+        match word.split_once('=') {
             Some((key, value)) => format!("{key}=\"{value}\""),
             None => format!("\"{word}\""),
-        },
-        false => word.to_owned(),
+        }
+    } else {
+        word.to_owned()
     }
 }
 

@@ -122,9 +122,10 @@ impl Addresses {
             _ => (true, !compressed),
         };
         let suppressed = version == 2 && rng.once_in(4);
-        let elements = match version == 2 && rng.once_in(3) {
-            true => elements(rng),
-            false => Vec::new(),
+        let elements = if version == 2 && rng.once_in(3) {
+            elements(rng)
+        } else {
+            Vec::new()
         };
         let control = kind
             | flags

@@ -76,9 +76,10 @@ fn push(adapted: &mut Adapted, line: usize) -> bool {
     if !packet.sent || packet.length().is_none_or(|bytes| bytes == 0) || packet.has('S') {
         return false;
     }
-    packet.flags = match packet.has('P') {
-        true => packet.flags.replace('P', ""),
-        false => format!("P{}", packet.flags),
+    packet.flags = if packet.has('P') {
+        packet.flags.replace('P', "")
+    } else {
+        format!("P{}", packet.flags)
     };
     true
 }

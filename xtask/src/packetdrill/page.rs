@@ -148,9 +148,10 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
             let (count, by) = (names.len(), cause.by.name());
             // Patterns are shorter than many names.
             let patterns: Vec<&str> = cause.scripts.iter().map(String::as_str).collect();
-            let shown = match count > NAMES_MAX {
-                true => by_folder(&patterns),
-                false => by_folder(&names),
+            let shown = if count > NAMES_MAX {
+                by_folder(&patterns)
+            } else {
+                by_folder(&names)
             };
             let _ = writeln!(rows, "| {count} | {shown} | {by} | {} |", cause.why);
         }
@@ -167,14 +168,12 @@ fn by_folder(names: &[&str]) -> String {
     let mut last = "";
     for name in names {
         let (folder, script) = name.rsplit_once('/').unwrap_or(("", name));
-        match folder == last {
-            true => text.push_str(", "),
-            false if text.is_empty() => {
-                let _ = write!(text, "`{folder}/`: ");
-            }
-            false => {
-                let _ = write!(text, "; `{folder}/`: ");
-            }
+        if folder == last {
+            text.push_str(", ");
+        } else if text.is_empty() {
+            let _ = write!(text, "`{folder}/`: ");
+        } else {
+            let _ = write!(text, "; `{folder}/`: ");
         }
         let _ = write!(text, "`{script}`");
         last = folder;

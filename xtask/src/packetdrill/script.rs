@@ -236,9 +236,10 @@ fn cut(text: &str, open: &str, close: &str) -> (String, Vec<(usize, String)>) {
         let begin = kept.rfind('\n').map_or(0, |at| at + 1);
         let time = kept[begin..].trim().to_owned();
         let passes = time.chars().any(|c| ('1'..='9').contains(&c));
-        match passes && time.starts_with(['+', '.', '0', '1', '2', '3']) {
-            true => kept.push_str("`true`"),
-            false => kept.truncate(begin),
+        if passes && time.starts_with(['+', '.', '0', '1', '2', '3']) {
+            kept.push_str("`true`")
+        } else {
+            kept.truncate(begin)
         }
         kept.push_str(&"\n".repeat(inside.matches('\n').count()));
         rest = after;

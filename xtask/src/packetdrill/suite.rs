@@ -124,9 +124,10 @@ impl Suite {
                 if !name.contains("ipv4") {
                     return None;
                 }
-                match names.contains(&name.replace("ipv4", "ipv6").as_str()) {
-                    true => Some(Skipped::HasTwin),
-                    false => Some(Skipped::OnlyIpv4),
+                if names.contains(&name.replace("ipv4", "ipv6").as_str()) {
+                    Some(Skipped::HasTwin)
+                } else {
+                    Some(Skipped::OnlyIpv4)
                 }
             }
             Suite::Linux => {

@@ -135,9 +135,10 @@ fn prose(lines: &[String]) -> String {
     let is_code = |line: &String| line.starts_with("  ");
     for paragraph in lines.split(String::is_empty) {
         for part in paragraph.chunk_by(|a, b| is_code(a) == is_code(b)) {
-            match part.first().is_some_and(is_code) {
-                true => out += &format!("\n```text\n{}\n```\n", part.join("\n")),
-                false => out += &format!("\n{}\n", escaped(&part.join("\n"))),
+            if part.first().is_some_and(is_code) {
+                out += &format!("\n```text\n{}\n```\n", part.join("\n"))
+            } else {
+                out += &format!("\n{}\n", escaped(&part.join("\n")))
             }
         }
     }

@@ -164,9 +164,10 @@ fn docstring(body: &[&str]) -> Vec<String> {
 }
 
 fn paragraphs(docstring: &[String]) -> String {
-    match docstring.is_empty() {
-        true => String::new(),
-        false => format!("\n{}\n", escaped(&docstring.join("\n"))),
+    if docstring.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}\n", escaped(&docstring.join("\n")))
     }
 }
 

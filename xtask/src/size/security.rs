@@ -51,9 +51,10 @@ pub fn measure(workspace: &Workspace, images: &Images, runs: bool) -> Result<Sec
         flash: Flash::between(&images.secured, &images.node),
         panics,
         foreign_panics,
-        frames: match runs {
-            true => count(&images.seal.path)?,
-            false => Vec::new(),
+        frames: if runs {
+            count(&images.seal.path)?
+        } else {
+            Vec::new()
         },
     })
 }

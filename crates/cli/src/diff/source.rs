@@ -140,9 +140,10 @@ impl Source {
         let name = &self.name;
         let status = child.wait();
         let status = status.map_err(|error| format!("cannot wait for {name}: {error}"))?;
-        match status.success() {
-            true => Ok(()),
-            false => Err(format!("{name} failed ({status})")),
+        if status.success() {
+            Ok(())
+        } else {
+            Err(format!("{name} failed ({status})"))
         }
     }
 

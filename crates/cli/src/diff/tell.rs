@@ -162,9 +162,10 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
             of_a.frame_type, of_a.src, of_b.frame_type, of_b.src
         );
     }
-    let time = match a.at_us == b.at_us {
-        true => String::new(),
-        false => format!("; in B it begins{}", apart(a, b).replace(',', "")),
+    let time = if a.at_us == b.at_us {
+        String::new()
+    } else {
+        format!("; in B it begins{}", apart(a, b).replace(',', ""))
     };
     let [one, other] = [a, b].map(|record| line(record, reading));
     match words(&one, &other) {
@@ -203,13 +204,14 @@ fn words(a: &str, b: &str) -> Vec<String> {
                 None => format!("{one} in A, {other} in B"),
             }
         });
-        let words: Vec<String> = match a.len() == b.len() {
-            true => named.collect(),
-            false => vec![format!(
+        let words: Vec<String> = if a.len() == b.len() {
+            named.collect()
+        } else {
+            vec![format!(
                 "\"{}\" in A, \"{}\" in B",
                 a.join(" "),
                 b.join(" ")
-            )],
+            )]
         };
         found.push(format!("{layer}: {}", words.join(", ")));
     }

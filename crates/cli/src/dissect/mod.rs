@@ -49,9 +49,10 @@ pub fn run(args: &DissectArgs) -> ExitCode {
         let frame = dissector.record(&record);
         notes.look_at(&frame);
         let written = write(&mut out, args, &record, &frame);
-        let flushed = match is_live {
-            true => written.and_then(|()| out.flush()),
-            false => written,
+        let flushed = if is_live {
+            written.and_then(|()| out.flush())
+        } else {
+            written
         };
         if let Err(error) = flushed {
             progress.finish();
@@ -79,9 +80,10 @@ fn write(
     record: &Record,
     frame: &Frame,
 ) -> io::Result<()> {
-    match args.json {
-        true => writeln!(out, "{}", frame.json(record.number, record.at_us)),
-        false => writeln!(out, "{} {}", time(record), frame.summary()),
+    if args.json {
+        writeln!(out, "{}", frame.json(record.number, record.at_us))
+    } else {
+        writeln!(out, "{} {}", time(record), frame.summary())
     }
 }
 

@@ -42,12 +42,13 @@ pub fn run(args: &RunArgs) -> ExitCode {
 /// How long it took to make the world, if that is worth a line: links and routes of
 /// many nodes.
 fn told_set_up(took: WallDuration) -> String {
-    match took > WallDuration::from_secs(1) {
-        true => format!(
+    if took > WallDuration::from_secs(1) {
+        format!(
             "set-up: computing links and routes took another {:.1} s\n",
             took.as_secs_f64()
-        ),
-        false => String::new(),
+        )
+    } else {
+        String::new()
     }
 }
 

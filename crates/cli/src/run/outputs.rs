@@ -132,16 +132,18 @@ impl Outputs {
         let record = record.map(|path| Record::create(path, world));
         self.record = record.and_then(|record| made(record, &mut failures));
         for (path, format) in &wanted.series {
-            let begin = match wanted.in_place {
-                true => Part::in_place,
-                false => Part::create,
+            let begin = if wanted.in_place {
+                Part::in_place
+            } else {
+                Part::create
             };
             let series = SeriesFile::create(begin, path, *format, world, wanted.interval);
             self.series.extend(made(series, &mut failures));
         }
-        match failures.is_empty() {
-            true => Ok(true),
-            false => Err(failures),
+        if failures.is_empty() {
+            Ok(true)
+        } else {
+            Err(failures)
         }
     }
 

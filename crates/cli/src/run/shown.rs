@@ -141,9 +141,10 @@ impl Show {
         let started = WallInstant::now();
         world.run_until(until.min(end));
         let took = started.elapsed();
-        self.step = match self.desk.is_watched() {
-            true => super::next_step(self.step, took * 3).min(SLICE),
-            false => super::next_step(self.step, took),
+        self.step = if self.desk.is_watched() {
+            super::next_step(self.step, took * 3).min(SLICE)
+        } else {
+            super::next_step(self.step, took)
         };
         if goal.is_some_and(|goal| world.now().as_micros() >= goal) {
             self.desk.wait(TURN.saturating_sub(took));

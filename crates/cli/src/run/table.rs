@@ -222,9 +222,10 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
         let Some(node) = scenario.nodes.get(node).filter(|_| fault.from < end) else {
             continue;
         };
-        let until = match fault.until < end {
-            true => format!("until {:.0} s", seconds(fault.until)),
-            false => "to the end".to_owned(),
+        let until = if fault.until < end {
+            format!("until {:.0} s", seconds(fault.until))
+        } else {
+            "to the end".to_owned()
         };
         let from = seconds(fault.from);
         let _ = writeln!(text, "{} was off from {from:.0} s {until}", node.name);

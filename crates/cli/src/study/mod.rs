@@ -197,9 +197,10 @@ fn write_json(path: &Path, told: &[(&Figure, Vec<Row>)]) -> Result<(), Failure> 
     let mut text = serde_json::to_string_pretty(&rows)
         .map_err(|error| (FAILED, format!("cannot serialize the rows: {error}")))?;
     text.push('\n');
-    let written = match is_standard(path) {
-        true => print(&text),
-        false => fs::write(path, text),
+    let written = if is_standard(path) {
+        print(&text)
+    } else {
+        fs::write(path, text)
     };
     written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }

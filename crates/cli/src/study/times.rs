@@ -25,9 +25,10 @@ pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<Strin
             let kept = results.runs(case, case.seeds(seeds))?;
             let cpu_s: f64 = kept.iter().map(|kept| kept.cpu_s).sum();
             runs += kept.len();
-            match known.insert(key) {
-                true => own += cpu_s,
-                false => shared += cpu_s,
+            if known.insert(key) {
+                own += cpu_s
+            } else {
+                shared += cpu_s
             }
         }
         (all_runs, all) = (all_runs + runs, all + own);

@@ -133,9 +133,10 @@ fn summary(plan: &Plan, flows: &Table) -> String {
         let goodput = of("goodput_kbps");
         let least = goodput.iter().copied().fold(f64::INFINITY, f64::min);
         let most = goodput.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let range = match goodput.is_empty() {
-            true => "-".to_owned(),
-            false => format!("{least:.1} to {most:.1} kb/s"),
+        let range = if goodput.is_empty() {
+            "-".to_owned()
+        } else {
+            format!("{least:.1} to {most:.1} kb/s")
         };
         let mean = |values: Vec<f64>, digits: usize, unit: &str, scale: f64| match values.len() {
             0 => "-".to_owned(),

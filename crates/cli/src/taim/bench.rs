@@ -137,20 +137,14 @@ fn header(number: u32, is_up: bool, (seq, ack): (u32, u32), flags: u8, len: u16)
     bytes[0] = 0x60;
     bytes[4..6].copy_from_slice(&(20 + len).to_be_bytes());
     bytes[6] = 6;
-    let (node, host) = match is_up {
-        true => (8, 24),
-        false => (24, 8),
-    };
+    let (node, host) = if is_up { (8, 24) } else { (24, 8) };
     for at in [node, host] {
         bytes[at] = 0xfd;
     }
     bytes[node + 12..node + 16].copy_from_slice(&number.to_be_bytes());
     bytes[host + 1] = 1;
     let ports = [7_000u16, 80];
-    let [from, to] = match is_up {
-        true => ports,
-        false => [80, 7_000],
-    };
+    let [from, to] = if is_up { ports } else { [80, 7_000] };
     bytes[40..42].copy_from_slice(&from.to_be_bytes());
     bytes[42..44].copy_from_slice(&to.to_be_bytes());
     bytes[44..48].copy_from_slice(&seq.to_be_bytes());

@@ -94,9 +94,10 @@ impl From<Failure> for Halt {
 impl From<StudyError> for Halt {
     fn from(error: StudyError) -> Halt {
         let is_scenario = matches!(error, StudyError::Scenario(_));
-        match is_scenario {
-            true => Halt::Failed((USAGE, error.to_string())),
-            false => Halt::Failed(refuse(error)),
+        if is_scenario {
+            Halt::Failed((USAGE, error.to_string()))
+        } else {
+            Halt::Failed(refuse(error))
         }
     }
 }
@@ -151,9 +152,10 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         object["c"] = written.map(|(_, c)| shown(c)).into();
         let text = format!("{object:#}\n");
         let name = path.display().to_string();
-        match is_standard(path) {
-            true => tell(&text)?,
-            false => std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?,
+        if is_standard(path) {
+            tell(&text)?
+        } else {
+            std::fs::write(path, text).map_err(|error| cannot_write(&name, &error))?
         }
     }
     if !args.json.as_deref().is_some_and(is_standard) {
@@ -166,13 +168,14 @@ fn try_run(args: &TuneArgs) -> Result<ExitCode, Halt> {
         );
         return Err((FAILED, line).into());
     }
-    match is_met {
-        true => Ok(ExitCode::SUCCESS),
-        false => Err((
+    if is_met {
+        Ok(ExitCode::SUCCESS)
+    } else {
+        Err((
             FAILED,
             "no values keep the limits; no constants were written".into(),
         )
-            .into()),
+            .into())
     }
 }
 

@@ -12,12 +12,13 @@ pub fn plan(goal: &Goal) -> String {
     let mut text = wanted(goal);
     let all = goal.space.combinations();
     let look = goal.space.first_look(goal.effort.points).len();
-    text += &match look == all {
-        true => format!("first pass: all {all} combinations\n"),
-        false => format!(
+    text += &if look == all {
+        format!("first pass: all {all} combinations\n")
+    } else {
+        format!(
             "first pass: {look} points of {all} combinations, by Latin hypercube \
             sampling\n"
-        ),
+        )
     };
     let (seeds, rounds) = (goal.effort.seeds, goal.effort.rounds);
     text += &format!(
@@ -165,9 +166,10 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
     let Some(lead) = &verdicts.lead else {
         return String::new();
     };
-    let apart = match lead.difference.excludes(0.0) {
-        true => "",
-        false => "; with these seeds the difference is not significant",
+    let apart = if lead.difference.excludes(0.0) {
+        ""
+    } else {
+        "; with these seeds the difference is not significant"
     };
     format!(
         "\nThe runner-up has {} {}{apart}.\n",

@@ -110,9 +110,10 @@ impl Connections {
             self.say(now, ends, "open");
         } else if segment.flags.rst() || watched.ended == [true; 2] {
             let [sent, received] = watched.bytes;
-            let how = match segment.flags.rst() {
-                true => "reset",
-                false => "closed",
+            let how = if segment.flags.rst() {
+                "reset"
+            } else {
+                "closed"
             };
             let ends = (watched.from.into(), watched.to);
             let since = watched.since;

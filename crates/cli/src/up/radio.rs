@@ -70,9 +70,12 @@ pub(super) fn up(
 
     let (forwarder, forwards) = listen(args, &scenario)?;
     let joined = join::join(args, &scenario, !forwards.is_empty());
-    let joined = joined.map_err(|error| match error.is_usage() {
-        true => unusable(error),
-        false => failed(error),
+    let joined = joined.map_err(|error| {
+        if error.is_usage() {
+            unusable(error)
+        } else {
+            failed(error)
+        }
     })?;
     rights.files(|| tell_hosts(args, &scenario))?;
     let environment = Environment {
@@ -163,9 +166,10 @@ where
             .filter(|(_, count)| *count > 0)
             .map(|(why, count)| format!("{count} {}", why.name()))
             .collect();
-        let refused = match refused.is_empty() {
-            true => "none".to_owned(),
-            false => refused.join(", "),
+        let refused = if refused.is_empty() {
+            "none".to_owned()
+        } else {
+            refused.join(", ")
         };
         text.push_str(&format!("Frames refused: {refused}.\n"));
         let counters = mesh.keeper_counters();
@@ -200,9 +204,10 @@ fn identity(args: &UpArgs, scenario: &Scenario, node: &NodeSpec) -> Identity {
     Identity {
         channel: args.channel,
         pan_id: scenario.mac.pan_id,
-        short: match scenario.mac.extended {
-            true => 0xfffe,
-            false => node.short,
+        short: if scenario.mac.extended {
+            0xfffe
+        } else {
+            node.short
         },
         extended: node.eui64,
         max_csma_backoffs: scenario.mac.max_csma_backoffs,

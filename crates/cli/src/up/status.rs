@@ -27,9 +27,10 @@ impl StatusLine {
 
     /// A line that is shown only if `is_wanted`.
     pub(super) fn new(is_wanted: bool) -> StatusLine {
-        let bar = match is_wanted {
-            true => bar(None, "{msg}", 2),
-            false => ProgressBar::hidden(),
+        let bar = if is_wanted {
+            bar(None, "{msg}", 2)
+        } else {
+            ProgressBar::hidden()
         };
         let due = Instant::ZERO;
         StatusLine { bar, due }

@@ -144,9 +144,10 @@ impl Air {
         if let Some(plain) = &plain {
             header.opened(plain);
         }
-        let readable = match is_readable {
-            true => header.payload.to_vec(),
-            false => Vec::new(),
+        let readable = if is_readable {
+            header.payload.to_vec()
+        } else {
+            Vec::new()
         };
         let sent = Recent {
             place,

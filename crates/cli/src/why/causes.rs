@@ -154,9 +154,10 @@ fn ms(us: u64) -> String {
 
 fn range(tally: &Tally) -> String {
     let (least, most) = tally.details_us.unwrap_or_default();
-    match least == most {
-        true => ms(least),
-        false => format!("{} to {}", ms(least), ms(most)),
+    if least == most {
+        ms(least)
+    } else {
+        format!("{} to {}", ms(least), ms(most))
     }
 }
 

@@ -514,9 +514,10 @@ impl Assembly {
 
     /// The datagram, of which no more frames follow.
     fn left(self) -> Option<Datagram> {
-        let fate = match self.frame.is_lost {
-            true => self.frame.given_up(),
-            false => Fate::Tried,
+        let fate = if self.frame.is_lost {
+            self.frame.given_up()
+        } else {
+            Fate::Tried
         };
         self.told(fate)
     }

@@ -117,9 +117,10 @@ impl Flow {
     /// The direction that carries more.
     pub fn main(&self) -> &Half {
         let [first, second] = &self.halves;
-        match first.bytes >= second.bytes {
-            true => first,
-            false => second,
+        if first.bytes >= second.bytes {
+            first
+        } else {
+            second
         }
     }
 

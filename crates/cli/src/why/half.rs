@@ -509,9 +509,12 @@ impl Half {
     pub fn limit(&self) -> Option<Limit> {
         const ENOUGH: u64 = 8;
         let is_one = self.most == 1 && self.waited >= ENOUGH;
-        is_one.then(|| match 2 * self.waited_for_window > self.waited {
-            true => Limit::Window,
-            false => Limit::Sender,
+        is_one.then(|| {
+            if 2 * self.waited_for_window > self.waited {
+                Limit::Window
+            } else {
+                Limit::Sender
+            }
         })
     }
 }

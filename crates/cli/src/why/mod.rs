@@ -129,9 +129,10 @@ pub struct Told {
 fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
     let count: usize = found.iter().map(Vec::len).sum();
-    let progress = match simulate {
-        true => Progress::of_steps(count as u64, "causes simulated"),
-        false => Progress::hidden(),
+    let progress = if simulate {
+        Progress::of_steps(count as u64, "causes simulated")
+    } else {
+        Progress::hidden()
     };
     let mut done = 0;
     let mut told = |flow: &Flow, finding: Finding| {

@@ -28,9 +28,10 @@ impl RoundTrips {
         }
         let at = self.count as usize;
         self.count += 1;
-        match self.kept.len() < KEPT_MAX {
-            true => self.kept.push(rtt_us),
-            false => self.kept[at % KEPT_MAX] = rtt_us,
+        if self.kept.len() < KEPT_MAX {
+            self.kept.push(rtt_us)
+        } else {
+            self.kept[at % KEPT_MAX] = rtt_us
         }
     }
 

@@ -80,9 +80,10 @@ fn wait_for(pid: u32, count: usize, filter: &str) -> Vec<Thread> {
 /// the tests, or root.
 pub fn check(threads: &[Thread], capabilities: &str, is_user: bool) {
     let ids = |id: u32| format!("{id} {id} {id} {id}");
-    let (user, group, groups) = match is_user {
-        true => (ids(USER), ids(GROUP), GROUP.to_string()),
-        false => (ids(0), ids(0), threads[0].line("Groups")),
+    let (user, group, groups) = if is_user {
+        (ids(USER), ids(GROUP), GROUP.to_string())
+    } else {
+        (ids(0), ids(0), threads[0].line("Groups"))
     };
     for thread in threads {
         for (name, expected) in [
@@ -194,9 +195,10 @@ pub fn check_sandbox(threads: &[Thread], readable: &str, is_sandboxed: bool) {
         let x32 = ask(0x4000_0000 | libc::SYS_getpid, &[], &[]);
         if !is_sandboxed {
             // Root may signal its own processes without a capability.
-            let signals = match thread.line("Uid").starts_with("0 ") {
-                true => 0,
-                false => refused,
+            let signals = if thread.line("Uid").starts_with("0 ") {
+                0
+            } else {
+                refused
             };
             assert_eq!(signalled, signals, "{name}");
             assert!(fd >= 0 && personality >= 0, "{name}: {fd} {personality}");

@@ -367,15 +367,17 @@ fn many_flows() {
         "{released}"
     );
     // Otherwise its lateness depends on other processes.
-    let late_must = match in_time {
-        true => Must::AtMost(1_000.0),
-        false => Must::Be,
+    let late_must = if in_time {
+        Must::AtMost(1_000.0)
+    } else {
+        Must::Be
     };
     let of_a_flow = memory as f64 * 1_024.0 / PLACES;
     // Without optimisation the code of the server of metrics is part of it, 1.5 MB.
-    let each_must = match cfg!(debug_assertions) {
-        true => Must::Be,
-        false => Must::AtMost(2_048.0),
+    let each_must = if cfg!(debug_assertions) {
+        Must::Be
+    } else {
+        Must::AtMost(2_048.0)
     };
     tell(&[
         ("concurrent flows", Must::AtLeast(5_000.0), held, ""),

@@ -228,9 +228,10 @@ impl Network {
                         .is_ok_and(|is_whole| is_whole)
                 })
                 .count();
-            match broken.load(Ordering::Relaxed) {
-                true => 0,
-                false => whole,
+            if broken.load(Ordering::Relaxed) {
+                0
+            } else {
+                whole
             }
         })
     }
@@ -288,9 +289,10 @@ impl Pour {
         let server = self.server();
         for packet in 0..packets {
             // First both ends of each flow send; then the nodes send in turn.
-            let (flow, round) = match packet < 3 * flows {
-                true => (packet / 3, packet % 3),
-                false => (packet % flows, packet / flows),
+            let (flow, round) = if packet < 3 * flows {
+                (packet / 3, packet % 3)
+            } else {
+                (packet % flows, packet / flows)
             };
             let node = address(self.n, 0x30, 100 + flow as u16);
             let (from, to, is_up) = match round {

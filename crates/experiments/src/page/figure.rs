@@ -207,10 +207,11 @@ pub fn command(case: &Case) -> String {
     let mut text = format!("redpoll run scenes/{}.toml --seed 1", case.scene().name);
     for (key, value) in case.changes() {
         let is_plain = |it: char| it.is_ascii_alphanumeric() || "._-:".contains(it);
-        let quoted = match value.chars().all(is_plain) {
-            true => format!("{key}={value}"),
+        let quoted = if value.chars().all(is_plain) {
+            format!("{key}={value}")
+        } else {
             // No value has a quotation mark of this kind.
-            false => format!("'{key}={value}'"),
+            format!("'{key}={value}'")
         };
         let _ = write!(text, " --set {quoted}");
     }

@@ -46,9 +46,10 @@ pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f6
 /// A mark's number without zeros that say nothing.
 pub fn mark_text(value: f64) -> String {
     let text = number(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 
@@ -92,9 +93,10 @@ impl Legend {
     /// The name of a line, which may have marks.
     pub fn line(&mut self, name: &str, look: Look, is_marked: bool) {
         self.entry(name, &|x, y| {
-            let mark = match is_marked {
-                true => look.mark((x + 10.0, y)),
-                false => String::new(),
+            let mark = if is_marked {
+                look.mark((x + 10.0, y))
+            } else {
+                String::new()
             };
             format!(
                 "<path d=\"M{x:.1} {y:.1}h20\" stroke=\"{}\" stroke-width=\"1.7\" \

@@ -157,9 +157,10 @@ impl AsUser {
             setfsuid(Uid::from_raw(nobody)),
             setfsgid(Gid::from_raw(nobody)),
         );
-        match now == (account.uid, account.gid) {
-            true => Ok(this),
-            false => Err(io::Error::from(io::ErrorKind::PermissionDenied)),
+        if now == (account.uid, account.gid) {
+            Ok(this)
+        } else {
+            Err(io::Error::from(io::ErrorKind::PermissionDenied))
         }
     }
 }

@@ -79,10 +79,11 @@ fn become_account(account: &Account) -> io::Result<()> {
     let (users, groups) = (getresuid()?, getresgid()?);
     let is_done = [users.real, users.effective, users.saved] == [uid; 3]
         && [groups.real, groups.effective, groups.saved] == [gid; 3];
-    match is_done {
-        true => Ok(()),
+    if is_done {
+        Ok(())
+    } else {
         // This also runs between fork and exec, where nothing may be allocated.
-        false => Err(io::Error::from_raw_os_error(libc::EPERM)),
+        Err(io::Error::from_raw_os_error(libc::EPERM))
     }
 }
 

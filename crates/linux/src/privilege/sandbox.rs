@@ -139,9 +139,10 @@ impl Sandbox {
 
 /// The rights of `access` that something at `path` can have.
 fn within(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
-    match path.is_dir() {
-        true => access,
-        false => access & AccessFs::from_file(LANDLOCK),
+    if path.is_dir() {
+        access
+    } else {
+        access & AccessFs::from_file(LANDLOCK)
     }
 }
 

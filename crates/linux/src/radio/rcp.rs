@@ -286,9 +286,10 @@ impl Rcp {
 
     /// Whether its Imm-ACKs to data requests of this neighbour say that something waits.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
-        let command = match pending {
-            true => self.pending.insert(neighbour).then_some(Command::Insert),
-            false => self.pending.remove(&neighbour).then_some(Command::Remove),
+        let command = if pending {
+            self.pending.insert(neighbour).then_some(Command::Insert)
+        } else {
+            self.pending.remove(&neighbour).then_some(Command::Remove)
         };
         if let Some(command) = command.filter(|_| self.phase == Phase::Ready) {
             self.say_pending(command, neighbour);
@@ -602,9 +603,10 @@ impl Rcp {
     fn give_up(&mut self) {
         if let Some(transmission) = self.transmission.take() {
             self.events
-                .push_back(Event::Done(match transmission.wants_ack {
-                    true => RadioResult::NoAck,
-                    false => RadioResult::Sent,
+                .push_back(Event::Done(if transmission.wants_ack {
+                    RadioResult::NoAck
+                } else {
+                    RadioResult::Sent
                 }));
         }
     }

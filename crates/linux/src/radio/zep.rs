@@ -190,9 +190,10 @@ impl Zep {
 
     /// Whether Imm-ACKs to data requests of this neighbour say that something waits.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
-        match pending {
-            true => self.pending.insert(neighbour),
-            false => self.pending.remove(&neighbour),
+        if pending {
+            self.pending.insert(neighbour)
+        } else {
+            self.pending.remove(&neighbour)
         };
     }
 

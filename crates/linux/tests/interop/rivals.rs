@@ -109,9 +109,10 @@ fn stream(len: usize) -> Vec<u8> {
 /// Moves the bytes of `kind` in one direction; the sender connects.
 pub fn run(prefix: u16, kind: Kind, node_sends: bool) {
     let mut bench = Bench::with(prefix, WIRE, 3, kind.rival());
-    match node_sends {
-        true => send(&mut bench, prefix, stream(kind.bytes())),
-        false => receive(&mut bench, prefix, stream(4 * kind.bytes())),
+    if node_sends {
+        send(&mut bench, prefix, stream(kind.bytes()))
+    } else {
+        receive(&mut bench, prefix, stream(4 * kind.bytes()))
     }
 }
 

@@ -74,13 +74,14 @@ fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {
         .filter(|file| file.is_file())
         .collect();
     files.sort();
-    match files.is_empty() {
-        false => Ok(files),
-        true => Err(Problem::other(
+    if files.is_empty() {
+        Err(Problem::other(
             path,
             "contains no result; allowed: a folder of `redpoll run --result DIR`, or a folder of \
              such folders",
-        )),
+        ))
+    } else {
+        Ok(files)
     }
 }
 
@@ -107,8 +108,9 @@ fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
             side.add(case, report);
         }
     }
-    match side.cases.is_empty() {
-        true => Err(Problem::other(path, "has no runs")),
-        false => Ok(()),
+    if side.cases.is_empty() {
+        Err(Problem::other(path, "has no runs"))
+    } else {
+        Ok(())
     }
 }

@@ -75,9 +75,10 @@ pub fn compare(
 /// What belongs together: its name, and its place on each side.
 fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
     if let ([(name, _)], [(other, _)]) = (a.cases.as_slice(), b.cases.as_slice()) {
-        let case = match name == other {
-            true => name.clone(),
-            false => format!("{name} and {other}"),
+        let case = if name == other {
+            name.clone()
+        } else {
+            format!("{name} and {other}")
         };
         return vec![(case, [0, 0])];
     }
@@ -91,9 +92,10 @@ fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
         Some((name.clone(), [at, place]))
     });
     let found: Vec<_> = found.collect();
-    match found.is_empty() {
-        true => swept::pairs(&of_a, &of_b),
-        false => found,
+    if found.is_empty() {
+        swept::pairs(&of_a, &of_b)
+    } else {
+        found
     }
 }
 

@@ -89,9 +89,10 @@ fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
             bars.sort_by(|a, b| b.1.total_cmp(&a.1));
             bars.truncate(BARS);
         }
-        let note = match all > BARS {
-            true => format!("the {BARS} largest of {all}"),
-            false => String::new(),
+        let note = if all > BARS {
+            format!("the {BARS} largest of {all}")
+        } else {
+            String::new()
         };
         let look = Look::nth(0, 0);
         let title = title.to_owned();

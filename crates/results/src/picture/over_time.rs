@@ -276,9 +276,10 @@ impl Tracks {
                         "" => track.name.clone(),
                         quantity => format!("{}, {quantity}", track.name),
                     },
-                    look: match tracks.len() * count <= HUES {
-                        true => Look::nth(at * count + variant, variant),
-                        false => Look::nth(at, variant),
+                    look: if tracks.len() * count <= HUES {
+                        Look::nth(at * count + variant, variant)
+                    } else {
+                        Look::nth(at, variant)
                     },
                     points,
                 });
@@ -306,9 +307,10 @@ impl Tracks {
             "queue" | "radio" | "current" => ("nodes that sent most", NODES, self.all.1),
             _ => ("flows with the most data", FLOWS, self.all.0),
         };
-        match all > shown {
-            true => format!("the {shown} of {all} {what}"),
-            false => String::new(),
+        if all > shown {
+            format!("the {shown} of {all} {what}")
+        } else {
+            String::new()
         }
     }
 
@@ -325,13 +327,15 @@ impl Tracks {
             let had = causes.iter().filter(|(column, _)| track.last(column) > 0.0);
             for (variant, (column, cause)) in had.enumerate() {
                 lines.push(Line {
-                    name: match is_alone {
-                        true => cause.clone(),
-                        false => format!("{}, {cause}", track.name),
+                    name: if is_alone {
+                        cause.clone()
+                    } else {
+                        format!("{}, {cause}", track.name)
                     },
-                    look: match is_alone {
-                        true => Look::nth(variant, variant),
-                        false => Look::nth(at, variant),
+                    look: if is_alone {
+                        Look::nth(variant, variant)
+                    } else {
+                        Look::nth(at, variant)
                     },
                     points: Holds::Until.steps(&track.points(column)),
                 });

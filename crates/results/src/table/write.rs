@@ -91,9 +91,10 @@ impl<W: Write + Send> Writer<W> {
     /// If a group is full and cannot be written.
     pub fn row(&mut self, row: Row) -> Result<(), WriteError> {
         self.rows.push(row);
-        match self.rows.len() >= GROUP {
-            true => self.write_group(),
-            false => Ok(()),
+        if self.rows.len() >= GROUP {
+            self.write_group()
+        } else {
+            Ok(())
         }
     }
 

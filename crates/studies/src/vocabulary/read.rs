@@ -122,9 +122,10 @@ pub fn reliability(run: &Run) -> Reading {
 pub fn reliability_of(run: &Run, flow: &str) -> Reading {
     let sum = |what: &str| run.flow_sum(flow, &format!("/readings/{what}"));
     let (delivered, lost) = (sum("delivered")?, sum("lost")?);
-    match delivered + lost > 0.0 {
-        true => Ok(100.0 * delivered / (delivered + lost)),
-        false => Err(Gap::Nothing),
+    if delivered + lost > 0.0 {
+        Ok(100.0 * delivered / (delivered + lost))
+    } else {
+        Err(Gap::Nothing)
     }
 }
 
@@ -134,8 +135,9 @@ pub fn fairness(run: &Run, flow: &str) -> Reading {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(sum, squares), share| {
         (sum + share, squares + share * share)
     });
-    match squares > 0.0 {
-        true => Ok(sum * sum / (shares.len() as f64 * squares)),
-        false => Err(Gap::Nothing),
+    if squares > 0.0 {
+        Ok(sum * sum / (shares.len() as f64 * squares))
+    } else {
+        Err(Gap::Nothing)
     }
 }

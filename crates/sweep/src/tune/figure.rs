@@ -103,22 +103,21 @@ impl Figure {
 
     /// That the scenario has what the figure is of.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
-        let (kind, there): (_, Vec<&str>) = match self.is_of_nodes() {
-            true => (
+        let (kind, there): (_, Vec<&str>) = if self.is_of_nodes() {
+            (
                 "node",
                 scenario
                     .nodes
                     .iter()
                     .map(|node| node.name.as_str())
                     .collect(),
-            ),
-            false => {
-                let names = apps(scenario).filter(|app| self.is_had_by(app));
-                (
-                    "flow that has this figure",
-                    names.map(|app| base(&app.name)).collect(),
-                )
-            }
+            )
+        } else {
+            let names = apps(scenario).filter(|app| self.is_had_by(app));
+            (
+                "flow that has this figure",
+                names.map(|app| base(&app.name)).collect(),
+            )
         };
         let is_there = match &self.of {
             Some(of) => there.contains(&base(of)),
@@ -130,13 +129,14 @@ impl Figure {
         }
         let mut there = there;
         there.dedup();
-        let allowed = match there.is_empty() {
-            true => format!("the scenario has no {kind}"),
-            false => format!(
+        let allowed = if there.is_empty() {
+            format!("the scenario has no {kind}")
+        } else {
+            format!(
                 "allowed: \"{} of NAME\" with one of {}",
                 self.name,
                 there.join(", ")
-            ),
+            )
         };
         Err(match &self.of {
             Some(of) => format!("no {kind} is called {of:?}; {allowed}"),

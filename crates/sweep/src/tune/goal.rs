@@ -182,13 +182,14 @@ fn space(free: &toml::Table) -> Result<Space, String> {
         }
         parameters.push(parameter);
     }
-    match parameters.is_empty() {
-        false => Ok(Space { parameters }),
-        true => Err(
+    if parameters.is_empty() {
+        Err(
             "free: allowed: keys of the scenario, each with a list of values or \
                      { from = …, to = … }"
                 .to_owned(),
-        ),
+        )
+    } else {
+        Ok(Space { parameters })
     }
 }
 
@@ -255,9 +256,10 @@ fn range(free: &Free) -> Result<Values, String> {
         return Err("`from` and `to` are the same; a fixed value belongs to [set]".to_owned());
     }
     let steps = free.steps.unwrap_or(STEPS);
-    match (2..=1_000).contains(&steps) {
-        true => Ok(Values::Range { ends, steps }),
-        false => Err("steps: allowed: 2 to 1000".to_owned()),
+    if (2..=1_000).contains(&steps) {
+        Ok(Values::Range { ends, steps })
+    } else {
+        Err("steps: allowed: 2 to 1000".to_owned())
     }
 }
 
@@ -270,9 +272,10 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
     };
     let best = Figure::parse(best, scenario).map_err(|line| format!("{key}: {line}"))?;
     if best.more_is_better() != (key == "maximize") {
-        let (better, allowed) = match best.more_is_better() {
-            true => ("higher", "maximize"),
-            false => ("lower", "minimize"),
+        let (better, allowed) = if best.more_is_better() {
+            ("higher", "maximize")
+        } else {
+            ("lower", "minimize")
         };
         return Err(format!(
             "{key}: got {name}, but a {better} {name} is better; allowed: {allowed}",
@@ -287,22 +290,25 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
         limits.push((figure, limit));
     }
     // A node that sends nothing needs least, and is no answer.
-    match limits.is_empty() && !best.is_of_traffic() {
-        false => Ok(Aims { best, limits }),
-        true => Err(
+    if limits.is_empty() && !best.is_of_traffic() {
+        Err(
             "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without limits the best \
              node would be one that sends nothing"
                 .to_owned(),
-        ),
+        )
+    } else {
+        Ok(Aims { best, limits })
     }
 }
 
 fn effort(search: &Searching) -> Result<Effort, String> {
-    let within =
-        |key: &str, value: u64, least: u64, most: u64| match (least..=most).contains(&value) {
-            true => Ok(()),
-            false => Err(format!("search.{key}: allowed: {least} to {most}")),
-        };
+    let within = |key: &str, value: u64, least: u64, most: u64| {
+        if (least..=most).contains(&value) {
+            Ok(())
+        } else {
+            Err(format!("search.{key}: allowed: {least} to {most}"))
+        }
+    };
     within("points", search.points as u64, 2, 10_000)?;
     within("seeds", search.seeds, 1, 1_000)?;
     within("held_out", search.held_out, 2, 1_000)?;

@@ -125,9 +125,10 @@ impl Space {
     /// evenly as they would alone.
     pub fn first_look(&self, most: usize) -> Vec<Point> {
         let all = self.combinations();
-        let mut points: Vec<Point> = match all <= most {
-            true => (0..all).map(|number| self.combination(number)).collect(),
-            false => self.hypercube(most),
+        let mut points: Vec<Point> = if all <= most {
+            (0..all).map(|number| self.combination(number)).collect()
+        } else {
+            self.hypercube(most)
         };
         let mut known: Vec<Vec<String>> = Vec::new();
         points.retain(|point| {

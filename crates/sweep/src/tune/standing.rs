@@ -37,22 +37,25 @@ impl Aims {
             let value = match (trust, mean_of(&values)) {
                 // The end of the interval at which the limit is.
                 (Trust::Interval, Some(interval)) if values.len() > 2 => {
-                    match figure.more_is_better() {
-                        true => interval.low,
-                        false => interval.high,
+                    if figure.more_is_better() {
+                        interval.low
+                    } else {
+                        interval.high
                     }
                 }
                 _ => mean,
             };
-            let beyond = match figure.more_is_better() {
-                true => (limit - value) / limit,
-                false => (value - limit) / limit,
+            let beyond = if figure.more_is_better() {
+                (limit - value) / limit
+            } else {
+                (value - limit) / limit
             };
             short += without + beyond.max(0.0);
         }
-        let cost = match self.best.more_is_better() {
-            true => -value,
-            false => value,
+        let cost = if self.best.more_is_better() {
+            -value
+        } else {
+            value
         };
         Standing { short, cost }
     }
@@ -95,13 +98,14 @@ fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     let values = values(samples, at);
     let missing = samples.len() - values.len();
     let share = missing as f64 / samples.len().max(1) as f64;
-    match values.is_empty() {
+    if values.is_empty() {
         // Then nothing is known that could be compared.
-        true => (0.0, WITHOUT),
-        false => (
+        (0.0, WITHOUT)
+    } else {
+        (
             values.iter().sum::<f64>() / values.len() as f64,
             WITHOUT * share,
-        ),
+        )
     }
 }
 
@@ -119,9 +123,12 @@ pub enum Verdict {
 impl Verdict {
     /// Of a figure's values in so many runs.
     pub fn of(figure: &Figure, limit: f64, values: &[f64], runs: usize) -> Verdict {
-        let is_within = |value: f64| match figure.more_is_better() {
-            true => value >= limit,
-            false => value <= limit,
+        let is_within = |value: f64| {
+            if figure.more_is_better() {
+                value >= limit
+            } else {
+                value <= limit
+            }
         };
         let mean = values.iter().sum::<f64>() / values.len() as f64;
         if values.len() < runs || !is_within(mean) {

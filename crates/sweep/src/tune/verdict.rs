@@ -202,9 +202,10 @@ fn bounds(
     let mut bounds = Vec::new();
     for (neighbour, it) in told.iter().enumerate().filter(|(_, it)| it.is_better) {
         let limits = it.judged.missed();
-        bounds.push(match limits.is_empty() {
-            false => Bound::Limit { limits, neighbour },
-            true => Bound::Alike { neighbour },
+        bounds.push(if limits.is_empty() {
+            Bound::Alike { neighbour }
+        } else {
+            Bound::Limit { limits, neighbour }
         });
     }
     for along in 0..goal.space.parameters.len() {

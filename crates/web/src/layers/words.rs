@@ -58,9 +58,10 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
         (Kind::Other(kind), _) => of("802.15.4", format!("frame of type {kind}")),
         (Kind::Data, None) => of(
             "802.15.4",
-            match mac.security {
-                true => "secured".to_owned(),
-                false => "no payload".to_owned(),
+            if mac.security {
+                "secured".to_owned()
+            } else {
+                "no payload".to_owned()
             },
         ),
         (Kind::Data, Some(lowpan)) => match &opened.packet {

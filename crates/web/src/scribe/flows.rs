@@ -165,9 +165,10 @@ impl Flows {
         }
         // Without its beginning, the end with the greater port has opened it.
         let is_forward = opens || (!tcp.flags.syn() && from.1 >= to.1);
-        let (a, b, side) = match is_forward {
-            true => (from, to, 0),
-            false => (to, from, 1),
+        let (a, b, side) = if is_forward {
+            (from, to, 0)
+        } else {
+            (to, from, 1)
         };
         Some((self.add(at, a, b), side))
     }

@@ -180,9 +180,10 @@ impl Scribe {
         let all = sample.nodes.iter();
         let asleep = all.clone().enumerate().map(|(index, node)| {
             let before = slept.get(index).copied().unwrap_or(0.0);
-            match span_s > 0.0 {
-                true => ((node.asleep_s() - before) / span_s) as f32,
-                false => 0.0,
+            if span_s > 0.0 {
+                ((node.asleep_s() - before) / span_s) as f32
+            } else {
+                0.0
             }
         });
         let asleep = asleep.collect();

@@ -32,19 +32,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, view: &View) {
     let [top, middle, bottom] = Layout::vertical(rows).areas(frame.area());
     frame.render_widget(title(view), top);
     frame.render_widget(keys(), bottom);
-    let (left, right) = match middle.width >= WIDE {
-        true => {
-            let columns = [Constraint::Length(NODES), Constraint::Min(0)];
-            let [left, right] = Layout::horizontal(columns).areas(middle);
-            (left, right)
-        }
-        false => {
-            let wanted = view.nodes.len() as u16 + 3;
-            let nodes = wanted.min((middle.height / 2).max(4));
-            let rows = [Constraint::Length(nodes), Constraint::Min(0)];
-            let [above, below] = Layout::vertical(rows).areas(middle);
-            (above, below)
-        }
+    let (left, right) = if middle.width >= WIDE {
+        let columns = [Constraint::Length(NODES), Constraint::Min(0)];
+        let [left, right] = Layout::horizontal(columns).areas(middle);
+        (left, right)
+    } else {
+        let wanted = view.nodes.len() as u16 + 3;
+        let nodes = wanted.min((middle.height / 2).max(4));
+        let rows = [Constraint::Length(nodes), Constraint::Min(0)];
+        let [above, below] = Layout::vertical(rows).areas(middle);
+        (above, below)
     };
     nodes(frame, left, view);
     let wanted = (view.flows.len() as u16 + 3).clamp(5, (right.height / 2).max(5));

@@ -164,9 +164,10 @@ impl View {
             }
             Key::Power => {
                 let is_off = self.line_of(node).is_some_and(|line| line.is_off);
-                vec![match is_off {
-                    true => Command::Revive { node },
-                    false => Command::Kill { node },
+                vec![if is_off {
+                    Command::Revive { node }
+                } else {
+                    Command::Kill { node }
                 }]
             }
             Key::Lose => {
@@ -308,9 +309,10 @@ impl View {
             if matches!(conn.state.as_str(), "Closed" | "Listen") {
                 continue;
             }
-            let ends = match conn.local <= conn.remote {
-                true => (conn.local, conn.remote),
-                false => (conn.remote, conn.local),
+            let ends = if conn.local <= conn.remote {
+                (conn.local, conn.remote)
+            } else {
+                (conn.remote, conn.local)
             };
             let present = chosen.entry(ends).or_insert(conn);
             if sends(conn) > sends(present) {

@@ -70,9 +70,10 @@ impl CounterFile {
                     other => CounterFileError::System(other.into()),
                 },
             )?;
-        let (stored, last) = match is_new {
-            true => (0, 0),
-            false => read(&file)?.ok_or(CounterFileError::Unreadable)?,
+        let (stored, last) = if is_new {
+            (0, 0)
+        } else {
+            read(&file)?.ok_or(CounterFileError::Unreadable)?
         };
         let mut this = CounterFile {
             file,

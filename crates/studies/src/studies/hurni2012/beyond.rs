@@ -15,9 +15,10 @@ pub(super) fn received(run: &Run) -> Reading {
 
 fn radio_on_a_byte(run: &Run) -> Reading {
     let bytes = bytes(run)?;
-    match bytes > 0.0 {
-        true => Ok(1_000.0 * radio_on(run)? / bytes),
-        false => Err(Gap::Nothing),
+    if bytes > 0.0 {
+        Ok(1_000.0 * radio_on(run)? / bytes)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

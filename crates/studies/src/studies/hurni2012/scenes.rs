@@ -219,9 +219,10 @@ pub const VARIANTS: [Variant; 6] = [UNMODIFIED, CCTRL, ACTIVITY, DUAL, CCTRL_DUA
 pub fn case(mac: Mac, variant: Variant, hops: u32) -> Case {
     let sender = format!("node-{}", hops + 1);
     let case = Case::new(scene(LINK_PERCENT)).set("mac.access", mac.access);
-    let case = match mac.overhears {
-        true => case.set("mac.overhears", "true"),
-        false => case,
+    let case = if mac.overhears {
+        case.set("mac.overhears", "true")
+    } else {
+        case
     };
     let case = case
         .set("apps.first.on", &sender)
@@ -232,15 +233,16 @@ pub fn case(mac: Mac, variant: Variant, hops: u32) -> Case {
 impl Variant {
     /// `case` with this help.
     pub fn of(self, case: Case) -> Case {
-        let case = match self.cache {
-            true => case
-                .set("cache.on", "every node")
-                .set("cache.by_activity", self.activity),
-            false => case,
+        let case = if self.cache {
+            case.set("cache.on", "every node")
+                .set("cache.by_activity", self.activity)
+        } else {
+            case
         };
-        match self.dual {
-            true => case.set("apps.second.when", "always"),
-            false => case,
+        if self.dual {
+            case.set("apps.second.when", "always")
+        } else {
+            case
         }
     }
 }
@@ -376,9 +378,10 @@ pub fn radio_on(run: &Run) -> Reading {
 /// [`RADIO`].
 pub fn radio_on_a_segment(run: &Run) -> Reading {
     let segments = segments(run)?;
-    match segments > 0.0 {
-        true => Ok(radio_on(run)? / segments),
-        false => Err(Gap::Nothing),
+    if segments > 0.0 {
+        Ok(radio_on(run)? / segments)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 
@@ -417,9 +420,10 @@ pub const ON: Metric = Metric::new("radio on", "%");
 /// [`COPIES`].
 pub fn copies(run: &Run) -> Reading {
     let segments = segments(run)?;
-    match segments > 0.0 {
-        true => Ok(100.0 * run.node_sum("node", "/cache/repeated")? / segments),
-        false => Err(Gap::Nothing),
+    if segments > 0.0 {
+        Ok(100.0 * run.node_sum("node", "/cache/repeated")? / segments)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -142,9 +142,10 @@ pub fn figure_9() -> Figure {
                 let (tcp, udp) = all.split_at(all.len() / 2);
                 let count = tcp.len() as f64;
                 let [tcp, udp] = [tcp, udp].map(|them| them.iter().sum::<f64>() / count);
-                match metric == CHANGES {
-                    true => (tcp - udp).abs(),
-                    false => tcp / udp,
+                if metric == CHANGES {
+                    (tcp - udp).abs()
+                } else {
+                    tcp / udp
                 }
             })
             .judged(id)

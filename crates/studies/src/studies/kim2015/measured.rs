@@ -170,12 +170,13 @@ impl Mesh {
             .filter(|(index, node)| Some(*index) != border && node.hops.is_some())
             .map(|(_, node)| node.name.clone())
             .collect();
-        match nodes.is_empty() {
-            false => Ok(Mesh { text, file, nodes }),
-            true => Err(LinksError::Alone {
+        if nodes.is_empty() {
+            Err(LinksError::Alone {
                 file: links.file.clone(),
                 channel: links.channel,
-            }),
+            })
+        } else {
+            Ok(Mesh { text, file, nodes })
         }
     }
 

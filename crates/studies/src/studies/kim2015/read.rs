@@ -37,9 +37,10 @@ pub fn throughput(run: &Run) -> Reading {
 pub fn link_etx(run: &Run) -> Reading {
     let sum = |what: &str| run.node_sum("node", what);
     let (frames, again) = (sum("/frames_sent")?, sum("/frame_retries")?);
-    match frames > again {
-        true => Ok(frames / (frames - again)),
-        false => Err(Gap::Nothing),
+    if frames > again {
+        Ok(frames / (frames - again))
+    } else {
+        Err(Gap::Nothing)
     }
 }
 
@@ -98,9 +99,10 @@ pub fn behind_the_fullest(run: &Run) -> Reading {
     for flow in run.flows(FLOWS)? {
         let Some(name) = node_of(flow) else { continue };
         let arrived = flow.pointer("/readings/delivered").and_then(Value::as_f64);
-        match is_behind(name) {
-            true => behind.extend(arrived),
-            false => others.extend(arrived),
+        if is_behind(name) {
+            behind.extend(arrived)
+        } else {
+            others.extend(arrived)
         }
     }
     Ok(mean(&behind)? / mean(&others)?)
@@ -114,9 +116,10 @@ pub fn etx_to_the_fullest(run: &Run) -> Reading {
     let children: Vec<&Value> = nodes.filter(|it| parent_of(it) == router).collect();
     let sum = |what: &str| Ok(numbers(&children, what)?.iter().sum::<f64>());
     let (frames, again) = (sum("/frames_sent")?, sum("/frame_retries")?);
-    match frames > again {
-        true => Ok(frames / (frames - again)),
-        false => Err(Gap::Nothing),
+    if frames > again {
+        Ok(frames / (frames - again))
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

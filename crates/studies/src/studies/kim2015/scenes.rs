@@ -286,9 +286,10 @@ impl Traffic {
         };
         if self.is_up {
             // Datagrams are counted at the border router: a simulated host takes none.
-            let (sink, to) = match self.is_tcp {
-                true => (sink("\"host\""), "host:9000"),
-                false => (String::new(), "border:9000"),
+            let (sink, to) = if self.is_tcp {
+                (sink("\"host\""), "host:9000")
+            } else {
+                (String::new(), "border:9000")
             };
             return format!("{sink}\n[apps.readings]\n{sensor}\non = [{on}]\nto = \"{to}\"\n");
         }
@@ -365,21 +366,22 @@ fn plain(
     };
     let interval = format!("{interval_ms} ms");
     let case = Case::new(scene);
-    let case = match traffic.is_up {
-        true => case.set("apps.readings.interval", interval),
-        false => nodes.iter().fold(case, |case, node| {
+    let case = if traffic.is_up {
+        case.set("apps.readings.interval", interval)
+    } else {
+        nodes.iter().fold(case, |case, node| {
             case.set(&format!("apps.{}.interval", app_of(node)), &interval)
-        }),
+        })
     };
-    match traffic.is_tcp {
-        true => case
-            .set("tcp.transport", "blip")
+    if traffic.is_tcp {
+        case.set("tcp.transport", "blip")
             .set("border.host_transport", "linux")
             .set("rivals.blip_corrections", "counter, syn, numbers")
             // Linux 4.17 is of 2018.
             .set("rivals.linux_gso", "false")
-            .set("rivals.blip_window", WINDOW),
-        false => case,
+            .set("rivals.blip_window", WINDOW)
+    } else {
+        case
     }
 }
 

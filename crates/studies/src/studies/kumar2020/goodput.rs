@@ -342,10 +342,7 @@ impl Rival {
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());
-        let delay = match self.one_hop < 2.0 {
-            true => "100 ms",
-            false => "0 ms",
-        };
+        let delay = if self.one_hop < 2.0 { "100 ms" } else { "0 ms" };
         case.set("tcp.send_buffer", format!("{payload} B"))
             .set("tcp.receive_buffer", "1848 B")
             .set("tcp.delayed_ack", delay)

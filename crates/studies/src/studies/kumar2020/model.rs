@@ -22,9 +22,10 @@ pub fn equation_1(run: &Run) -> Reading {
 /// where nothing was lost.
 pub fn equation_2(run: &Run) -> Reading {
     let p = segment_loss(run)? / 100.0;
-    match p > 0.0 {
-        true => Ok(SEGMENT_BITS / rtt(run)? * (1.5 / p).sqrt()),
-        false => Err(Gap::Nothing),
+    if p > 0.0 {
+        Ok(SEGMENT_BITS / rtt(run)? * (1.5 / p).sqrt())
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -247,9 +247,10 @@ fn cwnd_at(course: &Course, s: f64) -> Reading {
 fn share_of_time(course: &Course, is: impl Fn(f64) -> bool) -> Reading {
     let samples = &course.samples;
     let count = samples.iter().filter(|(_, cwnd)| is(*cwnd)).count();
-    match samples.is_empty() {
-        true => Err(Gap::Nothing),
-        false => Ok(count as f64 / samples.len() as f64),
+    if samples.is_empty() {
+        Err(Gap::Nothing)
+    } else {
+        Ok(count as f64 / samples.len() as f64)
     }
 }
 

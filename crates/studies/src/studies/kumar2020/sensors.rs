@@ -152,9 +152,10 @@ fn not_by_timeout(run: &Run) -> Reading {
     let of = |causes: &[Cause]| retransmissions(run, "readings", causes);
     let others = of(&[Cause::Fast, Cause::Tail, Cause::LinkLost])?;
     let all = others + of(&[Cause::Timeout])?;
-    match all > 0.0 {
-        true => Ok(100.0 * others / all),
-        false => Err(Gap::Nothing),
+    if all > 0.0 {
+        Ok(100.0 * others / all)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -14,9 +14,10 @@ fn radio_on(run: &Run) -> Reading {
     let share = redpoll_experiments::numbers(&nodes, "/radio_duty_cycle")?;
     let on_s: f64 = share.iter().skip(1).sum::<f64>() * run.number("/simulated_s")?;
     let bytes = 48.0 * segments(run)?;
-    match bytes > 0.0 {
-        true => Ok(1_000.0 * on_s / bytes),
-        false => Err(Gap::Nothing),
+    if bytes > 0.0 {
+        Ok(1_000.0 * on_s / bytes)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

@@ -8,9 +8,10 @@ const RATIO: Metric = Metric::new("retransmission ratio", "");
 
 fn ratio(run: &Run) -> Reading {
     let received = segments(run)?;
-    match received > 0.0 {
-        true => Ok(retransmissions(run, "readings", &Cause::ALL)? / received),
-        false => Err(Gap::Nothing),
+    if received > 0.0 {
+        Ok(retransmissions(run, "readings", &Cause::ALL)? / received)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 

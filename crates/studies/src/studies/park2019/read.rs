@@ -312,18 +312,20 @@ fn greatest(values: Vec<f64>) -> f64 {
 fn jain_of(values: &[f64]) -> Reading {
     let sum: f64 = values.iter().sum();
     let squares: f64 = values.iter().map(|value| value * value).sum();
-    match squares > 0.0 {
-        true => Ok(sum * sum / (values.len() as f64 * squares)),
-        false => Err(Gap::Nothing),
+    if squares > 0.0 {
+        Ok(sum * sum / (values.len() as f64 * squares))
+    } else {
+        Err(Gap::Nothing)
     }
 }
 
 /// The greatest over the least; nothing if somebody has had nothing.
 fn max_min_of(values: &[f64]) -> Reading {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
-    match least > 0.0 {
-        true => Ok(greatest(values.to_vec()) / least),
-        false => Err(Gap::Nothing),
+    if least > 0.0 {
+        Ok(greatest(values.to_vec()) / least)
+    } else {
+        Err(Gap::Nothing)
     }
 }
 
