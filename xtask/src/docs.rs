@@ -18,6 +18,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
+use crate::options::Selection;
 use crate::report::{Failure, Outcome};
 use crate::workspace::Workspace;
 use declared::{Block, Cell, Declared};
@@ -29,12 +30,10 @@ use runs::{Results, Run};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     action: Action,
-    /// Only these blocks.
-    only: Vec<String>,
+    /// Blocks of these names, and the program to run.
+    selection: Selection,
     /// Only what is quickly measured.
     short: bool,
-    /// The program to run, if it is not to be built.
-    program: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,16 +61,12 @@ impl Options {
         let mut options = Options::default();
         let mut rest = args;
         loop {
+            if let Some(left) = options.selection.take(rest) {
+                rest = left;
+                continue;
+            }
             rest = match rest {
                 [] => return Ok(options),
-                ["--only", name, rest @ ..] => {
-                    options.only.push((*name).to_owned());
-                    rest
-                }
-                ["--program", path, rest @ ..] => {
-                    options.program = Some(PathBuf::from(path));
-                    rest
-                }
                 ["--short", rest @ ..] => {
                     options.short = true;
                     rest
@@ -104,7 +99,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     }
     let declared = Declared::read(&workspace.root.join("docs/measured"))?;
     let used = used(workspace, &documents, &declared)?;
-    for name in &options.only {
+    for name in &options.selection.only {
         if !declared.blocks.contains_key(name) {
             let known: Vec<&str> = declared.blocks.keys().map(String::as_str).collect();
             let known = known.join(", ");
@@ -116,11 +111,13 @@ pub fn run(workspace: &Workspace, options: &Options) -> Outcome {
     let wanted: BTreeMap<&str, &Block> = declared
         .blocks
         .iter()
-        .filter(|(name, _)| options.only.is_empty() || options.only.contains(name))
+        .filter(|(name, _)| {
+            options.selection.only.is_empty() || options.selection.only.contains(name)
+        })
         .map(|(name, block)| (name.as_str(), block))
         .collect();
     let short = options.short && options.action == Action::Check;
-    let program = match &options.program {
+    let program = match &options.selection.program {
         Some(path) => path.clone(),
         // The short check takes the build that the tests need in any case.
         None => runs::build(workspace, !short)?,
@@ -350,7 +347,7 @@ mod tests {
             Ok(Options::short_check())
         );
         let only = Options::parse(&["--only", "a", "--only", "b", "--write"]).unwrap();
-        assert_eq!((only.only.len(), only.action), (2, Action::Write));
+        assert_eq!((only.selection.only.len(), only.action), (2, Action::Write));
         assert_eq!(Options::parse(&["--only"]), Err("--only".to_owned()));
     }
 

@@ -24,6 +24,7 @@ mod lanes;
 mod left_out;
 mod lines;
 mod names;
+mod options;
 mod packetdrill;
 mod prose;
 mod publish;

@@ -13,6 +13,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::docs::runs;
+use crate::options::Selection;
 use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
@@ -22,10 +23,8 @@ use terminal::Terminals;
 /// Options of the command line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
-    /// Pages whose names contain one of these; all without one.
-    only: Vec<String>,
-    /// The program that the pages call, if it is built already.
-    program: Option<PathBuf>,
+    /// Pages whose names contain one of these parts, and the program that the pages call.
+    selection: Selection,
     /// This process is in namespaces of its own, for a single page.
     is_inside: bool,
 }
@@ -36,16 +35,12 @@ impl Options {
         let mut options = Options::default();
         let mut rest = args;
         loop {
+            if let Some(left) = options.selection.take(rest) {
+                rest = left;
+                continue;
+            }
             rest = match rest {
                 [] => return Ok(options),
-                ["--only", name, rest @ ..] => {
-                    options.only.push((*name).to_owned());
-                    rest
-                }
-                ["--program", path, rest @ ..] => {
-                    options.program = Some(PathBuf::from(path));
-                    rest
-                }
                 ["--inside", rest @ ..] => {
                     options.is_inside = true;
                     rest
@@ -60,7 +55,12 @@ impl Options {
 pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, Failure> {
     let pages = pages(workspace)?;
     let is_wanted = |page: &Page| {
-        options.only.is_empty() || options.only.iter().any(|it| page.name.contains(it))
+        options.selection.only.is_empty()
+            || options
+                .selection
+                .only
+                .iter()
+                .any(|it| page.name.contains(it))
     };
     let wanted: Vec<&Page> = pages.iter().filter(|page| is_wanted(page)).collect();
     if wanted.is_empty() {
@@ -70,7 +70,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
             names.join(", ")
         )));
     }
-    let program = match &options.program {
+    let program = match &options.selection.program {
         Some(program) => program.clone(),
         None => runs::build(workspace, false)?,
     };
