@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// What a command works on, and the program that it runs.
+/// The subjects of a command, and the program that the command runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
     /// `--only`: parts of names; empty for all.
