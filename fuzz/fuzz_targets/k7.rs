@@ -5,7 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use redpoll_sim::{K7, open_measured};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(reader) = open_measured(bytes) else { return };
+    let Ok(reader) = open_measured(bytes) else {
+        return;
+    };
     let Ok(k7) = K7::read(reader, 26) else { return };
     assert!(!k7.links.is_empty());
     for link in &k7.links {

@@ -5,7 +5,9 @@ use libfuzzer_sys::fuzz_target;
 use redpoll_sim::{NoiseTrace, open_measured};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(reader) = open_measured(bytes) else { return };
+    let Ok(reader) = open_measured(bytes) else {
+        return;
+    };
     let Ok(trace) = NoiseTrace::read(reader) else {
         return;
     };
