@@ -34,7 +34,7 @@ pub(crate) struct Rights {
     /// The user that the program becomes; `None` if the user does not change.
     account: Option<Account>,
     is_sandboxed: bool,
-    /// The program stays root without an option that confirms this.
+    /// Whether the program stays root although no option asks for this; it then prints a warning.
     stays_root: bool,
 }
 

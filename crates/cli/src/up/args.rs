@@ -145,7 +145,7 @@ pub struct UpArgs {
     #[arg(long, conflicts_with = "command")]
     pub demo: bool,
 
-    /// The steps of the demonstration, for the program that runs next to the mesh
+    /// Run the steps of the demonstration. `up --demo` starts a second process with this option
     #[arg(long, hide = true)]
     pub demo_steps: bool,
 

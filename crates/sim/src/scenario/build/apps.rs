@@ -402,7 +402,7 @@ impl App<'_, '_> {
         nodes.dedup();
         if nodes.is_empty() {
             let problem = format!(
-                "got \"{}\", but no such node exists; allowed: at least one node",
+                "got \"{}\", but no node matches; allowed: names and groups of nodes that match at least one node",
                 texts.join("\", \"")
             );
             return Err(self.values.error(&key, problem));

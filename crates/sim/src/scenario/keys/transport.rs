@@ -81,7 +81,7 @@ pub(super) const KEYS: &[Key] = &[
     key("rivals.uip_polls", Bool, Default("true"), None,
         "An idle connection of `uip-*` sends at once what the application writes, instead of at the next half second."),
     key("rivals.uip_forwarding", Bool, Default("false"), None,
-        "`uip-*` numbers its packets in the flow label, as IPv4 does, and routers drop a packet that they have already forwarded: one of the first 29, or the last one. uIP's forwarding in Contiki 2.5 works like this."),
+        "`uip-*` numbers its packets in the flow label, as IPv4 does in its Identification field. Routers store the numbers of the first 29 packets and of the latest one, and drop a packet with a stored number. uIP's forwarding in Contiki 2.5 works like this."),
     key("rivals.lim_strong_weight", SHARE, Default("50 %"), None,
         "`uip-lim`: weight of a round-trip sample of a segment that was not retransmitted; an assumption, from CoCoA."),
     key("rivals.lim_weak_weight", SHARE, Default("25 %"), None,

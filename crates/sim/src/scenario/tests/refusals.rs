@@ -203,7 +203,7 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"http-server\"\non = \"every leaf\"",
-        "t.toml:7: apps.a.on: got \"every leaf\", but no such node exists",
+        "t.toml:7: apps.a.on: got \"every leaf\", but no node matches; allowed: names and groups of nodes that match at least one node",
     ),
     (
         "[apps.a]\ntype = \"http-server\"\non = \"node-1\"\nto = \"node-2:1\"",
