@@ -258,10 +258,10 @@ pub(crate) fn set_up(socket: BorrowedFd<'_>, name: &str) -> io::Result<()> {
     ioctl::call(socket, &ioctl::SIOCSIFFLAGS, &mut request)
 }
 
-/// Waits at most 10 s until the address is the host's. The kernel ends its search for a
+/// Waits at most 30 s until the address is the host's. The kernel ends its search for a
 /// duplicate in a worker thread, which waits while other namespaces are removed.
 fn wait_for(address: Ipv6Addr) -> Result<(), TunError> {
-    let deadline = Instant::now() + Duration::from_secs(10);
+    let deadline = Instant::now() + Duration::from_secs(30);
     loop {
         match UdpSocket::bind(SocketAddrV6::new(address, 0, 0, 0)) {
             Ok(_) => return Ok(()),
