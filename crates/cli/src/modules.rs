@@ -9,7 +9,7 @@ use redpoll_sim::{Scenario, World};
 
 use crate::failure::{Failure, cannot_write};
 
-/// Loads them; ends the program if one of them hangs.
+/// Loads the modules. Ends the program if a module hangs.
 #[cfg(feature = "modules")]
 pub(crate) fn loader(scenario: &str) -> impl Loader {
     let scenario = scenario.to_owned();

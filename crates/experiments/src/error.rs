@@ -11,7 +11,7 @@ pub enum CriteriaError {
     /// The file is not valid.
     #[error("criteria.toml: {0}")]
     Toml(#[from] toml::de::Error),
-    /// What it says of a row is not valid.
+    /// The file of criteria contains an invalid entry for a row.
     #[error("criteria.toml: {id}: {fault}")]
     Fault {
         /// The row.

@@ -3,7 +3,7 @@
 //!
 //! A [`Study`] is a list of [`Figure`]s. A figure says which [`Case`]s it takes
 //! (a scenario with changes, what is looked at in it, and for how many seeds),
-//! which number it reads from each run, and what it makes of those numbers.
+//! which number it reads from each run, and how it summarises these numbers.
 //! [`conduct`] runs the cases on all cores and keeps what they gave in a
 //! [`Results`] file; [`Figure::rows`] makes rows of that, and [`page`] a page with
 //! pictures.

@@ -512,7 +512,7 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// The datagram, of which no more frames follow.
+    /// The datagram. No more of its frames follow.
     fn left(self) -> Option<Datagram> {
         let fate = if self.frame.is_lost {
             self.frame.given_up()

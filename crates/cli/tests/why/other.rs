@@ -208,7 +208,7 @@ fn a_capture_of_another_stack_is_read() {
     assert_eq!(named, ["delayed-ack"], "{found}");
 }
 
-/// The findings in a capture of these frames.
+/// The causes that `why` finds in a capture of these frames.
 fn found_in(name: &str, air: Air) -> Value {
     let folder = Folder::new(name);
     let capture = folder.file("other.pcap");

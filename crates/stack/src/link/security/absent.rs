@@ -27,7 +27,7 @@ impl<M: Memory + 'static> Guard<M> {
         Guard(PhantomData)
     }
 
-    /// Has the MAC take a frame.
+    /// Passes a received frame to the MAC.
     pub(super) fn input<'f, A: Access>(
         &mut self,
         now: Instant,
