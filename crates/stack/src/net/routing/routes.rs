@@ -60,7 +60,7 @@ enum Kind {
         registration: Registration,
     },
     #[allow(dead_code, reason = "RPL alone has them")]
-    Downward(Downward),
+    Downward(DownwardRoute),
 }
 
 /// What a router remembers of a registration that has passed it.

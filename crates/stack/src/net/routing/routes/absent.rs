@@ -5,9 +5,9 @@ use redpoll_wire::ieee802154::Address;
 
 /// What a router knows of a target of a DAO.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Downward {}
+pub(crate) enum DownwardRoute {}
 
-impl Downward {
+impl DownwardRoute {
     pub(super) fn next_hop(self) -> Address {
         match self {}
     }

@@ -11,7 +11,7 @@ use crate::net::routing::rpl::UnackedHop;
 
 /// What a router knows of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Downward {
+pub(crate) struct DownwardRoute {
     /// In storing mode the next hop to it, in non-storing mode its parent.
     pub(crate) link: Peer,
     /// Its Path Sequence.
@@ -71,7 +71,7 @@ fn seconds(now: Instant) -> u32 {
     divide_long(now.as_micros(), 1_000_000)
 }
 
-impl Downward {
+impl DownwardRoute {
     /// A route that ends after `lifetime_s`; `None`: never.
     pub(crate) fn new(
         now: Instant,
@@ -86,7 +86,7 @@ impl Downward {
                 .min(FOR_EVER.saturating_sub(1)),
             None => FOR_EVER,
         };
-        Downward {
+        DownwardRoute {
             link,
             sequence,
             news: News::Fresh,
@@ -113,7 +113,7 @@ impl Downward {
 
     /// Lasts as long as the `known` route at least.
     #[allow(dead_code, reason = "a root needs it")]
-    pub(crate) fn lengthen(&mut self, known: &Downward) {
+    pub(crate) fn lengthen(&mut self, known: &DownwardRoute) {
         self.until_s = self.until_s.max(known.until_s);
     }
 
@@ -190,7 +190,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         &mut self,
         now: Instant,
         to: Addr,
-        downward: Downward,
+        downward: DownwardRoute,
         (brief_s, by_hops): (u32, bool),
     ) -> Result<(), Error> {
         let slot = RouteSlot {
@@ -218,7 +218,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// What is known of the target `to`, be it gone.
-    pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut Downward> {
+    pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut DownwardRoute> {
         if !HAS_TARGETS {
             return None;
         }
@@ -230,7 +230,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// What is known of the target `to`, if packets may go there.
-    pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<Downward> {
+    pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<DownwardRoute> {
         if !HAS_TARGETS {
             return None;
         }
@@ -241,7 +241,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// All targets, those that are gone and not forgotten, too.
-    pub(crate) fn downwards(&self) -> impl Iterator<Item = (&Addr, &Downward)> {
+    pub(crate) fn downwards(&self) -> impl Iterator<Item = (&Addr, &DownwardRoute)> {
         self.entries().filter_map(|slot| match &slot.kind {
             Kind::Downward(downward) if HAS_TARGETS => Some((&slot.prefix, downward)),
             Kind::Downward(_) => None,
@@ -250,7 +250,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// Has `change` look at what is known of every target.
-    pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut Downward)) {
+    pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut DownwardRoute)) {
         if !HAS_TARGETS {
             return;
         }
@@ -273,7 +273,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
     }
 
     /// Forgets the targets of which `keep` does not say that they stay.
-    pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&Downward) -> bool) {
+    pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&DownwardRoute) -> bool) {
         while HAS_TARGETS {
             let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
             let Some(to) = ended.next().map(|(to, _)| *to) else {

@@ -15,7 +15,7 @@ use super::{Dodag, Rpl, STORES, Table, earlier, has_come, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{Downward, News};
+use crate::net::routing::routes::{DownwardRoute, News};
 use crate::profile::Profile;
 use crate::rules::RplRules;
 
@@ -312,7 +312,7 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// What is left of a route, in lifetime units, rounded up.
-    pub(super) fn units(&self, now: Instant, downward: &Downward) -> u8 {
+    pub(super) fn units(&self, now: Instant, downward: &DownwardRoute) -> u8 {
         let unit = u32::from(self.lifetime_unit_s().max(1));
         match downward.left_s(now) {
             None => FOR_EVER,
@@ -459,10 +459,10 @@ pub(super) fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &Tar
 }
 
 /// Whether the parent is to hear of a target, or of its end.
-pub(super) fn is_news(downward: &Downward) -> bool {
+pub(super) fn is_news(downward: &DownwardRoute) -> bool {
     matches!(downward.news, News::Fresh | News::Gone)
 }
 
-pub(super) fn known_is_good(known: &Downward, now: Instant) -> bool {
+pub(super) fn known_is_good(known: &DownwardRoute, now: Instant) -> bool {
     !known.is_gone() && known.left_s(now).is_none_or(|left_s| left_s > 0)
 }

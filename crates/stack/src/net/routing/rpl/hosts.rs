@@ -19,7 +19,7 @@ use crate::net::identity::Identity;
 use crate::net::nd::status;
 use crate::net::outgoing::Outbox;
 use crate::net::routing::registered::{Registered, confirm};
-use crate::net::routing::routes::{Downward, News, Target};
+use crate::net::routing::routes::{DownwardRoute, News, Target};
 use crate::net::routing::{Control, LIFETIME_MAX_MIN, Peer, Via};
 use crate::profile::Profile;
 
@@ -140,7 +140,7 @@ impl<P: Profile> Rpl<P> {
             return status;
         }
         let lifetime_s = u32::from(asked.lifetime_min).saturating_mul(60);
-        let mut downward = Downward::new(now, peer, sequence, Some(lifetime_s));
+        let mut downward = DownwardRoute::new(now, peer, sequence, Some(lifetime_s));
         downward.target = Target::Host;
         if self.is_root() {
             downward.news = News::Old;

@@ -11,7 +11,7 @@ use super::downward::{FOR_EVER, is_possible, known_is_good};
 use super::{Dodag, DodagOf, Rpl, Table, UnackedHop};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
-use crate::net::routing::routes::{Downward, News, Target};
+use crate::net::routing::routes::{DownwardRoute, News, Target};
 use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
 use crate::profile::Profile;
 
@@ -140,7 +140,7 @@ impl<P: Profile> Rpl<P> {
             return Taken::Full;
         }
         let lifetime_s = self.lifetime_s(transit);
-        let mut downward = Downward::new(now, link, transit.sequence, lifetime_s);
+        let mut downward = DownwardRoute::new(now, link, transit.sequence, lifetime_s);
         match known.filter(|_| is_same) {
             Some(known) if known.hop.is_proven() || !is_proven => downward.hop = known.hop,
             _ if is_proven => downward.hop = UnackedHop::PROVEN,
@@ -183,7 +183,7 @@ impl<P: Profile> Rpl<P> {
         now: Instant,
         table: &mut Table<P::Memory>,
         dodag: &DodagOf<P>,
-        (to, downward): (Addr, Downward),
+        (to, downward): (Addr, DownwardRoute),
         transit: &Transit,
     ) -> Taken {
         let brief_s = self.brief_s();
@@ -216,7 +216,7 @@ impl<P: Profile> Rpl<P> {
         now: Instant,
         table: &Table<P::Memory>,
         dodag: &DodagOf<P>,
-        (known, is_proven): (&Downward, bool),
+        (known, is_proven): (&DownwardRoute, bool),
         (to, link): (Addr, Peer),
         transit: &Transit,
     ) -> Option<Taken> {

@@ -13,7 +13,7 @@ use super::{Dodag, DodagOf, Rpl, STORES, Table, times};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{Downward, HAS_TARGETS};
+use crate::net::routing::routes::{DownwardRoute, HAS_TARGETS};
 use crate::profile::Profile;
 use crate::rules::{Candidate, Objective, Offer, RplRules};
 
@@ -486,7 +486,7 @@ impl<P: Profile> Rpl<P> {
         for neighbour in self.candidates.iter_mut() {
             neighbour.rank = INFINITE_RANK;
         }
-        table.retain_downward(Downward::is_host);
+        table.retain_downward(DownwardRoute::is_host);
         self.on_detached();
         if !self.is_leaf() {
             self.dio_due = true;

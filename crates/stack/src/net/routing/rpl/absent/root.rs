@@ -15,7 +15,7 @@ use redpoll_wire::rpl::Transit;
 use super::config::RplRole;
 use super::{DodagOf, Peer, Rpl, Table};
 use crate::net::identity::Identity;
-use crate::net::routing::routes::Downward;
+use crate::net::routing::routes::DownwardRoute;
 use crate::profile::Profile;
 
 /// Whether a node may be the root.
@@ -130,12 +130,12 @@ impl<P: Profile> Rpl<P> {
         _: &Table<P::Memory>,
         _: &DodagOf<P>,
         _to: &Addr,
-        _known: Option<Downward>,
-        _: &mut Downward,
+        _known: Option<DownwardRoute>,
+        _: &mut DownwardRoute,
     ) {
     }
 
-    pub(super) const fn doubts(&mut self, _now: Instant, _: &mut Downward) -> bool {
+    pub(super) const fn doubts(&mut self, _now: Instant, _: &mut DownwardRoute) -> bool {
         false
     }
 }

@@ -5,7 +5,7 @@
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
 
-use crate::net::routing::routes::{Downward, Target};
+use crate::net::routing::routes::{DownwardRoute, Target};
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::{DodagOf, Peer, Rpl, Table, UnackedHop, has_come};
 use crate::profile::Profile;
@@ -112,7 +112,7 @@ impl Inquiries {
 
 impl<P: Profile> Rpl<P> {
     /// Whether an answer could still change what is known of the target `to`.
-    fn is_open(&self, dodag: &DodagOf<P>, to: &Addr, route: &Downward) -> bool {
+    fn is_open(&self, dodag: &DodagOf<P>, to: &Addr, route: &DownwardRoute) -> bool {
         let is_behind = dodag.first_hop(self.own, to, route.link).is_none();
         let is_asked = !route.hop.is_silent() || route.hop.is_proven();
         let is_open = is_behind && is_asked || route.hop.is_proven();

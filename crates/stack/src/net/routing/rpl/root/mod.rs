@@ -10,7 +10,7 @@ use redpoll_wire::rpl::{Sequence, Transit};
 use super::config::{Role, RplRole, count};
 use super::{Dodag, DodagOf, Peer, Rpl, Table, earlier, has_come, times};
 use crate::net::identity::Identity;
-use crate::net::routing::routes::Downward;
+use crate::net::routing::routes::DownwardRoute;
 use crate::rules::RplRules;
 
 use crate::profile::Profile;
@@ -130,8 +130,8 @@ impl<P: Profile> Rpl<P> {
         table: &Table<P::Memory>,
         dodag: &DodagOf<P>,
         to: &Addr,
-        known: Option<Downward>,
-        downward: &mut Downward,
+        known: Option<DownwardRoute>,
+        downward: &mut DownwardRoute,
     ) {
         let is_behind = dodag.first_hop(self.own, to, downward.link).is_none();
         let parent = downward.link.within(&dodag.prefix);
@@ -147,7 +147,7 @@ impl<P: Profile> Rpl<P> {
 
     /// A No-Path for the target `known` has come, in non-storing mode. Returns whether the root
     /// asks the target, which has answered before, instead of removing it.
-    pub(super) fn doubts(&mut self, now: Instant, known: &mut Downward) -> bool {
+    pub(super) fn doubts(&mut self, now: Instant, known: &mut DownwardRoute) -> bool {
         if !known.hop.is_proven() || known.is_gone() {
             return false;
         }
