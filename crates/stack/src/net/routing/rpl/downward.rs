@@ -136,7 +136,7 @@ impl<P: Profile> Rpl<P> {
         if let Some(former) = former.filter(|_| storing) {
             // §9.8 (4), if it can hear it.
             let hears = self.candidates.get(former).is_some_and(|it| !it.is_gone());
-            let at = now + times(self.config.dao_delay, NO_PATH_DELAYS);
+            let at = now + times(self.shared.config.dao_delay, NO_PATH_DELAYS);
             self.daos.no_path = hears.then_some(NoPath {
                 parent: former,
                 at,
@@ -153,7 +153,7 @@ impl<P: Profile> Rpl<P> {
     fn tell_all(&mut self, now: Instant, table: &mut Table<P::Memory>, with_others: bool) {
         let pending = self.daos.pending.take();
         self.tell_own();
-        let mut delay = self.config.dao_delay;
+        let mut delay = self.shared.config.dao_delay;
         table.each_downward(|_, downward| {
             if !downward.is_gone() {
                 downward.news = News::Fresh;
@@ -172,7 +172,7 @@ impl<P: Profile> Rpl<P> {
             self.replies.dao_tries = tries;
             delay = times(delay, hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
         }
-        let at = now + Duration::from_micros(self.rng.below_u64(delay.as_micros()));
+        let at = now + Duration::from_micros(self.shared.rng.below_u64(delay.as_micros()));
         match self.is_storing() {
             true => self.daos.schedule(at),
             false => _ = self.daos.due.get_or_insert(at),
@@ -190,7 +190,7 @@ impl<P: Profile> Rpl<P> {
     pub(super) fn on_trigger(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         // In storing mode it need not go on; what is lost farther down comes back so, too.
         // Where each DIO says it the next one does.
-        if !self.config.dtsn_each_dio {
+        if !self.shared.config.dtsn_each_dio {
             self.dtsn = self.dtsn.next();
             if !self.is_leaf() {
                 self.reset_trickle(now);
@@ -222,7 +222,7 @@ impl<P: Profile> Rpl<P> {
         if has_come(&self.daos.refresh_at, now) {
             self.daos.refresh_at = None;
             self.tell_own();
-            let delay = jittered(self.config.dao_delay, &mut self.rng);
+            let delay = jittered(self.shared.config.dao_delay, &mut self.shared.rng);
             self.daos.schedule(now + delay);
         }
         let Some(pending) = self.daos.pending.filter(|pending| pending.until <= now) else {
@@ -234,8 +234,8 @@ impl<P: Profile> Rpl<P> {
         self.daos.due = Some(now);
         self.replies.dao_tries = pending.tries;
         // It goes on, for there may be no other parent, and the root has to hear of it.
-        if pending.tries == self.config.dao_retries.saturating_add(1) {
-            count(&mut self.counters.daos_given_up);
+        if pending.tries == self.shared.config.dao_retries.saturating_add(1) {
+            count(&mut self.shared.counters.daos_given_up);
             self.avoid_parent(now, table);
         }
     }
@@ -269,29 +269,32 @@ impl<P: Profile> Rpl<P> {
 
     /// A DAO has left; with the lifetime of the node's own route in it.
     pub(super) fn on_dao_sent(&mut self, now: Instant, has_own: bool, more: bool) {
-        count(&mut self.counters.daos_sent);
+        count(&mut self.shared.counters.daos_sent);
         self.daos.due = more.then_some(now);
         if has_own {
             self.daos.is_known = true;
-            self.daos.refresh_at = match self.rules.dao_interval() {
+            self.daos.refresh_at = match self.shared.rules.dao_interval() {
                 Some(interval) => {
-                    let more = self.rng.below_u64(interval.divided_by(10).as_micros());
+                    let more = self
+                        .shared
+                        .rng
+                        .below_u64(interval.divided_by(10).as_micros());
                     Some(now + interval + Duration::from_micros(more))
                 }
                 // Twice in a lifetime, so that one may be lost.
                 None => self
                     .lifetime()
-                    .map(|lifetime| now + jittered(lifetime, &mut self.rng).divided_by(2)),
+                    .map(|lifetime| now + jittered(lifetime, &mut self.shared.rng).divided_by(2)),
             };
         }
-        if self.config.dao_ack {
+        if self.shared.config.dao_ack {
             let before = core::mem::take(&mut self.replies.dao_tries);
             // Where many wait in vain the air or the root is what they wait for: each
             // asks ever more rarely, and not with the others.
             let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
-            let timeout = times(self.config.dao_timeout, factor);
+            let timeout = times(self.shared.config.dao_timeout, factor);
             self.daos.pending = Some(Pending {
-                until: now + jittered(timeout, &mut self.rng),
+                until: now + jittered(timeout, &mut self.shared.rng),
                 tries: before.saturating_add(1),
                 sequence: self.daos.sequence,
             });
@@ -338,11 +341,11 @@ impl<P: Profile> Rpl<P> {
         dao: &Dao<'_>,
     ) -> Result<(), DropReason> {
         let Some(dodag) = self.dodag.filter(|_| self.is_joined()) else {
-            count(&mut self.counters.foreign);
+            count(&mut self.shared.counters.foreign);
             return Ok(());
         };
         if dao.instance != dodag.instance || dao.dodag.is_some_and(|id| id != dodag.id) {
-            count(&mut self.counters.foreign);
+            count(&mut self.shared.counters.foreign);
             return Ok(());
         }
         let from = match (dodag.is_storing(), near) {
@@ -369,14 +372,14 @@ impl<P: Profile> Rpl<P> {
             Taken::All => dao.acknowledge,
             Taken::Full if hop.is_some_and(|it| self.answers(table, &dodag, it)) => true,
             Taken::Full if hop.is_none() => true,
-            Taken::Full => self.may_try(now, hop),
+            Taken::Full => self.shared.probes.may_try(now, hop),
             // Routers that are known lead there.
             Taken::Unproven if hop.is_none() => dao.acknowledge,
             Taken::Unproven | Taken::Later => {
-                let may_try = self.may_try(now, hop);
+                let may_try = self.shared.probes.may_try(now, hop);
                 let is_answer = taken == Taken::Unproven && dao.acknowledge;
                 if may_try && !is_answer {
-                    self.replies.probe = hop;
+                    self.shared.probes.schedule(hop);
                 }
                 may_try && is_answer
             }
@@ -394,7 +397,7 @@ impl<P: Profile> Rpl<P> {
         }
         let tells = dodag.is_storing() && !self.is_root();
         if tells && table.downwards().any(|(_, it)| is_news(it)) {
-            let delay = jittered(self.config.dao_delay, &mut self.rng);
+            let delay = jittered(self.shared.config.dao_delay, &mut self.shared.rng);
             self.daos.due.get_or_insert(now + delay);
         }
         Ok(())
@@ -408,7 +411,7 @@ impl<P: Profile> Rpl<P> {
         ack: &DaoAck,
     ) -> Result<(), DropReason> {
         let Some(dodag) = &self.dodag else {
-            count(&mut self.counters.foreign);
+            count(&mut self.shared.counters.foreign);
             return Ok(());
         };
         let is_expected = match dodag.is_storing() {
@@ -418,12 +421,12 @@ impl<P: Profile> Rpl<P> {
         let pending = self.daos.pending.as_ref();
         let is_pending = pending.is_some_and(|pending| pending.sequence == ack.sequence);
         if !is_expected || !is_pending || ack.instance != dodag.instance {
-            count(&mut self.counters.stale);
+            count(&mut self.shared.counters.stale);
             return Ok(());
         }
         self.daos.pending = None;
         if ack.status >= status::REJECTED {
-            count(&mut self.counters.daos_refused);
+            count(&mut self.shared.counters.daos_refused);
             self.untell(table);
             self.daos.due = Some(now + PAUSE);
             self.avoid_parent(now, table);

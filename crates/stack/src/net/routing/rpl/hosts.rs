@@ -88,7 +88,7 @@ impl<P: Profile> Rpl<P> {
             _ => status::CACHE_FULL,
         };
         if status != status::SUCCESS {
-            count(&mut self.counters.registrations_refused);
+            count(&mut self.shared.counters.registrations_refused);
         }
         let registration = AddressRegistration { status, ..asked };
         confirm(outbox, identity, (link, target), registration);
@@ -149,7 +149,7 @@ impl<P: Profile> Rpl<P> {
             .add_downward(now, src, downward, (0, dodag.is_storing()))
             .is_err()
         {
-            count(&mut self.counters.targets_refused);
+            count(&mut self.shared.counters.targets_refused);
             self.forget_host(now, &src);
             return status::CACHE_FULL;
         }
@@ -160,7 +160,7 @@ impl<P: Profile> Rpl<P> {
     /// There is news of hosts: a DAO is due after DelayDAO, and it is another one.
     fn tell_of_hosts(&mut self, now: Instant) {
         self.daos.repeats = false;
-        let delay = jittered(self.config.dao_delay, &mut self.rng);
+        let delay = jittered(self.shared.config.dao_delay, &mut self.shared.rng);
         self.daos.due.get_or_insert(now + delay);
     }
 

@@ -45,8 +45,6 @@ pub(super) struct Replies {
     pub(super) dis_due: bool,
     /// How often the DAO that is due was sent before.
     pub(super) dao_tries: u8,
-    /// A neighbour whose link is to be measured.
-    pub(super) probe: Option<Peer>,
     /// Who has asked for a DIO.
     dios: [Option<Peer>; 2],
     acks: [Option<Ack>; 4],
@@ -71,7 +69,7 @@ impl Replies {
 
     fn any(&self) -> bool {
         let acks = HAS_TARGETS && self.acks.iter().any(Option::is_some);
-        acks || self.dis_due || self.probe.is_some() || self.dios.iter().any(Option::is_some)
+        acks || self.dis_due || self.dios.iter().any(Option::is_some)
     }
 
     fn take_ack(&mut self) -> Option<Ack> {
@@ -85,7 +83,7 @@ impl Replies {
 
 impl<P: Profile> Rpl<P> {
     pub(super) fn has_message_due(&self) -> bool {
-        self.root.asks() || self.dio_due || self.replies.any()
+        self.root.asks() || self.dio_due || self.shared.probes.is_due() || self.replies.any()
     }
 
     /// Writes the next message that is due to `out`, behind type, code and checksum.
@@ -100,7 +98,7 @@ impl<P: Profile> Rpl<P> {
         if core::mem::take(&mut self.replies.dis_due) {
             return self.dis(ALL_NODES, out);
         }
-        if let Some(probed) = self.replies.probe.take() {
+        if let Some(probed) = self.shared.probes.take() {
             return self.dis(probed.link_local(), out);
         }
         let dodag = self.dodag?;
@@ -125,7 +123,7 @@ impl<P: Profile> Rpl<P> {
     }
 
     fn dis(&mut self, dst: Addr, out: &mut Cursor<'_>) -> Option<Envelope> {
-        count(&mut self.counters.diss_sent);
+        count(&mut self.shared.counters.diss_sent);
         let options = Options::default();
         Message::Dis { options }.emit(out).ok()?;
         let code = code::DIS;
@@ -133,7 +131,7 @@ impl<P: Profile> Rpl<P> {
     }
 
     fn dao_ack(&mut self, dodag: &DodagOf<P>, ack: &Ack, out: &mut Cursor<'_>) -> Option<Envelope> {
-        count(&mut self.counters.dao_acks_sent);
+        count(&mut self.shared.counters.dao_acks_sent);
         let message = DaoAck {
             instance: dodag.instance,
             sequence: ack.sequence,
@@ -154,10 +152,10 @@ impl<P: Profile> Rpl<P> {
         out: &mut Cursor<'_>,
     ) -> Option<Envelope> {
         let rank = self.advertised_rank();
-        count(&mut self.counters.dios_sent);
+        count(&mut self.shared.counters.dios_sent);
         if dst.is_multicast() {
             self.advertised = self.rank;
-            if self.config.dtsn_each_dio {
+            if self.shared.config.dtsn_each_dio {
                 self.dtsn = self.dtsn.next();
             }
         }
@@ -218,7 +216,7 @@ impl<P: Profile> Rpl<P> {
         }
         let told = no_path.told.saturating_add(most);
         self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
-        count(&mut self.counters.daos_sent);
+        count(&mut self.shared.counters.daos_sent);
         let (code, dst) = (code::DAO, no_path.parent.link_local());
         Some(Envelope { code, dst })
     }
@@ -239,7 +237,7 @@ impl<P: Profile> Rpl<P> {
             self.daos.due = None;
             return None;
         }
-        let acknowledged = self.config.dao_ack;
+        let acknowledged = self.shared.config.dao_ack;
         self.begin_dao(dodag, acknowledged, out)?;
         let mut left = match storing {
             true => self.targets_max(),
@@ -291,7 +289,7 @@ impl<P: Profile> Rpl<P> {
 
     /// How many targets a DAO of this node's has at most.
     fn targets_max(&self) -> usize {
-        usize::from(self.config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
+        usize::from(self.shared.config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
     }
 
     /// Appends the targets of which there is news, as many as are `left`; whether there
@@ -303,7 +301,7 @@ impl<P: Profile> Rpl<P> {
         (mut left, parent): (usize, Option<Addr>),
         out: &mut Cursor<'_>,
     ) -> Option<bool> {
-        let told = match self.config.dao_ack {
+        let told = match self.shared.config.dao_ack {
             true => News::Told,
             false => News::Old,
         };

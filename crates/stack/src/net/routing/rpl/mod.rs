@@ -31,12 +31,13 @@ mod peer;
 mod protocol;
 #[cfg_attr(not(feature = "rpl-root"), path = "absent/root.rs")]
 mod root;
+mod shared;
 mod targets;
 mod trickle;
 mod unacked;
 mod upward;
 
-use redpoll_base::{Addr, Duration, Instant, Memory, Rng, Wake};
+use redpoll_base::{Addr, Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::rpl::{
     Configuration, Dao, DaoAck, Dio, INFINITE_RANK, Sequence, code, mode, parse_dis,
@@ -64,6 +65,7 @@ use messages::{Envelope, Replies};
 use neighbours::Candidates;
 use passing::{Dress, Limits, Passage};
 use root::{Path, RootState};
+use shared::Shared;
 use trickle::Trickle;
 
 /// Whether a DODAG may be one of storing mode.
@@ -128,12 +130,7 @@ pub(super) struct Rpl<P: Profile> {
     replies: Replies,
     /// Neighbours that acknowledged a frame lately and have no route yet.
     answered: [Option<Peer>; 2],
-    /// The next hop that was tried last, and when another one may be.
-    tried: Option<Peer>,
-    try_at: Option<Instant>,
     trickle: Trickle,
-    config: RplConfig,
-    rules: P::Rules,
     limits: Limits,
     /// When the next DIS goes out, while there is no parent.
     dis_at: Instant,
@@ -146,9 +143,8 @@ pub(super) struct Rpl<P: Profile> {
     /// for the last of them.
     turned_away: u32,
     overloaded_until: Instant,
-    rng: Rng,
     root: RootState,
-    counters: RplCounters,
+    shared: Shared<P>,
     /// Hosts that have registered with this router.
     hosts: Hosts<P::Memory>,
 }
@@ -161,7 +157,7 @@ impl<P: Profile> Rpl<P> {
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) -> Self {
-        let mut rng = Rng::new(config.seed);
+        let mut shared = Shared::new(rules, config);
         let own = Peer::of(identity.link);
         let mut rpl = Rpl {
             role: Role::of(&role),
@@ -174,27 +170,22 @@ impl<P: Profile> Rpl<P> {
             parent: None,
             trickle: Trickle::new(),
             dtsn: Sequence::FIRST,
-            daos: Daos::new(&mut rng),
+            daos: Daos::new(&mut shared.rng),
             replies: Replies::default(),
             answered: [None; 2],
-            tried: None,
-            try_at: None,
             limits: Limits::default(),
             dio_due: false,
             is_adrift: false,
             // Nodes that start together do not ask together.
-            dis_at: now + downward::jittered(config.dao_delay, &mut rng),
-            probe_at: now + downward::jittered(config.probe_interval, &mut rng),
+            dis_at: now + downward::jittered(shared.config.dao_delay, &mut shared.rng),
+            probe_at: now + downward::jittered(shared.config.probe_interval, &mut shared.rng),
             upkeep_at: now + upward::UPKEEP,
             quiet_until: None,
             turned_away: 0,
             overloaded_until: now,
-            rng,
             root: RootState::default(),
-            counters: RplCounters::default(),
             hosts: Hosts::default(),
-            config,
-            rules,
+            shared,
         };
         rpl.begin_as_root(now, &role, identity);
         rpl
@@ -211,7 +202,7 @@ impl<P: Profile> Rpl<P> {
 
     /// See [`Routing::tunnel`](super::Routing::tunnel).
     pub(super) fn tunnel(&self) -> Option<Addr> {
-        let dodag = self.dodag.as_ref().filter(|_| self.config.tunnels)?;
+        let dodag = self.dodag.as_ref().filter(|_| self.shared.config.tunnels)?;
         Some(dodag.id)
     }
 
@@ -285,7 +276,7 @@ impl<P: Profile> Rpl<P> {
         // §6: they have link-local addresses, or they are not for us.
         let neighbour = near.ok_or(DropReason::BadSource);
         let malformed = |_| DropReason::Malformed;
-        let counters = &mut self.counters;
+        let counters = &mut self.shared.counters;
         match code {
             code::DIS => {
                 parse_dis(body).map_err(malformed)?;
@@ -313,7 +304,7 @@ impl<P: Profile> Rpl<P> {
     }
 
     pub(super) fn on_implausible(&mut self) {
-        count(&mut self.counters.implausible);
+        count(&mut self.shared.counters.implausible);
     }
 
     /// A frame to a neighbour has ended.
@@ -347,10 +338,7 @@ impl<P: Profile> Rpl<P> {
         }
         let at = self.trickle.earlier(at);
         let at = self.daos.earlier(at);
-        let at = match HAS_TARGETS {
-            true => earlier(at, &self.try_at),
-            false => at,
-        };
+        let at = self.shared.probes.earlier(at);
         let at = self.root.earlier(at);
         Some(Wake::exactly(earlier(at, &self.quiet_until)))
     }
@@ -364,7 +352,7 @@ impl<P: Profile> Rpl<P> {
         table: &mut Table<P::Memory>,
     ) {
         let is_news = self.dag_rank(self.rank) != self.dag_rank(self.advertised);
-        if self.trickle.on_timeout(now, is_news, &mut self.rng) {
+        if self.trickle.on_timeout(now, is_news, &mut self.shared.rng) {
             self.dio_due = true;
         }
         if has_come(&self.quiet_until, now) {
@@ -378,7 +366,7 @@ impl<P: Profile> Rpl<P> {
         if self.is_joined() && !self.is_root() && self.probe_at <= now {
             self.probe(now);
         }
-        if HAS_TARGETS && has_come(&self.try_at, now) {
+        if self.shared.probes.has_come(now) {
             self.prove_any(now, table);
         }
         if self.upkeep_at <= now {

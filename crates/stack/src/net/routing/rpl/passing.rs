@@ -131,7 +131,7 @@ pub(super) enum Dress {
 impl<P: Profile> Rpl<P> {
     /// A rank as packet information has it.
     fn sender_rank(&self, rank: u16) -> u16 {
-        match self.rules.sends_plain_rank() {
+        match self.shared.rules.sends_plain_rank() {
             true => rank,
             false => self.dag_rank(rank),
         }
@@ -208,12 +208,12 @@ impl<P: Profile> Rpl<P> {
         let storing = dodag.is_storing();
         // §11.2.2.1.
         if information.instance != dodag.instance {
-            count(&mut self.counters.foreign);
+            count(&mut self.shared.counters.foreign);
             return Err(DropReason::NoRoute);
         }
         // §11.2.2.3: it was given back. The route by which it went is wrong.
         if core::mem::take(&mut information.forwarding_error) {
-            count(&mut self.counters.returned);
+            count(&mut self.shared.counters.returned);
             let is_behind = table.downward(now, dst).is_some_and(|it| it.link == from);
             if is_behind && self.limits.admit_forwarding_error(now) {
                 table.forget_downward(dst);
@@ -239,7 +239,7 @@ impl<P: Profile> Rpl<P> {
             false => theirs < ours && theirs != 0,
         };
         if contradicts(self.sender_rank(self.rank)) {
-            count(&mut self.counters.rank_errors);
+            count(&mut self.shared.counters.rank_errors);
             if self.limits.admit_rank_error(now) {
                 self.reset_trickle(now);
             }
@@ -256,7 +256,7 @@ impl<P: Profile> Rpl<P> {
         let is_lost =
             information.down && storing && !self.is_root() && table.lookup_host(now, dst).is_none();
         if is_lost {
-            count(&mut self.counters.forwarding_errors);
+            count(&mut self.shared.counters.forwarding_errors);
             information.forwarding_error = true;
             return Ok(Passage::Back);
         }

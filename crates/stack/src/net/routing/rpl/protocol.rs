@@ -58,7 +58,9 @@ impl<P: Profile> Routing<P> {
     }
 
     pub(crate) fn rpl_counters(&self) -> RplCounters {
-        self.rpl().map(|rpl| rpl.counters).unwrap_or_default()
+        self.rpl()
+            .map(|rpl| rpl.shared.counters)
+            .unwrap_or_default()
     }
 
     /// Rank, and the preferred parent.

@@ -80,7 +80,7 @@ impl<P: Profile> Rpl<P> {
                         // router remain reachable.
                         let is_its_own = teller.may_tell(dodag, &target.prefix, &transit);
                         if !is_its_own || !is_possible(identity, dodag, &target) {
-                            count(&mut self.counters.implausible);
+                            count(&mut self.shared.counters.implausible);
                             continue;
                         }
                         let one = (target.prefix, link);
@@ -124,7 +124,7 @@ impl<P: Profile> Rpl<P> {
         // A node of the DODAG and one that does not know RPL are two: the first one stays.
         let good = known.filter(|known| known_is_good(known, now));
         if good.is_some_and(|it| (it.target == Target::Member) == transit.external) {
-            count(&mut self.counters.implausible);
+            count(&mut self.shared.counters.implausible);
             return Taken::All;
         }
         let is_same = known.is_some_and(|known| known.link == link);
@@ -136,7 +136,7 @@ impl<P: Profile> Rpl<P> {
             return taken;
         }
         if !is_same && !is_proven && self.is_at_limit(now, table, link) {
-            count(&mut self.counters.targets_refused);
+            count(&mut self.shared.counters.targets_refused);
             return Taken::Full;
         }
         let lifetime_s = self.lifetime_s(transit);
@@ -189,7 +189,7 @@ impl<P: Profile> Rpl<P> {
         let brief_s = self.brief_s();
         let room = (brief_s, dodag.is_storing());
         if table.add_downward(now, to, downward, room).is_err() {
-            count(&mut self.counters.targets_refused);
+            count(&mut self.shared.counters.targets_refused);
             if !dodag.is_storing() {
                 self.root.offer(now, (to, downward.link), transit);
             }
@@ -227,7 +227,7 @@ impl<P: Profile> Rpl<P> {
         let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
         let is_stale = transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
         if is_stale {
-            count(&mut self.counters.stale);
+            count(&mut self.shared.counters.stale);
         }
         if is_stale && (dodag.is_storing() || known.is_proven()) {
             return Some(Taken::All);
@@ -266,7 +266,7 @@ impl<P: Profile> Rpl<P> {
                     known.end(now, transit.sequence);
                 }
             }
-            _ => count(&mut self.counters.stale),
+            _ => count(&mut self.shared.counters.stale),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Next hops that do not acknowledge frames. A DAO may name any next hop (RFC 6550 §9), so the
 //! link decides whether a route stays: ADR 38.
 
-use redpoll_base::{Addr, Duration, Instant};
+use redpoll_base::{Addr, Instant};
 
 use super::config::count;
 use super::{Dodag, DodagOf, Rpl, Table};
@@ -15,8 +15,6 @@ const FRAMES_OF_UNPROVEN: u8 = 2;
 const FRAMES_OF_PROVEN: u8 = 4;
 /// Routes through a next hop that has not acknowledged a frame yet.
 const UNPROVEN_MAX: usize = 8;
-/// The time between two frames to next hops that have not acknowledged one.
-const TRY_EACH: Duration = Duration::from_secs(3);
 /// Set once the next hop has acknowledged a frame; the other bits count frames.
 const PROVEN: u8 = 128;
 
@@ -127,14 +125,17 @@ impl<P: Profile> Rpl<P> {
         } else if !ok {
             self.answered = self.answered.map(|it| it.filter(|it| *it != hop));
         }
-        if ok && self.tried == Some(hop) {
-            self.try_at = Some(now);
+        if ok {
+            self.shared.probes.on_acknowledged(now, hop);
         }
-        self.counters.routes_unacked = self.counters.routes_unacked.wrapping_add(lost);
+        self.shared.counters.routes_unacked =
+            self.shared.counters.routes_unacked.wrapping_add(lost);
         if is_root && lost > 0 {
             table.retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
         } else if lost > 0 || is_news {
-            self.daos.due.get_or_insert(now + self.config.dao_delay);
+            self.daos
+                .due
+                .get_or_insert(now + self.shared.config.dao_delay);
         }
     }
 
@@ -177,46 +178,21 @@ impl<P: Profile> Rpl<P> {
         self.is_storing() && routes.count() >= UNPROVEN_MAX
     }
 
-    /// Whether a frame may be sent to a next hop that has not acknowledged one yet, and notes that
-    /// it is sent. A neighbour that does not exist costs a frame with all its attempts, and a slot
-    /// for as long: there is one such frame in three seconds, unless it is acknowledged.
-    pub(super) fn may_try(&mut self, now: Instant, hop: Option<Peer>) -> bool {
-        let may = hop.is_some() && self.try_at.is_none_or(|at| at <= now);
-        if may {
-            self.tried = hop;
-            self.try_at = Some(now + TRY_EACH);
-        }
-        may
-    }
-
-    /// Sends a DIS to the neighbour `link` if one may be sent, to see whether it acknowledges it.
-    #[inline(never)] // size
-    pub(super) fn ask(&mut self, now: Instant, link: Peer) {
-        if self.may_try(now, Some(link)) {
-            self.replies.probe = Some(link);
-        }
-    }
-
     /// Sends a frame to one of the next hops that have not acknowledged one yet.
     pub(super) fn prove_any(&mut self, now: Instant, table: &Table<P::Memory>) {
-        self.try_at = None;
-        let Some(dodag) = &self.dodag else {
-            return;
-        };
+        let dodag = self.dodag.as_ref();
         let mut routes = table.downwards();
         let unproven = routes.find_map(|(to, route)| {
-            let first = dodag.first_hop(self.own, to, route.link);
+            let first = dodag?.first_hop(self.own, to, route.link);
             first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
         });
         drop(routes);
-        if self.may_try(now, unproven) {
-            self.replies.probe = self.replies.probe.or(unproven);
-        }
+        self.shared.probes.try_any(now, unproven);
     }
 
     /// Counts a DAO that does not take a target from the route that it has.
     pub(super) fn on_unproven(&mut self) {
-        count(&mut self.counters.daos_unproven);
+        count(&mut self.shared.counters.daos_unproven);
     }
 }
 

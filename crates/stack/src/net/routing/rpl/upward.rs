@@ -64,7 +64,7 @@ impl<P: Profile> Rpl<P> {
 
     /// Whether it says that it is overloaded (RFC 6551 §3.1).
     pub(super) fn is_overloaded(&self, now: Instant) -> bool {
-        self.config.load_aware && now < self.overloaded_until
+        self.shared.config.load_aware && now < self.overloaded_until
     }
 
     /// Somebody asks for a DODAG (§8.3).
@@ -81,8 +81,8 @@ impl<P: Profile> Rpl<P> {
 
     /// Something is not as it should be (§8.3).
     pub(super) fn reset_trickle(&mut self, now: Instant) {
-        if self.trickle.on_inconsistent(now, &mut self.rng) {
-            count(&mut self.counters.trickle_resets);
+        if self.trickle.on_inconsistent(now, &mut self.shared.rng) {
+            count(&mut self.shared.counters.trickle_resets);
         }
     }
 
@@ -105,14 +105,14 @@ impl<P: Profile> Rpl<P> {
         if !is_known {
             // One DODAG is enough: the first whose root is grounded.
             if self.is_joined() {
-                count(&mut self.counters.foreign);
+                count(&mut self.shared.counters.foreign);
                 self.lose_neighbour(now, table, link);
                 return Ok(());
             }
             self.consider_joining(dio, identity);
             let dodag = self.dodag.as_ref();
             if dodag.is_none_or(|dodag| dodag.id != dio.dodag) {
-                count(&mut self.counters.foreign);
+                count(&mut self.shared.counters.foreign);
                 return Ok(());
             }
         }
@@ -143,7 +143,7 @@ impl<P: Profile> Rpl<P> {
     /// has been in it before the root started; or lies.
     fn on_dio_at_root(&mut self, now: Instant, link: Peer, dio: &Dio<'_>, is_own: bool) {
         let Some(version) = self.dodag.filter(|_| is_own).map(|dodag| dodag.version) else {
-            count(&mut self.counters.foreign);
+            count(&mut self.shared.counters.foreign);
             return;
         };
         let listens = self.quiet_until.is_some();
@@ -157,17 +157,17 @@ impl<P: Profile> Rpl<P> {
             }
             if !listens {
                 self.limits.version_at = now + VERSION_PAUSE;
-                self.trickle.start(now, &mut self.rng);
+                self.trickle.start(now, &mut self.shared.rng);
             }
-            count(&mut self.counters.versions);
+            count(&mut self.shared.counters.versions);
         } else if is_new {
-            count(&mut self.counters.versions_ignored);
+            count(&mut self.shared.counters.versions_ignored);
         } else if dio.version != version || dio.rank == INFINITE_RANK {
             // Who is behind, or has lost its way, is to hear from us soon.
             self.reset_trickle(now);
         }
         let heard = (link, dio.rank);
-        let unknown = self.rules.initial_etx();
+        let unknown = self.shared.rules.initial_etx();
         let _ = self
             .candidates
             .admit((now, unknown), heard, dio.version, None);
@@ -186,7 +186,7 @@ impl<P: Profile> Rpl<P> {
         else {
             return;
         };
-        let Some(objective) = self.rules.objective(configuration.objective) else {
+        let Some(objective) = self.shared.rules.objective(configuration.objective) else {
             return;
         };
         let prefix_of = addr::prefix(&prefix.prefix, 64);
@@ -249,7 +249,7 @@ impl<P: Profile> Rpl<P> {
             if is_followed {
                 self.join_version(now, table, dio.version);
             } else {
-                count(&mut self.counters.versions_ignored);
+                count(&mut self.shared.counters.versions_ignored);
             }
         } else if dio.version != version && dio.rank != INFINITE_RANK {
             // §8.2.2.1: it is behind, and no parent until it has heard of the new one.
@@ -258,9 +258,9 @@ impl<P: Profile> Rpl<P> {
         let overloaded = dio.options.is_overloaded();
         let joined = self.dodag.as_ref().map_or(version, |dodag| dodag.version);
         let heard = (link, dio.rank);
-        let at = (now, self.rules.initial_etx());
+        let at = (now, self.shared.rules.initial_etx());
         let Some(neighbour) = self.candidates.admit(at, heard, joined, before.0) else {
-            count(&mut self.counters.neighbours_refused);
+            count(&mut self.shared.counters.neighbours_refused);
             return;
         };
         neighbour.rank = dio.rank;
@@ -270,7 +270,7 @@ impl<P: Profile> Rpl<P> {
         let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
         let is_old = neighbour.unmeasured_s(now) >= GONE_S || objective.forgives_at_once();
         if is_bad && (self.parent.is_none() || is_old) {
-            neighbour.forgive(self.rules.initial_etx());
+            neighbour.forgive(self.shared.rules.initial_etx());
         }
         neighbour.dtsn = dio.dtsn;
         self.reconsider(now, table);
@@ -301,7 +301,7 @@ impl<P: Profile> Rpl<P> {
             }
         }
         if !is_believed {
-            self.ask(now, link);
+            self.shared.probes.ask(now, link);
         }
         is_believed
     }
@@ -325,7 +325,7 @@ impl<P: Profile> Rpl<P> {
         self.quiet_until = None;
         self.limits.version_joined();
         self.on_detached();
-        count(&mut self.counters.versions);
+        count(&mut self.shared.counters.versions);
     }
 
     /// A neighbour is in no DODAG of ours any more.
@@ -344,9 +344,9 @@ impl<P: Profile> Rpl<P> {
     /// The parent takes this node for its own: what it has said of its rank is out of
     /// date. It is not the parent any more until it says anew what it is.
     pub(super) fn on_loop(&mut self, now: Instant, table: &mut Table<P::Memory>, parent: Peer) {
-        count(&mut self.counters.loops);
+        count(&mut self.shared.counters.loops);
         self.lose_neighbour(now, table, parent);
-        self.replies.probe = Some(parent);
+        self.shared.probes.schedule(Some(parent));
     }
 
     /// The offer of a neighbour that may be the parent by the rules of §8.2.2.
@@ -358,7 +358,7 @@ impl<P: Profile> Rpl<P> {
         let configuration = &dodag.configuration;
         let min_hop = configuration.min_hop_rank_increase;
         let mut offer = dodag.objective.offer(neighbour.candidate(), min_hop)?;
-        if self.config.load_aware && neighbour.overloaded {
+        if self.shared.config.load_aware && neighbour.overloaded {
             offer.cost = offer.cost.saturating_add(OVERLOAD);
         }
         // §8.2.2.4 (3).
@@ -404,7 +404,7 @@ impl<P: Profile> Rpl<P> {
         // whoever answered first may be a hop farther than who answered second.
         let threshold = match self.is_leaf() && !self.daos.is_known {
             true => 0,
-            false => self.rules.switch_threshold(),
+            false => self.shared.rules.switch_threshold(),
         };
         // ADR 38: a node leaves a parent that acknowledges frames for such a neighbour only, and asks
         // a better one for a DIO, to which the neighbour has to acknowledge a frame.
@@ -427,7 +427,7 @@ impl<P: Profile> Rpl<P> {
         });
         let better = match least(possible) {
             Some((offer, link)) if is_sure && offer.cost >= UNPROVEN => {
-                self.ask(now, link);
+                self.shared.probes.ask(now, link);
                 None
             }
             better => better,
@@ -448,10 +448,10 @@ impl<P: Profile> Rpl<P> {
         if let Some(neighbour) = self.candidates.get_mut(link) {
             neighbour.full = false;
         }
-        count(&mut self.counters.parent_changes);
+        count(&mut self.shared.counters.parent_changes);
         if !self.is_leaf() {
             if joins {
-                self.trickle.start(now, &mut self.rng);
+                self.trickle.start(now, &mut self.shared.rng);
             } else {
                 self.reset_trickle(now);
             }
@@ -480,7 +480,7 @@ impl<P: Profile> Rpl<P> {
     /// §8.2.2.5: no way to the root is left. The sub-DODAG is told; what this node knew
     /// of it is worth nothing.
     fn detach(&mut self, now: Instant, table: &mut Table<P::Memory>) {
-        count(&mut self.counters.detached);
+        count(&mut self.shared.counters.detached);
         self.parent = None;
         self.rank = INFINITE_RANK;
         for neighbour in self.candidates.iter_mut() {
@@ -490,7 +490,7 @@ impl<P: Profile> Rpl<P> {
         self.on_detached();
         if !self.is_leaf() {
             self.dio_due = true;
-            self.trickle.start(now, &mut self.rng);
+            self.trickle.start(now, &mut self.shared.rng);
         }
         let quiet = times(self.trickle.shortest(), QUIET_INTERVALS);
         self.quiet_until = Some(now + quiet);
@@ -501,7 +501,7 @@ impl<P: Profile> Rpl<P> {
     /// as one that was never there (§8.2.2.1).
     pub(super) fn end_quiet(&mut self, now: Instant, table: &mut Table<P::Memory>) {
         if self.is_root() {
-            self.trickle.start(now, &mut self.rng);
+            self.trickle.start(now, &mut self.shared.rng);
             return;
         }
         self.lowest = INFINITE_RANK;
@@ -512,19 +512,19 @@ impl<P: Profile> Rpl<P> {
     pub(super) fn solicit(&mut self, now: Instant) {
         self.replies.dis_due = true;
         self.is_adrift = true;
-        self.dis_at = now + jittered(self.config.dis_interval, &mut self.rng);
+        self.dis_at = now + jittered(self.shared.config.dis_interval, &mut self.shared.rng);
     }
 
     /// The link to a neighbour that could be the parent is measured: it is asked for a
     /// DIO (§8.3).
     pub(super) fn probe(&mut self, now: Instant) {
-        self.probe_at = now + jittered(self.config.probe_interval, &mut self.rng);
+        self.probe_at = now + jittered(self.shared.config.probe_interval, &mut self.shared.rng);
         let Some(dodag) = &self.dodag else {
             return;
         };
         // No worse than the parent by more than what would make it the parent.
         let limit = self.present_offer(dodag).map_or(u32::MAX, |offer| {
-            let interest = self.rules.switch_threshold();
+            let interest = self.shared.rules.switch_threshold();
             offer.cost.saturating_add(interest.into())
         });
         // Whom nothing was sent to first, then whose link was measured longest ago; of
@@ -536,7 +536,7 @@ impl<P: Profile> Rpl<P> {
             (offer.cost <= limit).then_some((Reverse(age), it.link))
         });
         let chosen = least(possible);
-        self.replies.probe = chosen;
+        self.shared.probes.schedule(chosen);
     }
 
     /// Clears away what has ended.

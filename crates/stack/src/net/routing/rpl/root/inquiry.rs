@@ -175,7 +175,7 @@ impl<P: Profile> Rpl<P> {
                 it.hop.on_unanswered() && !is_kept
             });
             if is_lost {
-                count(&mut self.counters.routes_unacked);
+                count(&mut self.shared.counters.routes_unacked);
                 table.forget_downward(&to);
             }
         }
@@ -186,10 +186,10 @@ impl<P: Profile> Rpl<P> {
         let inquiries = &mut self.root.inquiries;
         let is_turn = !inquiries.had_claim || open.is_none();
         if let Some(claim) = inquiries.claim.take_if(|_| is_turn) {
-            inquiries.begin(now, claim, true, &mut self.rng);
+            inquiries.begin(now, claim, true, &mut self.shared.rng);
         } else if let Some(claim) = open {
             inquiries.last = claim.to;
-            inquiries.begin(now, claim, false, &mut self.rng);
+            inquiries.begin(now, claim, false, &mut self.shared.rng);
         } else if any {
             inquiries.at = Some(now + ANSWER);
         }

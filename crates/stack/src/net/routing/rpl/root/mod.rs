@@ -72,7 +72,7 @@ impl<P: Profile> Rpl<P> {
             return;
         };
         let configuration = root.configuration;
-        let Some(objective) = self.rules.objective(configuration.objective) else {
+        let Some(objective) = self.shared.rules.objective(configuration.objective) else {
             return;
         };
         self.dodag = Some(Dodag {
@@ -108,8 +108,8 @@ impl<P: Profile> Rpl<P> {
             return false;
         };
         dodag.version = dodag.version.next();
-        self.trickle.start(now, &mut self.rng);
-        count(&mut self.counters.versions);
+        self.trickle.start(now, &mut self.shared.rng);
+        count(&mut self.shared.counters.versions);
         true
     }
 

@@ -163,11 +163,11 @@ impl<P: Profile> Rpl<P> {
             if let Some(stop) = stop.filter(|stop| stop.link == parent) {
                 if !stop.is_proven() || self.limits.admit_forwarding_error(now) {
                     table.forget_downward(&header.dst);
-                    count(&mut self.counters.lost_stops);
+                    count(&mut self.shared.counters.lost_stops);
                 }
                 return;
             }
         }
-        count(&mut self.counters.stale);
+        count(&mut self.shared.counters.stale);
     }
 }
