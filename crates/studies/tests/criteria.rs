@@ -1,4 +1,4 @@
-//! `criteria.toml` of each study and the rows that its figures declare fit together.
+//! `criteria.toml` of each study matches the rows that its figures declare.
 
 use redpoll_experiments::Kind;
 use redpoll_studies::STUDIES;
@@ -10,7 +10,7 @@ fn every_study_has_what_its_figures_declare() {
     }
 }
 
-/// A reason is shown by rows of the figure, and only what is judged has one.
+/// Rows of the figure show each cause, and only judged rows have causes.
 #[test]
 fn every_cause_is_shown_by_rows() {
     for study in STUDIES {
@@ -24,7 +24,7 @@ fn every_cause_is_shown_by_rows() {
     }
 }
 
-/// The page of kumar2020 says of how many rows of each kind it tells.
+/// The page of kumar2020 states the correct number of rows of each kind.
 #[test]
 fn the_text_counts_the_kinds_as_they_are() {
     let path = concat!(
@@ -50,8 +50,8 @@ fn the_text_counts_the_kinds_as_they_are() {
     }
 }
 
-/// A share of 100 has no more than 100: a band up to there judges one side alone, so
-/// it has no upper end, and one from 0 has no lower.
+/// A share in percent cannot exceed 100. A band that ends at 100 therefore needs no upper end, and
+/// a band that starts at 0 no lower end.
 #[test]
 fn no_criterion_ends_where_numbers_do() {
     for study in STUDIES {

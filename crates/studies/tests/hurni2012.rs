@@ -1,4 +1,4 @@
-//! The frames of hurni2012's chain have the lengths that its document says.
+//! The frames of hurni2012's chain have the lengths that its document states.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -9,20 +9,20 @@ use redpoll_sim::World;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_studies::find;
 
-/// Time in which a byte leaves at 250 kb/s.
+/// Time of a byte at 250 kb/s.
 const BYTE: Duration = Duration::from_micros(32);
 /// Short addresses of the receiver and of the sender, at the ends of the chain.
 const ENDS: [u16; 2] = [1, 7];
 const BROADCAST: u16 = 0xffff;
 
-/// Lengths that were on the air, in bytes, with synchronisation header and check sequence.
+/// Lengths of frames on the air in bytes, including synchronisation header and check sequence.
 #[derive(Default, PartialEq, Eq, Debug)]
 struct Lengths {
-    /// Of frames between two routers.
+    /// Frames between two routers.
     middle: BTreeSet<u64>,
-    /// Of frames of the first and of the last hop.
+    /// Frames of the first and of the last hop.
     ends: BTreeSet<u64>,
-    /// Of frames to everybody.
+    /// Frames to the broadcast address.
     broadcast: BTreeSet<u64>,
 }
 
@@ -31,7 +31,7 @@ struct Watch(Arc<Mutex<Lengths>>);
 
 impl FrameTrace for Watch {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
-        // Behind control, number and PAN; an acknowledgment of the link has no addresses.
+        // The addresses follow control, sequence number and PAN; a link acknowledgment has none.
         let &[_, _, _, _, _, to_low, to_high, from_low, from_high, ..] = frame.mpdu else {
             return Ok(());
         };
@@ -51,7 +51,7 @@ impl FrameTrace for Watch {
     }
 }
 
-/// The study's own case: unmodified uIP over six hops.
+/// Returns the study's own case of unmodified uIP over six hops.
 fn unmodified(access: &str) -> Case {
     let figures = find("hurni2012").unwrap().load().unwrap();
     let mut cases = figures.iter().flat_map(|figure| figure.cases());
@@ -67,10 +67,10 @@ fn unmodified(access: &str) -> Case {
     found.unwrap().clone()
 }
 
-/// A seed with which no two probes of LPP fall together for the whole time.
+/// A seed with which no two probes of LPP overlap for the whole time.
 const SEED: u64 = 3;
 
-/// What is on the air in forty seconds of it.
+/// Returns the lengths of the frames of the first forty seconds.
 fn lengths(access: &str) -> Lengths {
     let scenario = unmodified(access).scenario().unwrap();
     let mut world = World::new(&scenario, SEED).unwrap();
@@ -80,9 +80,10 @@ fn lengths(access: &str) -> Lengths {
     std::mem::take(&mut *watch.0.lock().unwrap())
 }
 
-/// What `docs/studies/hurni2012.md` says: the paper's 79 bytes with data and 63 without, a
-/// connection's first segment between them, for it has an option of four bytes; three or two
-/// bytes less over the first and the last hop, whose addresses are compressed further.
+/// `docs/studies/hurni2012.md` states these lengths: the paper's 79 bytes with data and 63 without.
+/// A connection's first segment is between them, because it has a four-byte option. Frames of the
+/// first and the last hop are two or three bytes shorter, because their addresses are compressed
+/// further.
 #[test]
 fn frames_have_the_papers_lengths() {
     let plain = || Lengths {
@@ -91,15 +92,15 @@ fn frames_have_the_papers_lengths() {
         broadcast: [].into(),
     };
     assert_eq!(lengths("nullrdc"), plain());
-    // Strobes of 19 bytes, and the 15 that make the other frames as long as the paper's.
+    // Strobes have 19 bytes, and the 15 that give other frames the paper's lengths.
     let mut with_strobes = plain();
     with_strobes.middle.insert(19 + 15);
     with_strobes.ends.insert(19 + 15);
     assert_eq!(lengths("cx-mac"), with_strobes);
 }
 
-/// ContikiMAC and LPP have headers of their own, of two and of six bytes; and ContikiMAC no frame
-/// of fewer than 66 bytes, for its receivers could miss a shorter one.
+/// ContikiMAC has an own header of two bytes, LPP one of six. ContikiMAC sends no frame of fewer
+/// than 66 bytes, because receivers could miss a shorter one.
 #[test]
 fn two_macs_have_headers_of_their_own() {
     let contikimac = Lengths {
@@ -108,7 +109,7 @@ fn two_macs_have_headers_of_their_own() {
         broadcast: [].into(),
     };
     assert_eq!(lengths("contikimac"), contikimac);
-    // Probes of 23 bytes, and those 15.
+    // Probes have 23 bytes, and the same 15.
     let lpp = Lengths {
         middle: [69, 73, 85].into(),
         ends: [66, 67, 70, 71, 82, 83].into(),

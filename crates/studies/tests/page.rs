@@ -1,4 +1,5 @@
-//! The pages of the studies: a command runs the scenario of its case, and the series of a chart look different.
+//! The pages of the studies: a command runs the scenario of its case, and the series of a chart
+//! look different.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,7 +8,7 @@ use redpoll_experiments::{Case, Figure};
 use redpoll_sim::Scenario;
 use redpoll_studies::STUDIES;
 
-/// The words of a command as a shell has them.
+/// Splits a command into words as a shell does.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -21,7 +22,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// The scenario that a command runs, of scenes by name.
+/// Returns the scenario that a command runs; `scenes` has the text of each scene name.
 fn run_by(command: &str, scenes: &BTreeMap<&str, &str>) -> Scenario {
     let words = words(command);
     let [redpoll, run, file, seed, one, changes @ ..] = &words[..] else {
@@ -41,8 +42,7 @@ fn run_by(command: &str, scenes: &BTreeMap<&str, &str>) -> Scenario {
     Scenario::parse(name, text, &changes).unwrap()
 }
 
-/// Each case of each study: its command runs its scenario, and a scene's name says
-/// which text it is.
+/// The command of each case runs the scenario of that case, and a scene's name identifies its text.
 #[test]
 fn commands_run_what_the_study_ran() {
     for study in STUDIES {
@@ -63,7 +63,7 @@ fn commands_run_what_the_study_ran() {
             let mut commanded = run_by(&text, &scenes);
             let own = Scenario::parse(&case.scene().name, &case.scene().text, case.changes());
             let own = own.unwrap();
-            // What it was read from is all that may differ.
+            // Only the source files may differ.
             commanded.files.clone_from(&own.files);
             assert_eq!(format!("{commanded:?}"), format!("{own:?}"), "{text}");
         }

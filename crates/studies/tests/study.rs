@@ -67,7 +67,7 @@ fn all_cases_can_be_run() {
     }
 }
 
-/// One figure of the paper, in short: that of the section on one hop.
+/// Runs one figure of the paper with one seed: §6.3, one hop.
 #[test]
 fn a_figure_of_kumar2020_runs() {
     let file = Temporary::new("figure");
@@ -80,7 +80,7 @@ fn a_figure_of_kumar2020_runs() {
     }
 }
 
-/// What is seen on the air is there, and what the tables about it say holds.
+/// The probes of the air find their values, and the statements of the tables about them hold.
 #[test]
 fn what_is_seen_on_the_air() {
     let file = Temporary::new("air");
@@ -95,14 +95,14 @@ fn what_is_seen_on_the_air() {
     }
 }
 
-/// What rows ask of a run has that name there: of each case a few seconds are run, and
-/// all that its rows read is asked for. The studies run side by side.
+/// A run contains every name that a row reads. The test runs a few seconds of each case and reads
+/// all its rows. The studies run in parallel.
 #[test]
 fn every_name_that_a_row_reads_is_there() {
     std::thread::scope(|scope| {
         for study in STUDIES {
             scope.spawn(move || {
-                // Until what its nodes send has begun.
+                // The nodes start to send within this time.
                 let long_enough = match study.name {
                     "kim2015" | "park2019" => "11 min",
                     "lim2022" => "90 s",
@@ -133,7 +133,8 @@ fn measured_links_make_a_figure_of_the_study_that_takes_them() {
         .cases()
         .filter(|case| case.scene().name.starts_with("measured"));
     let over: BTreeMap<String, &Case> = over.map(|case| (case.key().unwrap(), case)).collect();
-    // Four kinds of traffic, two of them also at the light load, and Redpoll's TCP two ways.
+    // Four kinds of traffic, two of them also at the light load, and Redpoll's TCP in both
+    // directions.
     assert_eq!(over.len(), 8);
     for case in over.values() {
         let scenario = case.scenario().unwrap();

@@ -1,4 +1,5 @@
-//! The studies. A new one is a folder here, a line below, and nothing in the crate `experiments`.
+//! The studies. A new one is a folder here and a line below; the crate `experiments` needs no
+//! change.
 
 pub mod hurni2012;
 pub mod kim2015;

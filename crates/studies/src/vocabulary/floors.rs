@@ -1,9 +1,9 @@
-//! Floors: where nodes stand, with their medium, radio and transport, as the TOML
-//! that scenes begin with.
+//! Floors: positions of nodes with their medium, radio and transport, as the first part of a
+//! scene's TOML.
 
-/// The office floor of the shipped scenario `testbed-3`: 15 nodes at -8 dBm, SINR with
-/// capture, path loss exponent 4. Node 1 is the border router, 2 to 11 are routers,
-/// the leaves are 12 to 15. `docs/model/medium.md` says where its figures come from.
+/// The office floor of the shipped scenario `testbed-3`: 15 nodes at -8 dBm, SINR with capture,
+/// path loss exponent 4. Node 1 is the border router, 2 to 11 are routers, 12 to 15 are leaves.
+/// `docs/model/medium.md` gives the sources of these figures.
 pub const OFFICE: &str = r#"
 duration = "300 s"
 

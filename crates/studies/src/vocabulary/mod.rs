@@ -1,5 +1,5 @@
-//! What several studies share: floors with their media, what runs on the nodes,
-//! what nodes and links are like, what is looked at, and how numbers are read.
+//! Parts that several studies share: floors, apps, profiles of nodes and links, probes, and
+//! readings.
 
 pub mod floors;
 pub mod probes;

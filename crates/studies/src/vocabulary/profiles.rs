@@ -1,43 +1,40 @@
-//! What nodes and links are like: changes that turn Redpoll's own into somebody
-//! else's.
+//! Profiles of nodes and links: keys that turn Redpoll's own node into one of another project.
 
 use redpoll_experiments::Case;
 
-/// TCPlp's message buffers of 128 bytes in OpenThread: ten datagrams of five frames,
-/// a buffer a frame.
+/// Number of TCPlp's message buffers of 128 bytes in OpenThread: ten datagrams of five frames, one
+/// buffer per frame.
 const MESSAGE_BUFFERS: u32 = 50;
 
-/// Bytes of link security in TCPlp's frames. Its paper gives headers of 11 to 23 bytes
-/// (table 5), check sequence included, and segments of 462 bytes in five frames, which
-/// leave room for 15 at most: that many is taken, 4 more than addresses need.
+/// Bytes of link security in TCPlp's frames. Its paper gives headers of 11 to 23 bytes (table 5),
+/// check sequence included, and segments of 462 bytes in five frames, which leave room for at most
+/// 15. This constant assumes 15, which is 4 more than the addresses need.
 pub const TCPLP_SECURITY_BYTES: u32 = 4;
 
-/// Instructions of TCPlp's operating system for each packet, such that the goodput of
-/// its paper's section 6.3 comes out, and for no other number: no source says how many
-/// there are. At 1.5 cycles and 48 MHz they take 7.8 ms. A relay spends them twice, as its
-/// published code does: when a packet has come in, in the thread that hears the radio
-/// (frames, reassembly, IPv6, the queue), and when it is handed on, in the thread that
-/// makes frames (its route, compression, copies).
+/// Instructions of TCPlp's operating system per packet. No source states the number, so it is
+/// calibrated by the goodput of its paper's §6.3 and by no other number. At 1.5 cycles per
+/// instruction and 48 MHz they take 7.8 ms. A relay spends them twice, as its published code does:
+/// once for an incoming packet in the receiving thread (frames, reassembly, IPv6, the queue), and
+/// once for the forwarded packet in the sending thread (route, compression, copies).
 pub const TCPLP_PACKET_INSTRUCTIONS: u32 = 250_000;
 
-/// TCPlp's link between nodes that do not sleep, as in its published code (branch
-/// `tcp-ot-paper`): ten attempts a frame with at most 40 ms in between, software
-/// CSMA that hears meanwhile, each fragment with a backoff of its own. A segment is
-/// handed down as soon as TCP may send it, and is copied to message buffers.
+/// TCPlp's link between nodes that do not sleep, as in its published code (branch `tcp-ot-paper`):
+/// ten attempts per frame with at most 40 ms between them, software CSMA that listens meanwhile, a
+/// backoff before each fragment. TCP passes a segment to the lower layers as soon as it may send
+/// the segment, and copies it to message buffers.
 const TCPLP_LINK: &[(&str, &str)] = &[
     ("mac.max_frame_retries", "9"),
     ("lowpan.frame_pending", "false"),
     ("lowpan.fragment_burst", "false"),
     ("tcp.queue_window", "true"),
     ("tcp.link_feedback", "false"),
-    // Their nodes have to compute, and have crystals.
+    // Their nodes spend time on computation, and have crystals.
     ("energy.takes_time", "true"),
     ("clock.drift_ppm", "20"),
 ];
 
-/// The engine of FreeBSD 10.3 with TCPlp's constants: three duplicates, no RACK-TLP,
-/// PRR or F-RTO; a timeout of 200 ms more than RFC 6298's, 3 s before the first
-/// measurement.
+/// The engine of FreeBSD 10.3 with TCPlp's constants: three duplicates; no RACK-TLP, PRR or F-RTO;
+/// a timeout of 200 ms more than RFC 6298's; 3 s before the first measurement.
 const TCPLP_ENGINE: &[(&str, &str)] = &[
     ("tcp.recovery", "duplicates"),
     ("tcp.delayed_ack", "100 ms"),
@@ -48,8 +45,8 @@ const TCPLP_ENGINE: &[(&str, &str)] = &[
     ("tcp.max_retries", "12"),
 ];
 
-/// TCPlp's link to sleepy nodes: five attempts of a frame a poll, at most 20 ms apart,
-/// each fragment with a poll of its own.
+/// TCPlp's link to sleepy nodes: five attempts of a frame per poll, at most 20 ms apart; each
+/// fragment needs its own poll.
 const TCPLP_SLEEP: &[(&str, &str)] = &[
     ("poll.policy", "fixed"),
     ("poll.interval", "100 ms"),
@@ -58,8 +55,8 @@ const TCPLP_SLEEP: &[(&str, &str)] = &[
     ("indirect.burst", "false"),
 ];
 
-/// The node of TCPlp on OpenThread instead of Redpoll's own. How many frames a
-/// segment has is to be set before.
+/// Replaces Redpoll's own node by that of TCPlp on OpenThread. Set the frames of a segment before
+/// this call.
 pub fn tcplp(case: Case) -> Case {
     let slots = MESSAGE_BUFFERS / frames(&case);
     case.with(TCPLP_LINK)
@@ -70,7 +67,7 @@ pub fn tcplp(case: Case) -> Case {
         .set("lowpan.slots", slots)
 }
 
-/// Frames of a segment.
+/// Returns the frames of a segment.
 fn frames(case: &Case) -> u32 {
     let mss = |(key, value): &(String, String)| match key.as_str() {
         "tcp.mss" => value.strip_suffix(" frames")?.parse().ok(),

@@ -1,6 +1,6 @@
-//! What runs on the nodes, as the TOML that scenes end with.
+//! Apps on the nodes, as the last part of a scene's TOML.
 
-/// `bulk`: a node sends to another as fast as it can; which ones is to be set.
+/// `bulk`: a node sends to another as fast as it can. A case sets the two nodes.
 pub const BULK: &str = r#"
 [apps.sink]
 type = "bulk-sink"
@@ -13,9 +13,9 @@ on = "node-8"
 to = "node-1:5001"
 "#;
 
-/// `readings`: every leaf makes a reading of 82 bytes a second for a server behind the
-/// border router. Beside `readings` and `readings-day` of the shipped scenarios it
-/// serves every transport.
+/// `readings`: every leaf makes an 82-byte reading per second for a server behind the border
+/// router. Unlike the shipped scenarios `readings` and `readings-day`, it works with every
+/// transport.
 pub const READINGS: &str = r#"
 [apps.stream]
 type = "bulk-sink"

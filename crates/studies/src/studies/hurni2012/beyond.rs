@@ -22,7 +22,7 @@ fn radio_on_a_byte(run: &Run) -> Reading {
     }
 }
 
-/// Redpoll's TCP alone and with the cache, and uIP with everything.
+/// Compares Redpoll's TCP without and with the cache, and uIP with all techniques.
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over the chain")
         .x_label("hops")

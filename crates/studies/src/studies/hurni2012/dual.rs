@@ -7,10 +7,10 @@ use super::scenes::{
 use super::throughput::{FILTERED, HOPS_LABEL, LINKS, RETRIES, better, filtered, of, once};
 use redpoll_experiments::Figure;
 
-/// How much greater than without it counts as doubled.
+/// Least ratio that counts as doubled.
 const DOUBLED: f64 = 1.6;
 
-/// The part of fig. 8 for a MAC.
+/// Returns the part of fig. 8 for a MAC.
 pub fn figure_8(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("8a", "Two connections, NullMAC"),

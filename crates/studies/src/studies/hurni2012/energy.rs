@@ -1,4 +1,4 @@
-//! Figure 7: how long radios are on for a segment, by hops.
+//! Figure 7: radio-on time per segment, by hops.
 
 use super::scenes::{
     ACTIVITY, CCTRL, CONTIKIMAC, COPIES, HOPS, LPP, Mac, NULLMAC, ON, RADIO, UNMODIFIED, XMAC,
@@ -7,7 +7,7 @@ use super::scenes::{
 use super::throughput::IDLE_CACHE;
 use redpoll_experiments::{Figure, Line};
 
-/// The part of fig. 7 for a MAC.
+/// Returns the part of fig. 7 for a MAC.
 pub fn figure_7(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("7a", "Radio-on time per segment, NullMAC"),
@@ -74,7 +74,8 @@ pub fn figure_7(mac: Mac) -> Figure {
     figure
 }
 
-/// At how many numbers of hops NullMAC needs less than another MAC, both with the cache.
+/// Counts the numbers of hops at which NullMAC needs less radio time than another MAC, both with
+/// the cache.
 fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
     let (series, what, id) = match mac {
         XMAC => (
@@ -98,7 +99,7 @@ fn against(figure: &mut Figure, cctrl: &Line, (other, mac): (&Line, Mac)) {
         .cause(AWAKE, &[share.at(2), share.at(4), share.at(6)]);
 }
 
-/// Why NullMAC does not need least.
+/// Why NullMAC does not need the least radio time.
 pub(super) const AWAKE: &str = "with NullMAC the radios are always on, and with the other MACs for \
     a small part of the time; if that part were a tenth, NullMAC would have to carry ten times as \
     many segments to need the least radio time for each, and it carries, as in the paper, only \

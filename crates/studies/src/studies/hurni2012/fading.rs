@@ -6,10 +6,10 @@ use super::scenes::{
 };
 use redpoll_experiments::{Figure, Metric};
 
-/// Segments by those of unmodified uIP.
+/// Segments divided by those of unmodified uIP.
 const GAIN: Metric = Metric::new("gain", "of unmodified");
 
-/// Nothing of it is judged: it shows what the other figures owe to their model of links.
+/// Shows how far the other figures depend on their model of links. None of its rows is judged.
 pub fn fading() -> Figure {
     let mut figure = Figure::new("fading", "Figure 9 over fading links").about(
         "Nodes 10 m apart. A frame arrives if its ratio to noise and to other frames is high \

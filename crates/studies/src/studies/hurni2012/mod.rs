@@ -1,8 +1,8 @@
 //! Hurni, Bürgi, Anwander, Braun: TCP performance optimizations for wireless sensor networks
 //! (2012).
 //!
-//! The paper's curves have no numbers beside them: what its text says of them is judged.
-//! What it leaves open is in `scenes`, each choice with its reason.
+//! The paper's curves have no numbers, so the criteria judge the statements of its text. `scenes`
+//! lists each parameter that the paper does not state, with the reason for the chosen value.
 
 mod beyond;
 mod dual;
@@ -18,7 +18,6 @@ mod trace;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "hurni2012",
     citation: "Hurni, Bürgi, Anwander, Braun: TCP performance optimizations for wireless sensor \

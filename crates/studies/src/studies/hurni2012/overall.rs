@@ -1,4 +1,4 @@
-//! Figures 9 and 10: the means over all hops.
+//! Figures 9 and 10: means over all numbers of hops.
 
 use super::energy::AWAKE;
 use super::scenes::{
@@ -9,11 +9,11 @@ use super::scenes::{
 use super::throughput::{IDLE_CACHE, LINKS, RETRIES, STALE};
 use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run};
 
-/// The mean of all hops for each MAC and each variant.
+/// Means over all hops, by MAC and variant.
 pub struct Means(Vec<(Mac, Variant, Handle)>);
 
 impl Means {
-    /// What `read` finds in the runs of `case`.
+    /// Adds the means of what `read` returns for the runs of `case`.
     pub fn new(
         figure: &mut Figure,
         case: fn(Mac, Variant, u32) -> Case,
@@ -41,7 +41,7 @@ impl Means {
         Means(means)
     }
 
-    /// The mean of one of them.
+    /// Returns the mean of one MAC and variant.
     pub fn of(&self, mac: Mac, variant: Variant) -> Handle {
         let is_it = |it: &&(Mac, Variant, Handle)| (it.0, it.1) == (mac, variant);
         let found = self.0.iter().find(is_it);
@@ -49,7 +49,7 @@ impl Means {
     }
 }
 
-/// A mean over another of the same MAC.
+/// The ratio of two means of one MAC.
 struct Ratio {
     what: &'static str,
     mac: Mac,
@@ -180,7 +180,6 @@ const RATIOS: [Ratio; 17] = [
     },
 ];
 
-/// Fig. 9.
 pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Segments in ten minutes, means over all hops")
         .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");
@@ -223,7 +222,7 @@ pub fn figure_9() -> Figure {
     figure
 }
 
-/// A mean over better links.
+/// Adds a mean over better links.
 fn better(
     figure: &mut Figure,
     (mac, variant): (Mac, Variant),
@@ -235,7 +234,7 @@ fn better(
     mean(figure, named, (mac, metric), case, read)
 }
 
-/// A mean over all hops of other runs, folded away.
+/// Adds a mean over all hops of other runs, collapsed on the page.
 fn mean(
     figure: &mut Figure,
     (name, how): (&str, &str),
@@ -256,7 +255,6 @@ fn mean(
     figure.made_of_all(at, metric, &of, mean).aside().handle()
 }
 
-/// Fig. 10.
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Radio-on time per segment, means over all hops")
         .about("The runs of figures 6 and 8, averaged over 2, 3, 4, 5 and 6 hops.");

@@ -1,4 +1,4 @@
-//! What the nodes of the chain hear, while they wait.
+//! Activity levels that the nodes of the chain measure.
 
 use redpoll_base::Duration;
 use redpoll_sim::World;
@@ -6,18 +6,17 @@ use serde::{Deserialize, Serialize};
 
 use redpoll_experiments::{Look, Probe};
 
-/// The activity levels of all nodes, ten times a second.
+/// Samples the activity levels of all nodes ten times a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Activity;
 
-/// What they were.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Levels {
-    /// By node, then by second: the mean of its samples.
+    /// Means of the samples, by node and second.
     pub levels: Vec<Vec<f64>>,
 }
 
-/// Samples a second.
+/// Samples per second.
 const SAMPLES: usize = 10;
 
 #[derive(Default)]

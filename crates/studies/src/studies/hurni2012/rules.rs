@@ -1,4 +1,4 @@
-//! The caches that the paper's came after, over the same chain.
+//! The two caches on which the paper's builds, over the same chain.
 
 use super::beyond::{BYTES, received};
 use super::scenes::{
@@ -8,12 +8,13 @@ use super::scenes::{
 use redpoll_experiments::{Case, Figure, Metric};
 
 const WAITED: Metric = Metric::new("packets that waited", "");
-/// Where TSS does harm.
+/// Why TSS reduces throughput.
 const AGAIN: &str =
     "TSS repeats an acknowledgment that has no effect: without the repetition the number differs";
 const REACHED: Metric = Metric::new("copies overheard beyond the next hop", "");
 
-/// Without a cache, with the paper's, with DTC's and TSS's rules: uIP and Redpoll's TCP.
+/// Compares uIP and Redpoll's TCP without a cache, with the paper's, and with the rules of DTC and
+/// TSS.
 pub fn rules() -> Figure {
     let mut figure = Figure::new("rules", "DTC and TSS over the chain")
         .x_label("hops")

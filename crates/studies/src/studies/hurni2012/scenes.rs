@@ -1,32 +1,33 @@
-//! The paper's chain, its four MACs and six variants.
+//! The paper's chain, its four MACs and its six variants.
 
 use std::fmt::Write as _;
 
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
-/// Share of the frames that arrive over each link of the chain while nothing else is sent,
-/// in percent. The paper gives 75 % and more; this is calibrated by the rows
-/// `6e/nullmac-least` and `6e/nullmac-greatest`, and by no other: the best whole percent with
-/// which both hold.
+/// Share in percent of the frames that arrive over each link of the chain while no other node
+/// sends. The paper gives 75 % and more. This value is calibrated only by the rows
+/// `6e/nullmac-least` and `6e/nullmac-greatest`: the best whole percent with which both hold.
 const LINK_PERCENT: u32 = 95;
-/// Share of the frames that arrive over better links, to compare with, in percent.
+/// Share in percent of the frames that arrive over better links, for comparison.
 const BETTER_PERCENT: u32 = 99;
 
-/// Pairs that hear each other over one node, and whose frames destroy each other's: the
-/// paper names 3 and 5 as one of "some".
+/// Pairs of nodes that hear each other across one node, so their frames collide. The paper names 3
+/// and 5 as one of "some".
 const NEAR: [(u32, u32); 3] = [(1, 3), (3, 5), (5, 7)];
 
-/// Seven nodes in a chain, the receiver at its end.
+/// Keys of all scenes: seven nodes in a chain with the receiver at its end.
 ///
-/// Left open by the paper, and chosen here: Contiki 2.5 with its defects; X-MAC as its
-/// `cxmac.c`, whose frames behind the strobes are not acknowledged, as the paper says they
-/// are not; NullMAC without link acknowledgments, as it is on these nodes; three
-/// transmissions; given routes; one queue of eight packets; crystals within 20 ppm. Frames have the paper's 79 and
-/// 63 bytes, their synchronisation header included, by what `mac.security_bytes` adds to
-/// the compressed headers here; those of the first and the last hop are two or three bytes
-/// shorter, X-MAC's strobes and LPP's probes fifteen longer; by headers of their own, ContikiMAC's
-/// frames are two bytes longer and LPP's six.
+/// The paper leaves these open; chosen here:
+/// - Contiki 2.5 with its defects.
+/// - X-MAC is its `cxmac.c`. Frames after the strobes are not acknowledged, as the paper says.
+/// - NullMAC has no link acknowledgments, as on these nodes.
+/// - Three transmissions per frame, given routes, one queue of eight packets, crystals within 20
+///   ppm.
+/// - Frames have the paper's 79 and 63 bytes, including the synchronisation header;
+///   `mac.security_bytes` adds the difference to the compressed headers here. Frames of the first
+///   and the last hop are two or three bytes shorter; X-MAC's strobes and LPP's probes are fifteen
+///   longer. ContikiMAC's own header adds two bytes, LPP's six.
 const COMMON: &str = r#"
 duration = "600 s"
 
@@ -68,7 +69,7 @@ on = "node-7"
 when = "never"
 "#;
 
-/// The chain with a radio model of its own, and given routes as well.
+/// The chain with a radio model and given routes.
 const FADING: &str = r#"
 [topology]
 kind = "line"
@@ -87,10 +88,9 @@ coherence_time = "1 ms"
 /// Bytes of a segment.
 const SEGMENT: f64 = 16.0;
 
-/// Nodes of the chain.
+/// Number of nodes of the chain.
 const NODES: u32 = 7;
 
-/// Hops from sender to receiver.
 pub const HOPS: [u32; 5] = [2, 3, 4, 5, 6];
 
 fn scene(percent: u32) -> Scene {
@@ -115,22 +115,21 @@ fn scene(percent: u32) -> Scene {
     }
 }
 
-/// A MAC of the paper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mac {
     /// Its name in series.
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
-    /// The letter behind its figures' numbers.
+    /// The letter in its figures' numbers.
     pub letter: &'static str,
     access: &'static str,
-    /// Radios pass on frames for others, which their filter would keep back: the paper says
-    /// that X-MAC's strobes for other nodes are heard, and reserve the channel.
+    /// Whether radios accept frames for other nodes, which an address filter would drop. The paper
+    /// says that nodes hear X-MAC's strobes for other nodes, which reserve the channel.
     overhears: bool,
 }
 
-/// Radios always on.
+/// Radios are always on.
 pub const NULLMAC: Mac = Mac {
     name: "NullMAC",
     word: "nullmac",
@@ -138,7 +137,7 @@ pub const NULLMAC: Mac = Mac {
     access: "nullrdc",
     overhears: false,
 };
-/// Strobes before each frame.
+/// The sender transmits strobes before each frame.
 pub const XMAC: Mac = Mac {
     name: "X-MAC",
     word: "xmac",
@@ -146,7 +145,7 @@ pub const XMAC: Mac = Mac {
     access: "cx-mac",
     overhears: true,
 };
-/// Frames that are repeated, at known phases.
+/// The sender repeats each frame, at the known wake-up time of the receiver.
 pub const CONTIKIMAC: Mac = Mac {
     name: "ContikiMAC",
     word: "contikimac",
@@ -154,7 +153,7 @@ pub const CONTIKIMAC: Mac = Mac {
     access: "contikimac",
     overhears: false,
 };
-/// Receivers that say when they listen.
+/// The receiver announces when it listens.
 pub const LPP: Mac = Mac {
     name: "LPP",
     word: "lpp",
@@ -162,10 +161,9 @@ pub const LPP: Mac = Mac {
     access: "lpp",
     overhears: false,
 };
-/// All of them.
 pub const MACS: [Mac; 4] = [NULLMAC, XMAC, CONTIKIMAC, LPP];
 
-/// What helps uIP.
+/// The techniques that help uIP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
     /// Its name in series.
@@ -175,7 +173,6 @@ pub struct Variant {
     dual: bool,
 }
 
-/// Nothing.
 pub const UNMODIFIED: Variant = Variant {
     name: "unmodified",
     cache: false,
@@ -188,7 +185,7 @@ pub const CCTRL: Variant = Variant {
     cache: true,
     ..UNMODIFIED
 };
-/// The cache, whose timeouts depend on what is heard.
+/// The cache, with timeouts that depend on the overheard activity.
 pub const ACTIVITY: Variant = Variant {
     name: "cctrl + activity",
     activity: true,
@@ -200,22 +197,21 @@ pub const DUAL: Variant = Variant {
     dual: true,
     ..UNMODIFIED
 };
-/// Two connections, and the cache.
+/// Two connections and the cache.
 pub const CCTRL_DUAL: Variant = Variant {
     name: "cctrl + dual",
     dual: true,
     ..CCTRL
 };
-/// All of it.
+/// Two connections and the cache with activity monitoring.
 pub const ALL: Variant = Variant {
     name: "all",
     dual: true,
     ..ACTIVITY
 };
-/// All variants.
 pub const VARIANTS: [Variant; 6] = [UNMODIFIED, CCTRL, ACTIVITY, DUAL, CCTRL_DUAL, ALL];
 
-/// Ten minutes in which a node as many hops away sends as much as it can.
+/// Returns ten minutes in which the node at this hop distance sends as much as it can.
 pub fn case(mac: Mac, variant: Variant, hops: u32) -> Case {
     let sender = format!("node-{}", hops + 1);
     let case = Case::new(scene(LINK_PERCENT)).set("mac.access", mac.access);
@@ -231,7 +227,7 @@ pub fn case(mac: Mac, variant: Variant, hops: u32) -> Case {
 }
 
 impl Variant {
-    /// `case` with this help.
+    /// Applies the variant's techniques to `case`.
     pub fn of(self, case: Case) -> Case {
         let case = if self.cache {
             case.set("cache.on", "every node")
@@ -247,19 +243,18 @@ impl Variant {
     }
 }
 
-/// The same over links of which 99 % of the frames arrive.
+/// Returns [`case`] over links on which 99 % of the frames arrive.
 pub fn over_better_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).in_scene(scene(BETTER_PERCENT))
 }
 
-/// The same over links that fade, where radios receive the stronger of two frames.
+/// Returns [`case`] over fading links, where radios receive the stronger of two frames.
 ///
-/// Nodes stand 10 m apart, so that a frame arrives with 15 dB over the noise, and reach over one
-/// node when the gain is high; the gain is another for each frame. Power and gain are where
-/// NullMAC carried two to three times what X-MAC did, before its processor was kept from all else
-/// while it sends, so what comes of them is calibrated. The channel counts as busy
-/// from -90 dBm on, as in Contiki 3.0: from 2.5's -77 dBm on no node would hear another, and
-/// ContikiMAC, whose receivers wake up by that, would carry nothing.
+/// Nodes are 10 m apart: a frame arrives with 15 dB over the noise, and across one node when the
+/// gain is high. Each frame has another gain. Power and gain are calibrated: with them NullMAC
+/// carried two to three times as much as X-MAC, before its processor was blocked while it sends.
+/// The channel is busy from -90 dBm on, as in Contiki 3.0. With the -77 dBm of Contiki 2.5 no node
+/// would hear another, and ContikiMAC, whose receivers wake up by this test, would carry nothing.
 pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).in_scene(Scene {
         name: "chain-7-fading".into(),
@@ -267,32 +262,32 @@ pub fn over_fading_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     })
 }
 
-/// The chain with links that send nothing again.
+/// Returns the chain with one transmission per frame.
 pub fn without_retries(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("mac.transmissions", 1)
 }
 
-/// The chain with the cache, whose copies leave after half of the time that the paper gives.
+/// Returns the chain with a cache that retransmits after half of the paper's time.
 pub fn with_early_copies(mac: Mac, hops: u32) -> Case {
     case(mac, CCTRL, hops).set("cache.timeout_factor", 1.5)
 }
 
-/// The chain with caches that hear nothing of frames for other nodes, as where the radio's
-/// address decoding is on: it is in Contiki 2.5 on these nodes, but the paper says that frames
-/// for others are heard.
+/// Returns the chain with caches that do not overhear frames for other nodes, as with the radio's
+/// address decoding. Contiki 2.5 enables it on these nodes, but the paper says that nodes hear
+/// frames for others.
 pub fn with_filter(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("cache.overhears", "false")
 }
 
-/// The chain with routers that pass on what they have passed on already.
+/// Returns the chain with routers that forward packets they have already forwarded.
 pub fn without_memory(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).set("rivals.uip_forwarding", "false")
 }
 
-/// The chain with Redpoll's TCP and its own headers, without or with the cache.
+/// Returns the chain with Redpoll's TCP and headers, without or with the cache.
 ///
-/// Its segments suit the MAC: one frame over NullMAC and X-MAC, where a lost frame is sent by
-/// nobody again, and 48 bytes over ContikiMAC, as many as uIP's own have on these nodes at most.
+/// The segment size depends on the MAC: one frame over NullMAC and X-MAC, which never retransmit a
+/// lost frame, and 48 bytes over ContikiMAC, the maximum of uIP on these nodes.
 pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
     let case = beyond_by_default(mac, hops, cache);
     match mac {
@@ -302,7 +297,7 @@ pub fn beyond(mac: Mac, hops: u32, cache: bool) -> Case {
     }
 }
 
-/// The chain with Redpoll's TCP and segments of five frames.
+/// Returns the chain with Redpoll's TCP and segments of five frames.
 pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
     let variant = Variant {
         cache,
@@ -314,7 +309,7 @@ pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
         .set("mac.security_bytes", 0)
 }
 
-/// Whose rules a cache follows.
+/// Rules that a cache follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
     /// Their name in series.
@@ -323,7 +318,7 @@ pub struct Rules {
     pub word: &'static str,
 }
 
-/// The rules that the paper's came after.
+/// The rules on which the paper's build.
 pub const EARLIER: [Rules; 2] = [
     Rules {
         name: "DTC",
@@ -335,36 +330,35 @@ pub const EARLIER: [Rules; 2] = [
     },
 ];
 
-/// TSS without the acknowledgments that it repeats.
+/// Returns `case` with TSS that does not repeat acknowledgments.
 pub fn tss_quiet(case: Case) -> Case {
     EARLIER[1].of(case).set("cache.acknowledge_again", "false")
 }
 
 impl Rules {
-    /// `case` with a cache in every router that follows these rules.
+    /// Adds a cache with these rules to every router of `case`.
     pub fn of(self, case: Case) -> Case {
         let case = case.set("cache.on", "every node");
         case.set("cache.rules", self.word)
     }
 }
 
-/// What the receiver received.
+/// Segments that the receiver received.
 pub const SEGMENTS: Metric = Metric::new("segments", "");
-/// Time for which the radios of sender, receiver and those between them were on, for each
-/// segment that the receiver received.
+/// Radio-on time of the sender, the receiver and the routers between them, per received segment.
 pub const RADIO: Metric = Metric::new("radio on", "s a segment");
 
-/// [`SEGMENTS`], of 16 bytes.
+/// Reads [`SEGMENTS`], of 16 bytes.
 pub fn segments(run: &Run) -> Reading {
     Ok(bytes(run)? / SEGMENT)
 }
 
-/// Bytes that the receiver received.
+/// Returns the bytes that the receiver received.
 pub fn bytes(run: &Run) -> Reading {
     run.flow_sum("", "/delivered_bytes")
 }
 
-/// Seconds for which the radios were on from the sender to the receiver.
+/// Returns the radio-on time of all nodes from the sender to the receiver, in seconds.
 pub fn radio_on(run: &Run) -> Reading {
     let flows = run.flows("")?;
     let from = flows.first().and_then(|flow| flow["from"].as_str());
@@ -375,7 +369,6 @@ pub fn radio_on(run: &Run) -> Reading {
     Ok(shares.iter().sum::<f64>() * run.number("/simulated_s")?)
 }
 
-/// [`RADIO`].
 pub fn radio_on_a_segment(run: &Run) -> Reading {
     let segments = segments(run)?;
     if segments > 0.0 {
@@ -385,7 +378,7 @@ pub fn radio_on_a_segment(run: &Run) -> Reading {
     }
 }
 
-/// A line over all hops.
+/// Adds a line over all hops.
 pub fn line(
     figure: &mut Figure,
     series: &str,
@@ -397,7 +390,7 @@ pub fn line(
     figure.line(series, metric, cases, read)
 }
 
-/// A line by hops, folded away on the page.
+/// Adds a line over all hops, collapsed on the page.
 pub fn aside(
     figure: &mut Figure,
     series: &str,
@@ -412,12 +405,11 @@ pub fn aside(
     line
 }
 
-/// Copies that the caches sent, for a hundred segments that arrived.
+/// Copies that the caches sent per hundred segments that arrived.
 pub const COPIES: Metric = Metric::new("copies sent", "for 100 segments");
-/// Share of the time in which the radios from sender to receiver were on.
+/// Share of time with the radio on, over the nodes from sender to receiver.
 pub const ON: Metric = Metric::new("radio on", "%");
 
-/// [`COPIES`].
 pub fn copies(run: &Run) -> Reading {
     let segments = segments(run)?;
     if segments > 0.0 {
@@ -427,7 +419,6 @@ pub fn copies(run: &Run) -> Reading {
     }
 }
 
-/// [`ON`].
 pub fn on(run: &Run) -> Reading {
     let flows = run.flows("")?;
     let from = flows.first().and_then(|flow| flow["from"].as_str());
@@ -437,30 +428,30 @@ pub fn on(run: &Run) -> Reading {
     Ok(100.0 * radio_on(run)? / (nodes * run.number("/simulated_s")?))
 }
 
-/// Numbers of two lines at the same hops, side by side.
+/// Returns the numbers of two lines at the same hops: first all of `one`, then all of `other`.
 pub fn beside(one: &Line, other: &Line, hops: &[u32]) -> Vec<Handle> {
     let of = |line: &Line| line.some(hops.iter().copied());
     of(one).into_iter().chain(of(other)).collect()
 }
 
-/// The ratios of what [`beside`] gave, hop by hop.
+/// Returns the ratios of the numbers from [`beside`], hop by hop.
 pub fn ratios(all: &[f64]) -> impl Iterator<Item = f64> + '_ {
     let (one, other) = all.split_at(all.len() / 2);
     one.iter().zip(other).map(|(one, other)| one / other)
 }
 
-/// The ratio of the means of what [`beside`] gave.
+/// Returns the ratio of the means of the numbers from [`beside`].
 pub fn ratio_of_means(all: &[f64]) -> f64 {
     let (one, other) = all.split_at(all.len() / 2);
     one.iter().sum::<f64>() / other.iter().sum::<f64>()
 }
 
-/// The least of the ratios.
+/// Returns the least of the [`ratios`].
 pub fn least(all: &[f64]) -> f64 {
     ratios(all).fold(f64::INFINITY, f64::min)
 }
 
-/// The greatest of them.
+/// Returns the greatest of the [`ratios`].
 pub fn greatest(all: &[f64]) -> f64 {
     ratios(all).fold(f64::NEG_INFINITY, f64::max)
 }

@@ -1,4 +1,4 @@
-//! Figure 6: what the receiver received, by hops.
+//! Figure 6: segments that the receiver received, by hops.
 
 use super::scenes::{
     ACTIVITY, CCTRL, CONTIKIMAC, COPIES, HOPS, LPP, MACS, Mac, NULLMAC, SEGMENTS, UNMODIFIED,
@@ -9,7 +9,7 @@ use redpoll_experiments::{Figure, Handle, Line};
 
 pub(super) const HOPS_LABEL: &str = "hops";
 
-/// What arrives by hops, of a variant.
+/// Adds the segments of a variant by hops.
 pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     line(
         figure,
@@ -20,21 +20,22 @@ pub(super) fn of(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     )
 }
 
-/// The same over better links, folded away.
+/// Adds the segments over better links, collapsed on the page.
 pub(super) fn better(figure: &mut Figure, mac: Mac, variant: Variant) -> Line {
     let series = format!("{}, links of 99 %", variant.name);
     let case = |hops| over_better_links(mac, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// The same over LPP whose link sends nothing again, folded away.
+/// Adds the segments over LPP with one transmission per frame, collapsed on the page.
 pub(super) fn once(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, sent once by the link", variant.name);
     let case = |hops| without_retries(LPP, variant, hops);
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// The same over NullMAC with caches that do not hear what is for others, folded away.
+/// Adds the segments over NullMAC with caches that do not overhear frames for others, collapsed on
+/// the page.
 pub(super) fn filtered(figure: &mut Figure, variant: Variant) -> Line {
     let series = format!("{}, radios filter frames for other nodes", variant.name);
     let case = |hops| with_filter(NULLMAC, variant, hops);
@@ -48,7 +49,7 @@ struct Lines {
     activity: Line,
 }
 
-/// The part of fig. 6 for a MAC.
+/// Returns the part of fig. 6 for a MAC.
 pub fn figure_6(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("6a", "Segments in ten minutes, NullMAC"),
@@ -207,7 +208,8 @@ fn lpp(figure: &mut Figure, it: &Lines) {
         .cause(RETRIES, &shown);
 }
 
-/// What activity monitoring does to the cache, at some numbers of hops, and why.
+/// Adds the ratio of the cache with activity monitoring to the cache without, at some hops, and its
+/// cause.
 fn with_activity(
     figure: &mut Figure,
     it: &Lines,
@@ -228,7 +230,7 @@ fn with_activity(
 /// Why the cache gains more than in the paper.
 pub(super) const LINKS: &str = "the gain depends on the losses of the links, which the paper does \
     not state: over links of 99 % the gain differs";
-/// Why it does nothing over ContikiMAC.
+/// Why the cache has no effect over ContikiMAC.
 pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip times, because the \
     link itself retransmits lost frames; if copies leave after half of that time, uIP carries \
     much less";
@@ -236,16 +238,16 @@ pub(super) const IDLE_CACHE: &str = "few copies leave after three round-trip tim
 pub(super) const STALE: &str = "a node that sends by X-MAC shifts its wake-up times, so its \
     neighbours expect it at a wrong time and have to send strobes; lost data frames are not \
     retransmitted";
-/// Why nothing helps LPP.
+/// Why no technique helps LPP.
 pub(super) const RETRIES: &str = "the link retransmits lost frames, so uIP seldom waits, and \
     additional frames delay the others; if each frame is transmitted only once, the technique \
     increases throughput";
-/// Why listening harms less than in the paper.
+/// Why activity monitoring harms less than in the paper.
 pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as the paper says, and \
     seldom judge the channel quiet too early; if the radio's filter drops those frames, as in \
     Contiki 2.5 on these nodes, caches retransmit early over long routes, and throughput is lower";
 
-/// The MACs of fig. 6 beside each other.
+/// Compares the MACs of fig. 6.
 pub fn figure_6e() -> Figure {
     let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")
         .x_label(HOPS_LABEL)

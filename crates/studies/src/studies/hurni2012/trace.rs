@@ -1,4 +1,4 @@
-//! Figure 3: what nodes hear.
+//! Figure 3: activity that nodes overhear.
 
 use super::probes::{Activity, Levels};
 use super::scenes::{CCTRL, XMAC, case};
@@ -6,12 +6,12 @@ use redpoll_experiments::{Figure, Gap, Handle, Metric, Reading};
 
 const LEVEL: Metric = Metric::new("activity level", "frames");
 
-/// Seconds between two points of the picture.
+/// Seconds between two points of the figure.
 const STEP_S: u32 = 5;
-/// The first five minutes are shown.
+/// Seconds shown, from the start of the run.
 const SHOWN_S: u32 = 300;
 
-/// The mean of a node's levels in so many seconds from a moment on.
+/// Returns the mean of a node's levels over `seconds` seconds from `from_s` on.
 fn mean(levels: &Levels, node: usize, from_s: u32, seconds: u32) -> Reading {
     let of = levels.levels.get(node).ok_or(Gap::Nothing)?;
     let part = of.get(from_s as usize..(from_s + seconds) as usize);
@@ -19,7 +19,6 @@ fn mean(levels: &Levels, node: usize, from_s: u32, seconds: u32) -> Reading {
     redpoll_experiments::mean(part)
 }
 
-/// Fig. 3.
 pub fn figure_3() -> Figure {
     let mut figure = Figure::new("3", "Activity levels with X-MAC")
         .x_label("time in s")

@@ -7,17 +7,16 @@ use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Metric, Probed, VERDICT};
 
 const SMALL: Metric = Metric::new("segments of 8 bytes at most, from the server", "%");
-/// What the border router sends to nodes with data are the server's segments.
+/// The pieces that the border router sends to nodes with data are the server's segments.
 const FROM_SERVER: Pieces = Pieces { from: 0, small: 8 };
-/// Seeds of BLIP's small segments, which are there to be compared with.
+/// Seeds of the rows with BLIP's small segments, which serve only for comparison.
 const SEEDS: u64 = 3;
 
-/// The heaviest load with Redpoll's TCP at the nodes.
+/// Returns the heaviest load of `traffic`, with Redpoll's TCP at the nodes.
 pub fn heaviest(traffic: Traffic) -> Probed<Pieces> {
     ours(&case(traffic, HEAVY)).probe(FROM_SERVER)
 }
 
-/// The heaviest load.
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over RPL")
         .about(

@@ -1,4 +1,4 @@
-//! Figures 7, 8 and 10: who gets how much, by hop distance.
+//! Figures 7, 8 and 10: shares of the nodes by hop distance.
 
 use super::read::{
     FLOWS, THROUGHPUT, behind_the_fullest, by_hops, etx_to_the_fullest, loss_at_the_fullest,
@@ -14,7 +14,6 @@ use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, VERDICT, m
 const BY_HOPS: Metric = Metric::new("correlation with hop distance", "");
 const RTT: Metric = Metric::new("median RTT", "ms");
 
-/// Fig. 7.
 pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Throughput by hop distance")
         .about("60 packets a minute, and 90 upstream: throughput of a node by its hop distance.");
@@ -29,7 +28,7 @@ pub fn figure_7() -> Figure {
     figure.point((STOCK, HEAVY), BY_HOPS, &stock(), |run| {
         by_hops(run, "/readings/delivered")
     });
-    // Upstream the mesh is hardly full yet.
+    // Upstream, this load is the first that fills the mesh.
     let (fuller, at) = (case(TCP_UP, FULLER), (TCP_UP.name, FULLER));
     figure.point(at, BY_HOPS, &fuller, |run| {
         by_hops(run, "/readings/delivered")
@@ -39,7 +38,6 @@ pub fn figure_7() -> Figure {
     figure
 }
 
-/// Fig. 8.
 pub fn figure_8() -> Figure {
     let mut figure = Figure::new("8", "Round-trip time downstream")
         .x_label("packets per minute and node")
@@ -74,28 +72,28 @@ const TO_IT: Metric = Metric::new(
     "",
 );
 
-/// Why UDP does not suffer upstream here as it does in the paper.
+/// Why UDP upstream loses fewer packets here than in the paper.
 const UPSTREAM: &str = "the paper's result needs a node that carries all traffic, and links that \
     lose one frame in ten without other senders, so that retries 0.1 s apart take all of this \
     node's time; in this building several nodes reach the border router, and links lose only \
     frames that collide";
-/// And downstream.
+/// Why UDP downstream does not lose what the paper's nodes lose.
 const DOWNSTREAM: &str = "in this building several nodes reach the border router; if one node \
     carries all traffic, less arrives";
 
-/// The building where one node carries everything.
+/// Returns a case in the building in which one node forwards all traffic, and its name.
 fn neck(traffic: Traffic, load: u32) -> (String, Case) {
     let name = format!("{}, one node forwards all, {load} offered", traffic.name);
     (name, case_in(Building::Neck, traffic, load))
 }
 
-/// A case with lossy links, and its name.
+/// Gives a case lossy links, and extends its name.
 fn over_lossy_links((name, case): (String, Case)) -> (String, Case) {
     (format!("{name}, links lose {LOST}"), lossy(case))
 }
 
-/// What the paper finds behind fig. 10: who is behind a full queue starves, and stays there
-/// because the link to it is good.
+/// Adds the paper's mechanism behind fig. 10: nodes behind a full queue starve, and stay behind it
+/// because their link to it is good.
 fn mechanism(figure: &mut Figure) {
     for (traffic, word) in [(UDP_UP, "udp-up"), (TCP_UP, "tcp-up")] {
         let seven = case_in(Building::SevenHops, traffic, HEAVY);
@@ -126,7 +124,7 @@ fn mechanism(figure: &mut Figure) {
             let entry = figure
                 .made((VERDICT, word), metric, [judged], |[value]| value)
                 .judged(format!("{word}-{id}"));
-            // The third of them holds.
+            // The third row holds, and needs no cause.
             if traffic == UDP_UP && id != "link" {
                 entry.cause(UPSTREAM, &beside);
             }
@@ -134,7 +132,6 @@ fn mechanism(figure: &mut Figure) {
     }
 }
 
-/// Fig. 10.
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Seven hops instead of five")
         .x_label("hops to the farthest node")
@@ -147,7 +144,7 @@ pub fn figure_10() -> Figure {
     };
     let udp = [UDP_UP, UDP_DOWN].map(|traffic| pair(traffic, THROUGHPUT, throughput));
     let tcp = [TCP_UP, TCP_DOWN].map(|traffic| pair(traffic, JAIN, |run| fairness(run, FLOWS)));
-    // Where one node carries everything, as where the paper's starve, and with more to carry.
+    // Rows in which one node forwards everything, as in the paper, also at heavier loads.
     let mut at_a_neck = |traffic| {
         [HEAVY, FULLER, FULLEST].map(|load| {
             let (name, case) = neck(traffic, load);

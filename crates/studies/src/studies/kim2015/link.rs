@@ -12,14 +12,13 @@ const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
 const DAOS: Metric = Metric::new("DAOs sent", "per node and hour");
 const CHANGES: Metric = Metric::new("changes of parent", "per node and hour");
 
-/// Hours of a run.
+/// Duration of a run, in hours.
 const HOURS: f64 = 40.0 / 60.0;
 
 fn greatest(all: &[f64]) -> f64 {
     all.iter().copied().fold(f64::NEG_INFINITY, f64::max)
 }
 
-/// Fig. 4a.
 pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "Link ETX").x_label(LOAD).about(
         "Thirty nodes, five hops: transmissions of all frames per new frame. The paper shows each \
@@ -52,7 +51,7 @@ pub fn figure_4a() -> Figure {
              more of them: TCP sends most",
             &frames,
         );
-    // Where walls make links that are neither good nor none.
+    // Shadowing by walls creates links of intermediate quality.
     for traffic in Traffic::ALL {
         let walls = case(traffic, HEAVY).set("medium.shadowing_sigma", "4 dB");
         let at = (format!("{}, shadowing of 4 dB", traffic.name), HEAVY);
@@ -61,7 +60,6 @@ pub fn figure_4a() -> Figure {
     figure
 }
 
-/// Fig. 4b.
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "Packets lost at queues")
         .x_label(LOAD)
@@ -96,13 +94,12 @@ pub fn figure_4b() -> Figure {
     figure
 }
 
-/// A count of each node, by the hour.
+/// Returns the mean of a counter per node and hour.
 fn by_the_hour(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?.len() as f64;
     Ok(run.node_sum("node", pointer)? / nodes / HOURS)
 }
 
-/// Fig. 9.
 pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "RPL's messages and changes of parent")
         .x_label(LOAD)

@@ -1,11 +1,11 @@
-//! Parents that are chosen by their load: what the paper asks for in the end.
+//! Selection of parents by their load, which the paper proposes in its conclusion.
 
 use super::read::{FLOWS, THROUGHPUT, throughput};
 use super::scenes::{Building, FULLER, FULLEST, HEAVY, TCP_UP, UDP_UP, case_in, ours};
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Metric, VERDICT};
 
-/// Seven hops, upstream, with all parents alike and with overloaded ones avoided.
+/// Compares seven hops upstream with and without avoidance of overloaded parents.
 pub fn by_load() -> Figure {
     let mut figure = Figure::new("load", "Parents chosen by load")
         .x_label("packets per minute and node")

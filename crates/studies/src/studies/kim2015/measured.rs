@@ -1,5 +1,5 @@
-//! The paper's traffic over links that were measured elsewhere: which of its findings are
-//! of its building, and which of its stacks.
+//! The paper's traffic over measured links: separates findings that depend on the paper's building
+//! from those that depend on its stacks.
 
 use redpoll_sim::{Scenario, World};
 
@@ -14,11 +14,11 @@ use redpoll_experiments::{
     Case, Figure, Handle, LinksError, MeasuredLinks, Metric, Reading, Run, mean, numbers,
 };
 
-/// The two meshes.
+/// Names of the two meshes.
 const BUILDING: &str = "building";
 const MEASURED: &str = "measured";
 
-/// The figure over `links`.
+/// Returns the figure over `links`.
 pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mesh = Mesh::over(links)?;
     let mut figure = Figure::new("measured", "The same traffic over measured links")
@@ -36,7 +36,7 @@ pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     Ok(figure)
 }
 
-/// The findings in the mesh `x`, where a kind of traffic and a load make a case.
+/// Adds the findings in the mesh `x`; `case` returns the case for a traffic and a load.
 fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) -> Case) {
     let mut row = |name: &str, metric, case: &Case, read: fn(&Run) -> Reading| -> Handle {
         figure.point((name, x), metric, case, read).handle()
@@ -141,18 +141,16 @@ fn findings(figure: &mut Figure, x: &'static str, case: &dyn Fn(Traffic, u32) ->
     }
 }
 
-/// A mesh over measured links.
 struct Mesh {
-    /// The topology, but for its file.
+    /// The topology in TOML, without its file.
     text: String,
-    /// The file.
     file: String,
-    /// Who has traffic: all nodes with a way to the border router.
+    /// Nodes with traffic: all that have a route to the border router.
     nodes: Vec<String>,
 }
 
 impl Mesh {
-    /// The mesh over `links`, whose border router is its best connected node.
+    /// Reads `links` and makes the best connected node the border router.
     fn over(links: &MeasuredLinks) -> Result<Mesh, LinksError> {
         let absolute = std::path::absolute(&links.file).unwrap_or_else(|_| links.file.clone());
         let file = absolute
@@ -180,7 +178,8 @@ impl Mesh {
         }
     }
 
-    /// Half an hour of traffic, as much of it in all as in the building at `load`.
+    /// Returns half an hour of traffic, with the same total number of packets as in the building at
+    /// `load`.
     fn case(&self, traffic: Traffic, load: u32) -> Case {
         let share = self.nodes.len() as f64 / NODES as f64;
         let interval_ms = (60_000.0 * share / f64::from(load)).round() as u32;

@@ -1,8 +1,9 @@
-//! Kim, Im, Lee, Paek, Bahk: A Measurement Study of TCP over RPL in Low-Power and Lossy
-//! Networks (Journal of Communications and Networks 17(6), 2015).
+//! Kim, Im, Lee, Paek, Bahk: A Measurement Study of TCP over RPL in Low-Power and Lossy Networks
+//! (Journal of Communications and Networks 17(6), 2015).
 //!
-//! The paper's figures are scatter plots: what its text says of them is judged. What it
-//! leaves open is in `scenes`, each choice with its reason.
+//! The paper's figures are scatter plots, so the criteria judge the statements of its text.
+//! `scenes` lists each parameter that the paper does not state, with the reason for the chosen
+//! value.
 
 mod beyond;
 mod fairness;
@@ -19,7 +20,6 @@ mod udp;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "kim2015",
     citation: "Kim, Im, Lee, Paek, Bahk: A Measurement Study of TCP over RPL in Low-Power and \

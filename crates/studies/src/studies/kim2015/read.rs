@@ -1,39 +1,34 @@
-//! What is read from a run.
+//! Metrics of this study, and their readings from a run.
 
 use serde_json::Value;
 
 use redpoll_experiments::Metric;
 use redpoll_experiments::{Gap, Reading, Run, mean, numbers};
 
-/// Packets that arrived, a minute and node.
+/// Packets that arrived per minute and node.
 pub const THROUGHPUT: Metric = Metric::new("throughput", "packets/min/node");
-/// See [`tcp_etx`].
 pub const TCP_ETX: Metric = Metric::new("TCP ETX", "");
-/// See [`link_etx`].
 pub const LINK_ETX: Metric = Metric::new("link ETX", "");
-/// See [`queue_loss`].
 pub const QUEUE_LOSS: Metric = Metric::new("lost at queues", "%");
-/// See [`loss`].
 pub const LOSS: Metric = Metric::new("end-to-end loss", "%");
-/// See [`segments_a_packet`].
 pub const SEGMENTS: Metric = Metric::new("segments a packet", "");
 
-/// Minutes with traffic.
+/// Minutes with traffic in a run.
 const MINUTES: f64 = 30.0;
-/// Flows of the traffic begin so.
+/// Prefix of the names of the traffic's flows.
 pub const FLOWS: &str = "readings";
 
 fn delivered(run: &Run) -> Reading {
     run.flow_sum(FLOWS, "/readings/delivered")
 }
 
-/// [`THROUGHPUT`], on average.
+/// Reads [`THROUGHPUT`], averaged over the flows.
 pub fn throughput(run: &Run) -> Reading {
     let flows = run.flows(FLOWS)?.len();
     Ok(delivered(run)? / MINUTES / flows as f64)
 }
 
-/// Transmissions of frames for each that was sent anew, over all nodes.
+/// Reads [`LINK_ETX`]: transmissions of frames per new frame, over all nodes.
 pub fn link_etx(run: &Run) -> Reading {
     let sum = |what: &str| run.node_sum("node", what);
     let (frames, again) = (sum("/frames_sent")?, sum("/frame_retries")?);
@@ -44,8 +39,8 @@ pub fn link_etx(run: &Run) -> Reading {
     }
 }
 
-/// Packets that nodes other than the border router dropped because their queues were
-/// full, of those that were made.
+/// Reads [`QUEUE_LOSS`]: packets that nodes other than the border router dropped because their
+/// queues were full, in percent of all packets made.
 pub fn queue_loss(run: &Run) -> Reading {
     let made = run.flow_sum(FLOWS, "/readings/made")?;
     let nodes = run.nodes("node")?;
@@ -53,7 +48,7 @@ pub fn queue_loss(run: &Run) -> Reading {
     Ok(100.0 * lost / made)
 }
 
-/// Packets that a node dropped because its queue was full.
+/// Returns the packets that a node dropped because its queue was full.
 fn dropped(node: &Value) -> f64 {
     let drops = node.pointer("/drops/lowpan.no_slot");
     drops.and_then(Value::as_f64).unwrap_or(0.0)
@@ -67,14 +62,15 @@ fn parent_of(node: &Value) -> Option<&str> {
     node.pointer("/rpl/parent").and_then(Value::as_str)
 }
 
-/// The node that drops most packets because its queue is full, the border router left out.
+/// Returns the node, other than the border router, that dropped the most packets because its queue
+/// was full.
 fn fullest(run: &Run) -> Result<&Value, Gap> {
     let nodes = run.nodes("node")?.into_iter().skip(1);
     let fullest = nodes.max_by(|a, b| dropped(a).total_cmp(&dropped(b)));
     fullest.filter(|it| dropped(it) > 0.0).ok_or(Gap::Nothing)
 }
 
-/// Packets that the node with the fullest queue dropped, of all that were made.
+/// Returns the packets dropped by the node with the fullest queue, in percent of all packets made.
 pub fn loss_at_the_fullest(run: &Run) -> Reading {
     let made = run.flow_sum(FLOWS, "/readings/made")?;
     match fullest(run) {
@@ -84,15 +80,15 @@ pub fn loss_at_the_fullest(run: &Run) -> Reading {
     }
 }
 
-/// What arrives of nodes behind the one with the fullest queue, over what arrives of all
-/// others, on average over each.
+/// Returns the mean delivery of nodes behind the node with the fullest queue, divided by the mean
+/// delivery of all other nodes.
 pub fn behind_the_fullest(run: &Run) -> Reading {
     let router = name_of(fullest(run)?);
     let nodes = run.nodes("node")?;
     let find = |name: &str| nodes.iter().find(|node| name_of(node) == Some(name));
     let is_behind = |name: &str| {
         let up = std::iter::successors(find(name), |node| parent_of(node).and_then(find));
-        // No way is longer, not even one in a circle.
+        // The bound stops the walk if the parents form a loop.
         up.skip(1).take(nodes.len()).any(|it| name_of(it) == router)
     };
     let (mut behind, mut others) = (Vec::new(), Vec::new());
@@ -108,8 +104,8 @@ pub fn behind_the_fullest(run: &Run) -> Reading {
     Ok(mean(&behind)? / mean(&others)?)
 }
 
-/// Transmissions of frames for each that was sent anew, of the children of the node with
-/// the fullest queue.
+/// Returns transmissions of frames per new frame, over the children of the node with the fullest
+/// queue.
 pub fn etx_to_the_fullest(run: &Run) -> Reading {
     let router = name_of(fullest(run)?);
     let nodes = run.nodes("node")?.into_iter();
@@ -123,12 +119,12 @@ pub fn etx_to_the_fullest(run: &Run) -> Reading {
     }
 }
 
-/// Packets that did not arrive, of those that were made.
+/// Reads [`LOSS`], averaged over the flows.
 pub fn loss(run: &Run) -> Reading {
     mean(&losses(run)?)
 }
 
-/// Packets that did not arrive, of those that were made, by flow in percent.
+/// Returns the packets that did not arrive by flow, in percent of those made.
 pub fn losses(run: &Run) -> Result<Vec<f64>, Gap> {
     let flows = run.flows(FLOWS)?;
     let made = numbers(&flows, "/readings/made")?;
@@ -139,7 +135,7 @@ pub fn losses(run: &Run) -> Result<Vec<f64>, Gap> {
         .collect())
 }
 
-/// Segments sent, retransmissions included, for each packet that arrived.
+/// Reads [`SEGMENTS`]: segments sent, including retransmissions, per packet that arrived.
 pub fn segments_a_packet(run: &Run) -> Reading {
     let sent = run.flow_sum(FLOWS, "/segments_sent")?;
     match delivered(run)? {
@@ -148,8 +144,8 @@ pub fn segments_a_packet(run: &Run) -> Reading {
     }
 }
 
-/// How often each byte that arrived was sent: a segment of BLIP's may carry what is sent
-/// again with what is new, and counts for both.
+/// Reads [`TCP_ETX`]: transmissions of each byte that arrived. A segment of BLIP may contain
+/// retransmitted and new data, and counts for both.
 pub fn tcp_etx(run: &Run) -> Reading {
     let sent = run.flow_sum(FLOWS, "/sent_bytes")?;
     match run.flow_sum(FLOWS, "/delivered_bytes")? {
@@ -158,7 +154,7 @@ pub fn tcp_etx(run: &Run) -> Reading {
     }
 }
 
-/// The number of the node, from 2, at the mesh's end of a flow.
+/// Returns the name of the node at the mesh's end of a flow.
 fn node_of(flow: &Value) -> Option<&str> {
     ["/from", "/to"].into_iter().find_map(|end| {
         let name = flow.pointer(end)?.as_str()?;
@@ -166,8 +162,8 @@ fn node_of(flow: &Value) -> Option<&str> {
     })
 }
 
-/// How a number of flows goes with the hop distance of their nodes: Pearson's
-/// coefficient, -1 to 1.
+/// Returns Pearson's correlation, from -1 to 1, between a number of each flow and the hop distance
+/// of its node.
 pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     let nodes = run.nodes("node")?;
     let hops = |name: &str| {
@@ -183,7 +179,7 @@ pub fn by_hops(run: &Run, pointer: &str) -> Reading {
     correlation(&pairs).ok_or(Gap::Nothing)
 }
 
-/// Pearson's coefficient; `None` where one of the two does not vary.
+/// Returns Pearson's coefficient; `None` if one of the two does not vary.
 fn correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     let count = pairs.len() as f64;
     let mean_x = pairs.iter().map(|(x, _)| x).sum::<f64>() / count;

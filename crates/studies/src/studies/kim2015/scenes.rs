@@ -1,35 +1,39 @@
-//! The paper's building, its four kinds of traffic and three loads.
+//! The paper's building, its four kinds of traffic and its three loads.
 
 use std::fmt::Write as _;
 
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Figure, Line, Metric, Reading, Run};
 
-/// What all scenes have, beside [`SOURCES`].
+/// Keys of all scenes, without [`SOURCES`].
 ///
-/// From the paper: -22 dBm with 5 dB of antenna gain, five hops, ten datagrams in a node's
-/// queue, a mote at a serial line as border router.
+/// From the paper: -22 dBm with an antenna gain of 5 dB; five hops; ten datagrams in a node's
+/// queue; a mote on a serial line as border router.
 ///
-/// From TinyOS 2.1.2 and its driver of the CC2420: five attempts; a first
-/// backoff of up to 9.8 ms, without exponent, and hardly a limit (later ones of up to 2.4 ms
-/// are as long as the first here); Trickle from 0.25 to 256 s without suppression; 150 bytes
-/// of transmit buffer in its example.
+/// From TinyOS 2.1.2 and its driver of the CC2420: five attempts per frame; a first backoff of up
+/// to 9.8 ms without exponent, and hardly a limit of attempts (later backoffs are up to 2.4 ms
+/// there, and as long as the first one here); Trickle from 0.25 to 256 s without suppression; the
+/// 150 bytes of transmit buffer of its example.
 ///
-/// *From memory*: -77 dBm for a busy channel, the chip's own value, beside frames that the
-/// radio follows; about 3.5 ms for the way of a full frame over the SPI bus.
+/// *From memory*: -77 dBm for a busy channel, the chip's default, in addition to frames that the
+/// radio receives; about 3.5 ms to move a full frame over the SPI bus.
 ///
-/// Chosen here: crystals within 20 ppm; where the nodes stand; a path loss exponent of 3.2, with which -95 dBm are
-/// left after 15 m; ten datagrams at the border router as well, where what the serial line
-/// brings beyond them is lost; 39 bytes a packet, as Park and Paek have it with the same
-/// stack; an application that holds four packets and drops further ones; BLIP's constant
-/// sequence numbers corrected beside what the authors corrected, since a connection that is
-/// opened again takes bytes of the one before for its own, as the oracle shows; ten minutes
-/// in which the mesh forms, and half an hour of traffic. With seven hops the power is the
-/// same, where the paper has -17 dBm in another part of its building.
+/// Chosen here:
+/// - Crystals are within 20 ppm.
+/// - The positions of the nodes, and a path loss exponent of 3.2, which leaves -95 dBm after 15 m.
+/// - The border router also holds ten datagrams, and loses what the serial line adds to a full
+///   queue.
+/// - A packet has 39 bytes, as in Park and Paek with the same stack. An application holds four
+///   packets and drops further ones.
+/// - BLIP's constant sequence numbers are corrected in addition to the authors' corrections.
+///   Without this, a reopened connection accepts bytes of the previous one, as the oracle shows.
+/// - The mesh forms for ten minutes before half an hour of traffic.
+/// - The power for seven hops is that for five; the paper has -17 dBm in another part of its
+///   building.
 ///
-/// Not modelled: TinyRPL's estimate of a link, which weighs each new sample a fifth, where here
-/// it is a quarter and then a sixteenth, and forgets a link beyond an ETX of 3; packets from the
-/// host without any option of RPL's; a lifetime of routes that ends after 16 to 18 minutes.
+/// Not modelled: TinyRPL's link estimate, which weighs each new sample by a fifth (here by a
+/// quarter, then a sixteenth) and forgets links with an ETX above 3; packets from the host without
+/// any RPL option; routes whose lifetime ends after 16 to 18 minutes.
 const COMMON: &str = r#"
 duration = "40 min"
 routing = "rpl"
@@ -72,14 +76,15 @@ routes = 32
 connections = 200
 "#;
 
-/// Something of TinyOS's that the scenes first did without.
+/// A value of TinyOS that the first version of the scenes lacked.
 pub struct Source {
     /// Its name in series.
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }
 
-/// TinyOS 2.1.2 where [`COMMON`] has something else, each by itself in figure `sources`.
+/// Values of TinyOS 2.1.2 that differ from [`COMMON`]. Figure `sources` shows the effect of each
+/// one.
 pub const SOURCES: [Source; 5] = [
     Source {
         name: "100.6 ms between attempts",
@@ -88,8 +93,8 @@ pub const SOURCES: [Source; 5] = [
             ("mac.link_retry_pause", "100586 us"),
         ],
     },
-    // 10,000 to 11,000 binary milliseconds, each node's passed on by itself, at most 256 ms
-    // after the first of several.
+    // 10,000 to 11,000 binary milliseconds. A router forwards each node's DAO separately, at most
+    // 256 ms after the first of several.
     Source {
         name: "DAOs each ten seconds",
         keys: &[
@@ -98,8 +103,7 @@ pub const SOURCES: [Source; 5] = [
             ("rpl.dao_delay", "250 ms"),
         ],
     },
-    // PppRouter at 115,200 Bd. The paper names it, and not the rate. No source says how long
-    // the mote has to do with a packet.
+    // PppRouter at 115,200 Bd. The paper names PppRouter but not the rate, and no source states the mote's time per packet.
     Source {
         name: "a serial line",
         keys: &[
@@ -107,12 +111,12 @@ pub const SOURCES: [Source; 5] = [
             ("border.serial_turn", "0 ms"),
         ],
     },
-    // Linux's packets go down as they are; here with 8 bytes instead of 48.
+    // Packets from Linux go down unchanged there; here with 8 bytes instead of 48.
     Source {
         name: "no outer headers",
         keys: &[("rpl.tunnels", "false")],
     },
-    // TinyRPL measures links by what it has to send alone.
+    // TinyRPL measures a link only by the frames that it sends anyway.
     Source {
         name: "links rated as in TinyRPL",
         keys: &[
@@ -123,11 +127,9 @@ pub const SOURCES: [Source; 5] = [
     },
 ];
 
-/// The serial line with the assumption of other scenes, 5 ms that the mote has to do with each
-/// packet, within which the next one is lost. It was in the first run of all sources: of UDP
-/// downstream 37 % were lost, half of the nodes lost all, and others none, for packets that
-/// come at the same moment of each second meet the same fate. The paper has the losses of all
-/// nodes alike, and at a queue.
+/// The serial line with an assumption of other scenes: the mote takes 5 ms per packet and loses a
+/// packet that arrives meanwhile. The first run of all sources used it. UDP downstream lost 37 %: half of the nodes lost everything and the others nothing, because packets of a node always
+/// arrive at the same moment of a second. In the paper all nodes lose alike, and at a queue.
 pub const SLOW_SERIAL: Source = Source {
     name: "a serial line, 5 ms a packet",
     keys: &[
@@ -136,30 +138,30 @@ pub const SLOW_SERIAL: Source = Source {
     ],
 };
 
-/// Those of them that the scenes have: where the paper is silent its release of TinyOS counts,
-/// whatever the rows become by it.
-const TAKEN: &[Source] = &SOURCES;
+/// Sources that the scenes use. Where the paper is silent its release of TinyOS decides, whatever
+/// the effect on the rows.
+const ADOPTED: &[Source] = &SOURCES;
 
-/// What makes the links of a building.
+/// Keys that determine the links of a building.
 const PATH_LOSS: [(&str, &str); 2] = [
     ("medium.tx_power", "-17 dBm"),
     ("medium.path_loss_exponent", "3.2"),
 ];
 
-/// Nodes beside the border router.
+/// Number of nodes without the border router.
 pub const NODES: usize = 30;
 
-/// Where the nodes stand, in metres, and the border router.
+/// Positions of the nodes and of the border router, in metres.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Building {
-    /// Five columns of six, 10 m apart, and the border router beside the middle of the
-    /// first: five hops to the farthest.
+    /// Five columns of six nodes, 10 m apart, with the border router next to the middle of the
+    /// first column: five hops to the farthest node.
     FiveHops,
-    /// Seven columns of four and two nodes more, the border router beside the first:
-    /// seven hops to the farthest.
+    /// Seven columns of four nodes and two more nodes, with the border router next to the first
+    /// column: seven hops to the farthest node.
     SevenHops,
-    /// As many hops, but one node carries everything: it alone reaches the border router,
-    /// before six columns of five.
+    /// Seven hops, but one node forwards all traffic: only that node reaches the border router, and
+    /// six columns of five nodes are behind it.
     Neck,
 }
 
@@ -208,14 +210,13 @@ impl Building {
     }
 }
 
-/// A kind of traffic.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     /// Its name in series.
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
-    /// The names of its scenes with five hops, with seven, and with a neck.
+    /// The names of its scenes with five hops, with seven hops, and with [`Building::Neck`].
     scenes: [&'static str; 3],
     /// The name of its scene over measured links.
     pub over_links: &'static str,
@@ -223,7 +224,7 @@ pub struct Traffic {
     is_up: bool,
 }
 
-/// To the server, without acknowledgments.
+/// Datagrams to the server, which are not acknowledged.
 pub const UDP_UP: Traffic = Traffic {
     name: "UDP up",
     word: "udp-up",
@@ -232,7 +233,7 @@ pub const UDP_UP: Traffic = Traffic {
     is_tcp: false,
     is_up: true,
 };
-/// From the server, without acknowledgments.
+/// Datagrams from the server, which are not acknowledged.
 pub const UDP_DOWN: Traffic = Traffic {
     name: "UDP down",
     word: "udp-down",
@@ -241,7 +242,7 @@ pub const UDP_DOWN: Traffic = Traffic {
     is_tcp: false,
     is_up: false,
 };
-/// To the server.
+/// TCP to the server.
 pub const TCP_UP: Traffic = Traffic {
     name: "TCP up",
     word: "tcp-up",
@@ -250,7 +251,7 @@ pub const TCP_UP: Traffic = Traffic {
     is_tcp: true,
     is_up: true,
 };
-/// From the server.
+/// TCP from the server.
 pub const TCP_DOWN: Traffic = Traffic {
     name: "TCP down",
     word: "tcp-down",
@@ -261,7 +262,6 @@ pub const TCP_DOWN: Traffic = Traffic {
 };
 
 impl Traffic {
-    /// All of them.
     pub const ALL: [Traffic; 4] = [UDP_UP, UDP_DOWN, TCP_UP, TCP_DOWN];
 
     fn scene(self, building: Building) -> &'static str {
@@ -272,7 +272,7 @@ impl Traffic {
         }
     }
 
-    /// The apps, at each of `nodes`.
+    /// Returns the apps at each of `nodes`, in TOML.
     fn apps(self, nodes: &[String]) -> String {
         let on: Vec<String> = nodes.iter().map(|node| format!("\"{node}\"")).collect();
         let on = on.join(", ");
@@ -285,7 +285,7 @@ impl Traffic {
             if self.is_tcp { sink } else { String::new() }
         };
         if self.is_up {
-            // Datagrams are counted at the border router: a simulated host takes none.
+            // The border router receives the datagrams, because a simulated host receives none.
             let (sink, to) = if self.is_tcp {
                 (sink("\"host\""), "host:9000")
             } else {
@@ -305,37 +305,35 @@ impl Traffic {
     }
 }
 
-/// The app that sends to `node`.
+/// Returns the name of the app that sends to `node`.
 fn app_of(node: &str) -> String {
     format!("readings-{}", node.trim_start_matches("node-"))
 }
 
-/// TinyOS's own window.
+/// TinyOS's default window.
 const STOCK_WINDOW: &str = "200 B";
-/// The name of series with it.
+/// The name of series with [`STOCK_WINDOW`].
 pub const STOCK: &str = "TCP down, a window of 200 bytes";
 
-/// Packets a minute that each node makes, or that are made for it.
+/// Packets per minute that each node sends or receives.
 pub const LOADS: [u32; 3] = [10, 30, 60];
-/// The heaviest load.
 pub const HEAVY: u32 = 60;
-/// A load that the paper does not have.
+/// A load that the paper does not have, in packets per minute and node.
 pub const FULLER: u32 = 90;
-/// The heaviest of those that the paper does not have.
+/// The heaviest load, which the paper does not have, in packets per minute and node.
 pub const FULLEST: u32 = 120;
-/// The lightest.
 pub const LIGHT: u32 = 10;
 
-/// The window of BLIP's TCP, *calibrated*. TinyOS announces 200 bytes. The paper says that
-/// Linux has "at most one TCP packet" on its way to a node, which with packets of 39 bytes
-/// is not so with 200, and that it cuts packets into pieces of "8 bytes". Linux's segments
-/// have 48 bytes at least (`docs/rivals.md`), and 48 less 8 is 40: also what the 88 bytes of
-/// headers leave of a frame. Other windows with other packets leave 8 as well. Rows with
-/// [`STOCK_WINDOW`] stand beside those that depend on it.
+/// The window of BLIP's TCP, *calibrated*. TinyOS announces 200 bytes. The paper says that Linux
+/// has "at most one TCP packet" on its way to a node, which 200 bytes do not enforce for packets of
+/// 39 bytes. It also says that Linux cuts packets into pieces of "8 bytes". Linux's segments have
+/// at least 48 bytes (`docs/rivals.md`), and 48 less 8 is 40; 88 bytes of headers leave the same
+/// room in a frame. Other windows with other packets also leave 8 bytes. Rows with [`STOCK_WINDOW`]
+/// accompany those that depend on the window.
 const WINDOW: &str = "40 B";
 
-/// Half an hour of traffic over a mesh: a scene called `name`, of the nodes that `mesh`
-/// describes, to or from each of `nodes`, with what is [`TAKEN`].
+/// Returns half an hour of traffic over the mesh described by `mesh`, to or from each of `nodes`,
+/// with the sources of [`ADOPTED`]. The scene is called `name`.
 pub fn case_over(
     name: &'static str,
     mesh: &str,
@@ -343,12 +341,12 @@ pub fn case_over(
     traffic: Traffic,
     interval_ms: u32,
 ) -> Case {
-    TAKEN
+    ADOPTED
         .iter()
         .fold(plain(name, mesh, nodes, traffic, interval_ms), with)
 }
 
-/// `case` with what a source has.
+/// Applies the keys of `source` to `case`.
 fn with(case: Case, source: &Source) -> Case {
     case.with(source.keys)
 }
@@ -377,7 +375,7 @@ fn plain(
         case.set("tcp.transport", "blip")
             .set("border.host_transport", "linux")
             .set("rivals.blip_corrections", "counter, syn, numbers")
-            // Linux 4.17 is of 2018.
+            // The paper's Linux is older than 4.17 (2018).
             .set("rivals.linux_gso", "false")
             .set("rivals.blip_window", WINDOW)
     } else {
@@ -385,28 +383,28 @@ fn plain(
     }
 }
 
-/// Half an hour of traffic in a building.
+/// Returns half an hour of traffic in a building.
 pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
     let (name, text) = (traffic.scene(building), building.text());
     case_over(name, &text, &names(), traffic, 60_000 / load).with(&PATH_LOSS)
 }
 
-/// Share of the frames that every link loses in [`lossy`].
+/// Share of frames that every link loses in [`lossy`].
 pub const LOST: &str = "10 %";
 
-/// `case` over links that lose frames at random, whoever else sends: as other networks, walls and
-/// people in a building make them, of which the paper does not say how much there was.
+/// Makes every link of `case` lose frames at random, in addition to collisions. Other networks,
+/// walls and people cause such losses in a building; the paper does not state how many.
 pub fn lossy(case: Case) -> Case {
     case.set("faults.air.type", "drop-frames")
         .set("faults.air.share", LOST)
 }
 
-/// The names of the nodes of a building.
+/// Returns the names of the nodes of a building.
 fn names() -> Vec<String> {
     (2..NODES + 2).map(|node| format!("node-{node}")).collect()
 }
 
-/// The heaviest load in the building with five hops, with these sources alone.
+/// Returns the heaviest load in the building with five hops, with only these sources.
 pub fn case_by(sources: &[Source], traffic: Traffic) -> Case {
     let building = Building::FiveHops;
     let (name, text) = (traffic.scene(building), building.text());
@@ -414,24 +412,24 @@ pub fn case_by(sources: &[Source], traffic: Traffic) -> Case {
     sources.iter().fold(first, with)
 }
 
-/// Half an hour of traffic in the building with five hops.
+/// Returns half an hour of traffic in the building with five hops.
 pub fn case(traffic: Traffic, load: u32) -> Case {
     case_in(Building::FiveHops, traffic, load)
 }
 
-/// A case with Redpoll's TCP at the nodes. It opens no connection twice, so a place needs
-/// room for one with each node, and no more is looked through at every event.
+/// Replaces the TCP of the nodes by Redpoll's. It opens no connection twice, so a host needs room
+/// for one connection per node; a larger table would only cost time at every event.
 pub fn ours(case: &Case) -> Case {
     let case = case.clone().set("tcp.transport", "redpoll");
     case.set("tcp.connections", 64)
 }
 
-/// The heaviest load downstream, with TinyOS's own window.
+/// Returns the heaviest load downstream with TinyOS's default window.
 pub fn stock() -> Case {
     case(TCP_DOWN, HEAVY).set("rivals.blip_window", STOCK_WINDOW)
 }
 
-/// A line over all loads.
+/// Adds a line over all loads.
 pub fn line(
     figure: &mut Figure,
     metric: Metric,

@@ -1,4 +1,4 @@
-//! What each of TinyOS's own values does, which the scenes first did without.
+//! Effect of each value of TinyOS that the first version of the scenes lacked.
 
 use std::slice;
 
@@ -9,10 +9,10 @@ use super::scenes::{SLOW_SERIAL, SOURCES, Traffic, case_by};
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Case, Figure};
 
-/// Seeds: each source shows with few, and all of them are in the other figures.
+/// Number of seeds. Few suffice here, because the other figures include all sources.
 const SEEDS: u64 = 3;
 
-/// The heaviest load with none of them, with each, and with all.
+/// Shows the heaviest load with no source, with each one, and with all.
 pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "TinyOS's own values")
         .x_label("traffic")

@@ -1,17 +1,16 @@
-//! Figure 11: which timeout is best.
+//! Figure 11: the best fixed timeout.
 
 use super::read::{TCP_ETX, THROUGHPUT, tcp_etx, throughput};
 use super::scenes::{HEAVY, TCP_UP, case};
 use redpoll_experiments::{Figure, X};
 
-/// Timeouts in ticks of half a second; the paper has three seconds elsewhere.
+/// Timeouts in ticks of half a second; the paper's other figures have 3 s.
 const TICKS: [u32; 6] = [1, 2, 4, 6, 10, 20];
 
 fn seconds(ticks: u32) -> X {
     X::Number(f64::from(ticks) / 2.0)
 }
 
-/// Fig. 11.
 pub fn figure_11() -> Figure {
     let mut figure = Figure::new("11", "Fixed timeouts of BLIP's TCP")
         .x_label("RTO in s")

@@ -1,4 +1,4 @@
-//! Figures 5b and 6: throughput, and what it costs.
+//! Figures 5b and 6: throughput and its cost.
 
 use super::read::{FLOWS, SEGMENTS, TCP_ETX, THROUGHPUT, segments_a_packet, tcp_etx, throughput};
 use super::scenes::{
@@ -9,7 +9,6 @@ use redpoll_experiments::Figure;
 
 const LOAD: &str = "packets per minute and node";
 
-/// Fig. 5b.
 pub fn figure_5b() -> Figure {
     let mut figure = Figure::new("5b", "Throughput").x_label(LOAD).about(
         "Packets of 39 bytes that arrived, mean over the nodes, and the fairness between them.",
@@ -69,7 +68,6 @@ pub fn figure_5b() -> Figure {
     figure
 }
 
-/// Fig. 6a.
 pub fn figure_6a() -> Figure {
     let mut figure = Figure::new("6a", "TCP ETX").x_label(LOAD).about(
         "How many times each byte that arrived was sent end to end, including \
@@ -94,7 +92,6 @@ pub fn figure_6a() -> Figure {
     figure
 }
 
-/// Fig. 6b.
 pub fn figure_6b() -> Figure {
     let mut figure = Figure::new("6b", "Segments for each packet")
         .x_label(LOAD)

@@ -1,4 +1,4 @@
-//! Figure 5a: what gets lost without TCP.
+//! Figure 5a: loss without TCP.
 
 use super::read::{LOSS, loss, losses};
 use super::scenes::{FULLER, HEAVY, LIGHT, UDP_DOWN, UDP_UP, case, line};
@@ -11,7 +11,6 @@ fn spread_of(run: &Run) -> Reading {
     Ok(quantile(&losses, 0.75)? - quantile(&losses, 0.25)?)
 }
 
-/// Fig. 5a.
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new("5a", "End-to-end loss of UDP")
         .x_label("packets per minute and node")
@@ -37,7 +36,7 @@ pub fn figure_5a() -> Figure {
             up.at(HEAVY),
         )
         .judged("down-over-up");
-    // The mesh carries a little more than that downstream.
+    // The mesh can carry slightly more than the heaviest load downstream.
     for traffic in [UDP_UP, UDP_DOWN] {
         figure.point((traffic.name, FULLER), LOSS, &case(traffic, FULLER), loss);
     }
@@ -49,7 +48,7 @@ pub fn figure_5a() -> Figure {
             spread_of,
         )
         .handle();
-    // As the scenes first had it.
+    // The first version of the scenes had these keys.
     let random = case(UDP_DOWN, HEAVY)
         .set("mac.link_retry_delay", "100 ms")
         .set("mac.link_retry_pause", "0 ms");

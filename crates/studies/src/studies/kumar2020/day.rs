@@ -1,4 +1,4 @@
-//! A day of sense-and-send with interference: the paper's section 8.2.3.
+//! A day of sense-and-send with interference (the paper's §8.2.3).
 
 use super::ideal;
 use super::scenes::{
@@ -13,8 +13,8 @@ use crate::vocabulary::read::{
 };
 use redpoll_experiments::{Case, Figure, Handle, Line, Probed, Shade, mean};
 
-/// A row of table 7: its name, the beginning of its rows' names in the criteria, what
-/// its nodes' and flows' names begin with, and reliability, radio and CPU of the paper.
+/// A row of table 7: its name, the prefix of its rows in the criteria, the prefixes of its nodes'
+/// and flows' names, and the paper's reliability, radio and CPU duty cycle in percent.
 pub struct Protocol {
     pub name: &'static str,
     pub id: &'static str,
@@ -65,7 +65,7 @@ pub const PROTOCOLS: [Protocol; 4] = [
 ];
 
 impl Protocol {
-    /// Its day with the paper's node: TCP and CoAP share theirs.
+    /// Returns the protocol's day with the paper's node; TCP and CoAP share one case.
     pub fn day(&self) -> Case {
         match self.id {
             "unreliable-single" => tcplp(day("unreliable", 1)),
@@ -75,7 +75,7 @@ impl Protocol {
     }
 }
 
-/// What is seen by the hour of TCP's nodes and of CoAP's.
+/// Samples the radios of TCP's and CoAP's nodes by the hour.
 fn hourly(case: Case) -> Probed<Hourly> {
     case.probe(Hourly {
         nodes: &["leaf", "coap"],
@@ -87,10 +87,9 @@ const IDLE: &str = "a radio counts as on while its oscillator runs, which includ
     loading and backoff, 4 ms per frame; the rows with receiver or transmitter on leave this time \
     out";
 
-/// The unreliable protocols of table 7 where about as many packets are lost behind the
-/// mesh as the paper's day lost, and none to Wi-Fi; and the ideal protocol of §8.2.2, of
-/// which the table's caption says what it would take "under similarly lossy
-/// conditions", simulated and as the paper works it out.
+/// Adds the unreliable protocols of table 7 with about the paper's loss, behind the mesh instead of
+/// by Wi-Fi. Adds the ideal protocol of §8.2.2 "under similarly lossy conditions" (caption of table
+/// 7), simulated and by the paper's formula.
 fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     const SERIES: &str = "5 % lost, no Wi-Fi";
     let rows = [
@@ -120,13 +119,13 @@ fn lost_behind_the_mesh(figure: &mut Figure) -> [Handle; 2] {
     [single, batch]
 }
 
-/// Why more or less is lost than in the paper.
+/// Why the losses differ from the paper's.
 const WHERE: &str = "the positions of the interferers and the lengths of their sessions are \
     assumptions; other rows have the losses in working hours with these interferers, with 1.5 \
     times as many sessions, with sessions six times as long, and with interferers at other \
     positions";
 
-/// Interferers other than those of the calibrated row: what it is called, and changes.
+/// A name and changes of interferers that replace those of the calibrated row.
 type Others = (&'static str, &'static [(&'static str, &'static str)]);
 
 const OTHERS: [Others; 4] = [
@@ -154,7 +153,7 @@ const OTHERS: [Others; 4] = [
     ),
 ];
 
-/// Reliability of a protocol in working hours, with other interferers, two seeds each.
+/// Adds the reliability of a protocol in working hours with other interferers, with two seeds each.
 fn other_interferers(figure: &mut Figure, it: &Protocol) -> Vec<Handle> {
     let flows = it.flows;
     let of = |(series, changes): Others| {
@@ -168,7 +167,7 @@ fn other_interferers(figure: &mut Figure, it: &Protocol) -> Vec<Handle> {
     OTHERS.map(of).to_vec()
 }
 
-/// TCP's and CoAP's radio on Redpoll's own node.
+/// Adds TCP's and CoAP's radio duty cycle on Redpoll's own node.
 fn own_radio(figure: &mut Figure, series: &'static str, case: &Case) -> [Handle; 2] {
     [&PROTOCOLS[0], &PROTOCOLS[1]].map(|it| {
         figure
@@ -179,7 +178,7 @@ fn own_radio(figure: &mut Figure, series: &'static str, case: &Case) -> [Handle;
     })
 }
 
-/// Redpoll's own node as it is shipped, and what a window of two segments changes.
+/// Adds Redpoll's own node with its defaults, and with a window of two segments.
 fn beyond(figure: &mut Figure) {
     let own = (*hourly(day_of_both())).clone();
     let [tcp, coap] = own_radio(figure, "beyond", &own);
@@ -215,7 +214,6 @@ fn beyond(figure: &mut Figure) {
         .judged("beyond-tcp-reliability");
 }
 
-/// Table 7.
 pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7", "A day with interference")
         .x_label("protocol")
@@ -265,20 +263,18 @@ pub fn table_7() -> Figure {
     figure
 }
 
-/// Who has sent a datagram waits until it is four hops ahead before the next: its
-/// frames do not meet those of the one before.
+/// Makes a sender wait until its datagram is four hops ahead before it sends the next one, so that
+/// their frames cannot collide.
 fn pause(case: Case) -> Case {
     case.set("lowpan.pause", "32 ms")
 }
 
-/// Working hours.
 const WORK: Shade = Shade {
     from: 9.0,
     until: 18.0,
     name: "working hours",
 };
 
-/// Fig. 11.
 pub fn figure_11() -> Figure {
     let mut figure = Figure::new("11", "Radio duty cycle by the hour")
         .x_label("hour")
@@ -325,7 +321,7 @@ pub fn figure_11() -> Figure {
     figure
 }
 
-/// The 24 hours of a case: of TCP's nodes and of CoAP's.
+/// Adds the 24 hours of a case, for TCP's nodes and CoAP's.
 fn by_the_hour(figure: &mut Figure, names: [&str; 2], case: &Probed<Hourly>) -> [Line; 2] {
     [0, 1].map(|group| {
         let hours = 0..24_u32;
@@ -335,7 +331,7 @@ fn by_the_hour(figure: &mut Figure, names: [&str; 2], case: &Probed<Hourly>) -> 
     })
 }
 
-/// The mean of some hours over another's.
+/// Returns the ratio of the two lines' means over some hours.
 fn quotient<'a>(
     figure: &'a mut Figure,
     what: &'static str,

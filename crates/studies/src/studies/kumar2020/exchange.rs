@@ -1,4 +1,4 @@
-//! One frame: the paper's figure 4a.
+//! Time of one frame (the paper's figure 4a).
 
 use super::bound;
 use crate::vocabulary::probes::air::{Course, Exchange};
@@ -7,7 +7,7 @@ use redpoll_experiments::{Case, Figure, Metric, Probed, Reading, Run, Scene};
 const TIME: Metric = Metric::new("time", "ms");
 const SERIES: &str = "AT86RF233";
 
-/// A node sends datagrams of one frame of 127 bytes, one after another.
+/// A node that sends datagrams of one 127-byte frame back to back.
 const FULL_FRAMES: &str = r#"
 duration = "60 s"
 
@@ -36,18 +36,17 @@ fn case() -> Probed<Exchange> {
     Case::new(scene).probe(Exchange { from: 1 })
 }
 
-/// Milliseconds for which a frame moves over the sender's bus.
+/// Returns the time of a frame on the sender's bus, in milliseconds.
 fn bus(run: &Run, _: &Course) -> Reading {
     let s = run.node("node-2", "/energy/spi_s")?;
     Ok(1_000.0 * s / run.node("node-2", "/frames_sent")?)
 }
 
-/// What is neither bus nor air nor acknowledgment.
+/// Returns the time that is neither bus nor air nor acknowledgment, in milliseconds.
 fn access(run: &Run, seen: &Course) -> Reading {
     Ok(seen.whole()? - bus(run, seen)? - seen.air()? - seen.ack()?)
 }
 
-/// Fig. 4a.
 pub fn figure_4a() -> Figure {
     let mut figure = Figure::new("4a", "A frame of 127 bytes and its acknowledgment")
         .x_label("part")

@@ -1,10 +1,10 @@
-//! What TCP has: the paper's table 9, each feature by what shows it on the air.
+//! Features of TCP (the paper's table 9), each shown by its effect on the air.
 
 use crate::vocabulary::probes::air::{Seen, Segments};
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Figure, Metric, Reading, Run, X};
 
-/// One hop; node 2 sends to node 1.
+/// Returns one hop; node 2 sends to node 1.
 fn line() -> Case {
     Case::new(Scene {
         name: "line-1".into(),
@@ -12,7 +12,7 @@ fn line() -> Case {
     })
 }
 
-/// The segments of that.
+/// The segments of [`line`].
 pub const SEGMENTS: Segments = Segments { from: 1, to: 0 };
 
 fn buffers(send: &str, receive: &str) -> Case {
@@ -25,14 +25,14 @@ fn quotient(one: u32, other: u32) -> Reading {
     Ok(f64::from(one) / f64::from(other))
 }
 
-/// Segments sent again for each that was lost.
+/// Returns the retransmissions per lost segment.
 fn again(run: &Run, seen: &Seen) -> Reading {
     let lost = run.flow("bulk", "/segment_loss")? * run.flow("bulk", "/segments_sent")?;
     Ok(f64::from(seen.again) / lost)
 }
 
-/// A feature: its name in the table and in the criteria, what shows it and where,
-/// and which of the paper's stacks have it.
+/// A feature: its name in the table and in the criteria, the metric and case that show it, and the
+/// paper's stacks that have it.
 struct Feature {
     name: &'static str,
     id: Option<&'static str>,
@@ -42,7 +42,7 @@ struct Feature {
     others: &'static str,
 }
 
-/// One frame in a hundred is lost behind the radio that has acknowledged it.
+/// Returns a line that loses one frame in a hundred after the receiving radio acknowledged it.
 pub fn lossy() -> Case {
     line()
         .set("faults.air.type", "lose-frames")
@@ -124,7 +124,6 @@ fn features() -> [Feature; 8] {
     ]
 }
 
-/// Table 9.
 pub fn table_9() -> Figure {
     let mut figure = Figure::new("table-9", "Features of TCP").about(
         "The paper lists the features of uIP, BLIP, GNRC and TCPlp; this table shows those of \

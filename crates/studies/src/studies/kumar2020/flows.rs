@@ -1,12 +1,11 @@
-//! Event detection with four competing flows: the paper's section 8.3.
+//! Event detection with four competing flows (the paper's §8.3).
 
 use super::scenes::{readings, three_frames};
 use crate::vocabulary::profiles::tcplp;
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Case, Figure, Gap, Metric, Reading, Run, quantile};
 
-/// Offered load of each flow in kb/s, and the interval of its readings of 82
-/// bytes in ms.
+/// Offered load of each flow in kb/s, and the interval of its 82-byte readings in ms.
 const LOADS: [(f64, u32); 6] = [
     (1.0, 656),
     (2.0, 328),
@@ -27,7 +26,7 @@ fn case(transport: &'static str, interval_ms: u32) -> Case {
         .set("duration", "600 s")
 }
 
-/// The paper's RED; its thresholds are not known.
+/// The paper's RED, whose thresholds are unknown.
 const PLAIN_RED: &[(&str, &str)] = &[
     ("lowpan.red_fair", "false"),
     ("lowpan.red_pause", "0 ms"),
@@ -35,7 +34,7 @@ const PLAIN_RED: &[(&str, &str)] = &[
     ("lowpan.red_min", "1"),
 ];
 
-/// A quantile over all flows and intervals of 40 s, the first left out.
+/// Returns a quantile over all flows and all intervals of 40 s except the first.
 fn goodput(run: &Run, q: f64) -> Reading {
     let mut all = Vec::new();
     for flow in run.flows("readings")? {
@@ -53,7 +52,6 @@ fn goodput(run: &Run, q: f64) -> Reading {
     quantile(&all, q)
 }
 
-/// Fig. 12.
 pub fn figure_12() -> Figure {
     let mut figure = Figure::new("12", "Four competing flows")
         .x_label("offered load of each flow in kb/s")

@@ -1,19 +1,19 @@
-//! What the paper does not have: fragments that relays pass on as they come
-//! (RFC 8930), and fragments recovered one by one (RFC 8931), on a line of one to
-//! five hops and under loss that the link's retries cannot mend.
+//! Fragments that relays forward at once (RFC 8930), and fragments that are recovered one by one
+//! (RFC 8931), on a line of one to five hops under losses that link retries cannot repair. The
+//! paper has neither.
 
 use crate::vocabulary::read::{goodput, segment_loss};
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Figure, Metric};
 
-/// Who holds what: the switch of each.
+/// Names and keys of the three ways to handle fragments.
 const REASSEMBLING: (&str, &[(&str, &str)]) = ("reassembling", &[]);
 const FORWARDING: (&str, &[(&str, &str)]) =
     ("forwarding", &[("lowpan.fragment_forwarding", "true")]);
 const RECOVERY: (&str, &[(&str, &str)]) = ("recovery", &[("lowpan.fragment_recovery", "true")]);
 
-/// Percent of data frames lost behind the radio that has acknowledged them, what is
-/// measured of it, and what is said of forwarding and of recovery.
+/// A loss rate in percent of data frames after the radio acknowledged them, its metrics, and the
+/// names of the rows of forwarding and recovery.
 struct Loss {
     percent: u32,
     goodput: Metric,
@@ -52,7 +52,7 @@ const LOSSES: [Loss; 3] = [
 ];
 const HOPS: [u32; 5] = [1, 2, 3, 4, 5];
 
-/// A bulk flow over so many hops of 40 m, on Redpoll's own link.
+/// Returns a bulk flow over `hops` hops of 40 m on Redpoll's own link.
 fn line(hops: u32, loss: u32) -> Case {
     let scene = Scene {
         name: "line".into(),
@@ -69,7 +69,7 @@ fn line(hops: u32, loss: u32) -> Case {
     }
 }
 
-/// Forwarding and recovery of fragments.
+/// Compares forwarding and recovery of fragments with reassembly.
 pub fn fragments() -> Figure {
     let mut figure = Figure::new(
         "fragments",
@@ -92,7 +92,7 @@ pub fn fragments() -> Figure {
                 figure.line(way, loss.loss, cases(), segment_loss);
                 figure.line(way, loss.goodput, cases(), goodput).all()
             });
-        // Goodput of all hops together, beside that of reassembling relays.
+        // Sum of the goodput over all hops, relative to that of reassembling relays.
         let gain = |values: &[f64]| {
             let (way, reassembling) = values.split_at(HOPS.len());
             way.iter().sum::<f64>() / reassembling.iter().sum::<f64>()

@@ -1,5 +1,4 @@
-//! Goodput against segment size, buffers and hops: the paper's sections 6.1 to
-//! 6.3 and 7.2.
+//! Goodput by segment size, buffer size and hops (the paper's §6.1 to §6.3 and §7.2).
 
 use super::bound;
 use super::scenes::{delay, downlink, line, uplink};
@@ -9,7 +8,6 @@ use redpoll_experiments::{Case, Figure, Handle, Line, Metric, X};
 
 const THREE_HOPS: &str = "beyond, 3 hops";
 
-/// Fig. 3a.
 pub fn figure_3a() -> Figure {
     let mut figure = Figure::new("3a", "Goodput against the size of a segment")
         .x_label("MSS in frames")
@@ -73,7 +71,7 @@ pub fn figure_3a() -> Figure {
     figure
 }
 
-/// Buffers that do not limit: four segments of the largest size.
+/// Sets buffers that do not limit: four segments of the largest size.
 fn wide(case: Case) -> Case {
     case.with(&[
         ("tcp.send_buffer", "3200 B"),
@@ -85,9 +83,9 @@ fn sized(case: &Case, frames: u32) -> Case {
     case.clone().set("tcp.mss", format!("{frames} frames"))
 }
 
-/// What a packet costs beside its frames, varied: with table 5's longest header, and as
-/// if the operating system were not there. Of each, five frames over one, and eight over
-/// five.
+/// Varies the cost of a packet in addition to its frames: with table 5's longest header, and
+/// without an operating system. Returns for each variant the goodput ratios of five frames to one
+/// and of eight to five.
 fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
     let some = || [1, 5, 8_u32].map(|frames| (frames, tcplp(sized(&wide(uplink()), frames))));
     let long = some().map(|(x, case)| (x, case.set("mac.security_bytes", "12")));
@@ -119,23 +117,23 @@ fn other_packets(figure: &mut Figure) -> [[Handle; 2]; 2] {
     ]
 }
 
-/// Why eight frames are still better than five.
+/// Why eight frames still outperform five.
 const EIGHT_FRAMES: &str = "the cost of a packet in addition to its frames, mostly the operating \
     system's time, is divided among more frames; without this time the gain is smaller";
 
-/// Why one frame is not so much worse than five on Redpoll's own node.
+/// Why five frames gain less over one on Redpoll's own node than in the paper.
 const OWN_FRAME: &str = "counted in frames, with an ACK for every second segment, five frames \
     carry little more than twice as much as one, and that is the result over one hop; over three \
     hops collisions are too rare to make up for the rest";
 
-/// Payload for each frame of Redpoll's own node: a segment's frames, and half an ACK's.
+/// Returns payload bytes per frame on Redpoll's own node; each segment counts its frames and half
+/// an ACK.
 fn counted(frames: u32) -> f64 {
     let scenario = sized(&line(3), frames).scenario();
     let payload = scenario.map_or(f64::NAN, |it| f64::from(it.tcp.payload_bytes()));
     payload / (f64::from(frames) + 0.5)
 }
 
-/// Fig. 3b.
 pub fn figure_3b() -> Figure {
     let mut figure = Figure::new("3b", "Goodput against the size of a buffer")
         .x_label("buffer in segments of 462 B")
@@ -192,7 +190,6 @@ pub fn figure_3b() -> Figure {
     figure
 }
 
-/// Fig. 4b.
 pub fn figure_4b() -> Figure {
     let mut figure = Figure::new("4b", "From the radio's rate to goodput")
         .x_label("rate that remains after each cost")
@@ -238,11 +235,10 @@ pub fn figure_4b() -> Figure {
     figure
 }
 
-/// Why one frame is not so much worse than five.
+/// Why five frames gain less over one than in the paper.
 const ONE_FRAME: &str = "the reason is the cost of a packet in addition to its frames: with \
     headers of 23 bytes the number is lower, and without an operating system lower still";
 
-/// §6.3.
 pub fn section_6_3() -> Figure {
     let mut figure = Figure::new("6.3", "Goodput over one hop")
         .x_label("d in ms")
@@ -256,12 +252,11 @@ pub fn section_6_3() -> Figure {
     figure
 }
 
-/// §7.2.
 pub fn section_7_2() -> Figure {
     const HOPS: [u32; 4] = [1, 2, 3, 4];
     const MEASURED: [f64; 4] = [64.1, 28.3, 19.5, 17.5];
     const BOUNDS: [f64; 4] = [95.0, 47.5, 31.7, 31.7];
-    // One hop is what 6.3 calibrates.
+    // Section 6.3 calibrates the row of one hop.
     const IDS: [Option<&str>; 4] = [None, Some("2-hops"), Some("3-hops"), Some("4-hops")];
     let mut figure = Figure::new("7.2", "Goodput over several hops")
         .x_label("hops")
@@ -296,8 +291,8 @@ pub fn section_7_2() -> Figure {
     figure
 }
 
-/// What an earlier stack sent: a window of one segment of so many frames or bytes, over
-/// one hop and over three, in kb/s.
+/// The paper's goodput of an earlier stack with a window of one segment, over one and several hops
+/// in kb/s.
 struct Rival {
     name: &'static str,
     mss: &'static str,
@@ -305,8 +300,7 @@ struct Rival {
     multihop: f64,
 }
 
-/// What a frame inside the mesh carries of a segment is 72 bytes at most; 64 are the
-/// least that a buffer may have.
+/// A frame inside the mesh carries at most 72 bytes of a segment; a buffer has at least 64.
 const ONE_FRAME_MSS: &str = "64 B";
 
 const RIVALS: [Rival; 4] = [
@@ -337,8 +331,8 @@ const RIVALS: [Rival; 4] = [
 ];
 
 impl Rival {
-    /// Its stand-in: TCPlp's node with that window. The first acknowledges with
-    /// TCPlp's delay, the others at once.
+    /// Returns TCPlp's node with that window. The first stack acknowledges with TCPlp's delay, the
+    /// others at once.
     fn case(&self, hops: u32) -> Case {
         let case = tcplp(line(hops).set("tcp.mss", self.mss));
         let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());
@@ -349,7 +343,6 @@ impl Rival {
     }
 }
 
-/// Table 6.
 pub fn table_6() -> Figure {
     let mut figure = Figure::new("table-6", "Goodput compared with earlier stacks")
         .x_label("hops")
@@ -403,8 +396,8 @@ pub fn table_6() -> Figure {
     figure
 }
 
-/// An earlier stack itself, on the paper's node and link: its TCP, and of the paper's
-/// goodput over one hop and over several what is of that stack, in kb/s.
+/// An earlier stack itself on the paper's node and link: its keys, and the paper's goodput over one
+/// hop and several in kb/s, where it is known for this stack.
 struct Stack {
     name: &'static str,
     changes: &'static [(&'static str, &'static str)],
@@ -446,7 +439,7 @@ const STACKS: [Stack; 5] = [
 ];
 
 impl Stack {
-    /// Its goodput over one hop and over three, and how often TCPlp's that is.
+    /// Adds its goodput over one hop and three, and the ratio of TCPlp's goodput to it.
     fn rows(&self, figure: &mut Figure, tcplp_rows: [Handle; 2]) {
         for (index, (name, hops)) in HOPS.into_iter().enumerate() {
             let case = tcplp(line(hops)).with(self.changes);

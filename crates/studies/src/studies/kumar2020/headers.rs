@@ -1,4 +1,4 @@
-//! How long headers are: the paper's table 5.
+//! Lengths of headers (the paper's table 5).
 
 use super::scenes::{line, uplink};
 use crate::vocabulary::probes::air::{Bytes, HeaderBytes, Headers, Range};
@@ -11,11 +11,11 @@ const SHARE: Metric = Metric::new("headers' share of a frame, segments of one fr
 
 type OfLayer = fn(HeaderBytes<Range>) -> Range;
 
-/// A layer: its name in the table, where its bytes are, and the paper's least and
-/// most in the first frame of a segment and in those that follow.
+/// A layer: its name in the table, the reader of its bytes, and the paper's least and most in the
+/// first frame of a segment and in those that follow.
 type Layer = (&'static str, OfLayer, [f64; 2], Option<[f64; 2]>);
 
-/// What comes above 6LoWPAN has its header in the first frame alone.
+/// The layers above 6LoWPAN have their headers only in the first frame.
 const LAYERS: [Layer; 5] = [
     ("802.15.4", |it| it.mac, [11.0, 23.0], Some([11.0, 23.0])),
     ("6LoWPAN", |it| it.lowpan, [5.0, 5.0], Some([5.0, 12.0])),
@@ -26,7 +26,6 @@ const LAYERS: [Layer; 5] = [
 
 type OfFrame = fn(&Bytes) -> Result<HeaderBytes<Range>, Gap>;
 
-/// Table 5.
 pub fn table_5() -> Figure {
     let mut figure = Figure::new("table-5", "Header bytes of a segment's frames")
         .x_label("layer")
@@ -36,8 +35,8 @@ pub fn table_5() -> Figure {
              sequence and link security; the first byte of a compressed header counts as \
              6LoWPAN's. The paper also gives ranges: its least and its most.",
         );
-    // To a neighbour nothing of the addresses is left; to a host beyond the
-    // mesh, and back, its whole address is there.
+    // Headers to a neighbour contain no part of the addresses; headers to and from a host beyond
+    // the mesh contain its full address.
     let inside = tcplp(line(1)).probe(Headers);
     let outside = tcplp(uplink()).probe(Headers);
     for (name, layer, first, next) in LAYERS {
@@ -54,7 +53,7 @@ pub fn table_5() -> Figure {
                 next,
             ),
         ];
-        // Link security is not among the bytes of simulated frames.
+        // The bytes of simulated frames do not include link security.
         let security = match name {
             "802.15.4" | "total" => f64::from(TCPLP_SECURITY_BYTES),
             _ => 0.0,
@@ -82,7 +81,7 @@ pub fn table_5() -> Figure {
     figure
 }
 
-/// Segments of one frame, with so many bytes of link security; to a neighbour, or to a
+/// Returns segments of one frame with `security` bytes of link security, to a neighbour or to a
 /// host behind the border router.
 fn single(case: Case, security: u32) -> Probed<Headers> {
     tcplp(case.set("tcp.mss", "1 frames"))
@@ -90,7 +89,7 @@ fn single(case: Case, security: u32) -> Probed<Headers> {
         .probe(Headers)
 }
 
-/// The share that headers have of a frame with a whole segment.
+/// Adds the share of headers in a frame that holds a whole segment.
 fn share(figure: &mut Figure, series: &'static str, case: Case, security: u32) -> Handle {
     figure
         .seen(
@@ -102,10 +101,10 @@ fn share(figure: &mut Figure, series: &'static str, case: Case, security: u32) -
         .handle()
 }
 
-/// Segments of one frame, of which the paper says that more than half is headers.
+/// Adds segments of one frame. The paper says that headers are more than half of such a frame.
 fn one_frame(figure: &mut Figure) {
     let judged = share(figure, "one frame", line(1), TCPLP_SECURITY_BYTES);
-    // What headers of one such frame are made of.
+    // The parts of the headers of one such frame.
     let inside = single(line(1), TCPLP_SECURITY_BYTES);
     let shown_by = LAYERS.map(|(name, layer, _, _)| {
         let security = match name {

@@ -1,13 +1,11 @@
-//! What TCP takes in memory: the paper's table 3. The numbers are those that
-//! `cargo xtask size` measures on a Cortex-M0 and keeps in a file that `--check`
-//! compares.
+//! Memory of TCP (the paper's table 3). `cargo xtask size` measures the numbers on a Cortex-M0 and
+//! keeps them in a file, which its `--check` compares.
 
 use redpoll_experiments::{Figure, Metric, VERDICT, X};
 
-/// The snapshot.
 const SIZES: &str = include_str!("../../../../../firmware/size.txt");
 
-/// Hamilton's memory in bytes.
+/// Bytes of Hamilton's memory.
 const HAMILTON: f64 = 32.0 * 1_024.0;
 
 const CONNECTION: &str = "redpoll_tcp::Connection<&'static mut [u8]>";
@@ -18,11 +16,11 @@ const SOCKET: &str = "redpoll_socket::posix::Socket";
 const SUBSET_FLASH: &str = "flash: TCP with TCPlp's features";
 const FLASH: &str = "flash: TCP";
 
-/// The bytes that the snapshot has for a name.
+/// Returns the bytes of `name` in [`SIZES`].
 ///
 /// # Panics
 ///
-/// If it has none: `cargo xtask size` has another name for it now.
+/// Panics if the file has no such name, for example because `cargo xtask size` renamed it.
 fn bytes(name: &str) -> f64 {
     let is_it = |line: &&str| line.trim_start().split_once("  ").map(|(_, it)| it) == Some(name);
     let line = SIZES.lines().find(is_it);
@@ -37,8 +35,7 @@ const ACTIVE: Metric = Metric::new("RAM of an active socket", "B");
 const PASSIVE: Metric = Metric::new("RAM of a passive socket", "B");
 const ROM: Metric = Metric::new("ROM", "B");
 
-/// A number of ours and the paper's: of which module, what, its name in the
-/// criteria, and how many bytes.
+/// A number of Redpoll's and the paper's: its module, metric, name in the criteria, and bytes.
 struct Size {
     module: &'static str,
     metric: Metric,
@@ -68,7 +65,6 @@ fn sizes() -> [Size; 7] {
     ]
 }
 
-/// Table 3.
 pub fn table_3() -> Figure {
     let mut figure = Figure::new("table-3", "Memory of TCP")
         .x_label("module")

@@ -1,11 +1,9 @@
-//! Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks
-//! (NSDI 2020).
+//! Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks (NSDI 2020).
 //!
-//! Left out is what needs other platforms or sources: those of its appendix A.4, and its
-//! table 8.
+//! The study omits appendix A.4 and table 8, which need other platforms or sources.
 //!
-//! Series called `testbed` have the paper's link as far as it is known
-//! (`vocabulary::profiles`); `beyond` is the same scenario with Redpoll's own defaults.
+//! Series called `testbed` have the paper's link as far as it is known (`vocabulary::profiles`);
+//! `beyond` is the same scenario with Redpoll's own defaults.
 
 mod bound;
 mod day;
@@ -29,7 +27,6 @@ mod web;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "kumar2020",
     citation: "Kumar, Andersen, Kim, Culler: Performant TCP for Low-Power Wireless Networks, \

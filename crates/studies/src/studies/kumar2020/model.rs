@@ -1,5 +1,5 @@
-//! The paper's model of goodput (its equation 1, with w and l of appendix C) and
-//! the classic one (equation 2), held against what is measured.
+//! The paper's model of goodput (its equation 1, with w and l of appendix C) and the classic one
+//! (equation 2), compared with measurements.
 
 use super::retry_delay::{DELAYS, testbed};
 use crate::vocabulary::read::{goodput, rtt, segment_loss};
@@ -7,19 +7,19 @@ use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
 /// Payload of a segment in bits.
 const SEGMENT_BITS: f64 = 462.0 * 8.0;
-/// The window in segments.
+/// Window in segments.
 const WINDOW: f64 = 4.0;
 /// Round trips that a loss costs.
 const LOST_ROUND_TRIPS: f64 = 2.0;
 
-/// MSS / RTT · 1 / (1 / w + 2p) in kb/s, with the run's own RTT and loss.
+/// Returns MSS / RTT · 1 / (1 / w + 2p) in kb/s, with the run's own RTT and loss.
 pub fn equation_1(run: &Run) -> Reading {
     let p = segment_loss(run)? / 100.0;
     Ok(SEGMENT_BITS / rtt(run)? / (1.0 / WINDOW + LOST_ROUND_TRIPS * p))
 }
 
-/// MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's own RTT and loss; nothing
-/// where nothing was lost.
+/// Returns MSS / RTT · sqrt(3 / 2p) in kb/s, with the run's own RTT and loss; nothing if no segment
+/// was lost.
 pub fn equation_2(run: &Run) -> Reading {
     let p = segment_loss(run)? / 100.0;
     if p > 0.0 {
@@ -32,7 +32,6 @@ pub fn equation_2(run: &Run) -> Reading {
 const FIRST: Metric = Metric::new("equation 1, predicted / measured", "");
 const SECOND: Metric = Metric::new("equation 2, predicted / measured", "");
 
-/// Equations 1 and 2.
 pub fn equations() -> Figure {
     let mut figure = Figure::new("eq", "Equations 1 and 2 against measured goodput")
         .x_label("d in ms")
@@ -57,7 +56,7 @@ pub fn equations() -> Figure {
     figure
 }
 
-/// The mean over all d of |quotient - 1|.
+/// Returns the mean over all d of |quotient - 1|.
 fn error(figure: &mut Figure, what: &'static str, quotients: &Line) -> Handle {
     let error = |quotients: &[f64]| {
         let all = quotients.iter().map(|quotient| (quotient - 1.0).abs());

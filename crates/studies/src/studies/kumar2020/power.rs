@@ -1,4 +1,4 @@
-//! What an answer costs the radio of a sleepy server: the paper's section 8.1.3.
+//! Radio cost of a response of a sleepy server (the paper's §8.1.3).
 
 use super::scenes::{Speaks, web};
 use super::web::{PROTOCOLS, restless};
@@ -13,7 +13,7 @@ const SELDOM: &str = "every 100 s";
 const RARELY: &str = "every 1,000 s";
 const OFTEN: &str = "back to back";
 
-/// A leaf beside the border router.
+/// Series of a leaf that is a neighbour of the border router.
 const NEAR: [&str; 2] = ["HTTP, one hop", "CoAP, one hop"];
 
 fn case(speaks: Speaks, how: &str) -> Case {
@@ -34,7 +34,6 @@ fn near(speaks: Speaks, how: &str) -> Case {
     case(speaks, how).set("nodes.leaf-15.position", r#"["6 m", "12 m"]"#)
 }
 
-/// §8.1.3.
 pub fn section_8_1_3() -> Figure {
     let mut figure = Figure::new("8.1.3", "Radio-on time of a server, 1,024 bytes")
         .x_label("requests")
@@ -55,7 +54,7 @@ pub fn section_8_1_3() -> Figure {
         figure.line(NEAR[index], DUTY, cases, duty)
     });
 
-    // What requests cost beside polls.
+    // Cost of requests in addition to polls.
     let cost =
         |[http, idle_http, coap, idle_coap]: [f64; 4]| (http - idle_http) / (coap - idle_coap);
     let one_hop = figure
@@ -88,7 +87,7 @@ pub fn section_8_1_3() -> Figure {
     figure
 }
 
-/// One request in 100 s.
+/// Adds the difference with one request in 100 s.
 fn seldom(figure: &mut Figure, http: &Line, coap: &Line) {
     let over = |[http, coap]: [f64; 2]| 100.0 * (http / coap - 1.0);
     figure

@@ -1,4 +1,4 @@
-//! What processors have to do: the CPU duty cycles of the paper's table 7.
+//! CPU duty cycles of the paper's table 7.
 
 use super::day::{PROTOCOLS, Protocol};
 use super::scenes::hour_of_night;
@@ -6,7 +6,7 @@ use crate::vocabulary::profiles::TCPLP_PACKET_INSTRUCTIONS;
 use crate::vocabulary::read::{CPU, cpu_duty_cycle_of};
 use redpoll_experiments::{Figure, Handle};
 
-/// What the operating system takes a packet, as words and in instructions.
+/// Instructions of the operating system per packet, with the name of the series.
 const SYSTEMS: [(&str, u32); 3] = [
     ("an hour of the night", TCPLP_PACKET_INSTRUCTIONS),
     (
@@ -20,7 +20,7 @@ const SYSTEMS: [(&str, u32); 3] = [
 const SYSTEM: &str = "the operating system's time per packet, which section 6.3 calibrates for \
     bulk data, is the same for every packet; other rows have half of this time, and none";
 
-/// The same protocol with less of an operating system.
+/// Adds the protocol with less work of the operating system.
 fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
     let nodes = it.nodes;
     SYSTEMS.map(|(series, instructions)| {
@@ -33,7 +33,7 @@ fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
     })
 }
 
-/// Table 7's CPU column.
+/// Returns table 7's CPU column.
 pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7-cpu", "CPU duty cycle over a day with interference")
         .x_label("protocol")

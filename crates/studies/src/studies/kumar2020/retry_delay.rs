@@ -1,4 +1,4 @@
-//! The link retry delay d: the paper's figures 5 and 6.
+//! The link retry delay d (the paper's figures 5 and 6).
 
 use super::model::{equation_1, equation_2};
 use super::scenes::{delay, line};
@@ -9,15 +9,15 @@ use crate::vocabulary::read::{
 };
 use redpoll_experiments::{Case, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
-/// The delays of the sweep, in ms.
+/// Delays of the sweep, in ms.
 pub const DELAYS: [u32; 9] = [0, 5, 10, 20, 30, 40, 60, 80, 100];
 
-/// By itself: where little is lost it goes far beyond the others.
+/// Equation 2 has a metric of its own, because it exceeds the others by far where little is lost.
 const CLASSIC: Metric = Metric::new("goodput by equation 2", "kb/s");
 const FRAMES: Metric = Metric::new("frames", "");
 const FRAMES_PER_KIB: Metric = Metric::new("frames per KiB", "1/KiB");
 
-/// A bulk flow over so many hops with the paper's link.
+/// Returns a bulk flow over `hops` hops with the paper's link.
 pub fn testbed(hops: u32, ms: u32) -> Case {
     delay(tcplp(line(hops)), ms).set("duration", "600 s")
 }
@@ -49,7 +49,6 @@ fn sweep(figure: &mut Figure, hops: u32) -> Sweep {
     }
 }
 
-/// Fig. 5a.
 pub fn figure_5a() -> Figure {
     let mut figure = Figure::new(
         "5a",
@@ -72,7 +71,6 @@ pub fn figure_5a() -> Figure {
     figure
 }
 
-/// Fig. 5b.
 pub fn figure_5b() -> Figure {
     let mut figure = Figure::new(
         "5b",
@@ -112,7 +110,6 @@ pub fn figure_5b() -> Figure {
     figure
 }
 
-/// Fig. 5c.
 pub fn figure_5c() -> Figure {
     let mut figure = Figure::new("5c", "Round-trip time against the link retry delay")
         .x_label("d in ms")
@@ -139,7 +136,6 @@ pub fn figure_5c() -> Figure {
     figure
 }
 
-/// Fig. 5d.
 pub fn figure_5d() -> Figure {
     let mut figure = Figure::new("5d", "Three hops: frames sent in ten minutes")
         .x_label("d in ms")
@@ -173,9 +169,9 @@ pub fn figure_5d() -> Figure {
     figure
 }
 
-/// Bytes of the send buffer, beyond which cwnd does not matter.
+/// Bytes of the send buffer, above which cwnd has no effect.
 const BUFFER: f64 = 1_848.0;
-/// The paper's window of 100 s.
+/// Start of the paper's window of 100 s, in seconds.
 const FROM_S: f64 = 100.0;
 
 const MAXIMUM: Metric = Metric::new("share of time in which cwnd fills the send buffer", "");
@@ -186,10 +182,9 @@ const HALF: Metric = Metric::new(
 const REPAIRED: Metric = Metric::new("losses repaired per second", "1/s");
 const CWND: Metric = Metric::new("cwnd", "B");
 
-/// Node 8.
+/// The sender is node 8.
 const SENDER: Cwnd = Cwnd { node: 7 };
 
-/// Fig. 6a.
 pub fn figure_6a() -> Figure {
     let mut figure = Figure::new("6a", "Congestion window at d = 0, three hops")
         .x_label("time in s")
@@ -234,7 +229,7 @@ pub fn figure_6a() -> Figure {
     figure
 }
 
-/// Retransmissions a second, whatever the reason.
+/// Returns all retransmissions per second.
 fn repaired(run: &Run) -> Reading {
     Ok(retransmissions(run, "bulk", &Cause::ALL)? / run.number("/simulated_s")?)
 }
@@ -256,15 +251,15 @@ fn share_of_time(course: &Course, is: impl Fn(f64) -> bool) -> Reading {
 
 const METRIC: Metric = Metric::new("retransmissions", "");
 
-/// Timeouts at d = 0 and at 40 ms, and how many fewer there are, where something else
-/// loses frames, or losses are found in another way.
+/// Adds timeouts at d = 0 and 40 ms and their difference, with other causes of lost frames, or with
+/// another loss detection.
 fn other_losses(figure: &mut Figure) -> Vec<Handle> {
-    // Behind the radio that has acknowledged them: no retry of the link mends it.
+    // Frames lost after the radio acknowledged them, which link retries cannot repair.
     const RANDOM: &[(&str, &str)] = &[
         ("faults.air.type", "lose-frames"),
         ("faults.air.share", "0.5 %"),
     ];
-    // Wi-Fi beside the relays, in sessions.
+    // Wi-Fi near the relays, in sessions.
     const INTERFERER: &[(&str, &str)] = &[
         ("interferers.west.position", r#"["20 m", "10 m"]"#),
         ("interferers.west.busy", "35 %"),
@@ -300,7 +295,6 @@ fn other_losses(figure: &mut Figure) -> Vec<Handle> {
     variants.map(of).concat()
 }
 
-/// Fig. 6b.
 pub fn figure_6b() -> Figure {
     let mut figure = Figure::new(
         "6b",

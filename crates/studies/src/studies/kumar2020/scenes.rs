@@ -1,15 +1,15 @@
-//! The scenarios under the figures: the office floor, and what runs on its nodes.
-//! They have Redpoll's own link; `profiles::tcplp` makes the paper's of it. What runs
-//! on the leaves is that of the shipped `readings` and `readings-day`.
+//! Scenarios of the figures: the office floor and the apps on its nodes, with Redpoll's own link.
+//! `profiles::tcplp` replaces the link by the paper's. The leaves run the apps of the shipped
+//! scenarios `readings` and `readings-day`.
 
 use crate::vocabulary::floors::OFFICE;
 use crate::vocabulary::scenes::{BULK, READINGS};
 use redpoll_experiments::{Case, Scene};
 
-/// A day takes long: no more than so many seeds.
+/// Greatest number of seeds for a day, because its runs take long.
 const DAYS: u64 = 5;
 
-/// A client at the host asks a leaf.
+/// A client at the host that sends requests to a leaf.
 const WEB: &str = r#"
 [apps.http]
 type = "http-server"
@@ -28,8 +28,8 @@ to = "leaf-15:80"
 interval = "7300 ms"
 "#;
 
-/// Wi-Fi while people work: so much that the unreliable protocol with batches
-/// loses about as many readings as in the paper's office.
+/// Wi-Fi during working hours, calibrated so that the unreliable protocol with batches loses about
+/// as many readings as in the paper's office.
 const INTERFERERS: &str = r#"
 [interferers.west]
 position = ["12 m", "10 m"]
@@ -48,7 +48,7 @@ from = "9 h"
 until = "18 h"
 "#;
 
-/// The leaves sleep.
+/// Keys that make the leaves sleepy.
 const SLEEPY: &[(&str, &str)] = &[
     ("nodes.leaf-12.sleepy", "true"),
     ("nodes.leaf-13.sleepy", "true"),
@@ -56,8 +56,8 @@ const SLEEPY: &[(&str, &str)] = &[
     ("nodes.leaf-15.sleepy", "true"),
 ];
 
-/// Beside each leaf another one, a metre away: those named `leaf` send readings over
-/// TCP, those named `coap` over CoAP, at the same time.
+/// A second leaf one metre from each leaf: those named `leaf` send readings over TCP, those named
+/// `coap` over CoAP, at the same time.
 const BOTH: &str = r#"
 coap-12 = { role = "leaf", sleepy = true, position = ["32 m", "-1 m"] }
 coap-13 = { role = "leaf", sleepy = true, position = ["32 m", "21 m"] }
@@ -100,15 +100,15 @@ fn floor(name: &'static str, apps: &str) -> Case {
     })
 }
 
-/// A bulk flow over one to four hops, with Redpoll's link.
+/// Returns a bulk flow over one to four hops with Redpoll's link.
 pub fn line(hops: u32) -> Case {
     const SENDERS: [&str; 4] = ["node-2", "node-5", "node-8", "node-10"];
     let sender = SENDERS[(hops as usize).clamp(1, SENDERS.len()) - 1];
     floor("bulk", BULK).set("apps.bulk.on", sender)
 }
 
-/// A bulk flow from a node beside the border router to a server behind it, with
-/// Redpoll's link.
+/// Returns a bulk flow from a neighbour of the border router to a server behind it, with Redpoll's
+/// link.
 pub fn uplink() -> Case {
     floor("uplink", BULK).with(&[
         ("apps.sink.on", "host"),
@@ -117,7 +117,7 @@ pub fn uplink() -> Case {
     ])
 }
 
-/// The other way round.
+/// Returns a bulk flow from a server behind the border router to a neighbour of that router.
 pub fn downlink() -> Case {
     floor("downlink", BULK).with(&[
         ("apps.sink.on", "node-2"),
@@ -126,16 +126,16 @@ pub fn downlink() -> Case {
     ])
 }
 
-/// What a client speaks.
+/// The protocol of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Speaks {
     Http,
     Coap,
 }
 
-/// A client at the host that asks a sleepy leaf three hops away for so many
-/// bytes, with Redpoll's link. Segments of three frames, as in section 8 of the paper,
-/// and blocks of 256 bytes, which take as many.
+/// Returns a client at the host that requests `bytes` bytes from a sleepy leaf three hops away,
+/// with Redpoll's link. Segments have three frames, as in the paper's §8, and so do blocks of 256
+/// bytes.
 pub fn web(speaks: Speaks, bytes: u32) -> Case {
     let file = format!("{bytes} B");
     let case = floor("web", WEB)
@@ -153,7 +153,7 @@ pub fn web(speaks: Speaks, bytes: u32) -> Case {
     }
 }
 
-/// Four sleepy leaves that send readings over a transport, with Redpoll's link.
+/// Returns four sleepy leaves that send readings over a transport, with Redpoll's link.
 pub fn readings(transport: &'static str, batch: u32) -> Case {
     let case = floor("readings", READINGS)
         .with(SLEEPY)
@@ -161,15 +161,15 @@ pub fn readings(transport: &'static str, batch: u32) -> Case {
         .set("apps.readings.transport", transport)
         .set("apps.readings.batch", batch);
     match transport {
-        // Contiki's reading is the one that the paper used.
+        // The paper used Contiki's variant of CoCoA.
         "cocoa" => case.set("apps.readings.cocoa", "contiki"),
         "ideal" => case.set("apps.readings.to", "host:5684"),
         _ => case,
     }
 }
 
-/// A day of the same, with segments and messages of three frames and with the
-/// interferers of `readings-day`.
+/// Returns a day of [`readings`] with segments and messages of three frames and the interferers of
+/// `readings-day`.
 pub fn day(transport: &'static str, batch: u32) -> Case {
     let scene = Scene {
         name: "day".into(),
@@ -181,15 +181,15 @@ pub fn day(transport: &'static str, batch: u32) -> Case {
         .at_most_seeds(DAYS)
 }
 
-/// A day of TCP and CoAP at the same time, in one room, with adjacent nodes, segments
-/// and messages of three frames, and the interferers of `readings-day`.
+/// Returns a day of TCP and CoAP at the same time on adjacent nodes, with segments and messages of
+/// three frames and the interferers of `readings-day`.
 pub fn day_of_both() -> Case {
     let scene = Scene {
         name: "day-of-both".into(),
         text: format!("{OFFICE}{BOTH}{INTERFERERS}"),
     };
-    // Where it stands otherwise, two routers are as good as each other, and neighbours
-    // would be given one each.
+    // At its original position two routers are equally good, and adjacent nodes would get different
+    // ones.
     Case::new(scene)
         .with(SLEEPY)
         .set("nodes.leaf-14.position", r#"["46 m", "2 m"]"#)
@@ -198,13 +198,13 @@ pub fn day_of_both() -> Case {
         .at_most_seeds(DAYS)
 }
 
-/// The first hour of a day, in which there is no Wi-Fi: what a whole day would show of
-/// all that does not hang on interferers, in a twenty-fourth of the time.
+/// Shortens a day to its first hour, which has no Wi-Fi. The hour shows everything that does not
+/// depend on interferers, in a twenty-fourth of the time.
 pub fn hour_of_night(case: Case) -> Case {
     case.set("duration", "3600 s")
 }
 
-/// Three hours of work, from the beginning on.
+/// Shortens a day to three working hours from the start of the run.
 pub fn hours_of_work(case: Case) -> Case {
     case.with(&[
         ("interferers.west.from", "0 h"),
@@ -213,27 +213,27 @@ pub fn hours_of_work(case: Case) -> Case {
     ])
 }
 
-/// Segments and messages of three frames instead of five.
+/// Sets segments and messages of three frames instead of five.
 pub fn three_frames(case: Case) -> Case {
     case.set("tcp.mss", "3 frames")
         .set("apps.readings.message", "261 B")
 }
 
-/// A window of two segments instead of four: a leaf sends nothing behind them that would
-/// meet them on their way.
+/// Sets a window of two segments instead of four, so that a leaf's later segments do not collide
+/// with earlier ones.
 pub fn two_segments(case: Case) -> Case {
     let payload = case.scenario().map_or(0, |it| it.tcp.payload_bytes());
     case.set("tcp.send_buffer", format!("{} B", 2 * payload))
         .set("tcp.receive_buffer", format!("{} B", 2 * payload))
 }
 
-/// Loss of packets at the border router, in percent.
+/// Sets the loss of packets at the border router, in percent.
 pub fn loss(case: Case, percent: u32) -> Case {
     case.set("faults.loss.type", "drop-packets")
         .set("faults.loss.share", format!("{percent} %"))
 }
 
-/// The link retry delay d instead of 40 ms.
+/// Sets the link retry delay d instead of 40 ms.
 pub fn delay(case: Case, ms: u32) -> Case {
     case.set("mac.link_retry_delay", format!("{ms} ms"))
 }

@@ -1,4 +1,4 @@
-//! Sense-and-send at night and under loss: the paper's sections 8.2.1 and 8.2.2.
+//! Sense-and-send at night and under loss (the paper's §8.2.1 and §8.2.2).
 
 use super::ideal;
 use super::scenes::{loss, readings, two_segments};
@@ -9,19 +9,19 @@ use crate::vocabulary::read::{
 };
 use redpoll_experiments::{Case, Entry, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
-/// The metrics of sense-and-send along the first axis.
+/// Lines of sense-and-send along the first axis.
 pub struct Metrics {
     pub reliability: Line,
     pub radio: Line,
     pub cpu: Line,
 }
 
-/// [`DUTY`] of the leaves.
+/// Reads [`DUTY`] of the leaves.
 pub fn leaves(run: &Run) -> Reading {
     radio_duty_cycle(run, "leaf")
 }
 
-/// A series of sense-and-send.
+/// Adds a series of sense-and-send.
 pub fn metrics<T: Into<X> + Clone>(
     figure: &mut Figure,
     series: &str,
@@ -43,7 +43,7 @@ const COCOA: (&str, &str) = ("CoCoA", "cocoa");
 const SINGLE: &str = "no batching";
 const BATCH: &str = "batches of 64";
 
-/// An hour; where packets are lost there are many of them, so no more than five seeds.
+/// Shortens a case to an hour with at most five seeds, because there are many cases with loss.
 fn lossy_hour(case: Case) -> Case {
     hour(case).at_most_seeds(5)
 }
@@ -56,7 +56,6 @@ fn least(values: &[f64]) -> f64 {
     values.iter().copied().fold(f64::INFINITY, f64::min)
 }
 
-/// Fig. 9.
 pub fn figure_9() -> Figure {
     let mut figure = Figure::new("9", "Sense-and-send without interference")
         .x_label("readings of 82 bytes, one per second")
@@ -135,7 +134,7 @@ pub fn figure_9() -> Figure {
 }
 
 const LOSSES: [u32; 8] = [0, 3, 6, 9, 12, 15, 18, 21];
-/// The losses up to which the paper's conclusions hold.
+/// Losses in percent up to which the paper's conclusions hold.
 const UP_TO_15: [u32; 6] = [0, 3, 6, 9, 12, 15];
 const FROM_6_TO_15: [u32; 4] = [6, 9, 12, 15];
 
@@ -147,7 +146,7 @@ pub const TWO_SEGMENTS: &str = "with the paper's window of four segments, the se
     collide with one another in the mesh; with a window of two, as in readings.toml, the number is \
     lower (see that row)";
 
-/// Share of retransmissions that no timeout caused.
+/// Returns the share of retransmissions that no timeout caused, in percent.
 fn not_by_timeout(run: &Run) -> Reading {
     let of = |causes: &[Cause]| retransmissions(run, "readings", causes);
     let others = of(&[Cause::Fast, Cause::Tail, Cause::LinkLost])?;
@@ -159,32 +158,32 @@ fn not_by_timeout(run: &Run) -> Reading {
     }
 }
 
-/// Per ten minutes, as all flows together have them.
+/// Returns the retransmissions of all flows together per ten minutes.
 fn again(run: &Run) -> Reading {
     let all = retransmissions(run, "readings", &Cause::ALL)?;
     Ok(all * 600.0 / run.number("/simulated_s")?)
 }
 
-/// The rows of figure 10 that its verdicts are about.
+/// Rows of figure 10 that its verdicts use.
 struct Lossy {
     tcp: Metrics,
     coap: Metrics,
     cocoa: Metrics,
-    /// The ideal protocol's radio as the paper works it out.
+    /// The ideal protocol's radio duty cycle by the paper's formula.
     ideal: Vec<Handle>,
     again: [Line; 2],
     not_by_timeout: Line,
     own_tcp: Metrics,
     own_coap: Metrics,
     own_ideal: Metrics,
-    /// TCP's radio with a window of two segments.
+    /// TCP's radio duty cycle with a window of two segments.
     own_two: Line,
-    /// Why TCP and CoAP lose readings at 21 %.
+    /// Rows that explain why TCP and CoAP lose readings at 21 %.
     losses: Vec<Handle>,
 }
 
-/// Readings that found no place in a sensor's queue, and messages that CoAP gave up, all
-/// leaves together.
+/// Readings dropped because a sensor's queue was full, and messages that CoAP gave up, over all
+/// leaves.
 const NO_PLACE: (Metric, &str) = (
     Metric::new("readings dropped because the queue was full", ""),
     "app.readings_queue_full",
@@ -194,16 +193,15 @@ const GIVEN_UP: (Metric, &str) = (
     "app.coap_request_given_up",
 );
 
-/// How many of something the leaves lost for a reason; a report leaves out what was
-/// never lost.
+/// Returns the readings or messages that the leaves lost for a reason. A report omits reasons with
+/// a count of zero.
 fn lost_for(run: &Run, reason: &str) -> Reading {
     let leaves = run.nodes("leaf")?;
     let counts = leaves.iter().map(|leaf| leaf["drops"][reason].as_f64());
     Ok(counts.map(Option::unwrap_or_default).sum())
 }
 
-/// Where TCP's and CoAP's readings are lost at 21 %, and what becomes of that with other
-/// queues.
+/// Shows where TCP's and CoAP's readings are lost at 21 %, also with other queues.
 fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
     let case = |transport| lossy_hour(loss(tcplp(readings(transport, 64)), 21));
     let cases = [
@@ -227,7 +225,7 @@ fn losses_at_21(figure: &mut Figure) -> Vec<Handle> {
             });
             rows.push(row.handle());
         }
-        // The first two have it as points of their lines.
+        // The lines of the figure contain this point for the first two.
         if index > 1 {
             let row = figure.point((series, 21_u32), RELIABILITY, &case, reliability);
             rows.push(row.handle());
@@ -270,12 +268,12 @@ fn figure_10_lines(figure: &mut Figure) -> Lossy {
     }
 }
 
-/// The least reliability of a series up to 15 %.
+/// Adds the least reliability of a series up to 15 %.
 fn least_reliability<'a>(figure: &'a mut Figure, what: &'static str, of: &Metrics) -> Entry<'a> {
     figure.verdict_of_all(what, &of.reliability.some(UP_TO_15), least)
 }
 
-/// The greatest ratio of two series' radio duty cycles up to 15 %.
+/// Adds the greatest ratio of two series' radio duty cycles up to 15 %.
 fn worst_duty<'a>(
     figure: &'a mut Figure,
     what: &'static str,
@@ -288,7 +286,7 @@ fn worst_duty<'a>(
     )
 }
 
-/// The greatest ratio of two series up to 15 %.
+/// Adds the greatest ratio of two series up to 15 %.
 fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2]) -> Entry<'a> {
     figure.verdict_of_all(what, &both.concat(), |values| {
         let (ones, others) = values.split_at(values.len() / 2);
@@ -297,7 +295,7 @@ fn worst<'a>(figure: &'a mut Figure, what: &'static str, both: [Vec<Handle>; 2])
     })
 }
 
-/// Where the most is lost.
+/// Adds the reliability at the greatest loss.
 fn reliability_at_21(figure: &mut Figure, of: &Lossy) {
     figure
         .difference(
@@ -389,7 +387,7 @@ fn figure_10_verdicts(figure: &mut Figure, of: &Lossy) {
         .judged("not-by-timeout-9");
 }
 
-/// What Redpoll promises.
+/// Adds the verdicts of Redpoll's own targets.
 fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     figure
         .ratio(
@@ -431,7 +429,6 @@ fn figure_10_promises(figure: &mut Figure, of: &Lossy) {
     .judged("beyond-coap-reliability");
 }
 
-/// Fig. 10.
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new(
         "10",

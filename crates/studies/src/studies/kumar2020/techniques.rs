@@ -1,7 +1,7 @@
 //! Table 1 as an ablation: each technique off and on, everything else equal.
 //!
-//! In-place reassembly cannot be switched off: the engine has no other way to hold
-//! data. What a copy would need besides is the most that came out of order at once.
+//! In-place reassembly cannot be switched off, because the engine has no other storage for data. A
+//! copy would need as much additional memory as the most data that was out of order at once.
 
 use super::features::{SEGMENTS, lossy as lossy_line};
 use super::scenes::{delay, line, readings, uplink};
@@ -21,8 +21,8 @@ const GOODPUT_3: Metric = Metric::new("goodput of 3 hops", "kb/s");
 const DUTY_POLL: Metric = Metric::new("radio duty cycle, one poll for all", "%");
 const DUTY_SCHEDULE: Metric = Metric::new("radio duty cycle, a learned poll schedule", "%");
 
-/// Sense-and-send with frames lost on the air: so many that the paper's node, without what
-/// is done about its queue, has its radio on for the paper's 3 %.
+/// Loses frames on the air. The share is calibrated: the paper's node without queue management has
+/// its radio on for the paper's 3 %.
 fn lossy(case: Case) -> Case {
     case.with(&[
         ("duration", "3600 s"),
@@ -32,18 +32,17 @@ fn lossy(case: Case) -> Case {
     ])
 }
 
-/// Twice as many are lost, of which the paper says nothing.
+/// Twice the loss, on which the paper makes no statement.
 const A_FIFTH: (&str, &str) = ("faults.air.share", "20 %");
 
-/// Indirect frames as OpenThread had them: no repetition before the next poll,
-/// and no preemption.
+/// Indirect frames as in OpenThread: no retransmission before the next poll, and no preemption.
 const PLAIN_QUEUE: &[(&str, &str)] = &[
     ("indirect.retries", "0"),
     ("indirect.retry_delay", "40 ms"),
     ("indirect.preempt", "false"),
 ];
 
-/// A technique: its name, what is measured, and the case without and with it.
+/// A technique: its name, its metric, and the case without and with it.
 struct Technique {
     name: &'static str,
     metric: Metric,
@@ -52,11 +51,11 @@ struct Technique {
     on: Case,
 }
 
-/// The figure while it is made.
+/// The figure under construction.
 struct Ablation(Figure);
 
 impl Ablation {
-    /// Both rows of a technique, without and with it.
+    /// Adds both rows of a technique, without and with it.
     fn both(&mut self, it: &Technique) -> [Handle; 2] {
         let mut row = |series, case| {
             let entry = self.0.point((series, it.name), it.metric, case, it.read);
@@ -65,14 +64,13 @@ impl Ablation {
         [row(OFF, &it.off), row(ON, &it.on)]
     }
 
-    /// What it is worth: with it over without it.
+    /// Adds the ratio of the value with the technique to that without.
     fn gain(&mut self, what: &'static str, it: &Technique) -> redpoll_experiments::Entry<'_> {
         let [off, on] = self.both(it);
         self.0.ratio(what, on, off)
     }
 }
 
-/// Table 1.
 pub fn table_1() -> Figure {
     let figure = Figure::new("table-1", "Effect of each technique")
         .x_label("technique")
@@ -92,14 +90,14 @@ pub fn table_1() -> Figure {
     table.0
 }
 
-/// The buffers with what copies would need besides, and without.
+/// Adds the memory of both buffers, with the additional memory of copies and without.
 fn buffers(figure: &mut Figure) {
     const ZERO_COPY: &str = "zero-copy send";
     const IN_PLACE: &str = "in-place reassembly";
     const MEMORY: Metric = Metric::new("memory for a buffer", "B");
-    /// Of either buffer, in bytes.
+    /// Bytes of either buffer.
     const BUFFER: f64 = 1_848.0;
-    /// Payload of a segment.
+    /// Bytes of a segment's payload.
     const SEGMENT: f64 = 462.0;
     let sender = tcplp(line(3)).probe(Slots { node: 7 });
     let receiver = lossy_line().probe(SEGMENTS);
@@ -132,7 +130,7 @@ fn leaves(run: &Run) -> Reading {
     radio_duty_cycle(run, "leaf")
 }
 
-/// The other techniques of the paper.
+/// Adds the other techniques of the paper.
 fn of_the_paper(table: &mut Ablation) {
     let three = || line(3).set("duration", "600 s");
     let large_mss = Technique {
@@ -177,11 +175,11 @@ fn of_the_paper(table: &mut Ablation) {
     table.gain("software CSMA, goodput", &csma);
 }
 
-/// Management of the queue for sleepy nodes, and what decides how much it is worth.
+/// Adds the management of the queue for sleepy nodes, and rows that explain its effect.
 fn queue_management(table: &mut Ablation) {
     let send = || tcplp(lossy(readings("tcp", 64)));
-    // Half of OpenThread's data request timeout of 100 ms; by how much the paper
-    // shortened it is not known.
+    // Half of OpenThread's data request timeout of 100 ms. The paper does not state its shortened
+    // value.
     let short_timeout = Technique {
         name: "L2 queue management, data request timeout 50 ms",
         metric: DUTY,
@@ -234,7 +232,7 @@ fn queue_management(table: &mut Ablation) {
         );
 }
 
-/// Redpoll's own.
+/// Adds Redpoll's own techniques.
 fn own(table: &mut Ablation) {
     let three = || line(3).set("duration", "600 s");
     let send = || lossy(readings("tcp", 64));

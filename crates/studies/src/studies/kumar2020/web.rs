@@ -1,4 +1,4 @@
-//! HTTP and CoAP servers on a sleepy leaf: the paper's sections 8.1.1 and 8.1.2.
+//! HTTP and CoAP servers on a sleepy leaf (the paper's §8.1.1 and §8.1.2).
 
 use super::scenes::{Speaks, web};
 use crate::vocabulary::profiles::tcplp;
@@ -27,17 +27,17 @@ fn upper(run: &Run) -> Reading {
     run.flow("get", "/requests/latency_ms/p75")
 }
 
-/// [`ANSWERED`] of requests answered and failed.
+/// Reads [`ANSWERED`]: answered requests among answered and failed ones.
 fn answered(run: &Run) -> Reading {
     let of = |what: &str| run.flow("get", &format!("/requests/{what}"));
     let (answered, failed) = (of("answered")?, of("failed")?);
     Ok(100.0 * answered / (answered + failed))
 }
 
-/// What is compared.
+/// The compared protocols.
 pub const PROTOCOLS: [(&str, Speaks); 2] = [("HTTP", Speaks::Http), ("CoAP", Speaks::Coap)];
 
-/// How the leaf sleeps.
+/// Names of the leaf's sleep policies.
 const ALWAYS_ON: &str = "always on";
 const ONE_SECOND: &str = "1 s";
 const ADAPTIVE: &str = "1 s, adaptive";
@@ -53,7 +53,7 @@ fn sleep(case: Case, how: &str) -> Case {
     }
 }
 
-/// Without `poll.interval`, which `base` has no use for.
+/// Returns the paper's link, without `poll.interval` for the policy `base`, which does not use it.
 fn link(case: Case, how: &str) -> Case {
     let case = tcplp(case);
     match how {
@@ -62,20 +62,19 @@ fn link(case: Case, how: &str) -> Case {
     }
 }
 
-/// HTTP with a leaf that sleeps a second, whatever TCP expects.
+/// Returns HTTP with a leaf that sleeps for a second even while TCP expects a segment.
 pub fn not_adaptive() -> Case {
     sleep(link(web(Speaks::Http, 82), ONE_SECOND), ONE_SECOND)
 }
 
-/// HTTP with a leaf that asks every 100 ms while TCP expects something.
+/// Returns HTTP with a leaf that polls every 100 ms while TCP expects a segment.
 pub fn adaptive() -> Case {
     sleep(link(web(Speaks::Http, 82), ADAPTIVE), ADAPTIVE)
 }
 
-/// Between border router and server.
+/// Round-trip time between border router and server.
 const HOST_RTT_MS: f64 = 12.0;
 
-/// Fig. 7.
 pub fn figure_7() -> Figure {
     let mut figure = Figure::new("7", "Latency of a request, 82 bytes")
         .x_label("how the server sleeps")
@@ -151,7 +150,7 @@ pub fn figure_7() -> Figure {
     figure
 }
 
-/// A leaf that asks every 100 ms in any case.
+/// Makes a leaf poll every 100 ms at all times.
 pub fn restless(case: Case) -> Case {
     case.set("poll.base_interval", "100 ms")
         .set("duration", "900 s")
@@ -159,7 +158,6 @@ pub fn restless(case: Case) -> Case {
 
 const SIZES: [u32; 6] = [82, 512, 1_024, 2_048, 4_096, 8_192];
 
-/// Fig. 8a.
 pub fn figure_8a() -> Figure {
     let mut figure = Figure::new("8a", "Latency against the size of the response")
         .x_label("bytes")
@@ -193,7 +191,6 @@ pub fn figure_8a() -> Figure {
     figure
 }
 
-/// Fig. 8b.
 pub fn figure_8b() -> Figure {
     let mut figure = Figure::new("8b", "50 KiB from a leaf")
         .x_label("protocol")

@@ -1,4 +1,4 @@
-//! Redpoll's TCP at the nodes, where the paper's do worst.
+//! Redpoll's TCP at the nodes, in the case in which the paper's TCPs do worst.
 
 use super::scenes::{BEYOND, LIM, LOADS, Mac, RANGES, UIP, case, segments, verdict};
 use crate::vocabulary::read::{JAIN, fairness};
@@ -7,8 +7,8 @@ use redpoll_experiments::{Figure, Gap, Metric, Reading, Run};
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 const RADIO: Metric = Metric::new("radio on", "ms a delivered byte");
 
-/// Time for which the radios of all nodes but the border router's were on, for each
-/// byte that the server received.
+/// Returns the radio-on time of all nodes except the border router, per byte that the server
+/// received.
 fn radio_on(run: &Run) -> Reading {
     let nodes = run.nodes("node")?;
     let share = redpoll_experiments::numbers(&nodes, "/radio_duty_cycle")?;
@@ -21,7 +21,7 @@ fn radio_on(run: &Run) -> Reading {
     }
 }
 
-/// The three TCPs at the heaviest load over ContikiMAC at 8 Hz.
+/// Compares the three TCPs at the heaviest load over ContikiMAC at 8 Hz.
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP over ContikiMAC")
         .x_label("transmission range in m")

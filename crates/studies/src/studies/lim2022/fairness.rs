@@ -1,10 +1,10 @@
-//! Figure 4: how alike the nodes fare.
+//! Figure 4: fairness between the nodes.
 
 use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, Tcp, lines, verdict, with_full_sense};
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Handle, Line, Run};
 
-/// One part of fig. 4.
+/// Returns one part of fig. 4.
 pub fn figure_4(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("4a", "Fairness, 5 segments per minute and node"),
@@ -76,15 +76,16 @@ pub fn figure_4(load: &Load) -> Figure {
     figure
 }
 
-/// Why the faster ContikiMAC is behind where one node's place is just within another's range.
+/// Why ContikiMAC at 16 Hz is less fair where a neighbour is just within range.
 const UNSENSED: &str = "at 80 and 90 m nodes receive one another (80 and 89.4 m away) but do not \
     sense one another's carriers, which are sensed up to 95.3 % of the range: if carriers are \
     sensed as far as frames reach, the deficit disappears";
 
-/// Ranges at which some neighbours do not sense each other.
+/// Ranges in metres at which some neighbours do not sense each other.
 const UNSENSED_M: [u32; 2] = [80, 90];
 
-/// At those ranges, ContikiMAC at 16 Hz as it is, and where all neighbours sense each other.
+/// Adds ContikiMAC at 16 Hz at those ranges, unchanged and with neighbours that all sense each
+/// other.
 fn unsensed(figure: &mut Figure, tcp: Tcp, load: Load, fast: &Line) -> Vec<Handle> {
     let series = format!("{}, 16 Hz, carrier sense as far as frames reach", tcp.name);
     let mut causes = Vec::new();

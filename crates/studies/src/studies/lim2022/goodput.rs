@@ -1,11 +1,11 @@
-//! Figure 2: what the server received.
+//! Figure 2: segments that the server received.
 
 use super::scenes::{Load, OTHER_TIMER, RANGES, TIMERS, Tcp, lines, segments, verdict};
 use redpoll_experiments::{Figure, Line, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 
-/// One part of fig. 2.
+/// Returns one part of fig. 2.
 pub fn figure_2(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("2a", "Total goodput, 5 segments per minute and node"),
@@ -64,8 +64,8 @@ pub fn figure_2(load: &Load) -> Figure {
     figure
 }
 
-/// What is said of the heaviest load alone; lines of NullRDC, and of 8 and 16 Hz, and that of
-/// NullRDC with the other timer.
+/// Adds the statements about the heaviest load only, from the lines of NullRDC, of 8 and 16 Hz, and
+/// of NullRDC with the other timer.
 fn heavy(figure: &mut Figure, tcp: Tcp, [null, slow, fast]: &[Line; 3], other: &Line) {
     let word = tcp.word;
     verdict(

@@ -1,4 +1,4 @@
-//! Figure 1: who is hidden from node 5.
+//! Figure 1: nodes that are hidden from node 5.
 
 use super::scenes::RANGES;
 use redpoll_experiments::{Figure, Metric};
@@ -9,8 +9,8 @@ const HIDDEN: Metric = Metric::new("nodes hidden from node 5", "");
 const SPACING_M: f64 = 40.0;
 const INTERFERENCE_M: f64 = 100.0;
 
-/// Nodes, counted from 0 along the rows of four, within the range of interference of
-/// `node` but beyond `range_m`.
+/// Counts the nodes within the interference range of `node` but beyond `range_m`. Nodes are
+/// numbered from 0 along rows of four.
 fn hidden(node: u32, range_m: f64) -> usize {
     let place = |node: u32| (f64::from(node % 4), f64::from(node / 4));
     let (x, y) = place(node);
@@ -23,7 +23,6 @@ fn hidden(node: u32, range_m: f64) -> usize {
         .count()
 }
 
-/// Fig. 1.
 pub fn figure_1() -> Figure {
     let mut figure = Figure::new("1", "Nodes hidden from node 5")
         .x_label("transmission range in m")
@@ -31,7 +30,7 @@ pub fn figure_1() -> Figure {
             "Four by four nodes, 40 m apart, interference to 100 m: nodes that node 5 does not \
              hear and whose frames destroy its receptions. From geometry alone.",
         );
-    // Numbered from the border router, which is 0, node 5 is one step from both edges.
+    // Numbered from 0 at the border router, node 5 is one step from both edges.
     for range_m in RANGES {
         let count = hidden(5, f64::from(range_m)) as f64;
         let entry = figure.known(("geometry", range_m), HIDDEN, count);
@@ -48,8 +47,8 @@ pub fn figure_1() -> Figure {
 mod tests {
     use super::hidden;
 
-    /// At 80 m the paper lists 7, 10, 14 and 15, of a numbering from 1 or from 0; by
-    /// geometry each of the four inner nodes sees as many.
+    /// At 80 m the paper lists 7, 10, 14 and 15, in a numbering from 1 or from 0. By geometry, the
+    /// same number of nodes is hidden from each of the four inner nodes.
     #[test]
     fn all_inner_nodes_see_as_many() {
         for node in [5, 6, 9, 10] {

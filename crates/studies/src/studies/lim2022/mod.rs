@@ -1,7 +1,7 @@
 //! Lim: A simulation study on TCP performance for constrained IoT networks (2022).
 //!
-//! The paper's curves have no numbers beside them: what its text says of them is
-//! judged. What it leaves open is in `scenes`, each choice with its reason.
+//! The paper's curves have no numbers, so the criteria judge the statements of its text. `scenes`
+//! lists each parameter that the paper does not state, with the reason for the chosen value.
 
 mod beyond;
 mod fairness;
@@ -14,7 +14,6 @@ mod sources;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "lim2022",
     citation: "Lim: A simulation study on TCP performance for constrained IoT networks, \

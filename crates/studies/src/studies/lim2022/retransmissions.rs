@@ -1,4 +1,4 @@
-//! Figure 3: segments sent again for each that was received.
+//! Figure 3: retransmissions per received segment.
 
 use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, lines, segments, verdict};
 use crate::vocabulary::read::{Cause, retransmissions};
@@ -15,7 +15,7 @@ fn ratio(run: &Run) -> Reading {
     }
 }
 
-/// One part of fig. 3.
+/// Returns one part of fig. 3.
 pub fn figure_3(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("3a", "Retransmission ratio, 5 segments per minute and node"),

@@ -1,16 +1,17 @@
-//! The paper's grid, its three MACs and two timers.
+//! The paper's grid, its three MACs and its two timers.
 
 use redpoll_experiments::{Case, Scene};
 use redpoll_experiments::{Entry, Figure, Handle, Line, Metric, Reading, Run, VERDICT};
 
-/// Four by four nodes, 40 m apart, the border router in a corner; every other node
-/// makes segments of 48 bytes for a server behind it, which has the rules of Linux.
+/// Keys of all scenes: four by four nodes, 40 m apart, with the border router in a corner. Every
+/// other node sends segments of 48 bytes to a server behind it with the rules of Linux.
 ///
-/// Left open by the paper, and chosen here: 60 s in which the mesh forms before there is
-/// traffic, and ten more in which the nodes begin one after the other; readings at fixed
-/// intervals, each node with a phase of its own; a queue of the application that holds
-/// whatever waits; four packets at the border router, where what the serial line brings
-/// beyond them is lost; RPL as of Contiki 3.0, which [`SOURCES`] is part of; carriers sensed to [`CARRIER_SENSE`].
+/// The paper leaves these open; chosen here:
+/// - The mesh forms for 60 s, and the nodes start one after the other during the next 10 s.
+/// - A node makes readings at fixed intervals with its own phase. Its application's queue holds all
+///   waiting readings.
+/// - The border router holds four packets, and loses what the serial line adds to a full queue.
+/// - RPL is that of Contiki 3.0, with [`SOURCES`]. Carriers are sensed up to [`CARRIER_SENSE`].
 const GRID: &str = r#"
 duration = "670 s"
 routing = "rpl"
@@ -70,25 +71,24 @@ start = "60 s"
 start_spread = "10 s"
 "#;
 
-/// As a share of the transmission range. Cooja's signal falls from -10 to -95 dBm, in a
-/// straight line, from the sender to the end of that range; the emulated radio is given
-/// whole dBm, cut towards zero, and senses what is not below the -90 dBm of Contiki 3.0:
-/// up to where the signal is -91 dBm.
+/// Carrier sense range as a share of the transmission range. Cooja's signal falls linearly from -10
+/// dBm at the sender to -95 dBm at the end of the range. The emulated radio gets whole dBm, rounded
+/// towards zero, and senses signals of at least the -90 dBm of Contiki 3.0, so up to the point
+/// where the signal is -91 dBm.
 const CARRIER_SENSE: f64 = (91.0 - 10.0) / (95.0 - 10.0);
 
 /// Transmission ranges in metres.
 pub const RANGES: [u32; 6] = [50, 60, 70, 80, 90, 100];
 
-/// An offered load.
 #[derive(Clone, Copy)]
 pub struct Load {
-    /// The letter behind its figures' numbers.
+    /// The letter in its figures' numbers.
     pub letter: &'static str,
-    /// Segments a minute that each node makes.
+    /// Segments per minute that each node makes.
     pub a_minute: u32,
 }
 
-/// The paper's three.
+/// The paper's loads.
 pub const LOADS: [Load; 3] = [
     Load {
         letter: "a",
@@ -104,20 +104,18 @@ pub const LOADS: [Load; 3] = [
     },
 ];
 
-/// A MAC of the paper.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mac {
     /// Radios always on, one transmission after one assessment.
     NullRdc,
-    /// ContikiMAC with so many wake-ups a second.
+    /// ContikiMAC with this number of wake-ups per second.
     ContikiMac(u32),
 }
 
 impl Mac {
-    /// All of them.
     pub const ALL: [Mac; 3] = [Mac::NullRdc, Mac::ContikiMac(8), Mac::ContikiMac(16)];
 
-    /// Its name in series.
+    /// Returns its name in series.
     pub fn name(self) -> String {
         match self {
             Mac::NullRdc => "NullRDC".to_owned(),
@@ -125,7 +123,7 @@ impl Mac {
         }
     }
 
-    /// Its word in the criteria.
+    /// Returns its word in the criteria.
     pub fn word(self) -> String {
         self.name().to_lowercase().replace(' ', "")
     }
@@ -154,52 +152,52 @@ pub struct Tcp {
     transport: &'static str,
 }
 
-/// uIP's with its own timer.
+/// uIP with its own retransmission timer.
 pub const UIP: Tcp = Tcp {
     name: "uIP",
     word: "uip",
     transport: "uip-3.0",
 };
-/// uIP's with that of the author's earlier work.
+/// uIP with the retransmission timer of the author's earlier work.
 pub const LIM: Tcp = Tcp {
     name: "Lim",
     word: "lim",
     transport: "uip-lim",
 };
-/// Redpoll's.
 pub const BEYOND: Tcp = Tcp {
     name: "beyond",
     word: "beyond",
     transport: "redpoll",
 };
-/// Why a statement holds for one timer and not for the other.
+/// Why a statement holds for only one of the timers.
 pub const OTHER_TIMER: &str =
     "the paper does not state which timer its figures use; with the other timer this row holds";
 
-/// Those that the paper may have used.
+/// The TCPs that the paper may have used.
 pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
-/// Something of Contiki's that the scenes first did without.
+/// A value of Contiki that the first version of the scenes lacked.
 pub struct Source {
     /// Its name in series.
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }
 
-/// Contiki 3.0 where [`GRID`] has something else, each by itself in figure `sources`.
+/// Values of Contiki 3.0 that differ from [`GRID`]. Figure `sources` shows the effect of each one.
 ///
-/// Its nodes have addresses of 8 bytes: a segment's frame has 103 bytes at its source and 120
-/// when it is passed on, an acknowledgment on its way down 64 to 72. Here they have 106 and 109,
-/// 59 and 61 (without outer headers), and with addresses of 8 bytes 126 and 127, 71 and 79, for
-/// the host is in no prefix that compresses away, and a source adds RPL's option itself. With
-/// short addresses and 8 bytes more in each frame they have 114 and 117, 67 and 69: a segment
-/// and its acknowledgment together as many as Contiki's, over the hops of this grid.
+/// Contiki's nodes have addresses of 8 bytes. The frame of a segment has 103 bytes at its source
+/// and 120 when forwarded, that of an acknowledgment downwards 64 to 72. With short addresses and
+/// without outer headers the lengths here are 106 and 109, 59 and 61. With addresses of 8 bytes
+/// they are 126 and 127, 71 and 79, because the host has no compressible prefix and a source adds
+/// RPL's option itself. With short addresses and 8 more bytes per frame they are 114 and 117, 67
+/// and 69. Over the hops of this grid, a segment and its acknowledgment together then have as many
+/// bytes as in Contiki.
 pub const SOURCES: [Source; 3] = [
     Source {
         name: "frames as long",
         keys: &[("mac.security_bytes", "8")],
     },
-    // What is added is put into the packet itself.
+    // Routers add headers to the packet itself, without a tunnel.
     Source {
         name: "no outer headers",
         keys: &[("rpl.tunnels", "false")],
@@ -210,22 +208,22 @@ pub const SOURCES: [Source; 3] = [
     },
 ];
 
-/// The other way to longer frames, which makes them too long.
+/// The alternative for longer frames, which makes them too long.
 pub const ADDRESSES: Source = Source {
     name: "addresses of 8 bytes",
     keys: &[("mac.addresses", "extended")],
 };
 
-/// Those of them that the scenes have: where the paper is silent its release of Contiki counts,
-/// whatever the rows become by it.
-const TAKEN: &[Source] = &SOURCES;
+/// Sources that the scenes use. Where the paper is silent its release of Contiki decides, whatever
+/// the effect on the rows.
+const ADOPTED: &[Source] = &SOURCES;
 
-/// Ten minutes of the grid, with what is [`TAKEN`].
+/// Returns ten minutes of the grid with the sources of [`ADOPTED`].
 pub fn case(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
-    case_by(TAKEN, tcp, mac, load, range_m)
+    case_by(ADOPTED, tcp, mac, load, range_m)
 }
 
-/// Ten minutes of the grid, with these sources alone.
+/// Returns ten minutes of the grid with only these sources.
 pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     let scene = Scene {
         name: "grid-4x4".into(),
@@ -245,12 +243,12 @@ pub fn case_by(sources: &[Source], tcp: Tcp, mac: Mac, load: Load, range_m: u32)
         .fold(first, |case, source| case.with(source.keys))
 }
 
-/// A case of the figures where carriers are sensed as far as frames reach.
+/// Returns a case of the figures in which carriers are sensed as far as frames reach.
 pub fn with_full_sense(tcp: Tcp, mac: Mac, load: Load, range_m: u32) -> Case {
     case(tcp, mac, load, range_m).set("medium.carrier_sense_range", format!("{range_m} m"))
 }
 
-/// A line over all ranges for a TCP over a MAC.
+/// Adds a line over all ranges for a TCP over a MAC.
 fn line(
     figure: &mut Figure,
     metric: Metric,
@@ -263,7 +261,7 @@ fn line(
     figure.line(&series, metric, cases, read)
 }
 
-/// Lines over all ranges of both timers, in the order of [`TIMERS`], for each MAC.
+/// Adds lines over all ranges for each timer, in the order of [`TIMERS`], and each MAC.
 pub fn lines(
     figure: &mut Figure,
     metric: Metric,
@@ -273,12 +271,12 @@ pub fn lines(
     TIMERS.map(|tcp| Mac::ALL.map(|mac| line(figure, metric, (tcp, mac), load, read.clone())))
 }
 
-/// Segments that the server received.
+/// Returns the segments that the server received.
 pub fn segments(run: &Run) -> Reading {
     run.flow_sum("readings", "/readings/delivered")
 }
 
-/// A statement about a figure for one TCP, made of its rows.
+/// Adds a verdict of a figure about one TCP, computed from its rows.
 pub fn verdict<'f>(
     figure: &'f mut Figure,
     tcp: &'static str,

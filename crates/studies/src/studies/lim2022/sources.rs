@@ -1,4 +1,4 @@
-//! What each of Contiki's own values does, which the scenes first did without.
+//! Effect of each value of Contiki that the first version of the scenes lacked.
 
 use std::slice;
 
@@ -6,10 +6,10 @@ use super::scenes::{ADDRESSES, LOADS, Mac, SOURCES, UIP, case_by, segments};
 use redpoll_experiments::{Figure, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
-/// Seeds: each source shows with few, and all of them are in the other figures.
+/// Number of seeds. Few suffice here, because the other figures include all sources.
 const SEEDS: u64 = 3;
 
-/// The heaviest load with none of them, with each, and with all.
+/// Shows the heaviest load with no source, with each one, and with all.
 pub fn sources() -> Figure {
     let mut figure = Figure::new("sources", "Contiki's own values")
         .x_label("transmission range in m")

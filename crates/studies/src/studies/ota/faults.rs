@@ -1,18 +1,18 @@
-//! What it costs that a parent is lost, the leaf reboots, or its link is gone.
+//! Cost of a lost parent, a reboot of the leaf, and an interrupted link.
 
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, WHOLE, charge, time, twice, whole};
 use super::scenes::{self, By, Fault, lossy, rpl};
 use redpoll_experiments::{Case, Figure, Handle, Metric, VERDICT, X};
 
-/// More than without the fault.
+/// Difference to the time without the fault.
 const COST: Metric = Metric::new("time more", "s");
 
-/// Why more than 2 % are sent twice.
+/// Why more than 2 % is sent twice.
 const CAUSE: &str = "a lost connection costs three segments in flight, and one or more that its \
     timer retransmits";
 
-/// Of a protocol under each fault.
+/// Rows of a protocol, one for each fault.
 struct Rows {
     twice: Vec<Handle>,
     whole: Vec<Handle>,
@@ -72,7 +72,7 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
         "TCP, % of the image sent more than once, 30 s without a link",
     ];
     for (index, (id, name)) in ids.iter().zip(names).enumerate() {
-        // Without the fault, and with it where nothing is lost.
+        // The row without the fault, and the one with the fault but without loss.
         let shown_by = [tcp.twice[0], calm.twice[index + 1]];
         figure
             .of(name, tcp.twice[index + 1])
@@ -82,7 +82,7 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
     figure
 }
 
-/// To a leaf that is awake.
+/// Returns the figure of a leaf that is awake.
 pub fn awake() -> Figure {
     figure(
         "faults-awake",
@@ -94,7 +94,7 @@ pub fn awake() -> Figure {
     )
 }
 
-/// To a leaf that sleeps.
+/// Returns the figure of a leaf that sleeps.
 pub fn sleepy() -> Figure {
     figure(
         "faults-sleepy",

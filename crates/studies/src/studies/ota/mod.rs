@@ -1,8 +1,8 @@
-//! An image over the air: 386,000 bytes to a leaf three hops away, by HTTP with ranges over
+//! Firmware update over the air: 386,000 bytes to a leaf three hops away, by HTTP with ranges over
 //! Redpoll's TCP, by CoAP's Block1 and Q-Block1, and by Matter's BDX.
 //!
-//! No paper stands behind it. What is promised is in `criteria.toml`, what nodes and links are
-//! like in `scenes`.
+//! This study does not reproduce a paper. `criteria.toml` has Redpoll's targets, `scenes` the nodes
+//! and links.
 
 mod bound;
 mod faults;
@@ -15,7 +15,6 @@ mod speed;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "ota",
     citation: "Not from a paper: a firmware image of 386,000 bytes over three hops, by four \

@@ -1,4 +1,4 @@
-//! What the leaf's radio took while the image was on its way.
+//! Charge and frames that the transfer of the image takes.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::{Report, World};
@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 use super::scenes::BEGIN_S;
 use redpoll_experiments::{Look, Probe};
 
-/// Looks at the leaf four times a second, until its image is whole.
+/// Samples the leaf four times a second until its image is complete.
 #[derive(Debug)]
 pub struct Transfer;
 
-/// From the moment that it asks first until the image is in its flash; `None` if it is not.
+/// Costs from the leaf's first request until the image is in its flash; `None` if the image is
+/// incomplete.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Charge {
-    /// That of the leaf's radio, in mC.
+    /// Charge of the leaf's radio, in mC.
     pub mc: Option<f64>,
     /// Frames that all nodes sent.
     pub frames: Option<f64>,
@@ -41,7 +42,7 @@ struct Looking {
     found: Charge,
 }
 
-/// Charge of the leaf's radio, and frames of all.
+/// Returns the charge of the leaf's radio in mC and the frames of all nodes.
 fn spent(report: &Report) -> (f64, f64) {
     let leaf = report.nodes.iter().filter(|node| node.name == "leaf");
     let charge = leaf.map(|node| node.energy.radio_charge_mc).sum();

@@ -1,37 +1,34 @@
-//! What is read from a run.
+//! Metrics of this study, and their readings from a run.
 
 use super::probes::Charge;
 use super::scenes::IMAGE;
 use redpoll_experiments::{Metric, Reading, Run};
 
-/// From when the leaf asks first until the image is in its flash.
+/// Time from the leaf's first request until the image is in its flash.
 pub const TIME: Metric = Metric::new("time", "s");
-/// What was sent beyond the image.
+/// Bytes sent in addition to the image, as a share of the image.
 pub const TWICE: Metric = Metric::new("sent twice", "%");
-/// Of the leaf's radio.
+/// Charge of the leaf's radio per megabyte of the image.
 pub const CHARGE: Metric = Metric::new("charge", "mC/MB");
-/// Frames of all nodes, for a kilobyte of the image.
+/// Frames of all nodes per kilobyte of the image.
 pub const FRAMES: Metric = Metric::new("frames", "1/kB");
-/// Of the runs.
+/// Share of runs in which the image is complete.
 pub const WHOLE: Metric = Metric::new("whole", "share");
 
-/// [`TIME`].
 pub fn time(run: &Run) -> Reading {
     run.flow("image", "/image/took_s")
 }
 
-/// [`TWICE`].
 pub fn twice(run: &Run) -> Reading {
     run.flow("image", "/image/sent_twice_percent")
 }
 
-/// [`WHOLE`]: whether all of it has been written.
+/// Reads [`WHOLE`]: 1 if the image was written completely, 0 otherwise.
 pub fn whole(run: &Run) -> Reading {
     let written = run.flow("image", "/image/written_bytes")?;
     Ok(f64::from(u8::from(written == IMAGE && time(run).is_ok())))
 }
 
-/// [`CHARGE`].
 pub fn charge(found: &Charge) -> Reading {
     found
         .mc
@@ -39,7 +36,6 @@ pub fn charge(found: &Charge) -> Reading {
         .ok_or(redpoll_experiments::Gap::Nothing)
 }
 
-/// [`FRAMES`].
 pub fn frames(found: &Charge) -> Reading {
     found
         .frames

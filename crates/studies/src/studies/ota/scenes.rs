@@ -1,23 +1,27 @@
-//! Nodes, links and what runs on them: the same for all protocols.
+//! Nodes, links and apps, which are the same for all protocols.
 //!
-//! Two routers are as near to the leaf as each other, so that it has a second parent. Nodes two
-//! hops apart do not hear each other. Three settings of the MAC are not Redpoll's own, for all
-//! protocols alike: a frame is repeated after up to 10 ms instead of 40, as OpenThread's are
-//! (2^5 backoff periods at most), and 30 times instead of 10; and macMinBE is 1 and not the
-//! standard's default of 3, since in a line there is hardly anybody to wait for. They were chosen
-//! after trial runs: with 15 times, as in OpenThread, TCP sends 2 % of the image twice for frames
-//! that were given up, with 40 ms lost frames cost everybody more than all else, and with a
-//! macMinBE of 3 a frame waits for 1.1 ms of its 7. TCP's segments fill twelve frames, three of
-//! them are under way, and an acknowledgment waits for the second of two, which takes 300 ms over
-//! three hops and more than the usual 200. Its source gives a connection up, as the leaf does,
-//! when it has heard nothing for some 10 s: after two retransmissions. `sensitivity` has what comes
-//! out otherwise.
+//! Two routers are equally near to the leaf, so the leaf has a second parent. Nodes two hops apart
+//! do not hear each other.
+//!
+//! Three settings of the MAC differ from Redpoll's defaults, for all protocols alike. Trial runs
+//! led to these values:
+//! - Retransmissions of a frame follow after up to 10 ms instead of 40, as in OpenThread (at most
+//!   2^5 backoff periods). With 40 ms, lost frames cost every protocol more than anything else.
+//! - A frame has 30 retries instead of 10. With 15, as in OpenThread, TCP retransmits 2 % of the
+//!   image for frames that the link gave up.
+//! - macMinBE is 1 instead of the standard's default of 3, because a line has hardly any competing
+//!   senders. With 3 a frame waits for 1.1 ms of its 7 ms.
+//!
+//! TCP's segments fill twelve frames, and three segments are in flight. An acknowledgment waits for
+//! the second of two segments, which takes 300 ms over three hops, longer than the usual 200 ms.
+//! Both ends close a connection after some 10 s without a segment from the peer, that is, after two
+//! retransmissions. `sensitivity` shows the results with other values.
 
 use redpoll_experiments::{Case, Scene};
 
 /// Bytes of the image.
 pub const IMAGE: f64 = 386_000.0;
-/// When the leaf begins, in seconds: by then RPL has found its ways.
+/// Start of the transfer in seconds; RPL has found its routes by then.
 pub const BEGIN_S: u64 = 60;
 
 const TEXT: &str = r#"
@@ -71,7 +75,7 @@ block = "1024 B"
 start = "60 s"
 "#;
 
-/// How the image gets to the leaf.
+/// The protocol that carries the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     Tcp,
@@ -83,7 +87,6 @@ pub enum By {
 }
 
 impl By {
-    /// All of them.
     pub const ALL: [By; 6] = [
         By::Tcp,
         By::Block1,
@@ -93,7 +96,7 @@ impl By {
         By::BdxTuned,
     ];
 
-    /// Its name as a series.
+    /// Returns its name as a series.
     pub const fn name(self) -> &'static str {
         match self {
             By::Tcp => "TCP",
@@ -105,7 +108,7 @@ impl By {
         }
     }
 
-    /// The case with it.
+    /// Applies the protocol to `case`.
     pub fn of(self, case: Case) -> Case {
         let (protocol, tuned) = match self {
             By::Tcp => ("http", None),
@@ -125,7 +128,7 @@ impl By {
     }
 }
 
-/// The leaf is awake.
+/// Returns the case with a leaf that is awake.
 pub fn awake() -> Case {
     Case::new(Scene {
         name: "ota".into(),
@@ -133,13 +136,13 @@ pub fn awake() -> Case {
     })
 }
 
-/// The leaf sleeps, and registers with its parent; it expects packets as long as the image is
-/// not whole.
+/// Returns the case with a leaf that sleeps and registers with its parent. The leaf expects packets
+/// until the image is complete.
 pub fn sleepy() -> Case {
     awake().set("nodes.leaf.sleepy", "true")
 }
 
-/// A share of all frames is lost.
+/// Loses a share of all frames.
 pub fn lossy(case: Case, percent: u32) -> Case {
     match percent {
         0 => case,
@@ -149,23 +152,22 @@ pub fn lossy(case: Case, percent: u32) -> Case {
     }
 }
 
-/// What goes wrong while the image is on its way, from 30 s on.
+/// A fault that begins 30 s after the start of the transfer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     None,
-    /// The leaf's parent is switched off and stays so.
+    /// The leaf's parent is switched off for the rest of the run.
     Parent,
-    /// The leaf is off for 2 s, and has forgotten all but its flash.
+    /// The leaf is off for 2 s and keeps only its flash.
     Reboot,
-    /// The leaf hears nobody for 30 s, and nobody hears it.
+    /// The leaf's link is interrupted in both directions for 30 s.
     Link,
 }
 
 impl Fault {
-    /// All of them.
     pub const ALL: [Fault; 4] = [Fault::None, Fault::Parent, Fault::Reboot, Fault::Link];
 
-    /// Its name on the first axis.
+    /// Returns its name on the first axis.
     pub const fn name(self) -> &'static str {
         match self {
             Fault::None => "nothing",
@@ -175,7 +177,7 @@ impl Fault {
         }
     }
 
-    /// The case with it.
+    /// Applies the fault to `case`.
     pub fn of(self, case: Case) -> Case {
         let (kind, node, until) = match self {
             Fault::None => return case,
@@ -190,8 +192,8 @@ impl Fault {
     }
 }
 
-/// Where routes are found by RPL, and the leaf's first parent is `router-2`: the other router
-/// comes 20 s later.
+/// Makes RPL find the routes. The leaf's first parent is `router-2`, because the other router
+/// starts 20 s later.
 pub fn rpl(case: Case) -> Case {
     case.set("routing", "rpl")
         .set("faults.later.type", "node-off")

@@ -1,14 +1,14 @@
-//! What comes out with other settings of the link and of TCP, by the standard and against it.
+//! Results with other settings of the link and of TCP, some of which deviate from the standards.
 
 use super::probes::Transfer;
 use super::read::{CHARGE, TIME, TWICE, charge, time, twice};
 use super::scenes::{self, By, lossy};
 use redpoll_experiments::{Case, Figure};
 
-/// A setting's name, and what it changes.
+/// A setting's name and its changed keys.
 type Setting = (&'static str, &'static [(&'static str, &'static str)]);
 
-/// Of the link: for all protocols.
+/// Settings of the link, for all protocols.
 const LINK: [Setting; 9] = [
     ("as it is", &[]),
     ("macMinBE 3, the standard's default", &[("mac.min_be", "3")]),
@@ -42,7 +42,7 @@ const LINK: [Setting; 9] = [
     ),
 ];
 
-/// Of TCP.
+/// Settings of TCP.
 const TCP: [Setting; 9] = [
     (
         "segments of 5 frames",
@@ -111,7 +111,7 @@ fn rows(figure: &mut Figure, by: By, (name, changes): &Setting) {
     }
 }
 
-/// One setting changed at a time.
+/// Shows the transfers with one setting changed at a time.
 pub fn settings() -> Figure {
     let mut figure = Figure::new("settings", "Other settings of the link, and of TCP")
         .x_label("changed setting")

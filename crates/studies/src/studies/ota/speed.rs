@@ -1,4 +1,4 @@
-//! How long it takes, and what it costs, by loss.
+//! Duration and cost of a transfer by loss.
 
 use super::bound::{long_tcp_s, stop_and_wait_s, tcp_s};
 use super::probes::Transfer;
@@ -7,7 +7,7 @@ use super::scenes::{self, By, lossy};
 use redpoll_experiments::{Case, Figure, Handle};
 
 const LOSSES: [u32; 3] = [0, 5, 10];
-/// A protocol's rows at each loss.
+/// Rows of a protocol at each loss.
 struct Rows {
     time: [Handle; 3],
     charge: [Handle; 3],
@@ -32,7 +32,7 @@ fn rows(figure: &mut Figure, by: By, base: &Case) -> Rows {
     }
 }
 
-/// All protocols' rows, in the order of [`By::ALL`].
+/// Adds the rows of all protocols in the order of [`By::ALL`].
 fn all(figure: &mut Figure, base: &Case) -> Vec<Rows> {
     By::ALL.iter().map(|by| rows(figure, *by, base)).collect()
 }
@@ -42,7 +42,7 @@ fn of(rows: &[Rows], by: By) -> &Rows {
     &rows[index.unwrap_or(0)]
 }
 
-/// To a leaf that is awake.
+/// Returns the figure of a leaf that is awake.
 pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", "An image to a leaf that is awake")
         .x_label("frames lost in %")
@@ -83,7 +83,7 @@ pub fn awake() -> Figure {
     figure
 }
 
-/// To a leaf that sleeps.
+/// Returns the figure of a leaf that sleeps.
 pub fn sleepy() -> Figure {
     let mut figure = Figure::new("sleepy", "An image to a leaf that sleeps")
         .x_label("frames lost in %")

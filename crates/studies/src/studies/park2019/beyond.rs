@@ -5,12 +5,12 @@ use super::scenes::{Testbed, taim};
 use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{Case, Figure, Metric, Reading, Run, X};
 
-/// What is read from a run.
+/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const SLOWEST: Metric = Metric::new("slowest node", "B/s");
 
-/// The same mesh and link layer with Redpoll's TCP at both ends.
+/// Returns testbed-1 with Redpoll's TCP at both ends.
 pub(super) fn ours() -> Case {
     Testbed::One
         .tcp()
@@ -18,21 +18,21 @@ pub(super) fn ours() -> Case {
         .set("border.host_transport", "redpoll")
 }
 
-/// Redpoll's TCP with as many places in a node as Redpoll ships, and random early detection
-/// there, which marks by ECN.
+/// Returns [`ours`] with Redpoll's default number of datagrams in a node, and random early
+/// detection there, which marks with ECN.
 fn red() -> Case {
     ours().set("lowpan.slots", "6").set("lowpan.red", "true")
 }
 
 const PERIODS: Metric = Metric::new("decisions of TAiM", "");
 
-/// A case with twenty times the bytes, so that it lasts for minutes, as BLIP's does.
+/// Multiplies the bytes of a case by twenty, so that it lasts for minutes like a run of BLIP.
 fn longer(case: Case) -> Case {
     case.set("apps.upload.total", "380 kB")
         .set("duration", "6 h")
 }
 
-/// With and without RED, with and without TAiM.
+/// Compares runs with and without RED, and with and without TAiM.
 pub fn beyond() -> Figure {
     let mut figure = Figure::new("beyond", "Redpoll's TCP on testbed-1")
         .about(

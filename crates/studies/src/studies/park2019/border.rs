@@ -1,4 +1,4 @@
-//! TAiM beside FQ-CoDel and its successor, at the same place.
+//! TAiM, FQ-CoDel and TAiM's successor at the border router.
 
 use super::probes::{Progress, Steps};
 use super::read::{
@@ -13,13 +13,13 @@ const SLOWEST: Metric = Metric::new("slowest flow", "B/s");
 const WAIT: Metric = Metric::new("waiting time at the border router", "ms");
 const TO_95: Metric = Metric::new("time until Jain's index stays at 0.95 or above", "s");
 const TO_99: Metric = Metric::new("time until Jain's index stays at 0.99 or above", "s");
-/// Steps at which Jain's index is shown.
+/// Times at which the figure shows Jain's index, in seconds.
 const SECONDS: [u32; 8] = [5, 10, 20, 30, 60, 90, 120, 180];
 
-/// One whole number of a run of the testbed.
+/// A reading from a run of the testbed.
 type Read = fn(&Run) -> Reading;
 
-/// The line of four hops, and testbed-1, with each rule at the border router.
+/// Shows the line of four hops and testbed-1 with each rule at the border router.
 pub fn border() -> Figure {
     let mut figure = Figure::new("border", "TAiM, FQ-CoDel and a limit on the lead")
         .x_label("seconds since the start of all flows")
@@ -39,7 +39,7 @@ pub fn border() -> Figure {
     figure
 }
 
-/// What is read of a rule on the line.
+/// Rows of a rule on the line.
 struct OnLine {
     jain: Handle,
     to_95: Handle,
@@ -109,7 +109,7 @@ fn of_line(figure: &mut Figure, who: &str, case: Case, word: &str) {
     );
 }
 
-/// How a verdict is made of one number or two.
+/// Computes a verdict from one number or two.
 type Make = fn(&[f64]) -> f64;
 
 fn only(all: &[f64]) -> f64 {

@@ -1,7 +1,8 @@
-//! Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy Networks
-//! in IoT (Journal of Communications and Networks 21(2), 2019).
+//! Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy Networks in IoT
+//! (Journal of Communications and Networks 21(2), 2019).
 //!
-//! What the paper leaves open is in `scenes`, each choice with its reason.
+//! `scenes` lists each parameter that the paper does not state, with the reason for the chosen
+//! value.
 
 mod beyond;
 mod border;
@@ -15,7 +16,6 @@ mod udp;
 use redpoll_experiments::Figure;
 use redpoll_experiments::{Hue, Study};
 
-/// The study.
 pub const STUDY: Study = Study {
     name: "park2019",
     citation: "Park, Paek: TAiM: TCP Assistant-in-the-Middle for Multihop Low-power and Lossy \

@@ -1,4 +1,4 @@
-//! How far each flow is, by the minute or by five seconds.
+//! Progress of each flow, by minutes or by steps of five seconds.
 
 use redpoll_base::Duration;
 use redpoll_sim::World;
@@ -6,25 +6,25 @@ use serde::{Deserialize, Serialize};
 
 use redpoll_experiments::{Look, Probe};
 
-/// Bytes that the flows whose names begin so have brought, at the end of each minute.
+/// Samples the delivered bytes of flows at the end of each minute.
 #[derive(Clone, Copy, Debug)]
 pub struct Minutes {
-    /// How their names begin.
+    /// Prefix of the flows' names.
     pub flows: &'static str,
 }
 
-/// How many bytes had arrived of each flow, at the end of each minute or step; flows in the
-/// order of their senders' names.
+/// Delivered bytes of each flow at the end of each minute or step, with the flows in the order of
+/// their senders' names.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Progress {
-    /// For each minute or step of the run, one number a flow.
+    /// One number per flow for each minute or step of the run.
     pub bytes: Vec<Vec<u64>>,
 }
 
-/// How many bytes had arrived of each flow, at the end of each five seconds.
+/// Samples the delivered bytes of flows every five seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// How the flows' names begin.
+    /// Prefix of the flows' names.
     pub flows: &'static str,
 }
 

@@ -1,4 +1,4 @@
-//! What is read from a run.
+//! Metrics of this study, and their readings from a run.
 
 use serde_json::Value;
 
@@ -6,41 +6,34 @@ use super::probes::{Progress, STEP_S};
 use super::scenes::{BEGIN_S, BYTES, FLOWS, IN_ROOM, LINE_BEGIN_S, LINE_NODES, NODES, READINGS};
 use redpoll_experiments::{Gap, Metric, Reading, Run, mean, numbers};
 
-/// See [`throughput_of`].
 pub const THROUGHPUT: Metric = Metric::new("throughput", "B/s");
-/// See [`together`].
 pub const TOGETHER: Metric = Metric::new("throughput, all nodes", "B/s");
-/// See [`duration`].
 pub const DURATION: Metric = Metric::new("time until the last node has finished", "s");
-/// See [`rate`].
 pub const RATE: Metric = Metric::new("all bytes / time until the last node has finished", "kb/s");
-/// See [`max_min`].
 pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
-/// See [`max_min_as_defined`].
 pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as the paper defines it", "");
-/// See [`room_over_corridor`].
 pub const ROOM: Metric = Metric::new("room / corridor", "");
 
 /// See [`readings_lost`].
 pub const READINGS_LOST: Metric = Metric::new("others' datagrams lost", "%");
 
-/// The number of a flow's node, from 1 as the paper counts.
+/// Returns the number of a flow's node, counted from 1 as in the paper.
 fn number(flow: &Value) -> Option<usize> {
     let name = flow.pointer("/from")?.as_str()?;
     let number: usize = name.strip_prefix("node-")?.parse().ok()?;
     number.checked_sub(1)
 }
 
-/// When the flow's last byte arrived, in seconds after all began; `None` if it is not
-/// done.
+/// Returns when the flow's last byte arrived, in seconds after the start of all flows; `None` if
+/// the flow is incomplete.
 fn done(flow: &Value) -> Option<f64> {
     let bytes = flow.pointer("/delivered_bytes")?.as_f64()?;
     let at = flow.pointer("/last_arrival_s")?.as_f64()?;
     (bytes >= BYTES).then_some(at - BEGIN_S)
 }
 
-/// Each node's throughput, in the nodes' order: the bytes that arrived, divided by the time
-/// that they took. A node that is not done has had the whole run.
+/// Returns each node's throughput: the bytes that arrived divided by the time they took. For an
+/// incomplete flow that time is the rest of the run.
 fn throughputs(run: &Run) -> Result<Vec<f64>, Gap> {
     let end = run.number("/simulated_s")? - BEGIN_S;
     let mut all = vec![0.0; NODES];
@@ -54,60 +47,55 @@ fn throughputs(run: &Run) -> Result<Vec<f64>, Gap> {
     Ok(all)
 }
 
-/// [`THROUGHPUT`] of the node with this number.
+/// Reads [`THROUGHPUT`] of the node with this number.
 pub fn throughput_of(run: &Run, number: u32) -> Reading {
     let all = throughputs(run)?;
     let at = (number as usize).wrapping_sub(1);
     all.get(at).copied().ok_or(Gap::Nothing)
 }
 
-/// [`TOGETHER`]: the sum of the nodes' throughputs.
+/// Reads [`TOGETHER`], the sum of the nodes' throughputs.
 pub fn together(run: &Run) -> Reading {
     Ok(throughputs(run)?.iter().sum())
 }
 
-/// The throughput of the slowest node.
+/// Returns the throughput of the slowest node.
 pub fn slowest(run: &Run) -> Reading {
     let all = throughputs(run)?;
     Ok(all.into_iter().fold(f64::INFINITY, f64::min))
 }
 
-/// [`DURATION`].
 pub fn duration(run: &Run) -> Reading {
     let times: Option<Vec<f64>> = run.flows(FLOWS)?.into_iter().map(done).collect();
     let times = times.filter(|times| times.len() == NODES);
     times.map(greatest).ok_or(Gap::Nothing)
 }
 
-/// [`RATE`].
 pub fn rate(run: &Run) -> Reading {
     Ok(8.0 * BYTES * NODES as f64 / duration(run)? / 1_000.0)
 }
 
-/// Jain's index of the nodes' throughputs.
+/// Returns Jain's index of the nodes' throughputs.
 pub fn jain(run: &Run) -> Reading {
     jain_of(&throughputs(run)?)
 }
 
-/// [`MAX_MIN`].
 pub fn max_min(run: &Run) -> Reading {
     max_min_of(&throughputs(run)?)
 }
 
-/// [`MAX_MIN_AS_DEFINED`].
 pub fn max_min_as_defined(run: &Run) -> Reading {
     Ok(max_min(run)? - 1.0)
 }
 
-/// [`ROOM`]: the mean throughput of the nodes in the room over that of the others.
+/// Reads [`ROOM`]: the mean throughput of the nodes in the room divided by that of the others.
 pub fn room_over_corridor(run: &Run) -> Reading {
     let all = throughputs(run)?;
     let (room, corridor) = all.split_at(IN_ROOM);
     Ok(mean(room)? / mean(corridor)?)
 }
 
-/// Nodes whose throughput is at least a fifth more than that of their parent, as it was at
-/// the end.
+/// Counts the nodes whose throughput is at least 20 % above that of their last parent.
 pub fn faster_than_parents(run: &Run) -> Reading {
     let all = throughputs(run)?;
     let nodes = run.nodes("node-")?;
@@ -124,7 +112,7 @@ pub fn faster_than_parents(run: &Run) -> Reading {
     Ok(nodes.iter().filter(is_faster).count() as f64)
 }
 
-/// The mean over the whole minutes from the tenth on, while all nodes are active.
+/// Returns the mean over the whole minutes from the tenth on, while all nodes are active.
 pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Reading {
     let minutes = 10..=all_active(progress)? as u32;
     let values: Vec<f64> = minutes
@@ -133,15 +121,15 @@ pub fn since_ten(progress: &Progress, at: fn(&Progress, u32) -> Reading) -> Read
     mean(&values)
 }
 
-/// How many nodes that node has below it of whose packets the fewest arrived, in units of
-/// what all nodes have on average.
+/// Returns the number of nodes below the node with the smallest delivery ratio, divided by the mean
+/// of all nodes.
 pub fn worst_has(run: &Run) -> Reading {
     let flows = run.flows(READINGS)?;
     let shares = delivery(run, READINGS)?;
     let worst = shares.iter().zip(flows).min_by(|a, b| a.0.total_cmp(b.0));
     let name = worst.and_then(|(_, flow)| flow.pointer("/from"));
     let targets = |node: &Value| node.pointer("/rpl/targets").and_then(Value::as_f64);
-    // Behind the border router, which has all.
+    // Excludes the border router, which has routes to all nodes.
     let nodes = run.nodes("node-")?;
     let nodes = nodes.iter().skip(1);
     let all: Vec<f64> = nodes.clone().filter_map(|node| targets(node)).collect();
@@ -153,53 +141,52 @@ pub fn worst_has(run: &Run) -> Reading {
     }
 }
 
-/// Jain's index of what nodes got in so many minutes since all began, while none is done.
+/// Returns Jain's index of the bytes of the first `minute` minutes, while no node has finished.
 pub fn jain_at(progress: &Progress, minute: u32) -> Reading {
     jain_of(&until_minute(progress, minute)?)
 }
 
-/// The max-min ratio of what nodes got in so many minutes since all began, while none is
-/// done.
+/// Returns the max-min ratio of the bytes of the first `minute` minutes, while no node has
+/// finished.
 pub fn max_min_at(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&until_minute(progress, minute)?)
 }
 
-/// Jain's index of what nodes got in the one minute that ends so many minutes after all
-/// began, while none is done.
+/// Returns Jain's index of the bytes of that one minute, while no node has finished.
 pub fn jain_of_minute(progress: &Progress, minute: u32) -> Reading {
     jain_of(&in_minute(progress, minute)?)
 }
 
-/// The max-min ratio of what nodes got in that one minute; nothing if one got nothing.
+/// Returns the max-min ratio of the bytes of that one minute; nothing if a node got no byte.
 pub fn max_min_of_minute(progress: &Progress, minute: u32) -> Reading {
     max_min_of(&in_minute(progress, minute)?)
 }
 
-/// Minutes until the first node was done.
+/// Returns the minutes until the first node finished.
 pub fn all_active(progress: &Progress) -> Reading {
     let begin = BEGIN_S as usize / 60;
     let until = progress.bytes.iter().skip(begin);
-    Ok(until.take_while(|bytes| nobody_is_done(bytes)).count() as f64)
+    Ok(until.take_while(|bytes| none_is_done(bytes)).count() as f64)
 }
 
-fn nobody_is_done(bytes: &[u64]) -> bool {
+fn none_is_done(bytes: &[u64]) -> bool {
     bytes.iter().all(|bytes| (*bytes as f64) < BYTES)
 }
 
-/// What each node has got since all began, a second, up to the end of that minute. The
-/// paper's minutes are TAiM's own, whose throughputs are smoothed: here they are means since
-/// the beginning, for a node sends few segments a minute.
+/// Returns each node's mean rate from the start of all flows to the end of that minute, in bytes
+/// per second. The paper's minutes are TAiM's own, with smoothed throughputs. This study uses the
+/// mean since the start, because a node sends only a few segments a minute.
 fn until_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let at = BEGIN_S as usize / 60 + minute as usize;
-    // The first look is at the end of the first minute.
+    // The first sample is at the end of the first minute.
     let bytes = at.checked_sub(1).and_then(|at| progress.bytes.get(at));
-    let bytes = bytes.filter(|bytes| bytes.len() == NODES && nobody_is_done(bytes));
+    let bytes = bytes.filter(|bytes| bytes.len() == NODES && none_is_done(bytes));
     let seconds = f64::from(minute) * 60.0;
     let rates = |bytes: &Vec<u64>| bytes.iter().map(|it| *it as f64 / seconds).collect();
     bytes.map(rates).ok_or(Gap::Nothing)
 }
 
-/// What each node has got in that minute alone, a second.
+/// Returns each node's mean rate in that one minute, in bytes per second.
 fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
     let until = until_minute(progress, minute)?;
     let minutes = f64::from(minute);
@@ -213,7 +200,8 @@ fn in_minute(progress: &Progress, minute: u32) -> Result<Vec<f64>, Gap> {
         .collect())
 }
 
-/// Readings delivered of those made, by node.
+/// Returns the share of made readings that arrived, by node; readings under way do not count as
+/// made.
 pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
     let flows = run.flows(flows)?;
     let made = numbers(&flows, "/readings/made")?;
@@ -225,9 +213,7 @@ pub fn delivery(run: &Run, flows: &str) -> Result<Vec<f64>, Gap> {
         .collect())
 }
 
-/// See [`lost_at_border`].
 pub const AT_BORDER: Metric = Metric::new("lost at the border router's mote", "packets");
-/// See [`lost_at_nodes`].
 pub const AT_NODES: Metric = Metric::new("lost at nodes' slots and links", "packets");
 
 fn lost(node: &Value, causes: &[&str]) -> f64 {
@@ -235,8 +221,8 @@ fn lost(node: &Value, causes: &[&str]) -> f64 {
     causes.iter().filter_map(of).sum()
 }
 
-/// Packets for which the border router's mote had no slot, that came over its serial line
-/// before it was done with the one before, or that it had no way for.
+/// Counts the packets that the border router's mote dropped because it had no slot or no route, or
+/// because it was still busy with the previous packet of the serial line.
 pub fn lost_at_border(run: &Run) -> Reading {
     let nodes = run.nodes("node-")?;
     let border = nodes.first().ok_or(Gap::Nothing)?;
@@ -244,25 +230,26 @@ pub fn lost_at_border(run: &Run) -> Reading {
     Ok(lost(border, &causes))
 }
 
-/// Packets for which nodes had no slot, or that no acknowledgment of the link came for.
+/// Counts the packets that nodes dropped because they had no slot or received no link
+/// acknowledgment.
 pub fn lost_at_nodes(run: &Run) -> Reading {
     let nodes = run.nodes("node-")?;
     let causes = ["lowpan.no_slot", "mac.no_ack"];
     Ok(nodes.iter().skip(1).map(|node| lost(node, &causes)).sum())
 }
 
-/// Readings that did not arrive, over all nodes.
+/// Reads [`READINGS_LOST`] over all nodes.
 pub fn readings_lost(run: &Run) -> Reading {
     Ok(100.0 * (1.0 - mean(&delivery(run, READINGS)?)?))
 }
 
-/// Readings that a node made a second, on average.
+/// Returns the readings that a node made per second.
 pub fn offered(run: &Run) -> Reading {
     let seconds = run.number("/simulated_s")? - BEGIN_S;
     Ok(run.flow(READINGS, "/readings/made")? / seconds)
 }
 
-/// Jain's index of what the flows of the line have had since they began, by steps.
+/// Returns Jain's index of the bytes of the line's flows since their start.
 pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
     let at = (LINE_BEGIN_S + seconds) / STEP_S;
     let bytes = at
@@ -273,7 +260,8 @@ pub fn jain_of_line(progress: &Progress, seconds: u32) -> Reading {
     jain_of(&bytes.iter().map(|it| *it as f64).collect::<Vec<_>>())
 }
 
-/// Seconds until that is at least `index` and stays so; nothing if it is not at the end.
+/// Returns the seconds until Jain's index stays at `index` or above; nothing if the run ends below
+/// it.
 pub fn fair_from(progress: &Progress, index: f64) -> Reading {
     let steps = progress.bytes.len() as u32;
     let last = (steps * STEP_S)
@@ -289,7 +277,7 @@ pub fn fair_from(progress: &Progress, index: f64) -> Reading {
     from.map(f64::from).ok_or(Gap::Nothing)
 }
 
-/// How long packets waited on average at the border router, in milliseconds.
+/// Returns the mean waiting time of packets at the border router, in milliseconds.
 pub fn wait(run: &Run) -> Reading {
     match run.number("/fair_queue/wait_ms") {
         Ok(ms) => Ok(ms),
@@ -297,7 +285,7 @@ pub fn wait(run: &Run) -> Reading {
     }
 }
 
-/// Bytes a second that arrived of all flows of the line, and of the slowest.
+/// Returns the bytes per second of all flows of the line together, and of the slowest.
 pub fn line_rates(run: &Run) -> Result<(f64, f64), Gap> {
     let seconds = run.number("/simulated_s")? - f64::from(LINE_BEGIN_S);
     let bytes = numbers(&run.flows(FLOWS)?, "/delivered_bytes")?;
@@ -319,7 +307,7 @@ fn jain_of(values: &[f64]) -> Reading {
     }
 }
 
-/// The greatest over the least; nothing if somebody has had nothing.
+/// Returns the greatest value divided by the least; nothing if a node got nothing.
 fn max_min_of(values: &[f64]) -> Reading {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     if least > 0.0 {
@@ -355,9 +343,9 @@ mod tests {
     }
 
     #[test]
-    fn minutes_count_while_nobody_is_done() {
+    fn minutes_count_while_none_is_done() {
         let mut progress = Progress::default();
-        // Ten minutes of nothing, then a third of the bytes each minute.
+        // Ten minutes without data, then a third of the bytes each minute.
         for minute in 1..=14_u64 {
             let bytes = 6_400 * minute.saturating_sub(10);
             progress.bytes.push(vec![bytes; NODES]);

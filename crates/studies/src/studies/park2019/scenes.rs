@@ -1,36 +1,40 @@
-//! The paper's two testbeds, and what their nodes are.
+//! The paper's two testbeds, and the properties of their nodes.
 
 use std::fmt::Write as _;
 
 use redpoll_experiments::{Case, Scene};
 
-/// What all scenes have.
+/// Keys of all scenes.
 ///
-/// From the paper: 30 nodes and a border router, CC2420 radios, BLIP and TinyRPL of TinyOS
-/// 2.1.2 mostly as they are, a Linux host behind the border router; segments of 38 bytes in
-/// frames of 126 bytes, for it counts headers that are not compressed (here 27 bytes more
-/// a frame stand for that).
+/// From the paper: 30 nodes and a border router; CC2420 radios; BLIP and TinyRPL of TinyOS 2.1.2
+/// mostly unchanged; a Linux host behind the border router; segments of 38 bytes in frames of 126
+/// bytes. The paper counts uncompressed headers, which 27 additional bytes per frame represent
+/// here.
 ///
-/// From TinyOS's sources: three packets in a node, whether it sends or forwards them; five
-/// attempts a frame, 100.6 ms apart with nothing random; backoffs of up to 10 ms first and of
-/// up to 2.4 ms after a busy channel, as often as it is; CCA at -77 dBm; objective function zero
-/// that counts hops, over links of an ETX of up to 3, which are taken for 1 until something
-/// was sent over them; a DIO interval from 256 ms to 262 s without suppression; each node's DAO
-/// each 10 s, passed on by itself; packets from the host without RPL's headers (here with 8
-/// bytes of them); a border router made of a mote at a serial line of 115,200 Bd that has room
-/// for one packet at a time.
+/// From TinyOS's sources:
+/// - A node holds three packets, its own and forwarded ones.
+/// - A frame has five attempts, 100.6 ms apart without randomness. The first backoff is up to 10
+///   ms, and each one after a busy channel up to 2.4 ms, without a limit. CCA is at -77 dBm.
+/// - Objective function zero counts hops, over links with an ETX of up to 3; a link's ETX is 1
+///   until something was sent over it.
+/// - The DIO interval is 256 ms to 262 s without suppression. Each node sends a DAO every 10 s, and
+///   routers forward each DAO separately.
+/// - Packets from the host have no RPL headers (here 8 bytes).
+/// - The border router is a mote on a serial line of 115,200 Bd with room for one packet.
 ///
-/// From TOSSIM's link layer model and the article behind it (Zuniga and Krishnamachari, ACM
-/// TOSN 3(2), 2007): 55 dB over the first metre, exponent 3.0 and shadowing of 3.8 dB for
-/// the aisle of a building, and how powers and noise of nodes differ.
+/// From TOSSIM's link layer model and the article behind it (Zuniga and Krishnamachari, ACM TOSN
+/// 3(2), 2007): 55 dB over the first metre, an exponent of 3.0 and shadowing of 3.8 dB for the
+/// aisle of a building, and the variation of power and noise between nodes.
 ///
-/// Assumptions: crystals within 20 ppm; where the nodes stand (the figures show no lengths); 28 us a byte between
-/// processor and radio, 3.5 ms a full frame; 5 ms that the mote has to do with a packet from
-/// the serial line; room for all routes;
-/// the two corrections of BLIP that Kim et al. 2015 made, of the same group, and sequence
-/// numbers that differ between connections; one write outstanding, as the paper says that
-/// BLIP has in the end; a node whose connection was lost opens another after 3 s and goes
-/// on where it was. Links do not fade: UDP's would lose packets at any load.
+/// Assumptions:
+/// - Crystals are within 20 ppm. The figures show no lengths, so the positions are assumed.
+/// - A byte takes 28 us between processor and radio, a full frame 3.5 ms.
+/// - The mote spends 5 ms on a packet from the serial line. It has room for all routes.
+/// - BLIP has the two corrections of Kim et al. 2015, of the same group, and sequence numbers that
+///   differ between connections. It has one write outstanding, as the paper describes its final
+///   state.
+/// - A node that lost its connection opens another one after 3 s and continues at the same byte.
+/// - Links do not fade, because with fading UDP would lose packets at any load.
 const COMMON: &str = r#"
 duration = "90 min"
 routing = "rpl"
@@ -92,45 +96,45 @@ routes = 32
 connections = 64
 "#;
 
-/// Nodes beside the border router.
+/// Number of nodes without the border router.
 pub const NODES: usize = 30;
-/// Of testbed-1 the first so many stand in the room, the others in the corridor.
+/// Number of nodes of testbed-1 in the room, which come first; the others are in the corridor.
 pub const IN_ROOM: usize = 12;
-/// What each sends, in bytes.
+/// Bytes that each node sends.
 pub const BYTES: f64 = 19_000.0;
-/// When all begin, in seconds: ten minutes are for the mesh to form.
+/// Start of all flows in seconds; the mesh forms in the ten minutes before.
 pub const BEGIN_S: f64 = 600.0;
-/// What the flows' names begin with.
+/// Prefix of the flows' names.
 pub const FLOWS: &str = "upload";
-/// The flows of datagrams.
+/// Name of the flows of datagrams.
 pub const READINGS: &str = "readings";
 
-/// D_init of all runs with TAiM, for which the paper has no number: it chose one by looking
-/// at bursts on the serial line. It is calibrated: of 12, 20, 30 and 50 ms the greatest with
-/// which the nodes together got 0.97 of what they got without TAiM, with seeds 1 to 4, before the
-/// scenes had TinyOS's backoffs and parents. With those they get 0.86 over ten seeds.
+/// D_init of all runs with TAiM. The paper has no number: its authors chose one by looking at
+/// bursts on the serial line. This value is calibrated. Among 12, 20, 30 and 50 ms it is the
+/// greatest with which all nodes together got 0.97 of their bytes without TAiM, with seeds 1 to 4,
+/// before the scenes had TinyOS's backoffs and parents. With those the nodes get 0.86 over ten
+/// seeds.
 pub const D_INIT: &str = "30 ms";
 
-/// A testbed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Testbed {
-    /// A room of four by three nodes, 2 m apart, the border router at its wall, and a
-    /// corridor of eighteen nodes along it, 2 m apart.
+    /// A room with four by three nodes, 2 m apart, with the border router at its wall, and a
+    /// corridor along it with eighteen nodes, 2 m apart.
     One,
-    /// Six by five nodes, 1.8 m apart, the border router beside the middle row.
+    /// Six by five nodes, 1.8 m apart, with the border router next to the middle row.
     Two,
 }
 
 impl Testbed {
     fn power(self) -> &'static str {
         match self {
-            // The text; a caption has -12 dBm.
+            // From the paper's text; a caption has -12 dBm.
             Testbed::One => "-15 dBm",
             Testbed::Two => "-25 dBm",
         }
     }
 
-    /// The border router and the nodes, in decimetres.
+    /// Returns the positions of the border router and of the nodes, in decimetres.
     fn places(self) -> ((usize, usize), Vec<(usize, usize)>) {
         match self {
             Testbed::One => {
@@ -157,7 +161,7 @@ impl Testbed {
         text
     }
 
-    /// All nodes send 19,000 bytes to the server, as BLIP does.
+    /// Returns the case in which all nodes send 19,000 bytes to the server over BLIP.
     pub fn tcp(self) -> Case {
         let scene = Scene {
             name: match self {
@@ -176,13 +180,13 @@ impl Testbed {
             .set("rivals.blip_buffer", "38 B")
     }
 
-    /// The testbed's flows with TAiM at the border router.
+    /// Returns the testbed's flows with TAiM at the border router.
     pub fn taim(self) -> Case {
         taim(self.tcp())
     }
 
-    /// Some nodes are sent packets by a server with Linux's rules, and have Kim et al.'s
-    /// window; the others send datagrams.
+    /// Returns the case in which a server with Linux's rules sends packets to some nodes, which
+    /// have the window of Kim et al. 2015, and the other nodes send datagrams.
     pub fn down(self) -> Case {
         let scene = Scene {
             name: "testbed-1-down".into(),
@@ -198,7 +202,7 @@ impl Testbed {
             .set("rivals.blip_window", "40 B")
     }
 
-    /// All nodes send so many datagrams a second to the border router.
+    /// Returns the case in which all nodes send `rate` datagrams per second to the border router.
     pub fn udp(self, rate: f64) -> Case {
         let scene = Scene {
             name: "testbed-1-udp".into(),
@@ -212,11 +216,11 @@ impl Testbed {
     }
 }
 
-/// How many nodes of testbed-1 are sent packets, where others send datagrams.
+/// Number of nodes of testbed-1 that receive packets in [`Testbed::down`].
 const SENT_TO: usize = 15;
 
-/// A packet of 39 bytes a second for each of the first nodes, as Kim et al. 2015 had them, and a
-/// datagram each five seconds from each of the others.
+/// Returns the apps in TOML: each of the first nodes receives a packet of 39 bytes a second, as in
+/// Kim et al. 2015, and each of the others sends a datagram every five seconds.
 fn both_ways() -> String {
     let name = |node: usize| format!("\"node-{node}\"");
     let names = |nodes: std::ops::Range<usize>| nodes.map(name).collect::<Vec<_>>().join(", ");
@@ -262,9 +266,8 @@ start_spread = "1 s"
     text
 }
 
-/// Four nodes in a line behind the border router, each of which sends what it can to the
-/// server: one hop away, two, three and four. They hear their neighbours alone; nothing is lost
-/// but where two of them send at once.
+/// Four nodes in a line behind the border router, one to four hops away, which send as much as they
+/// can to the server. Each node hears only its neighbours, and only collisions lose frames.
 const LINE: &str = r#"
 duration = "190 s"
 
@@ -289,12 +292,12 @@ start = "10 s"
 start_spread = "1 s"
 "#;
 
-/// When the nodes of the line begin, in seconds.
+/// Start of the line's flows, in seconds.
 pub const LINE_BEGIN_S: u32 = 10;
-/// Nodes that send there.
+/// Number of nodes of the line that send.
 pub const LINE_NODES: usize = 4;
 
-/// The line, with Redpoll's TCP at nodes and server as it is shipped.
+/// Returns the line with Redpoll's default TCP at nodes and server.
 pub fn line() -> Case {
     Case::new(Scene {
         name: "line-4".into(),
@@ -302,8 +305,8 @@ pub fn line() -> Case {
     })
 }
 
-/// The line with one segment of 38 bytes under way, as BLIP has, and a server that acknowledges
-/// each at once. With BLIP's own timers all four flows are as fast.
+/// Returns the line with one segment of 38 bytes in flight, as in BLIP, and a server that
+/// acknowledges each segment at once. With BLIP's own timers all four flows have the same speed.
 pub fn line_of_one_segment() -> Case {
     line()
         .set("tcp.transport", "one-segment")
@@ -311,8 +314,8 @@ pub fn line_of_one_segment() -> Case {
         .set("rivals.segment_mss", "38 B")
 }
 
-/// The line, of which the first and the third node have one segment of 462 bytes under way, as
-/// long as Redpoll's own, and the others Redpoll's TCP as it is shipped.
+/// The line in which the first and the third node have one segment of 462 bytes in flight, the
+/// length of Redpoll's own segments, and the others have Redpoll's default TCP.
 const LINE_OF_BOTH: &str = r#"
 duration = "190 s"
 
@@ -353,7 +356,6 @@ start = "10 s"
 start_spread = "1 s"
 "#;
 
-/// See [`LINE_OF_BOTH`].
 pub fn line_of_both() -> Case {
     Case::new(Scene {
         name: "line-4-both".into(),
@@ -361,16 +363,16 @@ pub fn line_of_both() -> Case {
     })
 }
 
-/// Who decides at the border router when packets cross it.
+/// The rule by which the border router decides when a packet crosses it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AtBorder {
-    /// Nobody: they cross at once.
-    Nobody,
+    /// No rule: packets cross at once.
+    Unruled,
     /// TAiM, with the D_init of the other figures.
     Taim,
-    /// Deficit round robin, a packet each D_init.
+    /// Deficit round robin, one packet per D_init.
     Drr,
-    /// FQ-CoDel, a packet each D_init.
+    /// FQ-CoDel, one packet per D_init.
     FqCodel,
     /// FQ-CoDel without a shaper.
     FqCodelAlone,
@@ -379,9 +381,8 @@ pub enum AtBorder {
 }
 
 impl AtBorder {
-    /// All of them.
     pub const ALL: [AtBorder; 6] = [
-        AtBorder::Nobody,
+        AtBorder::Unruled,
         AtBorder::Taim,
         AtBorder::Drr,
         AtBorder::FqCodel,
@@ -389,10 +390,10 @@ impl AtBorder {
         AtBorder::Lead,
     ];
 
-    /// The name of its series.
+    /// Returns its name in series.
     pub fn name(self) -> &'static str {
         match self {
-            AtBorder::Nobody => "without",
+            AtBorder::Unruled => "without",
             AtBorder::Taim => "TAiM",
             AtBorder::Drr => "DRR",
             AtBorder::FqCodel => "FQ-CoDel",
@@ -401,14 +402,14 @@ impl AtBorder {
         }
     }
 
-    /// `case` with it.
+    /// Applies the rule to `case`.
     pub fn of(self, case: Case) -> Case {
         let fair_queue = |kind, spacing| {
             let case = case.clone().set("border.fair_queue", kind);
             case.set("fair_queue.spacing", spacing)
         };
         match self {
-            AtBorder::Nobody => case,
+            AtBorder::Unruled => case,
             AtBorder::Taim => taim(case),
             AtBorder::Drr => fair_queue("drr", D_INIT),
             AtBorder::FqCodel => fair_queue("fq-codel", D_INIT),
@@ -418,13 +419,13 @@ impl AtBorder {
     }
 }
 
-/// A case with TAiM.
+/// Adds TAiM to a case.
 pub fn taim(case: Case) -> Case {
     case.set("border.taim", "true")
         .set("taim.initial_delay", D_INIT)
 }
 
-fn everybody() -> String {
+fn all_nodes() -> String {
     let names: Vec<String> = (2..NODES + 2)
         .map(|node| format!("\"node-{node}\""))
         .collect();
@@ -448,11 +449,11 @@ resume = true
 start = "10 min"
 start_spread = "1 s"
 "#,
-        everybody()
+        all_nodes()
     )
 }
 
-/// Datagrams whose frames are as long as those of a segment.
+/// Returns apps whose datagrams need frames as long as those of a segment.
 fn readings() -> String {
     format!(
         r#"
@@ -465,6 +466,6 @@ reading = "62 B"
 queue = 4
 start = "10 min"
 "#,
-        everybody()
+        all_nodes()
     )
 }

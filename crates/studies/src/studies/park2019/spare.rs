@@ -1,5 +1,5 @@
-//! A border router that spares nodes of one segment: what Kim et al. 2015 asked for, beside
-//! the same without.
+//! A border router that spares nodes of one segment, as Kim et al. 2015 proposed, compared with one
+//! that does not.
 
 use super::read::{READINGS_LOST, readings_lost};
 use super::scenes::{Testbed, line_of_both};
@@ -7,7 +7,7 @@ use redpoll_experiments::{
     Case, Figure, Gap, Handle, Metric, Reading, Run, VERDICT, X, mean, numbers,
 };
 
-/// What is read from a run.
+/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
@@ -20,10 +20,10 @@ const OF_ONE: Metric = Metric::new("throughput, nodes of one segment", "B/s");
 const OF_OTHERS: Metric = Metric::new("throughput, other nodes", "B/s");
 const FRAMES_A_KB: Metric = Metric::new("frames a kilobyte", "");
 
-/// Minutes of traffic.
+/// Minutes of traffic in a run.
 const MINUTES: f64 = 10.0;
 const DOWN: &str = "down";
-/// Flows of the line, by who sends them.
+/// Prefixes of the line's flows, by the TCP of their senders.
 const ONE: &str = "one";
 const OTHERS: &str = "others";
 
@@ -31,7 +31,7 @@ fn spared(case: &Case) -> Case {
     case.clone().set("border.spare_one_segment", "true")
 }
 
-/// Downstream on testbed-1, upstream on the line.
+/// Shows downstream traffic on testbed-1 and upstream traffic on the line.
 pub fn spare() -> Figure {
     let mut figure = Figure::new("spare", "A border router that spares nodes of one segment")
         .about(
@@ -83,7 +83,7 @@ fn downstream(figure: &mut Figure) {
         .judged("down-others");
 }
 
-/// Packets that arrived, segments and frames a packet, and what others lost.
+/// Adds delivered packets, segments and frames per packet, and the loss of the other nodes.
 fn of_down(figure: &mut Figure, series: &str, case: &Case) -> [Handle; 4] {
     let metrics: [(Metric, Read); 4] = [
         (ARRIVED, arrived),
@@ -158,7 +158,8 @@ fn over(what: f64, run: &Run) -> Reading {
     }
 }
 
-/// What the server sends goes on as it is, or in pieces of the border router's.
+/// Returns segments into the mesh per packet. The border router forwards the server's segments
+/// unchanged, or in pieces of its own.
 fn segments(run: &Run) -> Reading {
     let pieces = run.number("/spare/pieces");
     let all = pieces.or_else(|_| run.flow_sum(DOWN, "/segments_sent"))?;

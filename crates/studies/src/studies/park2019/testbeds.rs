@@ -1,4 +1,4 @@
-//! Figures 4, 10 and 11 of testbed-1, 14 and 15 of testbed-2: who gets how much.
+//! Figures 4, 10 and 11 of testbed-1, and 14 and 15 of testbed-2: shares of the nodes.
 
 use super::probes::{Minutes, Progress};
 use super::read::{
@@ -12,7 +12,7 @@ use super::udp::{ARRIVED, arrived};
 use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
 
-/// What is read from a run.
+/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
@@ -22,7 +22,7 @@ const ACTIVE: Metric = Metric::new("all nodes active", "min");
 const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
 const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
 
-/// Throughput of each node.
+/// Adds the throughput of each node.
 fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     for node in 1..=NODES as u32 {
         figure.point((series, node), THROUGHPUT, case, move |run| {
@@ -31,7 +31,7 @@ fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     }
 }
 
-/// A number of a run as a whole.
+/// Adds a row with one number of a whole run.
 fn whole(
     figure: &mut Figure,
     series: &str,
@@ -42,7 +42,6 @@ fn whole(
     figure.point((series, X::None), metric, case, read).handle()
 }
 
-/// Fig. 4.
 pub fn figure_4() -> Figure {
     let mut figure = Figure::new("4", "Throughput on testbed-1")
         .x_label("node")
@@ -96,13 +95,13 @@ const TIME: &str = "not known: if a quarter of all frames is lost on the air, du
 const ALIKE: &str = "links are good, and two fifths of all losses are in the border router's mote, \
     for any node, so near and far nodes have nearly equal throughput";
 
-/// Rows that show why it takes the time that it takes, and why nodes fare alike.
+/// Rows that show why the run takes its time, and why the nodes get equal shares.
 struct Shown {
     slow: Vec<Handle>,
     alike: Vec<Handle>,
 }
 
-/// Where packets are lost, and what becomes of the run if they are lost elsewhere.
+/// Shows where packets are lost, and how the run changes if they are lost elsewhere.
 fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
     let at_border = whole(figure, WITHOUT, AT_BORDER, case, lost_at_border);
     let at_nodes = whole(figure, WITHOUT, AT_NODES, case, lost_at_nodes);
@@ -149,20 +148,19 @@ fn what_loses(figure: &mut Figure, case: &Case) -> Shown {
 const ONE_ATTEMPT: &str = "one attempt per frame";
 const A_QUARTER: &str = "a quarter of the frames lost on the air";
 
-/// A case in whose air a quarter of all frames are lost, and of all acknowledgments.
+/// Loses a quarter of all frames and acknowledgments on the air of `case`.
 fn worn(case: Case) -> Case {
     let case = case.set("faults.air.type", "drop-frames");
     case.set("faults.air.share", "25 %")
 }
 
-/// A case whose nodes have room for ten packets, as those of Kim et al. 2015 had.
+/// Gives the nodes of a case room for ten packets, as in Kim et al. 2015.
 fn ten_packets(case: &Case) -> Case {
     case.clone().set("lowpan.slots", 10)
 }
 
-/// What TAiM changes on a testbed: the rows of figures 10 and 14, and the paper's numbers
-/// of Jain's index and the max-min ratio, without and with it. Gives both rows of the runs
-/// without.
+/// Adds the effect of TAiM on a testbed: the rows of figures 10 and 14, and the paper's Jain's
+/// indices and max-min ratios without and with TAiM. Returns both rows of the runs without TAiM.
 fn compared(
     figure: &mut Figure,
     (testbed, shown): (Testbed, &[Handle]),
@@ -226,7 +224,6 @@ fn compared(
     [jain_without, max_min[0]]
 }
 
-/// Fig. 10.
 pub fn figure_10() -> Figure {
     let mut figure = Figure::new("10", "Throughput on testbed-1 with TAiM")
         .x_label("node")
@@ -277,7 +274,7 @@ const WAITS: &str = "the paper's rule does not limit the wait of the flow with t
     packet waits for more than a second, shares are more equal at the cost of throughput, but \
     never as equal as the paper's";
 
-/// What D_init was chosen from, and one with which shares are as equal as they should be.
+/// The candidates for D_init, and one value with which shares are as equal as in the paper.
 const D_INITS: [(&str, &str); 5] = [
     ("12 ms", "TAiM, D_init 12 ms"),
     ("20 ms", "TAiM, D_init 20 ms"),
@@ -287,7 +284,7 @@ const D_INITS: [(&str, &str); 5] = [
 ];
 const FAIR_ENOUGH: (&str, &str) = ("34 ms", "TAiM, D_init 34 ms");
 
-/// Rows that show what decides about the judged ones.
+/// Adds rows that explain the judged ones.
 fn beside(
     figure: &mut Figure,
     series: &str,
@@ -306,10 +303,9 @@ fn beside(
     })
 }
 
-/// TAiM under which no packet waits for longer than the program `redpoll taim` lets it. The
-/// paper has no such limit: its delay is short enough for all that wait to leave before their
-/// ends repeat them. Gives the indices, ratios and sums; and beside them the same with room for
-/// ten packets a node.
+/// Adds TAiM with the longest wait that `redpoll taim` allows. The paper has no such limit: its
+/// delay is short enough for every waiting packet to leave before its sender retransmits it.
+/// Returns the indices, ratios and sums. Also adds the same with room for ten packets per node.
 fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     let mut shown = Vec::new();
     for d_init in ["30 ms", "40 ms", "50 ms"] {
@@ -323,18 +319,17 @@ fn at_most_a_second(figure: &mut Figure, testbed: Testbed) -> Vec<Handle> {
     shown
 }
 
-/// A case with four times the bytes, so that a run takes as long as the paper's.
+/// Multiplies the bytes of a case by four, so that a run takes as long as the paper's.
 fn longer(case: Case) -> Case {
     case.set("apps.upload.total", format!("{} B", 4.0 * BYTES))
         .set("duration", "6 h")
 }
 
-/// [`together`] of a run of [`longer`], in which all are done.
+/// Reads [`together`] from a run of [`longer`] in which all nodes have finished.
 fn together_when_longer(run: &Run) -> Reading {
     Ok(4.0 * together(run)?)
 }
 
-/// Fig. 14.
 pub fn figure_14() -> Figure {
     let mut figure = Figure::new("14", "Throughput on testbed-2")
         .x_label("node")
@@ -365,7 +360,7 @@ pub fn figure_14() -> Figure {
 const JAIN_OF_MINUTE: Metric = Metric::new("Jain's index within the minute", "");
 const MAX_MIN_OF_MINUTE: Metric = Metric::new("max-min ratio within the minute", "");
 
-/// Fairness by the minute.
+/// Returns a figure of fairness by the minute.
 fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figure {
     let mut figure = Figure::new(name, title)
         .x_label("minutes since the start of all flows")
@@ -383,7 +378,7 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
         figure.seen_line(series, JAIN, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_at(found, minute);
         figure.seen_line(series, MAX_MIN, &case, minutes, max_min);
-        // Beside it the paper's own measure.
+        // The paper's own measure, for comparison.
         let jain = |_: &Run, found: &Progress, minute| jain_of_minute(found, minute);
         figure.seen_line(series, JAIN_OF_MINUTE, &case, minutes, jain);
         let max_min = |_: &Run, found: &Progress, minute| max_min_of_minute(found, minute);
@@ -424,12 +419,10 @@ fn by_minute(name: &'static str, title: &'static str, testbed: Testbed) -> Figur
     figure
 }
 
-/// Fig. 11.
 pub fn figure_11() -> Figure {
     by_minute("11", "Fairness by the minute, testbed-1", Testbed::One)
 }
 
-/// Fig. 15.
 pub fn figure_15() -> Figure {
     by_minute("15", "Fairness by the minute, testbed-2", Testbed::Two)
 }

@@ -1,4 +1,4 @@
-//! Figure 6: what the mesh carries without TCP.
+//! Figure 6: capacity of the mesh without TCP.
 
 use super::read::{delivery, offered, worst_has};
 use super::scenes::{READINGS, Testbed};
@@ -11,16 +11,15 @@ const CHILDREN: Metric = Metric::new("routing targets of the worst node / mean o
 
 const RATES: [f64; 8] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.8, 1.0];
 
-/// Why nobody loses what the paper's worst node does.
+/// Why no node loses as much as the paper's worst node.
 const MORE_THAN_THEIRS: &str = "the simulated mesh carries more than the paper's at that load; see also the rows \
     with room for two packets per node";
 
-/// The share of all datagrams that arrived, in percent.
+/// Returns the share of all datagrams that arrived, in percent.
 pub(super) fn arrived(run: &Run) -> Reading {
     Ok(100.0 * mean(&delivery(run, READINGS)?)?)
 }
 
-/// Fig. 6.
 pub fn figure_6() -> Figure {
     let mut figure = Figure::new("6", "Goodput of UDP on testbed-1")
         .x_label("packets per second and node")
@@ -83,8 +82,8 @@ pub fn figure_6() -> Figure {
     figure
 }
 
-/// Nodes with room for two packets: the worst one's share at 1 a second, and the targets below
-/// the worst at 0.5 and 1 a second.
+/// Adds rows of nodes with room for two packets. Returns the worst node's share at 1 datagram a
+/// second, and the routing targets of the worst node at 0.5 and 1 a second.
 fn two_packets(figure: &mut Figure) -> [Handle; 3] {
     let series = "UDP, room for two packets";
     let case = |rate| Testbed::One.udp(rate).set("lowpan.slots", 2);

@@ -1,4 +1,4 @@
-//! The course of a congestion window.
+//! Congestion window over time.
 
 use redpoll_base::Duration;
 use redpoll_sim::World;
@@ -7,17 +7,16 @@ use serde::{Deserialize, Serialize};
 use super::seconds;
 use redpoll_experiments::{Look, Probe};
 
-/// The congestion window of the first connection of a node, ten times a second.
+/// Samples the congestion window of a node's first connection ten times a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Cwnd {
     /// Index of the node.
     pub node: usize,
 }
 
-/// What it was.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Course {
-    /// Seconds after the run's beginning, and bytes, while there is a connection.
+    /// Seconds since the start of the run, and bytes, while a connection exists.
     pub samples: Vec<(f64, f64)>,
 }
 

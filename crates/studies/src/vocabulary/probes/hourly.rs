@@ -1,4 +1,4 @@
-//! The radios' time on, by the hour.
+//! Radio-on time by the hour.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_sim::World;
@@ -9,23 +9,22 @@ use redpoll_experiments::{Gap, Look, Probe, Reading};
 
 const HOUR: Duration = Duration::from_secs(3_600);
 
-/// The share of each hour in which the radios of nodes were on: the mean of each group
-/// of nodes.
+/// Measures the share of each hour in which the radios of nodes are on, averaged over each group of
+/// nodes.
 #[derive(Clone, Copy, Debug)]
 pub struct Hourly {
-    /// What the names of each group's nodes begin with.
+    /// Prefix of the node names of each group.
     pub nodes: &'static [&'static str],
 }
 
-/// What it was.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Hours {
-    /// The share in each whole hour of the run, group by group.
+    /// Share in each whole hour of the run, by group.
     pub shares: Vec<Vec<f64>>,
 }
 
 impl Hours {
-    /// The share of a group in the hour that begins at `hour` o'clock.
+    /// Returns the share of a group in the hour that begins at `hour` o'clock.
     pub fn share(&self, group: usize, hour: u32) -> Reading {
         let shares = self.shares.get(group).ok_or(Gap::Nothing)?;
         shares.get(hour as usize).copied().ok_or(Gap::Nothing)
@@ -34,9 +33,9 @@ impl Hours {
 
 struct Watch {
     groups: &'static [&'static str],
-    /// Whole hours so far.
+    /// Number of complete hours so far.
     done: u64,
-    /// On for so many seconds, all nodes of a group together, by the last hour's end.
+    /// Radio-on seconds of each group, summed over its nodes, at the end of the last complete hour.
     on_s: Vec<f64>,
     hours: Hours,
 }

@@ -1,4 +1,4 @@
-//! What is looked at during runs.
+//! Probes that look at a world during a run.
 
 pub mod air;
 mod cwnd;

@@ -1,4 +1,4 @@
-//! How many datagrams a node holds.
+//! Datagrams that a node holds.
 
 use redpoll_base::Duration;
 use redpoll_sim::World;
@@ -6,23 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use redpoll_experiments::{Look, Probe};
 
-/// The most slots for datagrams that a node had in use at once.
+/// Measures the greatest number of datagram slots that a node uses at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
     /// Index of the node.
     pub node: usize,
 }
 
-/// How many.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Taken {
-    /// Slots at most.
+    /// Greatest number of slots in use.
     pub most: usize,
 }
 
 struct Watch {
     node: usize,
-    /// Slots that it has.
+    /// Number of slots of the node.
     all: usize,
     most: usize,
 }
@@ -30,7 +29,7 @@ struct Watch {
 impl Probe for Slots {
     type Found = Taken;
 
-    /// A frame takes longer.
+    /// A frame takes longer than this interval.
     fn every(&self) -> Duration {
         Duration::from_millis(5)
     }

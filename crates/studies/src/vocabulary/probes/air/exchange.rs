@@ -1,4 +1,4 @@
-//! What sending a full frame takes.
+//! Times of the exchange of a full frame.
 
 use redpoll_base::Instant;
 use redpoll_sim::World;
@@ -11,21 +11,21 @@ use super::frame::mac;
 use super::{Sight, ms, watch};
 use redpoll_experiments::{Gap, Look, Probe, Reading};
 
-/// The longest frame without its check sequence.
+/// Bytes of the longest frame without its check sequence.
 const FULL: usize = 125;
 
-/// The course of full frames from one node. Only frames that are acknowledged and
-/// followed by the next one without a repetition count.
+/// Measures full frames from one node. Counts only frames that are acknowledged and followed by the
+/// next frame without a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
     /// Index of the node.
     pub from: usize,
 }
 
-/// Means over those frames, and how many they were.
+/// Means over the counted frames.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Course {
-    /// How many.
+    /// Number of counted frames.
     pub frames: u32,
     air_ms: f64,
     ack_ms: f64,
@@ -40,17 +40,17 @@ impl Course {
         }
     }
 
-    /// Milliseconds on the air.
+    /// Returns the mean time on the air, in milliseconds.
     pub fn air(&self) -> Reading {
         self.mean(self.air_ms)
     }
 
-    /// Milliseconds from the frame's end to that of its acknowledgment.
+    /// Returns the mean time from the frame's end to that of its acknowledgment, in milliseconds.
     pub fn ack(&self) -> Reading {
         self.mean(self.ack_ms)
     }
 
-    /// Milliseconds from one frame's beginning to the next one's.
+    /// Returns the mean time from one frame's start to the next one's, in milliseconds.
     pub fn whole(&self) -> Reading {
         self.mean(self.whole_ms)
     }
@@ -71,7 +71,7 @@ struct Sent {
     start: Instant,
     end: Instant,
     is_full: bool,
-    /// When its acknowledgment ended.
+    /// Time at which its acknowledgment ended.
     acked: Option<Instant>,
 }
 

@@ -1,4 +1,4 @@
-//! A frame taken apart: how long each layer's header is, and TCP's.
+//! Parser of a frame: the header lengths of all layers, and TCP's header.
 
 use redpoll_tcp::{Flags, Options};
 use redpoll_wire::ieee802154::{FrameHeader, FrameType};
@@ -6,51 +6,48 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
 use redpoll_wire::tcp::HeaderView;
 
-/// Bytes of the frame check sequence, which traces leave out.
+/// Bytes of the frame check sequence, which traces omit.
 const FCS: usize = 2;
-/// The longest headers that a compressed one can stand for.
+/// Bytes of the longest uncompressed headers that a compressed header represents.
 const HEADERS: usize = 48;
 
-/// A data frame that holds TCP's data or a part of it.
+/// Parts of a data frame that holds TCP data or a part of it.
 pub struct Parts {
-    /// IEEE 802.15.4, with the frame check sequence.
+    /// Bytes of IEEE 802.15.4, including the frame check sequence.
     pub mac: usize,
-    /// Fragment header and the first byte of the compressed header.
+    /// Bytes of the fragment header and of the first byte of the compressed header.
     pub lowpan: usize,
-    /// The rest of the compressed header.
+    /// Bytes of the rest of the compressed header.
     pub ip: usize,
-    /// The datagram goes on in other frames.
+    /// Whether the datagram continues in other frames.
     pub is_part: bool,
-    /// TCP's header, where the frame has it.
+    /// TCP's header, if the frame contains it.
     pub tcp: Option<Tcp>,
 }
 
-/// A segment's header.
 pub struct Tcp {
-    /// Its bytes.
+    /// Bytes of the header.
     pub len: usize,
     /// SEG.SEQ.
     pub seq: u32,
-    /// SEG.ACK, if there is one.
+    /// SEG.ACK, if present.
     pub ack: Option<u32>,
     /// SEG.WND in bytes.
     pub window: u32,
-    /// Control bits.
     pub flags: Flags,
-    /// Options.
     pub options: Options,
     /// Bytes of data in the whole segment.
     pub payload: usize,
 }
 
-/// The MAC header of a frame of any type.
+/// Parses the MAC header of a frame of any type.
 pub fn mac(mpdu: &[u8]) -> Option<(FrameHeader, &[u8])> {
     FrameHeader::parse(mpdu).ok()
 }
 
-/// Takes a data frame apart; `None` if there is no TCP in it.
+/// Parses a data frame; `None` if it does not contain TCP.
 ///
-/// A later fragment does not say what it is of: it counts as TCP's.
+/// A later fragment does not identify its protocol, and counts as TCP.
 pub fn parts(mpdu: &[u8], contexts: &Contexts) -> Option<Parts> {
     let (header, payload) = mac(mpdu)?;
     if header.frame_type != FrameType::Data {
@@ -89,7 +86,7 @@ pub fn parts(mpdu: &[u8], contexts: &Contexts) -> Option<Parts> {
     Some(parts)
 }
 
-/// The TCP header of a packet of which the beginning is here.
+/// Parses the TCP header of a packet whose beginning is `packet`.
 fn tcp(packet: &[u8]) -> Option<Tcp> {
     let (ip, rest) = Ipv6Header::parse_partial(packet).ok()?;
     let (upper, at) = skip_extension_headers(ip.next_header, rest).ok()?;

@@ -1,4 +1,4 @@
-//! How long headers are.
+//! Lengths of headers.
 
 use std::collections::BTreeMap;
 
@@ -11,24 +11,24 @@ use super::frame::{Parts, parts};
 use super::{Sight, watch};
 use redpoll_experiments::{Gap, Look, Probe, Reading};
 
-/// The longest frame (IEEE 802.15.4, aMaxPhyPacketSize).
+/// Bytes of the longest frame (IEEE 802.15.4, aMaxPhyPacketSize).
 const FULL: usize = 127;
 
-/// Bytes of each layer's headers in frames with TCP's data.
+/// Measures each layer's header bytes in frames with TCP data.
 #[derive(Clone, Copy, Debug)]
 pub struct Headers;
 
-/// The least and the most that were seen.
+/// The least and the most bytes seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Range {
     least: usize,
     most: usize,
 }
 
-/// Each layer of one frame, or the least and the most of each.
+/// A value for each layer, of one frame or over several frames.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct HeaderBytes<T> {
-    /// IEEE 802.15.4, with the frame check sequence.
+    /// IEEE 802.15.4, including the frame check sequence.
     pub mac: T,
     /// The fragment header and the first byte of a compressed header.
     pub lowpan: T,
@@ -36,41 +36,40 @@ pub struct HeaderBytes<T> {
     pub ip: T,
     /// TCP with its options.
     pub tcp: T,
-    /// All of them.
+    /// Sum of all layers.
     pub total: T,
 }
 
-/// What was found.
+/// Header bytes of a run.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Bytes {
     first: Option<HeaderBytes<Range>>,
     next: Option<HeaderBytes<Range>>,
-    /// What a full frame leaves for all above the MAC.
+    /// Bytes that a full frame has for the layers above the MAC.
     room: Option<Range>,
-    /// Of frames that hold a whole segment of the length that is met most: bytes of
-    /// headers, mean, and of payload.
+    /// Mean header bytes and payload bytes of frames that hold a whole segment of the most frequent
+    /// length.
     whole: Option<(f64, f64)>,
 }
 
 impl Bytes {
-    /// In the first frame of a segment.
+    /// Returns the header bytes of the first frame of a segment.
     pub fn first(&self) -> Result<HeaderBytes<Range>, Gap> {
         self.first.ok_or(Gap::Nothing)
     }
 
-    /// In those that follow it.
+    /// Returns the header bytes of later frames of a segment.
     pub fn next(&self) -> Result<HeaderBytes<Range>, Gap> {
         self.next.ok_or(Gap::Nothing)
     }
 
-    /// Bytes that a full frame leaves for all above the MAC.
+    /// Returns the bytes that a full frame has for the layers above the MAC.
     pub fn room(&self) -> Result<Range, Gap> {
         self.room.ok_or(Gap::Nothing)
     }
 
-    /// The share that headers take of frames that hold a whole segment of the
-    /// length that is met most.
-    /// Each has so many bytes of link security besides.
+    /// Returns the share of headers in frames that hold a whole segment of the most frequent
+    /// length, with `security` additional bytes of link security.
     pub fn share_with(&self, security: usize) -> Reading {
         let (headers, payload) = self.whole.ok_or(Gap::Nothing)?;
         let headers = headers + security as f64;
@@ -79,12 +78,10 @@ impl Bytes {
 }
 
 impl Range {
-    /// The least.
     pub fn least(self) -> f64 {
         self.least as f64
     }
 
-    /// The most.
     pub fn most(self) -> f64 {
         self.most as f64
     }
@@ -107,8 +104,8 @@ impl Range {
 #[derive(Default)]
 struct Frames {
     found: Bytes,
-    /// Frames that hold a whole segment, by the length of its data: how many, and
-    /// bytes of headers in all.
+    /// Number of frames that hold a whole segment, and the sum of their header bytes, by the length
+    /// of the segment's data.
     whole: BTreeMap<usize, (usize, usize)>,
 }
 
@@ -128,7 +125,7 @@ impl Sight for Frames {
             return;
         };
         match &parts.tcp {
-            // Handshakes and acknowledgments carry nothing.
+            // Handshakes and acknowledgments carry no data.
             Some(tcp) if tcp.payload == 0 => return,
             Some(tcp) => {
                 self.found.first = Some(widened(self.found.first, &parts, tcp.len));
@@ -156,7 +153,7 @@ impl Sight for Frames {
     }
 }
 
-/// What was seen so far with one frame more.
+/// Extends the seen ranges by one frame.
 fn widened(seen: Option<HeaderBytes<Range>>, parts: &Parts, tcp: usize) -> HeaderBytes<Range> {
     let bytes = HeaderBytes {
         mac: parts.mac,

@@ -1,5 +1,5 @@
-//! What is seen of a run on the air, frame by frame: header lengths, the course
-//! of an exchange, and what TCP's segments show of the engines behind them.
+//! Probes of the frames on the air: header lengths, times of an exchange, and the behaviour of TCP
+//! that segments show.
 
 mod exchange;
 mod frame;
@@ -22,7 +22,7 @@ pub use headers::{Bytes, HeaderBytes, Headers, Range};
 pub use pieces::Pieces;
 pub use segments::{Seen, Segments};
 
-/// Sees each frame of a run, and says in the end what it found.
+/// An observer of each frame of a run, which returns its result at the end.
 trait Sight: 'static {
     type Found;
 
@@ -37,7 +37,7 @@ struct Eye<S> {
 
 struct Watch<S>(Rc<RefCell<S>>);
 
-/// Begins to see the frames of `world`.
+/// Attaches `sight` to the frames of `world`.
 fn watch<S: Sight>(world: &mut World, sight: S) -> Box<dyn Look<S::Found>> {
     let sight = Rc::new(RefCell::new(sight));
     let prefix = world.scenario().border.prefix;

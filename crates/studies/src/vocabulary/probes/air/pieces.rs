@@ -1,4 +1,4 @@
-//! How long the segments are that a node sends, its own and those that it passes on.
+//! Lengths of the segments that a node sends or forwards.
 
 use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
@@ -9,27 +9,26 @@ use super::frame::{mac, parts};
 use super::{Sight, watch};
 use redpoll_experiments::{Gap, Look, Probe, Reading};
 
-/// Segments with data that leave a node over the air. Repetitions of a frame by the link
-/// do not count.
+/// Counts the segments with data that a node transmits. Link retransmissions do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
     /// Index of the node.
     pub from: usize,
-    /// Up to so many bytes of data make a segment a small one.
+    /// Most bytes of data in a segment that counts as small.
     pub small: usize,
 }
 
-/// How many there were.
+/// Number of segments.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Counted {
-    /// With data.
+    /// Segments with data.
     pub data: u32,
-    /// Small ones among them.
+    /// Small segments with data.
     pub small: u32,
 }
 
 impl Counted {
-    /// Small ones, of each hundred.
+    /// Returns the small segments in percent.
     pub fn small_percent(&self) -> Reading {
         match self.data {
             0 => Err(Gap::Nothing),
@@ -40,7 +39,7 @@ impl Counted {
 
 struct Count {
     of: Pieces,
-    /// The sequence number of the last frame.
+    /// Data sequence number of the last frame.
     dsn: Option<u8>,
     counted: Counted,
 }

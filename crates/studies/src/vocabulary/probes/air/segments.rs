@@ -1,4 +1,4 @@
-//! What the segments between two neighbours show of TCP.
+//! Behaviour of TCP that the segments between two neighbours show.
 
 use std::collections::VecDeque;
 
@@ -13,60 +13,60 @@ use super::frame::{Tcp, mac, parts};
 use super::{Sight, ms, watch};
 use redpoll_experiments::{Look, Probe, quantile};
 
-/// The segments of one connection between two neighbours, over which one end sends
-/// data and the other none. Repetitions of a frame by the link do not count.
+/// Observes the segments of one connection between two neighbours, over which only one end sends
+/// data. Link retransmissions do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Segments {
     /// Index of the node that connects and sends data.
     pub from: usize,
-    /// Index of the other.
+    /// Index of the other node.
     pub to: usize,
 }
 
-/// What they show.
+/// Counts and times of the observed segments.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Segments with SYN.
     pub syns: u32,
-    /// Those of them that announce an MSS.
+    /// Segments with SYN that announce an MSS.
     pub syns_with_mss: u32,
     /// Segments without SYN.
     pub others: u32,
-    /// Those of them with timestamps.
+    /// Segments without SYN that have timestamps.
     pub others_with_timestamps: u32,
     /// Segments with data.
     pub data: u32,
-    /// Segments with data that had been sent before.
+    /// Retransmitted segments with data.
     pub again: u32,
     /// Segments of the receiver without data.
     pub acks: u32,
-    /// Those of them with SACK blocks beyond them.
+    /// ACKs that have SACK blocks above SEG.ACK.
     pub acks_with_blocks: u32,
-    /// The most bytes in such blocks of one.
+    /// Most bytes in such blocks of one ACK.
     pub most_out_of_order: u32,
-    /// By how many bytes data went beyond what was announced, at most.
+    /// Most bytes by which data exceeded the announced window.
     pub beyond_window: u32,
-    /// Bytes sent before the first of them was acknowledged.
+    /// Bytes sent before the first acknowledgment of data.
     pub first_flight: u32,
-    /// Unacknowledged bytes at most.
+    /// Most unacknowledged bytes.
     pub most_in_flight: u32,
-    /// Median time from the beginning of a segment's first frame to the end of the
-    /// ACK that covers it, of the oldest that each ACK covers, ms.
+    /// Median time in ms from the start of a segment's first frame to the end of the ACK that
+    /// covers it, for the oldest segment that each ACK covers.
     pub rtt_ms: Option<f64>,
 }
 
 struct Connection {
     nodes: [usize; 2],
-    /// The sequence number of the last frame of each.
+    /// Data sequence number of the last frame of each node.
     dsn: [Option<u8>; 2],
     counts: Seen,
     /// The sender's initial sequence number.
     iss: Option<u32>,
-    /// Relative to `iss`: the end of what was sent, acknowledged, allowed.
+    /// Ends of the sent, acknowledged and allowed data, relative to `iss`.
     sent: u32,
     acked: u32,
     allowed: u32,
-    /// Ends and times of segments sent once and not acknowledged.
+    /// Ends and times of unacknowledged segments that were not retransmitted.
     open: VecDeque<(u32, Instant)>,
     rtts: Vec<f64>,
 }
@@ -91,7 +91,7 @@ impl Probe for Segments {
 }
 
 impl Connection {
-    /// Whether the frame is the link's repetition of the last one.
+    /// Returns whether the frame is a link retransmission of the previous one.
     fn is_repetition(&mut self, end: usize, mpdu: &[u8]) -> bool {
         let dsn = mac(mpdu).map(|(header, _)| header.dsn);
         let last = std::mem::replace(&mut self.dsn[end], dsn);
@@ -127,7 +127,7 @@ impl Connection {
         self.sent = self.sent.max(until);
         let counts = &mut self.counts;
         counts.beyond_window = counts.beyond_window.max(until.saturating_sub(self.allowed));
-        // The SYN takes a sequence number of its own.
+        // The SYN occupies a sequence number.
         if self.acked <= 1 {
             counts.first_flight = self.sent - 1;
         }
@@ -146,7 +146,7 @@ impl Connection {
         }
         self.counts.acks += 1;
         if let Some(blocks) = tcp.options.sack() {
-            // What is not beyond the ACK came twice (RFC 2883).
+            // A block below SEG.ACK reports a duplicate (RFC 2883).
             let beyond = |block: &SeqRange| block.start.0.wrapping_sub(iss) > ack;
             let bytes: u32 = blocks.iter().filter(beyond).map(|block| block.len()).sum();
             self.counts.acks_with_blocks += u32::from(bytes > 0);
