@@ -57,7 +57,7 @@ impl RpWaiter {
 }
 
 impl Waiter for RpWaiter {
-    type Memory = StaticMemory;
+    type Profile = StaticMemory;
 
     fn call<T>(
         &mut self,

@@ -2,15 +2,17 @@
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
+use std::num::NonZero;
 
 use redpoll_base::{Addr, Duration, Instant, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
-use redpoll_mac::MacConfig;
+use redpoll_mac::{CsmaCa, MacConfig};
+use redpoll_stack::assist::NoAssist;
 use redpoll_stack::{
-    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, Node, NodeConfig, NodeMemory, Route,
-    Via,
+    ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NoStreams, Node, NodeConfig,
+    NodeMemory, Parts, Profile, Pull, Route, StandardRules, Via,
 };
-use redpoll_tcp::Endpoint;
+use redpoll_tcp::{Algorithms, Endpoint, NewReno, Standard};
 use redpoll_wire::ipv6::Ipv6Header;
 
 use crate::{Settings, v4};
@@ -22,6 +24,39 @@ pub(crate) enum HeapMemory {}
 impl Memory for HeapMemory {
     type Buffer = Box<[u8]>;
     type Table<T: 'static> = Box<[T]>;
+}
+
+/// The parts of the node.
+#[derive(Debug)]
+pub(crate) enum HostProfile {}
+
+impl Profile for HostProfile {
+    type Memory = HeapMemory;
+    type Access = CsmaCa;
+    type Algorithms = InitialWindow;
+    type Assist = NoAssist;
+    type Streams = NoStreams;
+    type Rules = StandardRules;
+    type Handover = Pull;
+}
+
+/// The standard algorithms, with another initial window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct InitialWindow(Option<NonZero<u8>>);
+
+impl Algorithms for InitialWindow {
+    type Congestion = NewReno;
+
+    fn congestion(&self, mss: u32) -> NewReno {
+        Standard.congestion(mss)
+    }
+
+    fn initial_window(&self, mss: u32) -> u32 {
+        match self.0 {
+            Some(segments) => mss * u32::from(segments.get()),
+            None => Standard.initial_window(mss),
+        }
+    }
 }
 
 /// A packet that the node has sent, of the family of its destination.
@@ -54,7 +89,7 @@ const RUNAWAY: u32 = 10_000;
 /// [`advance`](Self::advance), and never by itself.
 pub struct Host {
     settings: Settings,
-    node: Node<HeapMemory>,
+    node: Node<HostProfile>,
     begun: bool,
     now: Instant,
     sent: VecDeque<SentPacket>,
@@ -177,7 +212,7 @@ impl Host {
     }
 
     /// Calls the node, and takes from it whatever it wants to send.
-    pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HeapMemory>) -> T) -> T {
+    pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HostProfile>) -> T) -> T {
         let result = call(&mut self.node);
         let mut packet = vec![0; self.settings.mtu.into()];
         let mut made = Vec::new();
@@ -217,13 +252,14 @@ pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
     Endpoint::new(v4::embed(addr.ip()), addr.port())
 }
 
-fn make_node(settings: &Settings) -> Node<HeapMemory> {
+fn make_node(settings: &Settings) -> Node<HostProfile> {
     let address = v4::embed(settings.local.unwrap_or(DEFAULT_LOCAL.into()));
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let config = NodeConfig::over_ip(address, *b"packetdrill test").with(|it| {
         it.mac = MacConfig::default().with(|it| it.short = 1);
         it.tcp = settings.tcp.clone();
     });
+    let config = config.with_algorithms(InitialWindow(settings.initial_window));
     let memory = NodeMemory {
         connections: (0..CONNECTIONS)
             .map(|_| ConnectionSlot::new(buffer(settings.sndbuf), buffer(settings.rcvbuf)))
@@ -239,7 +275,13 @@ fn make_node(settings: &Settings) -> Node<HeapMemory> {
             bytes: buffer(SLOTS * usize::from(settings.mtu)),
         },
     };
-    let mut node = Node::new(config, memory, Rng::new(0x7270));
+    let parts = Parts {
+        access: CsmaCa,
+        assist: NoAssist,
+        streams: NoStreams,
+        handover: Pull,
+    };
+    let mut node = Node::with_parts(config, memory, Rng::new(0x7270), parts);
     let everywhere = Route {
         prefix: Addr::UNSPECIFIED,
         len: 0,

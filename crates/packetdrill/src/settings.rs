@@ -1,6 +1,7 @@
 //! What `--so_flags` says, and the socket options that a node takes at birth.
 
 use std::net::IpAddr;
+use std::num::NonZero;
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, EcnUse};
@@ -17,6 +18,8 @@ pub struct Settings {
     pub sndbuf: usize,
     /// The MTU of the direct link: 1,280 to 1,500 bytes. Default 1,280.
     pub mtu: u16,
+    /// The initial window in segments. Default: RFC 5681's.
+    pub initial_window: Option<NonZero<u8>>,
     /// The parameters of TCP.
     pub tcp: Config,
 }
@@ -35,6 +38,7 @@ impl Default for Settings {
             rcvbuf: 16_384,
             sndbuf: 32_768,
             mtu: LEAST_MTU,
+            initial_window: None,
             // As public scripts expect it of a host.
             tcp: Config {
                 ecn: EcnUse::Off,
@@ -83,7 +87,7 @@ impl Settings {
                 self.mtu = mtu.max(LEAST_MTU);
                 self.tcp.mss = mtu.saturating_sub(HEADERS);
             }
-            "iw" => self.tcp.initial_window = value.parse().ok().filter(|&n| n > 0)?,
+            "iw" => self.initial_window = Some(value.parse().ok()?),
             "rcvbuf" => self.rcvbuf = value.parse().ok().filter(|&n| n > 0)?,
             "sndbuf" => self.sndbuf = value.parse().ok().filter(|&n| n > 0)?,
             "ts" => self.tcp.timestamps = on()?,
@@ -133,7 +137,7 @@ mod tests {
 
     #[test]
     fn an_initial_window_has_a_segment_at_least() {
-        assert_eq!(Settings::parse("iw=10").tcp.initial_window, 10);
+        assert_eq!(Settings::parse("iw=10").initial_window, NonZero::new(10));
         for impossible in ["iw=0", "iw=-1", "iw=256", "iw=ten"] {
             assert_eq!(Settings::parse(impossible), Settings::default());
         }

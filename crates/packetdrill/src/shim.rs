@@ -17,7 +17,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_socket::posix::blocking::Waiter;
 use redpoll_socket::posix::{self, Fd, Poll, Wait};
 
-use crate::host::HeapMemory;
+use crate::host::HostProfile;
 use crate::sockets::Answer;
 use crate::{Errno, SentPacket, Settings, Sockets};
 
@@ -247,11 +247,11 @@ impl Shim {
 
 /// How calls of both threads wait.
 impl Waiter for &Shim {
-    type Memory = HeapMemory;
+    type Profile = HostProfile;
 
     fn call<T>(
         &mut self,
-        call: impl FnOnce(&mut posix::Sockets<'_, HeapMemory>) -> Answer<T>,
+        call: impl FnOnce(&mut posix::Sockets<'_, HostProfile>) -> Answer<T>,
     ) -> Answer<T> {
         Shim::call(self, |sockets| sockets.call(call))
     }
@@ -260,7 +260,7 @@ impl Waiter for &Shim {
         &mut self,
         wait: Wait<'_>,
         timeout: Option<Duration>,
-        mut attempt: impl FnMut(&mut posix::Sockets<'_, HeapMemory>) -> Answer<T>,
+        mut attempt: impl FnMut(&mut posix::Sockets<'_, HostProfile>) -> Answer<T>,
     ) -> Answer<T> {
         let mut held = self.lock();
         let begin = held.state()?.sockets.now();

@@ -14,7 +14,7 @@ use redpoll_base::{Addr, Instant};
 use redpoll_socket::posix::{self, Fd, MSG_FASTOPEN, Opt, Protocol, Socket};
 use redpoll_tcp::Endpoint;
 
-use crate::host::{HeapMemory, endpoint};
+use crate::host::{HostProfile, endpoint};
 use crate::{Errno, Host, SentPacket, Settings, v4};
 
 pub use redpoll_socket::posix::{Answer, Shutdown};
@@ -79,7 +79,7 @@ impl Sockets {
     /// A call of the sockets below, and what the node sends because of it.
     pub(crate) fn call<T>(
         &mut self,
-        call: impl FnOnce(&mut posix::Sockets<'_, HeapMemory>) -> T,
+        call: impl FnOnce(&mut posix::Sockets<'_, HostProfile>) -> T,
     ) -> T {
         let (now, table) = (self.host.now(), &mut self.table);
         self.host

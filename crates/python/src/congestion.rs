@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use pyo3::exceptions::{PyException, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use redpoll_sim::congestion::{Controller, Controllers};
-use redpoll_tcp::{CongestionEvent, CongestionNews, CongestionWindow};
+use redpoll_sim::congestion::{
+    CongestionEvent, CongestionNews, CongestionWindow, Controller, Controllers,
+};
 
 use crate::app::Fault;
 

@@ -1,11 +1,12 @@
 //! Behaviour of earlier stacks, for comparisons in simulations: the duty-cycled MACs
 //! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, the handover of whole
-//! packets from TCP to the link, the objective function of TinyRPL, and parameters of RPL.
+//! packets from TCP to the link, the algorithms of other TCP engines, the objective function of
+//! TinyRPL, and parameters of RPL.
 //!
 //! The MACs have the constants of those releases, and their defects. No device uses this crate.
 //! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the
-//! rules of its RPL, and [`Replay`] is the method of access of a
-//! `redpoll_mac::Mac`:
+//! rules of its RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the method of
+//! access of a `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;
@@ -29,6 +30,7 @@ extern crate std;
 mod duty;
 mod rpl;
 mod segments;
+mod tcp;
 mod tinyos;
 
 use redpoll_base::{Duration, Rng};
@@ -38,6 +40,10 @@ use duty::Duty;
 pub use duty::{DutyConfig, DutyCounters, LayerConfig, Method, Release};
 pub use rpl::{ReplayObjective, ReplayRules};
 pub use segments::Segments;
+pub use tcp::{
+    Chosen, CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, Given,
+    GivenCongestion, OtherTcp, RecoveryChoice,
+};
 
 /// The repetition of a frame by a radio until a neighbour answers it.
 ///

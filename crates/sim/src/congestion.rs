@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::rc::Rc;
 
-use redpoll_tcp::{
+use redpoll_replay::{
     CongestionChoice, CongestionNews as News, CongestionWindow as Window, GivenCongestion,
 };
+pub use redpoll_replay::{CongestionEvent, CongestionNews, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, Scenario};
 

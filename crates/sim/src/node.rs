@@ -14,14 +14,16 @@ use redpoll_lowpan::{
     RecoveryConfig, RecoveryMemory, Slot, SwitchedPath, VirtualBuffer,
 };
 use redpoll_mac::{Access, CsmaCa, Mac, MacConfig, PENDING_MAX, RadioCaps};
-use redpoll_replay::{DutyConfig, Replay, ReplayConfig, ReplayRules, Segments};
+use redpoll_replay::{
+    CongestionChoice, DutyConfig, OtherTcp, RecoveryChoice, Replay, ReplayConfig, ReplayRules,
+    Segments,
+};
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
     NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, RouteSlot,
     SleepyConfig, UdpSlot, Via,
 };
-use redpoll_tcp::{CongestionChoice, RecoveryChoice};
 use redpoll_uart::Begin;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::sixlowpan::Contexts;
@@ -45,6 +47,7 @@ pub struct SimProfile<A = Replay>(PhantomData<A>);
 impl<A: Access> Profile for SimProfile<A> {
     type Memory = HeapMemory;
     type Access = A;
+    type Algorithms = OtherTcp;
     type Assist = Helper;
     type Streams = SimStreams;
     type Rules = ReplayRules;
@@ -82,7 +85,8 @@ pub(crate) fn nobody() -> SimNode {
             bytes: Box::default(),
         },
     };
-    let config = NodeConfig::over_ip(Addr::UNSPECIFIED, [0; 16]);
+    let config =
+        NodeConfig::over_ip(Addr::UNSPECIFIED, [0; 16]).with_algorithms(OtherTcp::default());
     let streams = Rival::None(NoStreams);
     let parts = Parts {
         access: Replay::new(ReplayConfig::default()),
@@ -276,7 +280,7 @@ fn config(
     index: usize,
     (root, routes): (usize, &NodeRoutes),
     rng: &mut Rng,
-) -> NodeConfig {
+) -> NodeConfig<OtherTcp> {
     let spec = place(scenario, index);
     let sleepy = &scenario.sleepy;
     let prefix = scenario.border.prefix;
@@ -288,22 +292,24 @@ fn config(
         })
     };
     let advertises = sleepers(scenario) > 0 && spec.role != Role::Leaf;
-    NodeConfig::over_ip(scenario.address(index).unwrap_or_default(), [0; 16]).with(|it| {
-        it.mac = mac(scenario, spec);
-        it.lowpan = lowpan(scenario, rng.next_u32() as u16);
-        it.contexts = Contexts::with_prefix(prefix);
-        it.tcp = tcp_config(&scenario.tcp, spec);
-        it.hop_limit = routing::hop_limit(scenario);
-        it.forwards = spec.role != Role::Leaf;
-        it.sleepy = routes.default.filter(|_| spec.sleepy).map(sleeps);
-        it.preempts = sleepy.preempt;
-        it.nd = NdConfig::default().with(|it| {
-            it.advertise = advertises.then_some(Advertised::new(
-                prefix,
-                scenario.address(root).unwrap_or_default(),
-            ))
+    let config =
+        NodeConfig::over_ip(scenario.address(index).unwrap_or_default(), [0; 16]).with(|it| {
+            it.mac = mac(scenario, spec);
+            it.lowpan = lowpan(scenario, rng.next_u32() as u16);
+            it.contexts = Contexts::with_prefix(prefix);
+            it.tcp = tcp_config(&scenario.tcp);
+            it.hop_limit = routing::hop_limit(scenario);
+            it.forwards = spec.role != Role::Leaf;
+            it.sleepy = routes.default.filter(|_| spec.sleepy).map(sleeps);
+            it.preempts = sleepy.preempt;
+            it.nd = NdConfig::default().with(|it| {
+                it.advertise = advertises.then_some(Advertised::new(
+                    prefix,
+                    scenario.address(root).unwrap_or_default(),
+                ))
+            });
         });
-    })
+    config.with_algorithms(algorithms(&scenario.tcp, spec))
 }
 
 fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
@@ -385,38 +391,32 @@ fn segments(scenario: &Scenario, spec: &NodeSpec) -> Segments {
     }
 }
 
-fn recovery(params: &TcpParams) -> RecoveryChoice {
-    let mut choice = RecoveryChoice::default().with_rto_margin(params.rto_margin);
-    if !params.repair.rack {
-        choice = choice.without_rack();
+fn algorithms(params: &TcpParams, spec: &NodeSpec) -> OtherTcp {
+    let repair = params.repair;
+    OtherTcp {
+        congestion: match spec.congestion {
+            CongestionSpec::Engine(choice) => choice,
+            // `World` has bound them all.
+            CongestionSpec::Given(_) => CongestionChoice::NewReno,
+        },
+        recovery: RecoveryChoice {
+            rack: repair.rack,
+            tail_probes: repair.tail_probes,
+            prr: repair.prr,
+            f_rto: repair.f_rto,
+            new_start: repair.new_start,
+            rto_margin: params.rto_margin,
+        },
     }
-    if !params.repair.tail_probes {
-        choice = choice.without_tail_probes();
-    }
-    if !params.repair.prr {
-        choice = choice.without_prr();
-    }
-    if !params.repair.f_rto {
-        choice = choice.without_frto();
-    }
-    if !params.repair.new_start {
-        choice = choice.without_new_start();
-    }
-    choice
 }
 
-fn tcp_config(params: &TcpParams, spec: &NodeSpec) -> redpoll_tcp::Config {
+fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
     redpoll_tcp::Config {
         mss: params.announced_mss(),
         nagle: params.nagle,
         timestamps: params.timestamps,
         sack: params.sack,
         ecn: params.ecn,
-        congestion: match spec.congestion {
-            CongestionSpec::Engine(choice) => choice,
-            // `World` has bound them all.
-            CongestionSpec::Given(_) => CongestionChoice::NEW_RENO,
-        },
         delayed_ack: params.delayed_ack,
         ack_every: params.ack_every,
         initial_rto: params.initial_rto,
@@ -430,7 +430,6 @@ fn tcp_config(params: &TcpParams, spec: &NodeSpec) -> redpoll_tcp::Config {
             count: keepalive.count,
         }),
         time_wait: params.time_wait,
-        recovery: recovery(params),
         ..redpoll_tcp::Config::default()
     }
 }
@@ -446,7 +445,7 @@ fn memory(
     (index, root): (usize, usize),
     routes: &NodeRoutes,
     sockets: Sockets,
-) -> (NodeMemory<HeapMemory>, usize) {
+) -> (NodeMemory<HeapMemory, OtherTcp>, usize) {
     let tcp = &scenario.tcp;
     let (tx, rx) = (tcp.send_buffer as usize, tcp.receive_buffer as usize);
     let spec = place(scenario, index);

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use redpoll_base::Instant;
-use redpoll_sim::congestion::{Controller, Controllers};
+use redpoll_sim::congestion::{CongestionNews, CongestionWindow, Controller, Controllers};
 use redpoll_sim::{BuildError, Scenario, World};
-use redpoll_tcp::{CongestionNews, CongestionWindow};
 
 /// Keeps every connection at so many segments, by the name of the scenario.
 struct Fixed(Rc<RefCell<BTreeMap<String, u32>>>);

@@ -86,7 +86,7 @@ fn link_security_costs_what_its_bytes_take() {
 /// Each mechanism of TCP has a key that leaves it out or takes another, and what is on the
 /// air shows it: sixteen segments over three hops that lose packets, with no word from the
 /// link and no timestamps. Rate reduction and doubts about a timeout need larger windows and
-/// delays than a mesh has: `recovery_choice.rs` of `redpoll-tcp` shows what they do.
+/// delays than a mesh has: `algorithms.rs` of `redpoll-tcp` shows what they do.
 #[test]
 fn every_mechanism_has_a_key_that_counts() {
     let digest = |set: &[(&str, &str)]| {

@@ -103,7 +103,7 @@ impl Kernel {
 
 /// How a thread of an application waits.
 impl Waiter for &Kernel {
-    type Memory = HeapMemory;
+    type Profile = HeapMemory;
 
     fn call<T>(
         &mut self,

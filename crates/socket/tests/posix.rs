@@ -109,7 +109,7 @@ impl World {
 }
 
 impl Waiter for Side<'_> {
-    type Memory = HeapMemory;
+    type Profile = HeapMemory;
 
     fn call<T>(
         &mut self,

@@ -68,7 +68,7 @@ pub use node::storage::{
 };
 pub use node::tables::Tables;
 pub use node::{LeafNode, Node};
-pub use profile::{Parts, Profile};
+pub use profile::{NodeConnection, Parts, Profile};
 #[cfg(feature = "rpl")]
 pub use rpl::*;
 pub use rules::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};

@@ -2,6 +2,7 @@
 
 use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
+use redpoll_tcp::{Algorithms, Connection, SendRing, Standard};
 
 use crate::assist::{Assist, NoAssist};
 use crate::rules::{RplRules, StandardRules};
@@ -10,14 +11,15 @@ use crate::transports::{NoStreams, StreamTransport};
 
 /// The parts that a [`Node`](crate::Node) is made of.
 ///
-/// A kind of memory alone is a profile too: it stands for a node with CSMA-CA, and with
-/// neither an assistant nor another transport in place of TCP, as devices have. A host
-/// program that gives a node more parts names them in a type of its own:
+/// A kind of memory alone is a profile too: it stands for a node with CSMA-CA, the standard
+/// algorithms of TCP, and neither an assistant nor another transport in place of TCP, as
+/// devices have. A host program that gives a node more parts names them in a type of its own:
 ///
 /// ```
 /// use redpoll_base::StaticMemory;
 /// use redpoll_stack::assist::Counter;
 /// use redpoll_stack::mac::CsmaCa;
+/// use redpoll_stack::transport::Standard;
 /// use redpoll_stack::{NoStreams, Profile, Pull, StandardRules};
 ///
 /// /// A router that counts what it forwards.
@@ -26,6 +28,7 @@ use crate::transports::{NoStreams, StreamTransport};
 /// impl Profile for Counting {
 ///     type Memory = StaticMemory;
 ///     type Access = CsmaCa;
+///     type Algorithms = Standard;
 ///     type Assist = Counter;
 ///     type Streams = NoStreams;
 ///     type Rules = StandardRules;
@@ -37,6 +40,8 @@ pub trait Profile {
     type Memory: Memory + 'static;
     /// The method of access to the medium.
     type Access: Access;
+    /// The algorithms of TCP connections.
+    type Algorithms: Algorithms;
     /// The assistant of a router.
     type Assist: Assist;
     /// The transport in place of TCP.
@@ -60,9 +65,17 @@ pub struct Parts<P: Profile> {
     pub handover: P::Handover,
 }
 
+/// A connection of a node with the profile `P`.
+pub type NodeConnection<P> = Connection<
+    <<P as Profile>::Memory as Memory>::Buffer,
+    SendRing<<<P as Profile>::Memory as Memory>::Buffer>,
+    <P as Profile>::Algorithms,
+>;
+
 impl<M: Memory + 'static> Profile for M {
     type Memory = M;
     type Access = CsmaCa;
+    type Algorithms = Standard;
     type Assist = NoAssist;
     type Streams = NoStreams;
     type Rules = StandardRules;

@@ -4,12 +4,11 @@ use core::num::NonZero;
 
 use redpoll_base::{Duration, divide};
 
-use crate::congestion::{CongestionChoice, InitialWindow};
-use crate::{RecoveryChoice, UserTimeoutOption};
+use crate::{Standard, UserTimeoutOption};
 
 /// Parameters of a connection. All of them may differ between connections.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct Config<A = Standard> {
     /// The MSS option that is announced, in bytes: the largest payload of a
     /// segment *without* options, sent or received (RFC 6691 §2). With
     /// timestamps every segment carries 12 bytes less. 64 at least. Default
@@ -74,17 +73,8 @@ pub struct Config {
     /// Whether to tell the peer of our user timeout, and to heed its own where
     /// `user_timeout` is none (RFC 5482). Default none: neither.
     pub user_timeout_option: Option<UserTimeoutOption>,
-    /// The initial window in full-sized segments, for an experiment such as RFC 6928's
-    /// ten, or a host that does so; 0 is RFC 5681 §3.1's two to four. Heeded with the
-    /// feature `other-engines` alone. Default 0.
-    ///
-    /// More than the standard's is paid for by others: it is a burst into queues of a
-    /// few packets.
-    pub initial_window: u8,
-    /// Recovery as another engine has it. Default: all that is compiled in.
-    pub recovery: RecoveryChoice,
-    /// Congestion control by name. Default: [`CongestionChoice::NEW_RENO`].
-    pub congestion: CongestionChoice,
+    /// The algorithms, of which there is a choice. Default [`Standard`].
+    pub algorithms: A,
 }
 
 /// Who asks for explicit congestion notification (RFC 3168 §6.1.1).
@@ -143,9 +133,34 @@ impl Default for Config {
             orphan: Duration::from_secs(180),
             user_timeout: None,
             user_timeout_option: None,
-            initial_window: 0,
-            recovery: RecoveryChoice::default(),
-            congestion: CongestionChoice::NEW_RENO,
+            algorithms: Standard,
+        }
+    }
+}
+
+impl<A> Config<A> {
+    /// The same parameters with other [algorithms](crate::Algorithms).
+    #[inline(always)] // size
+    pub fn with_algorithms<O>(self, algorithms: O) -> Config<O> {
+        Config {
+            algorithms,
+            mss: self.mss,
+            nagle: self.nagle,
+            timestamps: self.timestamps,
+            sack: self.sack,
+            ecn: self.ecn,
+            delayed_ack: self.delayed_ack,
+            ack_every: self.ack_every,
+            initial_rto: self.initial_rto,
+            min_rto: self.min_rto,
+            max_rto: self.max_rto,
+            max_retries: self.max_retries,
+            syn_retries: self.syn_retries,
+            keepalive: self.keepalive,
+            time_wait: self.time_wait,
+            orphan: self.orphan,
+            user_timeout: self.user_timeout,
+            user_timeout_option: self.user_timeout_option,
         }
     }
 }
@@ -246,8 +261,6 @@ pub(crate) struct Params {
     pub(crate) ack_every: u8,
     pub(crate) max_retries: u8,
     pub(crate) syn_retries: u8,
-    pub(crate) initial_window: InitialWindow,
-    pub(crate) recovery: RecoveryChoice,
 }
 
 /// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
@@ -280,8 +293,8 @@ impl Params {
     }
 }
 
-impl From<&Config> for Params {
-    fn from(config: &Config) -> Self {
+impl<A> From<&Config<A>> for Params {
+    fn from(config: &Config<A>) -> Self {
         let keepalive = config.keepalive.as_ref();
         let Keepalive { idle, interval, .. } = keepalive.unwrap_or(&Keepalive::DEFAULT);
         let min_rto = Millis::from(config.min_rto);
@@ -299,8 +312,6 @@ impl From<&Config> for Params {
             ack_every: config.ack_every.max(1),
             max_retries: config.max_retries,
             syn_retries: config.syn_retries,
-            initial_window: InitialWindow::of(config),
-            recovery: config.recovery,
         }
     }
 }

@@ -87,6 +87,7 @@
 #![warn(missing_docs)]
 
 mod ahead;
+mod algorithms;
 mod challenge;
 mod config;
 mod congestion;
@@ -122,10 +123,9 @@ mod timers;
 mod timestamps;
 mod user_timeout;
 
+pub use algorithms::{Algorithms, Standard};
 pub use config::{Config, EcnUse, Keepalive};
-pub use congestion::CongestionChoice;
-#[cfg(feature = "other-engines")]
-pub use congestion::{CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion};
+pub use congestion::{Congestion, FlowState, NewReno};
 pub use connection::{Connection, IcmpKind, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};
@@ -138,7 +138,6 @@ pub use listener::{Action, Listener, Request, Terms};
 pub use options::{Extra, Options, TimestampOption};
 pub use pmtu::ON as PATH_MTU;
 pub use reconnect::{Reconnect, ReconnectPolicy};
-pub use recovery::RecoveryChoice;
 pub use recycled::Recycled;
 pub use reset::reset_reply;
 pub use ring::Ring;

@@ -4,7 +4,7 @@ use redpoll_base::Addr;
 
 use crate::reset::reset_reply;
 use crate::{
-    Config, Endpoint, Flags, Header, IpMeta, IsnGenerator, Options, Segment, SeqNum,
+    Config, Endpoint, Flags, Header, IpMeta, IsnGenerator, Options, Segment, SeqNum, Standard,
     TimestampOption,
 };
 
@@ -22,9 +22,9 @@ pub struct Listener {
 
 /// What a node answers requests with.
 #[derive(Clone, Copy, Debug)]
-pub struct Terms<'a> {
+pub struct Terms<'a, A = Standard> {
     /// The parameters of the connections.
-    pub config: &'a Config,
+    pub config: &'a Config<A>,
     /// Where sequence numbers come from.
     pub isn: &'a IsnGenerator,
     /// The window to announce, in bytes: no more than the receive buffer of

@@ -16,7 +16,8 @@ use redpoll_base::checksum::Checksum;
 use crate::isn::Purpose;
 use crate::send::SendStore;
 use crate::{
-    Connection, Endpoint, Flags, Header, Incoming, IsnGenerator, Request, SeqNum, TimestampOption,
+    Algorithms, Connection, Endpoint, Flags, Header, Incoming, IsnGenerator, Request, SeqNum,
+    TimestampOption,
 };
 
 /// How many are remembered, the last ones: more than slots that nodes have.
@@ -35,28 +36,28 @@ pub struct Recycled {
 
 impl Recycled {
     /// A connection in TIME-WAIT makes room for another.
-    pub fn remember<B: Bytes, S: SendStore>(
+    pub fn remember<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
-        connection: &Connection<B, S>,
+        connection: &Connection<B, S, A>,
     ) {
         self.put(isn, connection, connection.next_numbers());
     }
 
     /// A connection is [frozen](Connection::freeze). Its peer may still send packets.
-    pub fn remember_frozen<B: Bytes, S: SendStore>(
+    pub fn remember_frozen<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
-        connection: &Connection<B, S>,
+        connection: &Connection<B, S, A>,
     ) {
         self.put(isn, connection, FROZEN);
     }
 
     /// A connection that was frozen continues.
-    pub fn on_thawed<B: Bytes, S: SendStore>(
+    pub fn on_thawed<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
-        connection: &Connection<B, S>,
+        connection: &Connection<B, S, A>,
     ) {
         let (local, remote) = (connection.local(), connection.remote());
         let its = mark(isn, &local, &remote, FROZEN);
@@ -65,10 +66,10 @@ impl Recycled {
         }
     }
 
-    fn put<B: Bytes, S: SendStore>(
+    fn put<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
-        connection: &Connection<B, S>,
+        connection: &Connection<B, S, A>,
         numbers: [SeqNum; 2],
     ) {
         let (local, remote) = (connection.local(), connection.remote());

@@ -192,20 +192,20 @@ impl HalfOpen {
 
     /// The time from the last answer to the deadline, in milliseconds.
     #[inline(never)] // size
-    fn timeout(&self, config: &Config) -> u32 {
+    fn timeout<A>(&self, config: &Config<A>) -> u32 {
         let first = config.initial_rto.millis_saturating();
         // RFC 6298 §5.5.
         first.min(u32::MAX >> RETRIES) << self.tries.saturating_sub(1).min(RETRIES)
     }
 
     /// The answer is sent at `now`, or should be.
-    fn arm(&mut self, now: Instant, config: &Config) {
+    fn arm<A>(&mut self, now: Instant, config: &Config<A>) {
         self.tries = self.tries.wrapping_add(1).min(GIVE_UP);
         self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
     }
 
     /// How long ago the last answer was sent.
-    fn age(&self, now: Instant, config: &Config) -> Duration {
+    fn age<A>(&self, now: Instant, config: &Config<A>) -> Duration {
         let sent = self.deadline.wrapping_sub(self.timeout(config));
         Duration::from_millis_u32(now.millis_wrapping().wrapping_sub(sent))
     }
@@ -239,7 +239,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
 
     /// A segment for a listener arrives which no connection claims, in whatever order.
     #[inline(never)] // size
-    pub fn input(&mut self, terms: &Terms<'_>, incoming: &Incoming<'_>) -> Answer {
+    pub fn input<A>(&mut self, terms: &Terms<'_, A>, incoming: &Incoming<'_>) -> Answer {
         let &Incoming {
             now,
             local,
@@ -270,9 +270,9 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
     }
 
     /// `entry` is where the request is known already.
-    fn judge(
+    fn judge<A>(
         &mut self,
-        terms: &Terms<'_>,
+        terms: &Terms<'_, A>,
         incoming: &Incoming<'_>,
         entry: Option<u8>,
         request: &mut Request,
@@ -308,9 +308,9 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
     }
 
     /// A new request, in place of the one in `entry` if there is one.
-    fn admit(
+    fn admit<A>(
         &mut self,
-        terms: &Terms<'_>,
+        terms: &Terms<'_, A>,
         incoming: &Incoming<'_>,
         entry: Option<u8>,
         request: &Request,
@@ -401,7 +401,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
 
     /// Serves the deadlines that have passed by `now`. Says how many requests
     /// were given up.
-    pub fn on_timeout(&mut self, now: Instant, config: &Config) -> u8 {
+    pub fn on_timeout<A>(&mut self, now: Instant, config: &Config<A>) -> u8 {
         let mut given_up = 0u8;
         for half_open in self.table.as_mut() {
             if !half_open.is_due_by(now.millis_wrapping()) {
@@ -421,10 +421,10 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
 
     /// An answer that is due again. `reach` says whether the peer can be
     /// reached now, and which of our addresses the one with that number is.
-    pub fn poll_segment(
+    pub fn poll_segment<A>(
         &mut self,
         now: Instant,
-        terms: &Terms<'_>,
+        terms: &Terms<'_, A>,
         mut reach: impl FnMut(&Addr, u8) -> Option<Addr>,
     ) -> Option<SynAck> {
         for half_open in self.table.as_mut().iter_mut().filter(|entry| entry.due) {
@@ -478,10 +478,10 @@ impl HalfOpen {
     /// RFC 9293 §3.10.7.4, in SYN-RECEIVED after a passive OPEN. `None` if the
     /// segment, of which `request` was made, is none of this request's; else
     /// that becomes this one.
-    fn input(
+    fn input<A>(
         &mut self,
         now: Instant,
-        terms: &Terms<'_>,
+        terms: &Terms<'_, A>,
         request: &mut Request,
         seg: &Segment<'_>,
     ) -> Option<Verdict> {
@@ -514,7 +514,12 @@ impl HalfOpen {
 
     /// RFC 5961 §3.2: a reset exactly at RCV.NXT is obeyed, one elsewhere in the
     /// window challenged, and any other dropped.
-    fn on_reset(&mut self, terms: &Terms<'_>, request: &mut Request, seg: &Segment<'_>) -> Verdict {
+    fn on_reset<A>(
+        &mut self,
+        terms: &Terms<'_, A>,
+        request: &mut Request,
+        seg: &Segment<'_>,
+    ) -> Verdict {
         let ahead = seg.seq.since(self.syn.irs + 1);
         if ahead == 0 {
             self.free();
@@ -547,7 +552,7 @@ impl Reply {
     /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in; or
     /// the challenge `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     #[inline(never)] // size
-    fn header(&self, now: Instant, terms: &Terms<'_>, request: &Request) -> Header {
+    fn header<A>(&self, now: Instant, terms: &Terms<'_, A>, request: &Request) -> Header {
         let Terms {
             config,
             window,

@@ -43,7 +43,12 @@ const USED: usize = 8;
 
 impl SynCookies {
     /// Our initial sequence number in answer to `request`.
-    pub(crate) fn make(&mut self, now: Instant, terms: &Terms<'_>, request: &Request) -> SeqNum {
+    pub(crate) fn make<A>(
+        &mut self,
+        now: Instant,
+        terms: &Terms<'_, A>,
+        request: &Request,
+    ) -> SeqNum {
         let tick = tick(now);
         self.last = Some(tick);
         let index = mss_index(request.syn.offer.mss(), terms.config);
@@ -70,10 +75,10 @@ impl SynCookies {
 
     /// Whether `seg`, of which `request` was made, brings back a cookie: then
     /// the request becomes that of the SYN.
-    pub(crate) fn check(
+    pub(crate) fn check<A>(
         &self,
         now: Instant,
-        terms: &Terms<'_>,
+        terms: &Terms<'_, A>,
         request: &mut Request,
         seg: &Segment<'_>,
     ) -> bool {
@@ -117,7 +122,7 @@ fn hash(isn: &IsnGenerator, ends: &Request, irs: SeqNum, tick: u32) -> u32 {
 }
 
 /// RFC 9293 §3.7.1, MUST-15: who states no MSS has [`MSS`]'s last.
-fn mss_index(mss: Option<u16>, config: &Config) -> u32 {
+fn mss_index<A>(mss: Option<u16>, config: &Config<A>) -> u32 {
     match mss {
         Some(mss) if mss >= config.mss => MSS_BITS,
         Some(mss) => MSS.iter().skip(1).filter(|known| **known <= mss).count() as u32,

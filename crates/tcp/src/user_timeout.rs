@@ -90,7 +90,7 @@ pub(crate) struct Negotiation {
 }
 
 impl Negotiation {
-    pub(crate) fn new(config: &Config) -> Self {
+    pub(crate) fn new<A>(config: &Config<A>) -> Self {
         let option = config.user_timeout_option.filter(|_| ON);
         Negotiation {
             advertise: option.map(|option| option.advertise.into()),

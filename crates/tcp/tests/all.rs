@@ -4,9 +4,9 @@
 mod adversarial_between;
 mod adversarial_options;
 mod adversarial_segments;
+mod algorithms;
 mod chain;
 mod freeze;
-mod given_congestion;
 mod ledger;
 mod ledger_recovery;
 mod limits;
@@ -21,7 +21,6 @@ mod prohibitions_silence;
 mod prohibitions_time_wait;
 mod prohibitions_windows;
 mod properties;
-mod recovery_choice;
 mod rfc2018;
 mod rfc2883;
 mod rfc3042;

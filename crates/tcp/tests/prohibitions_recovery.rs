@@ -4,16 +4,16 @@
 //!
 //! The test knows when each segment was sent and what the peer has reported, and judges by that.
 
-#![cfg(all(
-    feature = "stats",
-    any(feature = "rack-tlp", feature = "other-engines")
-))]
+#![cfg(feature = "stats")]
 
 use std::collections::BTreeMap;
+use std::panic::{RefUnwindSafe, UnwindSafe};
 
 use redpoll_base::Rng;
-use redpoll_tcp::{Config, RecoveryChoice};
+use redpoll_tcp::{Algorithms, Config};
 use redpoll_testkit::{Host, Record, ms};
+
+use crate::algorithms::{DUPLICATES, NO_RACK};
 
 /// Bytes of each segment.
 const MSS: u32 = 100;
@@ -43,8 +43,8 @@ enum Event {
     Resume,
 }
 
-struct World {
-    t: Host,
+struct World<A: Algorithms> {
+    t: Host<A>,
     rng: Rng,
     has_rack: bool,
     /// The least round trip, and the largest delay beyond it.
@@ -98,8 +98,8 @@ struct Before {
     flight: u32,
 }
 
-impl World {
-    fn new(seed: u64, recovery: RecoveryChoice, has_rack: bool) -> World {
+impl<A: Algorithms> World<A> {
+    fn new(seed: u64, recovery: A, has_rack: bool) -> World<A> {
         let mut rng = Rng::named(seed, "recovery");
         let rtt = 40 + u64::from(rng.below(160));
         let jitter = [0, rtt / 8, rtt / 8, rtt / 2][rng.below(4) as usize];
@@ -110,9 +110,9 @@ impl World {
             min_rto: ms(1_000),
             max_rto: ms(3_000),
             max_retries: 200,
-            recovery,
             ..Config::default()
-        };
+        }
+        .with_algorithms(recovery);
         let mut t = Host::connect(&config, FLIGHT * MSS as usize, 500);
         t.sent();
         t.wait(rtt);
@@ -489,7 +489,10 @@ impl World {
 
 /// Runs connections with many seeds; how many retransmissions were judged, and how many recoveries
 /// ended.
-fn play(recovery: RecoveryChoice, has_rack: bool) -> (u32, u32) {
+fn play<A: Algorithms + Copy + UnwindSafe + RefUnwindSafe>(
+    recovery: A,
+    has_rack: bool,
+) -> (u32, u32) {
     let mut sum = (0, 0);
     for seed in 0..400 {
         let result = std::panic::catch_unwind(|| {
@@ -516,18 +519,14 @@ fn play(recovery: RecoveryChoice, has_rack: bool) -> (u32, u32) {
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn rack_keeps_its_bounds() {
-    let (judged, recovered) = play(RecoveryChoice::default(), true);
+    let (judged, recovered) = play(redpoll_tcp::Standard, true);
     assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
 }
 
 /// RFC 6675 as it is without RACK: three segments beyond a gap, and each hole once.
 #[test]
-#[cfg(feature = "other-engines")]
 fn three_segments_beyond_a_gap_are_needed_without_rack() {
-    for recovery in [
-        RecoveryChoice::ALL.without_rack(),
-        RecoveryChoice::ALL.by_duplicates(),
-    ] {
+    for recovery in [NO_RACK, DUPLICATES] {
         let (judged, recovered) = play(recovery, false);
         assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
     }

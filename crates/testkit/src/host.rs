@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Event, Header, IpMeta, Listener, Segment, SeqNum,
+    Action, Algorithms, Config, Connection, Endpoint, Event, Header, IpMeta, Listener, Segment,
+    SendRing, SeqNum, Standard,
 };
 
 use crate::{Record, SYN_ACK};
@@ -25,25 +26,25 @@ pub const IRS: SeqNum = SeqNum(u32::MAX - 9);
 ///
 /// Sequence numbers in [`Record`]s are relative: 0 is the SYN of the side
 /// that they belong to.
-pub struct Host {
+pub struct Host<A: Algorithms = Standard> {
     /// The connection. Packet tests reach states through packets only.
-    pub conn: Connection<Buffer>,
+    pub conn: Connection<Buffer, SendRing<Buffer>, A>,
     now: Instant,
     sent: VecDeque<(Instant, Record)>,
     /// Bytes of TCP header and payload that the link takes.
     pub max_len: usize,
 }
 
-impl Host {
+impl<A: Algorithms> Host<A> {
     /// An active open: a SYN is about to be sent. `tx` and `rx` bytes of buffer.
-    pub fn connect(config: &Config, tx: usize, rx: usize) -> Host {
+    pub fn connect(config: &Config<A>, tx: usize, rx: usize) -> Self {
         let now = Instant::from_millis(1_000);
         let conn = Connection::connect(now, config, LOCAL, REMOTE, ISS, vec![0; tx], vec![0; rx]);
         Host::new(conn, now)
     }
 
     /// A passive open: the SYN `request` has just arrived.
-    pub fn accept(config: &Config, tx: usize, rx: usize, request: Record) -> Host {
+    pub fn accept(config: &Config<A>, tx: usize, rx: usize, request: Record) -> Self {
         let now = Instant::from_millis(1_000);
         let listener = Listener::new(LOCAL);
         let bytes = from_peer(&request);
@@ -57,18 +58,18 @@ impl Host {
 
     /// A connection established by us; the peer announced `mss` and `window`.
     /// No timestamps, whatever `config` says. Time is 0 afterwards.
-    pub fn established(config: &Config, mss: u16, window: u16) -> Host {
+    pub fn established(config: &Config<A>, mss: u16, window: u16) -> Self {
         Host::established_with(config, mss, window, 4096, 4096)
     }
 
     /// Established by us with the peer's SYN and ACK as `answer` has them,
     /// which takes `rtt` milliseconds: that is the time afterwards. Both
     /// buffers have 4096 bytes.
-    pub fn established_by(config: &Config, answer: Record, rtt: u64) -> Host {
+    pub fn established_by(config: &Config<A>, answer: Record, rtt: u64) -> Self {
         Host::established_as(config, answer, rtt, 4096, 4096)
     }
 
-    fn established_as(config: &Config, answer: Record, rtt: u64, tx: usize, rx: usize) -> Host {
+    fn established_as(config: &Config<A>, answer: Record, rtt: u64, tx: usize, rx: usize) -> Self {
         let mut host = Host::connect(config, tx, rx);
         host.drain();
         host.sent.clear();
@@ -82,12 +83,18 @@ impl Host {
     }
 
     /// An established connection with `tx` and `rx` bytes of buffer.
-    pub fn established_with(config: &Config, mss: u16, window: u16, tx: usize, rx: usize) -> Host {
+    pub fn established_with(
+        config: &Config<A>,
+        mss: u16,
+        window: u16,
+        tx: usize,
+        rx: usize,
+    ) -> Self {
         let answer = Record::new().win(window).mss(mss);
         Host::established_as(config, answer, 0, tx, rx)
     }
 
-    fn new(conn: Connection<Buffer>, now: Instant) -> Host {
+    fn new(conn: Connection<Buffer, SendRing<Buffer>, A>, now: Instant) -> Self {
         Host {
             conn,
             now,

@@ -25,6 +25,7 @@ pub enum WithRival {}
 impl Profile for WithRival {
     type Memory = HeapMemory;
     type Access = CsmaCa;
+    type Algorithms = transport::Standard;
     type Assist = NoAssist;
     type Streams = Rival<HeapMemory>;
     type Rules = StandardRules;

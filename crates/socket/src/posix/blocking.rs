@@ -5,7 +5,8 @@
 //! and sleeps. The calls here are the POSIX ones, with O_NONBLOCK and
 //! `MSG_DONTWAIT`.
 
-use redpoll_base::{Duration, Memory};
+use redpoll_base::Duration;
+use redpoll_stack::Profile;
 use redpoll_tcp::Endpoint;
 
 use super::{Answer, Fd, MSG_DONTWAIT, Poll, Sockets, Wait};
@@ -13,8 +14,8 @@ use crate::Errno;
 
 /// How a thread gets at the sockets, and waits for something to happen.
 pub trait Waiter {
-    /// The memory of the node.
-    type Memory: Memory + 'static;
+    /// The parts of the node; a kind of memory is a profile too.
+    type Profile: Profile;
 
     /// Makes one call, and lets the node send what follows from it.
     ///
@@ -22,7 +23,7 @@ pub trait Waiter {
     /// What the call answers.
     fn call<T>(
         &mut self,
-        call: impl FnOnce(&mut Sockets<'_, Self::Memory>) -> Answer<T>,
+        call: impl FnOnce(&mut Sockets<'_, Self::Profile>) -> Answer<T>,
     ) -> Answer<T>;
 
     /// Makes a call at once, and again whenever `wait` may have come about,
@@ -38,7 +39,7 @@ pub trait Waiter {
         &mut self,
         wait: Wait<'_>,
         timeout: Option<Duration>,
-        attempt: impl FnMut(&mut Sockets<'_, Self::Memory>) -> Answer<T>,
+        attempt: impl FnMut(&mut Sockets<'_, Self::Profile>) -> Answer<T>,
     ) -> Answer<T>;
 }
 
@@ -48,7 +49,7 @@ fn waiting<W: Waiter, T>(
     fd: Fd,
     wait: Wait<'_>,
     flags: i32,
-    attempt: impl FnMut(&mut Sockets<'_, W::Memory>) -> Answer<T>,
+    attempt: impl FnMut(&mut Sockets<'_, W::Profile>) -> Answer<T>,
 ) -> Answer<T> {
     if !may_wait(waiter, fd, flags)? {
         return waiter.call(attempt);

@@ -16,9 +16,9 @@ mod poll;
 mod stream;
 mod udp;
 
-use redpoll_base::{Addr, Duration, Instant, Memory};
-use redpoll_stack::{ConnId, ListenerId, Node, UdpId};
-use redpoll_tcp::{Connection, Endpoint, Keepalive, State};
+use redpoll_base::{Addr, Duration, Instant};
+use redpoll_stack::{ConnId, ListenerId, Node, NodeConnection, Profile, UdpId};
+use redpoll_tcp::{Endpoint, Keepalive, State};
 
 use crate::Errno;
 
@@ -187,16 +187,16 @@ impl Socket {
 /// assert_eq!(sockets.accept(listener), Err(Errno::EAGAIN));
 /// # Ok::<(), Errno>(())
 /// ```
-pub struct Sockets<'a, M: Memory + 'static> {
+pub struct Sockets<'a, P: Profile> {
     /// The node.
-    pub node: &'a mut Node<M>,
+    pub node: &'a mut Node<P>,
     /// Its sockets; at most 255.
     pub table: &'a mut [Socket],
     /// The time.
     pub now: Instant,
 }
 
-impl<M: Memory + 'static> Sockets<'_, M> {
+impl<P: Profile> Sockets<'_, P> {
     /// A socket.
     ///
     /// # Errors
@@ -364,12 +364,12 @@ impl<M: Memory + 'static> Sockets<'_, M> {
         self.table.get_mut(usize::from(fd)).ok_or(Errno::EBADF)
     }
 
-    fn connection(&self, id: ConnId) -> Answer<&Connection<M::Buffer>> {
+    fn connection(&self, id: ConnId) -> Answer<&NodeConnection<P>> {
         self.node.tcp_connection(id).ok_or(Errno::ENOTCONN)
     }
 
     /// The connection of a socket.
-    fn connected(&self, fd: Fd) -> Answer<(ConnId, &Connection<M::Buffer>)> {
+    fn connected(&self, fd: Fd) -> Answer<(ConnId, &NodeConnection<P>)> {
         match self.entry(fd)?.kind {
             Kind::Connected(id) => Ok((id, self.connection(id)?)),
             _ => Err(Errno::ENOTCONN),

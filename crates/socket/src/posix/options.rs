@@ -1,6 +1,6 @@
 //! `getsockopt` and `setsockopt`, for options that are one number.
 
-use redpoll_base::Memory;
+use redpoll_stack::Profile;
 
 use super::{Answer, Fd, Kind, Sockets};
 use crate::Errno;
@@ -61,7 +61,7 @@ impl Opt {
     }
 }
 
-impl<M: Memory + 'static> Sockets<'_, M> {
+impl<P: Profile> Sockets<'_, P> {
     /// `setsockopt`
     ///
     /// # Errors

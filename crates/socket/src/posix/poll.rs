@@ -1,6 +1,6 @@
 //! `poll`, and what a call may wait for.
 
-use redpoll_base::Memory;
+use redpoll_stack::Profile;
 use redpoll_tcp::State;
 
 use super::{Answer, Fd, Kind, Sockets, is_opening};
@@ -52,7 +52,7 @@ pub enum Wait<'a> {
     Poll(&'a [Poll]),
 }
 
-impl<M: Memory + 'static> Sockets<'_, M> {
+impl<P: Profile> Sockets<'_, P> {
     /// `poll` without waiting: fills in `revents`, and says how many have some.
     ///
     /// # Errors

@@ -1,14 +1,14 @@
 //! Streams: `listen`, `accept`, `connect`, `send`, `recv`.
 
-use redpoll_base::{Duration, Instant, Memory};
-use redpoll_stack::{ConnId, Listen, Node};
+use redpoll_base::{Duration, Instant};
+use redpoll_stack::{ConnId, Listen, Node, Profile};
 use redpoll_tcp::{Endpoint, FreezeError, State};
 
 use super::{Answer, Fd, Kind, MSG_DONTWAIT, MSG_PEEK, Socket, Sockets, Tuning, is_opening};
 use crate::Errno;
 
 impl Tuning {
-    pub(super) fn apply<M: Memory + 'static>(&self, node: &mut Node<M>, now: Instant, id: ConnId) {
+    pub(super) fn apply<P: Profile>(&self, node: &mut Node<P>, now: Instant, id: ConnId) {
         node.tcp_set_nagle(now, id, !self.nodelay);
         let probes = self.keepalive.then(|| self.probes.keepalive());
         node.tcp_set_keepalive(now, id, probes);
@@ -19,7 +19,7 @@ impl Tuning {
     }
 }
 
-impl<M: Memory + 'static> Sockets<'_, M> {
+impl<P: Profile> Sockets<'_, P> {
     /// Waits for connections to the bound port. Up to `backlog` established
     /// ones, at least one, wait for [`accept`](Self::accept).
     ///

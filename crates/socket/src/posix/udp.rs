@@ -1,7 +1,6 @@
 //! Datagrams: `sendto` and `recvfrom`.
 
-use redpoll_base::Memory;
-use redpoll_stack::{Error, UdpId};
+use redpoll_stack::{Error, Profile, UdpId};
 use redpoll_tcp::Endpoint;
 
 use super::{Answer, Fd, Kind, MSG_DONTWAIT, Sockets};
@@ -10,7 +9,7 @@ use crate::Errno;
 /// The first port of the range for ports that the node chooses (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 
-impl<M: Memory + 'static> Sockets<'_, M> {
+impl<P: Profile> Sockets<'_, P> {
     /// Binds to a port, or to a free one if it is 0.
     pub(super) fn bind_udp(&mut self, fd: Fd, port: u16) -> Answer<()> {
         let (id, port) = match port {

@@ -3,7 +3,7 @@
 use redpoll_base::{Addr, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
 use redpoll_mac::MacConfig;
-use redpoll_tcp::{self as tcp, FastOpenServer, HalfOpen};
+use redpoll_tcp::{self as tcp, Algorithms, FastOpenServer, HalfOpen, Standard};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::sixlowpan::Contexts;
@@ -16,7 +16,7 @@ use crate::transports::udp::UdpSlot;
 
 /// Everything that distinguishes one node from another.
 #[derive(Clone, Debug)]
-pub struct NodeConfig {
+pub struct NodeConfig<A = Standard> {
     /// The MAC: addresses, PAN, radio abilities, retries.
     pub mac: MacConfig,
     /// 6LoWPAN: timeouts and limits.
@@ -24,7 +24,7 @@ pub struct NodeConfig {
     /// The header-compression contexts that this network shares (RFC 6282 §3.1.2).
     pub contexts: Contexts,
     /// TCP: segment size, timers.
-    pub tcp: tcp::Config,
+    pub tcp: tcp::Config<A>,
     /// The node's global address; unspecified if it is to be learned.
     pub address: Addr,
     /// The hop limit of packets that start here (RFC 4861 calls it CurHopLimit).
@@ -43,13 +43,6 @@ pub struct NodeConfig {
 }
 
 impl NodeConfig {
-    /// Returns this configuration after `set` has changed it.
-    #[must_use]
-    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
-        set(&mut self);
-        self
-    }
-
     /// The MSS of nodes in a mesh, in bytes: five frames with the longest compressed header
     /// carry 462 bytes and 12 of TCP's options. Beyond that a segment that loses one frame
     /// loses more than it gained (Kumar et al. 2020 §6.1).
@@ -147,6 +140,32 @@ impl NodeConfig {
             isn_secret,
         }
     }
+}
+
+impl<A> NodeConfig<A> {
+    /// Returns this configuration after `set` has changed it.
+    #[must_use]
+    pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
+        set(&mut self);
+        self
+    }
+
+    /// The same configuration with other [algorithms](tcp::Algorithms) of TCP.
+    pub fn with_algorithms<O>(self, algorithms: O) -> NodeConfig<O> {
+        NodeConfig {
+            mac: self.mac,
+            lowpan: self.lowpan,
+            contexts: self.contexts,
+            tcp: self.tcp.with_algorithms(algorithms),
+            address: self.address,
+            hop_limit: self.hop_limit,
+            forwards: self.forwards,
+            nd: self.nd,
+            sleepy: self.sleepy,
+            preempts: self.preempts,
+            isn_secret: self.isn_secret,
+        }
+    }
 
     /// The link-layer address that this node's frames carry.
     pub fn link_address(&self) -> Address {
@@ -196,9 +215,9 @@ impl SleepyConfig {
 }
 
 /// The memory of a node's tables and buffers. The lengths are the limits.
-pub struct NodeMemory<M: Memory + 'static> {
+pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
     /// One slot a TCP connection, with its buffers; at most 255.
-    pub connections: M::Table<ConnectionSlot<M::Buffer>>,
+    pub connections: M::Table<ConnectionSlot<M::Buffer, A>>,
     /// One slot a listening port; at most 255.
     pub listeners: M::Table<ListenerSlot>,
     /// One entry a half-open connection, for all listeners; at most 255. When

@@ -65,7 +65,7 @@ pub struct Node<P: Profile> {
     rng: Rng,
     pub(crate) link: Link<P::Memory, P::Access>,
     pub(crate) net: Net<P>,
-    transports: Transports<P::Memory, P::Streams>,
+    transports: Transports<P::Memory, P::Streams, P::Algorithms>,
     /// Packets that wait for the host side.
     host: HostQueue,
     counters: NodeCounters,
@@ -93,8 +93,8 @@ impl<P: Profile> Node<P> {
     /// [assistant](crate::assist) or [another transport](crate::StreamTransport) in place of
     /// TCP.
     pub fn with_parts(
-        config: NodeConfig,
-        memory: NodeMemory<P::Memory>,
+        config: NodeConfig<P::Algorithms>,
+        memory: NodeMemory<P::Memory, P::Algorithms>,
         mut rng: Rng,
         parts: Parts<P>,
     ) -> Self {

@@ -2,6 +2,7 @@
 
 use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
+use redpoll_tcp::Algorithms;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header};
 
@@ -238,8 +239,8 @@ impl<P: Profile> Node<P> {
 }
 
 /// Writes a pulled segment as a packet; `None` if it does not fit.
-pub(super) fn write_pulled<M: Memory + 'static, T: StreamTransport>(
-    transports: &Transports<M, T>,
+pub(super) fn write_pulled<M: Memory + 'static, T: StreamTransport, A: Algorithms>(
+    transports: &Transports<M, T, A>,
     pulled: &Pulled,
     hop_limit: u8,
     out: &mut [u8],

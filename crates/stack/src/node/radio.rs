@@ -3,6 +3,7 @@
 use redpoll_base::{Instant, Memory};
 use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram, TRANSPORT_HEADER_MAX};
 use redpoll_mac::{Access, RadioResult, RadioWork, RxInfo};
+use redpoll_tcp::Algorithms;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -18,7 +19,7 @@ use crate::profile::Profile;
 use crate::segments::Handover;
 use crate::transports::{Ask, Handle, Pulled, Reach, Side, StreamTransport, Transport, Transports};
 
-impl<M: Memory + 'static, T: StreamTransport> PayloadSource for Transports<M, T> {
+impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> PayloadSource for Transports<M, T, A> {
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
         Transports::read(self, Handle(handle), offset, out).map_err(|_| Gone)
     }

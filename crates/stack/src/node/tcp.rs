@@ -4,12 +4,12 @@ use redpoll_base::{Duration, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, FreezeError, Keepalive, RecvError};
 
 use super::Node;
-use crate::profile::Profile;
+use crate::profile::{NodeConnection, Profile};
 use crate::{ConnId, Error, Listen, ListenerId};
 
 impl<P: Profile> Node<P> {
     /// What new connections are configured with.
-    pub fn tcp_config(&self) -> &redpoll_tcp::Config {
+    pub fn tcp_config(&self) -> &redpoll_tcp::Config<P::Algorithms> {
         &self.transports.tcp.config
     }
 
@@ -140,7 +140,7 @@ impl<P: Profile> Node<P> {
         match connection.send(now, data) {
             Ok(0) if !data.is_empty() => Err(Error::WouldBlock),
             Ok(taken) => Ok(taken),
-            Err(_) => Err(failure(connection)),
+            Err(_) => Err(failure::<P>(connection)),
         }
     }
 
@@ -161,7 +161,7 @@ impl<P: Profile> Node<P> {
         }
         connection.recv(now, out).map_err(|error| match error {
             RecvError::WouldBlock => Error::WouldBlock,
-            _ => failure(connection),
+            _ => failure::<P>(connection),
         })
     }
 
@@ -279,20 +279,18 @@ impl<P: Profile> Node<P> {
 
     /// The connection behind a handle, to look at its state and statistics;
     /// also after its release, until TCP has finished.
-    pub fn tcp_connection(&self, id: ConnId) -> Option<&Connection<<P::Memory as Memory>::Buffer>> {
+    pub fn tcp_connection(&self, id: ConnId) -> Option<&NodeConnection<P>> {
         self.transports.tcp.connection(id)
     }
 
     /// Every open connection.
-    pub fn tcp_connections(
-        &self,
-    ) -> impl Iterator<Item = (ConnId, &Connection<<P::Memory as Memory>::Buffer>)> {
+    pub fn tcp_connections(&self) -> impl Iterator<Item = (ConnId, &NodeConnection<P>)> {
         self.transports.tcp.iter()
     }
 }
 
 /// Why a connection takes or gives no more data.
-fn failure<B: redpoll_base::Bytes>(connection: &Connection<B>) -> Error {
+fn failure<P: Profile>(connection: &NodeConnection<P>) -> Error {
     match connection.error() {
         Some(error) => Error::Failed(error),
         None => Error::NotConnected,

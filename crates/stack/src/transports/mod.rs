@@ -11,7 +11,7 @@ pub(crate) mod tcp;
 pub(crate) mod udp;
 
 use redpoll_base::{Addr, Ecn, Instant, Memory, Wake, earliest};
-use redpoll_tcp::{Gone, Header, SegmentDesc};
+use redpoll_tcp::{Algorithms, Gone, Header, SegmentDesc};
 use redpoll_wire::icmpv6::unreachable;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
@@ -250,14 +250,14 @@ pub trait Transport {
 }
 
 /// The transports of a node.
-pub(crate) struct Transports<M: Memory + 'static, T> {
-    pub(crate) tcp: TcpSockets<M>,
+pub(crate) struct Transports<M: Memory + 'static, T, A: Algorithms> {
+    pub(crate) tcp: TcpSockets<M, A>,
     pub(crate) udp: UdpSockets<M>,
     /// What may be in the place of TCP.
     pub(crate) streams: T,
 }
 
-impl<M: Memory + 'static, T: StreamTransport> Transports<M, T> {
+impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A> {
     /// Hands a packet to the transport with this number; `None` if there is none.
     pub(crate) fn input(
         &mut self,

@@ -23,7 +23,7 @@ use redpoll_stack::{
     ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NoStreams, Node, NodeConfig, NodeEvent,
     NodeMemory, Parts, Profile, Pull, Route, UdpSlot, Via,
 };
-use redpoll_tcp::Endpoint;
+use redpoll_tcp::{Endpoint, Standard};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6;
 use redpoll_wire::sixlowpan::Contexts;
@@ -44,6 +44,7 @@ pub struct Assisted<A>(PhantomData<A>);
 impl<A: Assist> Profile for Assisted<A> {
     type Memory = HeapMemory;
     type Access = CsmaCa;
+    type Algorithms = Standard;
     type Assist = A;
     type Streams = NoStreams;
     type Rules = TestRules;

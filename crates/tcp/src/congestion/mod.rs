@@ -1,24 +1,228 @@
 //! Congestion control: how much may be in the network.
 
-mod choice;
-#[cfg(feature = "other-engines")]
-mod chosen;
-#[cfg(feature = "other-engines")]
-mod cubic;
-#[cfg(feature = "other-engines")]
-mod given;
 mod newreno;
 mod pipe;
 
-pub use choice::CongestionChoice;
-#[cfg(feature = "other-engines")]
-pub use given::{CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion};
-pub(crate) use newreno::InitialWindow;
+pub use newreno::NewReno;
 pub(crate) use pipe::Pipe;
 
-/// What a connection has.
-#[cfg(feature = "other-engines")]
-pub(crate) use chosen::{Chosen as Congestion, Present};
-/// What a connection has.
-#[cfg(not(feature = "other-engines"))]
-pub(crate) use newreno::NewReno as Congestion;
+use redpoll_base::divide;
+
+use crate::ahead::window;
+
+/// The congestion control of one connection: the congestion window, and how it follows the
+/// network.
+///
+/// A connection reports events by the methods `on_…`, asks for the
+/// [congestion window](Self::cwnd) before it makes a segment, and never has more bytes in the
+/// network. A controller sees nothing of the connection but the arguments.
+///
+/// # Order of events
+///
+/// 1. [`on_established`](Self::on_established) once, or [`on_thawed`](Self::on_thawed) if the
+///    connection continues one that was [frozen](crate::Connection::freeze).
+/// 2. While nothing is being repaired, each acknowledgment of new data is one
+///    [`on_ack`](Self::on_ack), or [`on_unfilled`](Self::on_unfilled) if the application does
+///    not fill half of the window.
+/// 3. [`on_loss`](Self::on_loss) begins fast recovery, and [`on_recovered`](Self::on_recovered)
+///    ends it. Between them there is no `on_ack`: the connection moves cwnd towards ssthresh by
+///    [`set_cwnd`](Self::set_cwnd) (RFC 9937). A lost retransmission is another `on_loss`.
+/// 4. [`on_timeout`](Self::on_timeout) begins another kind of recovery, in which `on_ack` goes on.
+/// 5. [`on_undone`](Self::on_undone) follows a loss or timeout that was none, and takes the
+///    place of `on_recovered`.
+/// 6. [`on_mark`](Self::on_mark), [`on_idle`](Self::on_idle) and
+///    [`on_smaller_mss`](Self::on_smaller_mss) may occur at any time after the first event.
+///
+/// # Rules
+///
+/// All windows are in bytes. Windows of TCP are not scaled here, so more than 65,535 bytes are of
+/// no use. cwnd must be one full-sized segment or more, because with less nothing would ever be
+/// sent. An event that a controller does not implement is answered as RFC 5681 says.
+///
+/// # Example
+///
+/// A controller that grows by half a segment a round trip and keeps three quarters of its window
+/// after a loss. Six methods suffice:
+///
+/// ```
+/// use redpoll_tcp::{Algorithms, Config, Congestion, FlowState};
+///
+/// struct Gentle {
+///     cwnd: u32,
+///     ssthresh: u32,
+/// }
+///
+/// impl Congestion for Gentle {
+///     fn cwnd(&self) -> u32 {
+///         self.cwnd
+///     }
+///
+///     fn ssthresh(&self) -> u32 {
+///         self.ssthresh
+///     }
+///
+///     fn set_cwnd(&mut self, cwnd: u32) {
+///         self.cwnd = cwnd;
+///     }
+///
+///     fn set_ssthresh(&mut self, ssthresh: u32) {
+///         self.ssthresh = ssthresh;
+///     }
+///
+///     fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState) {
+///         self.cwnd += match self.cwnd < self.ssthresh {
+///             true => acked.min(limit * flow.mss),
+///             false => acked * flow.mss / (2 * self.cwnd),
+///         };
+///     }
+///
+///     fn on_loss(&mut self, flow: &FlowState) {
+///         self.ssthresh = (flow.flight.min(self.cwnd) * 3 / 4).max(2 * flow.mss);
+///     }
+/// }
+///
+/// #[derive(Clone)]
+/// struct WithGentle;
+///
+/// impl Algorithms for WithGentle {
+///     type Congestion = Gentle;
+///
+///     fn congestion(&self, mss: u32) -> Gentle {
+///         Gentle { cwnd: mss, ssthresh: u16::MAX.into() }
+///     }
+/// }
+///
+/// // What `Connection::connect` and `accept` make of this has the controller.
+/// let config = Config::default().with_algorithms(WithGentle);
+///
+/// let mut cc = config.algorithms.congestion(1_000);
+/// let flow = FlowState::new(4_000, 1_000);
+/// cc.on_established(4_000, &flow);
+/// assert_eq!(cc.cwnd(), 4_000);
+/// cc.on_loss(&flow);
+/// cc.on_recovered(&flow);
+/// assert_eq!(cc.cwnd(), 3_000);
+/// ```
+pub trait Congestion {
+    /// The congestion window in bytes (RFC 5681 §2).
+    fn cwnd(&self) -> u32;
+
+    /// The slow start threshold in bytes (RFC 5681 §2).
+    fn ssthresh(&self) -> u32;
+
+    /// Sets cwnd, as fast recovery does.
+    fn set_cwnd(&mut self, cwnd: u32);
+
+    /// Sets ssthresh.
+    fn set_ssthresh(&mut self, ssthresh: u32);
+
+    /// `acked` bytes of new data were acknowledged outside of fast recovery, and the application
+    /// fills at least half of the window. In slow start, cwnd grows by `limit` segments at most
+    /// (L of RFC 3465): one after a timeout, otherwise two.
+    fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState);
+
+    /// A loss was found without a timeout. Reduces ssthresh; the connection reduces cwnd.
+    fn on_loss(&mut self, flow: &FlowState);
+
+    /// The handshake is complete, and cwnd becomes the initial window (RFC 5681 §3.1).
+    fn on_established(&mut self, initial_window: u32, _flow: &FlowState) {
+        self.set_cwnd(initial_window);
+    }
+
+    /// The connection continues one that was frozen with this slow start threshold.
+    fn on_thawed(&mut self, initial_window: u32, ssthresh: u32, _flow: &FlowState) {
+        self.set_cwnd(initial_window);
+        self.set_ssthresh(ssthresh);
+    }
+
+    /// As [`on_ack`](Self::on_ack), but the application fills less than half of the window,
+    /// which therefore shows nothing of the path and stays (RFC 7661 §4.3).
+    fn on_unfilled(&mut self, _acked: u32, _flow: &FlowState) {}
+
+    /// The peer reports that a router marked a packet (RFC 3168 §6.1.2); at most once for each
+    /// window. By default the answer is that to a loss.
+    fn on_mark(&mut self, flow: &FlowState) {
+        self.on_loss(flow);
+        self.limit_cwnd(self.ssthresh());
+    }
+
+    /// The retransmission timer ran out; `first` if for the first time since SND.UNA moved.
+    /// RFC 5681 §3.1: ssthresh is reduced once, and the loss window is one segment.
+    fn on_timeout(&mut self, first: bool, flow: &FlowState) {
+        if first {
+            self.on_loss(flow);
+        }
+        self.set_cwnd(flow.mss);
+    }
+
+    /// All that was lost has arrived, and fast recovery is over (RFC 9937 §6.4).
+    fn on_recovered(&mut self, _flow: &FlowState) {
+        self.set_cwnd(self.ssthresh());
+    }
+
+    /// The last loss or timeout was none. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in flight
+    /// before it or the previous threshold, may be in flight again, without a burst. `acked` bytes
+    /// were acknowledged now.
+    fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
+        let burst = acked.min(initial_window(flow.mss));
+        let cwnd = flow.flight.wrapping_add(burst);
+        self.set_cwnd(self.cwnd().max(cwnd));
+        self.set_ssthresh(pipe_prev);
+    }
+
+    /// Data is to be sent after a pause longer than a retransmission timeout. RFC 5681 §4.1: cwnd
+    /// is at most the initial window.
+    fn on_idle(&mut self, initial_window: u32, _flow: &FlowState) {
+        self.limit_cwnd(initial_window);
+    }
+
+    /// The size of a full-sized segment shrank from `old` bytes to `flow.mss`. RFC 5681 §3.1: cwnd
+    /// shrinks by the same ratio.
+    fn on_smaller_mss(&mut self, old: u32, flow: &FlowState) {
+        let mss = flow.mss;
+        let product = self.cwnd().wrapping_mul(u32::from(window(mss)));
+        self.set_cwnd(divide(product, old).max(mss));
+    }
+
+    /// Reduces cwnd to `most` bytes if it is larger.
+    fn limit_cwnd(&mut self, most: u32) {
+        self.set_cwnd(self.cwnd().min(most));
+    }
+}
+
+/// The state of a connection at an event of [`Congestion`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct FlowState {
+    /// The time in milliseconds of the node's clock; wrapping.
+    pub now_ms: u32,
+    /// The smoothed round-trip time in milliseconds (RFC 6298 §2), if one was measured.
+    pub srtt_ms: Option<u16>,
+    /// Bytes that were sent and are not acknowledged: FlightSize (RFC 5681 §2).
+    pub flight: u32,
+    /// Bytes of a full-sized segment's payload: SMSS (RFC 5681 §2).
+    pub mss: u32,
+}
+
+impl FlowState {
+    /// A flow at time 0 without a measured round-trip time, for tests of a controller.
+    pub const fn new(flight: u32, mss: u32) -> FlowState {
+        FlowState {
+            now_ms: 0,
+            srtt_ms: None,
+            flight,
+            mss,
+        }
+    }
+}
+
+/// RFC 5681 §3.1: IW.
+#[inline(never)] // size
+pub(crate) fn initial_window(mss: u32) -> u32 {
+    let segments = match mss {
+        0..=1095 => 4,
+        1096..=2190 => 3,
+        _ => 2,
+    };
+    mss.wrapping_mul(segments)
+}

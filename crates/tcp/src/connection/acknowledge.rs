@@ -14,7 +14,7 @@ use crate::recovery::Mode;
 use crate::send::{SendStore, Tick};
 use crate::state::Cause;
 use crate::timers::Timer;
-use crate::{Segment, SeqNum, SeqRange};
+use crate::{Algorithms, Segment, SeqNum, SeqRange};
 
 /// What is new in an acknowledgment.
 #[derive(Clone, Copy, Default, Debug)]
@@ -41,7 +41,7 @@ pub(super) struct News {
     pub(super) echo: Option<u32>,
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// "ESTABLISHED STATE", and in addition what the other states add to it.
     #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {

@@ -4,12 +4,12 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use super::marks::Marks;
-use crate::send::{Chain, ChainSlot, SendStore};
+use crate::send::{Chain, ChainSlot, SendRing, SendStore};
 use crate::state::{Cause, Phase, Synchronized};
-use crate::{Error, RecvError, SendError, SeqRange};
+use crate::{Algorithms, Error, RecvError, SendError, SeqRange};
 use redpoll_base::copy;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// SEND: takes as much of `bytes` as there is room for, and says how much.
     ///
     /// 0 means that the buffer is full; [`Event::Writable`](crate::Event)
@@ -36,7 +36,7 @@ impl<B: Bytes> Connection<B> {
 }
 
 /// Sending without a copy, from the application's own buffers.
-impl<B: Bytes, D: AsRef<[u8]>, T> Connection<B, Chain<D, T>>
+impl<B: Bytes, D: AsRef<[u8]>, T, A: Algorithms> Connection<B, Chain<D, T>, A>
 where
     T: AsRef<[ChainSlot<D>]> + AsMut<[ChainSlot<D>]>,
 {
@@ -67,7 +67,7 @@ where
     }
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Whether the application may give data to be sent.
     fn check_writable(&self) -> Result<(), SendError> {
         let may_write = match self.phase {

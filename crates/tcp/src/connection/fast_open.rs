@@ -13,7 +13,7 @@ use crate::options::MAX_OPTIONS;
 use crate::recovery::Loss;
 use crate::send::SendStore;
 use crate::state::Phase;
-use crate::{FastOpenCookie, Segment, SeqNum};
+use crate::{Algorithms, FastOpenCookie, Segment, SeqNum};
 
 /// An active open that is not answered yet.
 #[derive(Clone, Copy, Debug)]
@@ -28,7 +28,7 @@ pub(crate) struct Opening {
     pub(crate) data: u32,
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// RFC 7413 §4.2.2: data that is given before the first
     /// [`poll_segment`](Self::poll_segment) goes with the SYN and `cookie`, as
     /// much as there is room for; with [`FastOpenCookie::REQUEST`] the SYN asks

@@ -7,11 +7,12 @@ use super::Connection;
 use super::marks::Marks;
 use crate::ahead::Span;
 use crate::config::Config;
+use crate::congestion::Congestion;
 use crate::frozen::{FreezeError, Reader, ThawError, Writer, spend};
 use crate::pmtu::SegmentSize;
 use crate::send::{SendRing, SendStore};
 use crate::state::{Phase, Synchronized};
-use crate::{Endpoint, SeqNum, SeqRange};
+use crate::{Algorithms, Endpoint, SeqNum, SeqRange};
 
 /// States that are worth it, by their place here.
 const STATES: [Synchronized; 6] = [
@@ -38,7 +39,7 @@ const OVERHEAD: usize = 100;
 /// A segment has a byte, whatever the path and the options leave of it.
 const LEAST_MSS: u16 = 1;
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// Bytes that [`freeze`](Self::freeze) takes: 100, those that the peer has not
     /// acknowledged or that are not sent yet, and those that arrived and were not read.
     pub fn frozen_len(&self) -> usize {
@@ -146,7 +147,7 @@ impl<B: Bytes> Connection<B> {
     /// peer has given up is found out by its reset.
     pub fn thaw(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         slept: Duration,
         bytes: &mut [u8],
         tx: B,
@@ -200,9 +201,8 @@ impl<B: Bytes> Connection<B> {
         self.snd.restore([una, nxt], rcv_nxt, frozen.wnd);
         self.rcv.restore(rcv_nxt, edge);
         self.size = SegmentSize::new(frozen.mss);
-        let iw = self.params.initial_window;
-        self.tell_cc();
-        self.cc.restart(self.eff_snd_mss(), iw, frozen.ssthresh);
+        self.cc
+            .on_thawed(self.initial_window(), frozen.ssthresh.into(), &self.flow());
         self.rtt.restore(frozen.rtt);
         self.ecn.restore(frozen.has(ECN), frozen.has(ECHOES));
         let (ms, is_enabled) = (self.timers.now(), frozen.has(STAMPED));

@@ -8,15 +8,16 @@ use super::Connection;
 use super::input::Step;
 use super::marks::Marks;
 use crate::ahead::window;
+use crate::congestion::Congestion;
 use crate::listener::{Offer, PeerSyn};
 use crate::options::TIMESTAMPS_SPACE;
 use crate::recovery::Loss;
 use crate::send::SendStore;
 use crate::state::{Cause, OurSyn, Phase, SynReceived, SynSent, Synchronized};
 use crate::timers::Timer;
-use crate::{Error, Segment};
+use crate::{Algorithms, Error, Segment};
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
     pub(super) fn syn_sent_state(&mut self, seg: &Segment<'_>, state: SynSent) -> Step {
         // First, check the ACK bit.
@@ -129,7 +130,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));
-        if self.params.recovery.has_new_start() {
+        if self.algorithms.restarts_estimate() {
             self.rtt.on_handshake();
         }
         let data = seg.ack.since(self.outbox.range().start);
@@ -144,10 +145,12 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         self.phase = Phase::Synchronized(Synchronized::Established);
         self.rto
             .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
-        let iw = self.params.initial_window;
-        self.tell_cc();
-        self.cc
-            .on_established(self.eff_snd_mss(), iw, syn.lost.is_some());
+        // RFC 5681 §3.1: if the SYN or its answer was lost, it is one segment.
+        let initial = match syn.lost {
+            Some(_) => self.eff_snd_mss(),
+            None => self.initial_window(),
+        };
+        self.cc.on_established(initial, &self.flow());
         self.link.on_sent();
         self.last_sent = self.timers.now();
         self.adopt_user_timeout(None);

@@ -5,11 +5,12 @@ use redpoll_base::{Bytes, Instant};
 use super::Connection;
 use super::marks::Marks;
 use crate::ahead::Span;
+use crate::congestion::Congestion;
 use crate::event::Trouble;
 use crate::recovery::Loss;
 use crate::send::SendStore;
 use crate::state::Phase;
-use crate::{Error, SeqNum, pmtu};
+use crate::{Algorithms, Error, SeqNum, pmtu};
 
 /// An ICMPv6 error message that quoted a segment of ours (RFC 4443).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -38,7 +39,7 @@ impl IcmpKind {
 /// RFC 8200 §5: no path takes less.
 const IPV6_LEAST_MTU: u16 = 1280;
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// An ICMP error quoted a segment of this connection that began at `quoted`.
     ///
     /// A hard error ends an attempt to connect. A synchronised connection
@@ -106,7 +107,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return;
         }
         let mss = self.eff_snd_mss();
-        self.cc.on_smaller_mss(old, mss);
+        self.cc.on_smaller_mss(old, &self.flow());
         if self.synchronized().is_some() && self.snd.flight() > 0 {
             for (span, stretch) in self.board.walk(Span::ALL) {
                 if span.len() > mss && !self.pins.overlaps(span) {

@@ -11,12 +11,12 @@ use crate::reset::Reset;
 use crate::send::SendStore;
 use crate::state::{Cause, Phase, Synchronized};
 use crate::timers::Timer;
-use crate::{Error, Flags, IpMeta, Segment, SeqNum, SeqRange};
+use crate::{Algorithms, Error, Flags, IpMeta, Segment, SeqNum, SeqRange};
 
 /// A step of segment processing: go on, or be done with the segment.
 pub(super) type Step = ControlFlow<()>;
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// A segment for this connection arrived.
     pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
         self.timers.enter(now);

@@ -3,12 +3,12 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
-use crate::Gone;
 use crate::recovery::Loss;
 use crate::send::{Pin, PinKind, SendStore, Tick, Token};
 use crate::timers::Timer;
+use crate::{Algorithms, Gone};
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Copies payload of the segment `token`, from `offset` bytes into it, to
     /// `out`; says how many bytes there were, which is 0 at the payload's end.
     ///

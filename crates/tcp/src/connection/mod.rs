@@ -45,7 +45,7 @@ use crate::event::EventSet;
 use crate::keepalive::KeepaliveProbes;
 use crate::options::TIMESTAMPS_SPACE;
 use crate::pmtu::SegmentSize;
-use crate::recovery::{Episode, LinkHealth, Loss, Prr, Rack, Rto, Tlp, Undo};
+use crate::recovery::{Episode, LinkHealth, Loss, Prr, Rack, Rto, Tlp, Undo, prr, rack};
 use crate::recv::{AckPolicy, Inbox, RecvWindow};
 use crate::reset::Reset;
 use crate::rtt::RttEstimator;
@@ -55,7 +55,10 @@ use crate::stats::Tally;
 use crate::timers::TimerTable;
 use crate::timestamps::Timestamps;
 use crate::user_timeout::Negotiation;
-use crate::{Endpoint, Error, Event, Expect, Handshake, IpMeta, Request, Segment, SeqNum, State};
+use crate::{
+    Algorithms, Endpoint, Error, Event, Expect, FlowState, Handshake, IpMeta, Request, Segment,
+    SeqNum, Standard, State,
+};
 
 pub use icmp::IcmpKind;
 pub use output::SegmentDesc;
@@ -65,14 +68,15 @@ pub use output::SegmentDesc;
 /// `B` is the kind of buffer the caller gives for what arrives. More than
 /// 65,535 bytes of it are of no use: windows are not scaled. `S` holds what is
 /// to be sent: a ring in another such buffer, or, for sending without a copy, a
-/// [`Chain`](crate::Chain) of the application's own buffers.
+/// [`Chain`](crate::Chain) of the application's own buffers. `A` is the choice of
+/// [`Algorithms`], which on a device is the default.
 #[derive(Debug)]
 // In this order on purpose: a Cortex-M0 reaches bytes among the first 32 of a
 // struct and words among its first 128 with one instruction. So what is looked
 // at with every segment is in front, small things first. Beyond that, the order
 // is the one of some hundred with which the code is smallest.
 #[repr(C)]
-pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
+pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Standard> {
     phase: Phase,
     link: LinkHealth,
     marks: Marks,
@@ -84,7 +88,7 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     events: EventSet,
     acks: AckPolicy,
     challenge: ChallengeLimit,
-    cc: Congestion,
+    cc: A::Congestion,
     pipe: Pipe,
     snd: SendWindow,
     outbox: S,
@@ -111,15 +115,16 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>> {
     board: Scoreboard,
     prr: Prr,
     stats: Tally,
+    algorithms: A,
 }
 
-impl<B: Bytes> Connection<B> {
+impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// RFC 9293 §3.10.1, an active OPEN. The SYN goes out by
     /// [`poll_segment`](Self::poll_segment). `iss` comes from an
     /// [`IsnGenerator`](crate::IsnGenerator); `tx` and `rx` are the buffers.
     pub fn connect(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         local: Endpoint,
         remote: Endpoint,
         iss: SeqNum,
@@ -133,7 +138,7 @@ impl<B: Bytes> Connection<B> {
     /// out by [`poll_segment`](Self::poll_segment).
     pub fn accept(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         request: Request,
         iss: SeqNum,
         tx: B,
@@ -146,7 +151,7 @@ impl<B: Bytes> Connection<B> {
     /// our part. The segment that completes it is the first for
     /// [`input`](Self::input); if the state is not
     /// [synchronised](crate::state::Synchronized) after that, it did not.
-    pub fn complete(now: Instant, config: &Config, handshake: &Handshake, tx: B, rx: B) -> Self {
+    pub fn complete(now: Instant, config: &Config<A>, handshake: &Handshake, tx: B, rx: B) -> Self {
         Self::complete_with(now, config, handshake, SendRing::new(tx), rx)
     }
 
@@ -155,7 +160,7 @@ impl<B: Bytes> Connection<B> {
     /// them the connection can be put where it stays, and a second one is not on the stack.
     pub fn prepare(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         request: &Request,
         iss: SeqNum,
         tx: B,
@@ -172,11 +177,11 @@ impl<B: Bytes> Connection<B> {
     }
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// [`connect`](Connection::connect) with any store for what is to be sent.
     pub fn connect_with(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         local: Endpoint,
         remote: Endpoint,
         iss: SeqNum,
@@ -193,7 +198,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`accept`](Connection::accept) with any store for what is to be sent.
     pub fn accept_with(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         request: Request,
         iss: SeqNum,
         store: S,
@@ -207,7 +212,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`complete`](Connection::complete) with any store for what is to be sent.
     pub fn complete_with(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         handshake: &Handshake,
         store: S,
         rx: B,
@@ -221,7 +226,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// [`prepare`](Connection::prepare) with any store for what is to be sent.
     pub fn prepare_with(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         request: &Request,
         iss: SeqNum,
         store: S,
@@ -274,7 +279,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     )]
     fn new(
         now: Instant,
-        config: &Config,
+        config: &Config<A>,
         local: Endpoint,
         remote: Endpoint,
         iss: SeqNum,
@@ -299,7 +304,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             pins: Pins::default(),
             nagle: Nagle::default(),
             persist: Persist::default(),
-            cc: Congestion::new(size.eff_snd_mss(), config),
+            cc: config.algorithms.congestion(size.eff_snd_mss()),
             pipe: Pipe::default(),
             last_sent: timers.now(),
             rtt: RttEstimator::default(),
@@ -326,6 +331,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             stats: Tally::default(),
             size,
             params,
+            algorithms: config.algorithms.clone(),
         }
     }
 
@@ -456,7 +462,24 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     }
 
     fn rto_ms(&self) -> u32 {
-        self.rto.value(self.rtt.rto(), &self.params)
+        let margin = self.algorithms.rto_margin_ms();
+        let estimated = self.rtt.rto().map(|rto| rto.saturating_add(margin));
+        self.rto.value(estimated, &self.params)
+    }
+
+    fn initial_window(&self) -> u32 {
+        self.algorithms.initial_window(self.eff_snd_mss())
+    }
+
+    /// What congestion control may go by.
+    #[inline(always)]
+    fn flow(&self) -> FlowState {
+        FlowState {
+            now_ms: self.timers.now(),
+            srtt_ms: self.rtt.srtt(),
+            flight: self.snd.flight(),
+            mss: self.eff_snd_mss(),
+        }
     }
 
     /// The present moment.
@@ -474,6 +497,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// hold none of its segments.
     pub fn into_parts(self) -> (S, B) {
         (self.outbox, self.inbox.into_buffer())
+    }
+
+    /// Whether losses are detected by time (RFC 8985).
+    fn has_rack(&self) -> bool {
+        rack::ON && self.algorithms.detects_by_time()
+    }
+
+    /// Whether tails are probed (RFC 8985 §7).
+    fn has_tail_probes(&self) -> bool {
+        rack::ON && self.algorithms.probes_tails()
+    }
+
+    /// Whether recovery is paced by RFC 9937.
+    fn has_prr(&self) -> bool {
+        prr::ON && self.algorithms.paces_recovery()
     }
 
     fn has_sack(&self) -> bool {

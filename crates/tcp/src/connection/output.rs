@@ -6,12 +6,13 @@ use super::Connection;
 use super::marks::Marks;
 use super::reasons::Plan;
 use crate::ahead::{Ahead, Span};
+use crate::congestion::Congestion;
 use crate::options::{MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
 use crate::send::{PinKind, SendStore, Tick, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
-use crate::{Flags, Header, SackBlocks, SeqRange, UserTimeout};
+use crate::{Algorithms, Flags, Header, SackBlocks, SeqRange, UserTimeout};
 
 /// A segment that the link is to send: the header as it was when the segment
 /// was made, and the name of the payload.
@@ -42,7 +43,7 @@ impl From<Header> for SegmentDesc {
     }
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// The next segment to send, or `None` if there is nothing to send now.
     ///
     /// `max_len` is how many bytes of TCP header and payload the link takes;
@@ -90,9 +91,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // The least timeout first: to know the present one takes longer.
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
-            let iw = self.params.initial_window;
-            self.tell_cc();
-            self.cc.on_idle(self.eff_snd_mss(), iw);
+            self.cc.on_idle(self.initial_window(), &self.flow());
         }
     }
 

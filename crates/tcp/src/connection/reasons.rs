@@ -6,11 +6,12 @@ use redpoll_wire::tcp::HeaderView;
 
 use super::Connection;
 use super::marks::Marks;
+use crate::congestion::Congestion;
 use crate::options;
 use crate::send::{PinKind, SendStore};
 use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
-use crate::{Flags, SeqNum, SeqRange};
+use crate::{Algorithms, Flags, SeqNum, SeqRange};
 
 /// A segment that there is a reason to send.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ impl Plan {
     }
 }
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Every reason to send a segment, the most pressing first.
     pub(super) fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
         self.handshake(max_len)

@@ -5,7 +5,9 @@ use redpoll_base::Bytes;
 
 use super::Connection;
 use super::acknowledge::News;
+use crate::Algorithms;
 use crate::ahead::Span;
+use crate::congestion::Congestion;
 use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
@@ -14,7 +16,7 @@ use crate::timers::Timer;
 /// what it had.
 const LEAST_DOUBT_MS: u32 = 10;
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// An acknowledgment at or above SND.UNA arrived.
     pub(super) fn respond(&mut self, news: &News) {
         if news.is_duplicate {
@@ -106,7 +108,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         let reached = u32::from(DUP_THRESH).wrapping_sub(1).wrapping_mul(mss);
         let eager = !self.episode.is_open() || self.board.arrived() > reached;
         let (now, pins) = (self.tick(), &self.pins);
-        if !self.params.recovery.has_rack() {
+        if !self.has_rack() {
             // RFC 6675 §4: "more than (DupThresh - 1) * SMSS bytes".
             let bytes = self.board.lose_before(reached, |span| pins.overlaps(span));
             return self.on_found(bytes, false, delivered);
@@ -159,8 +161,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if self.episode.is_open() {
             self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
-        self.tell_cc();
-        self.cc.on_loss(flight, self.eff_snd_mss());
+        self.cc.on_loss(&self.flow());
         self.ecn.on_reduced(self.snd.flight());
         if self.episode.mode() == Mode::Timeout {
             return self.episode.begin_again(self.tick());
@@ -170,9 +171,9 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             .saturating_sub(self.board.arrived())
             .wrapping_add(delivered);
         self.prr = Prr::begin(recover_fs);
-        if !self.params.recovery.has_prr() {
+        if !self.has_prr() {
             // RFC 6675 §5, step 4.2.
-            self.cc.fall();
+            self.cc.set_cwnd(self.cc.ssthresh());
         }
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
@@ -180,15 +181,15 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
 
     /// What was believed to be in the network is not: no burst for that.
     fn hold_back(&mut self) {
-        if self.params.recovery.has_prr() && self.episode.mode() == Mode::Fast {
+        if self.has_prr() && self.episode.mode() == Mode::Fast {
             let most = self.in_flight().wrapping_add(self.eff_snd_mss());
-            self.cc.limit(most.min(self.cc.ssthresh()));
+            self.cc.limit_cwnd(most.min(self.cc.ssthresh()));
         }
     }
 
     /// RFC 9937 §6.2.
     fn reduce_proportionally(&mut self, delivered: u32, is_safe: bool) {
-        if !self.params.recovery.has_prr() {
+        if !self.has_prr() {
             return;
         }
         let progress = Progress {
@@ -202,20 +203,8 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         };
         let (ssthresh, mss) = (self.cc.ssthresh(), self.eff_snd_mss());
         if let Some(cwnd) = self.prr.on_ack(progress, ssthresh, mss) {
-            self.cc.set(cwnd);
+            self.cc.set_cwnd(cwnd);
         }
-    }
-
-    /// What congestion control may go by beside what its calls say. A device's goes by nothing.
-    #[inline(always)]
-    pub(super) fn tell_cc(&mut self) {
-        #[cfg(feature = "other-engines")]
-        self.cc.at(crate::congestion::Present {
-            now_ms: self.timers.now(),
-            srtt_ms: self.rtt.srtt(),
-            flight: self.snd.flight(),
-            mss: self.eff_snd_mss(),
-        });
     }
 
     /// The most of the window that was in use in this round trip, before
@@ -233,25 +222,21 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// nothing of the path. It does not grow, lest a later burst goes out all at
     /// once.
     fn grow(&mut self, mode: Mode, bytes: u32, pipe: u32) {
-        let mss = self.eff_snd_mss();
-        self.tell_cc();
+        let flow = self.flow();
         if pipe.wrapping_mul(2) < self.cc.cwnd() {
-            #[cfg(feature = "other-engines")]
-            self.cc.on_unfilled(bytes);
-            return;
+            return self.cc.on_unfilled(bytes, &flow);
         }
         match mode {
-            Mode::Open => self.cc.on_ack(bytes, mss, 2),
+            Mode::Open => self.cc.on_ack(bytes, 2, &flow),
             // RFC 3465 §2.3: after a timeout L is one.
-            Mode::Timeout => self.cc.on_ack(bytes, mss, 1),
+            Mode::Timeout => self.cc.on_ack(bytes, 1, &flow),
             Mode::Fast => {}
         }
     }
 
     fn on_recovered(&mut self, mode: Mode) {
         if mode == Mode::Fast {
-            self.tell_cc();
-            self.cc.on_recovered();
+            self.cc.on_recovered(&self.flow());
         }
         self.rack.on_recovered();
     }
@@ -276,14 +261,13 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
             return false;
         };
         self.stats.count(|stats| &mut stats.undone_reductions);
-        let (flight, mss) = (self.snd.flight(), self.eff_snd_mss());
+        let mss = self.eff_snd_mss();
         // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
         if !news.is_marked {
-            self.tell_cc();
-            self.cc.restore(pipe_prev, flight, news.advance, mss);
+            self.cc.on_undone(pipe_prev, news.advance, &self.flow());
         }
         // PRR may have left a byte, into which no segment fits.
-        self.cc.set(self.cc.cwnd().max(mss));
+        self.cc.set_cwnd(self.cc.cwnd().max(mss));
         self.episode.cancel();
         self.board.take_back();
         true
@@ -310,8 +294,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if news.is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
-                self.tell_cc();
-                self.cc.on_mark(self.snd.flight(), self.eff_snd_mss());
+                self.cc.on_mark(&self.flow());
                 // This answer was due, whatever an earlier one was.
                 self.undo = Undo::default();
             }
@@ -326,7 +309,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if is_repaired && self.episode.is_open() {
             self.enter_recovery(news.delivered);
             self.episode.cancel();
-            self.cc.on_recovered();
+            self.cc.on_recovered(&self.flow());
         }
     }
 
@@ -350,7 +333,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
     /// second, which §7.2 wants all the same, would only put off the
     /// retransmission timer.
     pub(super) fn arm_probe(&mut self) {
-        let may = self.params.recovery.has_tail_probes()
+        let may = self.has_tail_probes()
             && self.has_sack()
             && self.episode.mode() != Mode::Timeout
             && !self.tlp.is_active()
@@ -407,11 +390,10 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         if is_first && self.episode.is_open() {
             self.undo = Undo::begin(self.snd.una, flight, self.cc.ssthresh());
         }
-        self.tell_cc();
-        self.cc.on_timeout(flight, self.eff_snd_mss(), is_first);
+        self.cc.on_timeout(is_first, &self.flow());
         self.ecn.on_reduced(self.snd.flight());
         // Timestamps tell sooner, by the first acknowledgment.
-        let doubt = !self.ts.is_enabled() && self.params.recovery.has_frto();
+        let doubt = !self.ts.is_enabled() && self.algorithms.doubts_timeouts();
         self.episode.on_timeout(flight, tick, doubt);
         self.stats.on_loss(Loss::Timeout);
         self.tlp.reset();
@@ -426,8 +408,7 @@ impl<B: Bytes, S: SendStore> Connection<B, S> {
         // tick cannot tell what is long ago: that is overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
-        let by_time =
-            self.params.recovery.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;
+        let by_time = self.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;
         for (span, stretch) in self.board.walk(Span::ALL) {
             let is_held = self.pins.overlaps(span);
             if !is_held && (!by_time || self.rack.is_overdue(stretch, tick)) {

@@ -4,13 +4,13 @@ use redpoll_base::{Bytes, Duration, Instant};
 
 use super::Connection;
 use super::marks::Marks;
-use crate::Error;
 use crate::keepalive::KeepaliveProbes;
 use crate::recovery::Expiry;
 use crate::reset::Reset;
 use crate::send::{Persist, SendStore};
 use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
+use crate::{Algorithms, Error};
 
 /// Timeouts, or window probes, in a row after which an orphan counts as stalled.
 const STALLED: u8 = 3;
@@ -20,7 +20,7 @@ const STALLED: u8 = 3;
 /// comparison with a multiple of 256 takes less code.
 const IDLE_MS: u32 = 7_168;
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Follows the table of transitions.
     pub(super) fn transition(&mut self, cause: Cause) {
         let Phase::Synchronized(state) = self.phase else {

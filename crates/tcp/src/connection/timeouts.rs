@@ -3,21 +3,21 @@
 use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
-use crate::Error;
 use crate::event::Trouble;
 use crate::recovery::{Expiry, Loss};
 use crate::send::SendStore;
 use crate::state::Phase;
 use crate::timers::Timer;
+use crate::{Algorithms, Error};
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Serves the timers that have run out by `now`; harmless if none has.
     pub fn on_timeout(&mut self, now: Instant) {
         let floor = self.timers.enter(now);
         while let Some(timer) = self.timers.take_expired(floor) {
             match timer {
                 Timer::Retransmission => self.on_retransmission_timeout(),
-                Timer::LossProbe | Timer::Reordering if !self.params.recovery.has_rack() => {}
+                Timer::LossProbe | Timer::Reordering if !self.has_rack() => {}
                 Timer::LossProbe => self.on_probe_timeout(),
                 Timer::Reordering => {
                     self.detect_by_time(0);

@@ -8,13 +8,13 @@ use crate::config::{LEAST_PROBES, Millis};
 use crate::send::SendStore;
 use crate::state::Synchronized;
 use crate::timers::Timer;
-use crate::{Keepalive, UserTimeout};
+use crate::{Algorithms, Keepalive, UserTimeout};
 
 /// How much longer than the user timeout a connection is idle before it is
 /// probed, in milliseconds.
 const KEEPALIVE_LATER: u32 = 1_000;
 
-impl<B: Bytes, S: SendStore> Connection<B, S> {
+impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// Whether small segments wait for company from now on.
     ///
     /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an

@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::FastOpenCookie;
 use crate::send::SendStore;
-use crate::{Connection, Endpoint, Error, Flags, Segment};
+use crate::{Algorithms, Connection, Endpoint, Error, Flags, Segment};
 
 /// How long a server is left in peace that did not answer a Fast Open, or not
 /// well, in ticks of 2^20 us: an hour. RFC 7413 §4.1.3.1 has "at least
@@ -63,12 +63,12 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
     /// Lets `happen` to a connection whatever it is (time passes, an ICMP error
     /// arrives, or the segment `seg`), and remembers what it tells of the
     /// server's Fast Open.
-    pub fn watch<B: Bytes, S: SendStore>(
+    pub fn watch<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         now: Instant,
-        connection: &mut Connection<B, S>,
+        connection: &mut Connection<B, S, A>,
         seg: Option<&Segment<'_>>,
-        happen: impl FnOnce(&mut Connection<B, S>),
+        happen: impl FnOnce(&mut Connection<B, S, A>),
     ) {
         let before = match connection.opening() {
             Some(before) if super::ON => before,

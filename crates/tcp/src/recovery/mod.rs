@@ -2,7 +2,6 @@
 //! (RFC 6298), by time (RFC 8985), by duplicate acknowledgments (RFC 6582), by
 //! the link's word; paced by RFC 9937.
 
-mod choice;
 mod episode;
 mod frto;
 mod link;
@@ -12,7 +11,6 @@ mod rto;
 mod tlp;
 mod undo;
 
-pub use choice::RecoveryChoice;
 pub(crate) use episode::{DUP_THRESH, Episode, Loss, Mode};
 pub(crate) use frto::Evidence;
 pub(crate) use link::LinkHealth;

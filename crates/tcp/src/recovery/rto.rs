@@ -36,7 +36,7 @@ impl Rto {
     pub(crate) fn value(&self, estimated: Option<u32>, params: &Params) -> u32 {
         let (base, least) = match estimated {
             // RFC 6298 §2.4: not below the minimum.
-            Some(rto) => (params.recovery.with_margin(rto), params.min_rto),
+            Some(rto) => (rto, params.min_rto),
             // RFC 6298 §2.1.
             None => (0, params.initial_rto),
         };

@@ -1,9 +1,9 @@
 //! Which TCP a node has.
 
+use redpoll_replay::CongestionChoice;
 use redpoll_rivals::blip::{BlipConfig, Corrections};
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::{Standard, Timing, UipConfig, Weak};
-use redpoll_tcp::CongestionChoice;
 
 use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
@@ -30,9 +30,9 @@ pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<
 /// The congestion control that a key names.
 pub(super) fn congestion(values: &Values<'_>, key: &str) -> CongestionSpec {
     CongestionSpec::Engine(match values.text(key).as_str() {
-        "newreno" => CongestionChoice::NEW_RENO,
-        "cubic" => CongestionChoice::CUBIC,
-        "off" => CongestionChoice::OFF,
+        "newreno" => CongestionChoice::NewReno,
+        "cubic" => CongestionChoice::Cubic,
+        "off" => CongestionChoice::Off,
         given => return CongestionSpec::Given(given.to_owned()),
     })
 }

@@ -2,10 +2,11 @@
 
 use redpoll_base::Duration;
 use redpoll_lowpan::mss_for_frames;
+use redpoll_replay::CongestionChoice;
 use redpoll_rivals::blip::BlipConfig;
 use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
-use redpoll_tcp::{CongestionChoice, EcnUse};
+use redpoll_tcp::EcnUse;
 
 /// How large a full segment is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,7 +101,7 @@ pub enum CongestionSpec {
 
 impl Default for CongestionSpec {
     fn default() -> CongestionSpec {
-        CongestionSpec::Engine(CongestionChoice::NEW_RENO)
+        CongestionSpec::Engine(CongestionChoice::NewReno)
     }
 }
 

@@ -1,14 +1,14 @@
 //! Data on a SYN (RFC 7413), between connections and listeners.
 
 use redpoll_base::{Instant, Memory};
-use redpoll_tcp::{Endpoint, FAST_OPEN, Incoming, Request, State};
+use redpoll_tcp::{Algorithms, Endpoint, FAST_OPEN, Incoming, Request, State};
 
 use super::TcpSockets;
 use super::listeners::Listening;
 use crate::ConnId;
 use crate::counters::NodeCounters;
 
-impl<M: Memory + 'static> TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     /// A connection that has just been made is to send `data` as soon as it
     /// can: with the SYN if the server is known to take that. Says how much
     /// there was room for.

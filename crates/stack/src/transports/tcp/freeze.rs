@@ -1,14 +1,14 @@
 //! Connections that are written down, and taken up again.
 
 use redpoll_base::{Duration, Instant, Memory};
-use redpoll_tcp::{Connection, FreezeError};
+use redpoll_tcp::{Algorithms, Connection, FreezeError};
 
 use super::TcpSockets;
 use super::slot::Open;
 use crate::counters::NodeCounters;
 use crate::{ConnId, Error};
 
-impl<M: Memory + 'static> TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     /// Writes a connection down; its slot is free after that. Late packets of its peer are
     /// dropped until it is thawed, or as long as the node remembers it.
     pub(crate) fn freeze(

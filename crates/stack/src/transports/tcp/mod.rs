@@ -22,7 +22,7 @@ use core::marker::PhantomData;
 
 use redpoll_base::{Instant, Memory, Rng, least};
 use redpoll_tcp::{
-    Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
+    Algorithms, Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
     IsnGenerator, Overflow, Recycled, State, SynCache,
 };
 
@@ -30,7 +30,7 @@ pub use listeners::{Listen, ListenerSlot};
 pub use slot::ConnectionSlot;
 
 use listeners::ListenerTable;
-use slot::Open;
+use slot::{Open, RingConnection};
 
 use crate::counters::{DropReason, NodeCounters};
 use crate::ids::INDICES;
@@ -49,7 +49,7 @@ impl<M: Memory> Overflow for Flooded<M> {
 }
 
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
-pub(crate) struct TcpSockets<M: Memory + 'static> {
+pub(crate) struct TcpSockets<M: Memory + 'static, A: Algorithms> {
     /// A connection or listener may hold an event.
     dirty: bool,
     /// The next turn in a queue of connections to accept.
@@ -57,22 +57,22 @@ pub(crate) struct TcpSockets<M: Memory + 'static> {
     /// The least receive buffer.
     window: u16,
     turns: pull::Turns,
-    connections: M::Table<ConnectionSlot<M::Buffer>>,
+    connections: M::Table<ConnectionSlot<M::Buffer, A>>,
     listeners: ListenerTable<M>,
     isn: IsnGenerator,
     servers: FastOpenServers<M::Table<FastOpenServer>>,
     recycled: Recycled,
     half_open: SynCache<M::Table<HalfOpen>, Flooded<M>>,
-    pub(crate) config: Config,
+    pub(crate) config: Config<A>,
 }
 
-impl<M: Memory + 'static> TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     pub(crate) fn new(
-        connections: M::Table<ConnectionSlot<M::Buffer>>,
+        connections: M::Table<ConnectionSlot<M::Buffer, A>>,
         listeners: M::Table<ListenerSlot>,
         half_open: M::Table<HalfOpen>,
         servers: M::Table<FastOpenServer>,
-        config: Config,
+        config: Config<A>,
         secret: [u8; 16],
     ) -> Self {
         let mut window = None;
@@ -95,11 +95,11 @@ impl<M: Memory + 'static> TcpSockets<M> {
         }
     }
 
-    fn slots(&self) -> &[ConnectionSlot<M::Buffer>] {
+    fn slots(&self) -> &[ConnectionSlot<M::Buffer, A>] {
         self.connections.as_ref()
     }
 
-    fn slot_mut(&mut self, id: ConnId) -> Option<&mut ConnectionSlot<M::Buffer>> {
+    fn slot_mut(&mut self, id: ConnId) -> Option<&mut ConnectionSlot<M::Buffer, A>> {
         self.connections
             .as_mut()
             .get_mut(usize::from(id.index))
@@ -107,13 +107,13 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     #[inline(never)] // size
-    fn open_mut(&mut self, id: ConnId) -> Option<&mut Open<M::Buffer>> {
+    fn open_mut(&mut self, id: ConnId) -> Option<&mut Open<M::Buffer, A>> {
         self.slot_mut(id)?.open_mut()
     }
 
     /// The connection behind a handle, also when it was released and TCP still
     /// has to finish.
-    pub(crate) fn connection(&self, id: ConnId) -> Option<&Connection<M::Buffer>> {
+    pub(crate) fn connection(&self, id: ConnId) -> Option<&RingConnection<M::Buffer, A>> {
         self.slots()
             .get(usize::from(id.index))
             .filter(|slot| slot.generation == id.generation)
@@ -122,7 +122,10 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// The connection behind a handle, for the application that holds it.
-    pub(crate) fn connection_mut(&mut self, id: ConnId) -> Option<&mut Connection<M::Buffer>> {
+    pub(crate) fn connection_mut(
+        &mut self,
+        id: ConnId,
+    ) -> Option<&mut RingConnection<M::Buffer, A>> {
         self.dirty = true;
         let open = self.open_mut(id).filter(|open| !open.released)?;
         Some(&mut open.connection)
@@ -138,7 +141,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         self.end(id, |connection| connection.abort(now));
     }
 
-    fn end(&mut self, id: ConnId, how: impl FnOnce(&mut Connection<M::Buffer>)) {
+    fn end(&mut self, id: ConnId, how: impl FnOnce(&mut RingConnection<M::Buffer, A>)) {
         self.dirty = true;
         if let Some(open) = self.open_mut(id).filter(|open| !open.released) {
             open.ended = true;
@@ -152,7 +155,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     }
 
     /// Every open connection with its handle.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &Connection<M::Buffer>)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &RingConnection<M::Buffer, A>)> {
         INDICES.zip(self.slots()).filter_map(|(index, slot)| {
             let generation = slot.generation;
             let open = slot.open()?;
@@ -253,7 +256,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
             self.recycled.remember(&self.isn, &open.connection);
         }
         slot.free();
-        let count = match turn < Connection::<M::Buffer>::ORPHAN_TURN {
+        let count = match turn < RingConnection::<M::Buffer, A>::ORPHAN_TURN {
             true => &mut counters.time_wait_recycled,
             false => &mut counters.orphans_recycled,
         };
@@ -340,7 +343,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         now: Instant,
         local: &Endpoint,
         remote: &Endpoint,
-        report: impl FnOnce(&mut Connection<M::Buffer>),
+        report: impl FnOnce(&mut RingConnection<M::Buffer, A>),
     ) {
         self.dirty = true;
         let mut open = self

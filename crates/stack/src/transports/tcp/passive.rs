@@ -2,7 +2,8 @@
 
 use redpoll_base::{Instant, Memory, least};
 use redpoll_tcp::{
-    Answer, Connection, FAST_OPEN, Handshake, Incoming, Overflow, Request, SeqNum, State, Terms,
+    Algorithms, Answer, Connection, FAST_OPEN, Handshake, Incoming, Overflow, Request, SeqNum,
+    State, Terms,
 };
 
 use super::listeners::Listening;
@@ -13,7 +14,7 @@ use crate::ids::INDICES;
 use crate::transports::{Outcome, Reply};
 use crate::{ConnId, Error, ListenerId};
 
-impl<M: Memory + 'static> TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     pub(crate) fn listen(&mut self, port: u16, how: Listen) -> Result<ListenerId, Error> {
         self.listeners.open(port, how)
     }
@@ -120,7 +121,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
         request: &Request,
         iss: SeqNum,
         counters: &mut NodeCounters,
-    ) -> Option<&mut ConnectionSlot<M::Buffer>> {
+    ) -> Option<&mut ConnectionSlot<M::Buffer, A>> {
         let index = self.free_slot(counters)?;
         let (config, turn) = (&self.config, self.turn);
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;

@@ -2,9 +2,10 @@
 //! of it.
 
 use redpoll_base::{Addr, Instant, Memory};
-use redpoll_tcp::{Connection, Gone, SegmentDesc, Terms, Token};
+use redpoll_tcp::{Algorithms, Gone, SegmentDesc, Terms, Token};
 
 use super::TcpSockets;
+use super::slot::RingConnection;
 use crate::ConnId;
 use crate::counters::{DropReason, NodeCounters};
 use crate::transports::{Ask, Handle, Pulled, Reach, Side};
@@ -48,7 +49,7 @@ impl Turns {
 /// link rests.
 const UNROUTABLE_MAX: u8 = 8;
 
-impl<M: Memory + 'static> TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
     /// Lets the connections whose remote address is in `reach` make one
     /// segment, in turns; before them the half-open ones, in whose name the
     /// node's own addresses answer.
@@ -138,7 +139,7 @@ impl<M: Memory + 'static> TcpSockets<M> {
     pub(super) fn on_link(
         &mut self,
         handle: Handle,
-        tell: impl FnOnce(&mut Connection<M::Buffer>, Token),
+        tell: impl FnOnce(&mut RingConnection<M::Buffer, A>, Token),
     ) {
         let (id, token) = handle.parts();
         if let Some(open) = self.open_mut(id) {

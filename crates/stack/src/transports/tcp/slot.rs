@@ -1,27 +1,30 @@
 //! The memory of one connection, and what it is being used for.
 
 use redpoll_base::{Bytes, Duration, Instant};
-use redpoll_tcp::{Connection, Expect, State};
+use redpoll_tcp::{Algorithms, Connection, Expect, SendRing, Standard, State};
 
 use crate::ListenerId;
 
+/// A connection whose bytes to send are in a buffer like the one for received bytes.
+pub(super) type RingConnection<B, A> = Connection<B, SendRing<B>, A>;
+
 /// Memory for one connection: its buffers, and the connection while one is open.
-pub struct ConnectionSlot<B: Bytes> {
+pub struct ConnectionSlot<B: Bytes, A: Algorithms = Standard> {
     pub(super) generation: u8,
-    use_: Use<B>,
+    use_: Use<B, A>,
 }
 
 // The slot is the connection's memory: it is as large as one on purpose.
 #[allow(clippy::large_enum_variant)]
-enum Use<B: Bytes> {
+enum Use<B: Bytes, A: Algorithms> {
     /// Its buffers; nothing only while a slot changes from one use to the other.
     Free(Option<(B, B)>),
-    Open(Open<B>),
+    Open(Open<B, A>),
 }
 
 /// A connection and what the sockets know about it.
-pub(super) struct Open<B: Bytes> {
-    pub(super) connection: Connection<B>,
+pub(super) struct Open<B: Bytes, A: Algorithms> {
+    pub(super) connection: RingConnection<B, A>,
     /// The listener at which a passive connection waits to be accepted.
     pub(super) waits: Option<Waits>,
     /// The application has let go: the slot is free again when TCP is done.
@@ -42,8 +45,8 @@ pub(super) struct Waits {
     pub(super) turn: u8,
 }
 
-impl<B: Bytes> Open<B> {
-    pub(super) fn new(connection: Connection<B>, waits: Option<Waits>) -> Self {
+impl<B: Bytes, A: Algorithms> Open<B, A> {
+    pub(super) fn new(connection: RingConnection<B, A>, waits: Option<Waits>) -> Self {
         Open {
             connection,
             waits,
@@ -103,7 +106,7 @@ impl<B: Bytes> Open<B> {
     }
 }
 
-impl<B: Bytes> ConnectionSlot<B> {
+impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
     /// A free slot with its send and receive buffer. Their lengths bound the
     /// windows of the connections that will live here.
     pub fn new(tx: B, rx: B) -> Self {
@@ -113,14 +116,14 @@ impl<B: Bytes> ConnectionSlot<B> {
         }
     }
 
-    pub(super) fn open(&self) -> Option<&Open<B>> {
+    pub(super) fn open(&self) -> Option<&Open<B, A>> {
         match &self.use_ {
             Use::Open(open) => Some(open),
             _ => None,
         }
     }
 
-    pub(super) fn open_mut(&mut self) -> Option<&mut Open<B>> {
+    pub(super) fn open_mut(&mut self) -> Option<&mut Open<B, A>> {
         match &mut self.use_ {
             Use::Open(open) => Some(open),
             _ => None,
@@ -150,7 +153,7 @@ impl<B: Bytes> ConnectionSlot<B> {
 
     /// Takes the buffers out of a free slot and puts the connection made of
     /// them in. `false` if the slot was not free.
-    pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B>) -> bool {
+    pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B, A>) -> bool {
         let Some((tx, rx)) = self.take_buffers() else {
             return false;
         };
@@ -163,7 +166,7 @@ impl<B: Bytes> ConnectionSlot<B> {
     /// its buffers again.
     pub(super) fn try_start<E>(
         &mut self,
-        make: impl FnOnce(B, B) -> Result<Open<B>, (E, B, B)>,
+        make: impl FnOnce(B, B) -> Result<Open<B, A>, (E, B, B)>,
     ) -> Result<(), E> {
         let Some((tx, rx)) = self.take_buffers() else {
             return Ok(());

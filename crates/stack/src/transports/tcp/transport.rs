@@ -2,7 +2,8 @@
 
 use redpoll_base::{Addr, Instant, Memory, Wake, earliest};
 use redpoll_tcp::{
-    Endpoint, Error as TcpError, Event, Gone, IcmpKind, Incoming, IpMeta, Segment, SeqNum,
+    Algorithms, Endpoint, Error as TcpError, Event, Gone, IcmpKind, Incoming, IpMeta, Segment,
+    SeqNum,
 };
 use redpoll_wire::ipv6::Ipv6Header;
 
@@ -12,7 +13,7 @@ use crate::ids::INDICES;
 use crate::transports::{Arrived, Ask, Handle, Outcome, Pulled, Reach, Transport, Trouble};
 use crate::{ConnId, NodeEvent};
 
-impl<M: Memory + 'static> Transport for TcpSockets<M> {
+impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
     fn input(
         &mut self,
         now: Instant,

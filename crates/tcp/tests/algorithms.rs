@@ -1,19 +1,93 @@
-//! Recovery as another engine has it ([`RecoveryChoice`]).
-#![cfg(feature = "other-engines")]
+//! Mechanisms of recovery that a program switches off ([`Algorithms`]).
 
-use redpoll_base::Duration;
-use redpoll_tcp::{Config, RecoveryChoice};
+use redpoll_tcp::{Algorithms, Config, NewReno};
 use redpoll_testkit::{Host, Record, ms, send};
 
+/// What is different from the standard algorithms.
+#[derive(Clone, Copy, Debug)]
+pub struct Other {
+    rack: bool,
+    tail_probes: bool,
+    prr: bool,
+    frto: bool,
+    new_start: bool,
+    rto_margin_ms: u32,
+    /// Segments of the initial window; 0 is RFC 5681's.
+    segments: u32,
+}
+
+impl Algorithms for Other {
+    type Congestion = NewReno;
+
+    fn congestion(&self, mss: u32) -> NewReno {
+        NewReno::new(mss)
+    }
+
+    fn initial_window(&self, mss: u32) -> u32 {
+        match self.segments {
+            0 => redpoll_tcp::Standard.initial_window(mss),
+            segments => segments * mss,
+        }
+    }
+
+    fn detects_by_time(&self) -> bool {
+        self.rack
+    }
+
+    fn probes_tails(&self) -> bool {
+        self.rack && self.tail_probes
+    }
+
+    fn paces_recovery(&self) -> bool {
+        self.prr
+    }
+
+    fn doubts_timeouts(&self) -> bool {
+        self.frto
+    }
+
+    fn restarts_estimate(&self) -> bool {
+        self.new_start
+    }
+
+    fn rto_margin_ms(&self) -> u32 {
+        self.rto_margin_ms
+    }
+}
+
+/// Nothing is switched off.
+const ALL: Other = Other {
+    rack: true,
+    tail_probes: true,
+    prr: true,
+    frto: true,
+    new_start: true,
+    rto_margin_ms: 0,
+    segments: 0,
+};
+/// As FreeBSD 10.3.
+pub const DUPLICATES: Other = Other {
+    prr: false,
+    frto: false,
+    new_start: false,
+    ..NO_RACK
+};
+pub const NO_RACK: Other = Other { rack: false, ..ALL };
+#[cfg(any(feature = "rack-tlp", feature = "gentle-recovery"))]
+const NO_PROBES: Other = Other {
+    tail_probes: false,
+    ..ALL
+};
+
 /// SACK, segments of 100 bytes, a path of 100 ms, four segments out from 1 on.
-fn four_segments(recovery: RecoveryChoice) -> Host {
+fn four_segments(recovery: Other) -> Host<Other> {
     let config = Config {
         timestamps: false,
         mss: 462,
         min_rto: ms(1_000),
-        recovery,
         ..Config::default()
-    };
+    }
+    .with_algorithms(recovery);
     let answer = Record::new().mss(100).win(60_000).sack_ok(true);
     let mut t = Host::established_by(&config, answer, 100);
     t.write(&[b'x'; 400]);
@@ -21,20 +95,16 @@ fn four_segments(recovery: RecoveryChoice) -> Host {
     t
 }
 
-fn starts(t: &mut Host) -> Vec<u32> {
+fn starts(t: &mut Host<Other>) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
-
-const DUPLICATES: RecoveryChoice = RecoveryChoice::ALL.by_duplicates();
-const NO_RACK: RecoveryChoice = RecoveryChoice::ALL.without_rack();
-const NO_PROBES: RecoveryChoice = RecoveryChoice::ALL.without_tail_probes();
 
 /// RFC 8985 §6.2 against RFC 6675 §4: two segments beyond a gap.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_rack_two_segments_beyond_a_gap_wait_for_the_timer() {
     let cases = [
-        (RecoveryChoice::default(), vec![101]),
+        (ALL, vec![101]),
         (NO_PROBES, vec![101]),
         (NO_RACK, vec![]),
         (DUPLICATES, vec![]),
@@ -61,12 +131,7 @@ fn three_segments_beyond_a_gap_are_a_loss() {
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_tail_loss_probes_only_the_timer_repeats() {
-    let cases = [
-        (RecoveryChoice::default(), 1),
-        (NO_PROBES, 0),
-        (NO_RACK, 0),
-        (DUPLICATES, 0),
-    ];
+    let cases = [(ALL, 1), (NO_PROBES, 0), (NO_RACK, 0), (DUPLICATES, 0)];
     for (recovery, repeated) in cases {
         let mut t = four_segments(recovery);
         t.wait(100);
@@ -85,9 +150,12 @@ fn a_margin_is_added_before_the_least_timeout_counts() {
         let config = Config {
             timestamps: false,
             min_rto: ms(min_rto),
-            recovery: DUPLICATES.with_rto_margin(Duration::from_millis(margin)),
             ..Config::default()
-        };
+        }
+        .with_algorithms(Other {
+            rto_margin_ms: margin,
+            ..DUPLICATES
+        });
         let answer = Record::new().mss(100).win(60_000).sack_ok(true);
         let mut t = Host::established_by(&config, answer, 100);
         t.write(&[b'x'; 100]);
@@ -107,21 +175,23 @@ fn a_margin_is_added_before_the_least_timeout_counts() {
 
 /// RFC 9937 §6.2 against RFC 6675 §5: of ten segments the first is lost, and five others
 /// have arrived. What arrives lets go of one segment for two; a window that is cut at once
-/// of none.
+/// of none. RACK finds the loss by the second block.
 #[test]
-#[cfg(feature = "gentle-recovery")]
+#[cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
     let cases = [
-        (RecoveryChoice::default(), vec![1001, 1, 1101]),
-        (RecoveryChoice::ALL.without_prr(), vec![1001, 1]),
+        (ALL, vec![1001, 1, 1101]),
+        (Other { prr: false, ..ALL }, vec![1001, 1]),
     ];
     for (recovery, leave) in cases {
         let config = Config {
             timestamps: false,
-            initial_window: 10,
-            recovery,
             ..Config::default()
-        };
+        }
+        .with_algorithms(Other {
+            segments: 10,
+            ..recovery
+        });
         let answer = Record::new().mss(100).win(60_000).sack_ok(true);
         let mut t = Host::established_by(&config, answer, 100);
         t.write(&[b'x'; 1_600]);
@@ -143,7 +213,16 @@ fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
 #[test]
 #[cfg(feature = "gentle-recovery")]
 fn without_doubts_about_a_timeout_old_data_follows_it() {
-    let cases = [(NO_PROBES, 401), (NO_PROBES.without_frto(), 101)];
+    let cases = [
+        (NO_PROBES, 401),
+        (
+            Other {
+                frto: false,
+                ..NO_PROBES
+            },
+            101,
+        ),
+    ];
     for (recovery, next) in cases {
         let mut t = four_segments(recovery);
         t.write(&[b'y'; 400]);
@@ -159,8 +238,14 @@ fn without_doubts_about_a_timeout_old_data_follows_it() {
 #[test]
 fn first_data_that_is_slower_than_the_handshake_counts_an_eighth_or_all() {
     let cases = [
-        (RecoveryChoice::default(), ms(180)),
-        (RecoveryChoice::ALL.without_new_start(), ms(110)),
+        (ALL, ms(180)),
+        (
+            Other {
+                new_start: false,
+                ..ALL
+            },
+            ms(110),
+        ),
         (DUPLICATES, ms(110)),
     ];
     for (recovery, srtt) in cases {

@@ -1,6 +1,5 @@
-//! Congestion control that is brought to the engine while the program runs: for simulations of
-//! one that is still being thought about. Only with the feature `other-engines`: a device has
-//! nothing that it would call.
+//! Congestion control from outside of the crate, chosen while the program runs: for simulations
+//! of an algorithm that is still being designed.
 
 use core::fmt;
 
@@ -68,7 +67,7 @@ pub struct CongestionNews {
 /// in the middle of a connection's: whoever is called cannot use that.
 pub trait GivenCongestion: Sync {
     /// A connection begins that has the choice made by
-    /// [`CongestionChoice::given`](crate::CongestionChoice::given) with `place`. The number that
+    /// [`CongestionChoice::given`](super::CongestionChoice::given) with `place`. The number that
     /// the calls for it will have.
     fn begin(&self, place: u32) -> u32;
 
@@ -81,9 +80,10 @@ pub trait GivenCongestion: Sync {
     fn end(&self, connection: u32);
 }
 
-/// Whose, and which of his.
+/// A congestion control from outside, as [`CongestionChoice::given`](super::CongestionChoice::given)
+/// makes it.
 #[derive(Clone, Copy)]
-pub(super) struct Given {
+pub struct Given {
     by: &'static dyn GivenCongestion,
     place: u32,
 }

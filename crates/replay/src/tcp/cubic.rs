@@ -1,5 +1,5 @@
 //! CUBIC (RFC 9438) in whole numbers: how cwnd grows in congestion avoidance, and what is
-//! left of it after a loss. Slow start and recovery are those of [`NewReno`](super::NewReno).
+//! left of it after a loss. Slow start and recovery are those of [`NewReno`](redpoll_tcp::NewReno).
 //!
 //! With windows of a few segments it is in its Reno-friendly region: seven tenths of cwnd
 //! are left by a loss instead of a half, and about half a segment a round trip is added
@@ -19,19 +19,19 @@ const FARTHEST_MS: i64 = 100_000;
 
 /// What an acknowledgment says to the curve.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Acked {
+pub(super) struct Acked {
     /// Bytes that it acknowledges.
-    pub(crate) bytes: u32,
+    pub(super) bytes: u32,
     /// cwnd, in bytes.
-    pub(crate) cwnd: u32,
-    pub(crate) mss: u32,
-    pub(crate) now_ms: u32,
-    pub(crate) srtt_ms: u32,
+    pub(super) cwnd: u32,
+    pub(super) mss: u32,
+    pub(super) now_ms: u32,
+    pub(super) srtt_ms: u32,
 }
 
 /// The curve since the last reduction, all windows in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-pub(crate) struct Cubic {
+pub(super) struct Cubic {
     w_max: u32,
     /// cwnd before the last reduction.
     cwnd_prior: u32,
@@ -53,7 +53,7 @@ struct Epoch {
 
 impl Cubic {
     /// cwnd after an acknowledgment in congestion avoidance.
-    pub(crate) fn on_ack(&mut self, acked: Acked) -> u32 {
+    pub(super) fn on_ack(&mut self, acked: Acked) -> u32 {
         let mut epoch = match self.epoch.take() {
             Some(epoch) => epoch.without_pause(&acked),
             None => self.begin(&acked),
@@ -75,7 +75,7 @@ impl Cubic {
     }
 
     /// ssthresh after a loss, of which `flight` bytes were out.
-    pub(crate) fn on_loss(&mut self, flight: u32, cwnd: u32) -> u32 {
+    pub(super) fn on_loss(&mut self, flight: u32, cwnd: u32) -> u32 {
         // RFC 9438 §4.7: who got less than the last time leaves room to others.
         self.w_max = match cwnd < self.w_max {
             true => tenths(cwnd, 10 + BETA_TENTHS) / 2,
@@ -88,12 +88,12 @@ impl Cubic {
     }
 
     /// RFC 9438 §4.8: the loss was found by a timeout.
-    pub(crate) fn on_timeout(&mut self) {
+    pub(super) fn on_timeout(&mut self) {
         self.by_timeout = true;
     }
 
     /// The window is as after a pause: a new stage begins.
-    pub(crate) fn on_idle(&mut self) {
+    pub(super) fn on_idle(&mut self) {
         self.epoch = None;
     }
 

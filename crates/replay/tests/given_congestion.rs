@@ -1,11 +1,11 @@
-//! Congestion control from outside of the engine ([`GivenCongestion`]).
-#![cfg(feature = "other-engines")]
+//! Congestion control from outside of the crate ([`GivenCongestion`]).
 
 use std::sync::Mutex;
 
-use redpoll_tcp::{
-    Config, CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion,
+use redpoll_replay::{
+    CongestionChoice, CongestionEvent, CongestionNews, CongestionWindow, GivenCongestion, OtherTcp,
 };
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, send};
 
 const MSS: u32 = 100;
@@ -52,14 +52,17 @@ impl GivenCongestion for Says {
 }
 
 /// Segments of 100 bytes, a path of 100 ms, 60,000 bytes to send.
-fn busy(congestion: CongestionChoice) -> Host {
+fn busy(congestion: CongestionChoice) -> Host<OtherTcp> {
     let config = Config {
         timestamps: false,
         mss: 462,
         min_rto: ms(1_000),
-        congestion,
         ..Config::default()
-    };
+    }
+    .with_algorithms(OtherTcp {
+        congestion,
+        ..OtherTcp::default()
+    });
     let answer = Record::new().mss(100).win(60_000).sack_ok(true);
     let mut t = Host::established_by(&config, answer, 100);
     t.write(&[b'x'; 3_000]);
@@ -120,7 +123,7 @@ fn a_window_has_room_for_a_segment() {
 fn without_an_answer_it_is_new_reno() {
     static SILENT: Says = Says::new(None);
     let mut given = busy(CongestionChoice::given(&SILENT, 0));
-    let mut own = busy(CongestionChoice::NEW_RENO);
+    let mut own = busy(CongestionChoice::NewReno);
     for t in [&mut given, &mut own] {
         t.wait(100);
         send!(t, seq 1, ack 1, win 60_000, sack [(101, 401)]);
@@ -130,7 +133,7 @@ fn without_an_answer_it_is_new_reno() {
         send!(t, seq 1, ack 501, win 60_000);
         t.wait(5_000);
     }
-    let state = |t: &mut Host| {
+    let state = |t: &mut Host<OtherTcp>| {
         let windows = (t.conn.cwnd(), t.conn.ssthresh());
         (windows, t.sent().len(), t.conn.stats().rtos)
     };

@@ -1,0 +1,81 @@
+//! The algorithms of a connection that its program chooses.
+
+use crate::congestion::{Congestion, NewReno, initial_window};
+
+/// The algorithms of a connection that its program chooses: congestion control, and parts of
+/// loss recovery.
+///
+/// Devices have [`Standard`], the default of [`Config`](crate::Config) and
+/// [`Connection`](crate::Connection), which occupies no memory and adds no code. A program
+/// chooses others with [`Config::with_algorithms`](crate::Config::with_algorithms). The choice
+/// is a type, so an algorithm that no connection has is not in the program.
+///
+/// For another congestion control implement [`Congestion`], whose documentation has an example.
+/// The other methods switch a mechanism off, for comparisons with an engine that lacks it. They
+/// cannot switch on what the features of this crate leave out. Their answers must stay the same
+/// during a connection.
+pub trait Algorithms: Clone + 'static {
+    /// The congestion control.
+    type Congestion: Congestion;
+
+    /// Makes the congestion control of a new connection whose full-sized segments have `mss`
+    /// bytes of payload. [`Congestion::on_established`] follows when the handshake is complete.
+    fn congestion(&self, mss: u32) -> Self::Congestion;
+
+    /// The initial window in bytes (RFC 5681 §3.1), also the most after a pause (§4.1), for
+    /// full-sized segments of `mss` bytes. If the SYN or its answer was lost, it is one segment.
+    ///
+    /// A larger window than the RFC's is a burst into queues of a few packets.
+    fn initial_window(&self, mss: u32) -> u32 {
+        initial_window(mss)
+    }
+
+    /// Whether losses are detected by time (RFC 8985). If not, three segments that arrived
+    /// beyond a gap report it (RFC 6675 §4), or the retransmission timer.
+    fn detects_by_time(&self) -> bool {
+        true
+    }
+
+    /// Whether tail loss probes are sent (RFC 8985 §7).
+    fn probes_tails(&self) -> bool {
+        true
+    }
+
+    /// Whether recovery is paced by the data that arrive (RFC 9937). If not, cwnd becomes
+    /// ssthresh at once (RFC 6675 §5).
+    fn paces_recovery(&self) -> bool {
+        true
+    }
+
+    /// Whether the first acknowledgments after a timeout may show it to be spurious
+    /// (RFC 5682).
+    fn doubts_timeouts(&self) -> bool {
+        true
+    }
+
+    /// Whether the estimate of the round-trip time starts again with the first data if its
+    /// sample exceeds that of the handshake. If not, the handshake's sample stays the first one
+    /// (RFC 6298 §2.3).
+    fn restarts_estimate(&self) -> bool {
+        true
+    }
+
+    /// Milliseconds that are added to each estimated retransmission timeout, before
+    /// [`Config::min_rto`](crate::Config::min_rto) applies. RFC 6298 has none.
+    fn rto_margin_ms(&self) -> u32 {
+        0
+    }
+}
+
+/// The algorithms that the RFCs recommend: [`NewReno`] with all mechanisms of recovery that the
+/// features of this crate include.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Standard;
+
+impl Algorithms for Standard {
+    type Congestion = NewReno;
+
+    fn congestion(&self, mss: u32) -> NewReno {
+        NewReno::new(mss)
+    }
+}
