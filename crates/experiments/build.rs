@@ -1,5 +1,5 @@
-//! Computes the fingerprint of the sources that decide the result of a run without a study's
-//! probes.
+//! Computes the fingerprint of the sources that determine the result of a run, without the probes
+//! of a study.
 
 use std::env;
 use std::path::PathBuf;

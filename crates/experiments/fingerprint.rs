@@ -1,6 +1,7 @@
-//! Part of build scripts: the fingerprint of all sources that decide the result of a run. The
-//! results file stores runs under it. Runs therefore outlive a rebuild, and a change of a figure,
-//! a criterion or the page, but no change of the code that computes them.
+//! Part of build scripts: the fingerprint of all sources that determine the result of a run. The
+//! results file stores runs under it. Stored runs therefore remain valid after a rebuild, and after
+//! a change of a figure, a criterion or the page, but not after a change of the code that computes
+//! them.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -8,18 +9,18 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 
-/// The crate that runs a simulation. Its sources and those of all crates that it depends on
-/// decide the result of a run.
+/// The crate that runs a simulation. Its sources and those of its dependencies in the repository
+/// determine the result of a run.
 const SIMULATOR: &str = "sim";
 
-/// Files of the crate `experiments` that a run goes through.
+/// Files of the crate `experiments` that affect a run.
 const EXPERIMENTS: [&str; 3] = ["src/case.rs", "src/probe.rs", "src/run.rs"];
 
-/// Files of the workspace, which decide the features and versions of external crates.
+/// Files of the workspace, which determine the features and versions of external crates.
 const WORKSPACE: [&str; 2] = ["Cargo.toml", "Cargo.lock"];
 
-/// The fingerprint of the simulator, of the crate `experiments`, and of `more` files and folders.
-/// `root` is the folder of the repository.
+/// Returns the fingerprint of the simulator, of the crate `experiments`, and of the files and
+/// folders in `more`. `root` is the folder of the repository.
 pub fn fingerprint(root: &Path, more: &[PathBuf]) -> String {
     let crates = root.join("crates");
     let mut files = Vec::new();
@@ -48,8 +49,8 @@ pub fn fingerprint(root: &Path, more: &[PathBuf]) -> String {
     bytes.map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The folders of the simulator and of all crates of the repository that it depends on. `crates`
-/// is the folder of all crates.
+/// Returns the folders of the simulator and of its dependencies in the repository. `crates` is the
+/// folder of all crates.
 pub fn simulator(crates: &Path) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     let mut next = vec![SIMULATOR.to_owned()];
@@ -64,8 +65,8 @@ pub fn simulator(crates: &Path) -> BTreeSet<String> {
     found
 }
 
-/// The crates of the repository in the table `[dependencies]` of a manifest, without the prefix
-/// `redpoll-`.
+/// Returns the crates of the repository in the table `[dependencies]` of a manifest, without the
+/// prefix `redpoll-`.
 fn dependencies(manifest: &str) -> impl Iterator<Item = &str> {
     let lines = manifest
         .lines()
@@ -83,7 +84,7 @@ pub fn collect(path: &Path, files: &mut Vec<PathBuf>) {
         files.push(path.to_owned());
         return;
     }
-    // A new file in the folder changes the fingerprint, too.
+    // A new file in the folder also changes the fingerprint.
     println!("cargo:rerun-if-changed={}", path.display());
     for entry in children(path) {
         let is_test = entry
@@ -95,7 +96,6 @@ pub fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-/// The files and folders in a folder.
 pub fn children(folder: &Path) -> Vec<PathBuf> {
     let entries =
         fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));

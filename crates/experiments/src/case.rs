@@ -1,5 +1,4 @@
-//! What is run: a scenario with changes, what is looked at in it, and how many
-//! seeds it is run with.
+//! Cases: a scenario with changes, its probe, and its number of seeds.
 
 use std::borrow::Cow;
 use std::marker::PhantomData;
@@ -14,48 +13,48 @@ use sha2::{Digest as _, Sha256};
 use crate::probe::{AnyProbe, Probe, SLICE};
 use crate::run::Run;
 
-/// A scenario that cases are made of.
+/// The scenario on which cases are based.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Scene {
-    /// Its name in messages, and that of its file on the page.
+    /// Name in messages, and of its file on the page.
     pub name: Cow<'static, str>,
-    /// Its TOML text.
+    /// TOML text.
     pub text: String,
 }
 
-/// A scenario with changes.
+/// A scenario with changes, a probe and a number of seeds.
 #[derive(Clone, Debug)]
 pub struct Case {
     scene: Scene,
-    /// Changes of keys by dotted path, in their order.
+    /// Changed keys by dotted path, in the order of the changes.
     changes: Vec<(String, String)>,
     probe: Option<Arc<dyn AnyProbe>>,
     least_seeds: u64,
     most_seeds: u64,
 }
 
-/// A case with a probe, which finds a `P::Found` in each run.
+/// A case with a probe, which returns a `P::Found` for each run.
 pub struct Probed<P> {
     case: Case,
     probe: PhantomData<fn() -> P>,
 }
 
-/// A case cannot be run.
+/// The reason why a case cannot run.
 #[derive(Debug, thiserror::Error)]
 pub enum CaseError {
-    /// The scenario is not valid.
+    /// The scenario is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// It cannot be built.
+    /// The simulator cannot build the scenario.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// What the run gave has no JSON form.
+    /// The result of the run has no JSON form.
     #[error("its result cannot be kept: {0}")]
     Found(#[from] serde_json::Error),
 }
 
 impl Case {
-    /// `scene` as it stands.
+    /// Returns a case of `scene` without changes.
     pub fn new(scene: Scene) -> Case {
         Case {
             scene,
@@ -66,14 +65,14 @@ impl Case {
         }
     }
 
-    /// The case with another value for the key at a dotted path.
+    /// Sets the value of a key by dotted path.
     #[must_use]
     pub fn set(mut self, key: &str, value: impl ToString) -> Case {
         self.changes.push((key.to_owned(), value.to_string()));
         self
     }
 
-    /// The case with other values for several keys.
+    /// Sets the values of several keys.
     #[must_use]
     pub fn with(self, changes: &[(&str, &str)]) -> Case {
         changes
@@ -81,20 +80,20 @@ impl Case {
             .fold(self, |case, (key, value)| case.set(key, value))
     }
 
-    /// The case with no change of that key.
+    /// Removes all changes of a key.
     #[must_use]
     pub fn without(mut self, key: &str) -> Case {
         self.changes.retain(|(it, _)| it != key);
         self
     }
 
-    /// The same changes of another scene.
+    /// Replaces the scene and keeps the changes.
     #[must_use]
     pub fn in_scene(self, scene: Scene) -> Case {
         Case { scene, ..self }
     }
 
-    /// The case with something to look at.
+    /// Adds a probe.
     #[must_use]
     pub fn probe<P: Probe>(mut self, probe: P) -> Probed<P> {
         self.probe = Some(Arc::new(probe));
@@ -104,45 +103,44 @@ impl Case {
         }
     }
 
-    /// The case with no more seeds than that, however many are asked for: it takes
-    /// long.
+    /// Limits the number of seeds, for cases that take long.
     #[must_use]
     pub fn at_most_seeds(mut self, seeds: u64) -> Case {
         self.most_seeds = seeds;
         self
     }
 
-    /// The case with no fewer seeds than that, however few are asked for.
+    /// Sets the least number of seeds.
     #[must_use]
     pub fn at_least_seeds(mut self, seeds: u64) -> Case {
         self.least_seeds = seeds;
         self
     }
 
-    /// The number of seeds it is run with, from 1 up, if `asked` are asked for.
+    /// Returns the number of seeds for this case if the user requested `asked`. Seeds count from 1.
     pub fn seeds(&self, asked: u64) -> u64 {
         asked.max(self.least_seeds).min(self.most_seeds)
     }
 
-    /// The scene that it changes.
+    /// Returns the scene without the changes.
     pub fn scene(&self) -> &Scene {
         &self.scene
     }
 
-    /// Its changes of keys by dotted path, in their order.
+    /// Returns the changed keys by dotted path, in the order of the changes.
     pub fn changes(&self) -> &[(String, String)] {
         &self.changes
     }
 
-    /// What tells the case from all others: what the scenario means, not how it is
-    /// written, and what is looked at.
+    /// Returns the identity of the case: a digest of the parsed scenario and the probe, independent
+    /// of how the scenario is written.
     ///
     /// # Errors
     ///
-    /// If the scenario is not valid; a mistake of the study's.
+    /// The scenario is invalid, which is a mistake of the study.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
-        // None of them decides what a run gives: the seed is the run's.
+        // These do not affect the result; the run sets the seed.
         scenario.name.clear();
         scenario.set.clear();
         scenario.seed = 0;
@@ -151,7 +149,7 @@ impl Case {
         Ok(digest.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// What the case is, for people: scene and changes.
+    /// Returns the name of the scene and the changes, for readers.
     pub fn text(&self) -> String {
         let mut text = self.scene.name.to_string();
         for (key, value) in &self.changes {
@@ -160,11 +158,11 @@ impl Case {
         text
     }
 
-    /// The scenario.
+    /// Returns the parsed scenario.
     ///
     /// # Errors
     ///
-    /// If a change is not allowed; a mistake of the study's.
+    /// A change is not allowed, which is a mistake of the study.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
         let whole = scenario.clone();
@@ -174,13 +172,12 @@ impl Case {
         Ok(scenario)
     }
 
-    /// Runs it with `seed`, calling `advance` with the virtual time that has
-    /// passed since the last call, until that says false; then there is no
-    /// result.
+    /// Runs the case with `seed`. Calls `advance` with the virtual time since the previous call. If
+    /// `advance` returns `false`, the run stops without a result.
     ///
     /// # Errors
     ///
-    /// If the scenario cannot be used.
+    /// The scenario is unusable.
     pub fn run(
         &self,
         seed: u64,

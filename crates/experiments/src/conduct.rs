@@ -15,10 +15,10 @@ use crate::figure::Figure;
 use crate::results::Results;
 use crate::run::Run;
 
-/// How often the caller is asked whether to go on.
+/// Interval at which the caller decides whether to continue.
 const TICK: WallDuration = WallDuration::from_millis(100);
 
-/// A case to be run with a seed.
+/// A case to run with a seed.
 #[derive(Clone, Debug)]
 pub struct Job {
     /// The case.
@@ -29,29 +29,29 @@ pub struct Job {
     pub virtual_ms: u64,
 }
 
-/// How it ended.
+/// The outcome of all jobs.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All runs are done.
+    /// All runs are complete.
     Complete,
-    /// The caller stopped it.
+    /// The caller stopped the runs.
     Stopped,
-    /// A run could not be done: which, and why.
+    /// A run failed; the text names the run and the cause.
     Failed(String),
 }
 
-/// The runs that `figures` take with `seeds` seeds and that `results` does not
-/// have, the longest first.
+/// Returns the runs that `figures` need with `seeds` seeds and that `results` lacks, the longest
+/// first.
 ///
 /// # Errors
 ///
-/// If the results cannot be read, or a case is not valid.
+/// The results are unreadable, or a case is invalid.
 pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job>, StudyError> {
     let mut known = BTreeMap::new();
     let mut jobs = Vec::new();
     for case in figures.iter().flat_map(Figure::cases) {
         let asked = case.seeds(seeds);
-        // Another figure may take more seeds of it.
+        // Another figure may need more seeds of this case.
         let more = match known.insert(case.key()?, asked) {
             Some(before) if before >= asked => {
                 known.insert(case.key()?, before);
@@ -74,16 +74,15 @@ pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job
     Ok(jobs)
 }
 
-/// What a thread has to say of a job.
+/// The result of a job: CPU seconds and the run, nothing if the job was stopped, or an error.
 type Done = Result<Option<(f64, Run)>, String>;
 
-/// Does `jobs` on `threads` threads and keeps what they give in `results`.
-/// `tick` hears now and then how many jobs are done and how many virtual
-/// milliseconds are, and says whether to go on.
+/// Runs `jobs` on `threads` threads and stores their results in `results`. `tick` receives the
+/// numbers of completed jobs and of simulated milliseconds, and returns whether to continue.
 ///
 /// # Errors
 ///
-/// If the results cannot be written.
+/// The results cannot be written.
 pub fn conduct(
     jobs: &[Job],
     threads: usize,
@@ -118,8 +117,8 @@ pub fn conduct(
     })
 }
 
-/// Keeps what comes until nobody sends any more. Whoever sends when this has ended early, since
-/// nothing can be kept, is told so.
+/// Stores results until all senders are done. If a result cannot be stored, this function returns
+/// early and the threads' later sends fail.
 fn keep(
     jobs: &[Job],
     results: &Results,
@@ -151,7 +150,7 @@ fn keep(
     }
 }
 
-/// Does one job; nothing comes of it if it is stopped.
+/// Runs one job; returns no run if the job was stopped.
 fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     let began = cpu_s();
     let advance = |passed: redpoll_base::Duration| {
@@ -159,7 +158,7 @@ fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
         !stop.load(Ordering::Relaxed)
     };
     let place = || format!("{} (seed {})", job.case.text(), job.seed);
-    // One run that goes wrong must not take the others' results along.
+    // A panic in one run must not lose the results of the others.
     let ran = catch_unwind(AssertUnwindSafe(|| job.case.run(job.seed, &advance)));
     match ran {
         Ok(Ok(run)) => Ok(run.map(|run| (cpu_s() - began, run))),
@@ -168,8 +167,8 @@ fn work(job: &Job, stop: &AtomicBool, virtual_ms: &AtomicU64) -> Done {
     }
 }
 
-/// Seconds for which this thread has had a processor: what a run takes, however many
-/// others the machine has to do.
+/// Returns the CPU time of this thread in seconds, which does not depend on the load of the
+/// machine.
 fn cpu_s() -> f64 {
     let time = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID);
     time.map_or(0.0, |it| WallDuration::from(it).as_secs_f64())

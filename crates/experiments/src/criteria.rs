@@ -1,5 +1,5 @@
-//! What each judged row of a study is for, by which band it is judged and why: the
-//! study's `criteria.toml`, held against the rows that its figures declare.
+//! Criteria: the purpose of each judged row, its band and the reason for the band. A study's
+//! `criteria.toml` has them; they are compared with the rows that its figures declare.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,53 +8,53 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::CriteriaError;
 
-/// What a row is for.
+/// The purpose of a row.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
-    /// It is measured in the paper and here, and held to be the same within a band.
-    /// Such rows alone count in a study's headline.
+pub enum Purpose {
+    /// The paper and this study both measure it, and both values agree within a band. Only such
+    /// rows count in a study's headline.
     Reproduces,
-    /// A parameter was chosen so that it comes out.
+    /// A parameter was chosen so that this row matches.
     Calibrates,
-    /// The project promises it; the paper does not have it.
+    /// A target of the project, which the paper does not have.
     Promises,
-    /// It shows what others come from, and is not judged.
+    /// Explains other rows, and is not judged.
     #[default]
     Explains,
 }
 
-impl Kind {
-    /// All kinds.
-    pub const ALL: [Kind; 4] = [
-        Kind::Reproduces,
-        Kind::Calibrates,
-        Kind::Promises,
-        Kind::Explains,
+impl Purpose {
+    /// All purposes.
+    pub const ALL: [Purpose; 4] = [
+        Purpose::Reproduces,
+        Purpose::Calibrates,
+        Purpose::Promises,
+        Purpose::Explains,
     ];
 
-    /// Its word in `criteria.toml`.
+    /// Returns its word in `criteria.toml`.
     pub const fn word(self) -> &'static str {
         match self {
-            Kind::Reproduces => "reproduces",
-            Kind::Calibrates => "calibrates",
-            Kind::Promises => "promises",
-            Kind::Explains => "explains",
+            Purpose::Reproduces => "reproduces",
+            Purpose::Calibrates => "calibrates",
+            Purpose::Promises => "promises",
+            Purpose::Explains => "explains",
         }
     }
 }
 
-/// From the least to the most that a number may be.
+/// The allowed range of a number, both ends included.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Band {
-    /// No less than this.
+    /// Lower end.
     pub least: Option<f64>,
-    /// No more than this.
+    /// Upper end.
     pub most: Option<f64>,
 }
 
 impl Band {
-    /// Whether `value` lies in it.
+    /// Returns whether `value` is in the band.
     pub fn holds(self, value: f64) -> bool {
         self.least.is_none_or(|least| value >= least) && self.most.is_none_or(|most| value <= most)
     }
@@ -71,26 +71,26 @@ impl fmt::Display for Band {
     }
 }
 
-/// What `criteria.toml` says of a row.
+/// An entry of `criteria.toml`.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Judgement {
-    /// The row: its figure's name, a slash, and its own.
+    /// The row, as the figure's name, a slash, and the row's name.
     pub id: String,
-    /// What it is for.
-    pub kind: Kind,
+    /// The purpose of the row.
+    pub kind: Purpose,
     least: Option<f64>,
     most: Option<f64>,
-    /// The paper's sentence, in short.
+    /// The paper's statement, shortened.
     pub says: Option<String>,
-    /// Where that stands.
+    /// The section of the paper with the statement.
     pub section: Option<String>,
-    /// Why this band, or what the row explains.
+    /// The reason for the band, or what the row explains.
     pub why: String,
 }
 
 impl Judgement {
-    /// The band; `None` if the row is not judged.
+    /// Returns the band; `None` if the row is not judged.
     pub fn band(&self) -> Option<Band> {
         let band = Band {
             least: self.least,
@@ -99,7 +99,7 @@ impl Judgement {
         (band.least.is_some() || band.most.is_some()).then_some(band)
     }
 
-    /// What is wrong with it by itself.
+    /// Returns the first inconsistency within the entry.
     fn fault(&self) -> Option<&'static str> {
         let is_judged = self.band().is_some();
         let has_source = self.says.is_some() && self.section.is_some();
@@ -107,10 +107,10 @@ impl Judgement {
         match self.kind {
             _ if is_empty => Some("the lower bound is above the upper one"),
             _ if self.why.trim().is_empty() => Some("`why` is empty"),
-            Kind::Explains if is_judged => Some("a row that explains has no band"),
-            Kind::Explains => None,
+            Purpose::Explains if is_judged => Some("a row that explains has no band"),
+            Purpose::Explains => None,
             _ if !is_judged => Some("the lower bound, the upper bound or both are missing"),
-            Kind::Reproduces if !has_source => Some("`says` and `section` are missing"),
+            Purpose::Reproduces if !has_source => Some("`says` and `section` are missing"),
             _ => None,
         }
     }
@@ -123,11 +123,11 @@ struct File {
     row: Vec<Judgement>,
 }
 
-/// Reads a `criteria.toml`: each judgement by the name of its row.
+/// Parses a `criteria.toml` into judgements by the names of their rows.
 ///
 /// # Errors
 ///
-/// If `text` is not valid, or has a row twice.
+/// `text` is invalid or has a row twice.
 pub(crate) fn judgements(text: &str) -> Result<BTreeMap<String, Judgement>, CriteriaError> {
     let mut judgements = BTreeMap::new();
     for judgement in toml::from_str::<File>(text)?.row {

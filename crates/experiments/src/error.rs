@@ -5,27 +5,27 @@ use redpoll_sim::ScenarioError;
 /// The version of the tables of a results file.
 pub const SCHEMA: i32 = 3;
 
-/// Figures and criteria that do not fit together: a mistake of the study's.
+/// Figures and criteria that do not match, which is a mistake of the study.
 #[derive(Debug, thiserror::Error)]
 pub enum CriteriaError {
-    /// The file is not valid.
+    /// The file is not valid TOML.
     #[error("criteria.toml: {0}")]
     Toml(#[from] toml::de::Error),
-    /// The file of criteria contains an invalid entry for a row.
+    /// An entry of the file is invalid.
     #[error("criteria.toml: {id}: {fault}")]
     Fault {
         /// The row.
         id: String,
-        /// What is wrong.
+        /// The mistake.
         fault: &'static str,
     },
-    /// It has a row twice.
+    /// The file has a row twice.
     #[error("criteria.toml has {0} twice")]
     Twice(String),
-    /// No figure declares a row that it has.
+    /// The file has a row that no figure declares.
     #[error("criteria.toml has {0}, which no figure declares")]
     Unused(String),
-    /// It lacks a row that a figure declares.
+    /// The file lacks a row that a figure declares.
     #[error("criteria.toml has no {0}, which its figure declares")]
     Missing(String),
 }
@@ -33,10 +33,10 @@ pub enum CriteriaError {
 /// A results file that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ResultsError {
-    /// It is something else.
+    /// The file is not a results file.
     #[error("{0} is not a results file of a study; name another file or remove this one")]
     Foreign(String),
-    /// It has other tables.
+    /// The file has tables of another version.
     #[error(
         "{path} is a results file of version {found}; this program uses version {SCHEMA}; name \
          another file or remove this one"
@@ -47,41 +47,41 @@ pub enum ResultsError {
         /// Its version.
         found: i32,
     },
-    /// It is damaged.
+    /// The file is damaged.
     #[error("{path} is damaged ({what}); name another file or remove this one")]
     Damaged {
         /// The file.
         path: String,
-        /// What is wrong.
+        /// The damage.
         what: String,
     },
-    /// It cannot be opened, read or written.
+    /// The file cannot be opened, read or written.
     #[error("{path}: {error}")]
     Other {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         error: rusqlite::Error,
     },
 }
 
-/// A study that cannot be told: a mistake of its own, or of its results file.
+/// A study that cannot be evaluated, because of a mistake in it or in its results file.
 #[derive(Debug, thiserror::Error)]
 pub enum StudyError {
-    /// Its criteria do not fit its figures.
+    /// The criteria do not match the figures.
     #[error(transparent)]
     Criteria(#[from] CriteriaError),
-    /// A case is not valid.
+    /// A case is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// A row reads what no run has.
+    /// A row reads a value that no run has.
     #[error("figure {figure}: {row}: {what}")]
     Unknown {
         /// The figure.
         figure: &'static str,
         /// The row.
         row: String,
-        /// What it asked for.
+        /// The requested value.
         what: String,
     },
     /// The results cannot be read or written.

@@ -1,24 +1,24 @@
-//! A figure as a study declares it: rows read from runs, and rows made of other
-//! rows, which they name by the handles that declaring those gave.
+//! Declaration of a figure: rows that are read from runs, and rows that are computed from other
+//! rows, which they name by handles.
 
 use std::fmt;
 
 use serde::Serialize;
 
 use crate::case::{Case, Probed};
-use crate::criteria::{Band, Judgement, Kind};
+use crate::criteria::{Band, Judgement, Purpose};
 use crate::probe::Probe;
 use crate::run::{Reading, Run};
 
-/// Where on the first axis.
+/// A position on the first axis.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 #[serde(untagged)]
 pub enum X {
-    /// A number, in the figure's unit.
+    /// A number in the figure's unit.
     Number(f64),
-    /// One of several things.
+    /// One of several categories.
     Name(&'static str),
-    /// Nowhere: the row speaks of the whole figure.
+    /// No position: the row is about the whole figure.
     None,
 }
 
@@ -50,7 +50,7 @@ impl From<&'static str> for X {
     }
 }
 
-/// What a number is, and its unit.
+/// A quantity and its unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Metric {
     pub(crate) name: &'static str,
@@ -58,12 +58,11 @@ pub struct Metric {
 }
 
 impl Metric {
-    /// A quantity with its unit, empty for pure numbers.
+    /// Returns a quantity with its unit, which is empty for pure numbers.
     ///
     /// # Panics
     ///
-    /// If the name is empty or begins or ends with a blank; of a constant that is
-    /// an error of the compiler's.
+    /// The name is empty, or begins or ends with a blank. For a constant the compiler reports this.
     pub const fn new(name: &'static str, unit: &'static str) -> Metric {
         let bytes = name.as_bytes();
         assert!(!bytes.is_empty(), "a metric has a name");
@@ -75,7 +74,7 @@ impl Metric {
     }
 }
 
-/// A row of a figure, for others that are made of it.
+/// A reference to a declared row, from which other rows are computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle {
     figure: &'static str,
@@ -90,12 +89,12 @@ pub struct Line {
 }
 
 impl Line {
-    /// The row at `x`.
+    /// Returns the row at `x`.
     ///
     /// # Panics
     ///
-    /// If there is none, which is a mistake of the study's and shows when its
-    /// figures are made.
+    /// The line has no such row. This is a mistake of the study, which panics when it builds its
+    /// figures.
     pub fn at(&self, x: impl Into<X>) -> Handle {
         let x = x.into();
         match self.rows.iter().find(|(it, _)| *it == x) {
@@ -104,16 +103,16 @@ impl Line {
         }
     }
 
-    /// All rows, in their order.
+    /// Returns all rows in their order.
     pub fn all(&self) -> Vec<Handle> {
         self.rows.iter().map(|(_, handle)| *handle).collect()
     }
 
-    /// Those at `xs`.
+    /// Returns the rows at `xs`.
     ///
     /// # Panics
     ///
-    /// As for [`Line::at`].
+    /// As [`Line::at`].
     pub fn some<T: Into<X>>(&self, xs: impl IntoIterator<Item = T>) -> Vec<Handle> {
         xs.into_iter().map(|x| self.at(x)).collect()
     }
@@ -122,45 +121,45 @@ impl Line {
 type Read = Box<dyn Fn(&Run) -> Reading>;
 type Make = Box<dyn Fn(&[f64]) -> f64>;
 
-/// Where a row's number comes from.
+/// The source of a row's number.
 pub(crate) enum Origin {
-    /// Each run of a case gives one.
+    /// Each run of a case gives a number.
     Runs(Box<Case>, Read),
-    /// It is made of other rows' numbers.
+    /// The number is computed from other rows' numbers.
     Rows(Vec<usize>, Make),
-    /// It is known.
+    /// The number is known.
     Known(f64),
 }
 
-/// A row as it is declared.
+/// A declared row.
 pub(crate) struct Declared {
     pub series: String,
     pub x: X,
     pub metric: Metric,
     pub origin: Origin,
     pub paper: Option<f64>,
-    /// Its name in `criteria.toml`, behind the figure's.
+    /// Name in `criteria.toml`, without the figure's name.
     pub id: Option<String>,
-    /// What `criteria.toml` says of it.
+    /// Entry in `criteria.toml`.
     pub judgement: Option<Judgement>,
     pub note: String,
-    /// Why it does not hold, and the rows that show it.
+    /// Why the criterion does not hold, and the rows that show it.
     pub cause: Option<(String, Vec<usize>)>,
     pub is_aside: bool,
-    /// The rows at which its error bar begins and ends, if it has one of its own.
+    /// Rows with the ends of its error bar, if these are not the spread of the seeds.
     pub bar: Option<(usize, usize)>,
-    /// It is an end of another row's error bar.
+    /// Whether the row is an end of another row's error bar.
     pub is_bar: bool,
 }
 
-/// A range of the first axis that the picture shades.
+/// A shaded range of the first axis.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Shade {
-    /// Its beginning.
+    /// Start of the range.
     pub from: f64,
-    /// Its end.
+    /// End of the range.
     pub until: f64,
-    /// What it is.
+    /// Label.
     pub name: &'static str,
 }
 
@@ -183,11 +182,11 @@ impl fmt::Debug for Figure {
     }
 }
 
-/// The series of rows that speak of a figure as a whole.
+/// The series of rows about a whole figure.
 pub const VERDICT: &str = "verdict";
 
 impl Figure {
-    /// A figure called `name` on the command line, such as `5b`, and what it shows.
+    /// Returns an empty figure. `name` selects it on the command line, for example `5b`.
     pub fn new(name: &'static str, title: &'static str) -> Figure {
         Figure {
             name,
@@ -200,19 +199,19 @@ impl Figure {
         }
     }
 
-    /// The figure with what the first axis has, and its unit.
+    /// Sets the label of the first axis, with its unit.
     #[must_use]
     pub fn x_label(self, x_label: &'static str) -> Figure {
         Figure { x_label, ..self }
     }
 
-    /// The figure with what was measured, in words: which scenario, which settings.
+    /// Sets the description of the scenario and its settings.
     #[must_use]
     pub fn about(self, about: &'static str) -> Figure {
         Figure { about, ..self }
     }
 
-    /// The figure as something that the paper does not have.
+    /// Marks the figure as not contained in the paper.
     #[must_use]
     pub fn aside(self) -> Figure {
         Figure {
@@ -221,7 +220,7 @@ impl Figure {
         }
     }
 
-    /// The figure with a range of the first axis shaded.
+    /// Shades a range of the first axis.
     #[must_use]
     pub fn shade(self, shade: Shade) -> Figure {
         Figure {
@@ -230,17 +229,17 @@ impl Figure {
         }
     }
 
-    /// Its name.
+    /// Returns the name.
     pub fn name(&self) -> &'static str {
         self.name
     }
 
-    /// What it shows.
+    /// Returns the title.
     pub fn title(&self) -> &'static str {
         self.title
     }
 
-    /// A number that `read` finds in each run of `case`, of a series at a place.
+    /// Adds a number that `read` returns for each run of `case`, at a series and a position.
     pub fn point(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -252,7 +251,7 @@ impl Figure {
         self.declare(at, metric, origin)
     }
 
-    /// A number that `read` finds in each run of `case` and in what its probe found.
+    /// Adds a number that `read` returns for each run of `case` and the result of its probe.
     pub fn seen<P: Probe>(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -265,7 +264,7 @@ impl Figure {
         })
     }
 
-    /// A number that is known without any run.
+    /// Adds a number that needs no run.
     pub fn known(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -275,7 +274,7 @@ impl Figure {
         self.declare(at, metric, Origin::Known(value))
     }
 
-    /// A number that `make` makes of other rows' numbers.
+    /// Adds a number that `make` computes from other rows' numbers.
     pub fn made<const N: usize>(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -290,8 +289,8 @@ impl Figure {
         })
     }
 
-    /// A number that `make` makes of any number of other rows' numbers, which it
-    /// gets in the order of `of`.
+    /// Adds a number that `make` computes from any number of other rows' numbers, in the order of
+    /// `of`.
     pub fn made_of_all(
         &mut self,
         at: (impl Into<String>, impl Into<X>),
@@ -303,7 +302,7 @@ impl Figure {
         self.declare(at, metric, Origin::Rows(of, Box::new(make)))
     }
 
-    /// A statement about the figure as a whole, made of other rows' numbers.
+    /// Adds a verdict about the whole figure, computed from other rows' numbers.
     pub fn verdict<const N: usize>(
         &mut self,
         what: &'static str,
@@ -313,7 +312,7 @@ impl Figure {
         self.made((VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
-    /// A verdict made of any number of rows.
+    /// Adds a verdict computed from any number of rows.
     pub fn verdict_of_all(
         &mut self,
         what: &'static str,
@@ -323,17 +322,17 @@ impl Figure {
         self.made_of_all((VERDICT, X::None), Metric::new(what, ""), of, make)
     }
 
-    /// One row over another, of the figure as a whole.
+    /// Adds the ratio of two rows as a verdict.
     pub fn ratio(&mut self, what: &'static str, one: Handle, other: Handle) -> Entry<'_> {
         self.verdict(what, [one, other], |[one, other]| one / other)
     }
 
-    /// One row less another, of the figure as a whole.
+    /// Adds the difference of two rows as a verdict.
     pub fn difference(&mut self, what: &'static str, one: Handle, other: Handle) -> Entry<'_> {
         self.verdict(what, [one, other], |[one, other]| one - other)
     }
 
-    /// A row's own number once more, as a statement about the figure as a whole.
+    /// Adds the number of a row as a verdict.
     pub fn of(&mut self, what: &'static str, row: Handle) -> Entry<'_> {
         let unit = self.rows[self.index(row)].metric.unit;
         self.made(
@@ -344,7 +343,7 @@ impl Figure {
         )
     }
 
-    /// A series of points: at each of `cases`, what `read` finds there.
+    /// Adds a series of points: the number that `read` returns for each of `cases`.
     pub fn line<T: Into<X>>(
         &mut self,
         series: &str,
@@ -364,8 +363,8 @@ impl Figure {
         }
     }
 
-    /// A series of points out of one case: at each of `xs`, what `read` finds in its
-    /// runs and in what its probe found.
+    /// Adds a series of points from one case: for each of `xs`, the number that `read` returns for
+    /// the runs and the result of the probe.
     pub fn seen_line<P: Probe, T: Into<X> + Copy + 'static>(
         &mut self,
         series: &str,
@@ -388,12 +387,12 @@ impl Figure {
         }
     }
 
-    /// Draws two lines as the ends of error bars around a third, such as quartiles
-    /// around a median, instead of the spread over the seeds.
+    /// Draws two lines, for example quartiles, as the ends of error bars around a third, instead of
+    /// the spread of the seeds.
     ///
     /// # Panics
     ///
-    /// If they have not the same places, which shows when the figure is made.
+    /// The lines have different positions, which shows when the study builds the figure.
     pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
         for (x, handle) in &line.rows {
             let ends = [low, high].map(|end| self.index(end.at(x.clone())));
@@ -405,11 +404,11 @@ impl Figure {
         }
     }
 
-    /// What was declared under a handle, to be added to.
+    /// Returns the declared row of a handle for further settings.
     ///
     /// # Panics
     ///
-    /// If it is another figure's.
+    /// The handle belongs to another figure.
     pub fn row(&mut self, handle: Handle) -> Entry<'_> {
         let index = self.index(handle);
         Entry {
@@ -461,16 +460,16 @@ impl Figure {
         handle.index
     }
 
-    /// Its judged rows of a kind: name in `criteria.toml`, unit, and band.
-    pub fn bands(&self, kind: Kind) -> impl Iterator<Item = (&str, &'static str, Band)> {
+    /// Returns name in `criteria.toml`, unit and band of each judged row of a kind.
+    pub fn bands(&self, kind: Purpose) -> impl Iterator<Item = (&str, &'static str, Band)> {
         self.rows.iter().filter_map(move |row| {
             let judgement = row.judgement.as_ref().filter(|it| it.kind == kind)?;
             Some((judgement.id.as_str(), row.metric.unit, judgement.band()?))
         })
     }
 
-    /// The rows that have a reason why they would not hold: the name of each in
-    /// `criteria.toml`, if it has one, and how many rows show that reason.
+    /// Returns the rows with a cause: the name of each in `criteria.toml`, if any, and the number
+    /// of rows that show the cause.
     pub fn causes(&self) -> impl Iterator<Item = (Option<&str>, usize)> {
         self.rows.iter().filter_map(|row| {
             let (_, shown_by) = row.cause.as_ref()?;
@@ -478,7 +477,7 @@ impl Figure {
         })
     }
 
-    /// The cases to be run for it.
+    /// Returns the cases that the figure needs.
     pub fn cases(&self) -> impl Iterator<Item = &Case> {
         self.rows.iter().filter_map(|row| match &row.origin {
             Origin::Runs(case, _) => Some(&**case),
@@ -487,7 +486,7 @@ impl Figure {
     }
 }
 
-/// A row that was declared, to be added to.
+/// A declared row, for further settings.
 pub struct Entry<'a> {
     figure: &'a mut Figure,
     index: usize,
@@ -498,39 +497,38 @@ impl Entry<'_> {
         &mut self.figure.rows[self.index]
     }
 
-    /// With the paper's number.
+    /// Sets the paper's number.
     pub fn paper(mut self, value: f64) -> Self {
         self.row().paper = Some(value);
         self
     }
 
-    /// With the row's name in the study's `criteria.toml`, behind the figure's and a
-    /// slash; what the row is for stands there.
+    /// Sets the row's name in `criteria.toml`, without the figure's name and the slash.
     pub fn judged(mut self, id: impl Into<String>) -> Self {
         self.row().id = Some(id.into());
         self
     }
 
-    /// With a remark.
+    /// Adds a remark.
     pub fn note(mut self, note: impl Into<String>) -> Self {
         self.row().note = note.into();
         self
     }
 
-    /// With the reason why its criterion does not hold, and the rows that show it.
+    /// Sets the reason why the criterion does not hold, and the rows that show it.
     pub fn cause(mut self, text: impl Into<String>, shown_by: &[Handle]) -> Self {
         let rows = shown_by.iter().map(|it| self.figure.index(*it)).collect();
         self.row().cause = Some((text.into(), rows));
         self
     }
 
-    /// As a side experiment, which the page folds away.
+    /// Marks the row as a side experiment, which the page collapses.
     pub fn aside(mut self) -> Self {
         self.row().is_aside = true;
         self
     }
 
-    /// Its handle.
+    /// Returns the handle of the row.
     pub fn handle(self) -> Handle {
         Handle {
             figure: self.figure.name,

@@ -1,6 +1,6 @@
-//! What is looked at during a run, beside the report at its end. A study adds a
-//! probe in its own folder, in `probes.rs` or `probes/`: a file of another name is
-//! not part of the fingerprint under which runs are kept.
+//! Probes: observations during a run, in addition to the report at its end. A study has its probes
+//! in `probes.rs` or `probes/` of its own folder, because the fingerprint of stored runs covers
+//! only those names.
 
 use std::any::type_name;
 use std::fmt;
@@ -11,42 +11,42 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Between two looks, if a probe does not say otherwise.
+/// Default interval between two samples.
 pub const SLICE: Duration = Duration::from_millis(1_000);
 
-/// Something that is looked at during a run. Its type and what `Debug` prints of it
-/// tell it from all others: runs with equal scenarios and probes are one.
+/// Something to observe during a run. Its type and its `Debug` output identify it: runs with equal
+/// scenarios and probes are equal.
 pub trait Probe: fmt::Debug + Send + Sync + 'static {
-    /// What it finds; rows read its fields.
+    /// The result, whose fields rows read.
     type Found: Serialize + DeserializeOwned + Send + Sync + 'static;
 
-    /// Virtual time between two looks.
+    /// Returns the virtual time between two samples.
     fn every(&self) -> Duration {
         SLICE
     }
 
-    /// Begins, before the first event.
+    /// Starts the probe before the first event.
     fn begin(&self, world: &mut World) -> Box<dyn Look<Self::Found>>;
 }
 
-/// A probe at work in one run.
+/// A probe of one run.
 pub trait Look<F> {
-    /// Looks, each time [`Probe::every`] has passed, and at the end.
+    /// Takes a sample after each interval of [`Probe::every`], and at the end.
     fn look(&mut self, _world: &mut World) {}
 
-    /// What was found.
+    /// Returns the result.
     fn end(self: Box<Self>, world: &mut World) -> F;
 }
 
 /// A probe of any type.
 pub(crate) trait AnyProbe: fmt::Debug + Send + Sync {
-    /// What tells it from all others.
+    /// Returns the identity of the probe.
     fn id(&self) -> String;
     fn every(&self) -> Duration;
     fn begin(&self, world: &mut World) -> Box<dyn AnyLook>;
 }
 
-/// A look of any type.
+/// A running probe of any type.
 pub(crate) trait AnyLook {
     fn look(&mut self, world: &mut World);
     fn end(self: Box<Self>, world: &mut World) -> Result<Value, serde_json::Error>;

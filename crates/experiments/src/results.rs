@@ -1,11 +1,10 @@
-//! The results file: what every run gave, in one SQLite file, so that a study
-//! that was interrupted goes on where it stopped.
+//! The results file: the results of all runs in one SQLite file, so that an interrupted study can
+//! continue.
 //!
-//! A run is kept under its case, its seed and the fingerprint of the sources that
-//! computed it, so the file outlives a rebuild: a program whose sources differ runs
-//! what it needs anew and leaves the others' runs alone. Several programs may have
-//! the file open at once. It is never emptied or overwritten: who wants to begin
-//! anew removes it or names another.
+//! The file stores a run under its case, its seed and the fingerprint of the sources that computed
+//! it. A rebuild therefore finds the stored runs, and a program with other sources repeats its runs
+//! and keeps the stored ones. Several programs may use the file at once. No program empties or
+//! overwrites it: to start again, remove the file or name another one.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -18,15 +17,15 @@ use crate::case::Case;
 use crate::error::{ResultsError, SCHEMA, StudyError};
 use crate::run::Run;
 
-/// What SQLite's header says the file is: "RPst".
+/// Application ID in SQLite's header: "RPst".
 const APPLICATION: i32 = 0x5250_7374;
-/// How long to wait for another process that has the file.
+/// Longest wait for another process that uses the file.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What tells the sources of this program that decide what a run gives from others.
+/// Fingerprint of the sources of this program that determine the result of a run.
 pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
 
-/// See the beginning of this file.
+/// An open results file.
 #[derive(Debug)]
 pub struct Results {
     connection: Connection,
@@ -34,19 +33,19 @@ pub struct Results {
     fingerprint: String,
 }
 
-/// A run of a case, as it is kept.
+/// A stored run of a case.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Kept {
-    /// Its seed.
+pub struct StoredRun {
+    /// Seed.
     pub seed: u64,
-    /// Seconds for which it had a processor.
+    /// CPU time in seconds.
     pub cpu_s: f64,
-    /// What it gave.
+    /// Result.
     pub run: Run,
 }
 
-/// What is kept of a run, as text.
-struct Raw {
+/// A stored run as text.
+struct StoredText {
     seed: u64,
     cpu_s: f64,
     text: String,
@@ -54,12 +53,12 @@ struct Raw {
 }
 
 impl Results {
-    /// Opens the file at `path` for a program whose sources have `fingerprint`
-    /// ([`FINGERPRINT`]), or makes it if there is none.
+    /// Opens the file at `path` for a program whose sources have `fingerprint` ([`FINGERPRINT`]),
+    /// or creates it.
     ///
     /// # Errors
     ///
-    /// If it is not one, damaged, or cannot be opened.
+    /// The file is damaged, is not a results file, or cannot be opened.
     pub fn open(path: &Path, fingerprint: &str) -> Result<Results, ResultsError> {
         let open = || {
             let connection = Connection::open(path)?;
@@ -79,14 +78,14 @@ impl Results {
         Ok(results)
     }
 
-    /// Has SQLite write ahead: one may read while another writes, and a run that is kept costs
-    /// one write.
+    /// Enables SQLite's write-ahead log: reads and writes can overlap, and storing a run costs one
+    /// write.
     fn write_ahead(&self) -> Result<(), ResultsError> {
         let until = Instant::now() + PATIENCE;
         loop {
             let sql = "PRAGMA journal_mode = WAL";
             let set = self.connection.query_row(sql, [], |_| Ok(()));
-            // For this SQLite does not wait by itself until others have let go of the file.
+            // For this pragma SQLite does not wait for other users of the file.
             let is_busy = set.as_ref().is_err_and(|error| {
                 error.sqlite_error_code() == Some(rusqlite::ErrorCode::DatabaseBusy)
             });
@@ -105,8 +104,7 @@ impl Results {
         self.path.display().to_string()
     }
 
-    /// Whether there are no tables yet, and nothing says that the file is another
-    /// program's.
+    /// Returns whether the file has no tables yet, and does not belong to another application.
     fn is_empty(&self, connection: &Connection) -> Result<bool, ResultsError> {
         let look = || {
             let id: i32 = connection.pragma_query_value(None, "application_id", |it| it.get(0))?;
@@ -117,7 +115,7 @@ impl Results {
         look().map_err(|error| self.wrong(error))
     }
 
-    /// Makes the tables, all or none, unless another process has just done so.
+    /// Creates the tables in one transaction, unless another process just did.
     fn make(&mut self) -> Result<(), ResultsError> {
         let sql = format!(
             "PRAGMA application_id = {APPLICATION};
@@ -171,11 +169,11 @@ impl Results {
         }
     }
 
-    /// Whether it has the run of `case` with `seed`.
+    /// Returns whether the file has the run of `case` with `seed`.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or the case is not valid.
+    /// The file cannot be read, or the case is invalid.
     pub fn has(&self, case: &Case, seed: u64) -> Result<bool, StudyError> {
         let sql = "SELECT 1 FROM runs WHERE fingerprint = ?1 AND case_key = ?2 AND seed = ?3";
         let place = params![self.fingerprint, case.key()?, seed as i64];
@@ -186,7 +184,7 @@ impl Results {
         Ok(found.map_err(|error| self.wrong(error))?.is_some())
     }
 
-    /// The seeds with which it has `case`.
+    /// Returns the seeds with which the file has `case`.
     ///
     /// # Errors
     ///
@@ -202,11 +200,11 @@ impl Results {
         Ok(read().map_err(|error| self.wrong(error))?)
     }
 
-    /// Keeps a run that took `cpu_s` seconds of a processor.
+    /// Stores a run that took `cpu_s` seconds of CPU time.
     ///
     /// # Errors
     ///
-    /// If the file cannot be written, or the case is not valid.
+    /// The file cannot be written, or the case is invalid.
     pub fn put(&self, case: &Case, seed: u64, cpu_s: f64, run: &Run) -> Result<(), StudyError> {
         let key = case.key()?;
         let text = serde_json::to_string(run).map_err(|error| ResultsError::Damaged {
@@ -232,25 +230,25 @@ impl Results {
         Ok(())
     }
 
-    /// The runs of `case` with the seeds from 1 to `seeds`, of those it has.
+    /// Returns the stored runs of `case` with the seeds from 1 to `seeds`.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, a run in it is damaged, or the case is not valid.
-    pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<Kept>, StudyError> {
+    /// The file cannot be read, a run in it is damaged, or the case is invalid.
+    pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, 1, seeds)
     }
 
-    /// The runs of `case` with the seeds from `least` to `most`, of those it has.
+    /// Returns the stored runs of `case` with the seeds from `least` to `most`.
     ///
     /// # Errors
     ///
     /// As [`Results::runs`].
-    pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<Kept>, StudyError> {
+    pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, least, most)
     }
 
-    fn between(&self, case: &Case, from: u64, to: u64) -> Result<Vec<Kept>, StudyError> {
+    fn between(&self, case: &Case, from: u64, to: u64) -> Result<Vec<StoredRun>, StudyError> {
         let key = case.key()?;
         let read = || {
             let sql = "SELECT seed, cpu_s, run, checksum FROM runs
@@ -259,7 +257,7 @@ impl Results {
             let mut query = self.connection.prepare_cached(sql)?;
             let rows =
                 query.query_map(params![self.fingerprint, key, from as i64, to as i64], raw)?;
-            rows.collect::<Result<Vec<Raw>, _>>()
+            rows.collect::<Result<Vec<StoredText>, _>>()
         };
         let damaged = |what: String| ResultsError::Damaged {
             path: self.path(),
@@ -267,7 +265,7 @@ impl Results {
         };
         let raw = read().map_err(|error| match error {
             rusqlite::Error::SqliteFailure(..) => self.wrong(error),
-            // A column of another type, or text that is none.
+            // A column of another type, or text that is not UTF-8.
             _ => damaged(error.to_string()),
         })?;
         let case = case.text();
@@ -275,7 +273,7 @@ impl Results {
         Ok(kept.collect::<Result<_, _>>()?)
     }
 
-    /// Opens a file that is there, for the runs of the program that has written to it last.
+    /// Opens an existing file for the runs of the program that last wrote to it.
     ///
     /// # Errors
     ///
@@ -289,11 +287,11 @@ impl Results {
         Ok(results)
     }
 
-    /// All runs: what was run, for people ([`Case::text`]), the seed, and what it gave.
+    /// Returns all runs: the case in words ([`Case::text`]), the seed and the result.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or a run in it is damaged.
+    /// The file cannot be read, or a run in it is damaged.
     pub fn all(&self) -> Result<Vec<(String, u64, Run)>, ResultsError> {
         let read = || {
             let sql = "SELECT seed, cpu_s, run, checksum, case_key, case_text FROM runs
@@ -302,32 +300,32 @@ impl Results {
             let rows = query.query_map(params![self.fingerprint], |row| {
                 Ok((raw(row)?, row.get(4)?, row.get(5)?))
             })?;
-            rows.collect::<Result<Vec<(Raw, String, String)>, _>>()
+            rows.collect::<Result<Vec<(StoredText, String, String)>, _>>()
         };
         let rows = read().map_err(|error| self.wrong(error))?;
-        let run = |(raw, key, text): (Raw, String, String)| {
-            let Kept { seed, run, .. } = self.kept(raw, &key, &text)?;
+        let run = |(raw, key, text): (StoredText, String, String)| {
+            let StoredRun { seed, run, .. } = self.kept(raw, &key, &text)?;
             Ok((text, seed, run))
         };
         rows.into_iter().map(run).collect()
     }
 
-    /// What is kept of a case, if it is as it was written.
-    fn kept(&self, raw: Raw, key: &str, case: &str) -> Result<Kept, ResultsError> {
+    /// Parses a stored run, and checks its checksum.
+    fn kept(&self, raw: StoredText, key: &str, case: &str) -> Result<StoredRun, ResultsError> {
         let damaged = |what: String| ResultsError::Damaged {
             path: self.path(),
             what: format!("{case}: {what}"),
         };
-        let Raw { seed, cpu_s, .. } = raw;
+        let StoredText { seed, cpu_s, .. } = raw;
         if raw.checksum != self.checksum(key, seed, &raw.text) {
             return Err(damaged(format!("the checksum of seed {seed} is wrong")));
         }
         let run = serde_json::from_str(&raw.text)
             .map_err(|error| damaged(format!("seed {seed}: {error}")))?;
-        Ok(Kept { seed, cpu_s, run })
+        Ok(StoredRun { seed, cpu_s, run })
     }
 
-    /// Of a run's text and its place.
+    /// Returns the checksum of a run's text and its key.
     fn checksum(&self, key: &str, seed: u64, text: &str) -> String {
         let mut hash = Sha256::new();
         for part in [&self.fingerprint, key, &seed.to_string(), text] {
@@ -340,9 +338,9 @@ impl Results {
     }
 }
 
-fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
+fn raw(row: &Row<'_>) -> rusqlite::Result<StoredText> {
     let seed: i64 = row.get(0)?;
-    Ok(Raw {
+    Ok(StoredText {
         seed: seed.unsigned_abs(),
         cpu_s: row.get(1)?,
         text: row.get(2)?,
@@ -350,7 +348,7 @@ fn raw(row: &Row<'_>) -> rusqlite::Result<Raw> {
     })
 }
 
-/// Says what SQLite's error means for the file at `path`.
+/// Converts SQLite's error for the file at `path`.
 fn explain(path: &Path, error: rusqlite::Error) -> ResultsError {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
     let path = path.display().to_string();

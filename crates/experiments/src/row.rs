@@ -1,4 +1,4 @@
-//! Rows: what the runs gave for each row of a figure, seed by seed, and the verdict.
+//! Rows: the numbers of the runs for each row of a figure, by seed, and the verdict.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,78 +7,78 @@ use std::fmt;
 use serde::Serialize;
 
 use crate::case::Case;
-use crate::criteria::{Band, Judgement, Kind};
+use crate::criteria::{Band, Judgement, Purpose};
 use crate::error::StudyError;
 use crate::figure::{Declared, Figure, Origin, X};
-use crate::results::{Kept, Results};
+use crate::results::{Results, StoredRun};
 use crate::run::{Gap, Run, mean};
 
-/// One number of a figure beside the paper's.
+/// One number of a figure, with the paper's number.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
     /// The study's name.
     pub study: &'static str,
     /// The figure's name.
     pub figure: &'static str,
-    /// Its name in `criteria.toml`, if it is there.
+    /// Name in `criteria.toml`, if present.
     pub id: Option<String>,
-    /// What it is for.
-    pub kind: Kind,
-    /// What belongs together on a line or among bars.
+    /// Purpose of the row.
+    pub kind: Purpose,
+    /// Series: the rows of one line or of one kind of bars.
     pub series: String,
-    /// Where on the first axis.
+    /// Position on the first axis.
     pub x: X,
-    /// What the number is.
+    /// Name of the quantity.
     pub metric: &'static str,
-    /// The mean over the seeds; of a row made of others, what is made of their
-    /// means. `null` if no run gave any.
+    /// Mean over the seeds. For a computed row, the value computed from the other rows' means.
+    /// `null` if no run gave a number.
     pub value: Option<f64>,
-    /// Its unit; empty for pure numbers.
+    /// Unit; empty for pure numbers.
     pub unit: &'static str,
-    /// The least of all seeds.
+    /// Least value of all seeds.
     pub low: Option<f64>,
-    /// The greatest of all seeds.
+    /// Greatest value of all seeds.
     pub high: Option<f64>,
-    /// Seeds that gave a value; 0 of what is known without a run.
+    /// Number of seeds that gave a value; 0 for a number that needs no run.
     pub n: usize,
     /// The paper's number.
     pub paper: Option<f64>,
-    /// The least that it may be.
+    /// Lower end of the band.
     pub least: Option<f64>,
-    /// The most that it may be.
+    /// Upper end of the band.
     pub most: Option<f64>,
-    /// Whether it lies between; `null` if it is not judged.
+    /// Whether the value is in the band; `null` if the row is not judged.
     pub ok: Option<bool>,
-    /// What the oracle found wrong in a run that it is made of.
+    /// Violation that the oracle found in a run of this row.
     pub violation: Option<String>,
-    /// Remarks, and if it does not hold the cause.
+    /// Remarks, and the cause if the criterion does not hold.
     pub note: String,
-    /// More than that, for people.
+    /// Details for the page.
     #[serde(skip)]
-    pub told: Told,
+    pub told: RowDetails,
 }
 
-/// What is told of a row beside its number.
+/// Details of a row in addition to its number.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Told {
-    /// The paper's sentence, and where it stands.
+pub struct RowDetails {
+    /// The paper's statement, and its section.
     pub says: Option<(String, String)>,
-    /// Why this band.
+    /// The reason for the band.
     pub why: String,
-    /// Why it does not hold, and the rows of the figure that show it.
+    /// Why the criterion does not hold, and the rows of the figure that show it.
     pub cause: Option<(String, Vec<usize>)>,
-    /// A side experiment.
+    /// Whether this is a side experiment.
     pub is_aside: bool,
-    /// The case that it is read from: its place among the figure's cases.
+    /// Index of its case among the figure's cases.
     pub case: Option<usize>,
-    /// Where its error bar begins and ends, if that is not the spread over the seeds.
+    /// Ends of the error bar, if they are not the spread of the seeds.
     pub bar: Option<(f64, f64)>,
-    /// It is an end of another row's error bar.
+    /// Whether the row is an end of another row's error bar.
     pub is_bar: bool,
 }
 
 impl Row {
-    /// The band by which it is judged.
+    /// Returns the band that judges the row.
     pub fn band(&self) -> Option<Band> {
         self.ok.map(|_| Band {
             least: self.least,
@@ -87,35 +87,35 @@ impl Row {
     }
 }
 
-/// A row's numbers.
+/// Numbers of a row.
 #[derive(Clone, Debug, Default)]
 struct Numbers {
-    /// Without any run.
+    /// Number that needs no run.
     known: Option<f64>,
-    /// By seed, of those seeds that gave one.
+    /// Numbers by seed, for the seeds that gave one.
     by_seed: BTreeMap<u64, f64>,
     value: Option<f64>,
     violation: Option<String>,
 }
 
-/// A number, or `None` if it is none: a quotient by zero.
+/// Returns the number; `None` if it is not finite, such as a quotient by zero.
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }
 
 impl Figure {
-    /// Its rows for `seeds` seeds, of the runs that `results` has.
+    /// Returns the figure's rows for `seeds` seeds, from the stored runs in `results`.
     ///
     /// # Errors
     ///
-    /// If the results cannot be read, or a row reads what no run has.
+    /// The results cannot be read, or a row reads a value that no run has.
     pub fn rows(
         &self,
         study: &'static str,
         results: &Results,
         seeds: u64,
     ) -> Result<Vec<Row>, StudyError> {
-        let mut kept: BTreeMap<String, Vec<Kept>> = BTreeMap::new();
+        let mut kept: BTreeMap<String, Vec<StoredRun>> = BTreeMap::new();
         let mut places = BTreeMap::new();
         let mut all: Vec<Numbers> = Vec::new();
         let mut rows = Vec::new();
@@ -159,13 +159,12 @@ impl Figure {
         Ok(rows)
     }
 
-    /// Runs each of its cases for `duration` alone, such as `3 s`, with seed 1, and reads
-    /// what its rows read. `runs` are those of other figures of the study, to which these
-    /// are added: figures share cases.
+    /// Runs each case for `duration`, such as `3 s`, with seed 1, and reads the values of all rows.
+    /// `runs` caches the runs that other figures of the study share.
     ///
     /// # Errors
     ///
-    /// If a case cannot be run, or a row reads what it has not, whatever its value.
+    /// A case cannot run, or a row reads a value that the run does not have.
     pub fn check_names(
         &self,
         duration: &str,
@@ -220,7 +219,7 @@ impl Figure {
             study,
             figure: self.name,
             id: declared.id.as_ref().map(|id| format!("{}/{id}", self.name)),
-            kind: judgement.map_or(Kind::Explains, |it| it.kind),
+            kind: judgement.map_or(Purpose::Explains, |it| it.kind),
             series: declared.series.clone(),
             x: declared.x.clone(),
             metric: declared.metric.name,
@@ -235,7 +234,7 @@ impl Figure {
             ok,
             violation: numbers.violation.clone(),
             note,
-            told: Told {
+            told: RowDetails {
                 says: judgement.and_then(|it| it.says.clone().zip(it.section.clone())),
                 why: judgement.map(|it| it.why.clone()).unwrap_or_default(),
                 cause: declared.cause.clone(),
@@ -249,8 +248,11 @@ impl Figure {
 }
 
 impl Numbers {
-    /// What each run gives; an error is a name that no run has.
-    fn of_runs(runs: &[Kept], read: impl Fn(&Kept) -> Result<f64, Gap>) -> Result<Numbers, String> {
+    /// Reads the number of each run. An error is a name that no run has.
+    fn of_runs(
+        runs: &[StoredRun],
+        read: impl Fn(&StoredRun) -> Result<f64, Gap>,
+    ) -> Result<Numbers, String> {
         let mut numbers = Numbers::default();
         for kept in runs {
             if let (None, Some(violation)) = (&numbers.violation, kept.run.violation()) {
@@ -269,8 +271,8 @@ impl Numbers {
         Ok(numbers)
     }
 
-    /// What `make` makes of others: of their means over the seeds that all of them
-    /// have, and of each such seed.
+    /// Computes a row from others with `make`: from their means over their common seeds, and for
+    /// each such seed.
     fn made(of: &[&Numbers], make: &dyn Fn(&[f64]) -> f64) -> Numbers {
         let mut numbers = Numbers {
             violation: of.iter().find_map(|it| it.violation.clone()),
@@ -294,7 +296,7 @@ impl Numbers {
                 .by_seed
                 .extend(finite(make(&values)).map(|value| (*seed, value)));
         }
-        // A seed of which nothing can be made counts in no mean.
+        // A seed without a result counts in no mean.
         let seeds: Vec<u64> = numbers.by_seed.keys().copied().collect();
         let mean_of = |it: &&Numbers| match it.known {
             Some(known) => Ok(known),

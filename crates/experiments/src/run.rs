@@ -1,4 +1,4 @@
-//! What a run gave, and how numbers are read from it.
+//! The result of a run, and functions that read numbers from it.
 
 use std::any::Any;
 use std::sync::{Arc, OnceLock};
@@ -8,24 +8,24 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Why there is no number.
+/// The reason for a missing number.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Gap {
-    /// The run has none: nothing arrived, was asked, was lost.
+    /// The run has no such event: nothing arrived, was requested or was lost.
     Nothing,
-    /// Nothing has that name: a mistake of whoever reads it.
+    /// The report has no such name, which is a mistake of the study.
     Unknown(String),
 }
 
 /// A number read from a run.
 pub type Reading = Result<f64, Gap>;
 
-/// A report, as `docs/report.md` describes it, and what the case's probe found.
+/// A report, described in `docs/report.md`, and the result of the case's probe.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     report: Value,
     found: Value,
-    /// `found` as the probe's type, once it was asked for.
+    /// `found` as the probe's type, after the first access.
     #[serde(skip)]
     parsed: OnceLock<Arc<dyn Any + Send + Sync>>,
 }
@@ -37,21 +37,21 @@ impl PartialEq for Run {
 }
 
 impl Run {
-    /// The result of a run.
+    /// Returns the result of a run.
     ///
     /// # Errors
     ///
-    /// If the report has no JSON form.
+    /// The report has no JSON form.
     pub(crate) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
         let mut run = Run::of(serde_json::to_value(report)?);
         run.found = found;
         Ok(run)
     }
 
-    /// A run with this report, of which nothing else is known.
+    /// Returns a result with this report and without a probe.
     pub fn of(mut report: Value) -> Run {
         if let Some(fields) = report.as_object_mut() {
-            // What differs between two runs of the same seed, and how the scenario was written.
+            // Two runs of the same seed may differ in these fields.
             fields.remove("wall_s");
             fields.remove("set");
             fields.remove("peak_memory_bytes");
@@ -63,22 +63,22 @@ impl Run {
         }
     }
 
-    /// The report.
+    /// Returns the report.
     pub fn report(&self) -> &Value {
         &self.report
     }
 
-    /// What the oracle found wrong, the first of it.
+    /// Returns the first violation that the oracle found.
     pub fn violation(&self) -> Option<&str> {
         let first = self.report.pointer("/oracle/violations/0")?;
         first.as_str()
     }
 
-    /// What the case's probe found.
+    /// Returns the result of the case's probe.
     ///
     /// # Errors
     ///
-    /// If the probe finds something else.
+    /// The probe's result has another type.
     pub(crate) fn found<F: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<F>, Gap> {
         let known = match self.parsed.get() {
             Some(known) => Arc::clone(known),
@@ -97,29 +97,29 @@ impl Run {
         })
     }
 
-    /// The number at a JSON pointer of the report.
+    /// Returns the number at a JSON pointer of the report.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// The report has no such number.
     pub fn number(&self, pointer: &str) -> Reading {
         number(&self.report, pointer)
     }
 
-    /// The flows whose names begin with `prefix`.
+    /// Returns the flows whose names begin with `prefix`.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// No flow has such a name.
     pub fn flows(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("flows", prefix)
     }
 
-    /// The nodes whose names begin with `prefix`.
+    /// Returns the nodes whose names begin with `prefix`.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// No node has such a name.
     pub fn nodes(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("nodes", prefix)
     }
@@ -139,46 +139,46 @@ impl Run {
         }
     }
 
-    /// The mean over flows of a number at a JSON pointer within each, of those that
-    /// have one.
+    /// Returns the mean, over the flows that have it, of a number at a JSON pointer within each
+    /// flow.
     ///
     /// # Errors
     ///
-    /// If no flow has such a name, nothing has the pointer's, or no flow a number.
+    /// No flow has such a name, the pointer is unknown, or no flow has a number.
     pub fn flow(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
 
-    /// The sum over flows of a number at a JSON pointer within each.
+    /// Returns the sum over flows of a number at a JSON pointer within each flow.
     ///
     /// # Errors
     ///
-    /// If no flow has such a name, or nothing has the pointer's.
+    /// No flow has such a name, or the pointer is unknown.
     pub fn flow_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.flows(prefix)?, pointer)?.iter().sum())
     }
 
-    /// The mean over nodes of a number at a JSON pointer within each, of those that
-    /// have one.
+    /// Returns the mean, over the nodes that have it, of a number at a JSON pointer within each
+    /// node.
     ///
     /// # Errors
     ///
-    /// If no node has such a name, nothing has the pointer's, or no node a number.
+    /// No node has such a name, the pointer is unknown, or no node has a number.
     pub fn node(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }
 
-    /// The sum over nodes of a number at a JSON pointer within each.
+    /// Returns the sum over nodes of a number at a JSON pointer within each node.
     ///
     /// # Errors
     ///
-    /// If no node has such a name, or nothing has the pointer's.
+    /// No node has such a name, or the pointer is unknown.
     pub fn node_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.nodes(prefix)?, pointer)?.iter().sum())
     }
 }
 
-/// What a report leaves out of a flow or a node that has had none.
+/// Parts that a report omits for a flow or a node without such events.
 const OPTIONAL: [&str; 4] = ["requests", "readings", "recovery", "image"];
 
 fn number(value: &Value, pointer: &str) -> Reading {
@@ -195,22 +195,22 @@ fn number(value: &Value, pointer: &str) -> Reading {
     }
 }
 
-/// The numbers at a JSON pointer within each of `items`, of those that have one.
+/// Returns the numbers at a JSON pointer within each of `items` that have one.
 ///
 /// # Errors
 ///
-/// If one of them has nothing of that name.
+/// The pointer is unknown to one of the items.
 pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
     let found = items.iter().map(|item| number(item, pointer));
     let has_one = |reading: &Reading| *reading != Err(Gap::Nothing);
     found.filter(has_one).collect()
 }
 
-/// The mean.
+/// Returns the mean.
 ///
 /// # Errors
 ///
-/// [`Gap::Nothing`] of nothing.
+/// [`Gap::Nothing`] if there are no values.
 pub fn mean(values: &[f64]) -> Reading {
     if values.is_empty() {
         Err(Gap::Nothing)
@@ -219,12 +219,11 @@ pub fn mean(values: &[f64]) -> Reading {
     }
 }
 
-/// The value below which a share `q` of the values lies, between neighbours in
-/// proportion.
+/// Returns the quantile `q` of the values, interpolated linearly.
 ///
 /// # Errors
 ///
-/// [`Gap::Nothing`] of nothing.
+/// [`Gap::Nothing`] if there are no values.
 pub fn quantile(values: &[f64], q: f64) -> Reading {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);

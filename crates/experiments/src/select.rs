@@ -3,7 +3,7 @@
 use crate::figure::Figure;
 use crate::study::Study;
 
-/// Nothing has that name.
+/// An unknown name of a study or figure.
 #[derive(Debug, thiserror::Error)]
 #[error("unknown {what} {name:?}; allowed: {allowed}")]
 pub struct Unknown {
@@ -12,11 +12,11 @@ pub struct Unknown {
     allowed: String,
 }
 
-/// The study of `studies` called `name`, in capitals or not.
+/// Returns the study called `name`, ignoring case.
 ///
 /// # Errors
 ///
-/// That there is none, with the names of all.
+/// Lists the names of all studies if `name` is not one of them.
 pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> {
     studies
         .iter()
@@ -28,12 +28,12 @@ pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> 
         })
 }
 
-/// Those of `figures` called `names`, or all if there are no names. `5B`, `fig5b`
-/// and `Fig. 5b` are all `5b`.
+/// Returns the figures called `names`, or all if there are no names. `5B`, `fig5b` and `Fig. 5b`
+/// all mean `5b`.
 ///
 /// # Errors
 ///
-/// Which name no figure has, with the names of all.
+/// Names the unknown figure, and lists the names of all.
 pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>, Unknown> {
     let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();
     for (name, plain_name) in names.iter().zip(&plain_names) {
@@ -49,9 +49,8 @@ pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>,
     Ok(figures)
 }
 
-/// A figure's name without what people write around it: in small letters, with
-/// letters, digits and points within it alone, and without `fig`, `figure`, `sec` or
-/// `section`.
+/// Returns the short form of a figure's name: lower-case letters, digits and inner points only,
+/// without a leading `fig`, `figure`, `sec` or `section`.
 fn plain(name: &str) -> String {
     let kept = name.chars().filter(|it| it.is_alphanumeric() || *it == '.');
     let name: String = kept.flat_map(char::to_lowercase).collect();

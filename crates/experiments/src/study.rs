@@ -1,4 +1,4 @@
-//! A study: its figures, its criteria, and what its page says of it.
+//! A study: its figures, its criteria, and the texts of its page.
 
 use std::path::PathBuf;
 
@@ -11,24 +11,24 @@ use crate::figure::Figure;
 /// A published study.
 #[derive(Debug)]
 pub struct Study {
-    /// Its short name, as on the command line.
+    /// Short name on the command line.
     pub name: &'static str,
-    /// Who, what, where and when.
+    /// Authors, title, place and date.
     pub citation: &'static str,
-    /// What the words mean that its figures use, such as the names of series.
+    /// Definitions of the terms in its figures, such as the names of series.
     pub terms: &'static [(&'static str, &'static str)],
-    /// The colour of each series, by the beginning of its name up to a comma.
+    /// Colour of each series, by its name before the first comma.
     pub palette: &'static [(&'static str, Hue)],
-    /// The text of its `criteria.toml`.
+    /// Text of its `criteria.toml`.
     pub criteria: &'static str,
-    /// Its figures and tables, in the order in which they are told.
+    /// Its figures and tables, in the order of the page.
     pub figures: fn() -> Vec<Figure>,
-    /// Its figure over links that were measured somewhere, if it has one. No criterion
-    /// is about it: whose links they are is the user's choice.
+    /// Its figure over measured links, if present. Criteria do not judge this figure, because the
+    /// user chooses the links.
     pub over_links: Option<OverLinks>,
 }
 
-/// Makes a study's figure over measured links.
+/// Returns a study's figure over measured links.
 pub type OverLinks = fn(&MeasuredLinks) -> Result<Figure, LinksError>;
 
 /// A file of measured links.
@@ -36,26 +36,26 @@ pub type OverLinks = fn(&MeasuredLinks) -> Result<Figure, LinksError>;
 pub struct MeasuredLinks {
     /// The file, in the K7 format.
     pub file: PathBuf,
-    /// The channel whose links count.
+    /// The channel of the links.
     pub channel: u8,
 }
 
-/// Measured links that no figure can be made over.
+/// Measured links that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum LinksError {
-    /// The study has no such figure.
+    /// The study has no figure over measured links.
     #[error("the study {0} has no figure over measured links")]
     NotTaken(&'static str),
-    /// The path of the file is not UTF-8, which scenarios are written in.
+    /// The path of the file is not UTF-8, as scenarios require.
     #[error("{}: its path is not UTF-8; allowed: a path in UTF-8", .0.display())]
     Path(PathBuf),
-    /// The file cannot be read, or is none of measured links.
+    /// The file cannot be read, or does not contain measured links.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// No mesh can be made of it.
+    /// The links do not form a usable mesh.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// Fewer than two nodes of the file can reach each other.
+    /// No two nodes of the file can reach each other.
     #[error("{}: no node reaches another one over channel {channel}", file.display())]
     Alone {
         /// The file.
@@ -65,7 +65,7 @@ pub enum LinksError {
     },
 }
 
-/// A colour of the page; those who do not see all colours tell them apart, too.
+/// A colour of the page. Colour-blind readers can distinguish these colours.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[allow(missing_docs)]
 pub enum Hue {
@@ -79,34 +79,33 @@ pub enum Hue {
 }
 
 impl Study {
-    /// Its figures with their criteria.
+    /// Returns the figures with their criteria.
     ///
     /// # Errors
     ///
-    /// If a criterion has no row, a judged row no criterion, or the criteria are not
-    /// valid.
+    /// The criteria are invalid, a criterion has no row, or a judged row has no criterion.
     pub fn load(&self) -> Result<Vec<Figure>, StudyError> {
         let mut figures = (self.figures)();
         bind(&mut figures, self.criteria)?;
         Ok(figures)
     }
 
-    /// Its figure over `links`.
+    /// Returns the figure over `links`.
     ///
     /// # Errors
     ///
-    /// If it has none, or no mesh can be made of the links.
+    /// The study has no such figure, or the links do not form a mesh.
     pub fn over(&self, links: &MeasuredLinks) -> Result<Figure, LinksError> {
         let figure = self.over_links.ok_or(LinksError::NotTaken(self.name))?;
         figure(links)
     }
 }
 
-/// Gives each judged row of `figures` its judgement of the `criteria.toml` in `text`.
+/// Assigns each judged row of `figures` its entry of the `criteria.toml` in `text`.
 ///
 /// # Errors
 ///
-/// If `text` is not valid, has a row that no figure declares, or lacks one.
+/// `text` is invalid, has a row that no figure declares, or lacks one.
 pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
     let mut judgements = judgements(text)?;
     for figure in figures {
@@ -114,7 +113,7 @@ pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
         for row in &mut figure.rows {
             let Some(own) = &row.id else { continue };
             let id = format!("{name}/{own}");
-            // Removed, so that a second row of that name finds nothing.
+            // A second row of that name then has no entry.
             let judgement = judgements.remove(&id);
             row.judgement = Some(judgement.ok_or(CriteriaError::Missing(id))?);
         }

@@ -1,4 +1,4 @@
-//! `criteria.toml` and the rows that figures declare fit together.
+//! `criteria.toml` matches the rows that figures declare.
 
 use crate::common;
 

@@ -1,4 +1,4 @@
-//! The fingerprint under which runs are stored covers all crates that a run goes through.
+//! The fingerprint of stored runs covers all crates that affect a run.
 
 use std::path::Path;
 
@@ -7,7 +7,6 @@ use redpoll_experiments::FINGERPRINT;
 #[path = "../fingerprint.rs"]
 mod build;
 
-/// The folder of the repository.
 fn root() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors().nth(2).unwrap()
@@ -21,7 +20,7 @@ fn the_simulator_is_all_that_it_depends_on() {
     ] {
         assert!(found.contains(name), "{name} is missing: {found:?}");
     }
-    // Its tests depend on some of these, the others depend on it.
+    // The simulator's tests depend on some of these; the others depend on the simulator.
     for name in ["testkit", "leaf", "experiments", "studies", "cli"] {
         assert!(!found.contains(name), "{name} decides no run: {found:?}");
     }

@@ -1,4 +1,4 @@
-//! The page: what it says, and what stands first.
+//! The page: its statements, and their order.
 
 use crate::common;
 
@@ -39,7 +39,7 @@ fn a_page_says_what_a_reader_asks_first() {
         .point(("slow", 0_u32), common::GOODPUT, &slow, common::goodput)
         .aside()
         .handle();
-    // The row that does not hold is shown by another.
+    // Another row shows why this one does not hold.
     let fast = figures[0].of("fast, again", shown).handle();
     figures[0].row(fast).cause("for a test", &[]);
     run_all(&figures, &results, 2);
@@ -62,13 +62,13 @@ fn a_page_says_what_a_reader_asks_first() {
     }
     let at = |part: &str| html.find(part).unwrap();
     assert!(at("id=\"misses\"") < at("id=\"figures\""));
-    // Nothing is fetched from elsewhere.
+    // The page loads nothing from elsewhere.
     for part in ["http://", "https://", "<script", "@import", "url("] {
         assert!(!html.contains(part), "{part}");
     }
 }
 
-/// What the oracle found stands where failures do.
+/// The page lists a violation of the oracle among the failures.
 #[test]
 fn a_violation_is_told() {
     let file = Temporary::new("page-violation");

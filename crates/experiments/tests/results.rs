@@ -1,4 +1,5 @@
-//! The results file: it goes on, it is refused, it is shared, it is damaged.
+//! The results file: it continues interrupted runs, rejects other files, is shared, and detects
+//! damage.
 
 use crate::common;
 
@@ -40,7 +41,7 @@ fn who_stops_a_study_keeps_what_is_done() {
     assert!((1..=8).contains(&left), "{left}");
 }
 
-/// A case has the seeds that it needs, whatever others of the figure have.
+/// A case keeps its own number of seeds, independently of other cases of the figure.
 #[test]
 fn cases_have_as_many_seeds_as_they_say() {
     let file = Temporary::new("seeds");
@@ -56,7 +57,7 @@ fn cases_have_as_many_seeds_as_they_say() {
     assert_eq!([kept(&few), kept(&at(0)), kept(&many)], [1, 3, 7]);
 }
 
-/// Runs belong to what a scenario means, not to how it is written.
+/// The identity of a run is the meaning of its scenario, not its text.
 #[test]
 fn equal_scenarios_share_their_runs() {
     let key = |case: redpoll_experiments::Case| case.key().unwrap();
@@ -68,7 +69,8 @@ fn equal_scenarios_share_their_runs() {
     assert_ne!(key(at(40)), key(at(0)));
 }
 
-/// A rebuild of the same sources finds its runs; other sources run anew, beside them.
+/// A rebuild of the same sources finds the stored runs; other sources repeat them and keep the
+/// stored ones.
 #[test]
 fn runs_of_other_sources_are_left_alone() {
     let figures = bound();
@@ -86,7 +88,7 @@ fn a_file_of_another_version_or_kind_is_refused_and_left_alone() {
     let before = fs::read(&file.0).unwrap();
     let refused = || Results::open(&file.0, "sources").unwrap_err();
 
-    // The version stands at offset 60 of SQLite's header.
+    // The version is at offset 60 of SQLite's header.
     let mut newer = before.clone();
     newer[63] = 99;
     fs::write(&file.0, &newer).unwrap();
@@ -112,7 +114,7 @@ fn a_file_of_another_version_or_kind_is_refused_and_left_alone() {
     assert_eq!(fs::read(&file.0).unwrap(), damaged);
 }
 
-/// A row that is not as it was written is told with its case and what to do.
+/// A damaged run is reported with its case and a remedy.
 #[test]
 fn a_damaged_row_is_told() {
     for damage in [
@@ -142,8 +144,8 @@ fn a_damaged_row_is_told() {
     }
 }
 
-/// Who is killed while the file is made leaves one that can be used: its header
-/// without tables, or nothing.
+/// A process that is killed while it creates the file leaves a usable one: a header without tables,
+/// or an empty file.
 #[test]
 fn a_file_that_was_just_begun_is_no_other_programs() {
     let file = Temporary::new("begun");
@@ -159,7 +161,7 @@ fn a_file_that_was_just_begun_is_no_other_programs() {
     assert_eq!(run_all(&bound(), &file.open(), 1), 2);
 }
 
-/// Several studies may begin at the same moment with the same new file.
+/// Several studies may create the same file at the same moment.
 #[test]
 fn studies_begin_together() {
     const STUDIES: usize = 4;
@@ -199,8 +201,8 @@ fn two_studies_write_to_one_file() {
     }
 }
 
-/// A full disk, say: the first result that cannot be kept ends it, whatever the threads still have
-/// to tell.
+/// The first result that cannot be stored, for example on a full disk, ends the runs, even while
+/// threads still report results.
 #[test]
 fn results_that_cannot_be_kept_end_the_runs() {
     let file = Temporary::new("unkept");

@@ -1,9 +1,9 @@
-//! Rows: mean, spread, number of seeds, verdict, and what they are made of.
+//! Rows: mean, spread, number of seeds, verdict, and computed rows.
 
 use crate::common;
 
 use common::{GOODPUT, Temporary, at, bound, case, goodput, run_all};
-use redpoll_experiments::{Figure, Gap, Kind, Metric, Reading, Row, Run, StudyError, X};
+use redpoll_experiments::{Figure, Gap, Metric, Purpose, Reading, Row, Run, StudyError, X};
 
 fn rows(figure: &Figure, seeds: u64, name: &str) -> Vec<Row> {
     let file = Temporary::new(name);
@@ -19,15 +19,15 @@ fn rows_have_mean_spread_paper_and_verdict() {
         panic!("{rows:?}");
     };
     assert_eq!((first.paper, first.ok, first.n), (Some(75.0), None, 3));
-    assert_eq!((first.kind, &first.id), (Kind::Explains, &None));
+    assert_eq!((first.kind, &first.id), (Purpose::Explains, &None));
     assert!(
         first.low < first.value && first.value < first.high,
         "{first:?}"
     );
-    assert_eq!((second.ok, second.kind), (Some(false), Kind::Reproduces));
+    assert_eq!((second.ok, second.kind), (Some(false), Purpose::Reproduces));
     assert_eq!((second.least, second.most), (Some(1_000.0), None));
     assert_eq!(second.id.as_deref(), Some("f/fast"));
-    assert_eq!((ratio.ok, ratio.kind), (Some(true), Kind::Promises));
+    assert_eq!((ratio.ok, ratio.kind), (Some(true), Purpose::Promises));
     assert_eq!((&ratio.x, ratio.n), (&X::None, 3));
     assert_eq!(
         ratio.value,
@@ -35,7 +35,7 @@ fn rows_have_mean_spread_paper_and_verdict() {
     );
 }
 
-/// The seed of a run, if it is odd.
+/// Returns the seed of a run if it is odd.
 fn odd_seed(run: &Run) -> Result<f64, Gap> {
     let seed = run.number("/seed")?;
     if seed % 2.0 == 1.0 {
@@ -45,8 +45,8 @@ fn odd_seed(run: &Run) -> Result<f64, Gap> {
     }
 }
 
-/// A seed without a value is missing from its own row, and from no other seed's
-/// quotient: those are formed by the seed, not by the place in a list.
+/// A seed without a value is missing only from its own row. Quotients pair values by seed, not by
+/// index.
 #[test]
 fn rows_made_of_others_pair_them_by_seed() {
     const SEED: Metric = Metric::new("seed", "");
@@ -68,7 +68,7 @@ fn rows_made_of_others_pair_them_by_seed() {
     }
 }
 
-/// A quotient by zero is no number, and no `null` in disguise either.
+/// A quotient by zero is not a number, and does not appear as `null`.
 #[test]
 fn what_is_no_number_is_not_counted() {
     let mut figure = Figure::new("f", "Zero");
@@ -81,15 +81,14 @@ fn what_is_no_number_is_not_counted() {
     assert_eq!((rows[2].value, rows[2].n), (None, 0));
 }
 
-/// What the oracle finds in a run marks the row that reads it and each that is made
-/// of that row.
+/// A violation in a run marks the row that reads the run and each row computed from it.
 #[test]
 fn a_violation_marks_every_row_made_of_the_run() {
     let file = Temporary::new("violation");
     let results = file.open();
     let figures = bound();
     run_all(&figures, &results, 2);
-    // A run in which the oracle found something, as none of ours does.
+    // A run with a violation, which none of the real runs has.
     let run = results.runs(&at(0), 2).unwrap().remove(1).run;
     let mut value = serde_json::to_value(&run).unwrap();
     value["report"]["oracle"]["violations"] = serde_json::json!(["a byte is gone"]);
@@ -105,7 +104,7 @@ fn a_violation_marks_every_row_made_of_the_run() {
     assert_eq!(rows[2].ok, Some(false), "{:?}", rows[2]);
 }
 
-/// Nothing is read silently: what has no such name is told with the row that asked.
+/// A name that no run has is reported with the row that reads it.
 #[test]
 fn a_name_that_no_run_has_is_an_error() {
     let file = Temporary::new("unknown");

@@ -1,6 +1,6 @@
 //! `criteria.toml` of each study matches the rows that its figures declare.
 
-use redpoll_experiments::Kind;
+use redpoll_experiments::Purpose;
 use redpoll_studies::STUDIES;
 
 #[test]
@@ -37,9 +37,9 @@ fn the_text_counts_the_kinds_as_they_are() {
     let figures = STUDIES.iter().find(|study| study.name == "kumar2020");
     let figures = figures.unwrap().load().unwrap();
     for (kind, words) in [
-        (Kind::Reproduces, "rows of the kind `reproduces`"),
-        (Kind::Calibrates, "rows that calibrate"),
-        (Kind::Promises, "promises"),
+        (Purpose::Reproduces, "rows of the kind `reproduces`"),
+        (Purpose::Calibrates, "rows that calibrate"),
+        (Purpose::Promises, "promises"),
     ] {
         let count = figures.iter().flat_map(|it| it.bands(kind)).count();
         let says = format!(" of {count} {words}");
@@ -56,7 +56,7 @@ fn the_text_counts_the_kinds_as_they_are() {
 fn no_criterion_ends_where_numbers_do() {
     for study in STUDIES {
         for figure in study.load().unwrap() {
-            for (id, unit, band) in figure.bands(Kind::Reproduces) {
+            for (id, unit, band) in figure.bands(Purpose::Reproduces) {
                 let all = |least: Option<f64>, most: Option<f64>| match unit {
                     "%" => least.is_none_or(|it| it <= 0.0) && most.is_none_or(|it| it >= 100.0),
                     _ => false,

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
-use redpoll_experiments::{Gap, Kept, Results, Run, StudyError};
+use redpoll_experiments::{Gap, Results, Run, StoredRun, StudyError};
 use redpoll_results::table::{Cell, Column, Format, Kind, Part, Row, WriteError, Writer};
 use serde_json::Value;
 
@@ -71,7 +71,7 @@ impl Table {
                 let most = seeds.iter().copied().max().unwrap_or_default();
                 let kept = results.within(&point.case, least, most)?;
                 let kept = kept.iter().map(|kept| (kept.seed, kept));
-                let kept: BTreeMap<u64, &Kept> = kept.collect();
+                let kept: BTreeMap<u64, &StoredRun> = kept.collect();
                 for kept in seeds.iter().filter_map(|seed| kept.get(seed)) {
                     table.add(at, &point.values, kept, &items);
                 }
@@ -86,7 +86,7 @@ impl Table {
         &mut self,
         at: usize,
         values: &[(String, String)],
-        kept: &Kept,
+        kept: &StoredRun,
         items: &impl for<'a> Fn(&'a Run, &str) -> Result<Vec<&'a Value>, Gap>,
     ) {
         let is_ok = kept.run.violation().is_none();

@@ -3,14 +3,14 @@
 use std::fmt::Write as _;
 
 use redpoll_experiments::page::{measured, number, place};
-use redpoll_experiments::{Figure, Kind, Row, Study};
+use redpoll_experiments::{Figure, Purpose, Row, Study};
 use redpoll_studies::STUDIES;
 
 /// The summary of a study.
 pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
     let mut text = format!("{}\n{seeds} seeds per point\n", study.citation);
     let all: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
-    for kind in Kind::ALL {
+    for kind in Purpose::ALL {
         let of_kind: Vec<&&Row> = judged(&all, kind).collect();
         if of_kind.is_empty() {
             continue;
@@ -26,7 +26,7 @@ pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String
     text.push('\n');
     for (figure, rows) in told {
         let rows: Vec<&Row> = rows.iter().collect();
-        let kinds = Kind::ALL.into_iter().filter_map(|kind| {
+        let kinds = Purpose::ALL.into_iter().filter_map(|kind| {
             let of_kind: Vec<&&Row> = judged(&rows, kind).collect();
             let held = of_kind.iter().filter(|row| row.ok == Some(true)).count();
             let count = of_kind.len();
@@ -40,7 +40,7 @@ pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String
     text
 }
 
-fn judged<'a>(rows: &'a [&'a Row], kind: Kind) -> impl Iterator<Item = &'a &'a Row> {
+fn judged<'a>(rows: &'a [&'a Row], kind: Purpose) -> impl Iterator<Item = &'a &'a Row> {
     let is_judged = move |row: &&&Row| row.kind == kind && row.ok.is_some();
     rows.iter().filter(is_judged)
 }

@@ -1,6 +1,6 @@
-//! Axes: from numbers to places on the picture, with round marks.
+//! Axes: map numbers to pixels, with round marks.
 
-/// A range of numbers along so many pixels.
+/// A range of numbers along a range of pixels.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Axis {
     low: f64,
@@ -10,7 +10,7 @@ pub struct Axis {
 }
 
 impl Axis {
-    /// From the least to the greatest of `values`; from zero if `zero`.
+    /// Covers the least to the greatest of `values`, and also zero if `zero`.
     pub fn over(values: impl Iterator<Item = f64>, zero: bool, px: (f64, f64)) -> Axis {
         let start = if zero {
             (0.0, 0.0)
@@ -24,7 +24,7 @@ impl Axis {
             });
         let (low, high) = match high - low {
             span if span > 0.0 => (low, high),
-            // One value, or none.
+            // One value, or no value.
             _ if low.is_finite() => (low, low + 1.0),
             _ => (0.0, 1.0),
         };
@@ -37,13 +37,13 @@ impl Axis {
         }
     }
 
-    /// Where `value` lies.
+    /// Returns the pixel of `value`.
     pub fn px(&self, value: f64) -> f64 {
         let share = (value - self.low) / (self.high - self.low);
         self.from_px + share * (self.to_px - self.from_px)
     }
 
-    /// Round numbers along the axis, at most about six.
+    /// Returns round numbers along the axis, at most about six.
     pub fn marks(&self) -> Vec<f64> {
         let span = self.high - self.low;
         let rough = span / 5.0;

@@ -1,5 +1,5 @@
-//! A judged row as a small picture: its band, the mean with its spread, and the
-//! paper's number, on an axis of their own.
+//! A small picture of a judged row: its band, the mean with its spread, and the paper's number, on
+//! their own axis.
 
 use std::fmt::Write as _;
 
@@ -9,11 +9,10 @@ use crate::row::Row;
 
 const WIDTH: f64 = 180.0;
 const HEIGHT: f64 = 34.0;
-/// Where the dot lies, and how far the band goes up and down from there.
+/// Height of the dot, and half the height of the band, in pixels.
 const MIDDLE: f64 = 12.0;
 const HALF: f64 = 8.0;
 
-/// The picture of a judged row.
 pub fn bullet(row: &Row) -> String {
     let Some(band) = row.band() else {
         return String::new();

@@ -1,5 +1,5 @@
-//! One chart as SVG: lines over numbers, bars over names, with the spread of each
-//! number, its band if it is judged, and the paper's number.
+//! One chart as SVG: lines over numbers or bars over names, with the spread of each number, its
+//! band if it is judged, and the paper's number.
 
 use std::fmt::Write as _;
 
@@ -10,14 +10,14 @@ use super::html::escape;
 use crate::figure::{Figure, X};
 use crate::row::Row;
 
-/// More points than this are not marks any more.
+/// Most points of a line with marks.
 const MARKS: usize = 24;
-/// Names of bars take so many lines at most.
+/// Most text lines of a bar's name.
 const NAME_LINES: usize = 3;
-/// Half of a band's width in a chart of lines.
+/// Half of a band's width in a chart of lines, in pixels.
 const BAND: f64 = 6.0;
 
-/// The chart of rows of one metric.
+/// Draws the rows of one metric.
 pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     let mut series: Vec<&str> = Vec::new();
     let mut names: Vec<&'static str> = Vec::new();
@@ -46,7 +46,7 @@ pub fn chart(figure: &Figure, rows: &[&Row], looks: &Looks) -> String {
     svg
 }
 
-/// What the second axis has.
+/// Returns the label of the second axis.
 fn title(rows: &[&Row]) -> String {
     match rows.first() {
         Some(row) if row.unit.is_empty() => row.metric.to_owned(),
@@ -55,8 +55,8 @@ fn title(rows: &[&Row]) -> String {
     }
 }
 
-/// All numbers that the chart has to have room for; an end of a band that lies far
-/// beyond everything else is none.
+/// Returns all numbers that must fit in the chart, except ends of bands far outside the other
+/// numbers.
 fn heights(rows: &[&Row]) -> Vec<f64> {
     let of_row = |row: &&Row| {
         let (low, high) = spread(row);
@@ -70,8 +70,8 @@ fn heights(rows: &[&Row]) -> Vec<f64> {
     all
 }
 
-/// What a row's error bar shows: the quartiles if it has some, or least and greatest
-/// of all seeds.
+/// Returns the ends of a row's error bar: the quartiles if present, otherwise the extremes of all
+/// seeds.
 fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     match row.told.bar {
         Some((low, high)) => (Some(low), Some(high)),
@@ -79,7 +79,7 @@ fn spread(row: &Row) -> (Option<f64>, Option<f64>) {
     }
 }
 
-/// Lines, and what lies behind them.
+/// Draws the lines, and the bands and shades behind them.
 fn over_numbers(
     svg: &mut String,
     figure: &Figure,
@@ -124,7 +124,7 @@ fn over_numbers(
     }
 }
 
-/// A line through the means, with marks and error bars, and the paper's diamonds.
+/// Draws a line through the means with marks and error bars, and the paper's diamonds.
 fn line(svg: &mut String, rows: &[&Row], look: Look, y: &Axis, x: &dyn Fn(&Row) -> f64) {
     let mut path = String::new();
     for row in rows {
@@ -150,7 +150,7 @@ fn line(svg: &mut String, rows: &[&Row], look: Look, y: &Axis, x: &dyn Fn(&Row) 
     }
 }
 
-/// Groups of bars over names.
+/// Draws groups of bars over names.
 fn bars(
     svg: &mut String,
     rows: &[&Row],
@@ -165,7 +165,7 @@ fn bars(
             let at = (middle, PLOT.3 + 14.0 + 12.0 * line as f64);
             label(svg, at, "middle", text);
         }
-        // Bars that are not there leave no gaps.
+        // Missing bars leave no gaps.
         let of_group = rows.iter().filter(|row| row.x == X::Name(name));
         let of_group: Vec<&&Row> = of_group.collect();
         for (place, row) in of_group.iter().enumerate() {
@@ -192,7 +192,7 @@ fn bars(
     }
 }
 
-/// The band of a judged row, so far to either side of `x`.
+/// Draws the band of a judged row, `half` pixels to either side of `x`.
 fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
     let Some(band) = row.band() else { return };
     let within = |value: f64| y.px(value).clamp(PLOT.2, PLOT.3);
@@ -216,7 +216,7 @@ fn band(svg: &mut String, row: &Row, (x, half): (f64, f64), y: &Axis) {
     }
 }
 
-/// The name of one of `count` groups of bars, in lines.
+/// Returns the text lines of the name of one of `count` groups of bars.
 fn name_lines(name: &str, count: usize) -> Vec<String> {
     let group = (PLOT.1 - PLOT.0) / count as f64;
     let mut lines = wrap(name, ((group / LETTER) as usize).max(8));
@@ -224,7 +224,7 @@ fn name_lines(name: &str, count: usize) -> Vec<String> {
     lines
 }
 
-/// A text in lines of about so many letters.
+/// Splits a text into lines of about `letters` letters.
 fn wrap(text: &str, letters: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split(' ') {
@@ -239,7 +239,7 @@ fn wrap(text: &str, letters: usize) -> Vec<String> {
     lines
 }
 
-/// A whisker with caps.
+/// Draws an error bar with caps.
 fn error_bar(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     if let (Some(low), Some(high)) = spread(row)
         && low < high
@@ -254,7 +254,7 @@ fn error_bar(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     }
 }
 
-/// The paper's number.
+/// Draws the paper's number.
 fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     if let Some(paper) = row.paper {
         let at = y.px(paper) - 5.0;
@@ -266,7 +266,7 @@ fn diamond(svg: &mut String, row: &Row, x: f64, colour: &str, y: &Axis) {
     }
 }
 
-/// Names of the series from this height down, and where the chart ends.
+/// Returns the legend below `top`, and the lower end of the chart.
 fn legend(series: &[&str], rows: &[&Row], top: f64, looks: &Looks) -> (String, f64) {
     let mut legend = Legend::at(top);
     for name in series {

@@ -1,6 +1,5 @@
-//! How each series looks: one colour throughout the page, and for the variants of a
-//! series (what stands behind a comma in its name) a dash and a mark of their own, so
-//! that those who do not see all colours tell them apart, too.
+//! Style of each series: one colour throughout the page; for the variants of a series (named after
+//! a comma) also a dash and a mark, so that colour-blind readers can distinguish them.
 
 use std::collections::BTreeMap;
 
@@ -17,23 +16,23 @@ const HUES: [Hue; 7] = [
     Hue::Grey,
 ];
 
-/// Dashes of a series' variants, the plain one first.
+/// Dashes of a series' variants, beginning with the plain one.
 const DASHES: [&str; 5] = ["", "6 3", "2 3", "9 3 2 3", "1 5"];
 
 /// A series' colour, dash and mark.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Look {
-    /// Its colour.
+    /// Colour.
     pub hue: Hue,
-    /// Which of the variants: 0 is the plain one.
+    /// Index of the variant; 0 is the plain one.
     pub variant: usize,
 }
 
 impl Look {
-    /// The look of the series number `series` of a chart, from 0, or of a variant of it.
-    /// Colours come again with other dashes.
+    /// Returns the style of a variant of the series with index `series` in a chart. Repeated
+    /// colours get other dashes.
     pub fn nth(series: usize, variant: usize) -> Look {
-        // Grey is for what stands in the background.
+        // Grey is reserved for the background.
         let hues = HUES.len() - 1;
         Look {
             hue: HUES[series % hues],
@@ -41,7 +40,7 @@ impl Look {
         }
     }
 
-    /// The style sheet's name of the colour.
+    /// Returns the style sheet's name of the colour.
     pub fn colour(self) -> &'static str {
         match self.hue {
             Hue::Blue => "var(--blue)",
@@ -54,12 +53,12 @@ impl Look {
         }
     }
 
-    /// The dash of its line.
+    /// Returns the dash of the line.
     pub fn dash(self) -> &'static str {
         DASHES[self.variant % DASHES.len()]
     }
 
-    /// Its mark at a place: a disk, and for variants a ring, a square, a triangle, a
+    /// Returns the mark at a point: a disk, and for variants a ring, a square, a triangle or a
     /// hollow square.
     pub fn mark(self, (x, y): (f64, f64)) -> String {
         let colour = self.colour();
@@ -88,18 +87,18 @@ impl Look {
     }
 }
 
-/// The look of every series of a study.
+/// The style of every series of a study.
 #[derive(Debug)]
 pub struct Looks(BTreeMap<String, Look>);
 
-/// A series' name in front of the first comma, and what stands behind.
+/// Splits the name of a series at its first comma.
 fn parts(series: &str) -> (&str, &str) {
     series.split_once(", ").unwrap_or((series, ""))
 }
 
 impl Looks {
-    /// Of all series of `study`. What its palette does not name takes a colour that
-    /// no other series of the figure has in which it comes first.
+    /// Assigns a style to all series of `study`. A series that the palette does not name gets a
+    /// colour that no other series has in the first figure with that series.
     pub fn of(study: &Study, figures: &[&Figure]) -> Looks {
         let mut hues: BTreeMap<String, Hue> = BTreeMap::new();
         for (base, hue) in study.palette {
@@ -124,7 +123,7 @@ impl Looks {
                 let known = variants.entry(base.to_owned()).or_default();
                 let variant = match suffix {
                     "" => 0,
-                    // The same everywhere: what the project ships.
+                    // Redpoll's defaults look the same in every figure.
                     "beyond" => 1,
                     _ => match known.iter().position(|it| it == suffix) {
                         Some(at) => 2 + at,
@@ -141,7 +140,7 @@ impl Looks {
         Looks(looks)
     }
 
-    /// That of a series.
+    /// Returns the style of a series.
     pub fn get(&self, series: &str) -> Look {
         let plain = Look {
             hue: Hue::Grey,
@@ -207,7 +206,7 @@ pub(super) mod tests {
         figure.known(("one more", 0_u32), METRIC, 1.0);
         let error = check_looks(&PLAIN, &[&figure]).unwrap_err();
         assert_eq!(error, "f: series 0 and one more look the same");
-        // Another metric is another chart.
+        // Another metric belongs to another chart.
         let mut other = Figure::new("g", "Two charts");
         other.known(("series 0", 0_u32), METRIC, 1.0);
         other.known(("one more", 0_u32), Metric::new("loss", "%"), 1.0);

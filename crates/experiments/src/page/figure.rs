@@ -1,5 +1,5 @@
-//! A figure on the page: its charts, what is judged, and folded away side
-//! experiments, all numbers, and the command of each point.
+//! A figure on the page: its charts and judged rows; side experiments, all numbers and the command
+//! of each point are collapsed.
 
 use std::fmt::Write as _;
 
@@ -52,7 +52,7 @@ pub fn section(page: &mut String, figure: &Figure, rows: &[Row], looks: &Looks) 
     commands(page, figure, rows);
 }
 
-/// A chart for each metric along the first axis.
+/// Writes a chart for each metric along the first axis.
 fn charts(page: &mut String, figure: &Figure, rows: &[&Row], looks: &Looks) {
     let is_charted = |row: &&&Row| row.x != X::None && !row.told.is_bar;
     let rows: Vec<&Row> = rows.iter().filter(is_charted).copied().collect();
@@ -88,7 +88,7 @@ fn paper(row: &Row) -> String {
     row.paper.map(number).unwrap_or_default()
 }
 
-/// The judged rows, each with its picture and the paper's words.
+/// Writes the judged rows, each with its picture and the paper's statement.
 fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str(
         "<div class=\"scroll\"><table><tr><th><th>judged<th class=\"n\">measured<th \
@@ -124,7 +124,7 @@ fn verdicts(page: &mut String, rows: &[&Row]) {
     page.push_str("</table></div>\n");
 }
 
-/// Rows without a picture.
+/// Writes rows without pictures.
 fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str(
         "<div class=\"scroll\"><table><tr><th>series<th>x<th>metric<th class=\"n\">measured<th class=\"n\">spread\
@@ -157,7 +157,7 @@ fn numbers(page: &mut String, rows: &[&Row]) {
     page.push_str("</table></div>\n");
 }
 
-/// The command of each case, and which rows are read from it.
+/// Writes the command of each case and the rows that use it.
 fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     let mut cases: Vec<(&Case, Vec<String>)> = Vec::new();
     for (declared, row) in figure.rows.iter().zip(rows) {
@@ -202,7 +202,7 @@ fn commands(page: &mut String, figure: &Figure, rows: &[Row]) {
     page.push_str("</table></div></details>\n");
 }
 
-/// The command that runs a case with seed 1, in the folder of the page.
+/// Returns the command that runs a case with seed 1 in the folder of the page.
 pub fn command(case: &Case) -> String {
     let mut text = format!("redpoll run scenes/{}.toml --seed 1", case.scene().name);
     for (key, value) in case.changes() {
@@ -210,7 +210,7 @@ pub fn command(case: &Case) -> String {
         let quoted = if value.chars().all(is_plain) {
             format!("{key}={value}")
         } else {
-            // No value has a quotation mark of this kind.
+            // No value contains a single quotation mark.
             format!("'{key}={value}'")
         };
         let _ = write!(text, " --set {quoted}");

@@ -1,4 +1,4 @@
-//! What every chart has: a frame with marks, labels, and a legend.
+//! Common parts of charts: a frame with marks, labels, and a legend.
 
 use std::fmt::Write as _;
 
@@ -6,21 +6,21 @@ use super::axis::Axis;
 use super::colours::Look;
 use super::html::{escape, number};
 
-/// How wide a chart is.
+/// Width of a chart, in pixels.
 pub const WIDTH: f64 = 500.0;
-/// Room below a chart's last line.
+/// Pixels below the last line of a chart.
 pub const FOOT: f64 = 14.0;
-/// Between two lines of the legend.
+/// Pixels between two lines of the legend.
 const LEGEND_LINE: f64 = 17.0;
-/// Left, right, top, bottom of the plot.
+/// Left, right, top and bottom of the plot, in pixels.
 pub const PLOT: (f64, f64, f64, f64) = (58.0, 488.0, 28.0, 232.0);
-/// Width of a letter, and of the mark before a name in the legend with the space
-/// behind it: a little more than fonts need, since none is known.
+/// Pixels of a letter, and of a legend's mark with the space after it. Both are slightly larger
+/// than usual fonts need, because the font is unknown.
 pub const LETTER: f64 = 6.6;
 const LEGEND_MARK: f64 = 36.0;
 
-/// The empty chart: frame, marks of the second axis, labels. Where the label of the
-/// first goes, and how high all is.
+/// Draws an empty chart: frame, marks of the second axis, labels. The pair contains the height of
+/// the first axis' label and of the chart.
 pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f64)) -> String {
     let (left, right, top, bottom) = PLOT;
     let title = escape(title);
@@ -43,7 +43,7 @@ pub fn frame(title: &str, x_label: &str, y: &Axis, (x_label_y, height): (f64, f6
     svg
 }
 
-/// A mark's number without zeros that say nothing.
+/// Formats a mark's number without trailing zeros.
 pub fn mark_text(value: f64) -> String {
     let text = number(value);
     if text.contains('.') {
@@ -53,7 +53,7 @@ pub fn mark_text(value: f64) -> String {
     }
 }
 
-/// A text at a place; `anchor` is `start`, `middle` or `end`.
+/// Writes a text at a point; `anchor` is `start`, `middle` or `end`.
 pub fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     let text = escape(text);
     let _ = writeln!(
@@ -62,7 +62,7 @@ pub fn label(svg: &mut String, (x, y): (f64, f64), anchor: &str, text: &str) {
     );
 }
 
-/// Names of what a chart has, in lines.
+/// The names of the lines of a chart.
 pub struct Legend {
     svg: String,
     x: f64,
@@ -70,7 +70,7 @@ pub struct Legend {
 }
 
 impl Legend {
-    /// From this height down.
+    /// Returns an empty legend below `top`.
     pub fn at(top: f64) -> Legend {
         Legend {
             svg: String::new(),
@@ -79,7 +79,7 @@ impl Legend {
         }
     }
 
-    /// A name, behind what `mark` draws at a place.
+    /// Adds a name after the mark that `mark` draws at a point.
     pub fn entry(&mut self, name: &str, mark: &dyn Fn(f64, f64) -> String) {
         let width = LEGEND_MARK + LETTER * name.chars().count() as f64;
         if self.x > 8.0 && self.x + width > WIDTH {
@@ -90,7 +90,7 @@ impl Legend {
         self.x += width;
     }
 
-    /// The name of a line, which may have marks.
+    /// Adds the name of a line, with or without marks.
     pub fn line(&mut self, name: &str, look: Look, is_marked: bool) {
         self.entry(name, &|x, y| {
             let mark = if is_marked {
@@ -107,7 +107,7 @@ impl Legend {
         });
     }
 
-    /// What it looks like, and where the chart ends.
+    /// Returns the SVG and the lower end of the chart.
     pub fn end(self) -> (String, f64) {
         (self.svg, self.y + FOOT)
     }

@@ -1,8 +1,8 @@
-//! Small things of the page: escapes, numbers, dates.
+//! Helpers of the page: escapes, numbers, dates.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// A text as HTML.
+/// Escapes a text for HTML.
 pub fn escape(text: &str) -> String {
     text.replace('&', "&amp;")
         .replace('<', "&lt;")
@@ -10,7 +10,7 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// A number with as many digits as it is worth.
+/// Formats a number with the digits that it deserves by its size.
 pub fn number(value: f64) -> String {
     let digits = match value.abs() {
         v if v == v.trunc() && v < 1e9 => 0,
@@ -22,14 +22,14 @@ pub fn number(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The day of this moment in UTC, as `2026-03-01`.
+/// Returns the current day in UTC, as `2026-03-01`.
 pub fn today() -> String {
     let passed = SystemTime::now().duration_since(UNIX_EPOCH);
     let days = passed.map_or(0, |passed| passed.as_secs() / 86_400);
     date(days)
 }
 
-/// The day so many days after 1970-01-01.
+/// Returns the day that is `days` days after 1970-01-01.
 fn date(mut days: u64) -> String {
     let is_leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

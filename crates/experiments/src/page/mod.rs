@@ -1,6 +1,5 @@
-//! The HTML page of a study, which needs nothing from elsewhere: what holds, what
-//! does not and why, every figure plotted with the paper's numbers drawn in, and the
-//! scenario and command of each point.
+//! The self-contained HTML page of a study: rows that hold, rows that do not with their causes,
+//! every figure with the paper's numbers, and the scenario and command of each point.
 
 mod axis;
 mod bullet;
@@ -15,7 +14,7 @@ mod topology;
 use std::fmt::Write as _;
 
 use crate::case::Scene;
-use crate::criteria::Kind;
+use crate::criteria::Purpose;
 use crate::figure::{Figure, VERDICT};
 use crate::row::Row;
 use crate::study::Study;
@@ -29,27 +28,27 @@ pub use html::{escape, number, today};
 pub use plot::{Bars, Line, Plot};
 pub use topology::{Mesh, Place};
 
-/// What pages and their pictures look like, in light and dark.
+/// Style sheet of pages and their pictures, light and dark.
 pub const STYLE: &str = include_str!("style.css");
 
-/// All that a page tells.
+/// Contents of a page.
 #[derive(Debug)]
 pub struct Page<'a> {
     /// The study.
     pub study: &'a Study,
-    /// Its figures, each with its rows.
+    /// The study's figures, each with its rows.
     pub told: &'a [(&'a Figure, Vec<Row>)],
     /// Seeds of each point.
     pub seeds: u64,
     /// The program's version.
     pub version: &'a str,
-    /// What tells its sources from others.
+    /// Fingerprint of the program's sources.
     pub fingerprint: &'a str,
-    /// The day on which it is made.
+    /// The date of the page.
     pub date: &'a str,
 }
 
-/// The scenes under the cases of `figures`, each once.
+/// Returns the scenes of the cases of `figures`, each once.
 pub fn scenes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<&'a Scene> {
     let mut scenes: Vec<&Scene> = Vec::new();
     for case in figures.into_iter().flat_map(Figure::cases) {
@@ -61,7 +60,7 @@ pub fn scenes<'a>(figures: impl IntoIterator<Item = &'a Figure>) -> Vec<&'a Scen
 }
 
 impl Page<'_> {
-    /// The page.
+    /// Renders the page.
     pub fn render(&self) -> String {
         let figures: Vec<&Figure> = self.told.iter().map(|(figure, _)| *figure).collect();
         let looks = Looks::of(self.study, &figures);
@@ -90,7 +89,7 @@ impl Page<'_> {
         page
     }
 
-    /// The scenes under its cases, for files beside the page: `scenes/NAME.toml`.
+    /// Returns the scenes of its cases, for the files `scenes/NAME.toml` next to the page.
     pub fn scenes(&self) -> Vec<&Scene> {
         scenes(self.told.iter().map(|(figure, _)| *figure))
     }
@@ -99,8 +98,8 @@ impl Page<'_> {
         self.told.iter().flat_map(|(_, rows)| rows)
     }
 
-    /// How many rows of a kind hold, of how many.
-    fn held(&self, kind: Kind) -> (usize, usize) {
+    /// Returns the number of rows of a kind that hold, and the number of its judged rows.
+    fn held(&self, kind: Purpose) -> (usize, usize) {
         let judged = || {
             self.rows()
                 .filter(|row| row.kind == kind && row.ok.is_some())
@@ -111,9 +110,9 @@ impl Page<'_> {
 
     fn head(&self, page: &mut String) {
         let title = format!("{}, run again", self.study.name);
-        // A study without a paper has promises alone.
-        let ((held, all), what) = match self.held(Kind::Reproduces) {
-            (_, 0) => (self.held(Kind::Promises), "promises"),
+        // A study without a paper has only targets of the project.
+        let ((held, all), what) = match self.held(Purpose::Reproduces) {
+            (_, 0) => (self.held(Purpose::Promises), "promises"),
             held => (held, "reproductions"),
         };
         let share = match all {
@@ -139,14 +138,17 @@ impl Page<'_> {
         page.push_str("<div class=\"scroll\"><table><tr><th>kind of row<th>hold<th>meaning</tr>");
         for (kind, what) in [
             (
-                Kind::Reproduces,
+                Purpose::Reproduces,
                 "measured in the paper and here; only these rows count in the headline",
             ),
             (
-                Kind::Calibrates,
+                Purpose::Calibrates,
                 "a parameter was chosen so that these rows hold",
             ),
-            (Kind::Promises, "promised by the project; not in the paper"),
+            (
+                Purpose::Promises,
+                "promised by the project; not in the paper",
+            ),
         ] {
             let (held, all) = self.held(kind);
             let _ = write!(
@@ -178,7 +180,7 @@ impl Page<'_> {
         page.push_str("</nav>\n");
     }
 
-    /// What the words mean, and how to read the pictures.
+    /// Writes the definitions of terms, and how to read the pictures.
     fn words(&self, page: &mut String) {
         page.push_str("<h2>How to read it</h2>\n<dl>");
         for (term, what) in self.study.terms {
@@ -193,7 +195,7 @@ impl Page<'_> {
         );
     }
 
-    /// What does not hold, with its cause.
+    /// Writes the rows that do not hold, with their causes.
     fn misses(&self, page: &mut String) {
         page.push_str("<h2 id=\"misses\">Rows that do not hold</h2>\n");
         let mut all: Vec<&Row> = self.rows().filter(|row| row.ok == Some(false)).collect();
@@ -263,7 +265,7 @@ impl Page<'_> {
         page.push_str("</div>\n");
     }
 
-    /// Where nodes stand.
+    /// Writes the maps of the nodes.
     fn places(&self, page: &mut String) {
         let cases = self.told.iter().flat_map(|(figure, _)| figure.cases());
         let pictures = topology::pictures(cases);
@@ -289,7 +291,7 @@ impl Page<'_> {
         }
     }
 
-    /// The scenes' text.
+    /// Writes the scenarios.
     fn scenarios(&self, page: &mut String) {
         page.push_str(
             "<h2 id=\"scenes\">Scenarios</h2>\n<p>The scenarios are also next to this page, in \
@@ -306,7 +308,7 @@ impl Page<'_> {
     }
 }
 
-/// How a page begins, up to its title; `</body></html>` ends it.
+/// Returns the beginning of a page with its title; `</body></html>` ends the page.
 pub fn opening(title: &str) -> String {
     let title = escape(title);
     format!(
@@ -316,7 +318,7 @@ pub fn opening(title: &str) -> String {
     )
 }
 
-/// A row's value with its unit.
+/// Formats a row's value with its unit.
 pub fn measured(row: &Row) -> String {
     let value = row.value.map_or("nothing".to_owned(), number);
     match row.unit {
@@ -325,7 +327,7 @@ pub fn measured(row: &Row) -> String {
     }
 }
 
-/// Where a row stands: series, place on the first axis, and what it is.
+/// Returns series, position on the first axis and metric of a row.
 pub fn place(row: &Row) -> String {
     let parts = [row.series.as_str(), &row.x.to_string(), row.metric].map(str::to_owned);
     let parts: Vec<String> = parts

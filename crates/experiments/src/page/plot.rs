@@ -1,4 +1,4 @@
-//! Charts of what is not a figure of a study: lines over time, bars with names.
+//! Charts that do not belong to a study: lines over time, bars with names.
 
 use std::fmt::Write as _;
 
@@ -10,9 +10,9 @@ use super::html::{escape, number};
 /// Lines over a first axis.
 #[derive(Clone, Debug)]
 pub struct Plot {
-    /// What the second axis has, with its unit.
+    /// Label of the second axis, with its unit.
     pub title: String,
-    /// What the first axis has, with its unit.
+    /// Label of the first axis, with its unit.
     pub x_label: String,
     /// The lines.
     pub lines: Vec<Line>,
@@ -21,33 +21,33 @@ pub struct Plot {
 /// A line of a plot.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its name in the legend.
+    /// Name in the legend.
     pub name: String,
-    /// What it looks like.
+    /// Style.
     pub look: Look,
-    /// Its points, from left to right; `None` is a gap.
+    /// Points from left to right; `None` is a gap.
     pub points: Vec<(f64, Option<f64>)>,
 }
 
-/// Bars with names, from left to right, one below the other.
+/// Horizontal bars with names, one below the other.
 #[derive(Clone, Debug)]
 pub struct Bars {
-    /// What they have, with its unit.
+    /// Title, with the unit of the numbers.
     pub title: String,
     /// Names and numbers.
     pub bars: Vec<(String, f64)>,
-    /// What they look like.
+    /// Style.
     pub look: Look,
 }
 
-/// Room for the names of bars, and the height of one.
+/// Pixels for the names of bars, and the height of a bar.
 const NAMES: f64 = 140.0;
 const BAR: f64 = 18.0;
-/// A name that is longer is cut.
+/// Most letters of a name; the rest is cut.
 const LETTERS: usize = 20;
 
 impl Plot {
-    /// The chart as SVG, for a page with the style of studies.
+    /// Draws the chart as SVG, for a page with the style of studies.
     pub fn svg(&self) -> String {
         let points = || self.lines.iter().flat_map(|line| &line.points);
         let heights = points().filter_map(|(_, y)| *y);
@@ -103,8 +103,8 @@ impl Line {
 /// A point of a line.
 type Point = (f64, Option<f64>);
 
-/// What is seen of the points: of those in one half of a pixel the first, the lowest, the
-/// highest and the last.
+/// Reduces the points without visible change: keeps the first, lowest, highest and last point of
+/// each half pixel.
 fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     let mut kept: Vec<Point> = Vec::new();
     let same = |a: &Point, b: &Point| {
@@ -126,12 +126,12 @@ fn thinned(points: &[Point], px: impl Fn(f64) -> f64) -> Vec<Point> {
     kept
 }
 
-/// Neighbouring bars with the same number, from this many on, are one.
+/// Least number of neighbouring bars with equal numbers that are drawn as one bar.
 const SAME: usize = 3;
 
 impl Bars {
-    /// The bars that are drawn: where at least [`SAME`] in a row have the same number, as it is
-    /// printed, one bar has the names of the first and the last of them.
+    /// Returns the drawn bars: [`SAME`] or more in a row with the same printed number become one
+    /// bar, with the names of the first and the last.
     fn merged(&self) -> Vec<(String, f64)> {
         let mut merged = Vec::new();
         for group in self.bars.chunk_by(|a, b| number(a.1) == number(b.1)) {
@@ -145,7 +145,7 @@ impl Bars {
         merged
     }
 
-    /// The chart as SVG. If all bars have the same number, it is one line of text.
+    /// Draws the chart as SVG, or one line of text if all bars have the same number.
     pub fn svg(&self) -> String {
         let bars = self.merged();
         let title = escape(&self.title);

@@ -1,4 +1,4 @@
-//! Where a scene's nodes stand, and their ways to the border router.
+//! Maps of a scene's nodes, with their routes to the border router.
 
 use std::fmt::Write as _;
 
@@ -9,26 +9,25 @@ use crate::case::Case;
 
 const WIDTH: f64 = 620.0;
 const MARGIN: f64 = 46.0;
-/// No picture is higher or lower than this.
+/// Least and greatest height of a map, in pixels.
 const HEIGHTS: (f64, f64) = (120.0, 460.0);
 
-/// A picture, and which scenes have it.
 pub struct Picture {
-    /// Names of scenes.
+    /// Names of the scenes with this map.
     pub scenes: Vec<String>,
-    /// How many nodes.
+    /// Number of nodes.
     pub nodes: usize,
     /// The SVG.
     pub svg: String,
 }
 
-/// The pictures of all places at which nodes of `cases` stand.
+/// Returns the distinct maps of `cases`.
 pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
     let mut seen: Vec<&str> = Vec::new();
     let mut pictures: Vec<Picture> = Vec::new();
     for case in cases {
         let name = &*case.scene().name;
-        // One of each scene: what cases change stands with them.
+        // One case per scene suffices, because cases do not move nodes.
         if seen.contains(&name) {
             continue;
         }
@@ -50,30 +49,30 @@ pub fn pictures<'a>(cases: impl Iterator<Item = &'a Case>) -> Vec<Picture> {
     pictures
 }
 
-/// Nodes and interferers where they stand.
+/// Positions of nodes and interferers.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Mesh {
     /// The nodes.
     pub nodes: Vec<Place>,
-    /// Names and places of the interferers, in metres.
+    /// Names and positions of the interferers, in metres.
     pub interferers: Vec<(String, (f64, f64))>,
 }
 
-/// A node on the picture.
+/// A node on the map.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
-    /// Its name.
+    /// Name.
     pub name: String,
     /// `border`, `router` or `leaf`.
     pub role: String,
-    /// Where it stands, in metres.
+    /// Position in metres.
     pub position_m: (f64, f64),
-    /// Index of the node that its packets to the root go through.
+    /// Index of the next node on the route to the root.
     pub parent: Option<usize>,
 }
 
 impl Mesh {
-    /// Of a scenario, with the ways that the simulator plans.
+    /// Returns the mesh of a scenario with the simulator's planned routes.
     fn of(scenario: &Scenario) -> Mesh {
         let routes = routes(scenario);
         let parent = |index: usize| routes.as_ref()?.nodes.get(index)?.default;
@@ -93,7 +92,7 @@ impl Mesh {
         }
     }
 
-    /// The picture as SVG.
+    /// Draws the map as SVG.
     pub fn svg(&self) -> String {
         let nodes = self.nodes.iter().map(|node| node.position_m);
         let others = self.interferers.iter().map(|it| it.1);
@@ -102,7 +101,7 @@ impl Mesh {
     }
 }
 
-/// The ways of the mesh, as the simulator plans them.
+/// Returns the routes that the simulator plans.
 fn routes(scenario: &Scenario) -> Option<Routes> {
     let world = World::new(scenario, 1).ok()?;
     let nodes = 0..scenario.nodes.len();
@@ -110,11 +109,11 @@ fn routes(scenario: &Scenario) -> Option<Routes> {
     Some(plan_routes(scenario, &neighbours))
 }
 
-/// Pixels between the middle of a node and the tip of an arrow that points to it.
+/// Pixels between the centre of a node and the tip of an arrow that points to it.
 const CLEAR: f64 = 10.0;
 
-/// An arrow from a node to its parent, its tip outside of the parent's mark: the line and the
-/// head. Where both are too close there is only the line.
+/// Draws an arrow from a node to its parent, which ends outside of the parent's mark. Nodes that
+/// are too close get a line without a head.
 fn arrow(from: (f64, f64), to: (f64, f64)) -> String {
     const LENGTH: f64 = 9.0;
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
@@ -146,7 +145,7 @@ fn draw(mesh: &Mesh, all: &[(f64, f64)]) -> String {
         .min((HEIGHTS.1 - 2.0 * MARGIN) / (top - bottom).max(1.0));
     let height = (2.0 * MARGIN + scale * (top - bottom)).max(HEIGHTS.0);
     let x = |metres: f64| MARGIN + scale * (metres - left);
-    // As in the live view: y grows upwards.
+    // As in the live view, y grows upwards.
     let y = |metres: f64| height / 2.0 - scale * (metres - (top + bottom) / 2.0);
     let at = |(a, b): (f64, f64)| (x(a), y(b));
     let mut svg = format!(
@@ -220,7 +219,7 @@ mod tests {
         }
     }
 
-    /// The pixels of a circle, by its order in the picture.
+    /// Returns the centre of the circle with index `nth` in the picture.
     fn circle(svg: &str, nth: usize) -> (f64, f64) {
         let tag = svg.split("<circle ").nth(nth + 1).unwrap();
         let number = |name: &str| {
@@ -250,7 +249,8 @@ mod tests {
     #[test]
     fn an_arrow_points_to_the_parent_and_ends_outside_of_its_mark() {
         let svg = arrow((100.0, 50.0), (20.0, 50.0));
-        // Two wings behind, and the tip between the node and its parent, 10 pixels before it.
+        // The head's two wings are behind the tip, which is between the nodes, 10 pixels before the
+        // parent.
         assert!(
             svg.ends_with("d=\"M39.0 46.5L30.0 50.0L39.0 53.5Z\"/>"),
             "{svg}"

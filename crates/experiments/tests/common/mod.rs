@@ -1,4 +1,4 @@
-//! A figure of two short runs, and files that are gone when a test ends.
+//! A figure of two short runs, and files that each test removes at its end.
 #![allow(dead_code)]
 
 use std::path::PathBuf;
@@ -78,7 +78,7 @@ pub fn bound() -> Vec<Figure> {
     figures
 }
 
-/// A file that is gone when the test ends.
+/// A file that is removed at the end of the test.
 pub struct Temporary(pub PathBuf);
 
 impl Temporary {
@@ -99,7 +99,7 @@ impl Drop for Temporary {
     }
 }
 
-/// Runs what `figures` take; how many runs it was.
+/// Runs the missing jobs of `figures`, and returns their number.
 pub fn run_all(figures: &[Figure], results: &Results, seeds: u64) -> usize {
     let jobs = jobs(figures, seeds, results).unwrap();
     let outcome = conduct(&jobs, 2, results, &mut |_, _| true).unwrap();

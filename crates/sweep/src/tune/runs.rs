@@ -1,6 +1,6 @@
 //! A goal's runs: which are missing, and what those gave that are kept.
 
-use redpoll_experiments::{Case, Job, Kept, Results, StudyError};
+use redpoll_experiments::{Case, Job, Results, StoredRun, StudyError};
 
 use super::goal::Goal;
 use super::search::{Found, Stage, search};
@@ -138,7 +138,7 @@ impl<'a> Runs<'a> {
         let least = seeds.first().copied().unwrap_or_default();
         let most = seeds.last().copied().unwrap_or_default();
         let kept = self.kept.within(case, least, most)?;
-        let sample = |kept: &Kept| {
+        let sample = |kept: &StoredRun| {
             let figures = self.goal.aims.figures();
             figures.map(|figure| figure.read(&kept.run)).collect()
         };

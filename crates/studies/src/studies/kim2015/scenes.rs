@@ -103,7 +103,8 @@ pub const SOURCES: [Source; 5] = [
             ("rpl.dao_delay", "250 ms"),
         ],
     },
-    // PppRouter at 115,200 Bd. The paper names PppRouter but not the rate, and no source states the mote's time per packet.
+    // PppRouter at 115,200 Bd. The paper names PppRouter but not the rate, and no source states the
+    // mote's time per packet.
     Source {
         name: "a serial line",
         keys: &[
@@ -128,7 +129,8 @@ pub const SOURCES: [Source; 5] = [
 ];
 
 /// The serial line with an assumption of other scenes: the mote takes 5 ms per packet and loses a
-/// packet that arrives meanwhile. The first run of all sources used it. UDP downstream lost 37 %: half of the nodes lost everything and the others nothing, because packets of a node always
+/// packet that arrives meanwhile. The first run of all sources used it. UDP downstream lost 37 %:
+/// half of the nodes lost everything and the others nothing, because packets of a node always
 /// arrive at the same moment of a second. In the paper all nodes lose alike, and at a queue.
 pub const SLOW_SERIAL: Source = Source {
     name: "a serial line, 5 ms a packet",

@@ -12,7 +12,8 @@ fn payload(frames: u32) -> f64 {
     462.0 - 104.0 * (5.0 - f64::from(frames))
 }
 
-/// Returns the radio's duty cycle in percent with segments of `frames` frames, if `loss` percent of the segments are lost and retransmitted until they arrive.
+/// Returns the radio's duty cycle in percent with segments of `frames` frames, if `loss` percent of
+/// the segments are lost and retransmitted until they arrive.
 pub fn duty_cycle(frames: u32, loss: f64) -> f64 {
     let segments = RATE / payload(frames) / (1.0 - loss / 100.0);
     100.0 * segments * f64::from(frames) * FRAME_MS / 1_000.0
