@@ -98,7 +98,7 @@ fn only_the_hole_is_sent_again() {
 
 /// §5.1: two holes in a small window, each sent once.
 #[test]
-#[cfg(feature = "rack-tlp")]
+#[cfg(all(feature = "gentle-recovery", feature = "rack-tlp"))]
 fn two_holes_in_four_segments() {
     let mut t = four_out();
     send!(t, seq 1, ack 1, sack [(101, 201)]);

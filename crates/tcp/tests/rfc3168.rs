@@ -269,7 +269,7 @@ fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
 /// not restored for the mark: a segment must fit into the window all the same,
 /// or nothing would ever leave again.
 #[test]
-#[cfg(feature = "gentle-recovery")]
+#[cfg(all(feature = "gentle-recovery", feature = "rack-tlp"))]
 fn a_segment_fits_though_nothing_is_restored() {
     let mut t = capable();
     let mut acked = 1;

@@ -187,6 +187,7 @@ fn not_in_fast_recovery() {
 /// §3.1, steps 2 and 3b: with SACK, duplicates are waited out, and data from
 /// before the timeout that arrives behind a gap tells as well.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn sack_tells_beyond_a_gap() {
     let mut t = timed_out(true, 4096, 60_000);
     send!(t, seq 1, ack 1, win 60_000);
@@ -200,6 +201,7 @@ fn sack_tells_beyond_a_gap() {
 
 /// §3.1, step 3a: SACK of what was sent after the timeout tells of loss.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn sack_of_new_data_tells_of_loss() {
     for blocks in [[(501, 601)], [(501, 701)]] {
         let mut t = timed_out(true, 4096, 60_000);
@@ -213,6 +215,7 @@ fn sack_of_new_data_tells_of_loss() {
 
 /// A hole that SACK shows at once is repaired at once.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn a_hole_in_sight_is_repaired() {
     let mut t = timed_out(true, 4096, 60_000);
     send!(t, seq 1, ack 101, win 60_000, sack [(201, 401)]);

@@ -35,6 +35,7 @@ fn out(window: u32) -> (Host, u32) {
     }
 }
 
+#[cfg(feature = "rack-tlp")]
 fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
@@ -99,6 +100,7 @@ fn heavy_losses_are_repaired_one_for_one() {
 /// §3, and RFC 8985 §9.3: only the first retransmission goes beside the window;
 /// one whose loss is found later waits for its turn.
 #[test]
+#[cfg(feature = "rack-tlp")]
 fn losses_found_later_wait_for_their_turn() {
     let (mut t, una) = out(16);
     t.wait(RTT);
