@@ -1,12 +1,11 @@
-//! Event-driven, as in TinyOS (Kumar et al. 2020, appendix A): one stack, an
-//! event loop, and handlers that run to their end.
+//! Event-driven use, as in TinyOS (Kumar et al. 2020, appendix A): one stack, an event loop, and
+//! handlers that run to completion.
 //!
-//! Two nodes and the link between them live in virtual time. The loop does what
-//! a mote's scheduler does with interrupts and timers: it takes the earliest of
-//! what is due, hands it to a node, and then *drains* that node: events to its
-//! application, packets to the link. No handler ever waits. What cannot be done
-//! now is done in the handler of a later event: data that does not fit is sent
-//! when the node says `Writable`.
+//! Two nodes and the link between them run in virtual time. The loop does the work of a mote's
+//! scheduler with its interrupts and timers: it takes the earliest pending input, passes it to a
+//! node, and then *drains* that node: events go to its application, packets to the link. No handler
+//! waits. A handler that cannot finish continues in the handler of a later event; data that does
+//! not fit is sent when the node reports `Writable`.
 //!
 //! `cargo run -p redpoll-socket --example event_driven`
 
@@ -19,10 +18,10 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, NodeEvent};
 use redpoll_tcp::Event;
 
-/// What the client sends.
+/// Bytes that the client sends.
 const BYTES: usize = 20_000;
 const PORT: u16 = 80;
-/// One way.
+/// One-way delay of the link.
 const LATENCY: Duration = Duration::from_millis(20);
 
 /// The client's state between two events.
@@ -42,14 +41,14 @@ impl Upload {
         }
     }
 
-    /// Gives the node as much as it takes.
+    /// Passes as much data to the node as it accepts.
     fn fill(&mut self, node: &mut Node, now: Instant, conn: ConnId) {
         while self.sent < BYTES {
             let chunk = [self.sent as u8; 100];
             let rest = chunk.len().min(BYTES - self.sent);
             match node.tcp_send(now, conn, &chunk[..rest]) {
                 Ok(count) => self.sent += count,
-                // `Writable` will follow.
+                // `Writable` follows.
                 Err(_) => return,
             }
         }
@@ -57,7 +56,7 @@ impl Upload {
     }
 }
 
-/// The server's.
+/// The server's state between two events.
 #[derive(Default)]
 struct Sink {
     received: usize,
@@ -67,7 +66,7 @@ struct Sink {
 impl Sink {
     fn on_event(&mut self, node: &mut Node, now: Instant, event: NodeEvent) {
         match event {
-            // Data may have come with the connection.
+            // The connection may already have data.
             NodeEvent::Accepted(listener) => {
                 while let Some(conn) = node.tcp_accept(listener) {
                     self.empty(node, now, conn);
@@ -80,7 +79,7 @@ impl Sink {
         }
     }
 
-    /// Looks at what has arrived where it lies, and takes it.
+    /// Reads received data in place, and consumes it.
     fn empty(&mut self, node: &mut Node, now: Instant, conn: ConnId) {
         let (first, second) = node.tcp_peek(conn);
         let count = first.len() + second.len();
@@ -90,16 +89,16 @@ impl Sink {
             node.tcp_release(now, conn);
             self.done = true;
         } else if count > 0 {
-            // The end may be behind it.
+            // The end of the stream may follow.
             self.empty(node, now, conn);
         }
     }
 }
 
-/// Packets on their way to a node, with the time of their arrival.
+/// Packets on their way to a node, with the times of their arrival.
 type Link = VecDeque<(Instant, Vec<u8>)>;
 
-/// Takes from a node whatever it has, until it has nothing.
+/// Takes all events and packets from a node.
 fn drain(
     node: &mut Node,
     now: Instant,
@@ -115,12 +114,12 @@ fn drain(
     }
 }
 
-/// Gives a node what is due: its timers, its packets.
+/// Passes expired timers and arrived packets to a node.
 fn give(node: &mut Node, now: Instant, arriving: &mut Link) {
     node.on_timeout(now);
     while arriving.front().is_some_and(|(at, _)| *at <= now) {
         let (_, packet) = arriving.pop_front().expect("it is there");
-        // What the node drops, it counts.
+        // The node counts packets that it drops.
         let _ = node.input_packet(now, &packet);
     }
 }
@@ -143,7 +142,7 @@ fn main() {
         drain(&mut server, now, &mut to_client, |node, now, event| {
             sink.on_event(node, now, event);
         });
-        // Sleep until the first of: a packet arrives, a timer runs out.
+        // Sleep until the first packet arrives or the first timer expires.
         let packets = [&to_client, &to_server].map(|link| Some(link.front()?.0));
         let timers = [&client, &server].map(|node| Some(node.poll_at()?.at));
         let due = packets.into_iter().chain(timers).flatten().min();

@@ -1,12 +1,10 @@
-//! Threaded, as in RIOT (Kumar et al. 2020, appendix A): applications call, and
-//! a call waits until it is done.
+//! Threaded use, as in RIOT (Kumar et al. 2020, appendix A): applications make calls that block
+//! until they are done.
 //!
-//! Each node has two threads, as a thread-based system has them: one for the
-//! network, which takes packets from the link and runs the timers, and one for
-//! the application, which uses POSIX-like blocking sockets. [`Kernel`] is what
-//! such a system provides for them: a lock, a way to sleep and be woken, a
-//! clock. With a mutex and a condition variable it fits in one page; on an RTOS
-//! these are the RTOS's.
+//! Each node has two threads: the network thread takes packets from the link and runs the timers,
+//! and the application thread uses blocking POSIX-like sockets. [`Kernel`] provides the services of
+//! the operating system: a lock, a way to sleep and be woken, a clock. Here a mutex and a condition
+//! variable implement them; an RTOS has its own.
 //!
 //! `cargo run -p redpoll-socket --example threaded`
 
@@ -24,13 +22,13 @@ use redpoll_socket::posix::blocking::{self, Waiter};
 use redpoll_socket::posix::{Answer, Opt, Protocol, Socket, Sockets, Wait};
 use redpoll_tcp::Endpoint;
 
-/// What the client sends, and the server sends back.
+/// Bytes that the client sends and the server returns.
 const BYTES: usize = 100_000;
 const PORT: u16 = 7;
-/// The longest sleep of a network thread.
+/// Longest sleep of a network thread.
 const LOOK_AGAIN: Duration = Duration::from_millis(5);
 
-/// One node, as its threads share it.
+/// One node with the state that its threads share.
 struct Kernel {
     state: Mutex<State>,
     changed: Condvar,
@@ -44,13 +42,13 @@ struct State {
 }
 
 impl State {
-    /// A call of the sockets, and what the node sends because of it.
+    /// Makes a call of the sockets, and sends the packets that result from it.
     fn call<T>(&mut self, now: Instant, call: impl FnOnce(&mut Sockets<'_, HeapMemory>) -> T) -> T {
         let State { node, table, .. } = self;
         let result = call(&mut Sockets { node, table, now });
         let mut packet = [0; MTU];
         while let Some(len) = self.node.poll_packet(now, &mut packet) {
-            // Nobody at the other end: the packet is lost.
+            // A packet to an end that has exited is lost.
             let _ = self.link.send(packet[..len].to_vec());
         }
         result
@@ -74,13 +72,12 @@ impl Kernel {
         Instant::from_micros(self.started.elapsed().as_micros() as u64)
     }
 
-    /// The thread of the network. It never ends, as on a device.
+    /// Runs the network thread, which never ends, as on a device.
     fn run_network(&self, link: &Receiver<Vec<u8>>) {
         loop {
             let due = self.state.lock().unwrap().node.poll_at();
             let due = due.map(|wake| wake.at.since(self.now()).as_micros());
-            // A call of the application may begin an earlier timer meanwhile,
-            // so look again soon.
+            // An application's call may start an earlier timer meanwhile, so the sleep is limited.
             let sleep = Duration::from_micros(due.unwrap_or(u64::MAX)).min(LOOK_AGAIN);
             let sleep = time::Duration::from_micros(sleep.as_micros());
             let packet = link.recv_timeout(sleep);
@@ -89,11 +86,11 @@ impl Kernel {
             let now = self.now();
             state.call(now, |sockets| {
                 if let Ok(packet) = packet {
-                    // What the node drops, it counts.
+                    // The node counts packets that it drops.
                     let _ = sockets.node.input_packet(now, &packet);
                 }
                 sockets.node.on_timeout(now);
-                // These sockets look at states, not at events.
+                // These sockets use states instead of events.
                 while sockets.node.poll_event().is_some() {}
             });
             self.changed.notify_all();
@@ -101,7 +98,7 @@ impl Kernel {
     }
 }
 
-/// How a thread of an application waits.
+/// Implements waiting for a thread of an application.
 impl Waiter for &Kernel {
     type Profile = HeapMemory;
 
@@ -127,7 +124,7 @@ impl Waiter for &Kernel {
             if late || !matches!(answer, Err(Errno::EAGAIN)) {
                 return answer;
             }
-            // The sleep gives up the lock, so nothing happens unseen before it.
+            // The sleep releases the lock, so no change can be missed before it.
             let sleep = deadline.map_or(u64::MAX, |deadline| deadline.since(now).as_micros());
             let sleep = time::Duration::from_micros(sleep);
             (state, _) = self.changed.wait_timeout(state, sleep).unwrap();
@@ -135,12 +132,12 @@ impl Waiter for &Kernel {
     }
 }
 
-/// The application of the server: sends back what it gets, until the end.
+/// Runs the server's application: returns all data until the end of the stream.
 fn serve(mut kernel: &Kernel) -> Answer<usize> {
     let listener = kernel.call(|sockets| {
         let fd = sockets.socket(Protocol::Tcp)?;
         sockets.bind(fd, Endpoint::new(Addr::UNSPECIFIED, PORT))?;
-        // Answers are small, and should not wait for company.
+        // Answers are small, and must not wait for further data.
         sockets.set_option(fd, Opt::NoDelay, 1)?;
         sockets.listen(fd, 1)?;
         Ok(fd)
@@ -158,7 +155,7 @@ fn serve(mut kernel: &Kernel) -> Answer<usize> {
     Ok(total)
 }
 
-/// The application of the client: sends a piece, and waits until it is back.
+/// Runs the client's application: sends a piece, and waits until the server has returned it.
 fn talk(mut kernel: &Kernel) -> Answer<usize> {
     let fd = kernel.call(|sockets| sockets.socket(Protocol::Tcp))?;
     let connected = blocking::connect(&mut kernel, fd, endpoint(2, PORT));
@@ -195,7 +192,7 @@ fn main() {
     }
     let started = time::Instant::now();
     let server = thread::spawn(move || serve(&server));
-    // The server may not listen yet: then the connection is refused.
+    // The server may not listen yet, and then refuses the connection.
     let sent = loop {
         match talk(&client) {
             Err(Errno::ECONNREFUSED) => thread::yield_now(),

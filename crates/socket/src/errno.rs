@@ -1,4 +1,4 @@
-//! Error numbers, as calls of POSIX return them.
+//! Error numbers of POSIX calls.
 
 use core::fmt;
 
@@ -15,7 +15,7 @@ macro_rules! errnos {
             $(#[doc = $what] pub const $name: Errno = Errno($number);)*
         }
 
-        /// The names that there are.
+        /// All names with their numbers.
         const NAMES: &[(&str, Errno)] = &[$((stringify!($name), Errno::$name)),*];
     };
 }
@@ -50,13 +50,13 @@ errnos! {
 }
 
 impl Errno {
-    /// The number behind a name such as `EAGAIN`.
+    /// Returns the error number of a name such as `EAGAIN`.
     pub fn named(name: &str) -> Option<Errno> {
         let &(_, errno) = NAMES.iter().find(|(known, _)| *known == name)?;
         Some(errno)
     }
 
-    /// Every name, with its number.
+    /// Returns every name with its number.
     pub fn all() -> impl Iterator<Item = (&'static str, Errno)> {
         NAMES.iter().copied()
     }
@@ -79,7 +79,7 @@ impl fmt::Debug for Errno {
 
 impl core::error::Error for Errno {}
 
-/// Why a connection ended.
+/// Converts the reason why a connection ended.
 impl From<tcp::Error> for Errno {
     fn from(error: tcp::Error) -> Errno {
         match error {
@@ -92,7 +92,7 @@ impl From<tcp::Error> for Errno {
     }
 }
 
-/// Why a node refused a call.
+/// Converts the reason why a node rejected a call.
 impl From<stack::Error> for Errno {
     fn from(error: stack::Error) -> Errno {
         match error {

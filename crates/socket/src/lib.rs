@@ -2,10 +2,11 @@
 //!
 //! # Three ways
 //!
-//! An application can call a [`Node`](redpoll_stack::Node) directly and act on its
-//! [events](redpoll_stack::NodeEvent), as the example `event_driven` does. [`posix`] works over
-//! a table in the caller's memory: its calls return at once, and those of [`posix::blocking`]
-//! wait by means that the caller gives, as the example `threaded` does. `nal` has futures.
+//! An application can call a [`Node`](redpoll_stack::Node) directly and handle its
+//! [events](redpoll_stack::NodeEvent), as the example `event_driven` does. [`posix`] is a socket
+//! interface over a table in the caller's memory. Its calls return at once; those of
+//! [`posix::blocking`] wait by a method that the caller supplies, as in the example `threaded`.
+//! `nal` has futures.
 #![no_std]
 #![forbid(unsafe_code)]
 #![cfg_attr(

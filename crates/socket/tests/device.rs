@@ -1,5 +1,5 @@
-//! A node over IP devices of embassy-net's kind, with an executor of a few lines and virtual
-//! time: a task is polled only when it was woken.
+//! A node over IP devices of embassy-net, with a small executor and virtual time. The executor
+//! polls a task only after its waker was used.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -23,7 +23,7 @@ use redpoll_socket::Errno;
 use redpoll_socket::nal::{Net, Watch};
 use redpoll_stack::Listen;
 
-/// What an echo server gives back of so many bytes, over devices that lose packets.
+/// Checks an echo server over devices that lose one of `loses` packets.
 fn echo(loses: u32) {
     const BYTES: usize = 60_000;
     let world = World::default();
@@ -195,7 +195,7 @@ fn what_is_asked_of_the_node_wakes_the_driver() {
     assert_eq!(out.packets.borrow().len(), 1);
 }
 
-/// Segments may be configured to be longer than what the device takes.
+/// Segments may be configured longer than the device's MTU.
 #[test]
 fn no_packet_is_longer_than_the_device_takes() {
     let world = World::default();
@@ -239,7 +239,7 @@ fn no_packet_is_longer_than_the_device_takes() {
     );
 }
 
-/// RFC 7413: the first connection asks for a cookie, the second one opens with its data.
+/// RFC 7413: the first connection requests a cookie, the second one opens with its data.
 #[test]
 fn a_stream_opens_with_what_is_written_first() {
     let world = World::default();

@@ -1,4 +1,4 @@
-//! The async sockets, with an executor of a few lines and virtual time.
+//! The async sockets, with a small executor and virtual time.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -19,7 +19,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_socket::Errno;
 use redpoll_socket::nal::{Clock, Net, Watch};
 
-/// A clock that stands still unless it is moved.
+/// A clock that the test advances.
 struct Time<'t>(&'t Cell<u64>);
 
 impl Clock for Time<'_> {
@@ -38,7 +38,7 @@ fn at(number: u8, port: u16) -> SocketAddr {
     (endpoint(number, port).addr.0, port).into()
 }
 
-/// Says whether a task was woken.
+/// Whether a task was woken, and how often.
 struct Flag(AtomicBool, AtomicUsize);
 
 impl Wake for Flag {
@@ -48,7 +48,7 @@ impl Wake for Flag {
     }
 }
 
-/// Carries packets from one node to the other; says whether there were any.
+/// Carries packets from one node to the other; returns whether there were any.
 fn carry(from: &World<'_>, to: &World<'_>) -> bool {
     let mut any = false;
     loop {
@@ -61,8 +61,8 @@ fn carry(from: &World<'_>, to: &World<'_>) -> bool {
     }
 }
 
-/// Runs `task` to its end. It is polled only when its waker was used, so a
-/// forgotten one ends in a panic.
+/// Runs `task` to its end. Polls it only after its waker was used, and panics if that never
+/// happens.
 fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>) -> R {
     let flag = Arc::new(Flag(AtomicBool::new(true), AtomicUsize::new(0)));
     let waker = Waker::from(Arc::clone(&flag));
@@ -88,7 +88,7 @@ fn run<R>(time: &Cell<u64>, nets: [&World<'_>; 2], task: impl Future<Output = R>
     panic!("the task goes on for ever");
 }
 
-/// Two futures at once.
+/// Runs two futures at once.
 async fn both<A, B>(a: impl Future<Output = A>, b: impl Future<Output = B>) -> (A, B) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut done_a, mut done_b) = (None, None);
@@ -146,14 +146,14 @@ fn a_stream_there_and_back_by_the_traits() {
         }
         stream.flush().await?;
         stream.shutdown();
-        // The end comes when the server's side is dropped.
+        // The end of the stream arrives when the server's stream is dropped.
         assert_eq!(stream.read(&mut back).await, Ok(0));
         assert_eq!(stream.write(b"x").await, Err(Errno::EPIPE));
         Ok::<(), Errno>(())
     };
     let (talked, served) = run(&time, [&client, &server], both(talk, serve));
     assert_eq!((talked, served), (Ok(()), Ok(BYTES)));
-    // Both ends were dropped: closed, and in the end forgotten.
+    // Both ends were dropped: they close, and the nodes finally release them.
     let day = Duration::from_secs(24 * 60 * 60).as_micros();
     for _ in 0..1_000 {
         carry(&client, &server);
@@ -178,7 +178,7 @@ fn what_fails_says_so_and_leaves_nothing() {
     let time = Cell::new(0);
     let (client, server) = (net(1, &time), net(2, &time));
     let nets = [&client, &server];
-    // More often than there are watches and connections.
+    // More connections than watches and slots.
     for _ in 0..9 {
         let refused = run(&time, nets, client.connect(at(2, 80)));
         assert_eq!(refused.err(), Some(Errno::ECONNREFUSED));
@@ -186,7 +186,7 @@ fn what_fails_says_so_and_leaves_nothing() {
     let v4 = SocketAddr::from(([127, 0, 0, 1], 80));
     let failed = run(&time, nets, client.connect(v4)).err();
     assert_eq!(failed, Some(Errno::EAFNOSUPPORT));
-    // As many sockets as watches, again and again.
+    // As many sockets as watches, several times.
     for _ in 0..3 {
         let held = [client.udp_bind(0), client.udp_bind(0)].map(Result::unwrap);
         let ports = held.map(|socket| socket.local().port());
@@ -253,7 +253,7 @@ fn datagrams_by_the_traits() {
                 (&buffer[..count], to, from),
                 (&b"ask"[..], at(2, 53), local)
             );
-            // From another port: not the peer.
+            // A datagram from another port is not from the peer.
             there
                 .udp_bind(54)?
                 .send_to(endpoint(1, from.port()), b"else")?;
@@ -265,7 +265,7 @@ fn datagrams_by_the_traits() {
     assert_eq!(run(&time, [&here, &there], task), Ok::<(), Errno>(()));
 }
 
-/// The driver is woken when a socket has given the node something to do.
+/// A socket that has given the node work wakes the driver.
 #[test]
 fn work_wakes_the_driver() {
     let time = Cell::new(0);

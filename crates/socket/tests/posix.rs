@@ -1,5 +1,5 @@
-//! The POSIX-like sockets of two nodes in virtual time. The waiter is what a
-//! simulator has: to wait is to let time pass.
+//! The POSIX-like sockets of two nodes in virtual time. The waiter of a simulator advances the
+//! time.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -21,13 +21,13 @@ struct World {
     nodes: [Node; 2],
     tables: [[Socket; 6]; 2],
     now: Instant,
-    /// What the other side does at this time, once.
+    /// An action of the other side at this time, once.
     later: Option<(Instant, Act)>,
 }
 
 type Act = fn(&mut World);
 
-/// The sockets of one node, to wait with.
+/// The sockets of one node, for calls that wait.
 struct Side<'w>(&'w mut World, usize);
 
 impl World {
@@ -40,7 +40,7 @@ impl World {
         }
     }
 
-    /// A call of node `side`, and all that comes of it without time passing.
+    /// Makes a call of node `side`, and exchanges all packets that follow without time passing.
     fn on<T>(&mut self, side: usize, call: impl FnOnce(&mut Sockets<'_, HeapMemory>) -> T) -> T {
         let (node, table) = (&mut self.nodes[side], &mut self.tables[side]);
         let now = self.now;
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// Lets time pass until something is due, but not beyond `limit`.
+    /// Advances the time to the next event, but not beyond `limit`.
     fn step(&mut self, limit: Instant) {
         let later = self.later.as_ref().map(|(at, _)| *at);
         let timers = self
@@ -90,7 +90,7 @@ impl World {
         })
     }
 
-    /// A connection from node 0 to `port` of node 1; not accepted yet.
+    /// Opens a connection from node 0 to `port` of node 1, which is not accepted yet.
     fn connect(&mut self, port: u16) -> Fd {
         let fd = self.on(0, |s| s.socket(Protocol::Tcp)).unwrap();
         let answer = self.on(0, |s| s.connect(fd, endpoint(2, port)));
@@ -131,7 +131,7 @@ impl Waiter for Side<'_> {
             if !matches!(answer, Err(EAGAIN)) || self.0.now >= deadline {
                 return answer;
             }
-            // The other end may have answered at once to a part that was sent.
+            // The other end may have answered already.
             if !self.0.on(self.1, |s| s.is_ready(wait)) {
                 self.0.step(deadline);
             }
@@ -160,19 +160,20 @@ fn connections_are_accepted_in_their_order_and_as_many_wait_as_may() {
         let accepted = world.on(1, |s| s.accept(listener)).map(|(_, peer)| peer);
         assert_eq!(accepted, peer);
     }
-    // The third one's peer thinks that it is connected, and is asked again.
+    // The third connection is established for its peer, and the listener completes it after a
+    // retransmission.
     assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
     let accepted = blocking::accept(&mut world.side(1), listener);
     let peer = world.on(0, |s| s.local(made[2]));
     assert_eq!(accepted.map(|(_, peer)| peer), peer);
     assert_eq!(world.on(1, |s| s.accept(listener)), Err(EAGAIN));
     assert_eq!(world.on(1, |s| s.poll(&mut poll)), Ok(0));
-    // One that waits is reset when its listener is closed.
+    // Closing a listener resets the connection that waits.
     let last = world.connect(80);
     assert_eq!(world.on(1, |s| s.close(listener)), Ok(()));
     let answer = world.on(0, |s| s.recv(last, &mut [0], 0));
     assert_eq!(answer, Err(Errno::ECONNRESET));
-    // And said once.
+    // The error is reported once.
     assert_eq!(world.on(0, |s| s.recv(last, &mut [0], 0)), Ok(0));
     assert_eq!(world.on(0, |s| s.send(last, b"x", 0)), Err(Errno::EPIPE));
 }
@@ -188,7 +189,7 @@ fn calls_that_wait_go_on_when_they_can() {
     let (there, _) = blocking::accept(&mut world.side(1), listener).unwrap();
     assert_eq!(world.now, second);
 
-    // Read: until something is there, and then until the end.
+    // Reads wait for data, and then for the end of the stream.
     let mut out = [0; 8];
     let none = blocking::recv(&mut world.side(1), there, &mut out, MSG_DONTWAIT);
     assert_eq!(none, Err(EAGAIN));
@@ -205,7 +206,7 @@ fn calls_that_wait_go_on_when_they_can() {
         Ok(0)
     );
 
-    // Write: more than both buffers hold, so not before the other end reads.
+    // A write of more than both buffers hold waits until the other end reads.
     world.later = Some((Instant::from_millis(3_000), |world| {
         let mut waste = [0; 4_000];
         assert!(world.on(0, |s| s.recv(0, &mut waste, 0)).unwrap() > 0);
@@ -213,7 +214,7 @@ fn calls_that_wait_go_on_when_they_can() {
     let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
     assert_eq!(sent, Ok(5_000));
     assert!(world.now.as_millis() >= 3_000);
-    // Where it may not wait: as much as fits.
+    // A write that may not wait accepts what fits.
     world.on(1, |s| s.set_nonblocking(there, true)).unwrap();
     let sent = blocking::send(&mut world.side(1), there, &[9; 5_000], 0);
     assert!(matches!(sent, Ok(1..5_000)), "{sent:?}");
@@ -307,7 +308,7 @@ fn datagrams_find_their_socket() {
     let (count, from) = blocking::recv_from(&mut world.side(1), server, &mut out, 0).unwrap();
     assert_eq!(&out[..count], b"ask");
     assert_eq!(from.port, world.on(0, |s| s.local(client)).unwrap().port);
-    // A connected socket hears only its peer.
+    // A connected socket receives only from its peer.
     let other = world.on(1, |s| s.socket(Protocol::Udp)).unwrap();
     world.on(1, |s| s.send_to(other, b"else", from)).unwrap();
     world.on(1, |s| s.send_to(server, b"answer", from)).unwrap();

@@ -1,5 +1,4 @@
-//! A node that loses its power: its connection is written down, and a node made anew goes on
-//! with it.
+//! A node that loses its power: a new node continues with its saved connection.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -10,7 +9,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent};
 use redpoll_tcp::{Event, FreezeError, ThawError};
 
-/// Carries packets both ways until there are none.
+/// Carries packets in both directions until there are none.
 fn settle(nodes: [&mut Node; 2], now: Instant) {
     let mut packet = [0; MTU];
     let [a, b] = nodes;
@@ -45,7 +44,7 @@ fn a_connection_survives_a_reboot() {
     for reading in 0..20u8 {
         sensor.tcp_send(now, here, &[reading; 30]).unwrap();
         if reading % 2 == 0 {
-            // What is not even sent yet is written down as well.
+            // Unsent data is also saved.
             settle([&mut sensor, &mut server], now);
         }
         let mut frozen = [0; 400];
@@ -53,7 +52,7 @@ fn a_connection_survives_a_reboot() {
         assert!(len <= 300, "{len}");
         assert!(sensor.tcp_connection(here).is_none());
 
-        // Another node in all but its address, whose clock is where the first one's was.
+        // A new node with the same address, whose clock continues.
         sensor = node(1);
         let slept = Duration::from_secs(60);
         here = sensor.tcp_thaw(now, slept, &mut frozen[..len]).unwrap();
@@ -102,7 +101,7 @@ fn what_cannot_go_on_is_refused_and_leaves_nothing() {
     );
     let twin = thaw(&mut sensor, frozen).unwrap();
     assert_eq!(thaw(&mut sensor, frozen), Err(Error::PortInUse), "twice");
-    // The slots are there again.
+    // The slots are free again.
     assert_eq!(sensor.tcp_connections().count(), 1);
     sensor.tcp_abort(now, twin);
     sensor.tcp_release(now, twin);
@@ -113,7 +112,7 @@ fn what_cannot_go_on_is_refused_and_leaves_nothing() {
     assert_eq!(thaw(&mut sensor, frozen), Err(Error::NoSlot));
 }
 
-/// Bytes that are refused cost nobody anything: a connection in TIME-WAIT keeps its slot.
+/// Rejected bytes use no slot: a connection in TIME-WAIT keeps its own.
 #[test]
 fn refused_bytes_take_no_slot() {
     let now = Instant::from_millis(1_000);
@@ -137,10 +136,10 @@ fn refused_bytes_take_no_slot() {
     assert_eq!(sensor.tcp_connections().count(), 4);
 }
 
-/// The place of TCP's flags.
+/// Offset of TCP's flags.
 const FLAGS: usize = 40 + 13;
 
-/// All packets that a node has to send.
+/// Returns all packets that a node has to send.
 fn packets(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     let mut packet = [0; MTU];
     std::iter::from_fn(|| {
@@ -150,13 +149,13 @@ fn packets(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     .collect()
 }
 
-/// The node stays awake after the connection was frozen, and packets come late: a reset in
-/// answer to one of them would end the connection at the peer.
+/// The node stays awake after it froze the connection, and packets arrive late. A reset in answer
+/// to one of them would end the connection at the peer.
 #[test]
 fn a_late_packet_does_not_reset_a_frozen_connection() {
     let mut now = Instant::from_millis(1_000);
     let (mut sensor, mut server) = (node(1), node(2));
-    // Either end may be frozen: the one that connected, and the one that listens.
+    // Either end may freeze: the one that connects, and the one that listens.
     for sensor_opens in [true, false] {
         let port = if sensor_opens { 80 } else { 81 };
         let (from, to) = match sensor_opens {
@@ -203,7 +202,7 @@ fn a_late_packet_does_not_reset_a_frozen_connection() {
         };
         let mut frozen = [0; 400];
         let len = sensor.tcp_freeze(now, here, &mut frozen).unwrap();
-        // New data and the end of the stream come late as well.
+        // New data and the end of the stream also arrive late.
         server.tcp_send(now, there, &[3]).unwrap();
         late.extend(packets(&mut server, now));
         server.tcp_close(now, there);
@@ -213,7 +212,7 @@ fn a_late_packet_does_not_reset_a_frozen_connection() {
         assert_eq!(has(0x12), sensor_opens);
         assert!(has(0x10) && has(0x18) && has(0x11), "{late:?}");
         for packet in &late {
-            // A request opens another connection.
+            // A SYN opens another connection.
             if packet[FLAGS] & 0x12 != 0x02 {
                 let _ = sensor.input_packet(now, packet);
                 assert_eq!(
@@ -232,7 +231,7 @@ fn a_late_packet_does_not_reset_a_frozen_connection() {
         let mut out = [0; 10];
         assert_eq!(sensor.tcp_recv(later, here, &mut out), Ok(2));
         assert_eq!(out[..2], [if sensor_opens { 1 } else { 2 }, 3]);
-        // It has ended: a packet of it is answered as RFC 9293 §3.10.7.1 has it.
+        // After the end of the connection, a late packet gets the answer of RFC 9293 §3.10.7.1.
         sensor.tcp_abort(later, here);
         sensor.tcp_release(later, here);
         drop(packets(&mut sensor, later));

@@ -1,6 +1,5 @@
-//! The applications of `samples`, which know nothing but the traits of edge-nal, over a fake
-//! IP device that loses packets, over the driver that the crate `openthread` gives, and over a
-//! serial line with noise on it.
+//! The applications of `samples`, which use only the traits of edge-nal: over a fake IP device that
+//! loses packets, over the driver of the crate `openthread`, and over a serial line with noise.
 
 #[allow(dead_code)]
 #[path = "../examples/common/mod.rs"]
@@ -44,8 +43,8 @@ async fn serve(world: &World, net: &Nodes<'_>) -> impl std::fmt::Debug {
     http::serve(net, 80, FILE, |ms| pause(world, ms)).await
 }
 
-/// The web server and the broker on one node, the browser and the sensor on the other, while
-/// `carriers` bring packets from one to the other.
+/// Runs the web server and the broker on one node and the browser and the sensor on the other.
+/// `carriers` carry the packets between the nodes.
 fn play<'a>(world: &World, here: &'a Nodes<'a>, there: &'a Nodes<'a>, carriers: Vec<Task<'a>>) {
     let heard = RefCell::default();
     let mut tasks = carriers;
@@ -75,7 +74,7 @@ fn over_a_fake_device_that_loses_packets() {
     }
 }
 
-/// Packets of one device for the other, and where its own come in.
+/// Carries the packets of one device to the other.
 async fn carry(
     from: &mut embassy_net_driver_channel::TxRunner<'_, MTU>,
     to: &mut embassy_net_driver_channel::RxRunner<'_, MTU>,
@@ -89,8 +88,8 @@ async fn carry(
     }
 }
 
-/// `openthread::enet` has this driver, made in this way; here another one of the same kind has
-/// the place of the mesh.
+/// `openthread::enet` has this driver, constructed in the same way. Here another driver of this
+/// type replaces the mesh.
 #[test]
 fn over_the_driver_that_openthread_gives() {
     let world = World::default();
@@ -116,7 +115,7 @@ struct Wire {
     bytes: Rc<RefCell<VecDeque<u8>>>,
     reader: Rc<RefCell<Option<Waker>>>,
     sent: Rc<Cell<u32>>,
-    /// One byte in so many comes out as another one.
+    /// One of this number of bytes is changed.
     noise: u32,
 }
 
@@ -206,7 +205,7 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
         let mut bytes = [0; 16];
         let len = input.read(&mut bytes).await.unwrap();
         output.write_all(&bytes[..len]).await.unwrap();
-        // The other end has closed; nothing is read after that.
+        // The other end has closed; no data follows.
         stream.readable().await.unwrap();
         assert_eq!(stream.read(&mut bytes).await, Ok(0));
         stream.close(Close::Both).await.unwrap();
@@ -216,7 +215,7 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
         let (len, from) = udp.receive(&mut bytes).await.unwrap();
         assert_eq!((&bytes[..len], from.ip()), (&b"dgram"[..], at(1, 0).ip()));
         udp.send(from, b"back").await.unwrap();
-        // Who is reset reads so.
+        // Reading a reset connection returns the error.
         let (_, mut stream) = edge_nal::TcpAccept::accept(&listener).await.unwrap();
         TcpShutdown::abort(&mut stream).await.unwrap();
         std::future::pending().await
@@ -242,7 +241,7 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
         let any = (0, std::net::Ipv6Addr::UNSPECIFIED);
         let joined = edge_nal::MulticastV6::join_v6(&mut udp, any.1, any.0).await;
         assert_eq!(joined, Err(Errno::EOPNOTSUPP));
-        // The other end binds once it has read the end of the stream.
+        // The other end binds after it has read the end of the stream.
         pause(&world, 5_000).await;
         udp.send(at(2, 9), b"dgram").await.unwrap();
         let (len, _) = udp.receive(&mut bytes).await.unwrap();
@@ -262,22 +261,22 @@ fn halves_of_a_stream_its_ends_and_datagrams() {
     run(&world, tasks);
 }
 
-/// A client that keeps others from the server.
+/// A client that blocks other clients.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Foe {
-    /// It reads this number of bytes of the file each second.
+    /// Reads this number of bytes of the file each second.
     Slow(usize),
-    /// It never ends its request.
+    /// Never ends its request.
     Half,
-    /// It says nothing.
+    /// Sends nothing.
     Silent,
-    /// It keeps the connection after an answer.
+    /// Keeps the connection after an answer.
     Idle,
-    /// It keeps the connection after the server has closed.
+    /// Keeps the connection after the server has closed.
     Deaf,
 }
 
-/// Acts as `foe` until the server ends the connection; how long that was, in milliseconds.
+/// Acts as `foe` until the server ends the connection; returns the duration in milliseconds.
 async fn act(world: &World, net: &Nodes<'_>, foe: Foe) -> u64 {
     let Ok(mut stream) = edge_nal::TcpConnect::connect(net, at(2, 80)).await else {
         pause(world, 10).await;
@@ -347,7 +346,7 @@ async fn fetch(world: &World, net: &Nodes<'_>) {
     assert!(answer.starts_with(b"HTTP/1.1 200"));
 }
 
-/// Fetches the file five times while three foes come again and again.
+/// Fetches the file five times while three foes connect again and again.
 fn fetch_beside(foes: [Foe; 3]) {
     let world = World::default();
     let (here, there) = (net(1, &world), net(2, &world));
@@ -388,7 +387,7 @@ fn a_client_is_served_beside_others_that_hold_connections() {
     }
 }
 
-/// Runs one client alone, to which the server does `act`.
+/// Runs one client alone against the server; returns its duration in milliseconds.
 fn alone(foe: Foe) -> u64 {
     let world = World::default();
     let (here, there) = (net(1, &world), net(2, &world));
@@ -449,7 +448,7 @@ fn requests_need_one_host_and_names_without_spaces() {
                 if !is_wrong {
                     continue;
                 }
-                // The whole answer arrives. Some leave the connection open.
+                // The whole answer arrives. Some answers leave the connection open.
                 let (mut rest, mut bytes) = (Vec::new(), [0; 300]);
                 while !rest.ends_with(b"\r\n\r\n") {
                     let len = stream.read(&mut bytes).await.expect(&text);

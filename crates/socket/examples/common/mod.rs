@@ -1,6 +1,5 @@
-//! What the examples share: a node on heap memory whose packets go to the other
-//! end of a direct link. On a mote there would be a radio instead, and memory
-//! in `static` arrays.
+//! Common parts of the examples: a node on heap memory, whose packets go to the other end of a
+//! direct link. A mote has a radio instead, and memory in `static` arrays.
 
 use redpoll_base::{Addr, Memory, Rng};
 use redpoll_lowpan::{LowpanMemory, Slot};
@@ -11,7 +10,6 @@ use redpoll_stack::{
 };
 use redpoll_tcp::Endpoint;
 
-/// Memory on the heap.
 pub enum HeapMemory {}
 
 impl Memory for HeapMemory {
@@ -21,10 +19,10 @@ impl Memory for HeapMemory {
 
 pub type Node = redpoll_stack::Node<HeapMemory>;
 
-/// The most bytes of a packet (RFC 8200 §5).
+/// Greatest length of a packet in bytes (RFC 8200 §5).
 pub const MTU: usize = 1280;
 
-/// The address of node `number`.
+/// Returns the address of node `number`.
 pub fn address(number: u8) -> Addr {
     let mut address = [0; 16];
     (address[0], address[15]) = (0xfd, number);
@@ -35,13 +33,13 @@ pub fn endpoint(number: u8, port: u16) -> Endpoint {
     Endpoint::new(address(number), port)
 }
 
-/// Node `number`: four connections of two buffers, two listeners, two UDP
-/// sockets, and a route for everything over the direct link.
+/// Returns node `number` with four connections of two buffers, two listeners, two UDP sockets, and
+/// a default route over the direct link.
 pub fn node(number: u8) -> Node {
     node_with(number, redpoll_tcp::Config::default().mss, 2048)
 }
 
-/// The same with segments and buffers of these lengths.
+/// Returns [`node`] with another MSS and buffer length, in bytes.
 pub fn node_with(number: u8, mss: u16, room: usize) -> Node {
     let buffer = |len| vec![0; len].into_boxed_slice();
     let config = NodeConfig::over_ip(address(number), [number; 16]).with(|it| {

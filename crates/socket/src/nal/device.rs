@@ -1,8 +1,8 @@
-//! A node whose packets an IP device carries: TCP where IPv6 is already.
+//! A node whose packets use an IP device: TCP over an existing IPv6 link.
 //!
-//! The device is any driver of `embassy-net-driver` that takes whole IP packets: Thread by
-//! OpenThread, a TUN interface, PPP. There is no MAC and no 6LoWPAN of ours below, and the
-//! node has no radio to be asked for.
+//! The device is any driver of `embassy-net-driver` that carries whole IP packets: Thread by
+//! OpenThread, a TUN interface, PPP. Redpoll's MAC and 6LoWPAN are not used, and the node has no
+//! radio.
 
 use core::convert::Infallible;
 use core::future::{Future, pending, poll_fn};
@@ -12,29 +12,29 @@ use core::task::{Context, Poll};
 use embassy_net_driver::{Driver, HardwareAddress, RxToken, TxToken};
 use redpoll_base::{Instant, copy};
 
-use super::{Clock, Net, Profile, Watch, give_way};
+use super::{Clock, Net, Profile, Watch, yield_now};
 use crate::Errno;
 
-/// The least MTU of IPv6 (RFC 8200 §5). A node's own segments are longer where its
-/// configuration and the room for a packet allow that.
+/// The least MTU of IPv6 in bytes (RFC 8200 §5). A node sends longer segments if its configuration
+/// and packet buffer allow them.
 const MTU: usize = 1_280;
-/// So many packets pass in each direction before other tasks have their turn.
+/// Greatest number of packets per direction before other tasks run.
 const AT_ONCE: usize = 8;
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
-    /// Is the driver of a node that has no radio: carries packets between it and `device`,
-    /// and its timeouts, until it is dropped.
+    /// Drives a node that has no radio: carries packets between the node and `device`, and runs the
+    /// node's timers, until the future is dropped.
     ///
-    /// `packet` is room for a packet of 1,280 bytes, or of the device's MTU if segments are
-    /// configured to be as long. `sleep` makes a future that ends at a
-    /// time of this net's clock or later, as `embassy_time::Timer::at` does.
+    /// `packet` holds a packet of 1,280 bytes, or of the device's MTU if longer segments are
+    /// configured. `sleep` makes a future that ends at or after a time of this net's clock, as
+    /// `embassy_time::Timer::at` does.
     ///
-    /// What the device cannot take waits in the node; what the node has no room for waits in
-    /// the device.
+    /// Packets that the device cannot accept wait in the node, and packets for which the node has
+    /// no room wait in the device.
     ///
     /// # Errors
-    /// `EOPNOTSUPP` if the device takes other frames than IP packets, `EMSGSIZE` if its MTU
-    /// or `packet` is too short. Else it does not end.
+    /// `EOPNOTSUPP` if the device does not carry IP packets, `EMSGSIZE` if its MTU or `packet` is
+    /// too short. Otherwise the future does not end.
     pub async fn run_over<D: Driver, S: Future<Output = ()>>(
         &self,
         device: &mut D,
@@ -51,7 +51,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         let (packet, _) = packet.split_at_mut(mtu.min(packet.len()));
         loop {
             let moved = poll_fn(|cx| Poll::Ready(self.exchange(device, packet, cx))).await;
-            // What has passed may have changed when the node wants to be called.
+            // The exchange may have changed the node's next timeout.
             let at = self.poll_at();
             let mut timer = pin!(async {
                 match at {
@@ -64,7 +64,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
                 false => {
                     poll_fn(|cx| {
                         let moved = self.exchange(device, packet, cx);
-                        // A socket may want something sent, and another time to be woken.
+                        // A socket may have something to send, or changed the next timeout.
                         if moved || self.take_work(cx) {
                             return Poll::Ready(moved);
                         }
@@ -75,13 +75,13 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
             };
             self.with(|node, now| node.on_timeout(now));
             if moved {
-                // Other tasks go on even while the device is never idle.
-                give_way().await;
+                // Other tasks run even while the device is never idle.
+                yield_now().await;
             }
         }
     }
 
-    /// Lets some packets pass both ways; whether there were any.
+    /// Exchanges some packets in both directions; returns whether it moved any.
     fn exchange<D: Driver>(&self, device: &mut D, packet: &mut [u8], cx: &mut Context<'_>) -> bool {
         let mut moved = false;
         for _ in 0..AT_ONCE {
@@ -92,11 +92,11 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
                 break;
             };
             token.consume(|bytes| {
-                // What is dropped is counted.
+                // The node counts packets that it drops.
                 self.with(|node, now| node.input_packet(now, bytes).ok());
             });
             moved = true;
-            // An answer leaves before the next packet takes its room.
+            // An answer leaves before the next packet needs its room.
             moved |= self.send_one(device, packet, cx);
         }
         for _ in 0..AT_ONCE {
@@ -108,7 +108,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         moved
     }
 
-    /// Sends a packet if there is one and the device takes it.
+    /// Sends a packet if there is one and the device accepts it.
     fn send_one<D: Driver>(&self, device: &mut D, packet: &mut [u8], cx: &mut Context<'_>) -> bool {
         let Some(token) = device.transmit(cx) else {
             return false;

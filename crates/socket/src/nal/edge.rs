@@ -1,7 +1,7 @@
-//! The traits of `edge-nal`, by which `edge-http`, `picoserve` and others take a network.
+//! The traits of `edge-nal`, through which `edge-http`, `picoserve` and others use a network.
 //!
-//! A node has no IPv4 and joins no groups: addresses of IPv4 are refused with
-//! `EAFNOSUPPORT`, groups with `EOPNOTSUPP`.
+//! A node has no IPv4 and joins no multicast groups: IPv4 addresses return `EAFNOSUPPORT`, groups
+//! `EOPNOTSUPP`.
 
 use core::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -21,7 +21,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for &TcpStream<'_, P, C, 
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Readable for TcpStream<'_, P, C, T> {
-    /// Waits until there is something to read, or the end.
+    /// Waits until data or the end of the stream can be read.
     async fn readable(&mut self) -> Result<(), Errno> {
         (&*self).readable().await
     }
@@ -43,9 +43,9 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpSplit for TcpStream<'_, P, C, T
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpShutdown for TcpStream<'_, P, C, T> {
-    /// Ends our direction, and does not wait for the other end. What we no longer want to
-    /// read is still acknowledged as far as there is room for it: nothing tells TCP's peer
-    /// of a direction that nobody reads.
+    /// Closes the sending direction without waiting for the other end. Data that the application no
+    /// longer reads is still acknowledged while the buffer has room, because TCP cannot report a
+    /// closed reading direction.
     async fn close(&mut self, what: Close) -> Result<(), Errno> {
         if what != Close::Read {
             self.shutdown();
@@ -78,8 +78,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpBind for Net<P, C, T> {
     where
         Self: 'a;
 
-    /// `local` is a port of all addresses or of the node's own; `EADDRNOTAVAIL` for others,
-    /// `EINVAL` for port 0, which nobody could find.
+    /// Listens on a port. `local` has the unspecified address or the node's own; other addresses
+    /// return `EADDRNOTAVAIL`. Port 0 returns `EINVAL`, because no client could find the port.
     async fn bind(&self, local: SocketAddr) -> Result<Self::Accept<'_>, Errno> {
         let local = endpoint(local)?;
         let own = self.inner.borrow().node.address();
@@ -100,13 +100,13 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpAccept for TcpListener<'_, P, C
     where
         Self: 'a;
 
-    /// The next connection. One for which there is no [`Watch`] is reset, and the next one
-    /// waited for: a server should not end because it has much to do.
+    /// Returns the next connection. Resets a connection for which there is no [`Watch`] and waits
+    /// for the next one, because a busy server should not end.
     async fn accept(&self) -> Result<(SocketAddr, Self::Socket<'_>), Errno> {
         loop {
             match TcpListener::accept(self).await {
                 Ok(stream) => {
-                    // What is forgotten already says so when it is read.
+                    // Reading a connection that the node has released returns an error.
                     let remote = stream.remote().unwrap_or_default();
                     return Ok((socket_addr(remote), stream));
                 }
@@ -126,7 +126,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for &UdpSocket<'_, P, C,
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpReceive for &UdpSocket<'_, P, C, T> {
-    /// The next datagram, cut to `buffer`.
+    /// Receives the next datagram, truncated to `buffer`.
     async fn receive(&mut self, buffer: &mut [u8]) -> Result<(usize, SocketAddr), Errno> {
         let (len, from) = self.recv_from(buffer).await?;
         Ok((len, socket_addr(from)))

@@ -1,4 +1,4 @@
-//! Streams that open with what is written first (TCP Fast Open, RFC 7413).
+//! Streams that open with their first data (TCP Fast Open, RFC 7413).
 
 use embedded_io_async::{ErrorType, Read, Write};
 use redpoll_tcp::Endpoint;
@@ -6,10 +6,9 @@ use redpoll_tcp::Endpoint;
 use super::{Clock, Key, Net, Profile, TcpStream, Watch};
 use crate::Errno;
 
-/// A stream that is not opened before something is written. What is written first goes with
-/// the SYN if the server is known to allow it, and arrives a round trip earlier. It may then
-/// arrive twice, in two connections (RFC 7413 §6.1): the first flight of TLS 1.3 bears that,
-/// and so does whatever does no harm if it is done again.
+/// A stream that opens with its first write. The SYN carries these data if the server is known to
+/// allow that, and they arrive a round trip earlier. They may then arrive twice, in two connections
+/// (RFC 7413 §6.1). This is safe for the first flight of TLS 1.3 and for idempotent requests.
 pub struct FastStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     remote: Endpoint,
@@ -18,7 +17,7 @@ pub struct FastStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
-    /// A connection to `remote` that opens with the first bytes written.
+    /// Returns a connection to `remote` that opens with the first bytes written.
     pub fn tcp_connect_fast(&self, remote: Endpoint) -> FastStream<'_, P, C, T> {
         FastStream {
             net: self,
@@ -30,12 +29,12 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
 }
 
 impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> FastStream<'n, P, C, T> {
-    /// The connection, once something was written.
+    /// Returns the connection, once data was written.
     pub fn stream(&mut self) -> Option<&mut TcpStream<'n, P, C, T>> {
         self.stream.as_mut()
     }
 
-    /// As [`TcpStream::expect`], from the moment on in which it opens.
+    /// Sets [`TcpStream::expect`], also before the connection opens.
     pub fn expect(&mut self, expected: bool) {
         self.expects = expected;
         if let Some(stream) = &mut self.stream {
@@ -68,7 +67,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ErrorType for FastStream<'_, P, C,
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Read for FastStream<'_, P, C, T> {
-    /// `ENOTCONN` before anything was written.
+    /// Reads; returns `ENOTCONN` before the first write.
     async fn read(&mut self, buf: &mut [u8]) -> Result<usize, Errno> {
         self.stream.as_mut().ok_or(Errno::ENOTCONN)?.read(buf).await
     }
@@ -92,7 +91,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for FastStream<'_, P, C, T> 
         }
     }
 
-    /// Waits until the other end has acknowledged everything.
+    /// Waits until the other end has acknowledged all data.
     async fn flush(&mut self) -> Result<(), Errno> {
         match &mut self.stream {
             Some(stream) => stream.flush().await,

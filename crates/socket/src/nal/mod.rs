@@ -1,15 +1,13 @@
-//! Async sockets, for any executor.
+//! Async sockets for any executor.
 //!
-//! [`Net`] holds a node; sockets borrow it. One task of the application is the
-//! *driver*: it gives the node its packets, frames and timeouts through
-//! [`Net::with`], and takes from it what there is to send. It is woken by
-//! [`Net::work`] when a socket has given the node something to do.
+//! [`Net`] holds a node; sockets borrow it. One task of the application is the *driver*: it passes
+//! packets, frames and timeouts to the node through [`Net::with`], and takes output from it.
+//! [`Net::work`] wakes the driver when a socket has given the node something to do.
 //!
-//! Drivers are there: [`Net::run_on`] for a node on a radio, `Net::run_over` for one whose
-//! packets go over an IP device (feature `embassy`), and `Net::run_over_slip` for one at a
-//! serial line. One of your own gives the node, in [`Net::with`], what has arrived, takes from
-//! it what there is to send, and then waits for whichever is first: [`Net::work`], something
-//! that arrives, [`Net::poll_at`].
+//! The crate has three drivers: [`Net::run_on`] for a node on a radio, `Net::run_over` for a node
+//! over an IP device (feature `embassy`), and `Net::run_over_slip` for a node on a serial line.
+//! Your own driver passes arrived input to the node in [`Net::with`] and takes its output. It then
+//! waits for the first of [`Net::work`], further input, and [`Net::poll_at`].
 //!
 //! An echo service over any of them:
 //!
@@ -23,18 +21,18 @@
 //!     loop {
 //!         let mut stream = listener.accept().await?;
 //!         let mut bytes = [0; 256];
-//!         // 0 is the end of what the peer has to say.
+//! // 0 is the end of the stream.
 //!         while let Ok(len @ 1..) = stream.read(&mut bytes).await {
 //!             stream.write_all(&bytes[..len]).await?;
 //!         }
-//!         // Dropped, the stream closes.
+//! // Dropping the stream closes it.
 //!     }
 //! }
 //! # fn compiles<P: Profile, C: Clock, T: AsMut<[Watch]>>(net: &Net<P, C, T>) { drop(echo(net)) }
 //! ```
 //!
-//! A [`Net`] is for one thread, as an executor on a microcontroller is.
-//! Dropping a future before its end loses nothing.
+//! A [`Net`] is for one thread, such as an executor on a microcontroller. Dropping a future early
+//! loses no data.
 
 #[cfg(feature = "embassy")]
 mod device;
@@ -64,9 +62,9 @@ pub use slip::LineMemory;
 pub use stream::{TcpListener, TcpStream};
 pub use udp::UdpSocket;
 
-/// What tells the time.
+/// A source of the time.
 pub trait Clock {
-    /// The time, which never goes back.
+    /// Returns the time, which never decreases.
     fn now(&self) -> Instant;
 }
 
@@ -76,16 +74,16 @@ impl<F: Fn() -> Instant> Clock for F {
     }
 }
 
-/// A node and those who wait for it.
+/// A node and the tasks that wait for it.
 ///
-/// `T` is the table of [`Watch`]es: one for each connection, listener and UDP
-/// socket that is used at the same time.
+/// `T` is the table of [`Watch`]es: one for each connection, listener and UDP socket that is used
+/// at the same time.
 pub struct Net<P: Profile, C, T> {
     clock: C,
     inner: RefCell<Inner<P, T>>,
 }
 
-/// A leaf and those who wait for it.
+/// A leaf and the tasks that wait for it.
 ///
 /// ```
 /// use redpoll_socket::nal::{LeafNet, Watch};
@@ -104,25 +102,25 @@ pub type LeafNet<C, T> = Net<LeafMemory, C, T>;
 struct Inner<P: Profile, T> {
     node: Node<P>,
     watches: T,
-    /// The driver.
+    /// The waiting driver.
     driver: Option<Waker>,
     has_work: bool,
-    /// Whether the node's events are taken here.
+    /// Whether this net takes the node's events.
     takes_events: bool,
 }
 
-/// Room for those who wait for one socket.
+/// The wakers of the tasks that wait for one socket.
 #[derive(Debug, Default)]
 pub struct Watch {
     of: Option<Key>,
     read: Option<Waker>,
     write: Option<Waker>,
-    /// Who waits for everything to be acknowledged, which is no event.
+    /// The task that waits for the acknowledgment of all data, for which no event exists.
     flush: Option<Waker>,
 }
 
 impl Watch {
-    /// Room that nobody uses.
+    /// An unused entry.
     pub const FREE: Watch = Watch {
         of: None,
         read: None,
@@ -138,7 +136,7 @@ enum Key {
     Udp(UdpId),
 }
 
-/// What a task waits for.
+/// The condition for which a task waits.
 #[derive(Clone, Copy)]
 enum Side {
     Read,
@@ -152,7 +150,7 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         watches.find(|watch| watch.of == key)
     }
 
-    /// Takes a place for a new socket.
+    /// Allocates an entry for a new socket.
     fn begin(&mut self, key: Key) -> Result<(), Errno> {
         let watch = self.watch(None).ok_or(Errno::EMFILE)?;
         watch.of = Some(key);
@@ -184,7 +182,7 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         }
     }
 
-    /// Wakes those whom an event concerns.
+    /// Wakes the tasks that an event concerns.
     fn on_event(&mut self, event: NodeEvent) {
         match event {
             NodeEvent::Tcp(_, Event::Trouble(_)) => {}
@@ -195,8 +193,8 @@ impl<P: Profile, T: AsMut<[Watch]>> Inner<P, T> {
         }
     }
 
-    /// Wakes those whom something concerns.
-    fn tell(&mut self) {
+    /// Wakes the tasks whose conditions have changed.
+    fn wake_ready(&mut self) {
         while self.takes_events
             && let Some(event) = self.node.poll_event()
         {
@@ -223,7 +221,7 @@ fn remember(waker: &mut Option<Waker>, cx: &Context<'_>) {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
-    /// Takes care of a node.
+    /// Returns a net that owns a node.
     pub fn new(node: Node<P>, clock: C, watches: T) -> Self {
         let inner = Inner {
             node,
@@ -238,46 +236,47 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         }
     }
 
-    /// A net for a driver that keeps the node elsewhere, takes its events itself, and lends
-    /// it ([`swap`](Self::swap)) while tasks run. Until then, `nobody` is the node.
-    pub fn lent(nobody: Node<P>, clock: C, watches: T) -> Self {
-        let net = Net::new(nobody, clock, watches);
+    /// Returns a net for a driver that keeps the node elsewhere and takes its events itself. The
+    /// driver lends the node ([`swap`](Self::swap)) while tasks run; `placeholder` replaces it at
+    /// other times.
+    pub fn lent(placeholder: Node<P>, clock: C, watches: T) -> Self {
+        let net = Net::new(placeholder, clock, watches);
         net.inner.borrow_mut().takes_events = false;
         net
     }
 
-    /// For the driver: input, output, timeouts. Then wakes whom it concerns, but not the
-    /// driver, as [`ask`](Self::ask) does.
+    /// Lets the driver pass input, output and timeouts to the node. Then wakes the tasks concerned,
+    /// but, unlike [`ask`](Self::ask), not the driver.
     ///
     /// `call` must not use the sockets.
     pub fn with<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
         let result = call(&mut inner.node, now);
-        inner.tell();
+        inner.wake_ready();
         result
     }
 
-    /// For an application's own calls of the node, beside its sockets: a ping, a route, a
-    /// connection that is thawed. Then wakes whom it concerns, the driver too.
+    /// Lets an application call the node directly, in addition to its sockets: for a ping, a route,
+    /// or a thawed connection. Then wakes the tasks concerned, including the driver.
     ///
     /// `call` must not use the sockets.
     pub fn ask<R>(&self, call: impl FnOnce(&mut Node<P>, Instant) -> R) -> R {
         self.call(|inner, now| call(&mut inner.node, now))
     }
 
-    /// Exchanges the node for `node`, of whom sockets then speak.
+    /// Exchanges the node for `node`, which the sockets then use.
     pub fn swap(&self, node: &mut Node<P>) {
         core::mem::swap(&mut self.inner.borrow_mut().node, node);
     }
 
-    /// An event of a node that is lent: wakes whom it concerns.
+    /// Handles an event of a lent node: wakes the tasks concerned.
     pub fn on_event(&self, event: NodeEvent) {
         self.inner.borrow_mut().on_event(event);
     }
 
-    /// Whether a task waits for everything to be acknowledged, of which there is no event:
-    /// the driver of a node that is lent calls [`with`](Self::with) then after each packet.
+    /// Returns whether a task waits for the acknowledgment of all data. No event reports that, so
+    /// the driver of a lent node then calls [`with`](Self::with) after each packet.
     pub fn is_flushing(&self) -> bool {
         let mut inner = self.inner.borrow_mut();
         inner
@@ -287,13 +286,13 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
             .any(|watch| watch.flush.is_some())
     }
 
-    /// When the node wants to be asked for timeouts next.
+    /// Returns the next timeout of the node.
     pub fn poll_at(&self) -> Option<Instant> {
         Some(self.inner.borrow().node.poll_at()?.at)
     }
 
-    /// Waits until a socket has given the node something to do since the last
-    /// time. For the driver only: one task.
+    /// Waits until a socket has given the node something to do since the previous call. Only the
+    /// driver, one task, may call this function.
     pub async fn work(&self) {
         poll_fn(|cx| match self.take_work(cx) {
             true => Poll::Ready(()),
@@ -302,8 +301,8 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         .await;
     }
 
-    /// Whether a socket has given the node something to do since the last time; the
-    /// driver is woken when one does.
+    /// Returns whether a socket has given the node something to do since the previous call. If not,
+    /// the next such socket wakes the driver.
     fn take_work(&self, cx: &Context<'_>) -> bool {
         let mut inner = self.inner.borrow_mut();
         let has_work = core::mem::take(&mut inner.has_work);
@@ -313,19 +312,18 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         has_work
     }
 
-    /// A call of a socket: the driver has work after it.
+    /// Runs a call of a socket, after which the driver has work.
     fn call<R>(&self, call: impl FnOnce(&mut Inner<P, T>, Instant) -> R) -> R {
         let now = self.clock.now();
         let mut inner = self.inner.borrow_mut();
         let result = call(&mut inner, now);
-        inner.tell();
+        inner.wake_ready();
         inner.has_work = true;
         inner.driver.take().into_iter().for_each(Waker::wake);
         result
     }
 
-    /// Makes an attempt now and whenever it may succeed, until it answers
-    /// something else than `EAGAIN`.
+    /// Tries now and whenever success is possible, until the result is not `EAGAIN`.
     async fn until<R>(
         &self,
         key: Key,
@@ -370,7 +368,7 @@ impl embedded_io_async::Error for Errno {
     }
 }
 
-/// The node's form of an address: there is no IPv4.
+/// Converts an address; the node has no IPv4.
 fn endpoint(addr: SocketAddr) -> Result<Endpoint, Errno> {
     match addr.ip() {
         IpAddr::V6(ip) => Ok(Endpoint::new(Addr(ip.octets()), addr.port())),
@@ -383,7 +381,7 @@ fn socket_addr(endpoint: Endpoint) -> SocketAddr {
 }
 
 /// Lets the executor's other tasks run once.
-async fn give_way() {
+async fn yield_now() {
     let mut has_waited = false;
     poll_fn(|cx| {
         if core::mem::replace(&mut has_waited, true) {

@@ -1,4 +1,4 @@
-//! A node whose packets a serial line carries, by SLIP (RFC 1055).
+//! A node whose packets use a serial line with SLIP (RFC 1055).
 
 use core::future::{Future, pending, poll_fn};
 use core::pin::pin;
@@ -10,29 +10,28 @@ use redpoll_wire::slip::{Decoder, encode};
 
 use super::{Clock, Net, Profile, Watch};
 
-/// Bytes that are read or written at once.
+/// Most bytes per read or write.
 const CHUNK: usize = 64;
 
 /// Memory of a line: a packet in each direction.
 #[derive(Debug)]
 pub struct LineMemory<'m> {
-    /// Room for a packet that arrives; what is longer is passed over.
+    /// Buffer for a packet that arrives; longer packets are discarded.
     pub input: &'m mut [u8],
-    /// Room for a packet that leaves, as long as the longest segment makes it.
+    /// Buffer for a packet to send, as long as the longest segment needs.
     pub output: &'m mut [u8],
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
-    /// Is the driver of a node that has no radio: carries packets between it and a serial
-    /// line, as `Net::run_over` does for IP devices. `sleep` makes a future that ends at a
-    /// time of this net's clock or later.
+    /// Drives a node that has no radio: carries packets between the node and a serial line, as
+    /// `Net::run_over` does for IP devices. `sleep` makes a future that ends at or after a time of
+    /// this net's clock.
     ///
-    /// A line cannot be told to wait: what the node has no room for is dropped there, and
-    /// counted. Either flow control by the line's own means (RTS/CTS) keeps that from the
-    /// node, or a window that its packet slots can hold.
+    /// A line cannot wait, so the node drops and counts packets for which it has no room. Flow
+    /// control of the line (RTS/CTS) or a window that the packet slots can hold avoids that.
     ///
     /// # Errors
-    /// Those of the line. It ends without an error where the line does.
+    /// The errors of the line. Without an error the future ends when the line ends.
     pub async fn run_over_slip<R, W, S>(
         &self,
         mut input: R,
@@ -59,7 +58,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
                 }
                 for byte in chunk.iter().take(len) {
                     if let Some(packet) = decoder.push(*byte) {
-                        // What is dropped is counted.
+                        // The node counts packets that it drops.
                         self.ask(|node, now| node.input_packet(now, packet).ok());
                     }
                 }
@@ -84,7 +83,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         .await
     }
 
-    /// Waits for work, or for the time at which the node wants to be called.
+    /// Waits for work, or for the node's next timeout.
     async fn rest<S: Future<Output = ()>>(&self, sleep: &mut impl FnMut(Instant) -> S) {
         let mut work = pin!(self.work());
         let at = self.poll_at();

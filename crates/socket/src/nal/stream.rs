@@ -11,17 +11,16 @@ use redpoll_tcp::{Endpoint, FreezeError, State};
 use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint};
 use crate::Errno;
 
-/// A TCP connection. Dropped, it is closed: what was written still arrives.
+/// A TCP connection. Dropping it closes the connection; written data still arrives.
 ///
-/// A reference to it reads and writes as well: two tasks may share it, one for each
-/// direction.
+/// A reference also reads and writes, so two tasks may share the stream, one per direction.
 pub struct TcpStream<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     pub(super) net: &'n Net<P, C, T>,
     pub(super) id: ConnId,
 }
 
-/// Waits for TCP connections. Dropped, it does so no more, and those that
-/// nobody has accepted are reset.
+/// A listener for TCP connections. Dropping it stops listening, and resets connections that were
+/// not accepted.
 pub struct TcpListener<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     id: ListenerId,
@@ -31,7 +30,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
     /// Opens a connection.
     ///
     /// # Errors
-    /// `ENETUNREACH`, `EMFILE`, `EADDRINUSE`, or why it failed.
+    /// `ENETUNREACH`, `EMFILE`, `EADDRINUSE`, or the reason of the failure.
     pub async fn tcp_connect(&self, remote: Endpoint) -> Result<TcpStream<'_, P, C, T>, Errno> {
         let id = self.call(|inner, now| {
             let id = inner.node.tcp_connect(now, remote)?;
@@ -41,7 +40,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
             }
             begun.map(|()| id)
         })?;
-        // From here on a drop closes it.
+        // From here on, dropping the stream closes the connection.
         let stream = TcpStream { net: self, id };
         let key = Key::Tcp(id);
         self.until(key, Side::Write, |node, _| {
@@ -56,19 +55,19 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         Ok(stream)
     }
 
-    /// Takes up a connection that [`TcpStream::freeze`] has written down, `slept` ago. The
-    /// bytes are good once, and are spoilt.
+    /// Restores a connection that [`TcpStream::freeze`] saved `slept` ago. The saved bytes can be
+    /// used once; this call invalidates them.
     ///
     /// # Errors
-    /// `EMFILE`, `EADDRINUSE` if it is there already, `ENETUNREACH` if it is another node's,
-    /// and what is said of bytes that cannot be taken up.
+    /// `EMFILE`, `EADDRINUSE` if the connection exists already, `ENETUNREACH` if it belongs to
+    /// another node, and the error for invalid bytes.
     pub fn tcp_thaw(
         &self,
         slept: Duration,
         frozen: &mut [u8],
     ) -> Result<TcpStream<'_, P, C, T>, Errno> {
         let id = self.call(|inner, now| {
-            // Bytes that are taken up are spoilt: not before there is a place.
+            // Thawing invalidates the bytes, so check for a free entry first.
             if inner.watch(None).is_none() {
                 return Err(Errno::EMFILE);
             }
@@ -86,7 +85,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
         self.tcp_listen_with(port, Listen::default())
     }
 
-    /// Listens on a port, with Fast Open or another backlog.
+    /// Listens on a port with Fast Open or another backlog.
     ///
     /// # Errors
     /// `EADDRINUSE`, `EMFILE`.
@@ -108,10 +107,10 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
 }
 
 impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
-    /// The next connection.
+    /// Returns the next connection.
     ///
     /// # Errors
-    /// `EMFILE` if there is no [`Watch`] for it: it is reset.
+    /// `EMFILE` if there is no [`Watch`] for the connection, which is then reset.
     pub async fn accept(&self) -> Result<TcpStream<'n, P, C, T>, Errno> {
         let (net, listener) = (self.net, self.id);
         let accept = |node: &mut Node<P>, _| node.tcp_accept(listener).ok_or(Errno::EAGAIN);
@@ -129,18 +128,17 @@ impl<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> TcpListener<'n, P, C, T> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
-    /// The other end; `None` once the connection is forgotten.
+    /// Returns the other end; `None` once the node has released the connection.
     pub fn remote(&self) -> Option<Endpoint> {
         let inner = self.net.inner.borrow();
         Some(inner.node.tcp_connection(self.id)?.remote())
     }
 
-    /// Shows what has arrived where it lies, in two pieces, as soon as there is
-    /// something, and takes as many bytes as `see` says. Both are empty at the
-    /// end of the stream.
+    /// Waits for received data, passes them in place to `see` in two parts, and consumes as many
+    /// bytes as `see` returns. Both parts are empty at the end of the stream.
     ///
     /// # Errors
-    /// Why the connection ended.
+    /// The reason why the connection ended.
     pub async fn read_with(
         &mut self,
         see: impl FnMut(&[u8], &[u8]) -> usize,
@@ -159,7 +157,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
                 let count = see(first, second);
                 return Ok(node.tcp_consume(now, id, count));
             }
-            // The end, or nothing yet.
+            // The end of the stream, or no data yet.
             let none = node.tcp_recv(now, id, &mut [0]).map_err(Errno::from)?;
             see(&[], &[]);
             Ok(none)
@@ -167,28 +165,27 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> TcpStream<'_, P, C, T> {
         self.net.until(Key::Tcp(id), Side::Read, attempt).await
     }
 
-    /// Ends our direction: the other end will read the end of the stream. It
-    /// may go on sending.
+    /// Closes the sending direction: the other end reads the end of the stream, and may continue to
+    /// send.
     pub fn shutdown(&mut self) {
         self.net
             .call(|inner, now| inner.node.tcp_close(now, self.id));
     }
 
-    /// Says whether something is expected of the other end that is not there yet, as an
-    /// answer is: a node that sleeps then asks for it often
-    /// ([`Node::tcp_expect`](redpoll_stack::Node::tcp_expect)).
+    /// Sets whether the application expects data from the other end, such as an answer. A sleepy
+    /// node then polls often ([`Node::tcp_expect`](redpoll_stack::Node::tcp_expect)).
     pub fn expect(&mut self, expected: bool) {
         let id = self.id;
         self.net
             .call(|inner, _| inner.node.tcp_expect(id, expected));
     }
 
-    /// Writes the connection down before a deep sleep, and forgets it without a word to the
-    /// other end; how many bytes of `out` that took. [`Net::tcp_thaw`] goes on with it.
+    /// Saves the connection in `out` before a deep sleep, and releases it without informing the
+    /// other end; returns the length. [`Net::tcp_thaw`] restores the connection.
     ///
     /// # Errors
-    /// What [`Connection::freeze`](redpoll_tcp::Connection::freeze) says: the connection is
-    /// then as it was.
+    /// Those of [`Connection::freeze`](redpoll_tcp::Connection::freeze); the connection is then
+    /// unchanged.
     pub fn freeze(&mut self, out: &mut [u8]) -> Result<usize, FreezeError> {
         let id = self.id;
         self.net
@@ -239,7 +236,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for &TcpStream<'_, P, C, T> 
             .await
     }
 
-    /// Waits until the other end has acknowledged everything.
+    /// Waits until the other end has acknowledged all data.
     async fn flush(&mut self) -> Result<(), Errno> {
         let (key, id) = (Key::Tcp(self.id), self.id);
         self.net
@@ -270,7 +267,6 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Write for TcpStream<'_, P, C, T> {
         (&*self).write(buf).await
     }
 
-    /// Waits until the other end has acknowledged everything.
     async fn flush(&mut self) -> Result<(), Errno> {
         (&*self).flush().await
     }

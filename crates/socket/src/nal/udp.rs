@@ -1,4 +1,4 @@
-//! Datagrams.
+//! UDP sockets.
 
 use core::net::SocketAddr;
 
@@ -10,8 +10,7 @@ use super::{Clock, Key, Net, Node, Profile, Side, Watch, endpoint, socket_addr};
 use crate::Errno;
 use crate::posix::bind_anywhere;
 
-/// A UDP socket. It has a peer if it was made by `connect`, and then talks to
-/// nobody else.
+/// A UDP socket. A socket from `connect` has a peer, and exchanges datagrams only with it.
 pub struct UdpSocket<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
     net: &'n Net<P, C, T>,
     id: UdpId,
@@ -20,7 +19,7 @@ pub struct UdpSocket<'n, P: Profile, C: Clock, T: AsMut<[Watch]>> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
-    /// Binds to a port, or to a free one if it is 0.
+    /// Binds to a port, or to a free one if `port` is 0.
     ///
     /// # Errors
     /// `EADDRINUSE`, `EMFILE`.
@@ -47,12 +46,12 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> Net<P, C, T> {
 }
 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
-    /// The socket's own end.
+    /// Returns the socket's own end.
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Sends a datagram, or drops it if there is no room for it.
+    /// Sends a datagram, or drops it if there is no room.
     ///
     /// # Errors
     /// `ENETUNREACH`, `EMSGSIZE`.
@@ -61,13 +60,13 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
             .net
             .call(|inner, now| inner.node.udp_send(now, self.id, remote, data));
         match sent {
-            // As a full queue anywhere else on the way does.
+            // A full queue anywhere on the path also drops it.
             Err(redpoll_stack::Error::WouldBlock) => Ok(()),
             sent => Ok(sent?),
         }
     }
 
-    /// The next datagram, cut to `buf`: its length and its sender.
+    /// Receives the next datagram, truncated to `buf`; returns its length and sender.
     ///
     /// # Errors
     /// None.
@@ -87,7 +86,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
 
 #[cfg(feature = "edge")]
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UdpSocket<'_, P, C, T> {
-    /// The socket with this peer, to whom alone it listens.
+    /// Sets the only peer whose datagrams the socket accepts.
     pub(super) fn to(mut self, peer: Endpoint) -> Self {
         self.peer = Some(peer);
         self
@@ -128,7 +127,7 @@ impl<P: Profile, C: Clock, T: AsMut<[Watch]>> ConnectedUdp for UdpSocket<'_, P, 
 impl<P: Profile, C: Clock, T: AsMut<[Watch]>> UnconnectedUdp for UdpSocket<'_, P, C, T> {
     type Error = Errno;
 
-    /// The local address is the socket's, whatever `local` says.
+    /// Sends from the socket's own address; ignores `local`.
     async fn send(
         &mut self,
         _local: SocketAddr,

@@ -1,9 +1,8 @@
-//! Calls that wait, by means of the caller.
+//! Blocking calls, which wait by a method of the caller.
 //!
-//! Waiting is what differs between an RTOS, a host and a simulator, so it is
-//! the caller's: [`Waiter`] has the lock around node and table, knows the time
-//! and sleeps. The calls here are the POSIX ones, with O_NONBLOCK and
-//! `MSG_DONTWAIT`.
+//! An RTOS, a host and a simulator wait in different ways, so the caller implements [`Waiter`]: the
+//! lock around node and table, the clock and the sleep. The calls here are those of POSIX, with
+//! O_NONBLOCK and `MSG_DONTWAIT`.
 
 use redpoll_base::Duration;
 use redpoll_stack::Profile;
@@ -12,29 +11,28 @@ use redpoll_tcp::Endpoint;
 use super::{Answer, Fd, MSG_DONTWAIT, Poll, Sockets, Wait};
 use crate::Errno;
 
-/// How a thread gets at the sockets, and waits for something to happen.
+/// Access of a thread to the sockets, and its way to wait.
 pub trait Waiter {
     /// The parts of the node; a kind of memory is a profile too.
     type Profile: Profile;
 
-    /// Makes one call, and lets the node send what follows from it.
+    /// Makes one call, and lets the node send the resulting packets.
     ///
     /// # Errors
-    /// What the call answers.
+    /// Those of the call.
     fn call<T>(
         &mut self,
         call: impl FnOnce(&mut Sockets<'_, Self::Profile>) -> Answer<T>,
     ) -> Answer<T>;
 
-    /// Makes a call at once, and again whenever `wait` may have come about,
-    /// until it answers something else than `EAGAIN` or `timeout` has passed.
+    /// Makes a call at once, and again whenever the condition `wait` may hold, until the result is
+    /// not `EAGAIN` or `timeout` has passed.
     ///
-    /// There must be no gap between an attempt and the sleep after it: what
-    /// happens there must end the sleep. A mutex with a condition variable has
-    /// that property.
+    /// Between an attempt and the following sleep there must be no gap: an event at that point must
+    /// end the sleep. A mutex with a condition variable guarantees that.
     ///
     /// # Errors
-    /// What the call answers, `EAGAIN` when time is up.
+    /// Those of the call; `EAGAIN` after the timeout.
     fn wait<T>(
         &mut self,
         wait: Wait<'_>,
@@ -43,7 +41,7 @@ pub trait Waiter {
     ) -> Answer<T>;
 }
 
-/// A call that waits, unless the socket or the flags say otherwise.
+/// Makes a call that waits, unless the socket or the flags forbid that.
 fn waiting<W: Waiter, T>(
     waiter: &mut W,
     fd: Fd,
@@ -73,7 +71,7 @@ pub fn connect(waiter: &mut impl Waiter, fd: Fd, remote: Endpoint) -> Answer<()>
     }
 }
 
-/// Waits for the connection that `connect` began.
+/// Waits for the connection that `connect` started.
 ///
 /// # Errors
 /// As [`connect`].
@@ -86,7 +84,7 @@ pub fn finish_connect(waiter: &mut impl Waiter, fd: Fd) -> Answer<()> {
     })
 }
 
-/// The next connection of a listening socket, and its peer.
+/// Returns the next connection of a listening socket, and its peer.
 ///
 /// # Errors
 /// As [`Sockets::accept`]; `EAGAIN` only with O_NONBLOCK.
@@ -96,10 +94,10 @@ pub fn accept(waiter: &mut impl Waiter, fd: Fd) -> Answer<(Fd, Endpoint)> {
     })
 }
 
-/// Receives some bytes, one at least; 0 is their end.
+/// Receives at least one byte; 0 is the end of the stream.
 ///
 /// # Errors
-/// As [`Sockets::recv`]; `EAGAIN` only where it may not wait.
+/// As [`Sockets::recv`]; `EAGAIN` only if the call may not wait.
 pub fn recv(waiter: &mut impl Waiter, fd: Fd, out: &mut [u8], flags: i32) -> Answer<usize> {
     waiting(waiter, fd, Wait::Readable(fd), flags, |sockets| {
         sockets.recv(fd, out, flags)
@@ -109,7 +107,7 @@ pub fn recv(waiter: &mut impl Waiter, fd: Fd, out: &mut [u8], flags: i32) -> Ans
 /// Receives a datagram.
 ///
 /// # Errors
-/// As [`Sockets::recv_from`]; `EAGAIN` only where it may not wait.
+/// As [`Sockets::recv_from`]; `EAGAIN` only if the call may not wait.
 pub fn recv_from(
     waiter: &mut impl Waiter,
     fd: Fd,
@@ -121,11 +119,11 @@ pub fn recv_from(
     })
 }
 
-/// Sends all of `data`, or as much as can be sent without waiting where it may
-/// not wait. After an error that is the count of what was taken before it.
+/// Sends all of `data`, or as much as fits if the call may not wait. After an error, returns the
+/// number of bytes accepted before it.
 ///
 /// # Errors
-/// As [`Sockets::send`], if nothing was taken.
+/// As [`Sockets::send`], if no byte was accepted.
 pub fn send(waiter: &mut impl Waiter, fd: Fd, data: &[u8], flags: i32) -> Answer<usize> {
     let wait = may_wait(waiter, fd, flags)?;
     let mut sent = 0usize;
@@ -145,11 +143,11 @@ pub fn send(waiter: &mut impl Waiter, fd: Fd, data: &[u8], flags: i32) -> Answer
     if sent > 0 { Ok(sent) } else { answer }
 }
 
-/// `sendto` with MSG_FASTOPEN: opens a connection to `remote` and sends all of `data`,
-/// or as much as can be sent without waiting where it may not wait.
+/// Opens a connection to `remote` and sends all of `data`, or as much as fits if the call may not
+/// wait (`sendto` with MSG_FASTOPEN).
 ///
 /// # Errors
-/// As [`Sockets::send_fast`]; `EINPROGRESS` only where it may not wait.
+/// As [`Sockets::send_fast`]; `EINPROGRESS` only if the call may not wait.
 pub fn send_fast(
     waiter: &mut impl Waiter,
     fd: Fd,
@@ -173,7 +171,8 @@ pub fn send_fast(
     Ok(sent.saturating_add(send(waiter, fd, rest, flags)?))
 }
 
-/// Waits until one of `all` has something, or `timeout` has passed: then 0.
+/// Waits until one of `all` is ready, or `timeout` has passed, and returns the number of ready
+/// ones.
 ///
 /// # Errors
 /// None at the moment.
@@ -182,7 +181,7 @@ pub fn poll(
     all: &mut [Poll],
     timeout: Option<Duration>,
 ) -> Answer<usize> {
-    // The list is both what is waited for and where the answer goes.
+    // The list has both the conditions and the results.
     let mut ready = 0;
     let list: &[Poll] = all;
     let answer = waiter.wait(Wait::Poll(list), timeout, |sockets| {

@@ -1,14 +1,14 @@
 //! POSIX-like sockets: descriptors, calls, `poll`, options.
 //!
-//! [`Sockets`] is a view of one node and a table of [`Socket`]s, made for a
-//! call or a few: nothing of it has to be kept but the table.
+//! [`Sockets`] is a view of one node and a table of [`Socket`]s, created for one or a few calls;
+//! only the table persists.
 //!
-//! Every call answers at once. What POSIX lets wait is [`Errno::EAGAIN`] here
-//! (`EINPROGRESS` for `connect`), whatever the socket's O_NONBLOCK says; the
-//! calls of [`blocking`] are made of these and of [`Sockets::is_ready`].
+//! Every call returns at once. Where POSIX would wait, a call returns [`Errno::EAGAIN`]
+//! (`EINPROGRESS` for `connect`), whatever the socket's O_NONBLOCK. The calls of [`blocking`]
+//! combine these calls with [`Sockets::is_ready`].
 //!
-//! A descriptor is an index into the table, so a small number. Arguments and
-//! results are numbers and slices: a C interface can pass them through.
+//! A descriptor is an index into the table. Arguments and results are numbers and slices, which a C
+//! interface can pass through.
 
 pub mod blocking;
 mod options;
@@ -30,10 +30,10 @@ pub(crate) use udp::bind_anywhere;
 /// Result of a call: `Err` is -1 and `errno`.
 pub type Answer<T> = Result<T, Errno>;
 
-/// A descriptor.
+/// A descriptor, as an index into the table.
 pub type Fd = u8;
 
-/// What a socket is for.
+/// The transport of a socket.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Protocol {
     /// A stream over TCP (`SOCK_STREAM`).
@@ -42,7 +42,7 @@ pub enum Protocol {
     Udp,
 }
 
-/// Which direction `shutdown` ends.
+/// The direction that `shutdown` ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shutdown {
     /// `SHUT_RD`
@@ -53,31 +53,31 @@ pub enum Shutdown {
     Both,
 }
 
-/// MSG_PEEK: what is received can be received again.
+/// MSG_PEEK: the received data stay in the queue.
 pub const MSG_PEEK: i32 = 0x2;
 /// MSG_DONTWAIT: this call does not wait.
 pub const MSG_DONTWAIT: i32 = 0x40;
-/// MSG_FASTOPEN: of [`Sockets::send_fast`], which opens the connection.
+/// MSG_FASTOPEN: the call opens the connection ([`Sockets::send_fast`]).
 pub const MSG_FASTOPEN: i32 = 0x2000_0000;
 
-/// One socket of a table, or room for one.
+/// A socket of a table, or an unused entry.
 #[derive(Debug)]
 pub struct Socket {
-    kind: Kind,
+    kind: SocketState,
     nonblocking: bool,
     read_shut: bool,
-    /// The connection's error was reported.
+    /// Whether the connection's error was reported.
     error_taken: bool,
-    /// It was accepted. In SYN-RECEIVED as well it can be read and written: data came
-    /// with the SYN (RFC 7413 §4.2).
+    /// Whether the connection was accepted. It is then readable and writable even in SYN-RECEIVED,
+    /// because data came with the SYN (RFC 7413 §4.2).
     accepted: bool,
-    /// SO_LINGER with this many seconds.
+    /// Seconds of SO_LINGER, if set.
     linger: Option<u16>,
     tuning: Tuning,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum Kind {
+enum SocketState {
     Free,
     Idle {
         port: u16,
@@ -94,22 +94,21 @@ enum Kind {
     },
 }
 
-/// Options that a connection takes at any time. One that was accepted has
-/// those of its listening socket.
+/// Options that a connection accepts at any time. An accepted connection inherits those of its
+/// listening socket.
 #[derive(Clone, Copy, Debug)]
 struct Tuning {
     nodelay: bool,
     keepalive: bool,
     probes: Probes,
-    /// TCP_USER_TIMEOUT, in milliseconds, 0 for none; `None`: what the node was
-    /// configured with.
+    /// TCP_USER_TIMEOUT in milliseconds, 0 for no limit; `None` for the node's configuration.
     user_timeout_ms: Option<u32>,
-    /// TCP_FASTOPEN: of a listener [`Listen::fast_open`](redpoll_stack::Listen); of
-    /// a socket that connects, whether `sendto` opens it.
+    /// TCP_FASTOPEN. For a listener, [`Listen::fast_open`](redpoll_stack::Listen); for a connecting
+    /// socket, whether `sendto` opens the connection.
     fast_open: u8,
 }
 
-/// How an idle connection is probed, as `setsockopt` has it.
+/// The keep-alive probes of a connection, in the units of `setsockopt`.
 #[derive(Clone, Copy, Debug)]
 struct Probes {
     /// TCP_KEEPIDLE, in seconds.
@@ -121,7 +120,7 @@ struct Probes {
 }
 
 impl Probes {
-    /// Those of [`Keepalive::DEFAULT`].
+    /// The values of [`Keepalive::DEFAULT`].
     const DEFAULT: Probes = Probes {
         idle_s: (Keepalive::DEFAULT.idle.as_millis() / 1000) as u32,
         interval_s: (Keepalive::DEFAULT.interval.as_millis() / 1000) as u32,
@@ -138,9 +137,9 @@ impl Probes {
 }
 
 impl Socket {
-    /// Room for a socket.
+    /// An unused entry.
     pub const FREE: Socket = Socket {
-        kind: Kind::Free,
+        kind: SocketState::Free,
         nonblocking: false,
         read_shut: false,
         error_taken: false,
@@ -155,7 +154,7 @@ impl Socket {
         },
     };
 
-    fn new(kind: Kind, tuning: Tuning) -> Socket {
+    fn new(kind: SocketState, tuning: Tuning) -> Socket {
         Socket {
             kind,
             tuning,
@@ -176,35 +175,35 @@ impl Socket {
 /// let here = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
 /// let memory = Box::leak(Box::new(LeafStorage::NEW)).memory::<StaticMemory>();
 /// let mut node = Node::new(NodeConfig::over_ip(here, [7; 16]), memory, Rng::new(1));
-/// // Kept beside the node, for as long as there are sockets.
+/// // Kept next to the node, as long as sockets exist.
 /// let mut table = [Socket::FREE; 4];
 ///
 /// let mut sockets = Sockets { node: &mut node, table: &mut table, now: Instant::ZERO };
 /// let listener = sockets.socket(Protocol::Tcp)?;
 /// sockets.bind(listener, Endpoint::new(Addr::UNSPECIFIED, 80))?;
 /// sockets.listen(listener, 1)?;
-/// // Nobody has come yet; `NodeEvent::Accepted` says when to ask again.
+/// // No connection yet; `NodeEvent::Accepted` reports one.
 /// assert_eq!(sockets.accept(listener), Err(Errno::EAGAIN));
 /// # Ok::<(), Errno>(())
 /// ```
 pub struct Sockets<'a, P: Profile> {
     /// The node.
     pub node: &'a mut Node<P>,
-    /// Its sockets; at most 255.
+    /// The table of sockets; at most 255.
     pub table: &'a mut [Socket],
     /// The time.
     pub now: Instant,
 }
 
 impl<P: Profile> Sockets<'_, P> {
-    /// A socket.
+    /// Opens a socket.
     ///
     /// # Errors
     /// `EMFILE`
     pub fn socket(&mut self, protocol: Protocol) -> Answer<Fd> {
         let kind = match protocol {
-            Protocol::Tcp => Kind::Idle { port: 0 },
-            Protocol::Udp => Kind::Udp {
+            Protocol::Tcp => SocketState::Idle { port: 0 },
+            Protocol::Udp => SocketState::Udp {
                 id: None,
                 port: 0,
                 peer: None,
@@ -217,20 +216,20 @@ impl<P: Profile> Sockets<'_, P> {
         self.place(Socket::new(kind, tuning))
     }
 
-    /// Names the socket's own end: a port, and an address of the node or none.
+    /// Sets the socket's own end: a port, and the unspecified address or one of the node.
     ///
     /// # Errors
-    /// `EADDRINUSE`, `EADDRNOTAVAIL`, `EINVAL` if it has one, `EBADF`.
+    /// `EADDRINUSE`, `EADDRNOTAVAIL`, `EINVAL` if the socket is already bound, `EBADF`.
     pub fn bind(&mut self, fd: Fd, local: Endpoint) -> Answer<()> {
         let wanted = local.port;
         let taken = |socket: &Socket| match socket.kind {
-            Kind::Listening { port, .. } | Kind::Idle { port } => port == wanted,
+            SocketState::Listening { port, .. } | SocketState::Idle { port } => port == wanted,
             _ => false,
         };
         let own = local.addr.is_unspecified() || self.is_own(&local.addr);
         match self.entry(fd)?.kind {
-            Kind::Udp { id: None, .. } if own => return self.bind_udp(fd, wanted),
-            Kind::Idle { port: 0 } | Kind::Udp { id: None, .. } => {}
+            SocketState::Udp { id: None, .. } if own => return self.bind_udp(fd, wanted),
+            SocketState::Idle { port: 0 } | SocketState::Udp { id: None, .. } => {}
             _ => return Err(Errno::EINVAL),
         }
         if wanted != 0 && self.table.iter().any(taken) {
@@ -239,7 +238,7 @@ impl<P: Profile> Sockets<'_, P> {
         if !own {
             return Err(Errno::EADDRNOTAVAIL);
         }
-        self.entry_mut(fd)?.kind = Kind::Idle { port: wanted };
+        self.entry_mut(fd)?.kind = SocketState::Idle { port: wanted };
         Ok(())
     }
 
@@ -249,9 +248,11 @@ impl<P: Profile> Sockets<'_, P> {
     /// `ENOTCONN`, `EBADF`.
     pub fn shutdown(&mut self, fd: Fd, how: Shutdown) -> Answer<()> {
         let id = match self.entry(fd)?.kind {
-            Kind::Connected(id) => id,
-            // As Linux: it stops listening.
-            Kind::Listening { .. } if how != Shutdown::Write => return self.stop_listening(fd),
+            SocketState::Connected(id) => id,
+            // As on Linux, the socket stops listening.
+            SocketState::Listening { .. } if how != Shutdown::Write => {
+                return self.stop_listening(fd);
+            }
             _ => return Err(Errno::ENOTCONN),
         };
         if self.connection(id)?.is_closed() {
@@ -264,9 +265,8 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// Lets go of a descriptor. TCP goes on without it, unless the socket
-    /// lingers for 0 seconds or received data is lost (RFC 9293 §3.6.1): then
-    /// the peer is told by a reset.
+    /// Closes a descriptor. TCP completes the connection without it. If the socket lingers for 0
+    /// seconds or received data is lost (RFC 9293 §3.6.1), TCP resets the connection instead.
     ///
     /// # Errors
     /// `EBADF`
@@ -274,8 +274,8 @@ impl<P: Profile> Sockets<'_, P> {
         let socket = self.entry(fd)?;
         let at_once = socket.linger == Some(0);
         match socket.kind {
-            Kind::Listening { .. } => self.stop_listening(fd)?,
-            Kind::Connected(id) => {
+            SocketState::Listening { .. } => self.stop_listening(fd)?,
+            SocketState::Connected(id) => {
                 let unread = self.connection(id).is_ok_and(|c| c.recv_queue() > 0);
                 if unread || at_once {
                     self.node.tcp_abort(self.now, id);
@@ -284,19 +284,19 @@ impl<P: Profile> Sockets<'_, P> {
                 }
                 self.node.tcp_release(self.now, id);
             }
-            Kind::Udp { id: Some(id), .. } => self.node.udp_close(id),
+            SocketState::Udp { id: Some(id), .. } => self.node.udp_close(id),
             _ => {}
         }
         *self.entry_mut(fd)? = Socket::FREE;
         Ok(())
     }
 
-    /// Whether the descriptor is one.
+    /// Returns whether the descriptor is open.
     pub fn exists(&self, fd: Fd) -> bool {
         self.entry(fd).is_ok()
     }
 
-    /// O_NONBLOCK: whether the calls of [`blocking`] do not wait.
+    /// Returns O_NONBLOCK: whether the calls of [`blocking`] do not wait.
     ///
     /// # Errors
     /// `EBADF`
@@ -313,27 +313,29 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// `getsockname`: the socket's own end.
+    /// Returns the socket's own end (`getsockname`).
     ///
     /// # Errors
     /// `EBADF`
     pub fn local(&self, fd: Fd) -> Answer<Endpoint> {
         let port = match self.entry(fd)?.kind {
-            Kind::Connected(id) => return Ok(self.connection(id)?.local()),
-            Kind::Idle { port } | Kind::Listening { port, .. } | Kind::Udp { port, .. } => port,
-            Kind::Free => 0,
+            SocketState::Connected(id) => return Ok(self.connection(id)?.local()),
+            SocketState::Idle { port }
+            | SocketState::Listening { port, .. }
+            | SocketState::Udp { port, .. } => port,
+            SocketState::Free => 0,
         };
         Ok(Endpoint::new(Addr::UNSPECIFIED, port))
     }
 
-    /// `getpeername`: the other end.
+    /// Returns the other end (`getpeername`).
     ///
     /// # Errors
     /// `ENOTCONN`, `EBADF`.
     pub fn remote(&self, fd: Fd) -> Answer<Endpoint> {
         match self.entry(fd)?.kind {
-            Kind::Connected(id) => Ok(self.connection(id)?.remote()),
-            Kind::Udp { peer, .. } => peer.ok_or(Errno::ENOTCONN),
+            SocketState::Connected(id) => Ok(self.connection(id)?.remote()),
+            SocketState::Udp { peer, .. } => peer.ok_or(Errno::ENOTCONN),
             _ => Err(Errno::ENOTCONN),
         }
     }
@@ -342,10 +344,10 @@ impl<P: Profile> Sockets<'_, P> {
         self.node.source_for(addr) == Some(*addr)
     }
 
-    /// Puts a socket in a free place.
+    /// Stores a socket in a free entry.
     fn place(&mut self, socket: Socket) -> Answer<Fd> {
         let mut places = (0..=Fd::MAX).zip(self.table.iter_mut());
-        let free = places.find(|(_, place)| matches!(place.kind, Kind::Free));
+        let free = places.find(|(_, place)| matches!(place.kind, SocketState::Free));
         let (fd, place) = free.ok_or(Errno::EMFILE)?;
         *place = socket;
         Ok(fd)
@@ -354,7 +356,7 @@ impl<P: Profile> Sockets<'_, P> {
     fn entry(&self, fd: Fd) -> Answer<&Socket> {
         let socket = self.table.get(usize::from(fd)).ok_or(Errno::EBADF)?;
         match socket.kind {
-            Kind::Free => Err(Errno::EBADF),
+            SocketState::Free => Err(Errno::EBADF),
             _ => Ok(socket),
         }
     }
@@ -368,15 +370,15 @@ impl<P: Profile> Sockets<'_, P> {
         self.node.tcp_connection(id).ok_or(Errno::ENOTCONN)
     }
 
-    /// The connection of a socket.
+    /// Returns the connection of a socket.
     fn connected(&self, fd: Fd) -> Answer<(ConnId, &NodeConnection<P>)> {
         match self.entry(fd)?.kind {
-            Kind::Connected(id) => Ok((id, self.connection(id)?)),
+            SocketState::Connected(id) => Ok((id, self.connection(id)?)),
             _ => Err(Errno::ENOTCONN),
         }
     }
 
-    /// Why a socket's connection failed, if nobody was told yet.
+    /// Returns why a socket's connection failed, if no call has reported it yet.
     fn pending_error(&self, fd: Fd) -> Option<Errno> {
         let (_, connection) = self.connected(fd).ok()?;
         let error = connection.error()?;
@@ -384,7 +386,7 @@ impl<P: Profile> Sockets<'_, P> {
         (!told).then(|| error.into())
     }
 
-    /// Reports it: once.
+    /// Reports the [`pending_error`](Self::pending_error) once.
     fn take_error(&mut self, fd: Fd) -> Answer<()> {
         match self.pending_error(fd) {
             None => Ok(()),
@@ -397,7 +399,7 @@ impl<P: Profile> Sockets<'_, P> {
 }
 
 impl Socket {
-    /// Whether its handshake has to come to an end before it can be used.
+    /// Returns whether the socket is usable only after the handshake.
     fn waits_for_handshake(&self, state: State) -> bool {
         is_opening(state) && !self.accepted
     }

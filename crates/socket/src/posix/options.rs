@@ -1,22 +1,22 @@
-//! `getsockopt` and `setsockopt`, for options that are one number.
+//! `getsockopt` and `setsockopt` for options with one number.
 
 use redpoll_stack::Profile;
 
-use super::{Answer, Fd, Kind, Sockets};
+use super::{Answer, Fd, SocketState, Sockets};
 use crate::Errno;
 
 /// An option of a socket. The values are those of `setsockopt`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Opt {
-    /// SO_ERROR: what the next call would fail with; reading clears it.
+    /// SO_ERROR: the error that the next call would return; reading clears it.
     Error,
     /// SO_TYPE: 1 for a stream, 2 for datagrams.
     Type,
-    /// SO_ACCEPTCONN: whether it listens.
+    /// SO_ACCEPTCONN: whether the socket listens.
     AcceptConn,
-    /// SO_KEEPALIVE: whether an idle connection is probed (RFC 9293 §3.8.4).
+    /// SO_KEEPALIVE: whether TCP probes an idle connection (RFC 9293 §3.8.4).
     KeepAlive,
-    /// SO_LINGER: seconds; -1 for none. 0: `close` resets the connection.
+    /// SO_LINGER: seconds, or -1 for none. With 0, `close` resets the connection.
     Linger,
     /// TCP_NODELAY: small segments do not wait (RFC 9293 §3.7.4).
     NoDelay,
@@ -24,22 +24,21 @@ pub enum Opt {
     KeepIdle,
     /// TCP_KEEPINTVL: seconds between probes.
     KeepInterval,
-    /// TCP_KEEPCNT: unanswered probes before the connection fails, 2 at least.
+    /// TCP_KEEPCNT: unanswered probes before the connection fails, at least 2.
     KeepCount,
-    /// TCP_MAXSEG: the payload of a full segment.
+    /// TCP_MAXSEG: payload bytes of a full segment.
     MaxSegment,
-    /// TCP_USER_TIMEOUT: milliseconds for which sent data may stay unacknowledged
-    /// (RFC 9293 §3.10.8); 0 for no such limit.
+    /// TCP_USER_TIMEOUT: milliseconds for which sent data may stay unacknowledged (RFC 9293
+    /// §3.10.8); 0 for no limit.
     UserTimeout,
-    /// TCP_FASTOPEN. Before `listen`: how many connections may be open whose SYN
-    /// brought data and whose handshake is not complete (RFC 7413 §4.2), 0 for none.
-    /// Of a socket that connects, if it is not 0: `sendto` opens the connection
-    /// ([`Sockets::open_by_sending`]).
+    /// TCP_FASTOPEN. Before `listen`: number of connections that may be open before their handshake
+    /// is complete because their SYN had data (RFC 7413 §4.2), 0 for none. For a socket that
+    /// connects: if not 0, `sendto` opens the connection ([`Sockets::open_by_sending`]).
     FastOpen,
 }
 
 impl Opt {
-    /// The option with Linux's numbers for `level` and `optname`.
+    /// Returns the option with Linux's numbers for `level` and `optname`.
     pub fn of(level: i32, name: i32) -> Option<Opt> {
         const SOCKET: i32 = 1;
         const TCP: i32 = 6;
@@ -62,11 +61,10 @@ impl Opt {
 }
 
 impl<P: Profile> Sockets<'_, P> {
-    /// `setsockopt`
+    /// Sets an option (`setsockopt`).
     ///
     /// # Errors
-    /// `EINVAL` for an impossible value, `ENOPROTOOPT` for what can only be
-    /// read, `EBADF`.
+    /// `EINVAL` for an impossible value, `ENOPROTOOPT` for a read-only option, `EBADF`.
     pub fn set_option(&mut self, fd: Fd, option: Opt, value: i32) -> Answer<()> {
         let socket = self.entry_mut(fd)?;
         let tuning = &mut socket.tuning;
@@ -83,8 +81,8 @@ impl<P: Profile> Sockets<'_, P> {
                 let ms = u32::try_from(value).or(Err(Errno::EINVAL))?;
                 tuning.user_timeout_ms = Some(ms);
             }
-            // The listener has it already.
-            Opt::FastOpen if matches!(socket.kind, Kind::Listening { .. }) => {
+            // The listener already uses its value.
+            Opt::FastOpen if matches!(socket.kind, SocketState::Listening { .. }) => {
                 return Err(Errno::EINVAL);
             }
             Opt::FastOpen => {
@@ -100,13 +98,13 @@ impl<P: Profile> Sockets<'_, P> {
             }
         }
         let tuning = *tuning;
-        if let Kind::Connected(id) = socket.kind {
+        if let SocketState::Connected(id) = socket.kind {
             tuning.apply(self.node, self.now, id);
         }
         Ok(())
     }
 
-    /// `getsockopt`
+    /// Returns the value of an option (`getsockopt`).
     ///
     /// # Errors
     /// `EBADF`
@@ -115,9 +113,9 @@ impl<P: Profile> Sockets<'_, P> {
         let tuning = &socket.tuning;
         Ok(match option {
             Opt::Error => self.take_error(fd).err().map_or(0, |errno| errno.0),
-            Opt::Type if matches!(socket.kind, Kind::Udp { .. }) => 2,
+            Opt::Type if matches!(socket.kind, SocketState::Udp { .. }) => 2,
             Opt::Type => 1,
-            Opt::AcceptConn => matches!(socket.kind, Kind::Listening { .. }).into(),
+            Opt::AcceptConn => matches!(socket.kind, SocketState::Listening { .. }).into(),
             Opt::KeepAlive => tuning.keepalive.into(),
             Opt::Linger => socket.linger.map_or(-1, i32::from),
             Opt::NoDelay => tuning.nodelay.into(),

@@ -1,13 +1,13 @@
-//! `poll`, and what a call may wait for.
+//! `poll`, and the conditions for which a call waits.
 
 use redpoll_stack::Profile;
 use redpoll_tcp::State;
 
-use super::{Answer, Fd, Kind, Sockets, is_opening};
+use super::{Answer, Fd, SocketState, Sockets, is_opening};
 
 /// Bits of `events` and `revents`, with the numbers of Linux.
 pub mod events {
-    /// Data, their end, or a connection to accept.
+    /// Data, the end of the stream, or a connection to accept.
     pub const POLLIN: i16 = 0x1;
     /// Room for data.
     pub const POLLOUT: i16 = 0x4;
@@ -15,7 +15,7 @@ pub mod events {
     pub const POLLERR: i16 = 0x8;
     /// Both directions have ended.
     pub const POLLHUP: i16 = 0x10;
-    /// There is no such descriptor.
+    /// The descriptor is not open.
     pub const POLLNVAL: i16 = 0x20;
     /// As [`POLLIN`].
     pub const POLLRDNORM: i16 = 0x40;
@@ -31,29 +31,29 @@ use events::*;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(C)]
 pub struct Poll {
-    /// The descriptor; a negative one is passed over.
+    /// The descriptor; a negative one is ignored.
     pub fd: i32,
-    /// What is of interest, of [`events`].
+    /// Requested [`events`].
     pub events: i16,
-    /// What there is of it. Errors are always of interest.
+    /// Present events. Errors are always reported.
     pub revents: i16,
 }
 
-/// What a call that waits is waiting for.
+/// The condition for which a call waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wait<'a> {
-    /// Data, their end, an error, or a connection to accept.
+    /// Data, the end of the stream, an error, or a connection to accept.
     Readable(Fd),
     /// Room for data, or an error.
     Writable(Fd),
-    /// The end of the handshake, good or bad.
+    /// The end of the handshake, successful or not.
     Connected(Fd),
     /// Any of these.
     Poll(&'a [Poll]),
 }
 
 impl<P: Profile> Sockets<'_, P> {
-    /// `poll` without waiting: fills in `revents`, and says how many have some.
+    /// Sets `revents` without waiting (`poll`), and returns the number of ready entries.
     ///
     /// # Errors
     /// None at the moment.
@@ -64,7 +64,7 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(all.iter().filter(|one| one.revents != 0).count())
     }
 
-    /// Whether a call that waits for this would now get on.
+    /// Returns whether a call that waits for this condition can continue.
     pub fn is_ready(&self, wait: Wait<'_>) -> bool {
         match wait {
             Wait::Readable(fd) => self.poll_one(fd.into(), POLLIN) != 0,
@@ -74,7 +74,7 @@ impl<P: Profile> Sockets<'_, P> {
         }
     }
 
-    /// `revents` of one descriptor. A negative one has none.
+    /// Returns `revents` of one descriptor; 0 for a negative one.
     pub fn poll_one(&self, fd: i32, events: i16) -> i16 {
         if fd < 0 {
             return 0;
@@ -91,11 +91,11 @@ impl<P: Profile> Sockets<'_, P> {
             return POLLNVAL;
         };
         let id = match socket.kind {
-            Kind::Listening { id, .. } => {
+            SocketState::Listening { id, .. } => {
                 return when(self.node.tcp_may_accept(id), IN);
             }
-            Kind::Connected(id) => id,
-            Kind::Udp { id, .. } => {
+            SocketState::Connected(id) => id,
+            SocketState::Udp { id, .. } => {
                 let readable = id.is_some_and(|id| self.node.udp_is_readable(id));
                 return OUT | when(readable, IN);
             }

@@ -4,7 +4,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Listen, Node, Profile};
 use redpoll_tcp::{Endpoint, FreezeError, State};
 
-use super::{Answer, Fd, Kind, MSG_DONTWAIT, MSG_PEEK, Socket, Sockets, Tuning, is_opening};
+use super::{Answer, Fd, MSG_DONTWAIT, MSG_PEEK, Socket, SocketState, Sockets, Tuning, is_opening};
 use crate::Errno;
 
 impl Tuning {
@@ -20,63 +20,63 @@ impl Tuning {
 }
 
 impl<P: Profile> Sockets<'_, P> {
-    /// Waits for connections to the bound port. Up to `backlog` established
-    /// ones, at least one, wait for [`accept`](Self::accept).
+    /// Listens on the bound port. Up to `backlog` established connections, at least one, wait for
+    /// [`accept`](Self::accept).
     ///
     /// # Errors
-    /// `EOPNOTSUPP` without a port or on another kind of socket, `EADDRINUSE`,
-    /// `EMFILE`, `EINVAL` if it is connected, `EBADF`.
+    /// `EOPNOTSUPP` without a port or on another kind of socket, `EADDRINUSE`, `EMFILE`, `EINVAL`
+    /// if the socket is connected, `EBADF`.
     pub fn listen(&mut self, fd: Fd, backlog: i32) -> Answer<()> {
         match self.entry(fd)?.kind {
-            Kind::Idle { port } if port != 0 => {
+            SocketState::Idle { port } if port != 0 => {
                 let backlog = u8::try_from(backlog.max(1)).unwrap_or(u8::MAX);
                 let fast_open = self.entry(fd)?.tuning.fast_open;
                 let how = Listen { backlog, fast_open };
                 let id = self.node.tcp_listen_with(port, how)?;
-                self.entry_mut(fd)?.kind = Kind::Listening { id, port };
+                self.entry_mut(fd)?.kind = SocketState::Listening { id, port };
                 Ok(())
             }
-            // A port of the node's choice: nobody could be told of it.
-            Kind::Idle { .. } | Kind::Udp { .. } => Err(Errno::EOPNOTSUPP),
-            Kind::Listening { .. } => Ok(()),
+            // The node could choose a port, but no client would learn it.
+            SocketState::Idle { .. } | SocketState::Udp { .. } => Err(Errno::EOPNOTSUPP),
+            SocketState::Listening { .. } => Ok(()),
             _ => Err(Errno::EINVAL),
         }
     }
 
-    /// The next connection, the one that has waited longest.
+    /// Returns the connection that has waited longest.
     ///
     /// # Errors
-    /// `EAGAIN` if there is none, `EMFILE` if there is no place for it: it goes
-    /// on waiting; `EINVAL` if the socket does not listen, `EBADF`.
+    /// `EAGAIN` if none waits, `EMFILE` if no entry is free (the connection continues to wait),
+    /// `EINVAL` if the socket does not listen, `EBADF`.
     pub fn accept(&mut self, fd: Fd) -> Answer<(Fd, Endpoint)> {
         let socket = self.entry(fd)?;
         let tuning = socket.tuning;
-        let Kind::Listening { id: listener, .. } = socket.kind else {
+        let SocketState::Listening { id: listener, .. } = socket.kind else {
             return Err(Errno::EINVAL);
         };
         if !self.node.tcp_may_accept(listener) {
             return Err(Errno::EAGAIN);
         }
-        let accepted = self.place(Socket::new(Kind::Idle { port: 0 }, tuning))?;
+        let accepted = self.place(Socket::new(SocketState::Idle { port: 0 }, tuning))?;
         let id = self.node.tcp_accept(listener).ok_or(Errno::EAGAIN)?;
         tuning.apply(self.node, self.now, id);
         let socket = self.entry_mut(accepted)?;
-        socket.kind = Kind::Connected(id);
+        socket.kind = SocketState::Connected(id);
         socket.accepted = true;
         Ok((accepted, self.connection(id)?.remote()))
     }
 
-    /// Ends a listener; what waits for it is reset.
+    /// Ends a listener, and resets the connections that wait for it.
     pub(super) fn stop_listening(&mut self, fd: Fd) -> Answer<()> {
-        if let Kind::Listening { id, .. } = self.entry(fd)?.kind {
+        if let SocketState::Listening { id, .. } = self.entry(fd)?.kind {
             self.node.tcp_unlisten(self.now, id);
-            self.entry_mut(fd)?.kind = Kind::Idle { port: 0 };
+            self.entry_mut(fd)?.kind = SocketState::Idle { port: 0 };
         }
         Ok(())
     }
 
-    /// Begins a connection: `EINPROGRESS`. Later `EALREADY`, `EISCONN` or what
-    /// went wrong. A datagram socket gets a peer.
+    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or the reason of
+    /// a failure. Sets the peer of a datagram socket.
     ///
     /// # Errors
     /// Those, and `ENETUNREACH`, `EADDRINUSE`, `EMFILE`, `EBADF`.
@@ -84,18 +84,18 @@ impl<P: Profile> Sockets<'_, P> {
         let socket = self.entry_mut(fd)?;
         let tuning = socket.tuning;
         match &mut socket.kind {
-            Kind::Idle { port } => {
+            SocketState::Idle { port } => {
                 let port = *port;
                 let id = self.node.tcp_connect_from(self.now, port, remote)?;
                 tuning.apply(self.node, self.now, id);
-                self.entry_mut(fd)?.kind = Kind::Connected(id);
+                self.entry_mut(fd)?.kind = SocketState::Connected(id);
                 Err(Errno::EINPROGRESS)
             }
-            Kind::Udp { peer, .. } => {
+            SocketState::Udp { peer, .. } => {
                 *peer = Some(remote);
                 Ok(())
             }
-            Kind::Connected(_) => match self.connect_result(fd) {
+            SocketState::Connected(_) => match self.connect_result(fd) {
                 Err(Errno::EAGAIN) => Err(Errno::EALREADY),
                 Ok(()) => Err(Errno::EISCONN),
                 other => other,
@@ -104,16 +104,16 @@ impl<P: Profile> Sockets<'_, P> {
         }
     }
 
-    /// `sendto` with MSG_FASTOPEN: opens a connection to `remote`. If the server has
-    /// given a cookie before, `data` are queued, as much as there is room for, and what
-    /// fits goes with the SYN (RFC 7413 §4.2.2): their length. Else the SYN asks for a
-    /// cookie (§4.2.1), and the data are to be sent when the connection is open. On a
-    /// socket that is connecting or connected it is [`send`](Self::send).
+    /// Opens a connection to `remote` with data (`sendto` with MSG_FASTOPEN). If the node has a
+    /// cookie of the server, queues as much of `data` as fits, and returns that length; the SYN
+    /// carries what fits (RFC 7413 §4.2.2). Otherwise the SYN requests a cookie (§4.2.1), and the
+    /// caller sends the data when the connection is open. On a connecting or connected socket this
+    /// is [`send`](Self::send).
     ///
     /// The data may arrive twice, in two connections (§6.1).
     ///
     /// # Errors
-    /// `EINPROGRESS` if nothing was taken, also if there was nothing to take; those of
+    /// `EINPROGRESS` if no byte was accepted or `data` is empty; those of
     /// [`connect`](Self::connect) and `send`; `EOPNOTSUPP` for datagrams.
     pub fn send_fast(&mut self, fd: Fd, data: &[u8], remote: Endpoint) -> Answer<usize> {
         let is_known = self.node.tcp_may_open_fast(self.now, &remote);
@@ -124,33 +124,33 @@ impl<P: Profile> Sockets<'_, P> {
         }
     }
 
-    /// `sendto` with TCP_FASTOPEN: as [`send_fast`](Self::send_fast), but `data` are
-    /// queued in any case; where no cookie is known they follow the handshake.
+    /// Opens a connection as [`send_fast`](Self::send_fast), but always queues `data` (`sendto`
+    /// with TCP_FASTOPEN). Without a cookie the data follow the handshake.
     ///
     /// # Errors
-    /// Those of `send_fast`, but for `EINPROGRESS`.
+    /// Those of `send_fast`, except `EINPROGRESS`.
     pub fn open_by_sending(&mut self, fd: Fd, data: &[u8], remote: Endpoint) -> Answer<usize> {
         let socket = self.entry(fd)?;
         let tuning = socket.tuning;
         match socket.kind {
-            Kind::Idle { port } => {
+            SocketState::Idle { port } => {
                 let opened = self
                     .node
                     .tcp_connect_with_data(self.now, port, remote, data);
                 let (id, taken) = opened?;
                 tuning.apply(self.node, self.now, id);
-                self.entry_mut(fd)?.kind = Kind::Connected(id);
+                self.entry_mut(fd)?.kind = SocketState::Connected(id);
                 Ok(taken)
             }
-            Kind::Connected(_) => self.send(fd, data, 0),
+            SocketState::Connected(_) => self.send(fd, data, 0),
             _ => Err(Errno::EOPNOTSUPP),
         }
     }
 
-    /// How the handshake went.
+    /// Returns the result of the handshake.
     ///
     /// # Errors
-    /// `EAGAIN` while it goes on, what went wrong (once, then `ECONNABORTED`),
+    /// `EAGAIN` during the handshake, the reason of a failure (once, then `ECONNABORTED`),
     /// `ENOTCONN`, `EBADF`.
     pub fn connect_result(&mut self, fd: Fd) -> Answer<()> {
         let (_, connection) = self.connected(fd)?;
@@ -165,17 +165,17 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(())
     }
 
-    /// Takes received bytes; 0 is their end. `flags` are of [`MSG_DONTWAIT`],
-    /// which changes nothing, and [`MSG_PEEK`].
+    /// Takes received bytes; 0 is the end of the stream. `flags` may have [`MSG_DONTWAIT`], which
+    /// has no effect, and [`MSG_PEEK`].
     ///
     /// # Errors
-    /// `EAGAIN`, why the connection ended (once), `ENOTCONN`, `EOPNOTSUPP` for
-    /// other flags, `EBADF`.
+    /// `EAGAIN`, the reason why the connection ended (once), `ENOTCONN`, `EOPNOTSUPP` for other
+    /// flags, `EBADF`.
     pub fn recv(&mut self, fd: Fd, out: &mut [u8], flags: i32) -> Answer<usize> {
         if flags & !(MSG_DONTWAIT | MSG_PEEK) != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
-        if let Kind::Udp { .. } = self.entry(fd)?.kind {
+        if let SocketState::Udp { .. } = self.entry(fd)?.kind {
             return Ok(self.recv_from(fd, out, flags)?.0);
         }
         let (id, _) = self.connected(fd)?;
@@ -194,8 +194,7 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(count.count())
     }
 
-    /// Throws away up to `count` received bytes, as `recv` with MSG_TRUNC does
-    /// on Linux.
+    /// Discards up to `count` received bytes, as `recv` with MSG_TRUNC does on Linux.
     ///
     /// # Errors
     /// As [`recv`](Self::recv).
@@ -208,19 +207,19 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(self.node.tcp_consume(self.now, id, count))
     }
 
-    /// Queues bytes for sending and says how many. `flags`: [`MSG_DONTWAIT`],
-    /// which changes nothing.
+    /// Queues bytes for sending, and returns their number. `flags` may have [`MSG_DONTWAIT`], which
+    /// has no effect.
     ///
     /// # Errors
-    /// `EAGAIN`, `EPIPE`, why the connection ended (once), `EOPNOTSUPP` for
-    /// other flags, `EBADF`.
+    /// `EAGAIN`, `EPIPE`, the reason why the connection ended (once), `EOPNOTSUPP` for other flags,
+    /// `EBADF`.
     pub fn send(&mut self, fd: Fd, data: &[u8], flags: i32) -> Answer<usize> {
         if flags & !MSG_DONTWAIT != 0 {
             return Err(Errno::EOPNOTSUPP);
         }
         let id = match self.entry(fd)?.kind {
-            Kind::Connected(id) => id,
-            Kind::Udp { peer, .. } => {
+            SocketState::Connected(id) => id,
+            SocketState::Udp { peer, .. } => {
                 return self.send_to(fd, data, peer.ok_or(Errno::EDESTADDRREQ)?);
             }
             _ => return Err(Errno::EPIPE),
@@ -238,14 +237,15 @@ impl<P: Profile> Sockets<'_, P> {
         }
     }
 
-    /// Writes a connection down, so that it outlives a deep sleep or a reboot, and closes the
-    /// descriptor; the peer is told nothing ([`Node::tcp_freeze`](redpoll_stack::Node::tcp_freeze)).
-    /// How many bytes of `out` that took.
+    /// Saves a connection in `out`, so that it survives a deep sleep or a reboot, and closes the
+    /// descriptor without informing the peer
+    /// ([`Node::tcp_freeze`](redpoll_stack::Node::tcp_freeze)). Returns the length.
     ///
     /// # Errors
-    /// `ENOMEM` if `out` is too short, `ENOTCONN` if it cannot be, `EOPNOTSUPP`, `EBADF`.
+    /// `ENOMEM` if `out` is too short, `ENOTCONN` if the connection cannot be saved, `EOPNOTSUPP`,
+    /// `EBADF`.
     pub fn freeze(&mut self, fd: Fd, out: &mut [u8]) -> Answer<usize> {
-        let Kind::Connected(id) = self.entry(fd)?.kind else {
+        let SocketState::Connected(id) = self.entry(fd)?.kind else {
             return Err(Errno::EOPNOTSUPP);
         };
         let frozen = self.node.tcp_freeze(self.now, id, out);
@@ -257,19 +257,19 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(len)
     }
 
-    /// Takes up a connection that [`freeze`](Self::freeze) has written down, `slept` ago
-    /// ([`Node::tcp_thaw`](redpoll_stack::Node::tcp_thaw)); its descriptor. The bytes are good
-    /// once.
+    /// Restores a connection that [`freeze`](Self::freeze) saved `slept` ago
+    /// ([`Node::tcp_thaw`](redpoll_stack::Node::tcp_thaw)), and returns its descriptor. The saved
+    /// bytes can be used once.
     ///
     /// # Errors
-    /// `EMFILE`, `EADDRINUSE` if it is there already, `ENETUNREACH` if it is another node's,
-    /// `ETIMEDOUT` if it is too old, `ENOMEM` if the buffers are smaller, `EINVAL` for bytes
-    /// that are none.
+    /// `EMFILE`, `EADDRINUSE` if the connection exists already, `ENETUNREACH` if it belongs to
+    /// another node, `ETIMEDOUT` if it is too old, `ENOMEM` if the buffers are smaller, `EINVAL`
+    /// for invalid bytes.
     pub fn thaw(&mut self, slept: Duration, frozen: &mut [u8]) -> Answer<Fd> {
         if !self
             .table
             .iter()
-            .any(|socket| matches!(socket.kind, Kind::Free))
+            .any(|socket| matches!(socket.kind, SocketState::Free))
         {
             return Err(Errno::EMFILE);
         }
@@ -280,10 +280,10 @@ impl<P: Profile> Sockets<'_, P> {
             nodelay,
             ..Socket::FREE.tuning
         };
-        self.place(Socket::new(Kind::Connected(id), tuning))
+        self.place(Socket::new(SocketState::Connected(id), tuning))
     }
 
-    /// Bytes that can be read now (`FIONREAD`).
+    /// Returns the number of bytes that can be read now (`FIONREAD`).
     ///
     /// # Errors
     /// `ENOTCONN`, `EBADF`.
@@ -291,7 +291,7 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(self.connected(fd)?.1.recv_queue())
     }
 
-    /// Bytes not yet acknowledged by the peer (`TIOCOUTQ`).
+    /// Returns the number of bytes that the peer has not acknowledged (`TIOCOUTQ`).
     ///
     /// # Errors
     /// `ENOTCONN`, `EBADF`.

@@ -3,39 +3,39 @@
 use redpoll_stack::{Error, Profile, UdpId};
 use redpoll_tcp::Endpoint;
 
-use super::{Answer, Fd, Kind, MSG_DONTWAIT, Sockets};
+use super::{Answer, Fd, MSG_DONTWAIT, SocketState, Sockets};
 use crate::Errno;
 
-/// The first port of the range for ports that the node chooses (RFC 6335 §6).
+/// First port of the ephemeral range (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 
 impl<P: Profile> Sockets<'_, P> {
-    /// Binds to a port, or to a free one if it is 0.
+    /// Binds to a port, or to a free one if `port` is 0.
     pub(super) fn bind_udp(&mut self, fd: Fd, port: u16) -> Answer<()> {
         let (id, port) = match port {
             0 => bind_anywhere(|port| self.node.udp_bind(port))?,
             port => (self.node.udp_bind(port)?, port),
         };
-        let Kind::Udp { peer, .. } = self.entry(fd)?.kind else {
+        let SocketState::Udp { peer, .. } = self.entry(fd)?.kind else {
             return Err(Errno::EOPNOTSUPP);
         };
         let id = Some(id);
-        self.entry_mut(fd)?.kind = Kind::Udp { id, port, peer };
+        self.entry_mut(fd)?.kind = SocketState::Udp { id, port, peer };
         Ok(())
     }
 
     fn udp(&self, fd: Fd) -> Answer<(Option<UdpId>, Option<Endpoint>)> {
         match self.entry(fd)?.kind {
-            Kind::Udp { id, peer, .. } => Ok((id, peer)),
+            SocketState::Udp { id, peer, .. } => Ok((id, peer)),
             _ => Err(Errno::EOPNOTSUPP),
         }
     }
 
-    /// Sends a datagram. A socket without a port gets one.
+    /// Sends a datagram. Binds an unbound socket to a free port first.
     ///
     /// # Errors
-    /// `EMSGSIZE`, `EAGAIN` when there is no memory for a packet, `ENETUNREACH`,
-    /// `EMFILE`, `EOPNOTSUPP` on another kind of socket, `EBADF`.
+    /// `EMSGSIZE`, `EAGAIN` if there is no memory for a packet, `ENETUNREACH`, `EMFILE`,
+    /// `EOPNOTSUPP` on another kind of socket, `EBADF`.
     pub fn send_to(&mut self, fd: Fd, data: &[u8], to: Endpoint) -> Answer<usize> {
         if let (None, _) = self.udp(fd)? {
             self.bind_udp(fd, 0)?;
@@ -45,12 +45,12 @@ impl<P: Profile> Sockets<'_, P> {
         Ok(data.len())
     }
 
-    /// Takes the next datagram, cut to `out`: its length and sender. A
-    /// connected socket gets only those of its peer.
+    /// Takes the next datagram, truncated to `out`; returns its length and sender. A connected
+    /// socket receives only from its peer.
     ///
     /// # Errors
-    /// `EAGAIN`, `EOPNOTSUPP` on another kind of socket or with other flags than
-    /// [`MSG_DONTWAIT`], `EBADF`.
+    /// `EAGAIN`, `EOPNOTSUPP` on another kind of socket or with flags other than [`MSG_DONTWAIT`],
+    /// `EBADF`.
     pub fn recv_from(&mut self, fd: Fd, out: &mut [u8], flags: i32) -> Answer<(usize, Endpoint)> {
         if flags & !MSG_DONTWAIT != 0 {
             return Err(Errno::EOPNOTSUPP);
@@ -66,7 +66,7 @@ impl<P: Profile> Sockets<'_, P> {
     }
 }
 
-/// Binds to the first port of the ephemeral range that is free.
+/// Binds to the first free port of the ephemeral range.
 pub(crate) fn bind_anywhere(
     mut bind: impl FnMut(u16) -> Result<UdpId, Error>,
 ) -> Result<(UdpId, u16), Error> {

@@ -1,5 +1,5 @@
-//! Nodes over fake IP devices, with an executor of a few lines and virtual time: a task is
-//! polled only when it was woken.
+//! Nodes over fake IP devices, with a small executor and virtual time. The executor polls a task
+//! only after its waker was used.
 #![allow(dead_code, reason = "each test uses its own part of this module")]
 
 use std::cell::{Cell, RefCell};
@@ -17,16 +17,16 @@ use redpoll_socket::nal::{Clock, Net, Watch};
 
 use crate::common::{HeapMemory, MTU, node};
 
-/// Packets under way in one direction, at most so many, and who waits for some or for room.
+/// Packets in one direction, at most [`ROOM`], and the tasks that wait for packets or room.
 #[derive(Default)]
 pub struct Way {
     pub packets: RefCell<VecDeque<Vec<u8>>>,
     pub reader: RefCell<Option<Waker>>,
     pub writer: RefCell<Option<Waker>>,
     pub lost: Cell<u32>,
-    /// The longest packet.
+    /// Length of the longest packet.
     pub longest: Cell<usize>,
-    /// Every so many packets one is lost.
+    /// One of this number of packets is lost.
     pub loses: Cell<u32>,
 }
 
@@ -120,7 +120,7 @@ pub fn devices(loses: u32) -> [Device; 2] {
     [device(&a, &b), device(&b, &a)]
 }
 
-/// The time, and who wants to be woken when.
+/// The time, and the tasks with the times at which they wake.
 #[derive(Default)]
 pub struct World {
     pub now: Cell<u64>,
@@ -148,7 +148,7 @@ impl World {
         .await;
     }
 
-    /// Time passes until somebody wants to be woken.
+    /// Advances the time to the next wake-up.
     pub fn pass(&self) {
         let mut sleepers = self.sleepers.borrow_mut();
         let next = sleepers.iter().map(|(at, _)| *at).min();
@@ -169,7 +169,7 @@ impl Wake for Flag {
 
 pub type Task<'t> = Pin<Box<dyn Future<Output = ()> + 't>>;
 
-/// Runs all tasks until the last of them has ended; the others go on for ever.
+/// Runs all tasks until the last one has ended; the others never end.
 pub fn run(world: &World, mut tasks: Vec<Task<'_>>) {
     let flags: Vec<_> = tasks
         .iter()
