@@ -136,7 +136,6 @@ impl Case {
     /// of how the scenario is written.
     ///
     /// # Errors
-    ///
     /// The scenario is invalid, which is a mistake of the study.
     pub fn key(&self) -> Result<String, ScenarioError> {
         let mut scenario = self.scenario()?;
@@ -161,7 +160,6 @@ impl Case {
     /// Returns the parsed scenario.
     ///
     /// # Errors
-    ///
     /// A change is not allowed, which is a mistake of the study.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
@@ -174,10 +172,6 @@ impl Case {
 
     /// Runs the case with `seed`. Calls `advance` with the virtual time since the previous call. If
     /// `advance` returns `false`, the run stops without a result.
-    ///
-    /// # Errors
-    ///
-    /// The scenario is unusable.
     pub fn run(
         &self,
         seed: u64,

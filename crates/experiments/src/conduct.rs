@@ -42,10 +42,6 @@ pub enum Outcome {
 
 /// Returns the runs that `figures` need with `seeds` seeds and that `results` lacks, the longest
 /// first.
-///
-/// # Errors
-///
-/// The results are unreadable, or a case is invalid.
 pub fn jobs(figures: &[Figure], seeds: u64, results: &Results) -> Result<Vec<Job>, StudyError> {
     let mut known = BTreeMap::new();
     let mut jobs = Vec::new();
@@ -79,10 +75,6 @@ type Done = Result<Option<(f64, Run)>, String>;
 
 /// Runs `jobs` on `threads` threads and stores their results in `results`. `tick` receives the
 /// numbers of completed jobs and of simulated milliseconds, and returns whether to continue.
-///
-/// # Errors
-///
-/// The results cannot be written.
 pub fn conduct(
     jobs: &[Job],
     threads: usize,

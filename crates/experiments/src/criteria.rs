@@ -126,7 +126,6 @@ struct File {
 /// Parses a `criteria.toml` into judgements by the names of their rows.
 ///
 /// # Errors
-///
 /// `text` is invalid or has a row twice.
 pub(crate) fn judgements(text: &str) -> Result<BTreeMap<String, Judgement>, CriteriaError> {
     let mut judgements = BTreeMap::new();

@@ -61,7 +61,6 @@ impl Metric {
     /// Returns a quantity with its unit, which is empty for pure numbers.
     ///
     /// # Panics
-    ///
     /// The name is empty, or begins or ends with a blank. For a constant the compiler reports this.
     pub const fn new(name: &'static str, unit: &'static str) -> Metric {
         let bytes = name.as_bytes();
@@ -92,7 +91,6 @@ impl Line {
     /// Returns the row at `x`.
     ///
     /// # Panics
-    ///
     /// The line has no such row. This is a mistake of the study, which panics when it builds its
     /// figures.
     pub fn at(&self, x: impl Into<X>) -> Handle {
@@ -109,10 +107,6 @@ impl Line {
     }
 
     /// Returns the rows at `xs`.
-    ///
-    /// # Panics
-    ///
-    /// As [`Line::at`].
     pub fn some<T: Into<X>>(&self, xs: impl IntoIterator<Item = T>) -> Vec<Handle> {
         xs.into_iter().map(|x| self.at(x)).collect()
     }
@@ -391,7 +385,6 @@ impl Figure {
     /// the spread of the seeds.
     ///
     /// # Panics
-    ///
     /// The lines have different positions, which shows when the study builds the figure.
     pub fn error_bars(&mut self, line: &Line, [low, high]: [&Line; 2]) {
         for (x, handle) in &line.rows {
@@ -407,7 +400,6 @@ impl Figure {
     /// Returns the declared row of a handle for further settings.
     ///
     /// # Panics
-    ///
     /// The handle belongs to another figure.
     pub fn row(&mut self, handle: Handle) -> Entry<'_> {
         let index = self.index(handle);

@@ -57,7 +57,6 @@ impl Results {
     /// or creates it.
     ///
     /// # Errors
-    ///
     /// The file is damaged, is not a results file, or cannot be opened.
     pub fn open(path: &Path, fingerprint: &str) -> Result<Results, ResultsError> {
         let open = || {
@@ -170,10 +169,6 @@ impl Results {
     }
 
     /// Returns whether the file has the run of `case` with `seed`.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or the case is invalid.
     pub fn has(&self, case: &Case, seed: u64) -> Result<bool, StudyError> {
         let sql = "SELECT 1 FROM runs WHERE fingerprint = ?1 AND case_key = ?2 AND seed = ?3";
         let place = params![self.fingerprint, case.key()?, seed as i64];
@@ -185,10 +180,6 @@ impl Results {
     }
 
     /// Returns the seeds with which the file has `case`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Results::has`].
     pub fn seeds(&self, case: &Case) -> Result<BTreeSet<u64>, StudyError> {
         let sql = "SELECT seed FROM runs WHERE fingerprint = ?1 AND case_key = ?2";
         let place = params![self.fingerprint, case.key()?];
@@ -201,10 +192,6 @@ impl Results {
     }
 
     /// Stores a run that took `cpu_s` seconds of CPU time.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written, or the case is invalid.
     pub fn put(&self, case: &Case, seed: u64, cpu_s: f64, run: &Run) -> Result<(), StudyError> {
         let key = case.key()?;
         let text = serde_json::to_string(run).map_err(|error| ResultsError::Damaged {
@@ -231,19 +218,11 @@ impl Results {
     }
 
     /// Returns the stored runs of `case` with the seeds from 1 to `seeds`.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, a run in it is damaged, or the case is invalid.
     pub fn runs(&self, case: &Case, seeds: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, 1, seeds)
     }
 
     /// Returns the stored runs of `case` with the seeds from `least` to `most`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Results::runs`].
     pub fn within(&self, case: &Case, least: u64, most: u64) -> Result<Vec<StoredRun>, StudyError> {
         self.between(case, least, most)
     }
@@ -274,10 +253,6 @@ impl Results {
     }
 
     /// Opens an existing file for the runs of the program that last wrote to it.
-    ///
-    /// # Errors
-    ///
-    /// As [`Results::open`].
     pub fn of_latest(path: &Path) -> Result<Results, ResultsError> {
         let mut results = Results::open(path, "")?;
         let sql = "SELECT fingerprint FROM runs ORDER BY rowid DESC LIMIT 1";
@@ -288,10 +263,6 @@ impl Results {
     }
 
     /// Returns all runs: the case in words ([`Case::text`]), the seed and the result.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or a run in it is damaged.
     pub fn all(&self) -> Result<Vec<(String, u64, Run)>, ResultsError> {
         let read = || {
             let sql = "SELECT seed, cpu_s, run, checksum, case_key, case_text FROM runs

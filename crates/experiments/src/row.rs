@@ -107,7 +107,6 @@ impl Figure {
     /// Returns the figure's rows for `seeds` seeds, from the stored runs in `results`.
     ///
     /// # Errors
-    ///
     /// The results cannot be read, or a row reads a value that no run has.
     pub fn rows(
         &self,
@@ -163,7 +162,6 @@ impl Figure {
     /// `runs` caches the runs that other figures of the study share.
     ///
     /// # Errors
-    ///
     /// A case cannot run, or a row reads a value that the run does not have.
     pub fn check_names(
         &self,

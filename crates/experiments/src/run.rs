@@ -38,10 +38,6 @@ impl PartialEq for Run {
 
 impl Run {
     /// Returns the result of a run.
-    ///
-    /// # Errors
-    ///
-    /// The report has no JSON form.
     pub(crate) fn new(report: &Report, found: Value) -> Result<Run, serde_json::Error> {
         let mut run = Run::of(serde_json::to_value(report)?);
         run.found = found;
@@ -75,10 +71,6 @@ impl Run {
     }
 
     /// Returns the result of the case's probe.
-    ///
-    /// # Errors
-    ///
-    /// The probe's result has another type.
     pub(crate) fn found<F: DeserializeOwned + Send + Sync + 'static>(&self) -> Result<Arc<F>, Gap> {
         let known = match self.parsed.get() {
             Some(known) => Arc::clone(known),
@@ -98,28 +90,16 @@ impl Run {
     }
 
     /// Returns the number at a JSON pointer of the report.
-    ///
-    /// # Errors
-    ///
-    /// The report has no such number.
     pub fn number(&self, pointer: &str) -> Reading {
         number(&self.report, pointer)
     }
 
     /// Returns the flows whose names begin with `prefix`.
-    ///
-    /// # Errors
-    ///
-    /// No flow has such a name.
     pub fn flows(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("flows", prefix)
     }
 
     /// Returns the nodes whose names begin with `prefix`.
-    ///
-    /// # Errors
-    ///
-    /// No node has such a name.
     pub fn nodes(&self, prefix: &str) -> Result<Vec<&Value>, Gap> {
         self.named("nodes", prefix)
     }
@@ -143,17 +123,12 @@ impl Run {
     /// flow.
     ///
     /// # Errors
-    ///
     /// No flow has such a name, the pointer is unknown, or no flow has a number.
     pub fn flow(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.flows(prefix)?, pointer)?)
     }
 
     /// Returns the sum over flows of a number at a JSON pointer within each flow.
-    ///
-    /// # Errors
-    ///
-    /// No flow has such a name, or the pointer is unknown.
     pub fn flow_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.flows(prefix)?, pointer)?.iter().sum())
     }
@@ -162,17 +137,12 @@ impl Run {
     /// node.
     ///
     /// # Errors
-    ///
     /// No node has such a name, the pointer is unknown, or no node has a number.
     pub fn node(&self, prefix: &str, pointer: &str) -> Reading {
         mean(&numbers(&self.nodes(prefix)?, pointer)?)
     }
 
     /// Returns the sum over nodes of a number at a JSON pointer within each node.
-    ///
-    /// # Errors
-    ///
-    /// No node has such a name, or the pointer is unknown.
     pub fn node_sum(&self, prefix: &str, pointer: &str) -> Reading {
         Ok(numbers(&self.nodes(prefix)?, pointer)?.iter().sum())
     }
@@ -196,10 +166,6 @@ fn number(value: &Value, pointer: &str) -> Reading {
 }
 
 /// Returns the numbers at a JSON pointer within each of `items` that have one.
-///
-/// # Errors
-///
-/// The pointer is unknown to one of the items.
 pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
     let found = items.iter().map(|item| number(item, pointer));
     let has_one = |reading: &Reading| *reading != Err(Gap::Nothing);
@@ -209,7 +175,6 @@ pub fn numbers(items: &[&Value], pointer: &str) -> Result<Vec<f64>, Gap> {
 /// Returns the mean.
 ///
 /// # Errors
-///
 /// [`Gap::Nothing`] if there are no values.
 pub fn mean(values: &[f64]) -> Reading {
     if values.is_empty() {
@@ -222,7 +187,6 @@ pub fn mean(values: &[f64]) -> Reading {
 /// Returns the quantile `q` of the values, interpolated linearly.
 ///
 /// # Errors
-///
 /// [`Gap::Nothing`] if there are no values.
 pub fn quantile(values: &[f64], q: f64) -> Reading {
     let mut sorted = values.to_vec();

@@ -15,7 +15,6 @@ pub struct Unknown {
 /// Returns the study called `name`, ignoring case.
 ///
 /// # Errors
-///
 /// Lists the names of all studies if `name` is not one of them.
 pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> {
     studies
@@ -32,7 +31,6 @@ pub fn find<'a>(studies: &'a [Study], name: &str) -> Result<&'a Study, Unknown> 
 /// all mean `5b`.
 ///
 /// # Errors
-///
 /// Names the unknown figure, and lists the names of all.
 pub fn select(mut figures: Vec<Figure>, names: &[String]) -> Result<Vec<Figure>, Unknown> {
     let plain_names: Vec<String> = names.iter().map(|name| plain(name)).collect();

@@ -82,7 +82,6 @@ impl Study {
     /// Returns the figures with their criteria.
     ///
     /// # Errors
-    ///
     /// The criteria are invalid, a criterion has no row, or a judged row has no criterion.
     pub fn load(&self) -> Result<Vec<Figure>, StudyError> {
         let mut figures = (self.figures)();
@@ -93,7 +92,6 @@ impl Study {
     /// Returns the figure over `links`.
     ///
     /// # Errors
-    ///
     /// The study has no such figure, or the links do not form a mesh.
     pub fn over(&self, links: &MeasuredLinks) -> Result<Figure, LinksError> {
         let figure = self.over_links.ok_or(LinksError::NotTaken(self.name))?;
@@ -104,7 +102,6 @@ impl Study {
 /// Assigns each judged row of `figures` its entry of the `criteria.toml` in `text`.
 ///
 /// # Errors
-///
 /// `text` is invalid, has a row that no figure declares, or lacks one.
 pub fn bind(figures: &mut [Figure], text: &str) -> Result<(), CriteriaError> {
     let mut judgements = judgements(text)?;

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use redpoll_experiments::{jobs, select};
-use redpoll_results::table::{Cell, Column, Kind};
+use redpoll_results::table::{Cell, Column, CellType};
 use redpoll_studies::{FINGERPRINT, find};
 
 use crate::keep::{Store, conduct_here};
@@ -49,8 +49,8 @@ pub fn study_rows(
         let of_figure = figure.rows(study.name, &results, seeds);
         rows.extend(of_figure.map_err(|problem| unknown(&problem))?);
     }
-    let text = |name| Column::new(name, Kind::Text);
-    let number = |name| Column::new(name, Kind::Number);
+    let text = |name| Column::new(name, CellType::Text);
+    let number = |name| Column::new(name, CellType::Number);
     let columns = [
         text("figure"),
         text("series"),
@@ -60,11 +60,11 @@ pub fn study_rows(
         text("unit"),
         number("low"),
         number("high"),
-        Column::new("n", Kind::Whole),
+        Column::new("n", CellType::Whole),
         number("paper"),
         number("least"),
         number("most"),
-        Column::new("ok", Kind::Truth),
+        Column::new("ok", CellType::Truth),
         text("note"),
     ];
     let cells = rows.iter().map(|row| {

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use redpoll_results::table::{Cell, Column, Kind, Row};
+use redpoll_results::table::{Cell, Column, CellType, Row};
 
 /// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
 /// `polars.DataFrame` or `pyarrow.table`.
@@ -30,10 +30,10 @@ impl Table {
     pub fn new(columns: &[Column], rows: &[Row]) -> PyResult<Table> {
         let fields = columns.iter().map(|column| {
             let kind = match column.kind {
-                Kind::Whole => DataType::Int64,
-                Kind::Number => DataType::Float64,
-                Kind::Truth => DataType::Boolean,
-                Kind::Text => DataType::Utf8,
+                CellType::Whole => DataType::Int64,
+                CellType::Number => DataType::Float64,
+                CellType::Truth => DataType::Boolean,
+                CellType::Text => DataType::Utf8,
             };
             Field::new(&column.name, kind, true)
         });
@@ -62,7 +62,7 @@ pub fn report_table(text: &str, part: &str) -> PyResult<Table> {
     Table::of(&redpoll_sweep::Table::of_items(&items))
 }
 
-fn array(at: usize, kind: Kind, rows: &[Row]) -> ArrayRef {
+fn array(at: usize, kind: CellType, rows: &[Row]) -> ArrayRef {
     let cells = rows.iter().map(|row| row.get(at).and_then(Option::as_ref));
     macro_rules! of {
         ($array:ty, $pattern:pat => $value:expr) => {
@@ -73,10 +73,10 @@ fn array(at: usize, kind: Kind, rows: &[Row]) -> ArrayRef {
         };
     }
     match kind {
-        Kind::Whole => of!(Int64Array, Cell::Whole(it) => *it),
-        Kind::Number => of!(Float64Array, Cell::Number(it) => *it),
-        Kind::Truth => of!(BooleanArray, Cell::Truth(it) => *it),
-        Kind::Text => of!(StringArray, Cell::Text(it) => it.as_str()),
+        CellType::Whole => of!(Int64Array, Cell::Whole(it) => *it),
+        CellType::Number => of!(Float64Array, Cell::Number(it) => *it),
+        CellType::Truth => of!(BooleanArray, Cell::Truth(it) => *it),
+        CellType::Text => of!(StringArray, Cell::Text(it) => it.as_str()),
     }
 }
 

@@ -1,34 +1,34 @@
-//! A result: a folder that `redpoll run --result DIR` has written, or one of its files.
+//! A result: a folder written by `redpoll run --result DIR`, or one of its files.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::table::Format;
 
-/// The object that `redpoll run --json` writes.
+/// File with the object that `redpoll run --json` writes.
 pub const REPORT: &str = "result.json";
-/// What a [`Series`](crate::series::Series) wrote.
+/// File written by [`Series`](crate::series::Series).
 pub const SERIES: &str = "series.parquet";
-/// The frames on the air, as pcapng.
+/// File with the frames on the air, in the pcapng format.
 pub const FRAMES: &str = "frames.pcapng";
-/// What `redpoll run --record` writes.
+/// File that `redpoll run --record` writes.
 pub const RECORDING: &str = "recording.jsonl";
 
-/// What is known to be there of a result.
+/// The existing files of a result.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Files {
-    /// A result as JSON.
+    /// The report in JSON.
     pub report: Option<PathBuf>,
-    /// A series.
+    /// The series.
     pub series: Option<PathBuf>,
 }
 
 impl Files {
-    /// Of the folder or file at `path`: a file is told by its ending.
+    /// Finds the files of the folder or file at `path`. The ending of a file's name determines its
+    /// type.
     ///
     /// # Errors
-    ///
-    /// If there is nothing, or nothing of a result.
+    /// The path does not exist, or has no file of a result.
     pub fn of(path: &Path) -> io::Result<Files> {
         let there = |name: &str| Some(path.join(name)).filter(|file| file.is_file());
         let files = if path.metadata()?.is_dir() {
@@ -59,8 +59,8 @@ impl Files {
     }
 }
 
-/// The file of that name, where `path` is a folder of a result that has it; else `path` itself.
-/// For commands that need one file of it.
+/// Returns the file called `name` in the result folder `path`, or `path` itself if the folder does
+/// not have that file. Commands that need one file of a result use this.
 pub fn file(path: &Path, name: &str) -> PathBuf {
     let inside = path.join(name);
     if inside.is_file() {
@@ -70,11 +70,10 @@ pub fn file(path: &Path, name: &str) -> PathBuf {
     }
 }
 
-/// Makes a folder for a result.
+/// Creates a folder for a result.
 ///
 /// # Errors
-///
-/// If it cannot be made, or has something in it.
+/// The folder cannot be created, or is not empty.
 pub fn create(path: &Path) -> io::Result<()> {
     std::fs::create_dir_all(path)?;
     match path.read_dir()?.next() {

@@ -1,14 +1,15 @@
-//! What runs leave behind, and what is made of it.
+//! The files of finished runs, and the pages, pictures and comparisons made from them.
 //!
-//! | I want to change | open |
+//! | to change | open |
 //! | --- | --- |
-//! | how tables become CSV or Parquet, and are read again | [`table`] |
-//! | which files a result has | [`folder`] |
-//! | how a run's result is read | [`report`] |
+//! | how tables are written to CSV or Parquet and read again | [`table`] |
+//! | the files of a result | [`folder`] |
+//! | how a run's report is read | [`report`] |
 //! | how two results are compared | [`compare`] |
 //! | the page of a result | [`page`] |
-//! | pictures | [`picture`]; their frames and colours are the studies' ([`redpoll_experiments::page`]) |
-//! | what is sampled while a run goes on | [`series`] |
+//! | pictures | [`picture`]; their frames and colours are the studies'
+//! ([`redpoll_experiments::page`]) |
+//! | the samples during a run | [`series`] |
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![warn(clippy::match_bool)]

@@ -1,4 +1,4 @@
-//! The page of a result: what came out, in one HTML file that needs nothing from elsewhere.
+//! The page of a result, in one self-contained HTML file.
 
 use std::fmt::Write as _;
 
@@ -9,14 +9,13 @@ use crate::folder::Files;
 use crate::picture::pictures;
 use crate::report::{Problem, Report};
 
-/// So many nodes are in the open; of more the table is folded.
+/// Number of nodes above which the table is collapsed.
 const NODES: usize = 12;
 
-/// The page of the result with these files; `version` is the program's.
+/// Renders the page of the result with these files; `version` is the program's.
 ///
 /// # Errors
-///
-/// If a file cannot be read or is something else, or there is no report.
+/// A file cannot be read or has another type, or there is no report.
 pub fn page(files: &Files, version: &str) -> Result<String, Problem> {
     let path = files.report.as_deref();
     let path = path.ok_or_else(|| {
@@ -120,7 +119,7 @@ fn counted(count: usize, what: &str) -> String {
     format!("{count} {what}{ending}")
 }
 
-/// A table: heads, each with whether it is of numbers, and rows.
+/// Writes a table. Each head has a flag that marks a column of numbers.
 fn table(page: &mut String, heads: &[(&str, bool)], rows: &[Vec<String>]) {
     page.push_str("<div class=\"scroll\"><table><tr>");
     for (head, is_number) in heads {
@@ -139,7 +138,7 @@ fn table(page: &mut String, heads: &[(&str, bool)], rows: &[Vec<String>]) {
     page.push_str("</table></div>\n");
 }
 
-/// A number of an object, or a dash.
+/// Formats a number of an object, or a dash if it is missing.
 fn shown(item: &Value, pointer: &str, scale: f64) -> String {
     let value = item.pointer(pointer).and_then(Value::as_f64);
     value.map_or("–".to_owned(), |value| number(value * scale))

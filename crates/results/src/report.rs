@@ -1,4 +1,4 @@
-//! The object that `redpoll run --json` writes (`docs/report.md`), read again.
+//! Reader of the object that `redpoll run --json` writes (`docs/report.md`).
 
 use std::collections::HashMap;
 use std::io;
@@ -9,38 +9,38 @@ use serde_json::Value;
 
 use crate::table::ReadError;
 
-/// No result is larger.
+/// Greatest size of a report in bytes.
 const LARGEST: u64 = 1 << 30;
 
-/// What is wrong with a file of a result.
+/// The reason why a result file is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum Problem {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {path}: {error}")]
     Io {
         /// The file.
         path: String,
-        /// Why.
+        /// The cause.
         error: io::Error,
     },
-    /// It is something else.
+    /// The file has other contents.
     #[error("{path}: {what}")]
     Other {
         /// The file.
         path: String,
-        /// What is wrong with it, and what is allowed.
+        /// The mistake, and the allowed contents.
         what: String,
     },
 }
 
 impl Problem {
-    /// Of the file at `path`, that it cannot be read.
+    /// Returns that the file at `path` cannot be read.
     pub fn io(path: &Path, error: io::Error) -> Problem {
         let path = path.display().to_string();
         Problem::Io { path, error }
     }
 
-    /// Of the file at `path`, something else.
+    /// Returns another problem of the file at `path`.
     pub fn other(path: &Path, what: impl ToString) -> Problem {
         Problem::Other {
             path: path.display().to_string(),
@@ -48,7 +48,7 @@ impl Problem {
         }
     }
 
-    /// Of the table at `path`.
+    /// Returns a problem of the table at `path`.
     pub fn table(path: &Path, error: ReadError) -> Problem {
         match error {
             ReadError::Io(error) => Problem::io(path, error),
@@ -57,18 +57,14 @@ impl Problem {
     }
 }
 
-/// A run's result.
+/// The report of a run.
 #[derive(Clone, Debug)]
 pub struct Report {
     value: Value,
 }
 
 impl Report {
-    /// Reads the one at `path`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or is none.
+    /// Reads the report at `path`.
     pub fn read(path: &Path) -> Result<Report, Problem> {
         let mut all = Report::read_all(path)?;
         match (all.pop(), all.is_empty()) {
@@ -77,11 +73,7 @@ impl Report {
         }
     }
 
-    /// Reads the one at `path`, or the list of several.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be read, or is none.
+    /// Reads the report or the list of reports at `path`.
     pub fn read_all(path: &Path) -> Result<Vec<Report>, Problem> {
         let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
         if meta.len() > LARGEST {
@@ -102,48 +94,48 @@ impl Report {
         reports.ok_or_else(|| Problem::other(path, not_one))
     }
 
-    /// An object that is one.
+    /// Returns a JSON object as a report, if it is one.
     pub fn of(value: Value) -> Option<Report> {
         let has_lists = value["flows"].is_array() && value["nodes"].is_array();
         (has_lists && value["scenario"].is_string()).then_some(Report { value })
     }
 
-    /// All of it.
+    /// Returns the whole object.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The scenario's name.
+    /// Returns the name of the scenario.
     pub fn scenario(&self) -> &str {
         self.value["scenario"].as_str().unwrap_or_default()
     }
 
-    /// The seed.
+    /// Returns the seed.
     pub fn seed(&self) -> u64 {
         self.value["seed"].as_u64().unwrap_or_default()
     }
 
-    /// Its flows.
+    /// Returns the flows.
     pub fn flows(&self) -> &[Value] {
         self.value["flows"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Its nodes.
+    /// Returns the nodes.
     pub fn nodes(&self) -> &[Value] {
         self.value["nodes"].as_array().map_or(&[], Vec::as_slice)
     }
 
-    /// Names of flows and a number of each, of those that have one.
+    /// Returns the names and a number of the flows that have that number.
     pub fn of_flows(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
         numbers(self.flows(), pointer, scale)
     }
 
-    /// Names of nodes and a number of each, of those that have one.
+    /// Returns the names and a number of the nodes that have that number.
     pub fn of_nodes(&self, pointer: &str, scale: f64) -> Vec<(String, f64)> {
         numbers(self.nodes(), pointer, scale)
     }
 
-    /// Where its nodes stand, if it says so.
+    /// Returns the positions of the nodes, if the report has them.
     pub fn mesh(&self) -> Option<Mesh> {
         let place = |value: &Value| {
             let place = value["position_m"].as_array()?;

@@ -1,8 +1,8 @@
-//! How flows and nodes fare over time: a table with a row for each of them at every moment
-//! that is looked at, of the facts that the live view shows ([`redpoll_sim::live`]).
+//! A series: flows and nodes over time, as a table with a row for each of them at every sample. It
+//! has the facts that the live view shows ([`redpoll_sim::live`]).
 //!
-//! Counters count from the beginning of the run. What has an `_interval` in its name, and the
-//! shares of the radio's states, are of the time since the row before.
+//! Counters count from the start of the run. Columns with `_interval` in their names, and the
+//! shares of the radio's states, cover the time since the previous row.
 
 use std::io::Write;
 
@@ -10,187 +10,192 @@ use redpoll_base::{Duration, Instant};
 use redpoll_sim::live::{ConnectionSample, NodeSample, Sample};
 use redpoll_sim::{FlowEnd, RadioState, World};
 
-use crate::table::{Cell, Column, Format, Kind, Row, WriteError, Writer};
+use crate::table::{Cell, CellType, Column, Format, Row, WriteError, Writer};
 
-/// Which rows a column is empty in.
+/// The rows that have a value in a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Of {
-    /// In none.
+pub enum RowsOf {
+    /// All rows.
     All,
-    /// In those of nodes.
+    /// Rows of flows.
     Flows,
-    /// In those of flows.
+    /// Rows of nodes.
     Nodes,
 }
 
-/// The columns: name, kind, whose, and what it has.
-pub const COLUMNS: &[(&str, Kind, Of, &str)] = &[
+/// The columns: name, type, rows with a value, and description.
+pub const COLUMNS: &[(&str, CellType, RowsOf, &str)] = &[
     (
         "t_s",
-        Kind::Number,
-        Of::All,
+        CellType::Number,
+        RowsOf::All,
         "virtual time since the beginning of the run",
     ),
-    ("kind", Kind::Text, Of::All, "`flow` or `node`"),
-    ("name", Kind::Text, Of::All, "name of the flow or node"),
-    ("from", Kind::Text, Of::Flows, "the sending node"),
-    ("to", Kind::Text, Of::Flows, "the receiving node"),
+    ("kind", CellType::Text, RowsOf::All, "`flow` or `node`"),
+    (
+        "name",
+        CellType::Text,
+        RowsOf::All,
+        "name of the flow or node",
+    ),
+    ("from", CellType::Text, RowsOf::Flows, "the sending node"),
+    ("to", CellType::Text, RowsOf::Flows, "the receiving node"),
     (
         "delivered_bytes",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "payload that has arrived",
     ),
     (
         "goodput_interval_kbps",
-        Kind::Number,
-        Of::Flows,
+        CellType::Number,
+        RowsOf::Flows,
         "payload that has arrived since the previous row, in 1000 bit/s",
     ),
     (
         "segments_sent",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "segments with payload, datagrams or messages sent, retransmissions included",
     ),
     (
         "retransmissions_rto",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: after a timeout",
     ),
     (
         "retransmissions_fast",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: by fast retransmit and fast recovery",
     ),
     (
         "retransmissions_link_lost",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: after the link had reported the segment lost",
     ),
     (
         "retransmissions_path_mtu",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: after the path MTU had shrunk",
     ),
     (
         "retransmissions_tail",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: as tail loss probes",
     ),
     (
         "retransmissions_probe",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "retransmitted segments: to probe a closed window",
     ),
     (
         "cwnd_bytes",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "the sender's congestion window (RFC 5681); this column and the next ones are only filled \
          while a node has a connection of Redpoll's TCP for the flow",
     ),
     (
         "ssthresh_bytes",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "the connection's slow start threshold: 65,535 until the first loss",
     ),
     (
         "srtt_ms",
-        Kind::Number,
-        Of::Flows,
+        CellType::Number,
+        RowsOf::Flows,
         "the connection's smoothed round-trip time (RFC 6298); empty before the first measurement",
     ),
     (
         "rto_ms",
-        Kind::Number,
-        Of::Flows,
+        CellType::Number,
+        RowsOf::Flows,
         "the connection's retransmission timeout, backoff included",
     ),
     (
         "in_flight_bytes",
-        Kind::Whole,
-        Of::Flows,
+        CellType::Whole,
+        RowsOf::Flows,
         "bytes in the network (RFC 9937 §6.2)",
     ),
     (
         "queue_datagrams",
-        Kind::Whole,
-        Of::Nodes,
+        CellType::Whole,
+        RowsOf::Nodes,
         "datagrams that are queued, being sent or being reassembled",
     ),
     (
         "radio_off_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row, 0 to 1, in which the radio was switched off by \
          a fault",
     ),
     (
         "radio_sleep_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row in which the radio was asleep",
     ),
     (
         "radio_idle_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row in which the radio was neither asleep nor listening",
     ),
     (
         "radio_listen_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row in which the radio was listening to an idle channel",
     ),
     (
         "radio_receive_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row in which the radio was receiving a frame",
     ),
     (
         "radio_transmit_share",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "share of the time since the previous row in which the radio was sending, turnarounds included",
     ),
     (
         "charge_mc",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "charge used by radio and processor, in millicoulombs (mA·s)",
     ),
     (
         "current_interval_ma",
-        Kind::Number,
-        Of::Nodes,
+        CellType::Number,
+        RowsOf::Nodes,
         "mean current since the previous row",
     ),
     (
         "frames_sent",
-        Kind::Whole,
-        Of::Nodes,
+        CellType::Whole,
+        RowsOf::Nodes,
         "frames that the MAC sent, including retransmissions",
     ),
     (
         "frame_retries",
-        Kind::Whole,
-        Of::Nodes,
+        CellType::Whole,
+        RowsOf::Nodes,
         "retransmissions among the frames that the MAC sent",
     ),
     (
         "collisions",
-        Kind::Whole,
-        Of::Nodes,
+        CellType::Whole,
+        RowsOf::Nodes,
         "frames for this node that were destroyed by other frames",
     ),
 ];
@@ -212,11 +217,7 @@ pub struct Series<W: Write + Send> {
 }
 
 impl<W: Write + Send> Series<W> {
-    /// Begins the series of a run that has not begun, with rows `every` so often.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Starts the series of a run before its first event, with rows at the interval `every`.
     pub fn new(
         out: W,
         format: Format,
@@ -243,26 +244,18 @@ impl<W: Write + Send> Series<W> {
         })
     }
 
-    /// When the next rows are due: a run stops there, and calls [`look`](Self::look).
+    /// Returns the time of the next rows. The run stops there and calls [`look`](Self::look).
     pub fn next(&self) -> Instant {
         self.sampler.next()
     }
 
-    /// Takes down how everything is, if it is time.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Samples all flows and nodes if it is time.
     pub fn look(&mut self, world: &World) -> Result<(), WriteError> {
         self.sampler.look(world, &mut self.rows);
         self.write()
     }
 
-    /// Takes down how everything is at the end, and finishes the table.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Samples all flows and nodes at the end, and completes the table.
     pub fn finish(mut self, world: &World) -> Result<(), WriteError> {
         self.sampler.end(world, &mut self.rows);
         self.write()?;
@@ -276,7 +269,7 @@ impl<W: Write + Send> Series<W> {
 }
 
 impl Sampler {
-    /// Of a run that has not begun, with rows `every` so often.
+    /// Returns a sampler for a run before its first event, with rows at the interval `every`.
     pub fn new(every: Duration) -> Sampler {
         Sampler {
             every,
@@ -285,12 +278,12 @@ impl Sampler {
         }
     }
 
-    /// When the next rows are due.
+    /// Returns the time of the next rows.
     pub fn next(&self) -> Instant {
         self.next
     }
 
-    /// How everything is, if it is time.
+    /// Samples all flows and nodes if it is time.
     pub fn look(&mut self, world: &World, rows: &mut Vec<Row>) {
         if world.now() >= self.next {
             while self.next <= world.now() {
@@ -300,7 +293,7 @@ impl Sampler {
         }
     }
 
-    /// How everything is at the end.
+    /// Samples all flows and nodes at the end.
     pub fn end(&mut self, world: &World, rows: &mut Vec<Row>) {
         let before = self.before.as_ref();
         if before.is_none_or(|before| before.at < world.now()) {
@@ -383,7 +376,7 @@ fn flow(sample: &Sample, before: Option<&Sample>, at: usize, names: (&str, &str,
     row
 }
 
-/// What follows the columns of flows; `before` is how it was, and how long ago.
+/// Returns the columns that follow those of flows. `before` is the previous sample and its age.
 fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
     let share = |states: &[RadioState]| {
         let (before, passed) = before?;
@@ -412,13 +405,13 @@ fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
     ]
 }
 
-/// The columns as a table of a document in Markdown.
+/// Returns the columns as a Markdown table.
 pub fn reference() -> String {
     let rows = COLUMNS.iter().map(|(name, _, of, what)| {
         let of = match of {
-            Of::All => "",
-            Of::Flows => "flow",
-            Of::Nodes => "node",
+            RowsOf::All => "",
+            RowsOf::Flows => "flow",
+            RowsOf::Nodes => "node",
         };
         format!("| `{name}` | {of} | {what} |\n")
     });

@@ -34,7 +34,6 @@ pub const FINGERPRINT: &str = env!("REDPOLL_FINGERPRINT");
 /// Returns the study called `name`, ignoring case.
 ///
 /// # Errors
-///
 /// Lists the names of all studies if `name` is not one of them.
 pub fn find(name: &str) -> Result<&'static Study, Unknown> {
     redpoll_experiments::find(STUDIES, name)

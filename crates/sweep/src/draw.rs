@@ -1,9 +1,9 @@
-//! Values drawn at random between two others.
+//! Random values between two ends.
 
 use redpoll_base::Rng;
 use serde::Deserialize;
 
-/// From where to where the values of a key are drawn.
+/// The range of a key's random values.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Range {
@@ -13,18 +13,18 @@ pub struct Range {
     scale: Scale,
 }
 
-/// How values lie between both ends.
+/// Distribution of the values between both ends.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Scale {
-    /// Evenly.
+    /// Uniform.
     #[default]
     Linear,
-    /// Evenly in their logarithm: as many from 1 to 10 as from 10 to 100.
+    /// Uniform in the logarithm: as many from 1 to 10 as from 10 to 100.
     Log,
 }
 
-/// A number, the unit behind it, and whether it is written as a whole one without a unit.
+/// Returns the number of a value, its unit, and whether it is written as an integer without a unit.
 pub fn split(value: &toml::Value) -> Option<(f64, String, bool)> {
     match value {
         toml::Value::Integer(number) => Some((*number as f64, String::new(), true)),
@@ -40,7 +40,7 @@ pub fn split(value: &toml::Value) -> Option<(f64, String, bool)> {
     }
 }
 
-/// A range that was looked at: its ends are numbers of one unit.
+/// A validated range, whose ends are numbers of one unit.
 #[derive(Clone, Debug)]
 pub struct Ends {
     from: f64,
@@ -51,22 +51,14 @@ pub struct Ends {
 }
 
 impl Range {
-    /// A value between both ends, as it is written in a scenario.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with the ends.
+    /// Draws a value between both ends, written as in a scenario.
     pub fn draw(&self, rng: &mut Rng) -> Result<String, String> {
         let part = f64::from(rng.next_u32()) / f64::from(u32::MAX);
         let ends = self.ends()?;
         Ok(ends.written(ends.at(part)))
     }
 
-    /// Both ends.
-    ///
-    /// # Errors
-    ///
-    /// What is wrong with them.
+    /// Returns both ends.
     pub fn ends(&self) -> Result<Ends, String> {
         let number = "allowed: numbers, or texts such as \"40 ms\"";
         let (from, unit, whole) = split(&self.from).ok_or(format!("`from`: {number}"))?;
@@ -93,7 +85,7 @@ impl Range {
 }
 
 impl Ends {
-    /// The value at `part` of the way from one end to the other, 0 to 1.
+    /// Returns the value at `part`, from 0 at one end to 1 at the other.
     pub fn at(&self, part: f64) -> f64 {
         let value = match self.scale {
             Scale::Linear => self.from + part * (self.to - self.from),
@@ -102,8 +94,8 @@ impl Ends {
         value.clamp(self.from, self.to)
     }
 
-    /// The value at `part` with so many digits that tell something, and whole where only whole
-    /// ones make sense: what a person would write.
+    /// Returns the value at `part`, rounded to three significant digits, or to an integer if the
+    /// key or its unit needs one.
     pub fn rounded(&self, part: f64) -> f64 {
         let value = self.at(part);
         if value == 0.0 || value == self.from || value == self.to {
@@ -116,7 +108,7 @@ impl Ends {
         ((value / step).round() * step).clamp(self.from, self.to)
     }
 
-    /// A value as a scenario has it.
+    /// Formats a value as in a scenario.
     pub fn written(&self, value: f64) -> String {
         match (self.whole, self.unit.as_str()) {
             (true, _) => format!("{value:.0}"),
@@ -126,7 +118,7 @@ impl Ends {
     }
 }
 
-/// Four decimals at most, which any unit can do without.
+/// Formats a number with at most four decimals.
 fn shortened(value: f64) -> String {
     let text = format!("{value:.4}");
     let text = text.trim_end_matches('0').trim_end_matches('.');

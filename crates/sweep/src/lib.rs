@@ -1,13 +1,13 @@
-//! Sweeps: a scenario run for every combination of its keys' values, or for points drawn at
-//! random, each with several seeds.
+//! Sweeps: a scenario run for every combination of its keys' values, or for random points, each
+//! with several seeds.
 //!
-//! A [`Plan`] is read from a file and has [`Point`]s. [`Plan::jobs`] are the runs that a results
-//! file ([`redpoll_experiments::Results`]) does not have yet, for
-//! [`redpoll_experiments::conduct`], which spreads them over all cores and keeps each as it ends.
-//! [`Table::flows`] and [`Table::nodes`] make tables of what is kept, a row for each run and
-//! flow or node, which are written as CSV or Parquet.
+//! A [`Plan`] is read from a file and has [`Point`]s. [`Plan::jobs`] returns the runs that a
+//! results file ([`redpoll_experiments::Results`]) lacks. [`redpoll_experiments::conduct`]
+//! distributes them over all cores and stores each result. [`Table::flows`] and [`Table::nodes`]
+//! return tables of the stored results, with a row for each run and flow or node. They are written
+//! as CSV or Parquet.
 //!
-//! [`tune`] searches such keys for values that are best within limits.
+//! [`tune`] searches such keys for the best values within limits.
 #![forbid(unsafe_code)]
 #![warn(missing_docs)]
 #![warn(clippy::match_bool)]

@@ -1,4 +1,4 @@
-//! What a sweep runs.
+//! The plan of a sweep: its points and seeds.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::draw::Range;
 
-/// Runs of a sweep: more is a mistake.
+/// Greatest number of runs of a sweep; a larger number is assumed to be a mistake.
 const RUNS_MAX: usize = 1_000_000;
 
-/// A sweep that cannot be run.
+/// A sweep that cannot run.
 #[derive(Debug, thiserror::Error)]
 #[error("{file}{problem}")]
 pub struct PlanError {
@@ -22,13 +22,13 @@ pub struct PlanError {
     pub(crate) problem: Problem,
 }
 
-/// What is wrong with a sweep.
+/// The mistake in a sweep.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
-    /// Its scenario, or a key of that.
+    /// The scenario, or one of its keys, is invalid.
     #[error(transparent)]
     Scenario(#[from] ScenarioError),
-    /// Something of its own.
+    /// Another mistake of the sweep's file.
     #[error("{0}")]
     Other(String),
 }
@@ -40,7 +40,7 @@ impl From<String> for Problem {
 }
 
 impl PlanError {
-    /// The dotted path of the scenario's key that is to blame; empty if there is none.
+    /// Returns the dotted path of the wrong key of the scenario; empty if no key is wrong.
     pub fn key(&self) -> &str {
         match &self.problem {
             Problem::Scenario(problem) => problem.key(),
@@ -52,18 +52,18 @@ impl PlanError {
 /// One combination of values.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The keys that the sweep varies, in the order of the file, with their values here.
+    /// The varied keys in the order of the file, with their values at this point.
     pub values: Vec<(String, String)>,
-    /// What is run.
+    /// The case with these values.
     pub case: Case,
 }
 
-/// A sweep.
+/// The points and seeds of a sweep.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Every combination, the last key's values changing fastest.
+    /// Every combination; the values of the last key vary fastest.
     pub points: Vec<Point>,
-    /// The seeds of each.
+    /// The seeds of each point.
     pub seeds: Vec<u64>,
 }
 
@@ -110,12 +110,11 @@ fn one() -> u64 {
 }
 
 impl Plan {
-    /// Reads the sweep at `path`. Every point is tried: a key or value that no scenario has is an
-    /// error now, not after an hour.
+    /// Reads the sweep at `path`, and checks every point, so that a wrong key or value is an error
+    /// now instead of during the sweep.
     ///
     /// # Errors
-    ///
-    /// If it cannot be read, or is none; with the key, and what is allowed.
+    /// The file cannot be read or is invalid; the error names the key and the allowed values.
     pub fn load(path: &Path) -> Result<Plan, PlanError> {
         let read = || {
             let text = std::fs::read_to_string(path);
@@ -133,11 +132,7 @@ impl Plan {
         })
     }
 
-    /// The sweep with this text, which names no scenario, of `case`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Plan::load`].
+    /// Parses the sweep of `case` in `text`, which does not name a scenario.
     pub fn parse(text: &str, case: Case) -> Result<Plan, PlanError> {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let plan = file.and_then(|file: File| match file.scenario {
@@ -203,17 +198,13 @@ impl Plan {
         Ok(Plan { points, seeds })
     }
 
-    /// Runs in all.
+    /// Returns the total number of runs.
     pub fn runs(&self) -> usize {
         self.points.len() * self.seeds.len()
     }
 
-    /// The runs that `results` does not have. All seeds of a point come before the next point:
-    /// what is interrupted has whole points.
-    ///
-    /// # Errors
-    ///
-    /// If the results cannot be read.
+    /// Returns the runs that `results` lacks. All seeds of a point precede the next point, so that
+    /// an interrupted sweep has complete points.
     pub fn jobs(&self, results: &Results) -> Result<Vec<Job>, StudyError> {
         let mut jobs = Vec::new();
         for point in &self.points {
@@ -233,7 +224,7 @@ impl Plan {
     }
 }
 
-/// The scenario: a file beside the sweep's, or one that is built in.
+/// Returns the scenario: a file next to the sweep's file, or a built-in one.
 pub(crate) fn scene(name: &str, folder: &Path) -> Result<Scene, String> {
     let beside: PathBuf = folder.join(name);
     let built_in = BUILT_IN.iter().find(|scenario| scenario.name == name);
@@ -269,7 +260,7 @@ fn seeds(seeds: Seeds) -> Result<Vec<u64>, String> {
     }
 }
 
-/// Each combination of the grid with each of the points that are drawn.
+/// Returns each combination of the grid with each of the random points.
 fn drawn(
     grid: Vec<Vec<(String, String)>>,
     random: &Random,
@@ -308,13 +299,13 @@ fn drawn(
     Ok(each.collect())
 }
 
-/// The values of a table of keys, which may be written `"mac.min_be" = …` or in tables of their
-/// own; by dotted path.
+/// Returns the values of a table of keys by dotted path. Keys may be written `"mac.min_be" = …` or
+/// in nested tables.
 fn leaves<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Value)> {
     walk(path, table, &|_| false)
 }
 
-/// The values of a table of keys where a table with `from` is a value, too.
+/// Returns the values of a table of keys, in which a table with `from` is also a value.
 fn ranges_of<'a>(path: &str, table: &'a toml::Table) -> Vec<(String, &'a toml::Value)> {
     walk(path, table, &|table| table.contains_key("from"))
 }
@@ -340,7 +331,7 @@ pub(crate) fn walk<'a>(
     found
 }
 
-/// A value as `--set` takes it.
+/// Formats a value as `--set` expects it.
 pub(crate) fn written(value: &toml::Value) -> String {
     match value {
         toml::Value::String(text) => text.clone(),

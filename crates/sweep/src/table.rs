@@ -1,54 +1,46 @@
-//! Tables of what the runs gave.
+//! Tables of the results of runs.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::Path;
 
 use redpoll_experiments::{Gap, Results, Run, StoredRun, StudyError};
-use redpoll_results::table::{Cell, Column, Format, Kind, Part, Row, WriteError, Writer};
+use redpoll_results::table::{Cell, CellType, Column, Format, Part, Row, WriteError, Writer};
 use serde_json::Value;
 
 use crate::plan::Plan;
 
-/// Rows with columns of one kind each; what a row does not have is empty.
+/// Rows with typed columns; missing values are empty.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     /// Names of the columns.
     pub columns: Vec<String>,
-    /// Rows, each as long as there are columns.
+    /// Rows, each with a cell for every column.
     pub rows: Vec<Row>,
-    /// Runs to which the oracle has objected, whether they have rows or not.
+    /// Runs in which the oracle found a violation, with or without rows.
     pub objections: u64,
     places: HashMap<String, usize>,
 }
 
 /// Runs of a point that are read at once.
 const SEEDS: usize = 256;
-/// How deep a report's objects are taken apart.
+/// Greatest depth at which a report's nested objects become columns.
 const DEPTH_MAX: usize = 4;
 
 impl Table {
-    /// A row for each run and flow: `point` (from 1), `seed`, the keys of the sweep, whether
-    /// the oracle was content, and the flow's figures (`docs/report.md`), those within
-    /// others by names with dots.
-    ///
-    /// # Errors
-    ///
-    /// If the results cannot be read.
+    /// Returns a row for each run and flow: `point` (from 1), `seed`, the keys of the sweep,
+    /// whether the oracle found no violation, and the flow's figures (`docs/report.md`). Nested
+    /// figures have dotted names.
     pub fn flows(plan: &Plan, results: &Results) -> Result<Table, StudyError> {
         Table::of(plan, results, Run::flows)
     }
 
-    /// A row for each run and node.
-    ///
-    /// # Errors
-    ///
-    /// If the results cannot be read.
+    /// Returns a row for each run and node.
     pub fn nodes(plan: &Plan, results: &Results) -> Result<Table, StudyError> {
         Table::of(plan, results, Run::nodes)
     }
 
-    /// A row for each of some objects of one report: its flows, or its nodes.
+    /// Returns a row for each object in one report's list of flows or nodes.
     pub fn of_items(items: &[Value]) -> Table {
         let mut table = Table::default();
         for item in items {
@@ -81,7 +73,7 @@ impl Table {
         Ok(table)
     }
 
-    /// Adds the rows of a run of the point number `at`, from 0.
+    /// Adds the rows of a run of the point with index `at`.
     fn add(
         &mut self,
         at: usize,
@@ -91,7 +83,7 @@ impl Table {
     ) {
         let is_ok = kept.run.violation().is_none();
         self.objections += u64::from(!is_ok);
-        // A scenario may have none.
+        // A scenario may have no flows.
         for item in items(&kept.run, "").unwrap_or_default() {
             self.rows.push(vec![None; self.columns.len()]);
             self.put("point", Cell::Whole(at as i64 + 1));
@@ -144,8 +136,8 @@ impl Table {
         self.put(path, cell);
     }
 
-    /// Makes whole numbers of a column that has others, too, such numbers; and texts of one that
-    /// has both texts and others.
+    /// Converts integers to floating-point numbers in a column that also has those, and all values
+    /// to texts in a column of mixed types.
     fn unify(&mut self) {
         for column in 0..self.columns.len() {
             let cells = || self.rows.iter().filter_map(|row| row[column].as_ref());
@@ -165,7 +157,7 @@ impl Table {
         }
     }
 
-    /// The numbers of a column, of the rows for which `keep` holds.
+    /// Returns the numbers of a column in the rows for which `keep` holds.
     pub fn numbers(&self, column: &str, keep: impl Fn(&[Option<Cell>]) -> bool) -> Vec<f64> {
         let Some(&at) = self.places.get(column) else {
             return Vec::new();
@@ -174,23 +166,14 @@ impl Table {
         rows.filter_map(|row| row[at].as_ref()?.number()).collect()
     }
 
-    /// Writes the table to a file, all or nothing: what stands there is replaced once all is
-    /// written.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Writes the table to a file. An existing file is replaced only once the new one is complete.
     pub fn write(&self, path: &Path, format: Format) -> Result<(), WriteError> {
         let (part, file) = Part::create(path)?;
         self.write_to(file, format)?;
         Ok(part.keep()?)
     }
 
-    /// Writes the table to anything that takes bytes.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Writes the table to a byte stream.
     pub fn write_to(&self, out: impl Write + Send, format: Format) -> Result<(), WriteError> {
         let mut writer = Writer::new(out, format, self.schema(), &[])?;
         for row in &self.rows {
@@ -199,16 +182,16 @@ impl Table {
         writer.finish()
     }
 
-    /// The columns with what they have.
+    /// Returns the columns with their types.
     pub fn schema(&self) -> Vec<Column> {
         let columns = self.columns.iter().enumerate();
         let columns = columns.map(|(at, name)| Column::new(name, self.kind(at)));
         columns.collect()
     }
 
-    /// What the column has; texts where it has nothing.
-    fn kind(&self, column: usize) -> Kind {
+    /// Returns the type of a column; text if the column is empty.
+    fn kind(&self, column: usize) -> CellType {
         let first = self.rows.iter().find_map(|row| row[column].as_ref());
-        first.map_or(Kind::Text, Cell::kind)
+        first.map_or(CellType::Text, Cell::kind)
     }
 }

@@ -154,7 +154,6 @@ impl Looks {
 /// one figure, or of its side experiments.
 ///
 /// # Errors
-///
 /// The first two series that look the same.
 pub fn check_looks(study: &Study, figures: &[&Figure]) -> Result<(), String> {
     let looks = Looks::of(study, figures);

@@ -1,13 +1,13 @@
-//! Intervals of means, and of how two samples differ, by the bootstrap.
+//! Confidence intervals of means and of differences of two samples, by the bootstrap.
 //!
-//! The percentile interval (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993,
-//! chapter 13) of a few runs is too narrow; it is widened about the estimate as Student's t is
-//! wider than the normal distribution (Hesterberg, *What Teachers Should Know About the
-//! Bootstrap*, 2015, "expanded percentile interval").
+//! The percentile interval (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter
+//! 13) of a few runs is too narrow. It is widened around the estimate by the ratio of Student's t
+//! to the normal distribution (Hesterberg, *What Teachers Should Know About the Bootstrap*, 2015,
+//! "expanded percentile interval").
 
 use redpoll_base::Rng;
 
-/// How often is drawn anew.
+/// Number of bootstrap resamples.
 const DRAWS: usize = 10_000;
 /// Student's t at 97.5 %, for 1, 2, ... degrees of freedom.
 const T: [f64; 30] = [
@@ -18,7 +18,7 @@ const T: [f64; 30] = [
 /// The normal distribution at 97.5 %.
 const NORMAL: f64 = 1.960;
 
-/// An estimate with the ends of its interval of 95 %.
+/// An estimate with its 95 % confidence interval.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Interval {
     /// The estimate.
@@ -30,29 +30,28 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Whether `value` lies outside.
+    /// Returns whether `value` is outside the interval.
     pub fn excludes(&self, value: f64) -> bool {
         value < self.low || value > self.high
     }
 }
 
-/// How the means of two samples differ.
+/// The difference between the means of two samples.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Difference {
-    /// The mean of the second less that of the first.
+    /// Mean of the second sample minus that of the first.
     pub difference: Interval,
-    /// The mean of the second by that of the first; `None` where that is near zero, or not
-    /// always positive.
+    /// Mean of the second sample divided by that of the first; `None` if a resampled mean is not
+    /// positive.
     pub ratio: Option<Interval>,
 }
 
-/// How `b` differs from `a`; `None` if one of them has fewer than two values, from which
-/// nothing follows about others.
+/// Compares `b` with `a`; `None` if a sample has fewer than two values, which allow no inference.
 pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
     if a.len() < 2 || b.len() < 2 {
         return None;
     }
-    // The same question has the same answer.
+    // A fixed seed makes the result reproducible.
     let mut rng = Rng::named(1, "bootstrap");
     let (mut differences, mut ratios) = (Vec::new(), Vec::new());
     for _ in 0..DRAWS {
@@ -63,7 +62,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
     let few = a.len().min(b.len());
     let (mean_a, mean_b) = (mean(a), mean(b));
     let difference = interval(mean_b - mean_a, differences, few);
-    // A ratio's interval is as wide upwards as downwards in its logarithm.
+    // The interval of a ratio is symmetric in its logarithm.
     let ratios: Option<Vec<f64>> = ratios.into_iter().collect();
     let ratio = ratios.map(|ratios| {
         let log = interval((mean_b / mean_a).ln(), ratios, few);
@@ -76,7 +75,7 @@ pub fn difference(a: &[f64], b: &[f64]) -> Option<Difference> {
     Some(Difference { difference, ratio })
 }
 
-/// The mean of a sample; `None` of fewer than two values.
+/// Returns the mean of a sample with its interval; `None` for fewer than two values.
 pub fn mean_of(values: &[f64]) -> Option<Interval> {
     if values.len() < 2 {
         return None;
@@ -90,7 +89,7 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The mean of as many values drawn from `values`, each as often as it comes.
+/// Returns the mean of one resample of `values`, drawn with replacement.
 fn redrawn(values: &[f64], rng: &mut Rng) -> f64 {
     let draw = |rng: &mut Rng| {
         let at = (u64::from(rng.next_u32()) * values.len() as u64) >> 32;
@@ -100,7 +99,8 @@ fn redrawn(values: &[f64], rng: &mut Rng) -> f64 {
     sum / values.len() as f64
 }
 
-/// The interval of an estimate whose redrawn values these are, of samples of `few`.
+/// Returns the interval of an estimate from its resampled values; the smaller sample has `few`
+/// values.
 fn interval(value: f64, mut redrawn: Vec<f64>, few: usize) -> Interval {
     redrawn.sort_by(f64::total_cmp);
     let n = few as f64;
@@ -121,14 +121,14 @@ fn interval(value: f64, mut redrawn: Vec<f64>, few: usize) -> Interval {
 mod tests {
     use super::*;
 
-    /// Numbers that are about normal, with a mean of 10 and a deviation of 1.
+    /// Returns approximately normal numbers with a mean of 10 and a deviation of 1.
     fn sample(rng: &mut Rng, n: usize) -> Vec<f64> {
         let uniform = |rng: &mut Rng| f64::from(rng.next_u32()) / f64::from(u32::MAX);
         let normal = |rng: &mut Rng| (0..12).map(|_| uniform(rng)).sum::<f64>() - 6.0;
         (0..n).map(|_| 10.0 + normal(rng)).collect()
     }
 
-    /// Of samples that do not differ, so many in a hundred have intervals without zero.
+    /// Returns how many of a hundred pairs of equal distributions have an interval without zero.
     fn wrong(n: usize) -> u32 {
         let mut rng = Rng::named(7, "samples");
         let differs = |rng: &mut Rng| {

@@ -7,10 +7,10 @@ use redpoll_experiments::Results;
 use crate::folder::REPORT;
 use crate::report::{Problem, Report};
 
-/// Runs, by what they are runs of.
+/// Runs by case.
 #[derive(Clone, Debug, Default)]
 pub struct Side {
-    /// What is run, and what each seed gave.
+    /// Name of each case, and the reports of its seeds.
     pub cases: Vec<(String, Vec<Report>)>,
 }
 
@@ -23,13 +23,12 @@ impl Side {
     }
 }
 
-/// The runs of a result: a folder of one, a folder of such folders, a JSON file of one or of a
-/// list of several, or the file of a sweep or a study. Of a folder of many `step` hears how many
-/// of them are read, of how many.
+/// Loads the runs of a result: a result folder, a folder of result folders, a JSON file of one
+/// result or a list, or the results file of a sweep or study. For a folder of many, `step` receives
+/// the numbers of read and of all reports.
 ///
 /// # Errors
-///
-/// If it cannot be read, or is none.
+/// The path cannot be read, or is not a result.
 pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     let mut side = Side::default();
     let meta = path.metadata().map_err(|error| Problem::io(path, error))?;
@@ -53,7 +52,7 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
             .windows(2)
             .find(|two| two[0].seed() == two[1].seed());
         if let Some([report, _]) = twice {
-            // The same run twice is no more evidence than once.
+            // The same run twice is not additional evidence.
             let what = format!("has seed {} of {case} twice", report.seed());
             return Err(Problem::other(path, what));
         }
@@ -61,7 +60,7 @@ pub fn load(path: &Path, step: &dyn Fn(usize, usize)) -> Result<Side, Problem> {
     Ok(side)
 }
 
-/// The reports of a folder, or of the folders in it.
+/// Returns the reports of a folder, or of the folders in it.
 fn reports(path: &Path) -> Result<Vec<PathBuf>, Problem> {
     let own = path.join(REPORT);
     if own.is_file() {
@@ -97,12 +96,12 @@ fn is_sqlite(path: &Path) -> Result<bool, Problem> {
 
 fn sweep(path: &Path, side: &mut Side) -> Result<(), Problem> {
     let wrong = |error: &dyn std::error::Error| Problem::other(path, error);
-    // Whose program's runs: those of the one that has written last.
+    // The runs of the program that last wrote to the file.
     let results = Results::of_latest(path).map_err(|error| wrong(&error))?;
     let all = results.all().map_err(|error| wrong(&error))?;
     for (case, seed, run) in all {
         let mut value = run.report().clone();
-        // A study's seeds are the runs'.
+        // The seed of a study's report is that of its run.
         value["seed"] = seed.into();
         if let Some(report) = Report::of(value) {
             side.add(case, report);

@@ -1,4 +1,4 @@
-//! Two results beside one another: what differs by more than the seeds do.
+//! Comparison of two results: differences beyond the spread of the seeds.
 
 mod bootstrap;
 mod load;
@@ -11,26 +11,26 @@ use std::collections::BTreeMap;
 
 use crate::report::Report;
 
-/// So many flows have lines of their own.
+/// Greatest number of flows with lines of their own.
 const FLOWS: usize = 8;
 
 /// A figure of both sides.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Line {
-    /// What is compared, such as `goodput (kb/s)`.
+    /// Name of the figure, such as `goodput (kb/s)`.
     pub what: String,
-    /// The values of the first side, a seed each.
+    /// Values of the first side, one per seed.
     pub a: Vec<f64>,
-    /// Those of the second.
+    /// Values of the second side, one per seed.
     pub b: Vec<f64>,
-    /// How they differ; `None` with fewer than two seeds on a side.
+    /// Their difference; `None` with fewer than two seeds on a side.
     pub difference: Option<Difference>,
 }
 
-/// A scenario that both sides have run.
+/// A scenario that both sides ran.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Comparison {
-    /// Which, where there are several.
+    /// Name of the case, if there are several.
     pub case: String,
     /// Its seeds on both sides.
     pub seeds: [Vec<u64>; 2],
@@ -38,10 +38,10 @@ pub struct Comparison {
     pub lines: Vec<Line>,
 }
 
-/// What `a` and `b` have in common: the one scenario that each has run, or those of the same
-/// name; of two sweeps over the same keys whose other settings differ, the points with the
-/// same values of those keys. With it, what only one of them has. `step` hears how many
-/// comparisons are done, of how many.
+/// Compares the scenarios of `a` and `b`: the only one of each side, or those with equal names. For
+/// two sweeps over the same keys whose other settings differ, it compares points with equal values
+/// of these keys. Also returns the cases that only one side has. `step` receives the numbers of
+/// completed and of all comparisons.
 pub fn compare(
     a: &Side,
     b: &Side,
@@ -72,7 +72,7 @@ pub fn compare(
     (both, alone.try_into().unwrap_or_default())
 }
 
-/// What belongs together: its name, and its place on each side.
+/// Returns the name of each pair of cases, and its index on each side.
 fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
     if let ([(name, _)], [(other, _)]) = (a.cases.as_slice(), b.cases.as_slice()) {
         let case = if name == other {
@@ -99,7 +99,7 @@ fn pairs(a: &Side, b: &Side) -> Vec<(String, [usize; 2])> {
     }
 }
 
-/// The figures that all runs of both sides have.
+/// Returns the figures that all runs of both sides have.
 fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
     let (a, b): (Vec<_>, Vec<_>) = (
         a.iter().map(figures).collect(),
@@ -124,7 +124,7 @@ fn lines(a: &[Report], b: &[Report]) -> Vec<Line> {
     lines.collect()
 }
 
-/// The figures of a run, each with its place in the list.
+/// Figures of a run by their position in the list and their name.
 type Figures = BTreeMap<(usize, String), f64>;
 
 fn figures(report: &Report) -> Figures {

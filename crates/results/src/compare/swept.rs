@@ -1,10 +1,10 @@
-//! Points of sweeps by what they vary. A case is named by its scenario and the keys that are
-//! changed, `line-3 mac.min_be=1 tcp.mss=4 frames`; a key that has several values among the
-//! cases of a file was swept there, what is the same in all of them was set.
+//! Points of sweeps by their varied keys. The name of a case consists of its scenario and the
+//! changed keys, such as `line-3 mac.min_be=1 tcp.mss=4 frames`. A key with several values among
+//! the cases of a file was swept; a key with one value was set.
 
 use std::collections::BTreeMap;
 
-/// A case's name, taken apart.
+/// A parsed name of a case.
 #[derive(Debug, PartialEq)]
 struct Point<'n> {
     scene: &'n str,
@@ -13,7 +13,7 @@ struct Point<'n> {
 }
 
 impl<'n> Point<'n> {
-    /// A value may have spaces in it, a key has none.
+    /// Parses a name. A value may contain spaces, a key does not.
     fn of(name: &'n str) -> Point<'n> {
         let starts = name.match_indices(' ').filter(|(at, _)| {
             let word = name[at + 1..].split(' ').next().unwrap_or_default();
@@ -31,12 +31,12 @@ impl<'n> Point<'n> {
         }
     }
 
-    /// The values of some of its keys.
+    /// Returns the values of some keys.
     fn at(&self, keys: &[&str]) -> Vec<Option<&'n str>> {
         keys.iter().map(|key| self.keys.get(key).copied()).collect()
     }
 
-    /// Its name without some of its keys.
+    /// Returns the name without some keys.
     fn rest(&self, without: &[&str]) -> String {
         let kept = self.keys.iter().filter(|(key, _)| !without.contains(key));
         kept.fold(self.scene.to_owned(), |text, (key, value)| {
@@ -50,7 +50,7 @@ fn is_key(word: &str) -> bool {
     word.starts_with(|c: char| c.is_ascii_lowercase()) && word.chars().all(is_part)
 }
 
-/// The keys that have several values.
+/// Returns the keys that have several values.
 fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
     let mut keys: Vec<&str> = points
         .iter()
@@ -66,8 +66,9 @@ fn swept<'n>(points: &[Point<'n>]) -> Vec<&'n str> {
     keys
 }
 
-/// The cases of two sweeps over the same keys that have the same values of these, each with
-/// what differs beside them. None if they sweep other keys, or none.
+/// Returns pairs of cases of two sweeps over the same keys that have equal values of these keys,
+/// each with a name of the other differences. Returns no pairs if the swept keys differ or no key
+/// is swept.
 pub(super) fn pairs(a: &[String], b: &[String]) -> Vec<(String, [usize; 2])> {
     let [of_a, of_b] = [a, b].map(|names| -> Vec<Point<'_>> {
         let points = names.iter().map(|name| Point::of(name));

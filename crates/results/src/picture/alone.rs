@@ -1,5 +1,5 @@
-//! A picture that stands alone: its style with it, its letters as outlines, so that it looks
-//! the same everywhere, on paper too.
+//! Self-contained pictures: they contain their style, and letters as outlines, so that they look
+//! the same everywhere, also on paper.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -9,26 +9,26 @@ use resvg::tiny_skia::{Pixmap, Transform};
 use resvg::usvg::{Options, Tree};
 use ttf_parser::{Face, GlyphId, OutlineBuilder};
 
-/// The size of letters, which the pages' style has too.
+/// Font size in pixels, which is also that of the pages' style.
 const LETTERS_PX: f64 = 12.0;
-/// Pixels of an image for each of the picture: 300 an inch where a picture has 96.
+/// Pixels of an image per pixel of the picture: 300 dpi for a picture of 96 dpi.
 const SCALE: f32 = 3.125;
 
-/// A picture of which there can be no image.
+/// The reason why a picture cannot become an image.
 #[derive(Debug, thiserror::Error)]
 pub enum PngError {
-    /// It is no SVG.
+    /// The picture is not valid SVG.
     #[error("the picture cannot be drawn: {0}")]
     Svg(#[from] resvg::usvg::Error),
-    /// It is too large.
+    /// The picture is too large.
     #[error("the picture is too large to be an image")]
     Size,
-    /// It has no PNG.
+    /// The image cannot be encoded as PNG.
     #[error("the image cannot be encoded: {0}")]
     Encode(String),
 }
 
-/// A page's picture as a file of its own, on white.
+/// Makes a page's picture a self-contained file on a white background.
 pub fn standalone(svg: &str) -> String {
     let (palette, rules) = style();
     let mut out = outlined(svg);
@@ -46,11 +46,10 @@ pub fn standalone(svg: &str) -> String {
     out
 }
 
-/// The image of a picture that stands alone, as PNG.
+/// Renders a self-contained picture as PNG.
 ///
 /// # Errors
-///
-/// If it is none.
+/// The picture is not valid SVG, or is too large.
 pub fn png(standalone: &str) -> Result<Vec<u8>, PngError> {
     let tree = Tree::from_str(standalone, &Options::default())?;
     let size = tree.size().to_int_size();
@@ -63,8 +62,8 @@ pub fn png(standalone: &str) -> Result<Vec<u8>, PngError> {
         .map_err(|error| PngError::Encode(error.to_string()))
 }
 
-/// The light colours of the pages' style, by name, and its rules for pictures, in which texts
-/// have become shapes of the class `text`.
+/// Returns the light colours of the pages' style by name, and its rules for pictures, in which
+/// texts are shapes of the class `text`.
 fn style() -> (BTreeMap<String, String>, String) {
     let mut palette = BTreeMap::new();
     let mut rules = String::new();
@@ -89,7 +88,7 @@ fn style() -> (BTreeMap<String, String>, String) {
     (palette, rules)
 }
 
-/// The picture with each text as a shape.
+/// Replaces each text of the picture by a shape.
 fn outlined(svg: &str) -> String {
     let faces = [dejavu::sans::regular(), dejavu::sans::bold()];
     let faces = faces.map(|font| Face::parse(font, 0).ok());
@@ -100,7 +99,7 @@ fn outlined(svg: &str) -> String {
         let parts = after.split_once('>');
         let parts = parts.and_then(|(tag, after)| Some((tag, after.split_once("</text>")?)));
         let Some((tag, (text, after))) = parts else {
-            // None of our pictures has that.
+            // A text without an end, which no picture of this program has.
             rest = after;
             continue;
         };
@@ -119,7 +118,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     after.split('"').next()
 }
 
-/// Draws a text where its tag says.
+/// Draws a text at the position in its tag.
 fn shape(out: &mut String, face: &Face<'_>, tag: &str, escaped: &str) {
     let text = escaped
         .replace("&lt;", "<")
@@ -163,7 +162,7 @@ fn shape(out: &mut String, face: &Face<'_>, tag: &str, escaped: &str) {
     );
 }
 
-/// Writes outlines of letters as a path.
+/// Writes the outlines of letters as a path.
 struct Pen {
     path: String,
     at: (f64, f64),
@@ -226,7 +225,7 @@ mod tests {
         assert!(svg.contains("aria-label=\"µ &amp; &lt;ö&gt;\""));
         let image = png(&svg).unwrap();
         assert!(image.starts_with(b"\x89PNG") && image.len() > 2_000);
-        // Its colour of the line is on it, and a white corner.
+        // The image has the line's colour, and a white corner.
         let image = resvg::tiny_skia::Pixmap::decode_png(&image).unwrap();
         let has = |colour: [u8; 3]| {
             let mut pixels = image.pixels().iter();

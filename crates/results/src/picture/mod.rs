@@ -1,7 +1,7 @@
-//! Pictures of a result: what flows and nodes did over time, what came out, and the mesh.
+//! Pictures of a result: flows and nodes over time, their totals, and the mesh.
 //!
-//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]); with the
-//! feature `images` `standalone` makes files of them that need nothing else, and `png` images.
+//! They are SVG with the style of the studies' pages ([`redpoll_experiments::page`]). With the
+//! feature `images`, `standalone` makes them self-contained files, and `png` images.
 
 #[cfg(feature = "images")]
 mod alone;
@@ -17,18 +17,18 @@ use crate::folder::Files;
 use crate::report::{Problem, Report};
 use over_time::Tracks;
 
-/// A picture.
+/// A picture of a result.
 #[derive(Clone, Debug)]
 pub struct Picture {
-    /// Its name, such as `goodput`.
+    /// Name, such as `goodput`.
     pub name: &'static str,
-    /// What is left out of it, if something is.
+    /// Omitted parts; empty if the picture is complete.
     pub note: String,
-    /// The SVG, for a page.
+    /// SVG for a page.
     pub svg: String,
 }
 
-/// Names of all pictures that there may be.
+/// Names of all possible pictures.
 pub const NAMES: [&str; 12] = [
     "topology",
     "goodput",
@@ -44,14 +44,14 @@ pub const NAMES: [&str; 12] = [
     "charge",
 ];
 
-/// So many bars are shown at most: the greatest.
+/// Greatest number of bars; the picture shows the greatest values.
 const BARS: usize = 40;
 
-/// The pictures of a result, of those called `only` if it has names of flows or nodes.
+/// Returns the pictures of a result. If `only` is not empty, they show only the flows and nodes
+/// with these names.
 ///
 /// # Errors
-///
-/// If a file cannot be read or is something else, or has none of that name.
+/// A file cannot be read, has another type, or does not have such a name.
 pub fn pictures(files: &Files, only: &[String]) -> Result<Vec<Picture>, Problem> {
     let mut pictures = Vec::new();
     let report = match &files.report {
@@ -79,7 +79,7 @@ fn topology(report: &Report) -> Option<Picture> {
     })
 }
 
-/// What came out, flow by flow and node by node.
+/// Returns bars of the totals by flow and by node.
 fn bars(report: &Report, only: &[String]) -> Vec<Picture> {
     let wanted = |name: &str| only.is_empty() || only.iter().any(|it| it == name);
     let picture = |name, title: &str, mut bars: Vec<(String, f64)>| {

@@ -1,4 +1,4 @@
-//! Plots over time, of a series.
+//! Plots of a series over time.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,24 +12,25 @@ use crate::report::Problem;
 use crate::series::COLUMNS;
 use crate::table::{Cell, Row, read};
 
-/// So many flows and nodes are shown at most: each has a colour of its own.
+/// Greatest numbers of flows and nodes, each with its own colour.
 const FLOWS: usize = 6;
 const NODES: usize = 6;
-/// Lines with a colour each; with more, those of a flow or node share one and differ in dashes.
+/// Greatest number of lines with a colour each; with more, the lines of a flow or node share a
+/// colour and differ in dashes.
 const HUES: usize = 6;
-/// The slow start threshold before anything was lost: infinite.
+/// The slow start threshold before the first loss, which is infinite.
 const NO_THRESHOLD: f64 = 65_535.0;
 
-/// Whose the rows of a series are: its kind, name and ends.
+/// Kind, name and ends of the flow or node of a row.
 type Key = (String, String, String, String);
 
-/// What a line has of a track.
+/// The values of a line from a track.
 type Quantity<'a> = &'a dyn Fn(&Track) -> Points;
-/// What was kept of a series.
+/// The plotted flows and nodes of a series.
 pub(super) struct Tracks {
     flows: Vec<Track>,
     nodes: Vec<Track>,
-    /// How many of each the series has.
+    /// Numbers of flows and nodes in the series.
     all: (usize, usize),
 }
 
@@ -40,7 +41,7 @@ struct Track {
 }
 
 impl Track {
-    /// A column over time.
+    /// Returns a column over time.
     fn points(&self, column: &str) -> Points {
         self.points_of(|row| number(row, column))
     }
@@ -75,7 +76,7 @@ fn key(row: &Row) -> Key {
     (text("kind"), text("name"), text("from"), text("to"))
 }
 
-/// How a flow or node is called in the legend.
+/// Returns the name of a flow or node in the legend.
 fn called(key: &Key) -> String {
     match key.0.as_str() {
         "flow" => format!("{} ({} → {})", key.1, key.2, key.3),
@@ -84,7 +85,7 @@ fn called(key: &Key) -> String {
 }
 
 impl Tracks {
-    /// Reads a series twice: who sent most, then what those did.
+    /// Reads a series twice: first to find the busiest flows and nodes, then to keep their rows.
     pub(super) fn read(path: &Path, only: &[String]) -> Result<Tracks, Problem> {
         let columns: Vec<&str> = COLUMNS.iter().map(|(name, ..)| *name).collect();
         let wrong = |error| Problem::table(path, error);
@@ -144,7 +145,7 @@ impl Tracks {
         let mut rows: Vec<Vec<Row>> = vec![Vec::new(); places.len()];
         read(path, &columns, |mut row| {
             if let Some(&at) = places.get(&key(&row)) {
-                // Only numbers are looked at from here on.
+                // The plots use only numbers from here on.
                 for cell in &mut row {
                     cell.take_if(|cell| cell.text().is_some());
                 }
@@ -230,7 +231,7 @@ impl Tracks {
         pictures.into_iter().flatten().collect()
     }
 
-    /// The goodput of each flow, in steps that are long enough for it to be one.
+    /// Plots the goodput of each flow in steps that are long enough for a mean.
     fn goodput(&self) -> Option<Picture> {
         let times = self.flows.iter().map(|track| &track.rows);
         let spans = times.filter_map(|rows| {
@@ -253,8 +254,8 @@ impl Tracks {
         self.plot("goodput", &title, lines)
     }
 
-    /// A plot with a line for each of `tracks` and each of `quantities`; nothing if none has
-    /// a number.
+    /// Plots a line for each of `tracks` and each of `quantities`; returns nothing if there are no
+    /// numbers.
     fn picture(
         &self,
         name: &'static str,
@@ -314,7 +315,7 @@ impl Tracks {
         }
     }
 
-    /// A line for each cause that a flow has had.
+    /// Plots a line for each cause of a flow's retransmissions.
     fn retransmissions(&self) -> Option<Picture> {
         let causes = COLUMNS.iter().filter_map(|(name, ..)| {
             let cause = name.strip_prefix("retransmissions_")?;
@@ -349,7 +350,7 @@ impl Tracks {
     }
 }
 
-/// The share of the time in which a node's radio could do something.
+/// Returns the share of time in which a node's radio is neither off nor asleep.
 fn awake(track: &Track) -> Points {
     track.points_of(|row| {
         let off = number(row, "radio_off_share")? + number(row, "radio_sleep_share")?;
@@ -390,7 +391,7 @@ mod tests {
         pictures.find(|it| it.name == name).unwrap().svg
     }
 
-    /// The strokes of the lines, without those of the legend.
+    /// Returns the colours of the lines, without those of the legend.
     fn strokes(svg: &str) -> Vec<&str> {
         let lines = svg.lines().filter(|line| line.contains("linejoin"));
         lines

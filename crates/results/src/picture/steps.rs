@@ -3,7 +3,7 @@
 /// Numbers over time; `None` is a gap.
 pub(super) type Points = Vec<(f64, Option<f64>)>;
 
-/// Steps of the goodput at most.
+/// Greatest number of goodput steps.
 const STEPS: f64 = 24.0;
 
 /// The time for which the number of a row holds.
@@ -16,7 +16,7 @@ pub(super) enum Holds {
 }
 
 impl Holds {
-    /// The points between which straight lines are steps.
+    /// Returns the points between which straight lines form steps.
     pub(super) fn steps(self, points: &[(f64, Option<f64>)]) -> Points {
         let pairs = points.windows(2);
         let steps = pairs.flat_map(|pair| {
@@ -30,9 +30,9 @@ impl Holds {
     }
 }
 
-/// The seconds between two steps of a run of `duration` seconds with a row each `interval`
-/// seconds: 1, 2 or 5 times a power of ten, so that there are few enough steps, and no less
-/// than the interval. In shorter steps a few segments more or less look like a change.
+/// Returns the seconds between two steps of a run of `duration` seconds with a row every `interval`
+/// seconds: 1, 2 or 5 times a power of ten, at most [`STEPS`] steps, and at least the interval. In
+/// shorter steps, a few segments more or less look like a change.
 pub(super) fn step_s(duration: f64, interval: f64) -> f64 {
     let least = duration / STEPS;
     let power = 10_f64.powf(least.log10().floor());
@@ -41,8 +41,8 @@ pub(super) fn step_s(duration: f64, interval: f64) -> f64 {
     nice.unwrap_or(least).max(interval)
 }
 
-/// The mean rate in kb/s between rows that are `step` seconds apart, of bytes that have arrived
-/// since the start. A remainder of less than half a step belongs to the last one.
+/// Returns the mean rate in kb/s between rows that are `step` seconds apart, from the bytes that
+/// arrived since the start. The last step includes a remainder of less than half a step.
 pub(super) fn rates(bytes: &[(f64, Option<f64>)], step: f64) -> Points {
     let known = bytes.iter().filter_map(|(t, it)| Some((*t, (*it)?)));
     let known: Vec<(f64, f64)> = known.collect();
@@ -96,8 +96,8 @@ mod tests {
         assert_eq!(steps, [5.0, 2.0, 5_000.0, 10.0, 0.1]);
     }
 
-    /// A flow of 487 bytes a segment that gets 8 or 9 of them in a second has the same goodput
-    /// all the time.
+    /// A flow with segments of 487 bytes that receives 8 or 9 of them per second has a constant
+    /// goodput.
     #[test]
     fn a_few_segments_more_or_less_do_not_change_the_goodput() {
         let mut bytes = 0.0;

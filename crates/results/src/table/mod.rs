@@ -1,6 +1,6 @@
-//! Tables with columns of one kind each, as CSV and as Parquet.
+//! Tables with typed columns, as CSV and as Parquet.
 //!
-//! A [`Writer`] writes rows as they come and keeps a group of them at most.
+//! A [`Writer`] writes rows as they arrive and buffers at most one group of them.
 
 mod read;
 mod write;
@@ -14,22 +14,22 @@ use std::path::Path;
 /// A value of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// A whole number.
+    /// An integer.
     Whole(i64),
     /// Any number.
     Number(f64),
-    /// Yes or no.
+    /// A truth value.
     Truth(bool),
     /// A text.
     Text(String),
 }
 
-/// A row; what it does not have is empty.
+/// A row; missing values are empty.
 pub type Row = Vec<Option<Cell>>;
 
-/// What all cells of a column are.
+/// The type of all cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum CellType {
     /// [`Cell::Whole`].
     Whole,
     /// [`Cell::Number`].
@@ -40,16 +40,16 @@ pub enum Kind {
     Text,
 }
 
-/// A column. What its numbers are in is part of its name, such as `srtt_ms`.
+/// A column. Its name contains the unit of its numbers, as in `srtt_ms`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Column {
-    /// Its name.
+    /// Name.
     pub name: String,
-    /// What it has.
-    pub kind: Kind,
+    /// Type.
+    pub kind: CellType,
 }
 
-/// What a table is written as.
+/// The file format of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Comma-separated values (RFC 4180), with a line of names.
@@ -59,7 +59,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// By the ending of a file's name: `.csv` or `.parquet`.
+    /// Returns the format for the ending of a file's name: `.csv` or `.parquet`.
     pub fn of(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "csv" => Some(Format::Csv),
@@ -70,8 +70,8 @@ impl Format {
 }
 
 impl Column {
-    /// A column of that name.
-    pub fn new(name: &str, kind: Kind) -> Column {
+    /// Returns a column.
+    pub fn new(name: &str, kind: CellType) -> Column {
         Column {
             name: name.to_owned(),
             kind,
@@ -80,17 +80,17 @@ impl Column {
 }
 
 impl Cell {
-    /// What kind it is.
-    pub fn kind(&self) -> Kind {
+    /// Returns the type.
+    pub fn kind(&self) -> CellType {
         match self {
-            Cell::Whole(_) => Kind::Whole,
-            Cell::Number(_) => Kind::Number,
-            Cell::Truth(_) => Kind::Truth,
-            Cell::Text(_) => Kind::Text,
+            Cell::Whole(_) => CellType::Whole,
+            Cell::Number(_) => CellType::Number,
+            Cell::Truth(_) => CellType::Truth,
+            Cell::Text(_) => CellType::Text,
         }
     }
 
-    /// Its number, if it is one.
+    /// Returns the number; `None` for other types.
     pub fn number(&self) -> Option<f64> {
         match self {
             Cell::Number(number) => Some(*number),
@@ -99,7 +99,7 @@ impl Cell {
         }
     }
 
-    /// Its text, if it is one.
+    /// Returns the text; `None` for other types.
     pub fn text(&self) -> Option<&str> {
         match self {
             Cell::Text(text) => Some(text),

@@ -1,4 +1,4 @@
-//! A table from a file that a [`Writer`](super::Writer) has written, or another program.
+//! Reads a table from a file of a [`Writer`](super::Writer) or of another program.
 
 use std::collections::HashMap;
 use std::fs::File;
@@ -10,29 +10,25 @@ use parquet::record::Field;
 
 use super::{Cell, Format, Row};
 
-/// A table that cannot be read.
+/// The reason why a table cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// By the operating system.
+    /// An error of the operating system.
     #[error("cannot read it: {0}")]
     Io(#[from] std::io::Error),
-    /// It is no CSV.
+    /// The file is not CSV.
     #[error("not a table in CSV: {0}")]
     Csv(#[from] csv::Error),
-    /// It is no Parquet.
+    /// The file is not Parquet.
     #[error("not a table in Parquet: {0}")]
     Parquet(#[from] ParquetError),
-    /// It is neither, by its name.
+    /// The name of the file has neither ending.
     #[error("not a table; allowed: a name that ends in .csv or .parquet")]
     Ending,
 }
 
-/// Reads the table at `path` row by row: each has the cells of `columns`, in that order; those
-/// that the table does not have are empty.
-///
-/// # Errors
-///
-/// If it cannot be read, or is none.
+/// Reads the table at `path` row by row. Each row has the cells of `columns` in that order; cells
+/// of missing columns are empty.
 pub fn read(path: &Path, columns: &[&str], mut each: impl FnMut(Row)) -> Result<(), ReadError> {
     let format = Format::of(path).ok_or(ReadError::Ending)?;
     let file = File::open(path)?;
@@ -69,7 +65,7 @@ pub fn read(path: &Path, columns: &[&str], mut each: impl FnMut(Row)) -> Result<
     Ok(())
 }
 
-/// What a text of a CSV file is.
+/// Converts a text of a CSV file.
 fn parse(text: &str) -> Option<Cell> {
     if text.is_empty() {
         return None;

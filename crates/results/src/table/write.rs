@@ -1,4 +1,4 @@
-//! Rows into a file, as they come.
+//! Writes a table to a file, row by row.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -13,26 +13,26 @@ use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::{Type, TypePtr};
 
-use super::{Cell, Column, Format, Kind, Row};
+use super::{Cell, CellType, Column, Format, Row};
 
-/// Rows of a group: what is kept before it is written.
+/// Rows of a group, which are buffered before they are written.
 const GROUP: usize = 8_192;
 
-/// A table that cannot be written.
+/// The reason why a table cannot be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// By the operating system.
+    /// An error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// As CSV.
+    /// An error of the CSV format.
     #[error(transparent)]
     Csv(#[from] csv::Error),
-    /// As Parquet.
+    /// An error of the Parquet format.
     #[error(transparent)]
     Parquet(#[from] ParquetError),
 }
 
-/// Writes a table whose columns are known, row by row.
+/// Writes a table with known columns, row by row.
 pub struct Writer<W: Write + Send> {
     columns: Vec<Column>,
     rows: Vec<Row>,
@@ -45,12 +45,7 @@ enum Out<W: Write + Send> {
 }
 
 impl<W: Write + Send> Writer<W> {
-    /// Begins a table. `notes` are kept with it, by name, where the format has a place for
-    /// them.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Starts a table. `notes` are stored by name if the format supports that.
     pub fn new(
         out: W,
         format: Format,
@@ -84,11 +79,7 @@ impl<W: Write + Send> Writer<W> {
         })
     }
 
-    /// Takes a row, whose cells are of their columns' kinds.
-    ///
-    /// # Errors
-    ///
-    /// If a group is full and cannot be written.
+    /// Adds a row, whose cells have their columns' types.
     pub fn row(&mut self, row: Row) -> Result<(), WriteError> {
         self.rows.push(row);
         if self.rows.len() >= GROUP {
@@ -98,11 +89,7 @@ impl<W: Write + Send> Writer<W> {
         }
     }
 
-    /// Writes what is left, and the table's end.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be written.
+    /// Writes the remaining rows and the end of the table.
     pub fn finish(mut self) -> Result<(), WriteError> {
         self.write_group()?;
         match self.out {
@@ -160,10 +147,10 @@ fn parquet_group<W: Write + Send>(
             }};
         }
         match column.kind {
-            Kind::Whole => put!(Int64Type, Cell::Whole(it) => *it),
-            Kind::Number => put!(DoubleType, Cell::Number(it) => *it),
-            Kind::Truth => put!(BoolType, Cell::Truth(it) => *it),
-            Kind::Text => put!(ByteArrayType, Cell::Text(it) => ByteArray::from(it.as_str())),
+            CellType::Whole => put!(Int64Type, Cell::Whole(it) => *it),
+            CellType::Number => put!(DoubleType, Cell::Number(it) => *it),
+            CellType::Truth => put!(BoolType, Cell::Truth(it) => *it),
+            CellType::Text => put!(ByteArrayType, Cell::Text(it) => ByteArray::from(it.as_str())),
         }
         out.close()?;
     }
@@ -173,14 +160,14 @@ fn parquet_group<W: Write + Send>(
 
 fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     let physical = match column.kind {
-        Kind::Whole => Physical::INT64,
-        Kind::Number => Physical::DOUBLE,
-        Kind::Truth => Physical::BOOLEAN,
-        Kind::Text => Physical::BYTE_ARRAY,
+        CellType::Whole => Physical::INT64,
+        CellType::Number => Physical::DOUBLE,
+        CellType::Truth => Physical::BOOLEAN,
+        CellType::Text => Physical::BYTE_ARRAY,
     };
     let mut builder = Type::primitive_type_builder(&column.name, physical);
     builder = builder.with_repetition(Repetition::OPTIONAL);
-    if let Kind::Text = column.kind {
+    if let CellType::Text = column.kind {
         builder = builder
             .with_logical_type(Some(LogicalType::String))
             .with_converted_type(ConvertedType::UTF8);
@@ -188,9 +175,8 @@ fn field(column: &Column) -> Result<TypePtr, ParquetError> {
     Ok(Arc::new(builder.build()?))
 }
 
-/// A file that takes its place once all of it is written: what stands there before stays
-/// until then, and nothing half written is ever taken for whole. [`Part::in_place`] is for
-/// processes that cannot rename a file at the end.
+/// A new file that replaces an existing one only once it is complete, so that readers never see a
+/// partial file. [`Part::in_place`] is for processes that cannot rename a file at the end.
 #[derive(Debug)]
 pub struct Part {
     part: PathBuf,
@@ -199,11 +185,7 @@ pub struct Part {
 }
 
 impl Part {
-    /// Begins a file that will be at `path`.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be made.
+    /// Starts a file that will be at `path`.
     pub fn create(path: &Path) -> io::Result<(Part, BufWriter<File>)> {
         let mut name = path.as_os_str().to_owned();
         name.push(".part");
@@ -216,12 +198,8 @@ impl Part {
         Ok((part, BufWriter::new(file)))
     }
 
-    /// Begins a file at `path` itself, replacing what is there: for a process that gives up
-    /// its rights to the folder before the file is complete.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be made.
+    /// Starts a file at `path` itself, and replaces an existing one: for a process that loses its
+    /// rights to the folder before the file is complete.
     pub fn in_place(path: &Path) -> io::Result<(Part, BufWriter<File>)> {
         let part = Part {
             part: path.to_owned(),
@@ -231,11 +209,7 @@ impl Part {
         Ok((part, BufWriter::new(File::create(path)?)))
     }
 
-    /// It is written, and takes its place.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot be renamed.
+    /// Moves the complete file to its path.
     pub fn keep(mut self) -> io::Result<()> {
         if !self.is_kept {
             std::fs::rename(&self.part, &self.path)?;
@@ -248,7 +222,7 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         if !self.is_kept {
-            // What went wrong with it has been told.
+            // The caller has already reported the error.
             let _ = std::fs::remove_file(&self.part);
         }
     }

@@ -28,7 +28,7 @@ pub trait Waiter {
     /// Makes a call at once, and again whenever the condition `wait` may hold, until the result is
     /// not `EAGAIN` or `timeout` has passed.
     ///
-    /// Between an attempt and the following sleep there must be no gap: an event at that point must
+    /// Between an attempt and the following sleep no gap may exist: an event at that point must
     /// end the sleep. A mutex with a condition variable guarantees that.
     ///
     /// # Errors

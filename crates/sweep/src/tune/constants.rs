@@ -1,4 +1,4 @@
-//! What was found as constants, for programs in Rust and in C.
+//! Constants of the best values, for programs in Rust and in C.
 
 use std::fmt::Write as _;
 
@@ -9,15 +9,14 @@ use super::goal::Goal;
 use super::verdict::Judged;
 use crate::draw::split;
 
-/// How both files begin; a file that does not is not written over.
+/// First line of both files; a file without it is not overwritten.
 pub const MARK: &str = "Made by `redpoll tune`";
 
-/// A value as both languages have it.
+/// A value in a form that both languages have.
 enum Constant {
     /// In microseconds.
     Time(u64),
     Whole(u64),
-    /// Bytes.
     Bytes(u64),
     Number(f64),
     Truth(bool),
@@ -75,7 +74,7 @@ impl Constant {
                 };
                 format!("pub const {name}: {kind} = {};", grouped(*whole))
             }
-            // The engine's sizes are of 16 bits.
+            // The engine's sizes have 16 bits.
             Constant::Bytes(bytes) => {
                 let kind = if *bytes > u16::MAX.into() {
                     "u64"
@@ -104,7 +103,7 @@ impl Constant {
     }
 }
 
-/// `1_234_567`.
+/// Formats a number as `1_234_567`.
 fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -128,7 +127,7 @@ fn name(key: &str) -> String {
     key.chars().map(letter).collect()
 }
 
-/// A comment of what the constants rest on.
+/// Returns the lines of a comment that states how the constants were measured.
 fn story(goal: &Goal, judged: &Judged) -> Vec<String> {
     let seeds = goal.held_out.len();
     let mut lines = vec![
@@ -164,7 +163,7 @@ fn story(goal: &Goal, judged: &Judged) -> Vec<String> {
     lines
 }
 
-/// What a key is called in a comment, with its value as the scenario has it.
+/// Describes a key for a comment, with its value as in the scenario.
 fn told(key: &str, value: &str) -> String {
     let what = match key {
         "tcp.mss" => "the value of the MSS option: payload and options of a full segment; ",
@@ -187,7 +186,7 @@ fn constants(goal: &Goal, judged: &Judged, scenario: &Scenario) -> Vec<(String, 
     found
 }
 
-/// A module of Rust, for use with `redpoll_base`.
+/// Returns a Rust module, for use with `redpoll_base`.
 pub fn rust(goal: &Goal, judged: &Judged, scenario: &Scenario) -> String {
     let mut text = String::new();
     for line in story(goal, judged) {
@@ -214,7 +213,7 @@ pub fn rust(goal: &Goal, judged: &Judged, scenario: &Scenario) -> String {
     text
 }
 
-/// A header for C; times are in microseconds, sizes in bytes.
+/// Returns a C header, with times in microseconds and sizes in bytes.
 pub fn c(goal: &Goal, judged: &Judged, scenario: &Scenario) -> String {
     let mut text = String::new();
     for (at, line) in story(goal, judged).iter().enumerate() {
@@ -301,7 +300,7 @@ mod tests {
             let told = (format!("pub const {rust};"), format!("#define RP_{c}"));
             assert_eq!(both(key, value), told, "{key}");
         }
-        // The value of the MSS option: five frames carry 471 bytes and twelve of options.
+        // The value of the MSS option: five frames carry 471 bytes and twelve bytes of options.
         let (rust, _) = both("tcp.mss", "5 frames");
         let mss = scenario.tcp.announced_mss();
         assert_eq!(rust, format!("pub const TCP_MSS: u16 = {mss};"));

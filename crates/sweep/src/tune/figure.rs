@@ -1,5 +1,5 @@
-//! What a goal is about: figures of a run, such as the mean current of a node or a percentile
-//! of a flow's latency.
+//! Figures of a run that a goal optimises or limits, such as the mean current of a node or a
+//! percentile of a flow's latency.
 
 use redpoll_experiments::Run;
 use redpoll_sim::{AppKind, AppSpec, Role, Scenario};
@@ -7,9 +7,9 @@ use serde_json::Value;
 
 use crate::draw::split;
 
-/// What is read of a run.
+/// The quantity that a figure reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
+enum Quantity {
     Current,
     Charge,
     Lifetime,
@@ -21,23 +21,28 @@ enum What {
     Goodput,
 }
 
-/// The units in which a figure may be given, each with its size in the first of them.
+/// The units of a figure, each with its size in the first unit.
 type Units = &'static [(&'static str, f64)];
 
 const TIME: Units = &[("s", 1.0), ("ms", 1e-3), ("min", 60.0), ("h", 3_600.0)];
 
-/// All that there is: name, what it is, its units, whether more of it is better.
-const ALL: [(&str, What, Units, bool); 12] = [
+/// All figures: name, quantity, units, and whether a greater value is better.
+const ALL: [(&str, Quantity, Units, bool); 12] = [
     (
         "current",
-        What::Current,
+        Quantity::Current,
         &[("mA", 1.0), ("uA", 1e-3)],
         false,
     ),
-    ("charge", What::Charge, &[("mC", 1.0), ("C", 1e3)], false),
+    (
+        "charge",
+        Quantity::Charge,
+        &[("mC", 1.0), ("C", 1e3)],
+        false,
+    ),
     (
         "lifetime",
-        What::Lifetime,
+        Quantity::Lifetime,
         &[
             ("days", 1.0),
             ("day", 1.0),
@@ -46,36 +51,35 @@ const ALL: [(&str, What, Units, bool); 12] = [
         ],
         true,
     ),
-    ("duty-cycle", What::DutyCycle, &[("%", 1.0)], false),
-    ("latency.p25", What::Latency("p25"), TIME, false),
-    ("latency.p50", What::Latency("p50"), TIME, false),
-    ("latency.p75", What::Latency("p75"), TIME, false),
-    ("latency.p95", What::Latency("p95"), TIME, false),
-    ("latency.max", What::Latency("max"), TIME, false),
-    ("transfer", What::Transfer, TIME, false),
-    ("reliability", What::Reliability, &[("%", 1.0)], true),
-    ("goodput", What::Goodput, &[("kb/s", 1.0)], true),
+    ("duty-cycle", Quantity::DutyCycle, &[("%", 1.0)], false),
+    ("latency.p25", Quantity::Latency("p25"), TIME, false),
+    ("latency.p50", Quantity::Latency("p50"), TIME, false),
+    ("latency.p75", Quantity::Latency("p75"), TIME, false),
+    ("latency.p95", Quantity::Latency("p95"), TIME, false),
+    ("latency.max", Quantity::Latency("max"), TIME, false),
+    ("transfer", Quantity::Transfer, TIME, false),
+    ("reliability", Quantity::Reliability, &[("%", 1.0)], true),
+    ("goodput", Quantity::Goodput, &[("kb/s", 1.0)], true),
 ];
 
-/// A figure of the nodes or flows of one name; of several, the worst counts.
+/// A figure of the nodes or flows with one name; the worst of several counts.
 #[derive(Clone, Debug)]
 pub struct Figure {
-    what: What,
+    what: Quantity,
     name: &'static str,
     units: Units,
     more_is_better: bool,
-    /// The node or app it is of; `None`: every leaf, every flow that has such a figure.
+    /// The node or app of the figure; `None` for every leaf, or every flow with such a figure.
     of: Option<String>,
-    /// How much the bulk senders send, by flow.
+    /// Bytes that each bulk sender sends, by flow.
     totals: Vec<(String, u64)>,
 }
 
 impl Figure {
-    /// `current`, or `latency.p95 of readings`, in a scenario.
+    /// Parses a figure for a scenario, such as `current` or `latency.p95 of readings`.
     ///
     /// # Errors
-    ///
-    /// What is wrong, and what is allowed.
+    /// Describes the mistake and the allowed values.
     pub fn parse(text: &str, scenario: &Scenario) -> Result<Figure, String> {
         let (name, of) = match text.split_once(" of ") {
             Some((name, of)) => (name.trim(), Some(of.trim().to_owned())),
@@ -101,7 +105,7 @@ impl Figure {
         Ok(figure)
     }
 
-    /// That the scenario has what the figure is of.
+    /// Checks that the scenario has the node or flow of the figure.
     fn check(&self, scenario: &Scenario) -> Result<(), String> {
         let (kind, there): (_, Vec<&str>) = if self.is_of_nodes() {
             (
@@ -150,17 +154,17 @@ impl Figure {
     fn is_of_nodes(&self) -> bool {
         matches!(
             self.what,
-            What::Current | What::Charge | What::Lifetime | What::DutyCycle
+            Quantity::Current | Quantity::Charge | Quantity::Lifetime | Quantity::DutyCycle
         )
     }
 
-    /// Whether the flow of an app has such a figure.
+    /// Returns whether the flow of an app has such a figure.
     fn is_had_by(&self, app: &AppSpec) -> bool {
         match self.what {
-            What::Latency(_) | What::Reliability => {
+            Quantity::Latency(_) | Quantity::Reliability => {
                 matches!(app.kind, AppKind::Sensor(_) | AppKind::Client(_))
             }
-            What::Transfer => matches!(
+            Quantity::Transfer => matches!(
                 app.kind,
                 AppKind::BulkSender { bytes: Some(_), .. } | AppKind::ImageLeaf(_)
             ),
@@ -171,8 +175,8 @@ impl Figure {
         }
     }
 
-    /// Its value in a run, in its first unit; `None` if one of those it is of has none: nothing
-    /// arrived, or not all of it.
+    /// Reads the value from a run, in the first unit. Returns `None` if a node or flow of the
+    /// figure has no value, for example because data did not arrive completely.
     pub fn read(&self, run: &Run) -> Option<f64> {
         let report = run.report();
         let simulated_s = report["simulated_s"].as_f64()?;
@@ -199,10 +203,10 @@ impl Figure {
 
     fn is_had(&self, item: &Value, name: &str) -> bool {
         match self.what {
-            What::Latency(_) | What::Reliability => {
+            Quantity::Latency(_) | Quantity::Reliability => {
                 item.get("readings").or(item.get("requests")).is_some()
             }
-            What::Transfer => item.get("image").is_some() || self.total(name).is_some(),
+            Quantity::Transfer => item.get("image").is_some() || self.total(name).is_some(),
             _ => true,
         }
     }
@@ -219,32 +223,28 @@ impl Figure {
             of("readings").or_else(|| of("requests"))
         };
         match self.what {
-            What::Current => Some(at("/energy/charge_mc")? / simulated_s),
-            What::Charge => at("/energy/charge_mc"),
-            What::Lifetime => at("/energy/battery_days"),
-            What::DutyCycle => Some(100.0 * at("/radio_duty_cycle")?),
-            What::Latency(field) => Some(either(&format!("latency_ms/{field}"))? / 1e3),
-            What::Transfer if item.get("image").is_some() => at("/image/took_s"),
-            What::Transfer => {
+            Quantity::Current => Some(at("/energy/charge_mc")? / simulated_s),
+            Quantity::Charge => at("/energy/charge_mc"),
+            Quantity::Lifetime => at("/energy/battery_days"),
+            Quantity::DutyCycle => Some(100.0 * at("/radio_duty_cycle")?),
+            Quantity::Latency(field) => Some(either(&format!("latency_ms/{field}"))? / 1e3),
+            Quantity::Transfer if item.get("image").is_some() => at("/image/took_s"),
+            Quantity::Transfer => {
                 let all = at("/delivered_bytes")? >= self.total(name)? as f64;
                 all.then(|| at("/last_arrival_s")).flatten()
             }
-            What::Reliability => match at("/readings/reliability") {
+            Quantity::Reliability => match at("/readings/reliability") {
                 Some(share) => Some(100.0 * share),
                 None => {
                     let (answered, failed) = (at("/requests/answered")?, at("/requests/failed")?);
                     (answered + failed > 0.0).then(|| 100.0 * answered / (answered + failed))
                 }
             },
-            What::Goodput => at("/goodput_kbps"),
+            Quantity::Goodput => at("/goodput_kbps"),
         }
     }
 
-    /// A limit as it is written, such as `"4 s"`, in the figure's first unit.
-    ///
-    /// # Errors
-    ///
-    /// What is allowed.
+    /// Parses a limit such as `"4 s"`, and converts it to the figure's first unit.
     pub fn limit(&self, value: &toml::Value) -> Result<f64, String> {
         let units: Vec<&str> = self.units.iter().map(|(unit, _)| *unit).collect();
         let allowed = || format!("allowed: a number with a unit of {}", units.join(", "));
@@ -254,20 +254,20 @@ impl Figure {
         (number > 0.0).then_some(number * size).ok_or_else(allowed)
     }
 
-    /// Whether more of it is better.
+    /// Returns whether a greater value is better.
     pub fn more_is_better(&self) -> bool {
         self.more_is_better
     }
 
-    /// Whether it is of what arrives: who sends nothing has none of it.
+    /// Returns whether the figure measures arrived data, which a silent sender does not have.
     pub fn is_of_traffic(&self) -> bool {
         matches!(
             self.what,
-            What::Transfer | What::Reliability | What::Goodput
+            Quantity::Transfer | Quantity::Reliability | Quantity::Goodput
         )
     }
 
-    /// The figure, as a goal names it.
+    /// Returns the figure's name in a goal.
     pub fn name(&self) -> String {
         match &self.of {
             Some(of) => format!("{} of {of}", self.name),
@@ -275,18 +275,18 @@ impl Figure {
         }
     }
 
-    /// A value with its unit, in four digits.
+    /// Formats a value with its unit and four digits.
     pub fn shown(&self, value: f64) -> String {
         format!("{} {}", digits(value), self.units[0].0)
     }
 
-    /// The unit of its values.
+    /// Returns the unit of the values.
     pub fn unit(&self) -> &'static str {
         self.units[0].0
     }
 }
 
-/// Four digits, and no more behind the point than tell something.
+/// Formats a number with four digits.
 pub fn digits(value: f64) -> String {
     let digits = match value.abs() {
         v if v >= 1_000.0 => 0,
@@ -298,7 +298,7 @@ pub fn digits(value: f64) -> String {
     format!("{value:.digits$}")
 }
 
-/// The name of an app, of a flow's that is one of several.
+/// Returns the name of an app from that of one of its flows.
 fn base(name: &str) -> &str {
     name.split('/').next().unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! A goal, as its file has it.
+//! A goal, as read from its file.
 
 use std::path::Path;
 
@@ -13,18 +13,18 @@ use super::standing::Aims;
 use crate::draw::Range;
 use crate::plan::{PlanError, Problem, scene, walk, written};
 
-/// What is searched, and for what.
+/// The space of a search and its aims.
 #[derive(Clone, Debug)]
 pub struct Goal {
-    /// What is free.
+    /// The free parameters.
     pub space: Space,
-    /// What is wanted.
+    /// The optimised figure and the limits.
     pub aims: Aims,
-    /// How much is run for it.
+    /// The number of runs to spend.
     pub effort: Effort,
-    /// The seeds that judge what was found; none of them has chosen it.
+    /// The seeds that judge the result; the search does not use them.
     pub held_out: Vec<u64>,
-    /// What is run, before anything is changed.
+    /// The unchanged scenario.
     pub case: Case,
 }
 
@@ -63,7 +63,7 @@ impl Default for Searching {
     }
 }
 
-/// A free key: a list of values, a range, or a name with keys of its own.
+/// A free key: a list of values, a range, or a name for several keys.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Free {
@@ -75,17 +75,15 @@ struct Free {
     steps: Option<usize>,
 }
 
-/// The first of the seeds that judge.
+/// The first held-out seed.
 const HELD_OUT: u64 = 1_000_001;
 const STEPS: usize = 5;
 
 impl Goal {
-    /// Reads the goal at `path`. Every value of every key is tried: what no scenario has is an
-    /// error now.
+    /// Reads the goal at `path`, and checks every value of every key.
     ///
     /// # Errors
-    ///
-    /// If it cannot be read, or is none; with the key, and what is allowed.
+    /// The file cannot be read or is invalid; the error names the key and the allowed values.
     pub fn load(path: &Path) -> Result<Goal, PlanError> {
         let read = || {
             let text = std::fs::read_to_string(path);
@@ -103,11 +101,7 @@ impl Goal {
         })
     }
 
-    /// The goal with this text, which names no scenario, of `case`.
-    ///
-    /// # Errors
-    ///
-    /// As [`Goal::load`].
+    /// Parses the goal of `case` in `text`, which does not name a scenario.
     pub fn parse(text: &str, case: Case) -> Result<Goal, PlanError> {
         let file = toml::from_str(text).map_err(|error| Problem::Other(error.to_string()));
         let goal = file.and_then(|file: File| match file.scenario {
@@ -138,7 +132,7 @@ impl Goal {
         Ok(goal)
     }
 
-    /// What is run at a point.
+    /// Returns the case of a point.
     pub fn case(&self, point: &Point) -> Case {
         let each = self.space.parameters.iter().zip(&point.values);
         each.fold(self.case.clone(), |case, (parameter, value)| {
@@ -147,12 +141,12 @@ impl Goal {
         })
     }
 
-    /// Whether the scenario takes this combination of values.
+    /// Returns whether the scenario accepts this combination of values.
     pub fn is_valid(&self, point: &Point) -> bool {
         self.case(point).scenario().is_ok()
     }
 
-    /// Tries all points of the first look, and every value and both ends of each range.
+    /// Checks all points of the first look, every value, and both ends of each range.
     fn check(&self) -> Result<(), Problem> {
         let look = self.space.first_look(self.effort.points);
         let others = look.first().map(|first| self.space.around(first));
@@ -289,7 +283,7 @@ fn aims(file: &File, scenario: &Scenario) -> Result<Aims, String> {
         let limit = figure.limit(value).map_err(wrong)?;
         limits.push((figure, limit));
     }
-    // A node that sends nothing needs least, and is no answer.
+    // A node that sends nothing would need the least current, and is not a valid answer.
     if limits.is_empty() && !best.is_of_traffic() {
         Err(
             "limits: allowed: one or more, such as latency.p95 = \"2 s\"; without limits the best \

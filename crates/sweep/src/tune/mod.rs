@@ -1,19 +1,19 @@
-//! Tuning: values of a scenario's keys that are best within limits, such as the least current
-//! of a sensor whose readings must arrive within seconds.
+//! Tuning: the best values of a scenario's keys within limits, such as the least current of a
+//! sensor whose readings must arrive within seconds.
 //!
-//! A [`Goal`] is read from a file. [`search()`] looks for it with seeds from 1 up; what it finds is
-//! judged with other seeds ([`Verdicts`]) and written as constants ([`constants`]). Neither knows
-//! where runs come from: [`Runs`] has those run that a results file does not have.
+//! A [`Goal`] is read from a file. [`search()`] uses the seeds from 1 up. Other seeds judge its
+//! result ([`Verdicts`]), which is written as constants ([`constants`]). Both are independent of
+//! the source of runs: [`Runs`] orders the runs that a results file lacks.
 //!
-//! | I want to change | open |
+//! | to change | open |
 //! | --- | --- |
-//! | what a goal's file may have | `goal.rs` |
-//! | a figure that may be best or limited | `figure.rs` |
-//! | which points are tried | `space.rs`, `search.rs` |
+//! | the keys of a goal's file | `goal.rs` |
+//! | the figures that may be optimised or limited | `figure.rs` |
+//! | the points that are tried | `space.rs`, `search.rs` |
 //! | when a point is better than another | `standing.rs` |
-//! | what is said of the best, and what limits it | `verdict.rs` |
+//! | the report of the best point, and what limits it | `verdict.rs` |
 //! | which runs are missing | `runs.rs` |
-//! | the constants, what is told as JSON | `constants.rs`, `object.rs` |
+//! | the constants, the JSON output | `constants.rs`, `object.rs` |
 
 pub mod constants;
 mod figure;

@@ -1,4 +1,4 @@
-//! What is said of what was found, as JSON.
+//! The result of a search as JSON.
 
 use redpoll_results::compare::Interval;
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::goal::Goal;
 use super::runs::Tuned;
 use super::verdict::{Bound, Judged};
 
-/// All that is said of what was found.
+/// Returns all verdicts about the result as JSON.
 pub fn json(goal: &Goal, tuned: &Tuned) -> Value {
     let Tuned {
         found, verdicts, ..

@@ -1,4 +1,4 @@
-//! A goal's runs: which are missing, and what those gave that are kept.
+//! Runs of a goal: the missing ones, and the results of stored ones.
 
 use redpoll_experiments::{Case, Job, Results, StoredRun, StudyError};
 
@@ -8,28 +8,28 @@ use super::space::Point;
 use super::standing::Sample;
 use super::verdict::{Verdicts, to_judge};
 
-/// A goal, and the results in which its runs are kept.
+/// A goal, and the file that stores its runs.
 pub struct Runs<'a> {
     goal: &'a Goal,
     kept: &'a Results,
     objections: usize,
 }
 
-/// Has the runs done that are missing, and kept. The line says what they are for.
+/// Runs and stores missing jobs. The text describes their purpose.
 pub type Conduct<'a, E> = dyn FnMut(&str, &[Job]) -> Result<(), E> + 'a;
 
-/// What was found, judged.
+/// The result of a search with its verdicts.
 pub struct Tuned {
-    /// What was found.
+    /// The result of the search.
     pub found: Found,
-    /// What is said of it.
+    /// The verdicts of the held-out seeds.
     pub verdicts: Verdicts,
-    /// To so many of the runs the oracle objects.
+    /// Number of runs in which the oracle found a violation.
     pub objections: usize,
 }
 
 impl<'a> Runs<'a> {
-    /// Of this goal, in these results.
+    /// Returns the runs of `goal`, stored in `kept`.
     pub fn new(goal: &'a Goal, kept: &'a Results) -> Runs<'a> {
         Runs {
             goal,
@@ -38,11 +38,11 @@ impl<'a> Runs<'a> {
         }
     }
 
-    /// Searches, and judges with the seeds that are held out. `None` if nothing could be tried.
+    /// Searches, and judges the result with the held-out seeds. Returns `None` if no point was
+    /// valid.
     ///
     /// # Errors
-    ///
-    /// Those of `conduct`, and of the results.
+    /// Those of `conduct` and of the results.
     pub fn tune<E: From<StudyError>>(
         mut self,
         conduct: &mut Conduct<'_, E>,
@@ -63,7 +63,7 @@ impl<'a> Runs<'a> {
         }))
     }
 
-    /// Runs points with seeds from 1 up.
+    /// Runs points with the seeds from 1 up.
     fn of_stage<E: From<StudyError>>(
         &mut self,
         stage: &Stage,
@@ -80,7 +80,7 @@ impl<'a> Runs<'a> {
         Ok(samples.collect::<Result<Vec<_>, _>>()?)
     }
 
-    /// Runs what is told of with the seeds that judge.
+    /// Runs the points of the verdicts with the held-out seeds.
     fn judge<E: From<StudyError>>(
         &mut self,
         found: &Found,
@@ -111,7 +111,7 @@ impl<'a> Runs<'a> {
         }))
     }
 
-    /// Has what is not kept yet run.
+    /// Runs the missing jobs.
     fn ensure<E: From<StudyError>>(
         &self,
         line: &str,
@@ -133,7 +133,7 @@ impl<'a> Runs<'a> {
         conduct(&format!("{line}; {} left", many(jobs.len(), "run")), &jobs)
     }
 
-    /// What the runs of a case gave.
+    /// Returns the figures of a case's runs.
     fn samples(&mut self, case: &Case, seeds: &[u64]) -> Result<Vec<Sample>, StudyError> {
         let least = seeds.first().copied().unwrap_or_default();
         let most = seeds.last().copied().unwrap_or_default();
@@ -148,7 +148,7 @@ impl<'a> Runs<'a> {
     }
 }
 
-/// `1 point`, `2 points`.
+/// Formats a count as `1 point` or `2 points`.
 fn many(count: usize, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }

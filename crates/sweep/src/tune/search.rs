@@ -1,62 +1,62 @@
 //! The search: a first look with few seeds, successive halving, and steps to better neighbours.
 //!
 //! Successive halving (Jamieson and Talwalkar, *Non-stochastic Best Arm Identification and
-//! Hyperparameter Optimization*, 2016): all points are run with few seeds, the better half of
-//! them with twice as many, and so on, so that seeds are spent where they decide. From the best
-//! of those that are left the search then steps to better neighbours, one parameter at a time and
-//! what is better of all parameters at once (Hooke and Jeeves, *"Direct Search" Solution of
-//! Numerical and Statistical Problems*, 1961); along a parameter that gave nothing it looks half
-//! as far away the next time.
+//! Hyperparameter Optimization*, 2016) runs all points with few seeds, the better half with twice
+//! as many, and so on, so that promising points get most seeds. From the best remaining point the
+//! search steps to better neighbours, one parameter at a time, and along all better parameters at
+//! once (Hooke and Jeeves, *"Direct Search" Solution of Numerical and Statistical Problems*, 1961).
+//! A parameter without a better neighbour gets half the step in the next round.
 
 use super::space::{Point, Space};
 use super::standing::{Aims, Sample, Standing, Trust};
 
-/// How much is run.
+/// The number of runs to spend.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Points of the first look, at most.
+    /// Greatest number of points of the first look.
     pub points: usize,
-    /// Seeds of a point, at most; they are 1, 2, ... .
+    /// Greatest number of seeds of a point; they are 1, 2, ... .
     pub seeds: u64,
-    /// How often is looked among the neighbours of the best, at most.
+    /// Greatest number of rounds of steps to neighbours of the best point.
     pub rounds: usize,
 }
 
-/// The seeds of each point of the first look.
+/// Seeds of each point in the first look.
 const FIRST: u64 = 2;
-/// So many are always left for the last choice.
+/// Least number of points that remain after each halving.
 const LEFT: usize = 3;
 
 /// A part of the search.
 #[derive(Clone, Debug)]
 pub struct Stage {
-    /// What it is called.
+    /// Name.
     pub name: String,
-    /// How many points it has.
+    /// Number of points.
     pub points: usize,
-    /// With so many seeds each, those of earlier parts included.
+    /// Seeds of each point, including those of earlier stages.
     pub seeds: u64,
 }
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// All points that were run with all seeds, the best first.
+    /// All points that ran with all seeds, the best first.
     pub ranked: Vec<(Point, Standing)>,
-    /// Points that were run at all.
+    /// Number of points that ran at all.
     pub tried: usize,
-    /// The parts, in their order.
+    /// The stages in their order.
     pub stages: Vec<Stage>,
 }
 
 impl Found {
-    /// The best point.
+    /// Returns the best point.
     pub fn best(&self) -> Option<&Point> {
         self.ranked.first().map(|(point, _)| point)
     }
 
-    /// The next one whose runs were not the very same: a value that nothing hangs on, such as a
-    /// buffer that never fills, makes no other point.
+    /// Returns the best point whose results differ from those of [`best`](Self::best). Points that
+    /// differ only in a value without effect, such as a buffer that never fills, have equal
+    /// results.
     pub fn second(&self) -> Option<&Point> {
         let (_, best) = self.ranked.first()?;
         let mut others = self.ranked.iter().filter(|(_, standing)| standing != best);
@@ -64,20 +64,16 @@ impl Found {
     }
 }
 
-/// Runs points with seeds from 1 to a number, and says what each run gave.
+/// Runs points with the seeds of a stage, and returns the figures of each run.
 pub type Measure<'a, E> = dyn FnMut(&Stage, &[Point]) -> Result<Vec<Vec<Sample>>, E> + 'a;
 
-/// Into so many parts goes the way from the best to a neighbour half a step away.
+/// Number of parts into which the search divides the step from the best point to a neighbour.
 const TEETH: u32 = 8;
 
-/// Points with what was said of their runs.
+/// Points with the figures of their runs.
 type Measured = Vec<(Point, Vec<Sample>)>;
 
-/// Searches `space` for what `aims` want, among points that are valid.
-///
-/// # Errors
-///
-/// Those of `measure`.
+/// Searches the valid points of `space` for the best one by `aims`.
 pub fn search<E>(
     space: &Space,
     aims: &Aims,
@@ -102,7 +98,7 @@ pub fn search<E>(
         let name = format!("neighbours of the best, round {round}");
         let points = around.iter().map(|(_, _, point)| point.clone()).collect();
         search.add(&mut ranked, name, points, effort.seeds, is_valid)?;
-        // Whatever is better along one parameter, of all parameters at once.
+        // Combine the better moves of all parameters.
         let moves: Vec<(usize, Point)> = (ranked.iter())
             .filter(|(_, it)| it.order(&standing).is_lt())
             .filter_map(|(point, _)| {
@@ -111,7 +107,7 @@ pub fn search<E>(
             })
             .collect();
         for (along, part) in parts.iter_mut().enumerate() {
-            // Along those that gave nothing it looks nearer.
+            // A parameter without a better neighbour gets a smaller step.
             if !moves.iter().any(|(it, _)| *it == along) {
                 *part /= 2.0;
             }
@@ -123,8 +119,9 @@ pub fn search<E>(
         }
     }
     if let Some((best, _)) = ranked.first().filter(|_| effort.rounds > 0).cloned() {
-        // What a figure does between two points is not always between what it is at them: a
-        // poll that falls together with a timer saves what one a little earlier does not.
+        // A figure between two points is not always between its values at these points: for
+        // example, a poll that coincides with a timer saves current, and a slightly earlier poll
+        // does not.
         let teeth = (1..TEETH).map(|tooth| 0.5 * f64::from(tooth) / f64::from(TEETH));
         let between = teeth.flat_map(|part| space.neighbours(&best, &vec![part; parts.len()]));
         let points = between.map(|(.., point)| point).collect();
@@ -146,7 +143,7 @@ struct Search<'a, 'm, E> {
 }
 
 impl<E> Search<'_, '_, E> {
-    /// The first look and the halving; leaves points that have all seeds.
+    /// Runs the first look and the halving; returns the points that have all seeds.
     fn halve(&mut self, space: &Space, effort: &Effort) -> Result<Measured, E> {
         let mut points = space.first_look(effort.points);
         let mut seeds = FIRST.min(effort.seeds);
@@ -164,7 +161,7 @@ impl<E> Search<'_, '_, E> {
         }
     }
 
-    /// Measures those of the points that are not ranked yet, and ranks them.
+    /// Measures the points that are not ranked yet, and ranks them.
     fn add(
         &mut self,
         ranked: &mut Vec<(Point, Standing)>,
@@ -256,9 +253,9 @@ mod tests {
         }
     }
 
-    /// A node that polls each `interval` and listens for `window`: the current falls with the
-    /// interval and has its least at a window of 30 ms; the latency is the interval. Each run is
-    /// off by up to 5 %.
+    /// Models a node that polls once per `interval` and listens for `window`. The current decreases
+    /// with the interval and is least at a window of 30 ms; the latency is the interval. Each run
+    /// deviates by up to 5 %.
     fn model(point: &Point, seed: u64) -> Sample {
         let number = |at: usize| {
             point.values[at]
@@ -330,7 +327,7 @@ mod tests {
         assert!((16.0..20.0).contains(&number(0)), "{best:?}");
         assert!((15.0..60.0).contains(&number(1)), "{best:?}");
         assert_eq!(most, 8);
-        // Of 25 points 13, then 7 go on; the first look was run with the fewest seeds.
+        // 13 and then 7 of the 25 points remain; the first look has the fewest seeds.
         let stages: Vec<_> = found
             .stages
             .iter()
@@ -350,8 +347,8 @@ mod tests {
         assert!(standing.short > 0.9, "{standing:?}");
     }
 
-    /// Half as much where the interval is 12 to 12.8 s, between 10 s, which is of the grid, and
-    /// 17.8 s, half a step away, which is best but for that.
+    /// The current is halved for intervals of 12 to 12.8 s. These are between 10 s, a point of the
+    /// grid, and 17.8 s, half a step away, which is otherwise best.
     #[test]
     fn a_dent_between_neighbours_is_found() {
         fn interval(point: &Point) -> f64 {

@@ -1,39 +1,39 @@
-//! Where a goal is searched: parameters with their values, and the points that are tried.
+//! The search space of a goal: parameters with their values, and the points to try.
 //!
-//! A point has a coordinate for each parameter: of a list the number of the value, from 0; of a
-//! range the part of the way from one end to the other, 0 to 1.
+//! A point has a coordinate for each parameter: the index of a list's value, or the position in a
+//! range, from 0 at one end to 1 at the other.
 
 use redpoll_base::Rng;
 
 use crate::draw::Ends;
 
-/// What is free: one or several keys of the scenario that have the same value.
+/// A free parameter: one or several keys of the scenario with a common value.
 #[derive(Clone, Debug)]
 pub struct Parameter {
-    /// Its name: the key's, or one that the goal gives it.
+    /// Name: the key, or the name in the goal.
     pub name: String,
     /// The keys by dotted path.
     pub keys: Vec<String>,
-    /// What they may be.
+    /// Allowed values.
     pub values: Values,
 }
 
-/// What a parameter may be.
+/// Allowed values of a parameter.
 #[derive(Clone, Debug)]
 pub enum Values {
-    /// One of these, in an order in which neighbours are alike.
+    /// A list in which neighbours are similar.
     List(Vec<String>),
-    /// Anything from one end to the other; the first look has so many steps.
+    /// Any value between two ends.
     Range {
         /// The ends.
         ends: Ends,
-        /// Values of the first look, two at least.
+        /// Number of values in the first look, at least two.
         steps: usize,
     },
 }
 
 impl Values {
-    /// The value at a coordinate, as a scenario has it.
+    /// Formats the value at a coordinate as in a scenario.
     fn written(&self, at: f64) -> String {
         match self {
             Values::List(list) => list[index(at, list)].clone(),
@@ -41,7 +41,7 @@ impl Values {
         }
     }
 
-    /// How far apart the values of the first look are.
+    /// Returns the distance between values of the first look.
     fn step(&self) -> f64 {
         match self {
             Values::List(_) => 1.0,
@@ -63,7 +63,7 @@ impl Values {
         }
     }
 
-    /// The coordinate of the stratum number `at` of `count`.
+    /// Returns the coordinate of the stratum with index `at` of `count`.
     fn of_stratum(&self, at: usize, count: usize) -> f64 {
         match self {
             Values::List(list) => (at * list.len() / count) as f64,
@@ -80,30 +80,30 @@ fn index(at: f64, list: &[String]) -> usize {
 #[derive(Clone, Debug)]
 pub struct Point {
     at: Vec<f64>,
-    /// A value for each parameter, as a scenario has it.
+    /// A value for each parameter, as in a scenario.
     pub values: Vec<String>,
 }
 
-/// Two points are the same if they mean the same.
+/// Two points are equal if their written values are.
 impl PartialEq for Point {
     fn eq(&self, other: &Point) -> bool {
         self.values == other.values
     }
 }
 
-/// All parameters.
+/// All parameters of a goal.
 #[derive(Clone, Debug)]
 pub struct Space {
     /// In the order of the goal's file.
     pub parameters: Vec<Parameter>,
 }
 
-/// To which side of a value a neighbour lies.
+/// The direction of a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Side {
     /// Towards the first value.
     Below,
-    /// Towards the last.
+    /// Towards the last value.
     Above,
 }
 
@@ -114,15 +114,15 @@ impl Space {
         Point { at, values }
     }
 
-    /// How many combinations the first look has if none is left out.
+    /// Returns the number of all combinations in the first look.
     pub fn combinations(&self) -> usize {
         let levels = self.parameters.iter().map(|it| it.values.levels());
         levels.fold(1, usize::saturating_mul)
     }
 
-    /// The first look: every combination if there are at most `most`, else so many by Latin
-    /// hypercube sampling (McKay, Beckman and Conover 1979): along each parameter they lie as
-    /// evenly as they would alone.
+    /// Returns the points of the first look: every combination if there are at most `most`,
+    /// otherwise `most` points by Latin hypercube sampling (McKay, Beckman and Conover 1979), which
+    /// spreads them evenly along each parameter.
     pub fn first_look(&self, most: usize) -> Vec<Point> {
         let all = self.combinations();
         let mut points: Vec<Point> = if all <= most {
@@ -169,8 +169,8 @@ impl Space {
         (0..count).map(of).collect()
     }
 
-    /// The neighbour of a point along the parameter number `along`, `part` of a step of the
-    /// first look away, or the next value of a list; `None` where there is none.
+    /// Returns the neighbour of a point along the parameter with index `along`: the next value of a
+    /// list, or a value `part` of a first-look step away. Returns `None` beyond the end.
     pub fn neighbour(&self, point: &Point, along: usize, side: Side, part: f64) -> Option<Point> {
         let values = &self.parameters[along].values;
         let step = match values {
@@ -193,7 +193,7 @@ impl Space {
         (neighbour != *point).then_some(neighbour)
     }
 
-    /// A point with each value that a parameter has in the first look, the others' as they are.
+    /// Returns the points that replace one parameter by each of its values in the first look.
     pub fn around(&self, point: &Point) -> Vec<Point> {
         let mut found = Vec::new();
         for (along, parameter) in self.parameters.iter().enumerate() {
@@ -206,7 +206,7 @@ impl Space {
         found
     }
 
-    /// All neighbours of a point, along each parameter by its part of a step.
+    /// Returns all neighbours of a point, along each parameter by its part of a step.
     pub fn neighbours(&self, point: &Point, parts: &[f64]) -> Vec<(usize, Side, Point)> {
         let along = parts.iter().enumerate();
         let sides = along
@@ -217,7 +217,7 @@ impl Space {
         found.collect()
     }
 
-    /// A point with several moves at once, the best first: along each parameter that one.
+    /// Combines several moves from a point; for each parameter the first move counts.
     pub fn together(&self, point: &Point, moves: &[(usize, Point)]) -> Point {
         let mut at = point.at.clone();
         for (along, to) in moves.iter().rev() {
@@ -226,7 +226,7 @@ impl Space {
         self.point(at)
     }
 
-    /// Whether a point has the first or last value of a parameter.
+    /// Returns the end of a parameter's values at which a point is.
     pub fn end(&self, point: &Point, along: usize) -> Option<Side> {
         let values = &self.parameters[along].values;
         match values.written(point.at[along]) {

@@ -1,4 +1,4 @@
-//! How good a point is, by what its runs gave.
+//! Ranking of points by the figures of their runs.
 
 use std::cmp::Ordering;
 
@@ -6,28 +6,28 @@ use redpoll_results::compare::{Interval, mean_of};
 
 use super::figure::Figure;
 
-/// What a run gave: the figure to be best, and behind it those with limits, in their order;
-/// `None` where a run has none.
+/// Figures of a run: the optimised one, then the limited ones in their order; `None` for a figure
+/// that the run does not have.
 pub type Sample = Vec<Option<f64>>;
 
-/// What a goal wants of a point.
+/// The aims of a goal.
 #[derive(Clone, Debug)]
 pub struct Aims {
-    /// What is to be least or most.
+    /// The figure to optimise.
     pub best: Figure,
-    /// What is limited, and to what.
+    /// The limited figures with their limits.
     pub limits: Vec<(Figure, f64)>,
 }
 
 impl Aims {
-    /// All figures, in the order of a [`Sample`].
+    /// Returns all figures in the order of a [`Sample`].
     pub fn figures(&self) -> impl Iterator<Item = &Figure> {
         let limits = self.limits.iter().map(|(figure, _)| figure);
         std::iter::once(&self.best).chain(limits)
     }
 
-    /// How good a point is with these runs. A point within the limits beats every other one; of
-    /// those within, that with the better figure; of the others that which misses by less.
+    /// Ranks a point by its runs. Points within the limits precede all others, ordered by the
+    /// optimised figure. The others are ordered by how far they miss the limits.
     pub fn standing(&self, samples: &[Sample], trust: Trust) -> Standing {
         let (value, without) = summed(samples, 0);
         let mut short = without;
@@ -35,7 +35,7 @@ impl Aims {
             let values = values(samples, at + 1);
             let (mean, without) = summed(samples, at + 1);
             let value = match (trust, mean_of(&values)) {
-                // The end of the interval at which the limit is.
+                // The end of the interval nearer to the limit.
                 (Trust::Interval, Some(interval)) if values.len() > 2 => {
                     if figure.more_is_better() {
                         interval.low
@@ -61,45 +61,45 @@ impl Aims {
     }
 }
 
-/// What of a few runs is believed.
+/// The estimate that represents a few runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Trust {
-    /// The mean: to leave out what is surely worse.
+    /// The mean: sufficient to exclude clearly worse points.
     Mean,
-    /// The end of its interval of 95 % that is nearer to the limit: to choose.
+    /// The end of the 95 % interval nearer to the limit: to choose the best point.
     Interval,
 }
 
-/// See [`Aims::standing`]; the lesser is the better.
+/// The rank of a point ([`Aims::standing`]); less is better.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Standing {
-    /// By how much the limits are missed, as shares of them, summed; 0 if none is.
+    /// Sum of the limits' violations, each as a share of its limit; 0 if all hold.
     pub short: f64,
     cost: f64,
 }
 
 impl Standing {
-    /// Whether this is better than the other.
+    /// Compares two ranks.
     pub fn order(&self, other: &Standing) -> Ordering {
         let short = self.short.total_cmp(&other.short);
         short.then(self.cost.total_cmp(&other.cost))
     }
 }
 
-/// The values of the figure number `at`, of the runs that have one.
+/// Returns the values of the figure with index `at`, from the runs that have one.
 pub fn values(samples: &[Sample], at: usize) -> Vec<f64> {
     samples.iter().filter_map(|it| it[at]).collect()
 }
 
-/// The mean of those, and what is to be added for runs that have none: more than any limit
-/// could be missed by.
+/// Returns the mean of these values, and a penalty for runs without one, which exceeds any
+/// violation of a limit.
 fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     const WITHOUT: f64 = 1e6;
     let values = values(samples, at);
     let missing = samples.len() - values.len();
     let share = missing as f64 / samples.len().max(1) as f64;
     if values.is_empty() {
-        // Then nothing is known that could be compared.
+        // Without values there is nothing to compare.
         (0.0, WITHOUT)
     } else {
         (
@@ -109,19 +109,19 @@ fn summed(samples: &[Sample], at: usize) -> (f64, f64) {
     }
 }
 
-/// Whether a limit is kept.
+/// Whether a limit holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// All of the interval is within.
+    /// The whole interval is within the limit.
     Holds,
-    /// The mean is, a part of the interval is not; or there is no interval.
+    /// Only the mean is within the limit, or there is no interval.
     NotSure,
-    /// The mean is not, or runs had no such figure.
+    /// The mean exceeds the limit, or a run has no such figure.
     Missed,
 }
 
 impl Verdict {
-    /// Of a figure's values in so many runs.
+    /// Judges the values of a figure in `runs` runs.
     pub fn of(figure: &Figure, limit: f64, values: &[f64], runs: usize) -> Verdict {
         let is_within = |value: f64| {
             if figure.more_is_better() {
@@ -140,7 +140,7 @@ impl Verdict {
         }
     }
 
-    /// In words.
+    /// Returns the verdict in words.
     pub fn word(self) -> &'static str {
         match self {
             Verdict::Holds => "holds",

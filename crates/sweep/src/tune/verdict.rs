@@ -1,8 +1,8 @@
-//! What is said of what was found, by seeds that have not chosen it.
+//! Verdicts about the result of a search, with seeds that the search did not use.
 //!
-//! Whoever is chosen as the best of many by some runs looks better in those runs than it is (the
-//! winner's curse). So what was found, the runner-up, the neighbours and the scenario as it stands
-//! are all run with seeds that the search has not seen, and only those runs are told.
+//! A point chosen as the best of many looks better in the runs that chose it than it is (the
+//! winner's curse). The best point, the runner-up, the neighbours and the unchanged scenario
+//! therefore run with held-out seeds, and only those runs are reported.
 
 use redpoll_results::compare::{Difference, Interval, difference, mean_of};
 
@@ -11,25 +11,25 @@ use super::search::Found;
 use super::space::{Point, Side};
 use super::standing::{Sample, Verdict, values};
 
-/// A figure of a point, by the seeds that judge.
+/// A figure of a point with the held-out seeds.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What it is called.
+    /// Name of the figure.
     pub name: String,
-    /// The mean, with its interval of 95 %; `None` if fewer than two runs have one.
+    /// Mean with its 95 % interval; `None` if fewer than two runs have a value.
     pub mean: Option<Interval>,
-    /// Runs that have none.
+    /// Number of runs without a value.
     pub without: usize,
-    /// Of what is limited, whether that holds.
+    /// Whether the limit holds, for a limited figure.
     pub verdict: Option<Verdict>,
 }
 
-/// A point, judged.
+/// A judged point.
 #[derive(Clone, Debug)]
 pub struct Judged {
     /// A value for each parameter.
     pub values: Vec<String>,
-    /// A line for each figure, that to be best first.
+    /// A line for each figure, the optimised one first.
     pub lines: Vec<Line>,
 }
 
@@ -53,7 +53,7 @@ impl Judged {
         }
     }
 
-    /// The worst verdict of all limits.
+    /// Returns the worst verdict of all limits.
     pub fn verdict(&self) -> Verdict {
         let verdicts = || self.lines.iter().filter_map(|line| line.verdict);
         match () {
@@ -63,7 +63,7 @@ impl Judged {
         }
     }
 
-    /// The names of the limits that are missed.
+    /// Returns the names of the missed limits.
     fn missed(&self) -> Vec<String> {
         let lines = self.lines.iter();
         let missed = lines.filter(|line| line.verdict == Some(Verdict::Missed));
@@ -71,64 +71,64 @@ impl Judged {
     }
 }
 
-/// A neighbour of what was found, which differs in one parameter.
+/// A neighbour of the best point, which differs in one parameter.
 #[derive(Clone, Debug)]
 pub struct Neighbour {
-    /// The number of the parameter.
+    /// Index of the parameter.
     pub along: usize,
-    /// Its value here.
+    /// Its value at this point.
     pub value: String,
-    /// What the runs gave.
+    /// The judged point.
     pub judged: Judged,
-    /// For each figure how it differs from what was found.
+    /// Difference of each figure to that of the best point.
     pub differences: Vec<Option<Difference>>,
-    /// Whether the figure to be best is better here, in the mean.
+    /// Whether the mean of the optimised figure is better.
     pub is_better: bool,
 }
 
-/// Why nothing better was found.
+/// The reason why the search found no better point.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Bound {
-    /// A limit: this neighbour would be better, and misses it.
+    /// A limit: this neighbour would be better, and violates it.
     Limit {
-        /// The limits that it misses.
+        /// Names of the violated limits.
         limits: Vec<String>,
-        /// Which neighbour.
+        /// Index of the neighbour.
         neighbour: usize,
     },
-    /// A parameter is at an end of its values, towards which it got better.
+    /// A parameter is at an end of its values, towards which the figure improves.
     End {
-        /// The number of the parameter.
+        /// Index of the parameter.
         along: usize,
         /// Which end.
         side: Side,
     },
-    /// This neighbour is within the limits in the mean and not worse by more than the seeds are:
-    /// the search could not tell them apart, or its margin kept it away.
+    /// This neighbour is within the limits in the mean, and any disadvantage is within the spread
+    /// of the seeds. The search could not distinguish both points, or its margin excluded this one.
     Alike {
-        /// Which.
+        /// Index of the neighbour.
         neighbour: usize,
     },
 }
 
-/// Everything that is told.
+/// All verdicts.
 #[derive(Clone, Debug)]
 pub struct Verdicts {
-    /// What was found.
+    /// The best point.
     pub best: Judged,
-    /// What came next, if the search had more than one point.
+    /// The runner-up, if the search had more than one point.
     pub second: Option<Judged>,
-    /// How the runner-up's figure to be best differs from that of what was found.
+    /// Difference of the runner-up's optimised figure to the best point's.
     pub lead: Option<Difference>,
-    /// The scenario as it stands.
+    /// The unchanged scenario.
     pub before: Judged,
-    /// What one step along each parameter changes.
+    /// Effect of half a step along each parameter.
     pub neighbours: Vec<Neighbour>,
-    /// What limits.
+    /// Reasons why no better point was found.
     pub bounds: Vec<Bound>,
 }
 
-/// The points whose runs [`Verdicts::of`] wants, `None` being the scenario as it stands.
+/// Returns the points that [`Verdicts::of`] needs; `None` is the unchanged scenario.
 pub fn to_judge(goal: &Goal, found: &Found) -> Vec<Option<Point>> {
     let mut points = vec![None];
     let first = [found.best(), found.second()].into_iter().flatten();
@@ -140,7 +140,7 @@ pub fn to_judge(goal: &Goal, found: &Found) -> Vec<Option<Point>> {
     points
 }
 
-/// The neighbours half a step of the first look away.
+/// Returns the neighbours half a step of the first look away.
 fn neighbours(goal: &Goal, best: &Point) -> Vec<(usize, Side, Point)> {
     let mut around = goal
         .space
@@ -150,8 +150,8 @@ fn neighbours(goal: &Goal, best: &Point) -> Vec<(usize, Side, Point)> {
 }
 
 impl Verdicts {
-    /// What is told of `found`; `samples` gives the runs of a point with the seeds that judge.
-    /// `None` if nothing was found at all.
+    /// Judges `found`. `samples` returns the runs of a point with the held-out seeds. Returns
+    /// `None` if the search found no point.
     pub fn of(
         goal: &Goal,
         found: &Found,
@@ -192,7 +192,7 @@ impl Verdicts {
     }
 }
 
-/// See [`Bound`].
+/// Returns the reasons why no better point was found.
 fn bounds(
     goal: &Goal,
     best: &Point,
@@ -212,7 +212,8 @@ fn bounds(
         let Some(side) = goal.space.end(best, along) else {
             continue;
         };
-        // Better towards the end if the only neighbour, away from it, is surely worse.
+        // Improvement towards the end follows if the only neighbour, away from the end, is clearly
+        // worse.
         let away = around
             .iter()
             .position(|(of, to, _)| *of == along && *to != side);
