@@ -67,9 +67,10 @@ pub fn run(args: &DrillArgs) -> ExitCode {
         duration: Duration::from_secs(args.seconds),
     };
     let template = "{wide_bar} {pos}/{len}  {msg}  left {eta}";
-    let bar = bar(Some(plan.rows().len() as u64), template, 10);
-    let rows = plan.run(|attack, target| {
-        bar.set_message(format!("{} on {}", attack.name, target.name()));
+    let bar = bar(Some(0), template, 10);
+    let rows = plan.run(|count, attack, target| {
+        bar.set_length(count as u64);
+        bar.set_message(format!("{attack} on {target}"));
         bar.inc(1);
     });
     bar.finish_and_clear();

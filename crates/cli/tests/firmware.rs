@@ -13,7 +13,7 @@ use std::time::Duration as WallDuration;
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_linux::line::{Arrived, LineAddress, LineWatch, SocketLine};
-use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
+use redpoll_sim::external::{Arrival, Line, Lines};
 use redpoll_sim::{NodeSpec, Scenario, World};
 use redpoll_stack::Error;
 use redpoll_stack::transport::Endpoint;
@@ -149,8 +149,11 @@ fn sends_what_a_simulated_leaf_sends(test: &str, board: &Board) {
         return;
     };
     let more = [("external.patience", "60 s")];
-    let there = play(&with_an_external_leaf(&scratch.line(), &more), &Sockets);
-    let here = play(&with_a_simulated_leaf(), &NoLines);
+    let there = play(
+        &with_an_external_leaf(&scratch.line(), &more),
+        Some(&Sockets),
+    );
+    let here = play(&with_a_simulated_leaf(), None);
     assert_same(&here, &there);
     assert_eq!(there.world.external_figures(3).unwrap().begun, 1);
 }
@@ -227,7 +230,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
         scratch.line()
     );
     let scenario = Scenario::parse("endurance", &text, &[]).unwrap();
-    let mut world = same::world(&scenario, &Sockets).unwrap();
+    let mut world = same::world(&scenario, Some(&Sockets)).unwrap();
     let mut rng = Rng::new(1);
     world.put_attacker(2);
     let leaf = Endpoint::new(scenario.address(1).unwrap(), 80);

@@ -55,7 +55,7 @@ fn node_on(scenario: &Scenario, index: usize, url: &str, clock: Clock) -> OnRadi
         }
         assert!(clock.now() < Instant::from_millis(10_000), "{url}");
     };
-    let node = node_on_radio(scenario, index, caps, 0, &mut Secrets::of_seed()).unwrap();
+    let node = node_on_radio(scenario, index, caps, 0, &mut Secrets::default()).unwrap();
     let gate = Gate::new(scenario.border.prefix, 64);
     RadioMesh::new(node, gate, (radio, caps), Box::new(|_| Ok(())))
 }

@@ -53,7 +53,7 @@ impl Loader for Modules {
         let file = std::fs::read(spec.module).map_err(|error| {
             format!("got {shown}, which cannot be read ({error}); allowed: a readable file")
         })?;
-        let watched = self.watch.join(spec.name, spec.params.patience);
+        let watched = self.watch.join(spec.name, spec.patience);
         let library = watched.during(|| Library::load(&file));
         let library = library.map_err(|problem| {
             format!("got {shown}, which is not a module ({problem}); allowed: a shared object for this machine")

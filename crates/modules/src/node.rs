@@ -32,7 +32,7 @@ impl Module {
         Module {
             interface,
             ward,
-            quantum: spec.params.quantum,
+            quantum: spec.quantum,
             ticked_us: None,
             hears_dbm: None,
             sends: false,

@@ -41,7 +41,7 @@ pub trait Lines {
 
 /// Opens nothing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct NoLines;
+pub(crate) struct NoLines;
 
 impl Lines for NoLines {
     fn open(&self, _: &NodeSpec, _: &str) -> Result<Box<dyn Line>, String> {

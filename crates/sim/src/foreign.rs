@@ -54,15 +54,6 @@ pub trait ForeignNode: Send {
     fn take_text(&mut self, text: &mut Vec<u8>);
 }
 
-/// Nodes with firmware of others, the same for all of them.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct ModuleParams {
-    /// How long one waits between two looks at what it waits for.
-    pub quantum: Duration,
-    /// How long one may run without waiting for anything, in real time.
-    pub patience: std::time::Duration,
-}
-
 /// The specification of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignSpec<'a> {
@@ -74,8 +65,10 @@ pub struct ForeignSpec<'a> {
     pub number: u16,
     /// Seed of its random numbers.
     pub seed: u64,
-    /// Parameters of all modules.
-    pub params: ModuleParams,
+    /// Time between two checks of a condition that the firmware waits for.
+    pub quantum: Duration,
+    /// Longest real time for which the firmware may run without waiting.
+    pub patience: std::time::Duration,
 }
 
 /// Loads nodes. Each call gives a node of its own, which shares nothing with others.
@@ -98,7 +91,7 @@ impl Loader for NoLoader {
 }
 
 /// The extended address of the node with this number, as its firmware makes it.
-pub const fn eui64(number: u16) -> [u8; 8] {
+pub(crate) const fn eui64(number: u16) -> [u8; 8] {
     let [high, low] = number.to_be_bytes();
     [high, low, high, low, high, low, high, low]
 }

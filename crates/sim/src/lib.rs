@@ -85,7 +85,7 @@ pub use scenario::{
     AppKind, AppSpec, BUILT_IN, CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role, Scenario,
     ScenarioError, Target, TargetHost, When, time as parse_time,
 };
-pub use topology::{Routes, plan as plan_routes};
+pub use topology::Routes;
 pub use traffic::{App, Context, counting_lines};
 pub use world::{BuildError, PrintedLine, World, WorldBuilder};
 

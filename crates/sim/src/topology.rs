@@ -87,7 +87,7 @@ impl NodeRoutes {
 
 impl Routes {
     /// The way from `from` to `to`, both included; `None` if there is none.
-    pub fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
+    pub(crate) fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut path = vec![from];
         let mut here = from;
         while here != to {

@@ -9,7 +9,7 @@ fn short(only: &[&str], seeds: u64) -> Vec<Row> {
         seeds,
         duration: Duration::from_secs(120),
     };
-    plan.run(|_, _| ())
+    plan.run(|_, _, _| ())
 }
 
 fn all_is_well(rows: &[Row]) {

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use redpoll_base::Rng;
 use redpoll_leaf::{Device, Services, Status, Storage};
-use redpoll_sim::external::{Arrival, Line, Lines, NoLines};
+use redpoll_sim::external::{Arrival, Line, Lines};
 use redpoll_sim::{BuildError, NodeSpec};
 use redpoll_stack::mac::Radio;
 use redpoll_uart::{LineRadio, Port};
@@ -196,7 +196,7 @@ fn one(trouble: Trouble) -> (Arc<Mutex<Trouble>>, One) {
 
 fn played(trouble: Trouble, more: &[(&str, &str)]) -> (Trouble, Played) {
     let (trouble, lines) = one(trouble);
-    let played = play(&with_an_external_leaf("memory", more), &lines);
+    let played = play(&with_an_external_leaf("memory", more), Some(&lines));
     let trouble = std::mem::take(&mut *trouble.lock().unwrap());
     (trouble, played)
 }
@@ -208,7 +208,7 @@ fn told(played: &mut Played) -> Vec<String> {
 
 #[test]
 fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
-    let here = play(&with_a_simulated_leaf(), &NoLines);
+    let here = play(&with_a_simulated_leaf(), None);
     let (_, there) = played(Trouble::default(), &[]);
     assert_same(&here, &there);
     let figures = there.world.external_figures(3).unwrap();
@@ -269,7 +269,7 @@ fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
     assert_eq!(played.echoed, 0);
     for _ in 0..100 {
         std::thread::sleep(Duration::from_millis(20));
-        played.world.hear_lines();
+        played.world.run_until(played.world.now());
         match told(&mut played).as_slice() {
             [] => {}
             told => return assert_eq!(told, ["answers again"]),
@@ -294,10 +294,10 @@ fn a_line_at_which_nobody_is_ends_in_words() {
         }
     }
     let scenario = with_an_external_leaf("unix:x", &[("external.patience", "300 ms")]);
-    let error = same::world(&scenario, &Nobody).unwrap_err();
+    let error = same::world(&scenario, Some(&Nobody)).unwrap_err();
     assert!(matches!(error, BuildError::Line { .. }));
     let text = error.to_string();
     assert!(text.starts_with("nodes.node-4.line: nothing answered at unix:x within 0.3 s"));
-    let error = same::world(&scenario, &NoLines).unwrap_err();
+    let error = same::world(&scenario, None).unwrap_err();
     assert!(error.to_string().contains("allowed: redpoll up"));
 }

@@ -30,7 +30,7 @@ fn examined(ether: &Ether, radio: &mut dyn Radio) -> Report {
 }
 
 fn soft(caps: RadioCaps, fault: Option<Fault>) -> Report {
-    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::Ideal));
+    let ether = Ether::new(STATIONS, &RadioConfig::from(RadioModel::Ideal));
     let mut radio = SoftRadio::new(ether.raw(SUBJECT), caps, fault);
     examined(&ether, &mut radio)
 }
@@ -58,7 +58,7 @@ const EVERYTHING: RadioCaps = RadioCaps {
 #[test]
 fn the_simulators_radio_is_as_it_says() {
     for model in [RadioModel::Ideal, RadioModel::Cc2420, RadioModel::At86rf233] {
-        let ether = Ether::new(STATIONS, &RadioConfig::of(model));
+        let ether = Ether::new(STATIONS, &RadioConfig::from(model));
         let report = examined(&ether, &mut ether.radio(SUBJECT));
         assert_eq!(report.failures(), [""; 0], "{model:?}:\n{report}");
         assert_eq!(report.passed(), 23, "{report}");
@@ -100,7 +100,7 @@ impl Port for FarEnd {
 
 #[test]
 fn so_is_the_simulators_at_the_end_of_a_line() {
-    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::At86rf233));
+    let ether = Ether::new(STATIONS, &RadioConfig::from(RadioModel::At86rf233));
     let begin = Begin {
         pan_id: IDENTITY.pan_id,
         short: IDENTITY.short,
@@ -123,7 +123,7 @@ fn so_is_the_simulators_at_the_end_of_a_line() {
 }
 
 fn over_a_driver() -> (Ether, Nrf, Halves) {
-    let ether = Ether::new(STATIONS, &RadioConfig::of(RadioModel::Ideal));
+    let ether = Ether::new(STATIONS, &RadioConfig::from(RadioModel::Ideal));
     let nrf = Nrf::new(ether.raw(SUBJECT));
     let halves = Halves::new(nrf.clone());
     (ether, nrf, halves)

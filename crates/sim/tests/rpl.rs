@@ -3,6 +3,7 @@
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
+use redpoll_wire::ieee802154::Address;
 
 fn load(name: &str, set: &[(&str, &str)]) -> Scenario {
     let set: Vec<_> = [("routing", "rpl")]
@@ -290,7 +291,8 @@ fn busiest_router(mode: &str, seed: u64) -> usize {
     let mut world = World::new(&load("grid-30", &set), seed).unwrap();
     world.run_until(Instant::from_millis(FAULT_S * 1_000));
     let scenario = world.scenario();
-    let index_of = |link| (0..30).find(|index| scenario.link_address(*index) == Some(link));
+    let short = |index: &usize| Address::Short(scenario.nodes[*index].short);
+    let index_of = |link| (0..30).find(|index| short(index) == link);
     let above = |index: usize| index_of(world.node(index)?.rpl_place()?.1?);
     let mut behind = [0; 30];
     for node in 1..30 {

@@ -62,8 +62,8 @@ fn readings_arrive_over_four_hops() {
 fn same_seed_same_digest() {
     let scenario = readings(5, "100 ms");
     let of = |seed| {
-        let (world, _) = run(&scenario, seed, 5_000);
-        (world.digest(), world.events())
+        let (world, report) = run(&scenario, seed, 5_000);
+        (world.digest(), report.events)
     };
     assert_eq!(of(1), of(1));
     assert_ne!(of(1).0, of(2).0);
@@ -225,11 +225,11 @@ fn secrets_from_outside_do_not_follow_from_the_seed() {
         Secrets::from_source(move |bytes| bytes.fill_with(|| rng.next_u32() as u8))
     };
     assert_eq!(
-        first_requests(Secrets::of_seed()),
-        first_requests(Secrets::of_seed())
+        first_requests(Secrets::default()),
+        first_requests(Secrets::default())
     );
     assert_eq!(first_requests(of(7)), first_requests(of(7)));
-    let all = [Secrets::of_seed(), of(7), of(8)].map(first_requests);
+    let all = [Secrets::default(), of(7), of(8)].map(first_requests);
     for (one, other) in [(0, 1), (0, 2), (1, 2)] {
         for (a, b) in all[one].iter().zip(&all[other]) {
             assert!(a.0 != b.0 && a.1 != b.1, "{all:?}");

@@ -14,7 +14,7 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant, SystemTime};
 
 use redpoll_sim::World;
-use redpoll_sim::live::{Changes, Command, Commanded, Refusal, Sample};
+use redpoll_sim::live::{Changes, Command, Refusal, Sample};
 use tokio::sync::oneshot;
 
 use crate::message::{Clock, ClockAsk, Mode, Scene};
@@ -269,7 +269,7 @@ impl Desk {
     }
 
     fn command(&mut self, world: &mut World, command: &Command) -> Result<String, String> {
-        let Commanded { said } = world
+        let said = world
             .command(command)
             .map_err(|refusal: Refusal| refusal.to_string())?;
         self.commands += 1;

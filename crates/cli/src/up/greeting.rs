@@ -94,7 +94,7 @@ pub(super) fn text(
 
 /// A node's role and what it does.
 fn about(node: &NodeSpec) -> String {
-    let mut words = vec![node.role.word().to_owned()];
+    let mut words = vec![node.role.to_string()];
     for app in &node.apps {
         words.push(match &app.kind {
             AppKind::HttpServer { port: 80, .. } => "http".to_owned(),
@@ -103,7 +103,7 @@ fn about(node: &NodeSpec) -> String {
             AppKind::CoapServer { port, .. } => format!("coap on port {port}"),
             AppKind::BulkSink { port } => format!("accepts bytes on port {port}"),
             AppKind::Echo { port } => format!("echoes on port {port}"),
-            sender => sender.word().to_owned(),
+            sender => sender.to_string(),
         });
     }
     words.join(", ")

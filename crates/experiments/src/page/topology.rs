@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use redpoll_sim::{Routes, Scenario, World, plan_routes};
+use redpoll_sim::{Routes, Scenario, World};
 
 use super::html::escape;
 use crate::case::Case;
@@ -79,7 +79,7 @@ impl Mesh {
         let nodes = scenario.nodes.iter().enumerate();
         let nodes = nodes.map(|(index, node)| Place {
             name: node.name.clone(),
-            role: node.role.word().to_owned(),
+            role: node.role.to_string(),
             position_m: node.position_m,
             parent: parent(index),
         });
@@ -104,9 +104,7 @@ impl Mesh {
 /// Returns the routes that the simulator plans.
 fn routes(scenario: &Scenario) -> Option<Routes> {
     let world = World::new(scenario, 1).ok()?;
-    let nodes = 0..scenario.nodes.len();
-    let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
-    Some(plan_routes(scenario, &neighbours))
+    Some(world.routes())
 }
 
 /// Pixels between the centre of a node and the tip of an arrow that points to it.

@@ -32,6 +32,12 @@ pub enum Outcome {
     Interference,
 }
 
+impl std::fmt::Display for Outcome {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
 impl Outcome {
     /// All outcomes, in the order of their numbers.
     pub const ALL: [Outcome; 12] = [
@@ -50,7 +56,7 @@ impl Outcome {
     ];
 
     /// The name in reports.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Outcome::Delivered => "delivered",
             Outcome::Collision => "collision",
@@ -86,7 +92,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Kind; 3] = [Kind::Unicast, Kind::Broadcast, Kind::Ack];
+    pub(crate) const ALL: [Kind; 3] = [Kind::Unicast, Kind::Broadcast, Kind::Ack];
 }
 
 /// Counters, one an outcome.

@@ -24,8 +24,8 @@ use redpoll_base::Duration;
 use serde::Serialize;
 
 pub use attack::ATTACKS;
-pub(crate) use attack::{Attack, Side};
-pub(crate) use scene::Target;
+use attack::{Attack, Side};
+use scene::Target;
 
 use play::Course;
 use scene::{Mesh, Scene};
@@ -115,7 +115,7 @@ pub struct Row {
 
 impl Plan {
     /// The rows that there are to be measured.
-    pub fn rows(&self) -> Vec<(&'static Attack, Target)> {
+    fn rows(&self) -> Vec<(&'static Attack, Target)> {
         let wanted = |attack: &&Attack| {
             self.only.is_empty() || self.only.iter().any(|name| *name == attack.name)
         };
@@ -125,12 +125,14 @@ impl Plan {
             .collect()
     }
 
-    /// Measures every row; `progress` hears of each before it begins.
-    pub fn run(&self, mut progress: impl FnMut(&Attack, Target)) -> Vec<Row> {
+    /// Measures every row. Before each row, calls `progress` with the number of all rows, the
+    /// name of the attack and the name of the target.
+    pub fn run(&self, mut progress: impl FnMut(usize, &str, &str)) -> Vec<Row> {
         let mut alone = Alone::default();
         let rows = self.rows();
+        let count = rows.len();
         let measured = rows.into_iter().map(|(attack, target)| {
-            progress(attack, target);
+            progress(count, attack.name, target.name());
             self.row(attack, target, &mut alone)
         });
         measured.collect()

@@ -21,7 +21,7 @@ pub struct Secrets {
 
 impl Secrets {
     /// Secrets that follow from the seed of the run.
-    pub fn of_seed() -> Secrets {
+    pub(crate) fn of_seed() -> Secrets {
         Secrets::default()
     }
 

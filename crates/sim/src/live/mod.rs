@@ -9,7 +9,7 @@
 //!
 //! Nothing is written down unless [`World::live_begin`] has asked for it, and nothing that
 //! is written down changes the run: with and without a viewer it has the same digest, until
-//! somebody commands. What is written down has a bound ([`Tape::FRAMES`]); what is beyond
+//! somebody commands. What is written down has a bound (4,096 frames); what is beyond
 //! it is counted.
 
 mod sample;
@@ -18,8 +18,8 @@ mod tests;
 
 pub use sample::{ConnectionSample, NodeSample, Sample};
 
-pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Kind, Outcome, Tape};
-pub use crate::world::{Command, Commanded, Refusal};
+pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Kind, Outcome};
+pub use crate::world::{Command, Refusal};
 
 use crate::world::World;
 

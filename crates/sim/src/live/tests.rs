@@ -1,7 +1,8 @@
 use redpoll_base::Instant;
 
-use super::{Addressee, Tape};
+use super::Addressee;
 use crate::air::Kind;
+use crate::air::Tape;
 use crate::scenario::Scenario;
 use crate::world::World;
 
@@ -24,7 +25,7 @@ fn to_look_changes_nothing() {
                 let _ = world.live_sample();
             }
         }
-        (world.digest(), world.events())
+        (world.digest(), world.report().events)
     };
     assert_eq!(run(true), run(false));
 }

@@ -203,7 +203,7 @@ pub enum LinkSource {
 
 impl LinkSource {
     /// Whether positions do not count.
-    pub fn is_given(&self) -> bool {
+    pub(crate) fn is_given(&self) -> bool {
         !matches!(self, LinkSource::Positions)
     }
 }

@@ -24,9 +24,15 @@ impl Default for Config {
     }
 }
 
+impl From<Model> for Config {
+    fn from(model: Model) -> Self {
+        Config::of(model)
+    }
+}
+
 impl Config {
     /// The chip `model` with its own figures.
-    pub const fn of(model: Model) -> Self {
+    pub(crate) const fn of(model: Model) -> Self {
         Config {
             model,
             spi_us_per_byte: None,

@@ -54,7 +54,7 @@ pub enum State {
 
 impl State {
     /// All states, in the order of their numbers.
-    pub const ALL: [State; 7] = [
+    pub(crate) const ALL: [State; 7] = [
         State::Off,
         State::Sleep,
         State::Idle,

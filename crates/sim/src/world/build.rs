@@ -140,9 +140,7 @@ impl<'a> WorldBuilder<'a> {
         let seed = Seed(self.seed);
         let mut queue = Queue::default();
         let air = air_of(scenario, seed, &mut queue);
-        let nodes = 0..scenario.nodes.len();
-        let neighbours: Vec<Vec<_>> = nodes.map(|node| air.neighbours(node)).collect();
-        let routes = topology::plan(scenario, &neighbours);
+        let routes = routes(scenario, &air);
         let mut env = Environment {
             now: Instant::ZERO,
             queue,
@@ -240,7 +238,20 @@ impl<'a> WorldBuilder<'a> {
     }
 }
 
+/// Plans the routes of `scenario` over the links that `air` offers.
+fn routes(scenario: &Scenario, air: &Air) -> Routes {
+    let nodes = 0..scenario.nodes.len();
+    let neighbours: Vec<Vec<_>> = nodes.map(|node| air.neighbours(node)).collect();
+    topology::plan(scenario, &neighbours)
+}
+
 impl World {
+    /// Plans the routes of the scenario over the present links. At the beginning of a run
+    /// without RPL, these are the routes of its nodes.
+    pub fn routes(&self) -> Routes {
+        routes(self.scenario(), self.air())
+    }
+
     /// The world of a scenario with its applications, which start at once;
     /// `seed` replaces the scenario's own.
     ///

@@ -61,13 +61,6 @@ pub enum Command {
     },
 }
 
-/// The outcome of a command.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Commanded {
-    /// In words.
-    pub said: String,
-}
-
 /// Why something is not done.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Refusal {

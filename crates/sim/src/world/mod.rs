@@ -22,7 +22,7 @@ mod stall;
 mod tests;
 
 pub use build::{BuildError, WorldBuilder};
-pub use command::{Command, Commanded, Refusal};
+pub use command::{Command, Refusal};
 use occupant::AttackerCounters;
 pub(crate) use occupant::Native;
 pub use occupant::PrintedLine;
@@ -30,7 +30,7 @@ pub use occupant::PrintedLine;
 use std::collections::BTreeMap;
 
 use redpoll_assist::spare::Side;
-use redpoll_base::{Duration, Instant};
+use redpoll_base::Instant;
 use redpoll_border::Gate;
 use redpoll_stack::wire::ieee802154::Address;
 
@@ -176,7 +176,7 @@ impl World {
     }
 
     /// Takes what has come over the lines, without waiting for more.
-    pub fn hear_lines(&mut self) {
+    fn hear_lines(&mut self) {
         for index in 0..self.places.len() {
             if let (Occupant::External(external), mut seat) = self.at(index) {
                 external.hear_all(&mut seat);
@@ -317,7 +317,7 @@ impl World {
     }
 
     /// Index of the neighbour that node `index` sends its packets to the root through.
-    pub fn parent_of(&self, index: usize) -> Option<usize> {
+    pub(crate) fn parent_of(&self, index: usize) -> Option<usize> {
         let place = self.places.get(index).filter(|_| index != self.plan.root)?;
         let native = match &place.occupant {
             Occupant::Native(native) => native,
@@ -330,22 +330,12 @@ impl World {
         self.plan.by_link.get(&next).copied()
     }
 
-    /// Events so far.
-    pub fn events(&self) -> u64 {
-        self.events
-    }
-
     /// Digest of all events so far: the same for the same scenario and seed,
     /// on every machine.
     pub fn digest(&self) -> u64 {
         let mut digest = self.env.digest;
         digest.add(self.env.air.digest());
         digest.value()
-    }
-
-    /// How long the scenario is to run.
-    pub fn duration(&self) -> Duration {
-        self.env.scenario.duration
     }
 }
 

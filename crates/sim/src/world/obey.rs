@@ -5,7 +5,7 @@ use redpoll_tcp::Endpoint;
 
 use super::World;
 use super::build::Positions;
-use super::command::{Command, Commanded, Refusal};
+use super::command::{Command, Refusal};
 use crate::medium::{Config, Interferer, Lengths};
 use crate::scenario::TransportSpec;
 
@@ -22,11 +22,11 @@ const BURST: Duration = Duration::from_micros(1_500);
 const EDGE_DB: f64 = 6.0;
 
 impl World {
-    /// Does what a viewer wants.
+    /// Carries out the command of a viewer, and returns a sentence that describes the effect.
     ///
     /// # Errors
     /// [`Refusal`]; nothing has changed then.
-    pub fn command(&mut self, command: &Command) -> Result<Commanded, Refusal> {
+    pub fn command(&mut self, command: &Command) -> Result<String, Refusal> {
         let said = match *command {
             Command::Kill { node } => self.kill(node)?,
             Command::Revive { node } => self.revive(node)?,
@@ -45,7 +45,7 @@ impl World {
             Command::Transfer { from, to, bytes } => self.transfer(from, to, bytes)?,
         };
         self.drain();
-        Ok(Commanded { said })
+        Ok(said)
     }
 
     fn kill(&mut self, node: u32) -> Result<String, Refusal> {

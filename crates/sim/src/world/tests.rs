@@ -27,9 +27,9 @@ fn a_run_ends_at_an_application_that_stops_time() {
     assert_eq!(world.stall(), Some(why));
     assert_eq!(world.oracle().violations(), [why]);
     assert_eq!(world.next_event_at(), None);
-    let events = world.events();
+    let events = world.events;
     world.run_until(Instant::from_millis(3_600_000));
-    assert_eq!(world.events(), events);
+    assert_eq!(world.events, events);
     assert_eq!(world.report().simulated_s, 0.005);
 }
 

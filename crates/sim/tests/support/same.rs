@@ -75,13 +75,17 @@ pub struct Played {
     pub echoed: usize,
 }
 
-/// A world that waits for whoever is at its lines.
-pub fn world(scenario: &Scenario, lines: &dyn Lines) -> Result<World, BuildError> {
-    World::builder(scenario).lines(lines, Pace::Waits).build()
+/// Builds a world that waits for the nodes at the ends of its lines.
+pub fn world(scenario: &Scenario, lines: Option<&dyn Lines>) -> Result<World, BuildError> {
+    let builder = World::builder(scenario);
+    match lines {
+        Some(lines) => builder.lines(lines, Pace::Waits).build(),
+        None => builder.build(),
+    }
 }
 
 /// Plays the input.
-pub fn play(scenario: &Scenario, lines: &dyn Lines) -> Played {
+pub fn play(scenario: &Scenario, lines: Option<&dyn Lines>) -> Played {
     let mut world = world(scenario, lines).unwrap();
     let frames = Rc::new(RefCell::new(Vec::new()));
     world.add_trace(Box::new(Recorder(frames.clone())));

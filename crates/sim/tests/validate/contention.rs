@@ -56,7 +56,7 @@ pub fn saturate(
     seed: u64,
 ) -> Shares {
     let places = vec![(0.0, 0.0); senders + 1];
-    let radio = RadioConfig::of(RadioModel::Ideal);
+    let radio = RadioConfig::from(RadioModel::Ideal);
     let mut macs = Macs::new(&MediumConfig::default(), &places, &radio, config, seed);
     let mut rng = Seed(seed).stream("start");
     for node in 1..=senders {

@@ -58,7 +58,7 @@ impl Above for Broadcasts {
 
 /// Share of full frames with an error.
 fn frame_errors(db: f64, frames: u64) -> f64 {
-    let radio = RadioConfig::of(RadioModel::Ideal);
+    let radio = RadioConfig::from(RadioModel::Ideal);
     let places = [(0.0, 0.0), (1.0, 0.0)];
     let mut macs = Macs::new(&with_margin(db), &places, &radio, &MacConfig::default(), 1);
     let mut above = Broadcasts {

@@ -41,7 +41,7 @@ pub fn carry(config: &MacConfig, restarts: bool, hops: usize, seconds: u64, seed
         ..UnitDisk::default()
     });
     let places: Vec<_> = (0..=hops).map(|node| (40.0 * node as f64, 0.0)).collect();
-    let radio = RadioConfig::of(RadioModel::Ideal);
+    let radio = RadioConfig::from(RadioModel::Ideal);
     let mut macs = Macs::new(&disk, &places, &radio, config, seed);
     macs.restarts = restarts;
     let mut pipe = Pipe::new(hops);

@@ -242,7 +242,7 @@ fn row(frame: &Frame, opened: Option<&Opened<'_>>, is_again: bool) -> FrameRow {
 /// Names of the outcomes of frames, by number.
 fn outcomes() -> Vec<String> {
     let all = Outcome::ALL.iter();
-    all.map(|outcome| outcome.name().replace('_', " "))
+    all.map(|outcome| outcome.to_string().replace('_', " "))
         .collect()
 }
 

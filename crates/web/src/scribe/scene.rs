@@ -13,10 +13,10 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
         let apps = node.apps.iter();
         NodeInfo {
             name: node.name.clone(),
-            role: node.role.word().to_owned(),
+            role: node.role.to_string(),
             sleepy: node.sleepy,
             address: address.map_or_else(String::new, |address| address.to_string()),
-            apps: apps.map(|app| app.kind.word().to_owned()).collect(),
+            apps: apps.map(|app| app.kind.to_string()).collect(),
         }
     });
     let ends = match mode {
@@ -33,7 +33,7 @@ pub(super) fn hello(scenario: &Scenario, mode: Mode) -> Hello {
             .border_router()
             .map(|_| Ipv6Addr::from(scenario.border.host).to_string()),
         ranges_m: ranges(scenario),
-        is_movable: !scenario.links.is_given(),
+        is_movable: matches!(scenario.links, LinkSource::Positions),
         slots: scenario.lowpan.slots.into(),
         nodes: nodes.collect(),
         outcomes: super::outcomes(),

@@ -2,7 +2,7 @@
 
 use std::net::{Ipv6Addr, SocketAddrV6};
 
-use redpoll_sim::{AppKind, Scenario, Target, TargetHost, World, plan_routes};
+use redpoll_sim::{AppKind, Scenario, Target, TargetHost, World};
 
 use super::StepFailure;
 use crate::up::environment::Environment;
@@ -185,10 +185,7 @@ pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
             Some((index, server, file_bytes))
         });
     let world = World::new(scenario, scenario.seed).ok()?;
-    let neighbours: Vec<Vec<_>> = (0..scenario.nodes.len())
-        .map(|node| world.air().neighbours(node))
-        .collect();
-    let routes = plan_routes(scenario, &neighbours);
+    let routes = world.routes();
     let reached = servers.filter_map(|(index, server, file_bytes)| {
         let hops = routes.nodes.get(index)?.hops_to_root?;
         Some((Server { hops, ..server }, file_bytes))

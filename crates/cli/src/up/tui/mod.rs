@@ -96,7 +96,7 @@ impl Tui {
     fn press(&mut self, key: Key, world: &mut World) {
         for command in self.view.press(key) {
             match world.command(&command) {
-                Ok(done) => self.view.log(&done.said),
+                Ok(done) => self.view.log(&done),
                 Err(refusal) => self.view.log(&format!("refused: {refusal}")),
             }
         }

@@ -1,9 +1,8 @@
 //! Nodes with firmware of others, and link-layer addresses as they have them.
 
-use crate::foreign::ModuleParams;
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
-use crate::scenario::model::{NodeSpec, Role, Scenario};
+use crate::scenario::model::{ModuleParams, NodeSpec, Role, Scenario};
 
 /// What the table `modules` says.
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {

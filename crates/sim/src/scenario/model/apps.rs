@@ -282,6 +282,12 @@ pub enum TargetHost {
     Outside,
 }
 
+impl std::fmt::Display for AppKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
 impl AppKind {
     /// Where the app sends to, if it sends on its own account.
     pub fn target(&self) -> Option<&Target> {
@@ -326,7 +332,7 @@ impl AppKind {
     }
 
     /// The word for it in a scenario.
-    pub const fn word(&self) -> &'static str {
+    pub(crate) const fn word(&self) -> &'static str {
         match self {
             AppKind::HttpServer { .. } => "http-server",
             AppKind::CoapServer { .. } => "coap-server",

@@ -15,7 +15,6 @@ use redpoll_base::{Addr, Duration};
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::addr;
 
-use crate::foreign::ModuleParams;
 use crate::medium::{LinkSource, NoiseSource};
 use crate::scenario::routing::Routing;
 use crate::{energy, fault, medium, radio};
@@ -28,7 +27,7 @@ pub use link::{
     DutyParams, LowpanParams, MacParams, NodeKey, RecoveryParams, SecurityParams, SleepyParams,
 };
 pub use network::{
-    BorderParams, CacheParams, ExternalParams, SerialParams, SpareParams, TaimParams,
+    BorderParams, CacheParams, ExternalParams, ModuleParams, SerialParams, SpareParams, TaimParams,
 };
 pub use nodes::{CONNECTIONS_MAX, EUI64_PREFIX, NodeSpec, Role};
 pub use transport::{
@@ -111,7 +110,7 @@ impl Scenario {
     }
 
     /// The link-layer address of node `index`.
-    pub fn link_address(&self, index: usize) -> Option<Address> {
+    pub(crate) fn link_address(&self, index: usize) -> Option<Address> {
         let node = self.nodes.get(index)?;
         Some(match self.mac.extended {
             true => Address::Extended(node.eui64),
@@ -120,7 +119,7 @@ impl Scenario {
     }
 
     /// The index of the simulated host, if there is one.
-    pub fn host_index(&self) -> Option<usize> {
+    pub(crate) fn host_index(&self) -> Option<usize> {
         self.host.as_ref().map(|_| self.nodes.len())
     }
 
@@ -130,17 +129,17 @@ impl Scenario {
     }
 
     /// All nodes and the simulated host, to be changed.
-    pub fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
+    pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
         self.nodes.iter_mut().chain(&mut self.host)
     }
 
     /// The node, or the simulated host, with this index.
-    pub fn place(&self, index: usize) -> Option<&NodeSpec> {
+    pub(crate) fn place(&self, index: usize) -> Option<&NodeSpec> {
         self.places().nth(index)
     }
 
     /// The index of what stands at `target`'s end, if it is simulated.
-    pub fn index_of(&self, target: &Target) -> Option<usize> {
+    pub(crate) fn index_of(&self, target: &Target) -> Option<usize> {
         match target.host {
             TargetHost::Node(index) => Some(index),
             TargetHost::Outside if target.addr == self.border.host => self.host_index(),
@@ -171,7 +170,7 @@ impl Scenario {
     }
 
     /// Whether node `index` finds its routes itself. One that sleeps is told its parents.
-    pub fn finds_routes(&self, index: usize) -> bool {
+    pub(crate) fn finds_routes(&self, index: usize) -> bool {
         let node = self.nodes.get(index);
         self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)
     }

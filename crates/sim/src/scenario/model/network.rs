@@ -79,3 +79,12 @@ pub struct ExternalParams {
     /// How long one may leave a request without an answer, in real time.
     pub patience: std::time::Duration,
 }
+
+/// Parameters of all nodes with the firmware of other stacks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct ModuleParams {
+    /// Time between two checks of a condition that the firmware waits for.
+    pub quantum: redpoll_base::Duration,
+    /// Longest real time for which the firmware may run without waiting.
+    pub patience: std::time::Duration,
+}

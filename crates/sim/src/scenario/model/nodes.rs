@@ -25,9 +25,15 @@ pub enum Role {
     Leaf,
 }
 
+impl std::fmt::Display for Role {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.word())
+    }
+}
+
 impl Role {
     /// The word for it in a scenario.
-    pub const fn word(self) -> &'static str {
+    pub(crate) const fn word(self) -> &'static str {
         match self {
             Role::Border => "border",
             Role::Router => "router",

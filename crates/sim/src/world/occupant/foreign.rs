@@ -54,7 +54,8 @@ impl Foreign {
             module,
             number: spec.short,
             seed: rng.next_u64(),
-            params: scenario.modules,
+            quantum: scenario.modules.quantum,
+            patience: scenario.modules.patience,
         };
         let node = loader.load(&foreign);
         let node = node.map_err(|problem| BuildError::Module {

@@ -241,7 +241,6 @@ pub fn delay(case: Case, ms: u32) -> Case {
 #[cfg(test)]
 mod tests {
     use redpoll_sim::World;
-    use redpoll_sim::plan_routes;
 
     use super::day_of_both;
 
@@ -250,9 +249,7 @@ mod tests {
     fn adjacent_nodes_have_the_same_first_hop() {
         let scenario = day_of_both().scenario().unwrap();
         let world = World::new(&scenario, 1).unwrap();
-        let nodes = 0..scenario.nodes.len();
-        let neighbours: Vec<_> = nodes.map(|node| world.air().neighbours(node)).collect();
-        let routes = plan_routes(&scenario, &neighbours);
+        let routes = world.routes();
         let parent = |name: &str| {
             let index = scenario.nodes.iter().position(|it| it.name == name);
             routes.nodes[index.unwrap()].default.unwrap()
