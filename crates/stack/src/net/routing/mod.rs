@@ -274,7 +274,7 @@ impl<P: Profile> Routing<P> {
 
     /// See [`Protocol::on_unreachable`].
     pub(crate) fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
-        ask!(&mut self.way, on_unreachable(now, dst));
+        ask!(&mut self.way, on_unreachable(now, &mut self.table, dst));
     }
 
     /// See [`Protocol::on_signal`].

@@ -51,7 +51,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
     }
 
     /// A packet found no route to `dst`.
-    fn on_unreachable(&mut self, now: Instant, dst: &Addr) {}
+    fn on_unreachable(&mut self, now: Instant, table: &mut Table<M>, dst: &Addr) {}
 
     // --- events ---
 

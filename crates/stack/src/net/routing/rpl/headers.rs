@@ -6,16 +6,20 @@ use redpoll_wire::Cursor;
 use redpoll_wire::icmpv6::{parameter_problem, unreachable};
 use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
 use redpoll_wire::rpl::{
-    Advance, PacketInformation, SourceRoute, advance, has_source_route, hop_by_hop_len, srh_len,
+    Advance, PacketInformation, SourceRoute, advance, config_flag, has_source_route,
+    hop_by_hop_len, srh_len,
 };
 
-use super::root::ROUTE_MAX;
-use super::{Dress, Path, Peer, Rpl, Table};
-use super::{hosts, root};
+use super::downward::{HAS_HOSTS, Path, ROUTE_MAX};
+use super::parts::RplParts;
+use super::upward::HAS_ROOT;
+use super::{Peer, Shared};
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::net::identity::Identity;
 use crate::net::plan::{Insertion, Onward, Plan};
+use crate::net::routing::Table;
+use crate::net::routing::routes::Target;
 use crate::packet::{NextHop, Origin, PacketView};
 use crate::profile::Profile;
 
@@ -27,7 +31,7 @@ const fn longer(one: usize, other: usize) -> usize {
 }
 
 /// Whether packets may leave the DODAG here: at a root, or for a host that does not know RPL.
-const IS_EDGE: bool = root::IS_BUILT || hosts::IS_BUILT;
+const IS_EDGE: bool = HAS_ROOT || HAS_HOSTS;
 
 /// RFC 6554 §4.2: a packet whose source route has stops left goes to the next one.
 /// `None` if it has none.
@@ -114,7 +118,22 @@ fn outer_to(identity: &Identity, packet: &PacketView<'_>, dst: Addr) -> Option<I
     })
 }
 
-impl<P: Profile> Rpl<P> {
+/// RPL's headers of a packet that leaves by the radio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(clippy::large_enum_variant, reason = "a path exists only for one call")]
+enum Dress {
+    /// The packet keeps its headers.
+    Keep,
+    /// No header of RPL, because the receiver does not know RPL.
+    Bare,
+    /// This packet information, which replaces that of the packet.
+    Information(PacketInformation),
+    /// A source route along this path.
+    #[allow(dead_code, reason = "a root makes it")]
+    Route(Path),
+}
+
+impl<P: Profile> RplParts<P> {
     /// Gives a packet that is about to leave the headers that RPL's routers read, or removes them
     /// where the packet leaves the DODAG.
     pub(super) fn encapsulate(
@@ -122,6 +141,7 @@ impl<P: Profile> Rpl<P> {
         now: Instant,
         identity: &Identity,
         table: &Table<P::Memory>,
+        shared: &Shared<P>,
         packet: &mut PacketView<'_>,
         next_hop: NextHop,
     ) -> Result<Plan, Refusal> {
@@ -129,14 +149,19 @@ impl<P: Profile> Rpl<P> {
         if next_hop == NextHop::Host {
             return undress(packet, present.is_some());
         }
-        match self.dress(now, table, &packet.header.dst, present) {
-            Dress::Nothing => Ok(Plan::Keep),
+        let root = self.upward.dodag().filter(|_| shared.config.tunnels);
+        let tunnel = Tunnel {
+            identity,
+            root: root.map(|dodag| dodag.id),
+        };
+        match self.dress(now, table, &shared.rules, &packet.header.dst, present) {
+            Dress::Keep => Ok(Plan::Keep),
             Dress::Bare => undress(packet, present.is_some()),
             Dress::Information(information) if present.is_some() => {
                 information.replace(packet.bytes);
                 Ok(Plan::Keep)
             }
-            Dress::Information(information) => Ok(self.inform(identity, packet, &information)),
+            Dress::Information(information) => Ok(tunnel.inform(packet, &information)),
             Dress::Route(path) => {
                 if path.is_external() {
                     // The router at its end forwards the inner packet.
@@ -147,19 +172,72 @@ impl<P: Profile> Rpl<P> {
                     };
                     down.replace(packet.bytes);
                 }
-                self.route(identity, packet, &path)
+                tunnel.route(packet, &path)
             }
         }
     }
 
-    /// Inserts packet information. A packet that leaves no room for it goes without.
-    fn inform(
+    /// The headers of a packet to `dst` that has the packet information `present`.
+    fn dress(
         &self,
-        identity: &Identity,
-        packet: &PacketView<'_>,
-        information: &PacketInformation,
-    ) -> Plan {
-        let outer = self.outer_for(identity, packet, !information.down);
+        now: Instant,
+        table: &Table<P::Memory>,
+        rules: &P::Rules,
+        dst: &Addr,
+        present: Option<PacketInformation>,
+    ) -> Dress {
+        let upward = &self.upward;
+        let Some(dodag) = upward.dodag() else {
+            return Dress::Keep;
+        };
+        if dst.is_multicast() || addr::is_link_local(dst) {
+            return Dress::Keep;
+        }
+        if upward.routed_by_source().is_some() {
+            match self.downward.path(now, table, upward, dodag, dst) {
+                Some(path) if path.stops() > 0 => return Dress::Route(path),
+                _ => {}
+            }
+        }
+        // RFC 9008 §7: a host that does not know RPL gets none of its headers. No header is
+        // inserted into a packet from which no node would remove it.
+        match table.downward(now, dst).map(|known| known.target) {
+            Some(Target::Host) => return Dress::Bare,
+            Some(Target::External) if present.is_none() => return Dress::Keep,
+            _ => {}
+        }
+        let down = upward.is_root() || dodag.is_storing() && table.lookup_host(now, dst).is_some();
+        let rank = match down {
+            true => upward.rank_to_children(),
+            false => upward.rank(),
+        };
+        let flags = dodag.configuration.flags;
+        let fresh = PacketInformation {
+            instance: dodag.instance,
+            ignorable: flags & config_flag::RPI_0X23 != 0,
+            ..PacketInformation::default()
+        };
+        Dress::Information(PacketInformation {
+            down,
+            // §11.2: zero at the source, unless it is a router of the DODAG.
+            sender_rank: self.sender_rank(rules, rank),
+            ..present.unwrap_or(fresh)
+        })
+    }
+}
+
+/// The headers that this node inserts.
+#[derive(Clone, Copy, Debug)]
+struct Tunnel<'i> {
+    identity: &'i Identity,
+    /// The end of outer headers up; `None`: no outer headers.
+    root: Option<Addr>,
+}
+
+impl Tunnel<'_> {
+    /// Inserts packet information. A packet without room for it goes without.
+    fn inform(&self, packet: &PacketView<'_>, information: &PacketInformation) -> Plan {
+        let outer = self.outer_for(packet, !information.down);
         let header = information.header(next_of(packet, outer.is_none()));
         let Some(mut insertion) = Insertion::new(next_header::HOP_BY_HOP, &header) else {
             return Plan::Keep;
@@ -169,16 +247,11 @@ impl<P: Profile> Rpl<P> {
     }
 
     /// Inserts a source route.
-    fn route(
-        &self,
-        identity: &Identity,
-        packet: &PacketView<'_>,
-        path: &Path,
-    ) -> Result<Plan, Refusal> {
+    fn route(&self, packet: &PacketView<'_>, path: &Path) -> Result<Plan, Refusal> {
         let first = path.first_stop();
         let outer = match path.is_external() {
-            true => outer_to(identity, packet, first),
-            false => self.outer_for(identity, packet, false),
+            true => outer_to(self.identity, packet, first),
+            false => self.outer_for(packet, false),
         };
         let outer = outer.map(|outer| Ipv6Header {
             dst: first,
@@ -201,20 +274,14 @@ impl<P: Profile> Rpl<P> {
         Ok(Plan::Insert(insertion))
     }
 
-    /// The outer header of a packet that this node has not made itself (RFC 6553 §4,
-    /// RFC 6554 §4.1), if it is to have one. Up it leads to the root, down to where
-    /// the packet goes (RFC 9008 §7).
-    fn outer_for(
-        &self,
-        identity: &Identity,
-        packet: &PacketView<'_>,
-        is_up: bool,
-    ) -> Option<Ipv6Header> {
-        let root = self.tunnel()?;
+    /// The outer header of a forwarded packet (RFC 6553 §4, RFC 6554 §4.1), if it gets one. An
+    /// outer header up leads to the root, one down to the destination of the packet (RFC 9008 §7).
+    fn outer_for(&self, packet: &PacketView<'_>, is_up: bool) -> Option<Ipv6Header> {
+        let root = self.root?;
         let dst = if is_up { root } else { packet.header.dst };
         if packet.origin == Origin::Own {
             return None;
         }
-        outer_to(identity, packet, dst)
+        outer_to(self.identity, packet, dst)
     }
 }

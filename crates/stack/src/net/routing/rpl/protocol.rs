@@ -8,8 +8,12 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
 use redpoll_wire::rpl::{ALL_NODES, MESSAGE_TYPE, PacketInformation, has_source_route};
 
+use super::config::count;
+use super::downward;
+use super::upward::HAS_ROOT;
 use super::{
-    Envelope, Passage, Peer, Rpl, RplConfig, RplCounters, RplMemory, RplRole, messages, root,
+    Context, Envelope, Passage, Peer, RouterError, RplConfig, RplCounters, RplMemory, RplParts,
+    RplRole, Shared,
 };
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
@@ -25,7 +29,14 @@ use crate::profile::Profile;
 /// The beginning of an RPL message: its type, and room for code and checksum.
 const HEAD: [u8; 4] = [MESSAGE_TYPE, 0, 0, 0];
 /// The longest message with its type, code and checksum.
-pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + messages::MESSAGE_MAX;
+pub(in crate::net::routing) const MESSAGE_MAX: usize = HEAD.len() + downward::MESSAGE_MAX;
+
+/// A node's part in RPL: the three parts, and what they share.
+#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+pub(in crate::net::routing) struct Rpl<P: Profile> {
+    parts: RplParts<P>,
+    shared: Shared<P>,
+}
 
 impl<M: Memory + 'static> RplMemory<M> {
     /// Bytes that every node is larger by for being built with RPL: its state, and two counters.
@@ -38,15 +49,16 @@ impl<P: Profile> Routing<P> {
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
-        config: (P::Rules, RplRole, RplConfig),
+        (rules, role, config): (P::Rules, RplRole, RplConfig),
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) {
-        let mut rpl = Rpl::new(now, config, memory, identity);
+        let mut shared = Shared::new(rules, config);
+        let mut parts = RplParts::new(now, &role, memory, identity, &mut shared);
         if let Way::Registered(hosts) = core::mem::replace(&mut self.way, Way::Fixed) {
-            rpl.take_hosts(hosts);
+            parts.downward.take_hosts(&parts.upward, hosts);
         }
-        self.way = Way::Rpl(rpl);
+        self.way = Way::Rpl(Rpl { parts, shared });
     }
 
     #[inline(never)] // size
@@ -65,7 +77,8 @@ impl<P: Profile> Routing<P> {
 
     /// Rank, and the preferred parent.
     pub(crate) fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
-        self.rpl().map(|rpl| (rpl.rank(), rpl.parent()))
+        let parts = &self.rpl()?.parts;
+        Some((parts.upward.rank(), parts.parent()))
     }
 
     /// Targets in the table.
@@ -79,40 +92,50 @@ impl<P: Profile> Routing<P> {
     /// A root begins the next version of its DODAG; whether it did.
     pub(crate) fn begin_version(&mut self, now: Instant) -> bool {
         match &mut self.way {
-            Way::Rpl(rpl) => rpl.begin_version(now),
+            Way::Rpl(rpl) => {
+                let (parts, mut cx) = rpl.event(now, &mut self.table);
+                parts.upward.begin_version(&mut cx)
+            }
             _ => false,
         }
     }
 }
 
 impl<P: Profile> Rpl<P> {
-    /// The IPv6 header of a message.
-    fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
-        let src = identity.source_for(&dst)?;
-        let is_near = dst.is_multicast() || addr::is_link_local(&dst);
-        let header = identity.header(src, dst, next_header::ICMPV6);
-        Some(Ipv6Header {
-            hop_limit: if is_near {
-                nd::HOP_LIMIT
-            } else {
-                header.hop_limit
-            },
-            ..header
-        })
+    /// Splits the parts from the circumstances of an event.
+    fn event<'e>(
+        &'e mut self,
+        now: Instant,
+        table: &'e mut Table<P::Memory>,
+    ) -> (&'e mut RplParts<P>, Context<'e, P>) {
+        let shared = &mut self.shared;
+        (&mut self.parts, Context { now, table, shared })
+    }
+
+    /// The hosts that register with this router, if it takes registrations.
+    pub(in crate::net::routing) const fn registered(&self) -> Option<&Registered<P::Memory>> {
+        self.parts.downward.registered()
+    }
+
+    pub(in crate::net::routing) const fn registered_mut(
+        &mut self,
+    ) -> Option<&mut Registered<P::Memory>> {
+        self.parts.downward.registered_mut()
     }
 }
 
 impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
     fn next_hop(&self, now: Instant, table: &Table<P::Memory>, dst: &Addr) -> Option<NextHop> {
-        resolve(dst, || self.lookup(now, table, dst))
+        resolve(dst, || self.parts.lookup(now, table, dst))
     }
 
     fn names(&self, _now: Instant, link: Address) -> bool {
-        Rpl::names(self, link)
+        Peer::of(link).is_some_and(|peer| self.parts.upward.knows(peer))
     }
 
-    fn on_unreachable(&mut self, now: Instant, dst: &Addr) {
-        Rpl::on_unreachable(self, now, dst);
+    fn on_unreachable(&mut self, now: Instant, table: &mut Table<P::Memory>, dst: &Addr) {
+        let (parts, mut cx) = self.event(now, table);
+        parts.on_unreachable(&mut cx, dst);
     }
 
     fn on_control(
@@ -123,11 +146,16 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         outbox: &mut Outbox,
         control: Control,
     ) -> Result<(), DropReason> {
-        self.take_control(now, identity, table, outbox, control)
+        let (parts, mut cx) = self.event(now, table);
+        let upward = &parts.upward;
+        parts
+            .downward
+            .on_registration(&mut cx, upward, identity, outbox, control)
     }
 
     fn on_link(&mut self, now: Instant, table: &mut Table<P::Memory>, quality: Quality) {
-        Rpl::on_link(self, now, table, quality);
+        let (parts, mut cx) = self.event(now, table);
+        parts.on_link(&mut cx, quality);
     }
 
     fn on_signal(
@@ -140,10 +168,10 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         if signal.message_type != MESSAGE_TYPE {
             return Err(DropReason::IcmpIgnored);
         }
-        let ends = (signal.src, signal.dst);
-        let message = (signal.code, signal.body);
-        self.on_message(now, identity, table, ends, message, signal.from)
-            .inspect_err(|_| self.on_implausible())
+        let (parts, mut cx) = self.event(now, table);
+        parts
+            .on_message(&mut cx, identity, signal)
+            .inspect_err(|_| count(&mut cx.shared.counters.implausible))
     }
 
     fn on_error(
@@ -154,7 +182,13 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         from: &Addr,
         error: (u8, &[u8]),
     ) {
-        self.on_lost_stop(now, identity, table, from, error);
+        let (code, packet) = error;
+        let error = RouterError { from, code, packet };
+        let (parts, mut cx) = self.event(now, table);
+        let (upward, loops) = (&parts.upward, &mut parts.loops);
+        parts
+            .downward
+            .on_lost_stop(&mut cx, upward, loops, identity, error);
     }
 
     fn on_echo_reply(
@@ -164,19 +198,23 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         src: &Addr,
         number: (u16, u16),
     ) -> bool {
-        self.on_answer(now, table, src, number)
+        let (parts, mut cx) = self.event(now, table);
+        parts
+            .downward
+            .on_answer(&mut cx, &parts.upward, src, number)
     }
 
     fn on_load(&mut self, now: Instant, turned_away: u32) {
-        Rpl::on_load(self, now, turned_away);
+        self.parts.upward.on_load(now, turned_away);
     }
 
     fn poll_at(&self) -> Option<Wake> {
-        Rpl::poll_at(self)
+        self.parts.poll_at(&self.shared)
     }
 
     fn on_timeout(&mut self, now: Instant, identity: &Identity, table: &mut Table<P::Memory>) {
-        Rpl::on_timeout(self, now, identity, table);
+        let (parts, mut cx) = self.event(now, table);
+        parts.on_timeout(&mut cx, identity);
     }
 
     fn poll_message(
@@ -186,21 +224,22 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         table: &mut Table<P::Memory>,
         out: &mut Cursor<'_>,
     ) -> Option<Ipv6Header> {
-        if let Some((to, ident, seq)) = self.poll_inquiry() {
+        let (parts, mut cx) = self.event(now, table);
+        if let Some((to, ident, seq)) = parts.downward.poll_inquiry() {
             let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
             out.put(&[128, 0, 0, 0, a, b, c, d]).ok()?;
             return Some(identity.header(identity.address, to, next_header::ICMPV6));
         }
         out.put(&HEAD).ok()?;
-        let Envelope { code, dst } = Rpl::poll_message(self, now, identity, table, out)?;
+        let Envelope { code, dst } = parts.poll_message(&mut cx, identity, out)?;
         if let Some(place) = out.written_mut().get_mut(1) {
             *place = code;
         }
-        Self::header(identity, dst)
+        header(identity, dst)
     }
 
     fn on_message_sent(&mut self, has_left: bool) {
-        self.on_inquiry(has_left);
+        self.parts.downward.on_inquiry(has_left);
     }
 
     fn is_group(&self, dst: &Addr) -> bool {
@@ -225,7 +264,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         }
         // RFC 6554 §5: a border router drops packets with a source route that enter the DODAG.
         // A root is the only border of a DODAG.
-        let enters = root::IS_BUILT && packet.origin == Origin::Host;
+        let enters = HAS_ROOT && packet.origin == Origin::Host;
         match enters && has_source_route(packet.bytes) {
             true => Err(DropReason::SourceRoute),
             false => Ok(()),
@@ -251,7 +290,9 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         else {
             return Ok(None);
         };
-        let passage = self.on_passing(now, table, &packet.header.dst, peer, &mut information)?;
+        let (parts, mut cx) = self.event(now, table);
+        let dst = &packet.header.dst;
+        let passage = parts.on_passing(&mut cx, dst, peer, &mut information)?;
         information.replace(packet.bytes);
         Ok(match passage {
             Passage::On => None,
@@ -272,7 +313,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
     /// Only nodes of the DODAG encapsulate (RFC 9008 §4.1): a tunnel from outside would let any
     /// host send packets in the name of the node that decapsulates them.
     fn opens(&self, src: &Addr) -> Result<bool, DropReason> {
-        match self.holds(src) {
+        match self.parts.upward.holds(src) {
             true => Ok(true),
             false => Err(DropReason::UnknownProtocol),
         }
@@ -290,6 +331,23 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         packet: &mut PacketView<'_>,
         next_hop: NextHop,
     ) -> Result<Plan, Refusal> {
-        Rpl::encapsulate(self, now, identity, table, packet, next_hop)
+        let shared = &self.shared;
+        self.parts
+            .encapsulate(now, identity, table, shared, packet, next_hop)
     }
+}
+
+/// The IPv6 header of a message.
+fn header(identity: &Identity, dst: Addr) -> Option<Ipv6Header> {
+    let src = identity.source_for(&dst)?;
+    let is_near = dst.is_multicast() || addr::is_link_local(&dst);
+    let header = identity.header(src, dst, next_header::ICMPV6);
+    Some(Ipv6Header {
+        hop_limit: if is_near {
+            nd::HOP_LIMIT
+        } else {
+            header.hop_limit
+        },
+        ..header
+    })
 }

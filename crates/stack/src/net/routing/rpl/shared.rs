@@ -2,9 +2,10 @@
 
 use redpoll_base::{Duration, Instant, Rng};
 
-use super::{RplConfig, RplCounters, earlier, has_come};
-use crate::net::routing::Peer;
+use super::config::{RplConfig, RplCounters};
+use super::timing::{earlier, has_come};
 use crate::net::routing::routes::HAS_TARGETS;
+use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
 /// Minimum time between two frames to next hops that have not acknowledged a frame.
@@ -18,6 +19,13 @@ pub(super) struct Shared<P: Profile> {
     pub(super) rules: P::Rules,
     pub(super) rng: Rng,
     pub(super) counters: RplCounters,
+}
+
+/// The circumstances of one event.
+pub(super) struct Context<'a, P: Profile> {
+    pub(super) now: Instant,
+    pub(super) table: &'a mut Table<P::Memory>,
+    pub(super) shared: &'a mut Shared<P>,
 }
 
 impl<P: Profile> Shared<P> {

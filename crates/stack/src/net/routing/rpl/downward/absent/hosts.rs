@@ -12,27 +12,33 @@ use core::marker::PhantomData;
 
 use redpoll_base::{Addr, Instant};
 
-use super::{Rpl, Table};
+use super::{Downward, Upward};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
 use crate::net::outgoing::Outbox;
 use crate::net::routing::registered::Registered;
+use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::{Control, Via};
 use crate::profile::Profile;
 
 /// Whether hosts that do not know RPL may register.
-pub(super) const IS_BUILT: bool = false;
+pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
 /// The hosts that have registered with this router.
 pub(super) type Hosts<M> = PhantomData<M>;
 
-impl<P: Profile> Rpl<P> {
-    pub(super) fn take_hosts(&mut self, _hosts: Registered<P::Memory>) {}
+impl<P: Profile> Downward<P> {
+    pub(in crate::net::routing::rpl) fn take_hosts(
+        &mut self,
+        _: &Upward<P>,
+        _hosts: Registered<P::Memory>,
+    ) {
+    }
 
-    pub(in crate::net::routing) const fn registered(&self) -> Option<&Registered<P::Memory>> {
+    pub(in crate::net::routing::rpl) const fn registered(&self) -> Option<&Registered<P::Memory>> {
         None
     }
 
-    pub(in crate::net::routing) const fn registered_mut(
+    pub(in crate::net::routing::rpl) const fn registered_mut(
         &mut self,
     ) -> Option<&mut Registered<P::Memory>> {
         None
@@ -42,18 +48,23 @@ impl<P: Profile> Rpl<P> {
         None
     }
 
-    pub(super) const fn take_control(
+    pub(in crate::net::routing::rpl) const fn on_registration(
         &mut self,
-        _now: Instant,
+        _: &mut Context<'_, P>,
+        _: &Upward<P>,
         _: &Identity,
-        _: &mut Table<P::Memory>,
         _: &mut Outbox,
         _: Control,
     ) -> Result<(), DropReason> {
         Err(DropReason::IcmpIgnored)
     }
 
-    pub(super) const fn end_hosts(&mut self, _now: Instant, _: &mut Table<P::Memory>) {}
+    pub(in crate::net::routing::rpl) const fn end_hosts(
+        &mut self,
+        _: &mut Context<'_, P>,
+        _: &Upward<P>,
+    ) {
+    }
 
     pub(super) const fn forget_host(&mut self, _now: Instant, _address: &Addr) {}
 }

@@ -1,12 +1,13 @@
 //! Next hops that do not acknowledge frames. A DAO may name any next hop (RFC 6550 §9), so the
 //! link decides whether a route stays: ADR 38.
 
-use redpoll_base::{Addr, Instant};
+use redpoll_base::Addr;
 
-use super::config::count;
-use super::{Dodag, DodagOf, Rpl, Table};
-use crate::net::routing::Peer;
+use super::{Downward, Upward};
 use crate::net::routing::routes::News;
+use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::upward::{Dodag, DodagOf};
+use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
 /// Frames in a row without an acknowledgement after which the routes through a next hop are
@@ -87,24 +88,24 @@ impl<O> Dodag<O> {
     }
 }
 
-impl<P: Profile> Rpl<P> {
+impl<P: Profile> Downward<P> {
     /// Counts a frame to the neighbour `hop` for the routes that begin there, and removes them if
-    /// it does not acknowledge. Registered hosts stay: their registrations end by themselves.
-    pub(super) fn on_hop(
+    /// it does not acknowledge frames. Registered hosts stay until their registrations end.
+    pub(in crate::net::routing::rpl) fn on_hop(
         &mut self,
-        now: Instant,
-        table: &mut Table<P::Memory>,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
         hop: Peer,
         ok: bool,
     ) {
-        let Some(dodag) = &self.dodag else {
+        let Some(dodag) = upward.dodag() else {
             return;
         };
-        let (own, is_root) = (self.own, self.is_root());
+        let (own, is_root, now) = (upward.own(), upward.is_root(), cx.now);
         let mut lost = 0_u32;
         let mut any = false;
         let mut is_news = false;
-        table.each_downward(|to, route| {
+        cx.table.each_downward(|to, route| {
             let is_it = dodag.first_hop(own, to, route.link) == Some(hop);
             if !is_it || route.is_host() || route.is_gone() {
                 return;
@@ -115,7 +116,7 @@ impl<P: Profile> Rpl<P> {
                 lost = lost.saturating_add(1);
                 route.end(now, route.sequence);
             } else if ok && !was_proven && !is_root {
-                // The parent knows it with a brief lifetime, or not yet.
+                // The parent knows the route with a brief lifetime, or not yet.
                 route.news = News::Fresh;
                 is_news = true;
             }
@@ -126,16 +127,17 @@ impl<P: Profile> Rpl<P> {
             self.answered = self.answered.map(|it| it.filter(|it| *it != hop));
         }
         if ok {
-            self.shared.probes.on_acknowledged(now, hop);
+            cx.shared.probes.on_acknowledged(now, hop);
         }
-        self.shared.counters.routes_unacked =
-            self.shared.counters.routes_unacked.wrapping_add(lost);
+        let counters = &mut cx.shared.counters;
+        counters.routes_unacked = counters.routes_unacked.wrapping_add(lost);
         if is_root && lost > 0 {
-            table.retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
+            cx.table
+                .retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
         } else if lost > 0 || is_news {
             self.daos
                 .due
-                .get_or_insert(now + self.shared.config.dao_delay);
+                .get_or_insert(now + cx.shared.config.dao_delay);
         }
     }
 
@@ -143,57 +145,60 @@ impl<P: Profile> Rpl<P> {
     /// the parent `link` has answered an inquiry of the root.
     pub(super) fn is_proven(
         &self,
-        now: Instant,
-        table: &Table<P::Memory>,
+        cx: &Context<'_, P>,
+        upward: &Upward<P>,
         dodag: &DodagOf<P>,
         to: &Addr,
         link: Peer,
     ) -> bool {
-        let Some(hop) = dodag.first_hop(self.own, to, link) else {
-            if self.root.is_confirmed(to, link) {
+        let Some(hop) = dodag.first_hop(upward.own(), to, link) else {
+            if self.inquiries.is_confirmed(to, link) {
                 return true;
             }
-            let known = table.downward(now, to).filter(|it| it.link == link);
+            let known = cx.table.downward(cx.now, to).filter(|it| it.link == link);
             return known.is_some_and(|known| known.hop.is_proven());
         };
-        self.answers(table, dodag, hop)
+        self.answers(cx.table, upward, dodag, hop)
     }
 
-    /// Whether the neighbour `hop` has acknowledged frames, as far as is remembered.
-    pub(super) fn answers(&self, table: &Table<P::Memory>, dodag: &DodagOf<P>, hop: Peer) -> bool {
-        let is_known = self.candidates.get(hop).is_some_and(|it| it.answers());
+    /// Whether the neighbour `hop` is known to have acknowledged frames.
+    pub(super) fn answers(
+        &self,
+        table: &Table<P::Memory>,
+        upward: &Upward<P>,
+        dodag: &DodagOf<P>,
+        hop: Peer,
+    ) -> bool {
         let mut routes = table.downwards();
-        is_known
+        upward.answers(hop)
             || self.answered.contains(&Some(hop))
             || routes.any(|(to, it)| {
                 let is_good = it.hop.answers() && !it.is_gone();
-                is_good && dodag.first_hop(self.own, to, it.link) == Some(hop)
+                is_good && dodag.first_hop(upward.own(), to, it.link) == Some(hop)
             })
     }
+}
 
-    /// Whether a next hop that has not acknowledged a frame yet has as many routes as it may have.
-    pub(super) fn is_at_limit(&self, now: Instant, table: &Table<P::Memory>, link: Peer) -> bool {
-        let routes = table.downwards();
-        let routes = routes.filter(|(_, it)| it.link == link && it.is_usable(now));
-        self.is_storing() && routes.count() >= UNPROVEN_MAX
-    }
+/// Whether the next hop `link`, which has not acknowledged a frame yet, has the largest number of
+/// routes that it may have.
+pub(super) fn is_at_limit<P: Profile>(cx: &Context<'_, P>, dodag: &DodagOf<P>, link: Peer) -> bool {
+    let routes = cx.table.downwards();
+    let routes = routes.filter(|(_, it)| it.link == link && it.is_usable(cx.now));
+    dodag.is_storing() && routes.count() >= UNPROVEN_MAX
+}
 
-    /// Sends a frame to one of the next hops that have not acknowledged one yet.
-    pub(super) fn prove_any(&mut self, now: Instant, table: &Table<P::Memory>) {
-        let dodag = self.dodag.as_ref();
-        let mut routes = table.downwards();
-        let unproven = routes.find_map(|(to, route)| {
-            let first = dodag?.first_hop(self.own, to, route.link);
-            first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
-        });
-        drop(routes);
-        self.shared.probes.try_any(now, unproven);
-    }
-
-    /// Counts a DAO that does not take a target from the route that it has.
-    pub(super) fn on_unproven(&mut self) {
-        count(&mut self.shared.counters.daos_unproven);
-    }
+/// Probes one of the next hops that have not acknowledged a frame yet.
+pub(in crate::net::routing::rpl) fn prove_any<P: Profile>(
+    cx: &mut Context<'_, P>,
+    upward: &Upward<P>,
+) {
+    let mut routes = cx.table.downwards();
+    let unproven = routes.find_map(|(to, route)| {
+        let first = upward.dodag()?.first_hop(upward.own(), to, route.link);
+        first.filter(|_| !route.hop.is_proven() && !route.is_host() && !route.is_gone())
+    });
+    drop(routes);
+    cx.shared.probes.try_any(cx.now, unproven);
 }
 
 #[cfg(test)]

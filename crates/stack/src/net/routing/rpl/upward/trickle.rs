@@ -2,7 +2,7 @@
 
 use redpoll_base::{Duration, Instant, Rng};
 
-use super::{earlier, has_come, times};
+use crate::net::routing::rpl::timing::{earlier, has_come, times};
 
 /// When the next DIO is due, and whether enough neighbours have said the same.
 #[derive(Clone, Debug)]

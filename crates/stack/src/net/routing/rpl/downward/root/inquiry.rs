@@ -5,9 +5,14 @@
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
 
+use crate::net::routing::Peer;
 use crate::net::routing::routes::{DownwardRoute, Target};
 use crate::net::routing::rpl::config::count;
-use crate::net::routing::rpl::{DodagOf, Peer, Rpl, Table, UnackedHop, has_come};
+use crate::net::routing::rpl::downward::targets::AdvertisedTarget;
+use crate::net::routing::rpl::downward::{Downward, UnackedHop};
+use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::timing::{earlier, has_come};
+use crate::net::routing::rpl::upward::{Dodag, DodagOf, Upward};
 use crate::profile::Profile;
 
 /// The time for which the root waits for an answer.
@@ -17,19 +22,10 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// The time from a DAO to the first inquiry: the DAO of the target's parent may follow.
 const BEGIN: Duration = Duration::from_secs(2);
 
-/// The contents of a DAO about one target.
-#[derive(Clone, Copy, Debug)]
-struct Claim {
-    to: Addr,
-    /// Its parent.
-    link: Peer,
-    transit: Transit,
-}
-
 /// An echo request that is due or on its way.
 #[derive(Clone, Copy, Debug)]
 struct Asked {
-    claim: Claim,
+    claim: AdvertisedTarget,
     /// Whether the table has another route to the target, or none.
     is_new: bool,
     /// Identifier and sequence number.
@@ -39,9 +35,9 @@ struct Asked {
 
 /// The inquiries of a root. There is one at a time.
 #[derive(Debug, Default)]
-pub(in crate::net::routing::rpl) struct Inquiries {
+pub(in crate::net::routing::rpl::downward) struct Inquiries {
     /// A claim that changes the table when its target answers.
-    claim: Option<Claim>,
+    claim: Option<AdvertisedTarget>,
     asked: Option<Asked>,
     /// The packet that is about to leave is the echo request.
     is_leaving: bool,
@@ -50,7 +46,7 @@ pub(in crate::net::routing::rpl) struct Inquiries {
     /// The target of the table that was asked last.
     last: Addr,
     /// The end of the inquiry, or the beginning of the next one.
-    pub(in crate::net::routing::rpl) at: Option<Instant>,
+    at: Option<Instant>,
     /// The claim that has just been answered.
     confirmed: Option<(Addr, Peer)>,
 }
@@ -58,34 +54,44 @@ pub(in crate::net::routing::rpl) struct Inquiries {
 impl Inquiries {
     /// Parent of `dst` and whether it is an external target, if the packet that is about to leave
     /// for `dst` is the echo request.
-    pub(in crate::net::routing::rpl) fn leaving(&self, dst: &Addr) -> Option<(Peer, bool)> {
+    pub(in crate::net::routing::rpl::downward) fn leaving(
+        &self,
+        dst: &Addr,
+    ) -> Option<(Peer, bool)> {
         let asked = self.asked.as_ref().filter(|_| self.is_leaving)?;
         let claim = &asked.claim;
         (claim.to == *dst).then_some((claim.link, claim.transit.external))
     }
 
-    pub(in crate::net::routing::rpl) fn is_due(&self) -> bool {
+    /// Returns the earlier of `at` and the time of the next event.
+    pub(in crate::net::routing::rpl::downward) fn earlier(&self, at: Instant) -> Instant {
+        earlier(at, &self.at)
+    }
+
+    pub(in crate::net::routing::rpl::downward) fn is_due(&self) -> bool {
         self.asked.is_some_and(|asked| asked.is_due)
     }
 
-    pub(in crate::net::routing::rpl) fn is_confirmed(&self, to: &Addr, link: Peer) -> bool {
+    pub(in crate::net::routing::rpl::downward) fn is_confirmed(
+        &self,
+        to: &Addr,
+        link: Peer,
+    ) -> bool {
         self.confirmed == Some((*to, link))
     }
 
     /// A target of the table has yet to answer.
-    pub(in crate::net::routing::rpl) fn schedule(&mut self, now: Instant) {
+    pub(in crate::net::routing::rpl::downward) fn schedule(&mut self, now: Instant) {
         self.at.get_or_insert(now + BEGIN);
     }
 
     /// Asks for this target before its DAO changes the table.
-    pub(in crate::net::routing::rpl) fn offer(
+    pub(in crate::net::routing::rpl::downward) fn offer(
         &mut self,
         now: Instant,
-        (to, link): (Addr, Peer),
-        transit: &Transit,
+        target: &AdvertisedTarget,
     ) {
-        let transit = *transit;
-        self.claim.get_or_insert(Claim { to, link, transit });
+        self.claim.get_or_insert(*target);
         self.at.get_or_insert(now);
     }
 
@@ -98,7 +104,7 @@ impl Inquiries {
         Some(asked)
     }
 
-    fn begin(&mut self, now: Instant, claim: Claim, is_new: bool, rng: &mut Rng) {
+    fn begin(&mut self, now: Instant, claim: AdvertisedTarget, is_new: bool, rng: &mut Rng) {
         self.asked = Some(Asked {
             claim,
             is_new,
@@ -110,33 +116,27 @@ impl Inquiries {
     }
 }
 
-impl<P: Profile> Rpl<P> {
-    /// Whether an answer could still change what is known of the target `to`.
-    fn is_open(&self, dodag: &DodagOf<P>, to: &Addr, route: &DownwardRoute) -> bool {
-        let is_behind = dodag.first_hop(self.own, to, route.link).is_none();
-        let is_asked = !route.hop.is_silent() || route.hop.is_proven();
-        let is_open = is_behind && is_asked || route.hop.is_proven();
-        is_open && !route.hop.answers() && !route.is_host() && !route.is_gone()
-    }
-
+impl<P: Profile> Downward<P> {
     /// The target of the table that is asked next, in the order of addresses; and whether others
     /// are to be asked when there are paths to them.
     fn next_open(
         &self,
-        now: Instant,
-        table: &Table<P::Memory>,
+        cx: &Context<'_, P>,
+        upward: &Upward<P>,
         dodag: &DodagOf<P>,
-    ) -> (Option<Claim>, bool) {
+    ) -> (Option<AdvertisedTarget>, bool) {
         let mut any = false;
         let mut first = None;
         let mut next = None;
-        for (to, route) in table.downwards() {
-            if !self.is_open(dodag, to, route) {
+        for (to, route) in cx.table.downwards() {
+            if !is_open(dodag, upward.own(), to, route) {
                 continue;
             }
             any = true;
-            let is_next = next.is_none() && *to > self.root.inquiries.last;
-            if (is_next || first.is_none()) && self.path(now, table, dodag, to).is_some() {
+            let is_next = next.is_none() && *to > self.inquiries.last;
+            if (is_next || first.is_none())
+                && self.path(cx.now, cx.table, upward, dodag, to).is_some()
+            {
                 let transit = Transit {
                     external: route.target == Target::External,
                     control: 0,
@@ -145,7 +145,7 @@ impl<P: Profile> Rpl<P> {
                     parent: None,
                 };
                 let (to, link) = (*to, route.link);
-                let claim = Some(Claim { to, link, transit });
+                let claim = Some(AdvertisedTarget { to, link, transit });
                 first = first.or(claim);
                 if is_next {
                     next = claim;
@@ -159,37 +159,38 @@ impl<P: Profile> Rpl<P> {
     /// Ends the inquiry that was not answered, and begins the next one.
     pub(in crate::net::routing::rpl) fn run_inquiries(
         &mut self,
-        now: Instant,
-        table: &mut Table<P::Memory>,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
     ) {
-        if !has_come(&self.root.inquiries.at, now) {
+        let now = cx.now;
+        if !has_come(&self.inquiries.at, now) {
             return;
         }
-        self.root.inquiries.at = None;
-        let asked = self.root.inquiries.asked.take().filter(|it| !it.is_new);
-        if let Some(Claim { to, link, .. }) = asked.map(|it| it.claim) {
-            let known = table.downward_mut(&to).filter(|it| it.link == link);
-            // A host that sleeps may answer late; its router tells of it, or returns an error.
+        self.inquiries.at = None;
+        let asked = self.inquiries.asked.take().filter(|it| !it.is_new);
+        if let Some(AdvertisedTarget { to, link, .. }) = asked.map(|it| it.claim) {
+            let known = cx.table.downward_mut(&to).filter(|it| it.link == link);
+            // A sleeping host may answer late. Its router withdraws it, or returns an error.
             let is_lost = known.is_some_and(|it| {
                 let is_kept = it.target == Target::External && !it.hop.is_proven();
                 it.hop.on_unanswered() && !is_kept
             });
             if is_lost {
-                count(&mut self.shared.counters.routes_unacked);
-                table.forget_downward(&to);
+                count(&mut cx.shared.counters.routes_unacked);
+                cx.table.forget_downward(&to);
             }
         }
-        let Some(dodag) = self.dodag.filter(|it| self.is_root() && !it.is_storing()) else {
+        let Some(dodag) = upward.routed_by_source() else {
             return;
         };
-        let (open, any) = self.next_open(now, table, &dodag);
-        let inquiries = &mut self.root.inquiries;
+        let (open, any) = self.next_open(cx, upward, dodag);
+        let inquiries = &mut self.inquiries;
         let is_turn = !inquiries.had_claim || open.is_none();
         if let Some(claim) = inquiries.claim.take_if(|_| is_turn) {
-            inquiries.begin(now, claim, true, &mut self.shared.rng);
+            inquiries.begin(now, claim, true, &mut cx.shared.rng);
         } else if let Some(claim) = open {
             inquiries.last = claim.to;
-            inquiries.begin(now, claim, false, &mut self.shared.rng);
+            inquiries.begin(now, claim, false, &mut cx.shared.rng);
         } else if any {
             inquiries.at = Some(now + ANSWER);
         }
@@ -198,54 +199,57 @@ impl<P: Profile> Rpl<P> {
     /// Destination, identifier and sequence number of the echo request that is due. It leaves by
     /// the path of the claim until [`Self::on_inquiry`].
     pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
-        let asked = self.root.inquiries.asked.as_mut().filter(|it| it.is_due)?;
+        let asked = self.inquiries.asked.as_mut().filter(|it| it.is_due)?;
         asked.is_due = false;
-        self.root.inquiries.is_leaving = true;
+        self.inquiries.is_leaving = true;
         let (ident, seq) = asked.number;
         Some((asked.claim.to, ident, seq))
     }
 
     /// A message has left, or there was no room or no path for it. It may be the echo request.
     pub(in crate::net::routing::rpl) fn on_inquiry(&mut self, has_left: bool) {
-        let is_inquiry = core::mem::take(&mut self.root.inquiries.is_leaving);
+        let is_inquiry = core::mem::take(&mut self.inquiries.is_leaving);
         if is_inquiry && !has_left {
-            self.root.inquiries.asked = None;
+            self.inquiries.asked = None;
         }
     }
 
-    /// Takes an echo reply of `src`. Returns whether it answers an inquiry.
+    /// Processes an echo reply of `src`. Returns whether it answers an inquiry.
     pub(in crate::net::routing::rpl) fn on_answer(
         &mut self,
-        now: Instant,
-        table: &mut Table<P::Memory>,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
         src: &Addr,
         number: (u16, u16),
     ) -> bool {
         let is_it = |it: &Asked| it.claim.to == *src && it.number == number && !it.is_due;
-        let Some(asked) = self.root.inquiries.asked.filter(is_it) else {
+        let Some(asked) = self.inquiries.asked.filter(is_it) else {
             return false;
         };
-        let Claim { to, link, transit } = asked.claim;
-        self.root.inquiries.end(now, &to, link);
+        let AdvertisedTarget { to, link, .. } = asked.claim;
+        self.inquiries.end(cx.now, &to, link);
         if asked.is_new
-            && let Some(dodag) = self.dodag
+            && let Some(dodag) = upward.dodag()
         {
-            self.root.inquiries.confirmed = Some((to, link));
-            self.take_target(now, table, &dodag, (to, link), &transit);
-            self.root.inquiries.confirmed = None;
-        } else if let Some(known) = table.downward_mut(&to).filter(|it| it.link == link) {
+            self.inquiries.confirmed = Some((to, link));
+            self.take_target(cx, upward, dodag, &asked.claim);
+            self.inquiries.confirmed = None;
+        } else if let Some(known) = cx.table.downward_mut(&to).filter(|it| it.link == link) {
             known.hop = UnackedHop::PROVEN;
         }
         true
     }
 
-    /// An error says that `link` does not reach its child `to`.
-    pub(in crate::net::routing::rpl) fn on_unreached(
-        &mut self,
-        now: Instant,
-        to: &Addr,
-        link: Peer,
-    ) {
-        self.root.inquiries.end(now, to, link);
+    /// Ends the inquiry for `to`: an error says that `link` does not reach this child.
+    pub(super) fn on_unreached(&mut self, now: Instant, to: &Addr, link: Peer) {
+        self.inquiries.end(now, to, link);
     }
+}
+
+/// Whether an answer could still change what is known of the target `to`.
+fn is_open<O>(dodag: &Dodag<O>, own: Option<Peer>, to: &Addr, route: &DownwardRoute) -> bool {
+    let is_behind = dodag.first_hop(own, to, route.link).is_none();
+    let is_asked = !route.hop.is_silent() || route.hop.is_proven();
+    let is_open = is_behind && is_asked || route.hop.is_proven();
+    is_open && !route.hop.answers() && !route.is_host() && !route.is_gone()
 }

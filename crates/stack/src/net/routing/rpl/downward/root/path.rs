@@ -1,4 +1,4 @@
-//! Paths of a root in non-storing mode, and what routers say that they do not reach (RFC 6550 §9.7,
+//! Paths of a root in non-storing mode, and errors of routers on them (RFC 6550 §9.7,
 //! RFC 6554 §4.2).
 
 use redpoll_base::{Addr, Instant};
@@ -8,22 +8,26 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use crate::net::identity::Identity;
 use crate::net::routing::routes::Target;
+use crate::net::routing::rpl::RouterError;
 use crate::net::routing::rpl::config::count;
-use crate::net::routing::rpl::{DodagOf, Peer, Rpl, Table};
+use crate::net::routing::rpl::downward::{Downward, Upward};
+use crate::net::routing::rpl::loops::Loops;
+use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::upward::DodagOf;
+use crate::net::routing::{Peer, Table};
 use crate::profile::Profile;
 
-/// Stops of a source route: so many hops a packet goes down in non-storing mode.
+/// The largest number of hops down in non-storing mode.
 const STOPS_MAX: usize = 64;
 
-/// The way down to a node, hop by hop, the nearest first. The last one is left
-/// out: it is the destination itself.
+/// The path down to a node, hop by hop, the nearest hop first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Path {
     prefix: Addr,
     hops: [Peer; STOPS_MAX],
     len: usize,
     to: Addr,
-    /// It ends at the router of the destination, which does not know RPL.
+    /// The path ends at the router of the destination, which does not know RPL.
     is_external: bool,
 }
 
@@ -33,7 +37,8 @@ impl Path {
         self.hops.first().map(|hop| hop.link())
     }
 
-    /// Whether it ends at a router before the destination, so that an outer header leads there.
+    /// Whether the path ends at a router before the destination, so that an outer header leads
+    /// there.
     pub(crate) fn is_external(&self) -> bool {
         self.is_external
     }
@@ -54,37 +59,38 @@ impl Path {
         }
     }
 
-    /// The addresses behind it.
+    /// The addresses of the stops behind the first one.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = Addr> + '_ {
         let between = self.hops.get(1..self.stops()).unwrap_or_default();
         let between = between.iter().map(|hop| hop.within(&self.prefix));
         between.chain((self.len > 1).then_some(self.to))
     }
 
-    /// Leading bytes that all its addresses have in common.
+    /// The number of leading bytes that all addresses of the path have in common.
     pub(crate) fn common(&self) -> usize {
         let first = self.first_stop().0;
         let alike = |other: Addr| {
             let both = first.iter().zip(&other.0);
             both.take_while(|(a, b)| a == b).count()
         };
-        // What differs between two short addresses is in the last two bytes.
+        // Two addresses that are formed from short ones differ in the last two bytes.
         self.addresses().map(alike).fold(14, usize::min)
     }
 }
 
-impl<P: Profile> Rpl<P> {
-    /// The way to `dst` as its parents have it (RFC 6550 §9.7), for a root in
+impl<P: Profile> Downward<P> {
+    /// The path to `dst` by the parents of the nodes on it (RFC 6550 §9.7), for a root in
     /// non-storing mode.
     pub(in crate::net::routing::rpl) fn path(
         &self,
         now: Instant,
         table: &Table<P::Memory>,
+        upward: &Upward<P>,
         dodag: &DodagOf<P>,
         dst: &Addr,
     ) -> Option<Path> {
         // RFC 9010 §9.2.2: the parent of an external target is its router.
-        let (link, is_external) = match self.root.inquiries.leaving(dst) {
+        let (link, is_external) = match self.inquiries.leaving(dst) {
             Some(claimed) => claimed,
             None => {
                 let target = table.downward(now, dst)?;
@@ -112,7 +118,7 @@ impl<P: Profile> Rpl<P> {
             // A loop among parents is longer than any path.
             *path.hops.get_mut(path.len)? = here;
             path.len = path.len.saturating_add(1);
-            if Some(parent) == self.own {
+            if Some(parent) == upward.own() {
                 break;
             }
             at = parent.within(&dodag.prefix);
@@ -122,52 +128,52 @@ impl<P: Profile> Rpl<P> {
         Some(path)
     }
 
-    /// The router `from` has not reached the next stop of a packet, which is the packet's
-    /// destination (RFC 6554 §4.2, RFC 6550 §11.2.2.3), or knows no such host (RFC 4443 §3.1). The
-    /// root forgets what it knows of that stop: packets to it have the root ask everybody. Only
-    /// the stop's own parent can say so, which could drop the packets as well; of stops that have
-    /// answered, twenty times in an hour.
+    /// Processes an error of the router `from`: it has not reached the next stop of a packet,
+    /// which is the destination of the packet (RFC 6554 §4.2, RFC 6550 §11.2.2.3), or knows no such
+    /// host (RFC 4443 §3.1). The root forgets the stop, and the next packet to it makes the root
+    /// ask for all DAOs. Only the parent of the stop, which could drop the packets as well, can
+    /// report this. For stops that have answered, `loops` admits twenty errors an hour.
     pub(in crate::net::routing::rpl) fn on_lost_stop(
         &mut self,
-        now: Instant,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        loops: &mut Loops,
         identity: &Identity,
-        table: &mut Table<P::Memory>,
-        from: &Addr,
-        (code, packet): (u8, &[u8]),
+        error: RouterError<'_>,
     ) {
-        let Some(dodag) = &self.dodag else {
+        let Some(dodag) = upward.dodag() else {
             return;
         };
-        let Ok((header, _)) = Ipv6Header::parse_partial(packet) else {
+        let Ok((header, _)) = Ipv6Header::parse_partial(error.packet) else {
             return;
         };
-        let is_route = code == unreachable::SOURCE_ROUTE;
-        let stop = table.downward(now, &header.dst);
+        let now = cx.now;
+        let is_route = error.code == unreachable::SOURCE_ROUTE;
+        let stop = cx.table.downward(now, &header.dst);
         // The router of an external target returns an error about the packet itself.
         let is_host = stop.is_some_and(|stop| stop.target == Target::External);
         let is_about = match is_route {
             true => header.next_header == next_header::ROUTING,
-            false => is_host && matches!(code, unreachable::NO_ROUTE | unreachable::ADDRESS),
+            false => is_host && matches!(error.code, unreachable::NO_ROUTE | unreachable::ADDRESS),
         };
         if !is_route && !is_about {
             return;
         }
         let is_ours = is_about && identity.is_own(&header.src);
-        let has_routes = self.is_root() && !dodag.is_storing();
         if is_ours
-            && has_routes
-            && let Some(parent) = Peer::at(from)
-            && parent.within(&dodag.prefix) == *from
+            && upward.routed_by_source().is_some()
+            && let Some(parent) = Peer::at(error.from)
+            && parent.within(&dodag.prefix) == *error.from
         {
             self.on_unreached(now, &header.dst, parent);
             if let Some(stop) = stop.filter(|stop| stop.link == parent) {
-                if !stop.is_proven() || self.limits.admit_forwarding_error(now) {
-                    table.forget_downward(&header.dst);
-                    count(&mut self.shared.counters.lost_stops);
+                if !stop.is_proven() || loops.admit_forwarding_error(now) {
+                    cx.table.forget_downward(&header.dst);
+                    count(&mut cx.shared.counters.lost_stops);
                 }
                 return;
             }
         }
-        count(&mut self.shared.counters.stale);
+        count(&mut cx.shared.counters.stale);
     }
 }

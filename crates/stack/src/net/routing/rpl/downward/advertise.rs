@@ -1,0 +1,371 @@
+//! The DAOs of this node: when they are due, and whether they are acknowledged (RFC 6550 §9.5,
+//! §9.6).
+
+use redpoll_base::{Duration, Instant, Rng, divide};
+use redpoll_wire::rpl::{DaoAck, Sequence, status};
+
+use super::{Downward, FOR_EVER, STORES, Upward};
+use crate::net::identity::Identity;
+use crate::net::routing::Peer;
+use crate::net::routing::routes::{DownwardRoute, News};
+use crate::net::routing::rpl::DaoSender;
+use crate::net::routing::rpl::config::count;
+use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::timing::{earlier, has_come, jittered, times};
+use crate::profile::Profile;
+use crate::rules::RplRules;
+
+/// The time, in DelayDAOs, from a change of the parent to the No-Path for the former parent. By
+/// then the new parent has heard of all targets.
+const NO_PATH_DELAYS: u64 = 2;
+/// How often the timeout of a repeated DAO doubles at most: from 5 s to 320 s.
+const TIMEOUT_DOUBLINGS: u8 = 6;
+/// Pause after which a node tries a parent again that has rejected a DAO.
+const PAUSE: Duration = Duration::from_secs(60);
+
+/// The DAOs of this node.
+#[derive(Debug)]
+#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+pub(super) struct Daos {
+    /// Path Sequence of the address of this node.
+    pub(super) path_sequence: Sequence,
+    /// The last DAOSequence.
+    pub(super) sequence: u8,
+    /// How often the DAO that is due was sent before.
+    tries: u8,
+    /// The DAO that is due was sent before with the same contents.
+    pub(super) repeats: bool,
+    /// A DAO with the address of this node has left since the node joined.
+    pub(super) is_known: bool,
+    /// What the nodes above know of the address of this node.
+    pub(super) own: News,
+    /// The end of DelayDAO.
+    pub(super) due: Option<Instant>,
+    /// A DAO that is not acknowledged yet.
+    pending: Option<Pending>,
+    /// The time of the next DAO with the address of this node.
+    refresh_at: Option<Instant>,
+    /// The former parent, which has to hear that no target is reachable through it.
+    pub(super) no_path: Option<NoPath>,
+}
+
+/// No-Paths for a former parent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct NoPath {
+    pub(super) parent: Peer,
+    /// The time at which packets take the new route.
+    pub(super) at: Instant,
+    /// Targets in the No-Paths so far.
+    pub(super) told: usize,
+}
+
+/// A DAO that awaits its acknowledgement.
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    until: Instant,
+    tries: u8,
+    /// Its DAOSequence. No-Paths that leave in the meantime have others.
+    sequence: u8,
+}
+
+impl Daos {
+    pub(super) fn new(rng: &mut Rng) -> Self {
+        Daos {
+            // A random number of the linear part (§7.2) is seldom older than the number from
+            // before a restart.
+            path_sequence: Sequence(128_u8.saturating_add(rng.below(112) as u8)),
+            sequence: rng.next_u32() as u8,
+            tries: 0,
+            repeats: false,
+            is_known: false,
+            own: News::Old,
+            due: None,
+            pending: None,
+            refresh_at: None,
+            no_path: None,
+        }
+    }
+
+    /// Returns the earlier of `at` and the time of the next event.
+    pub(super) fn earlier(&self, at: Instant) -> Instant {
+        let at = match &self.pending {
+            Some(pending) => at.min(pending.until),
+            None => earlier(at, &self.due),
+        };
+        let at = match &self.no_path {
+            Some(no_path) if STORES => at.min(no_path.at),
+            _ => at,
+        };
+        earlier(at, &self.refresh_at)
+    }
+
+    /// Starts DelayDAO if it does not run (§9.5 (2)).
+    fn schedule(&mut self, at: Instant) {
+        self.due = Some(earlier(at, &self.due));
+    }
+
+    /// Whether a DAO may leave now.
+    pub(super) fn is_due(&self, now: Instant) -> bool {
+        self.pending.is_none() && has_come(&self.due, now)
+    }
+
+    /// Renews the target of this node: each new DAO has a new Path Sequence (§9.2.1).
+    fn renew(&mut self) {
+        self.path_sequence = self.path_sequence.next();
+        self.own = News::Fresh;
+        self.repeats = false;
+    }
+}
+
+impl<P: Profile> Downward<P> {
+    /// Advertises all targets to another parent than before, or to the first one.
+    pub(in crate::net::routing::rpl) fn on_new_parent(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        former: Option<Peer>,
+        joins: bool,
+    ) {
+        // Children that did not hear that the node was detached send their DAOs again.
+        if joins && !upward.is_leaf() {
+            self.ask_for_daos();
+        }
+        let storing = upward.is_storing();
+        if let (Some(dodag), Some(parent), true) = (upward.dodag(), upward.parent(), storing) {
+            // The parent is above this node now, whatever DAOs have said before.
+            cx.table.forget_downward(&parent.within(&dodag.prefix));
+        }
+        if let Some(former) = former.filter(|_| storing) {
+            // §9.8 (4), if the former parent can hear it.
+            let hears = upward.hears(former);
+            let at = cx.now + times(cx.shared.config.dao_delay, NO_PATH_DELAYS);
+            self.daos.no_path = hears.then_some(NoPath {
+                parent: former,
+                at,
+                told: 0,
+            });
+        }
+        if STORES && self.daos.no_path.map(|it| it.parent) == upward.parent() {
+            self.daos.no_path = None;
+        }
+        self.advertise_all(cx, upward, joins);
+    }
+
+    /// Schedules DAOs with all targets (§9.6). `with_others`: all nodes around do the same.
+    pub(in crate::net::routing::rpl) fn advertise_all(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        with_others: bool,
+    ) {
+        let pending = self.daos.pending.take();
+        self.daos.renew();
+        let mut delay = cx.shared.config.dao_delay;
+        cx.table.each_downward(|_, downward| {
+            if !downward.is_gone() {
+                downward.news = News::Fresh;
+            }
+        });
+        if !upward.is_storing() {
+            // All DAOs go to the root, over the same last hops. The root can answer a node whose
+            // parent it knows, so nodes near the root begin. Until the root has answered, a node
+            // reports changes of its parent at growing intervals, as it repeats DAOs: if no DAO
+            // gets through, links look bad, and nodes change their parents for that.
+            let hops = match with_others {
+                true => u64::from(upward.dag_rank(upward.rank())),
+                false => 1,
+            };
+            let tries = pending.map_or(self.daos.tries, |pending| pending.tries);
+            self.daos.tries = tries;
+            delay = times(delay, hops.max(1_u64 << tries.min(TIMEOUT_DOUBLINGS)));
+        }
+        let at = cx.now + Duration::from_micros(cx.shared.rng.below_u64(delay.as_micros()));
+        match upward.is_storing() {
+            true => self.daos.schedule(at),
+            false => _ = self.daos.due.get_or_insert(at),
+        }
+    }
+
+    /// The parent asks for all DAOs (§9.6). Returns whether this node asks its children, too, and
+    /// therefore has another DTSN.
+    pub(in crate::net::routing::rpl) fn on_trigger(&mut self, cx: &Context<'_, P>) -> bool {
+        // In storing mode the request need not go on. It does, to restore routes that are lost
+        // farther down. If each DIO increments the DTSN, the next one asks.
+        let asks = !cx.shared.config.dtsn_each_dio;
+        if asks {
+            self.ask_for_daos();
+        }
+        asks
+    }
+
+    /// Increments the DTSN for a multicast DIO, if each of them asks for DAOs.
+    pub(in crate::net::routing::rpl) fn on_dio(&mut self, cx: &Context<'_, P>) {
+        if cx.shared.config.dtsn_each_dio {
+            self.ask_for_daos();
+        }
+    }
+
+    /// Stops all DAOs, because the node has no parent.
+    #[inline(never)] // size
+    pub(in crate::net::routing::rpl) fn on_detached(&mut self) {
+        self.daos.is_known = false;
+        self.daos.pending = None;
+        self.daos.due = None;
+        self.daos.refresh_at = None;
+        self.daos.no_path = None;
+    }
+
+    /// Runs the timers of DAOs. Returns whether the parent is of no use for downward routes.
+    pub(in crate::net::routing::rpl) fn run_daos(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        identity: &Identity,
+    ) -> bool {
+        if upward.is_root() || !upward.is_joined() || identity.address.is_unspecified() {
+            self.on_detached();
+            return false;
+        }
+        let config = &cx.shared.config;
+        if has_come(&self.daos.refresh_at, cx.now) {
+            self.daos.refresh_at = None;
+            self.daos.renew();
+            let delay = jittered(config.dao_delay, &mut cx.shared.rng);
+            self.daos.schedule(cx.now + delay);
+        }
+        let now = cx.now;
+        let Some(pending) = self.daos.pending.filter(|pending| pending.until <= now) else {
+            return false;
+        };
+        self.daos.pending = None;
+        self.on_unacknowledged(cx);
+        self.daos.repeats = true;
+        self.daos.due = Some(now);
+        self.daos.tries = pending.tries;
+        // The node repeats the DAO even so: there may be no other parent, and the root has to
+        // know of this node.
+        let is_given_up = pending.tries == cx.shared.config.dao_retries.saturating_add(1);
+        if is_given_up {
+            count(&mut cx.shared.counters.daos_given_up);
+        }
+        is_given_up
+    }
+
+    /// Marks every target of the last DAO as not advertised.
+    fn on_unacknowledged(&mut self, cx: &mut Context<'_, P>) {
+        if self.daos.own == News::Told {
+            self.daos.own = News::Fresh;
+        }
+        cx.table.each_downward(|_, downward| {
+            downward.news = match downward.news {
+                News::Told => News::Fresh,
+                News::GoneTold => News::Gone,
+                news => news,
+            };
+        });
+    }
+
+    /// Starts the timers of a DAO that has left. `has_own`: it has the address of this node as a
+    /// target; `more`: other targets did not fit.
+    pub(super) fn on_dao_sent(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        has_own: bool,
+        more: bool,
+    ) {
+        let now = cx.now;
+        count(&mut cx.shared.counters.daos_sent);
+        self.daos.due = more.then_some(now);
+        if has_own {
+            self.daos.is_known = true;
+            self.daos.refresh_at = match cx.shared.rules.dao_interval() {
+                Some(interval) => {
+                    let more = cx.shared.rng.below_u64(interval.divided_by(10).as_micros());
+                    Some(now + interval + Duration::from_micros(more))
+                }
+                // Twice in a lifetime, so that one may be lost.
+                None => lifetime(upward)
+                    .map(|lifetime| now + jittered(lifetime, &mut cx.shared.rng).divided_by(2)),
+            };
+        }
+        if cx.shared.config.dao_ack {
+            let before = core::mem::take(&mut self.daos.tries);
+            // If acknowledgements are lost in many nodes, the radio channel or the root is
+            // overloaded: each node repeats its DAO at growing, random intervals.
+            let factor = 1_u64 << before.min(TIMEOUT_DOUBLINGS);
+            let timeout = times(cx.shared.config.dao_timeout, factor);
+            self.daos.pending = Some(Pending {
+                until: now + jittered(timeout, &mut cx.shared.rng),
+                tries: before.saturating_add(1),
+                sequence: self.daos.sequence,
+            });
+        }
+    }
+
+    /// Processes a DAO-ACK. Returns whether the parent has rejected the DAO.
+    pub(in crate::net::routing::rpl) fn on_dao_ack(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        sender: DaoSender,
+        ack: &DaoAck,
+    ) -> bool {
+        let Some(dodag) = upward.dodag() else {
+            count(&mut cx.shared.counters.foreign);
+            return false;
+        };
+        let is_expected = match dodag.is_storing() {
+            true => sender.near.is_some() && sender.near == upward.parent(),
+            false => sender.src == dodag.id,
+        };
+        let pending = self.daos.pending.as_ref();
+        let is_pending = pending.is_some_and(|pending| pending.sequence == ack.sequence);
+        if !is_expected || !is_pending || ack.instance != dodag.instance {
+            count(&mut cx.shared.counters.stale);
+            return false;
+        }
+        self.daos.pending = None;
+        if ack.status >= status::REJECTED {
+            count(&mut cx.shared.counters.daos_refused);
+            self.on_unacknowledged(cx);
+            self.daos.due = Some(cx.now + PAUSE);
+            return true;
+        }
+        self.daos.repeats = false;
+        if self.daos.own == News::Told {
+            self.daos.own = News::Old;
+        }
+        cx.table.each_downward(|_, downward| {
+            if downward.news == News::Told {
+                downward.news = News::Old;
+            }
+        });
+        false
+    }
+}
+
+/// The lifetime of routes in this DODAG; `None`: no end.
+fn lifetime<P: Profile>(upward: &Upward<P>) -> Option<Duration> {
+    let configuration = &upward.dodag()?.configuration;
+    let unit = Duration::from_secs(configuration.lifetime_unit_s.into());
+    match configuration.lifetime {
+        FOR_EVER => None,
+        lifetime => {
+            let lifetime = times(unit, lifetime.max(1).into());
+            Some(lifetime.max(Duration::from_secs(4)))
+        }
+    }
+}
+
+/// The remaining lifetime of a route in lifetime units of `unit_s` seconds, rounded up.
+pub(super) fn units_left(now: Instant, unit_s: u16, downward: &DownwardRoute) -> u8 {
+    let unit = u32::from(unit_s.max(1));
+    match downward.left_s(now) {
+        None => FOR_EVER,
+        Some(left_s) => {
+            let units = divide(left_s.saturating_add(unit).saturating_sub(1), unit);
+            units.clamp(1, u32::from(FOR_EVER.saturating_sub(1))) as u8
+        }
+    }
+}

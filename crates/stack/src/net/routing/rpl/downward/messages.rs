@@ -1,0 +1,262 @@
+//! DAOs, No-Paths and DAO-ACKs that are sent (RFC 6550 §6.4, §6.5).
+
+use redpoll_base::Addr;
+use redpoll_wire::Cursor;
+use redpoll_wire::rpl::{Dao, DaoAck, Options, Sequence, TargetOption, Transit, code};
+
+use super::advertise::{NoPath, units_left};
+use super::targets::BRIEF;
+use super::{Downward, STORES, Upward, is_news};
+use crate::net::identity::Identity;
+use crate::net::routing::routes::{HAS_TARGETS, News, Target};
+use crate::net::routing::rpl::config::{TARGETS_MAX, count};
+use crate::net::routing::rpl::shared::{Context, Shared};
+use crate::net::routing::rpl::upward::DodagOf;
+use crate::net::routing::rpl::{Envelope, RplConfig};
+use crate::profile::Profile;
+
+/// Bytes of the longest message of RPL: a DAO with [`TARGETS_MAX`] targets.
+pub(in crate::net::routing::rpl) const MESSAGE_MAX: usize = 128;
+
+/// Targets that fit into it if each has its parent in its transit information.
+const TARGETS_WITH_PARENTS: usize = 2;
+
+/// A DAO-ACK that is due.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ack {
+    pub(super) to: Addr,
+    pub(super) sequence: u8,
+    pub(super) status: u8,
+}
+
+/// The transit information that targets of one DAO have in common.
+#[derive(Clone, Copy, Debug)]
+struct TargetGroup {
+    /// How many of them fit.
+    room: usize,
+    /// Their parent, in non-storing mode.
+    parent: Option<Addr>,
+}
+
+impl<P: Profile> Downward<P> {
+    pub(super) fn push_ack(&mut self, ack: Ack) {
+        if let Some(free) = self.acks.iter_mut().find(|place| place.is_none()) {
+            *free = Some(ack);
+        }
+    }
+
+    pub(super) fn has_ack_due(&self) -> bool {
+        HAS_TARGETS && self.acks.iter().any(Option::is_some)
+    }
+
+    /// Writes the next message that is due to `out`.
+    pub(in crate::net::routing::rpl) fn poll_message(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        identity: &Identity,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        let dodag = upward.dodag()?;
+        if STORES && let Some(no_path) = self.daos.no_path.filter(|it| it.at <= cx.now) {
+            return self.no_path(cx, identity, dodag, no_path, out);
+        }
+        if self.daos.is_due(cx.now) && upward.is_joined() && !upward.is_root() {
+            return self.dao(cx, upward, identity, out);
+        }
+        None
+    }
+
+    /// Writes the DAO-ACK that is due. Only a root or a router in storing mode acknowledges DAOs.
+    pub(in crate::net::routing::rpl) fn poll_ack(
+        &mut self,
+        shared: &mut Shared<P>,
+        dodag: &DodagOf<P>,
+        out: &mut Cursor<'_>,
+    ) -> Option<Option<Envelope>> {
+        if !HAS_TARGETS {
+            return None;
+        }
+        let ack = self.acks.iter_mut().find_map(Option::take)?;
+        count(&mut shared.counters.dao_acks_sent);
+        let message = DaoAck {
+            instance: dodag.instance,
+            sequence: ack.sequence,
+            status: ack.status,
+            dodag: None,
+        };
+        let (code, dst) = (code::DAO_ACK, ack.to);
+        Some(message.emit(out).ok().map(|()| Envelope { code, dst }))
+    }
+
+    /// Writes No-Paths to the former parent, for this node and all targets behind it (§6.4.3).
+    fn no_path(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        identity: &Identity,
+        dodag: &DodagOf<P>,
+        no_path: NoPath,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        self.begin_dao(dodag, false, out)?;
+        let most = targets_max(&cx.shared.config);
+        let own = (identity.address, self.daos.path_sequence);
+        let others = cx
+            .table
+            .downwards()
+            .filter(|(_, downward)| !downward.is_gone() && downward.left_s(cx.now) != Some(0))
+            .map(|(to, downward)| (*to, downward.sequence));
+        let mut all = core::iter::once(own).chain(others).skip(no_path.told);
+        for (to, sequence) in all.by_ref().take(most) {
+            let gone = transit(sequence, 0);
+            target(out, to, &gone)?;
+        }
+        let told = no_path.told.saturating_add(most);
+        self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
+        count(&mut cx.shared.counters.daos_sent);
+        let (code, dst) = (code::DAO, no_path.parent.link_local());
+        Some(Envelope { code, dst })
+    }
+
+    fn dao(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        identity: &Identity,
+        out: &mut Cursor<'_>,
+    ) -> Option<Envelope> {
+        let dodag = upward.dodag()?;
+        let parent = upward.parent()?;
+        let storing = dodag.is_storing();
+        let has_own = matches!(self.daos.own, News::Fresh);
+        let has_others = cx.table.downwards().any(|(_, it)| is_news(it));
+        if !has_own && !has_others {
+            self.daos.due = None;
+            return None;
+        }
+        let acknowledged = cx.shared.config.dao_ack;
+        self.begin_dao(dodag, acknowledged, out)?;
+        let most = targets_max(&cx.shared.config);
+        let mut room = match storing {
+            true => most,
+            false => most.min(TARGETS_WITH_PARENTS),
+        };
+        if has_own {
+            self.daos.own = if acknowledged { News::Told } else { News::Old };
+            let lifetime = dodag.configuration.lifetime.max(1);
+            let own = Transit {
+                parent: (!storing).then(|| parent.within(&dodag.prefix)),
+                ..transit(self.daos.path_sequence, lifetime)
+            };
+            target(out, identity.address, &own)?;
+            room = room.saturating_sub(1);
+        }
+        // RFC 9010 §9.2.2: in non-storing mode this router is the parent of its hosts.
+        let parent_of_hosts = (!storing).then_some(identity.address);
+        let group = TargetGroup {
+            room,
+            parent: parent_of_hosts,
+        };
+        let more = advertise_targets(cx, dodag.configuration.lifetime_unit_s, group, out)?;
+        self.on_dao_sent(cx, upward, has_own, more);
+        let dst = match storing {
+            true => parent.link_local(),
+            false => dodag.id,
+        };
+        let code = code::DAO;
+        Some(Envelope { code, dst })
+    }
+
+    /// Writes the beginning of a DAO, before its targets.
+    fn begin_dao(
+        &mut self,
+        dodag: &DodagOf<P>,
+        acknowledge: bool,
+        out: &mut Cursor<'_>,
+    ) -> Option<()> {
+        // §6.4.1: DAOs with different contents have different numbers. A late acknowledgement
+        // also acknowledges the repetition of its DAO.
+        if dodag.is_storing() || !self.daos.repeats {
+            self.daos.sequence = self.daos.sequence.wrapping_add(1);
+        }
+        let message = Dao {
+            instance: dodag.instance,
+            acknowledge,
+            sequence: self.daos.sequence,
+            dodag: None,
+            options: Options::default(),
+        };
+        message.emit(out).ok()
+    }
+}
+
+/// The largest number of targets in a DAO of this node.
+fn targets_max(config: &RplConfig) -> usize {
+    usize::from(config.dao_targets).clamp(1, usize::from(TARGETS_MAX))
+}
+
+/// Appends targets that the parent has to hear of, as far as the group has room. Returns whether
+/// there are more. `unit_s`: the lifetime unit in seconds.
+fn advertise_targets<P: Profile>(
+    cx: &mut Context<'_, P>,
+    unit_s: u16,
+    group: TargetGroup,
+    out: &mut Cursor<'_>,
+) -> Option<bool> {
+    let told = match cx.shared.config.dao_ack {
+        true => News::Told,
+        false => News::Old,
+    };
+    let TargetGroup { mut room, parent } = group;
+    let mut more = false;
+    let mut fits = Some(());
+    let now = cx.now;
+    cx.table.each_downward(|to, downward| {
+        if !is_news(downward) || fits.is_none() {
+            return;
+        }
+        if room == 0 {
+            more = true;
+            return;
+        }
+        room = room.saturating_sub(1);
+        let lifetime = match (downward.is_gone(), downward.is_proven()) {
+            (true, _) => 0,
+            (false, true) => units_left(now, unit_s, downward),
+            // The parent hears of the target again when it is proven.
+            (false, false) => BRIEF,
+        };
+        let advertised = Transit {
+            external: downward.target != Target::Member,
+            parent,
+            ..transit(downward.sequence, lifetime)
+        };
+        fits = target(out, *to, &advertised);
+        downward.news = match downward.is_gone() {
+            true => News::GoneTold,
+            false => told,
+        };
+    });
+    fits.map(|()| more)
+}
+
+/// Writes a target and its transit information.
+fn target(out: &mut Cursor<'_>, to: Addr, transit: &Transit) -> Option<()> {
+    let target = TargetOption {
+        prefix: to,
+        len: 128,
+    };
+    target.emit(out).ok()?;
+    transit.emit(out).ok()
+}
+
+/// The transit information of a node of the DODAG.
+fn transit(sequence: Sequence, lifetime: u8) -> Transit {
+    Transit {
+        external: false,
+        control: 0,
+        sequence,
+        lifetime,
+        parent: None,
+    }
+}

@@ -1,0 +1,317 @@
+//! Targets of received DAOs (RFC 6550 §9.7, §9.8): which of them change the table of routes.
+//!
+//! A DAO is not authenticated. A target therefore keeps its present route until the next hop of the
+//! other route has acknowledged a frame (ADR 38).
+
+use redpoll_base::Addr;
+use redpoll_wire::rpl::{Dao, RplOption, Transit};
+
+use super::unacked::is_at_limit;
+use super::{Downward, FOR_EVER, UnackedHop, Upward, is_good, is_possible};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::routing::routes::{DownwardRoute, News, Target};
+use crate::net::routing::rpl::DaoSender;
+use crate::net::routing::rpl::config::count;
+use crate::net::routing::rpl::shared::Context;
+use crate::net::routing::rpl::upward::{Dodag, DodagOf};
+use crate::net::routing::{LIFETIME_MAX_MIN, Peer};
+use crate::profile::Profile;
+
+/// Lifetime, in units, by which a router advertises a target whose next hop has not acknowledged
+/// a frame yet (ADR 38).
+pub(super) const BRIEF: u8 = 1;
+
+/// The outcome of a DAO, or of one of its targets.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Taken {
+    /// Every target was accepted.
+    All,
+    /// Every target was accepted; the next hop has yet to acknowledge a frame.
+    Unproven,
+    /// A next hop has to acknowledge a frame first. The DAO is not acknowledged, so that its
+    /// sender repeats it.
+    Later,
+    /// A target found no room.
+    Full,
+}
+
+/// A target of a DAO, with the next hop to it or its parent.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AdvertisedTarget {
+    pub(super) to: Addr,
+    /// In storing mode the next hop, in non-storing mode the parent.
+    pub(super) link: Peer,
+    pub(super) transit: Transit,
+}
+
+impl<P: Profile> Downward<P> {
+    /// Processes the groups of targets of a DAO. Each group stands before its transit information
+    /// (§9.4), and may have any number of targets.
+    pub(super) fn take_targets(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        identity: &Identity,
+        sender: DaoSender,
+        dao: &Dao<'_>,
+    ) -> Result<Taken, DropReason> {
+        let dodag = upward.dodag().ok_or(DropReason::Malformed)?;
+        // The option with which the group begins.
+        let mut first = None;
+        let mut in_transit = true;
+        let mut taken = Taken::All;
+        for (at, option) in dao.options.iter().enumerate() {
+            match option {
+                RplOption::Target(_) if core::mem::take(&mut in_transit) => first = Some(at),
+                RplOption::Transit(transit) => {
+                    // §9.4 (3).
+                    let first = first.ok_or(DropReason::Malformed)?;
+                    // If a target has several parents, the first one counts.
+                    if core::mem::replace(&mut in_transit, true) {
+                        continue;
+                    }
+                    let link = match sender.near {
+                        Some(link) => link,
+                        None => parent_of(dodag, &transit).ok_or(DropReason::Malformed)?,
+                    };
+                    let group = dao.options.iter().skip(first);
+                    for option in group.take(at.saturating_sub(first)) {
+                        let RplOption::Target(target) = option else {
+                            continue;
+                        };
+                        // An impossible target is skipped, so that the others of the same
+                        // router remain reachable.
+                        let to = target.prefix;
+                        let is_its_own = sender.may_advertise(dodag, &to, &transit);
+                        if !is_its_own || !is_possible(identity, dodag, &target) {
+                            count(&mut cx.shared.counters.implausible);
+                            continue;
+                        }
+                        let one = AdvertisedTarget { to, link, transit };
+                        taken = taken.max(self.take_target(cx, upward, dodag, &one));
+                    }
+                }
+                _ => {}
+            }
+        }
+        // §9.4 (1), (3).
+        if first.is_some() && in_transit {
+            Ok(taken)
+        } else {
+            Err(DropReason::Malformed)
+        }
+    }
+
+    /// Processes one target of a DAO.
+    pub(super) fn take_target(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        dodag: &DodagOf<P>,
+        target: &AdvertisedTarget,
+    ) -> Taken {
+        let AdvertisedTarget { to, link, transit } = target;
+        let now = cx.now;
+        let known = cx.table.downward_mut(to).copied();
+        if transit.lifetime == 0 {
+            self.withdraw(cx, dodag, target);
+            return Taken::All;
+        }
+        // A node of the DODAG and a host that does not know RPL have different addresses: the
+        // first one keeps the address.
+        let good = known.filter(|known| is_good(known, now));
+        if good.is_some_and(|it| (it.target == Target::Member) == transit.external) {
+            count(&mut cx.shared.counters.implausible);
+            return Taken::All;
+        }
+        let is_same = known.is_some_and(|known| known.link == *link);
+        let is_proven = self.is_proven(cx, upward, dodag, to, *link);
+        if let Some(known) = good.filter(|_| !is_same)
+            && let Some(taken) = self.stays(cx, upward, dodag, (&known, is_proven), target)
+        {
+            return taken;
+        }
+        if !is_same && !is_proven && is_at_limit(cx, dodag, *link) {
+            count(&mut cx.shared.counters.targets_refused);
+            return Taken::Full;
+        }
+        let lifetime_s = lifetime_s(dodag, transit);
+        let mut downward = DownwardRoute::new(now, *link, transit.sequence, lifetime_s);
+        match known.filter(|_| is_same) {
+            Some(known) if known.hop.is_proven() || !is_proven => downward.hop = known.hop,
+            _ if is_proven => downward.hop = UnackedHop::PROVEN,
+            _ => {}
+        }
+        if transit.external {
+            downward.target = Target::External;
+        }
+        if !dodag.is_storing() {
+            let known = known.filter(|_| is_same);
+            self.limit(cx, upward, dodag, to, known, &mut downward);
+        }
+        let brief_s = brief_s(dodag);
+        let is_brief = downward.is_brief(now, brief_s);
+        // §9.2.2: a repetition is not advertised again. A route that was brief and no longer is
+        // was proven in the meantime.
+        let is_repeated = known.is_some_and(|known| {
+            let is_longer = known.is_brief(now, brief_s) && !is_brief;
+            let is_old = known.news == News::Old && known.sequence == transit.sequence;
+            is_same && is_old && !is_longer
+        });
+        if upward.is_root() || is_repeated || !dodag.is_storing() {
+            downward.news = News::Old;
+        }
+        if known.is_some_and(|known| known.is_host()) {
+            self.forget_host(now, to);
+        }
+        self.enter(cx, dodag, downward, target)
+    }
+
+    /// Enters a target in the table.
+    fn enter(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        dodag: &DodagOf<P>,
+        downward: DownwardRoute,
+        target: &AdvertisedTarget,
+    ) -> Taken {
+        let now = cx.now;
+        let brief_s = brief_s(dodag);
+        let room = (brief_s, dodag.is_storing());
+        if cx
+            .table
+            .add_downward(now, target.to, downward, room)
+            .is_err()
+        {
+            count(&mut cx.shared.counters.targets_refused);
+            if !dodag.is_storing() {
+                self.inquiries.offer(now, target);
+            }
+            // The sender advertises a target again when it is proven. Until then the target
+            // does not refuse the others of its DAO.
+            return match downward.is_brief(now, brief_s) {
+                true => Taken::All,
+                false => Taken::Full,
+            };
+        }
+        if !dodag.is_storing() && !downward.hop.is_proven() {
+            self.inquiries.schedule(now);
+        }
+        match downward.hop.is_proven() {
+            true => Taken::All,
+            false => Taken::Unproven,
+        }
+    }
+
+    /// The outcome if the target keeps the `known` route for now, and does not take the advertised
+    /// one, which `is_proven` or not.
+    fn stays(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        upward: &Upward<P>,
+        dodag: &DodagOf<P>,
+        (known, is_proven): (&DownwardRoute, bool),
+        target: &AdvertisedTarget,
+    ) -> Option<Taken> {
+        // DAOs of one neighbour are in the order in which it sent them, even if it has restarted
+        // its numbers. Of two next hops the one with the newer number counts; a router with a new
+        // parent advertises its targets by the numbers that they have. A number proves nothing for
+        // a next hop that does not acknowledge frames.
+        let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
+        let is_stale = target.transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
+        if is_stale {
+            count(&mut cx.shared.counters.stale);
+        }
+        if is_stale && (dodag.is_storing() || known.is_proven()) {
+            return Some(Taken::All);
+        }
+        let is_known = known.is_proven() && !dodag.is_storing()
+            || self.is_proven(cx, upward, dodag, &target.to, known.link);
+        if (is_proven || !is_known) && !is_stale {
+            return None;
+        }
+        count(&mut cx.shared.counters.daos_unproven);
+        if !dodag.is_storing() {
+            self.inquiries.offer(cx.now, target);
+        }
+        Some(Taken::Later)
+    }
+
+    /// Processes a No-Path (§6.4.3). It counts if it is not older than the route, and comes from
+    /// the next hop of the route or, in non-storing mode, from the target. A root in non-storing
+    /// mode first asks a target that has answered before.
+    fn withdraw(&mut self, cx: &mut Context<'_, P>, dodag: &DodagOf<P>, target: &AdvertisedTarget) {
+        let storing = dodag.is_storing();
+        let sequence = target.transit.sequence;
+        let known = cx.table.downward_mut(&target.to);
+        match known.filter(|known| known.link == target.link || !storing) {
+            Some(known) if !sequence.is_stale_after(known.sequence) => {
+                if !storing && self.doubts(cx.now, known) {
+                    return;
+                }
+                if !known.is_gone() {
+                    known.end(cx.now, sequence);
+                }
+            }
+            _ => count(&mut cx.shared.counters.stale),
+        }
+    }
+}
+
+/// Returns [`BRIEF`] in seconds; 0 if no route of this DODAG lasts longer.
+pub(super) fn brief_s<O>(dodag: &Dodag<O>) -> u32 {
+    let configuration = &dodag.configuration;
+    match configuration.lifetime > BRIEF {
+        true => configuration.lifetime_unit_s.into(),
+        false => 0,
+    }
+}
+
+/// The lifetime of a route in seconds; `None`: no end, which only the root can allow. It is the
+/// lifetime in the DAO, up to the lifetime in the configuration of the DODAG (§6.7.6), or up to a
+/// day for a host, whose registration counts (RFC 8505).
+fn lifetime_s<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<u32> {
+    let configuration = &dodag.configuration;
+    let (unit, most) = (configuration.lifetime_unit_s, configuration.lifetime);
+    let span = |units: u8| u32::from(unit).saturating_mul(units.into());
+    let asked = (transit.lifetime != FOR_EVER).then_some(span(transit.lifetime));
+    let most = match transit.external {
+        true => Some(u32::from(LIFETIME_MAX_MIN).saturating_mul(60)),
+        false if most == FOR_EVER => None,
+        false => Some(span(most.max(1))),
+    };
+    match (asked, most) {
+        (Some(asked), Some(most)) => Some(asked.min(most)),
+        (asked, most) => asked.or(most),
+    }
+}
+
+impl DaoSender {
+    /// Whether the sender may advertise the target `to`. In non-storing mode a node advertises
+    /// itself to the root (§9.7), and a router the hosts whose parent it is (RFC 9010 §9.2.2).
+    fn may_advertise<O>(&self, dodag: &Dodag<O>, to: &Addr, transit: &Transit) -> bool {
+        match (dodag.is_storing(), transit.external) {
+            (true, _) => true,
+            (false, false) => *to == self.src,
+            // A No-Path need not name the parent.
+            (false, true) => transit.parent.is_none_or(|parent| parent == self.src),
+        }
+    }
+}
+
+/// Whether a DAO names this node as the parent of its sender (non-storing mode).
+pub(super) fn is_child<P: Profile>(upward: &Upward<P>, dodag: &DodagOf<P>, dao: &Dao<'_>) -> bool {
+    let mut parents = dao.options.iter().filter_map(|option| match option {
+        RplOption::Transit(transit) => parent_of(dodag, &transit),
+        _ => None,
+    });
+    upward.own().is_some() && parents.next() == upward.own()
+}
+
+/// The parent in transit information (§9.7 (1)), if it is a router of this DODAG whose address is
+/// formed from its link-layer address. A No-Path need not name the parent.
+fn parent_of<O>(dodag: &Dodag<O>, transit: &Transit) -> Option<Peer> {
+    let parent = transit.parent?;
+    Peer::at(&parent).filter(|peer| peer.within(&dodag.prefix) == parent)
+}

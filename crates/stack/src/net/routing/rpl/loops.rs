@@ -1,0 +1,106 @@
+//! Detection of loops and inconsistencies by the packet information of forwarded packets (RFC 6550
+//! §11.2, RFC 6553).
+
+use redpoll_base::{Duration, Instant};
+use redpoll_wire::ieee802154::Address;
+use redpoll_wire::rpl::PacketInformation;
+
+use super::config::{RplCounters, count};
+
+/// MAX_RPL_OPTION_RANK_ERRORS and MAX_RPL_OPTION_FORWARD_ERRORS (RFC 6553 §5): the number of
+/// errors in an hour that have an effect.
+const ERRORS_MAX: u8 = 20;
+const HOUR: Duration = Duration::from_secs(3600);
+
+/// The part of RPL that checks packet information. It bounds the effects that other nodes can
+/// have on this node with it.
+#[derive(Debug, Default)]
+#[repr(C)] // Small fields first: see `redpoll_mac::Mac`.
+pub(super) struct Loops {
+    rank_errors: u8,
+    forwarding_errors: u8,
+    /// The end of the hour for which errors are counted.
+    until: Instant,
+}
+
+/// The ranks of this node in packet information.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SenderRanks {
+    pub(super) own: u16,
+    /// The rank from which children derive theirs.
+    pub(super) to_children: u16,
+}
+
+/// The outcome of a check of the sender's rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct RankCheck {
+    /// The inconsistency resets Trickle.
+    pub(super) resets: bool,
+    /// It is the second one of the packet, which is dropped.
+    pub(super) drops: bool,
+}
+
+/// The next hop of a forwarded packet.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Passage {
+    /// The next hop of its route.
+    On,
+    /// The neighbour that has sent it, whose route is wrong.
+    Back,
+    /// The parent: the packet was returned, and is returned further.
+    Up(Address),
+}
+
+impl Loops {
+    /// Checks the rank of the sender of a packet against the direction of the packet (§11.2.2.2).
+    pub(super) fn check_rank(
+        &mut self,
+        now: Instant,
+        counters: &mut RplCounters,
+        ranks: SenderRanks,
+        information: &mut PacketInformation,
+    ) -> RankCheck {
+        let theirs = information.sender_rank;
+        let down = information.down;
+        // A source that is not a router has rank 0.
+        let contradicts = |ours| match down {
+            true => theirs > ours,
+            false => theirs < ours && theirs != 0,
+        };
+        if !contradicts(ranks.own) {
+            return RankCheck::default();
+        }
+        count(&mut counters.rank_errors);
+        let resets = self.admit_rank_error(now);
+        // Children that have not heard of a change of the rank are no loop.
+        let was_told = contradicts(ranks.to_children);
+        let drops = core::mem::replace(&mut information.rank_error, true) && was_told;
+        RankCheck { resets, drops }
+    }
+
+    /// Whether one more rank error has an effect.
+    pub(super) fn admit_rank_error(&mut self, now: Instant) -> bool {
+        self.begin_hour(now);
+        admit(&mut self.rank_errors)
+    }
+
+    /// Whether one more returned packet removes a route.
+    pub(super) fn admit_forwarding_error(&mut self, now: Instant) -> bool {
+        self.begin_hour(now);
+        admit(&mut self.forwarding_errors)
+    }
+
+    fn begin_hour(&mut self, now: Instant) {
+        if self.until <= now {
+            self.until = now + HOUR;
+            self.rank_errors = 0;
+            self.forwarding_errors = 0;
+        }
+    }
+}
+
+fn admit(errors: &mut u8) -> bool {
+    let is_admitted = *errors < ERRORS_MAX;
+    *errors = errors.saturating_add(u8::from(is_admitted));
+    is_admitted
+}

@@ -1,0 +1,52 @@
+//! Replaces the DODAG of a root in a build without the feature `rpl-root`: no node is a root.
+
+#![allow(
+    clippy::unused_self,
+    clippy::needless_pass_by_ref_mut,
+    reason = "the interface is that of a root"
+)]
+
+use redpoll_base::Instant;
+
+use super::Upward;
+use crate::net::identity::Identity;
+use crate::net::routing::rpl::config::RplRole;
+use crate::net::routing::rpl::shared::Context;
+use crate::profile::Profile;
+
+/// Whether a node may be the root.
+pub(in crate::net::routing::rpl) const IS_BUILT: bool = false;
+
+/// The timer of a root, which does not exist.
+#[derive(Debug, Default)]
+pub(super) struct RootVersions {}
+
+impl RootVersions {
+    pub(super) const fn earlier(&self, at: Instant) -> Instant {
+        at
+    }
+}
+
+impl<P: Profile> Upward<P> {
+    pub(in crate::net::routing::rpl) const fn is_root(&self) -> bool {
+        false
+    }
+
+    pub(super) const fn begin_as_root(
+        &mut self,
+        _now: Instant,
+        _: &RplRole,
+        _: &Identity,
+        _: &P::Rules,
+    ) {
+    }
+
+    pub(in crate::net::routing::rpl) const fn begin_version(
+        &mut self,
+        _: &mut Context<'_, P>,
+    ) -> bool {
+        false
+    }
+
+    pub(in crate::net::routing::rpl) const fn run_versions(&mut self, _: &mut Context<'_, P>) {}
+}

@@ -1,0 +1,258 @@
+//! DISs and DIOs that are received (RFC 6550 §8.2, §8.3).
+
+use redpoll_wire::ipv6::addr;
+use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
+
+use super::{Dodag, STORES, Upward};
+use crate::counters::DropReason;
+use crate::net::identity::Identity;
+use crate::net::routing::Peer;
+use crate::net::routing::rpl::config::count;
+use crate::net::routing::rpl::shared::Context;
+use crate::profile::Profile;
+use crate::rules::{Objective, RplRules};
+
+/// Time without a measurement, in seconds, after which a DIO of a neighbour that did not answer
+/// makes it a candidate again.
+const GONE_S: u16 = 60;
+
+/// The outcome of a DIO.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(in crate::net::routing::rpl) enum DioOutcome {
+    /// The DIO changes no neighbour.
+    Ignored,
+    /// The neighbour has left the DODAG of this node.
+    NeighbourLost,
+    /// The neighbour is in the DODAG of this node.
+    Member,
+}
+
+/// The state of this node before a DIO.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::net::routing::rpl) struct BeforeDio {
+    parent: Option<Peer>,
+    rank: u16,
+    version: Sequence,
+    /// The sender is the preferred parent.
+    is_parent: bool,
+    /// The sender has incremented its DTSN.
+    triggers: bool,
+    /// The node has joined the version in the DIO.
+    pub(in crate::net::routing::rpl) joins: bool,
+}
+
+impl BeforeDio {
+    /// Whether the parent asks for DAOs (§9.6).
+    pub(in crate::net::routing::rpl) fn asks_for_daos(&self) -> bool {
+        self.is_parent && self.triggers
+    }
+}
+
+impl<P: Profile> Upward<P> {
+    /// Answers a DIS of the neighbour `link` (§8.3).
+    pub(in crate::net::routing::rpl) fn on_dis(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        link: Peer,
+        to_group: bool,
+    ) {
+        if !self.is_joined() {
+            return;
+        }
+        match to_group {
+            false => self.answer_dis(link),
+            true if self.is_leaf() => {}
+            true => self.reset_trickle(cx),
+        }
+    }
+
+    /// Checks a DIO, and joins its DODAG if the node is in none.
+    pub(in crate::net::routing::rpl) fn on_dio(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        identity: &mut Identity,
+        link: Peer,
+        dio: &Dio<'_>,
+    ) -> Result<DioOutcome, DropReason> {
+        self.check_rank(link, dio)?;
+        let dodag = self.dodag.as_ref();
+        let is_known =
+            dodag.is_some_and(|dodag| dodag.id == dio.dodag && dodag.instance == dio.instance);
+        if self.is_root() {
+            self.on_dio_at_root(cx, link, dio, is_known);
+            return Ok(DioOutcome::Ignored);
+        }
+        if !is_known {
+            // The node stays in its DODAG: it has a root that is grounded.
+            if self.is_joined() {
+                count(&mut cx.shared.counters.foreign);
+                return Ok(match self.lose_neighbour(link) {
+                    true => DioOutcome::NeighbourLost,
+                    false => DioOutcome::Ignored,
+                });
+            }
+            self.consider_joining(&cx.shared.rules, dio, identity);
+            let dodag = self.dodag.as_ref();
+            if dodag.is_none_or(|dodag| dodag.id != dio.dodag) {
+                count(&mut cx.shared.counters.foreign);
+                return Ok(DioOutcome::Ignored);
+            }
+        }
+        Ok(DioOutcome::Member)
+    }
+
+    /// Refuses a rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): a rank below that of
+    /// the root, or the rank of the root if the sender is another node.
+    fn check_rank(&self, link: Peer, dio: &Dio<'_>) -> Result<(), DropReason> {
+        let told = dio.options.configuration();
+        let told = told.map(|configuration| configuration.min_hop_rank_increase);
+        let Some(root_rank) = told.or(self.min_hop()) else {
+            return Ok(());
+        };
+        let is_root = Peer::at(&dio.dodag) == Some(link);
+        let lowest = match is_root {
+            true => root_rank,
+            false => root_rank.saturating_add(root_rank),
+        };
+        match dio.rank < lowest || dio.dodag.is_multicast() || dio.dodag.is_unspecified() {
+            true => Err(DropReason::Malformed),
+            false => Ok(()),
+        }
+    }
+
+    /// Joins the DODAG of a DIO if this node can work by its parameters (§9.2 (1), §8.5).
+    #[inline(never)] // size
+    fn consider_joining(&mut self, rules: &P::Rules, dio: &Dio<'_>, identity: &mut Identity) {
+        let stores = STORES && dio.mode == mode::STORING;
+        let is_known = stores || dio.mode == mode::NON_STORING;
+        if dio.rank == INFINITE_RANK || !is_known {
+            return;
+        }
+        let (Some(configuration), Some(prefix)) =
+            (dio.options.configuration(), dio.options.prefix())
+        else {
+            return;
+        };
+        let Some(objective) = rules.objective(configuration.objective) else {
+            return;
+        };
+        let prefix_of = addr::prefix(&prefix.prefix, 64);
+        // §6.7.10, A: the node forms its address if it has none.
+        if identity.address.is_unspecified()
+            && prefix.autonomous
+            && let Some(own) = self.own
+        {
+            identity.address = own.within(&prefix_of);
+        }
+        self.dodag = Some(Dodag {
+            id: dio.dodag,
+            instance: dio.instance,
+            version: dio.version,
+            mode: dio.mode,
+            grounded: dio.grounded,
+            preference: dio.preference,
+            prefix: prefix_of,
+            configuration,
+            objective,
+        });
+        self.lowest = INFINITE_RANK;
+        self.quiet_until = None;
+        self.configure_trickle();
+    }
+
+    /// Follows a DIO of the DODAG into another version.
+    pub(in crate::net::routing::rpl) fn follow(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        link: Peer,
+        dio: &Dio<'_>,
+    ) -> Option<BeforeDio> {
+        let version = self.dodag.as_ref()?.version;
+        let known = self.candidates.get(link);
+        let mut before = BeforeDio {
+            parent: self.parent,
+            rank: self.rank,
+            version,
+            is_parent: self.parent == Some(link),
+            triggers: known.is_some_and(|it| it.dtsn.is_stale_after(dio.dtsn)),
+            joins: false,
+        };
+        before.joins = self.follow_version(cx, link, dio, version);
+        Some(before)
+    }
+
+    /// Records the contents of a DIO. Returns `false` if there is no room for the neighbour.
+    pub(in crate::net::routing::rpl) fn record(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        link: Peer,
+        dio: &Dio<'_>,
+        before: &BeforeDio,
+    ) -> bool {
+        let Some(dodag) = &self.dodag else {
+            return false;
+        };
+        let objective = dodag.objective;
+        let unknown = cx.shared.rules.initial_etx();
+        let at = (cx.now, unknown);
+        let sender = (link, dio.rank);
+        let Some(neighbour) = self
+            .candidates
+            .admit(at, sender, dodag.version, before.parent)
+        else {
+            count(&mut cx.shared.counters.neighbours_refused);
+            return false;
+        };
+        neighbour.rank = dio.rank;
+        neighbour.version = dio.version;
+        neighbour.overloaded = dio.options.is_overloaded();
+        // An old measurement, or one from before a change of everything, may be wrong by now.
+        let is_bad = neighbour.is_gone() || !objective.is_eligible(neighbour.etx);
+        let is_old = neighbour.unmeasured_s(cx.now) >= GONE_S || objective.forgives_at_once();
+        if is_bad && (self.parent.is_none() || is_old) {
+            neighbour.forgive(unknown);
+        }
+        neighbour.dtsn = dio.dtsn;
+        true
+    }
+
+    /// Counts a DIO as consistent or inconsistent, after its effects (§8.3).
+    pub(in crate::net::routing::rpl) fn compare(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        dio: &Dio<'_>,
+        before: &BeforeDio,
+    ) {
+        if dio.rank == INFINITE_RANK && self.is_joined() && !before.is_parent {
+            // The sender has lost its parent, and looks for another one.
+            self.reset_trickle(cx);
+        } else if (before.parent, before.rank) == (self.parent, self.rank)
+            && dio.version == before.version
+            && self.dag_rank(dio.rank) < self.dag_rank(self.rank)
+        {
+            // §8.3. Nodes behind this one do not hear a node that is farther from the root.
+            self.trickle.on_consistent();
+        }
+    }
+
+    /// Marks the neighbour `link` as without a rank. Returns whether it is known.
+    pub(super) fn lose_neighbour(&mut self, link: Peer) -> bool {
+        let Some(neighbour) = self.candidates.get_mut(link) else {
+            return false;
+        };
+        neighbour.rank = INFINITE_RANK;
+        true
+    }
+
+    /// Processes a loop: the `parent` mistakes this node for its parent, so the rank that it has
+    /// advertised is out of date. It is not the parent any more until it advertises its rank
+    /// again. Returns whether the choice of the parent may change.
+    pub(in crate::net::routing::rpl) fn on_loop(
+        &mut self,
+        cx: &mut Context<'_, P>,
+        parent: Peer,
+    ) -> bool {
+        count(&mut cx.shared.counters.loops);
+        self.lose_neighbour(parent)
+    }
+}
