@@ -1,4 +1,4 @@
-//! Error numbers are those of `redpoll-socket`, which are this system's.
+//! Checks that the error numbers of `redpoll-socket` are those of this system.
 
 #[test]
 fn the_numbers_are_this_system_s() {

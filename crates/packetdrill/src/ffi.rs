@@ -1,16 +1,15 @@
 //! packetdrill's C interface: the only module with unsafe code.
 //!
-//! packetdrill passes pointers as system calls take them, and trusts them as
-//! much: they are null, or good for the length that comes with them, for the
-//! time of the call. Each `SAFETY` below and in the modules refers to this as
-//! *the contract*.
+//! packetdrill passes pointers as to system calls. Each pointer is null, or valid for the
+//! accompanying length during the call. Each `SAFETY` comment here and in the submodules refers to
+//! this as *the contract*.
 //!
 //! - `calls`: descriptors, connections, `poll`;
 //! - `transfer`: reading and writing;
 //! - `options`: `fcntl`, `ioctl`, socket options;
 //! - `device`: the tool's packets and its clock;
-//! - `absent`: what is not supported;
-//! - `pointers`: what calls are given.
+//! - `absent`: unsupported calls;
+//! - `pointers`: arguments of calls.
 
 mod absent;
 mod calls;
@@ -34,7 +33,7 @@ use crate::shim::Shim;
 use crate::sockets::Answer;
 use crate::{Errno, Settings};
 
-/// The process runs one script.
+/// The state of the process, which runs one script.
 static SHIM: Shim = Shim::new();
 
 type User = *mut c_void;
@@ -109,8 +108,7 @@ const _: () = assert!(size_of::<Interface>() == 33 * 8);
 /// Fills in `interface`. packetdrill looks this symbol up.
 ///
 /// # Safety
-/// `flags` is null or a C string; `interface` is good for an [`Interface`] to
-/// be written.
+/// `flags` is null or a C string; `interface` is valid for writing an [`Interface`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn packetdrill_interface_init(
     flags: *const c_char,
@@ -158,13 +156,13 @@ pub unsafe extern "C" fn packetdrill_interface_init(
         pipe,
         splice,
     };
-    // SAFETY: good for writing, by this function's contract.
+    // SAFETY: valid for writing, by this function's contract.
     unsafe { interface.write(filled) }
 }
 
-// What calls return.
+// Results of calls.
 
-/// Sets `errno` where it fails.
+/// Returns the value of a call, or sets `errno` and returns -1.
 fn number<T: TryInto<isize>>(answer: Answer<T>) -> ssize_t {
     match answer {
         Ok(value) => value.try_into().unwrap_or(isize::MAX),

@@ -1,4 +1,4 @@
-//! A node at the far end of a direct link, its virtual clock, and what it sent.
+//! A node at the far end of a direct link, its virtual clock, and the packets that it sent.
 
 use std::collections::VecDeque;
 use std::net::{IpAddr, Ipv6Addr};
@@ -17,7 +17,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 use crate::{Settings, v4};
 
-/// Memory on the heap, as a host has it.
+/// Memory on the heap of a host.
 #[derive(Debug)]
 pub(crate) enum HeapMemory {}
 
@@ -40,7 +40,7 @@ impl Profile for HostProfile {
     type Handover = Pull;
 }
 
-/// The standard algorithms, with another initial window.
+/// The standard algorithms with another initial window.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct InitialWindow(Option<NonZero<u8>>);
 
@@ -59,34 +59,34 @@ impl Algorithms for InitialWindow {
     }
 }
 
-/// A packet that the node has sent, of the family of its destination.
+/// A packet that the node sent, in the family of its destination.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SentPacket {
-    /// When.
+    /// Time of transmission.
     pub at: Instant,
     /// The packet, from its IP header on.
     pub bytes: Vec<u8>,
 }
 
-/// Virtual time begins here: large, so that nothing that subtracts underflows.
+/// Start of virtual time, which is large so that no subtraction underflows.
 const BEGINNING: Instant = Instant::from_micros(1_000_000_000_000);
-/// The address if nothing tells of one: packetdrill's own default.
+/// Default address, which is packetdrill's own.
 const DEFAULT_LOCAL: Ipv6Addr = Ipv6Addr::new(0xfd3d, 0xfa7b, 0xd17d, 0, 0, 0, 0, 1);
 const CONNECTIONS: usize = 32;
 const LISTENERS: usize = 8;
 const HALF_OPEN: usize = 8;
-/// How many servers' cookies are remembered (RFC 7413 §4.1.3).
+/// Number of servers whose cookies are stored (RFC 7413 §4.1.3).
 const SERVERS: usize = 8;
-/// As many as the node queues for its host side, and some in hand.
+/// Packet slots: those that the node queues for its host side, and some more.
 const SLOTS: usize = 40;
 /// More timeouts at one moment than any node has.
 const RUNAWAY: u32 = 10_000;
 
-/// A node, a virtual clock and the packets that the node has sent.
+/// A node, a virtual clock and the packets that the node sent.
 ///
-/// The node begins with the first `listen`, `connect` or packet; until then its
-/// [`Settings`] may change: it is made anew. Time moves by [`step`](Self::step) and
-/// [`advance`](Self::advance), and never by itself.
+/// The node starts with the first `listen`, `connect` or packet. Until then each change of its
+/// [`Settings`] creates a new node. Only [`step`](Self::step) and [`advance`](Self::advance)
+/// advance the time.
 pub struct Host {
     settings: Settings,
     node: Node<HostProfile>,
@@ -96,7 +96,7 @@ pub struct Host {
 }
 
 impl Host {
-    /// A host before its node has begun.
+    /// Returns a host whose node has not started.
     pub fn new(settings: Settings) -> Host {
         Host {
             node: make_node(&settings),
@@ -107,28 +107,28 @@ impl Host {
         }
     }
 
-    /// The time.
+    /// Returns the time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// The oldest packet that was not taken yet.
+    /// Takes the oldest packet.
     pub fn next_packet(&mut self) -> Option<SentPacket> {
         self.sent.pop_front()
     }
 
-    /// Whether [`next_packet`](Self::next_packet) has something.
+    /// Returns whether [`next_packet`](Self::next_packet) has a packet.
     pub fn has_packet(&self) -> bool {
         !self.sent.is_empty()
     }
 
-    /// When the node's next timer runs out.
+    /// Returns the expiry of the node's next timer.
     pub fn deadline(&self) -> Option<Instant> {
         Some(self.node.poll_at()?.at.max(self.now))
     }
 
-    /// Lets time pass until the next timer has fired, but no further than to
-    /// `limit`. Whether one did.
+    /// Advances the time until the next timer has fired, but at most to `limit`. Returns whether a
+    /// timer fired.
     pub fn step(&mut self, limit: Instant) -> bool {
         let Some(due) = self.deadline().filter(|due| *due <= limit) else {
             self.now = self.now.max(limit);
@@ -140,10 +140,10 @@ impl Host {
         true
     }
 
-    /// Lets time pass up to `target`; timers fire in their order.
+    /// Advances the time to `target`; timers fire in their order.
     ///
     /// # Panics
-    /// If a timer stays due for ever.
+    /// A timer stays due after it fired.
     pub fn advance(&mut self, target: Instant) {
         let (mut last, mut times) = (self.now, 0);
         while self.step(target) {
@@ -156,8 +156,8 @@ impl Host {
         }
     }
 
-    /// A packet for the node, IPv6 or IPv4. What it sends in answer is queued
-    /// on return; what it drops, it drops silently.
+    /// Passes an IPv6 or IPv4 packet to the node. On return, the answers are queued. The node drops
+    /// invalid packets silently.
     pub fn input(&mut self, packet: &[u8]) {
         let translated;
         let packet = match packet.first().map(|first| first >> 4) {
@@ -175,24 +175,24 @@ impl Host {
         }
         self.begin();
         let now = self.now;
-        // The node counts what it drops.
+        // The node counts packets that it drops.
         self.with_node(|node| node.input_packet(now, packet).ok());
     }
 
-    /// The host's address, if nothing has said another yet.
+    /// Sets the host's address, unless it is already set.
     pub(crate) fn learn_address(&mut self, addr: IpAddr) {
         if !addr.is_unspecified() && !addr.is_multicast() && self.settings.local.is_none() {
             self.adapt(|settings| settings.local = Some(addr));
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }
 
-    /// Changes the parameters. `false` if the node has begun and it is too
-    /// late for this change.
+    /// Changes the parameters. Returns `false` if the node has started, which makes the change
+    /// impossible.
     pub(crate) fn adapt(&mut self, change: impl FnOnce(&mut Settings)) -> bool {
         let mut changed = self.settings.clone();
         change(&mut changed);
@@ -206,12 +206,12 @@ impl Host {
         !self.begun
     }
 
-    /// From now on the parameters stay as they are.
+    /// Starts the node, which fixes its parameters.
     pub(crate) fn begin(&mut self) {
         self.begun = true;
     }
 
-    /// Calls the node, and takes from it whatever it wants to send.
+    /// Calls the node, and takes all packets that it sends.
     pub(crate) fn with_node<T>(&mut self, call: impl FnOnce(&mut Node<HostProfile>) -> T) -> T {
         let result = call(&mut self.node);
         let mut packet = vec![0; self.settings.mtu.into()];
@@ -219,7 +219,7 @@ impl Host {
         while let Some(len) = self.node.poll_packet(self.now, &mut packet) {
             made.push(packet[..len].to_vec());
         }
-        // Sockets look at states, not at events.
+        // Sockets use states instead of events.
         while self.node.poll_event().is_some() {}
         for packet in &made {
             self.queue(packet);
@@ -241,13 +241,13 @@ impl Host {
         }));
     }
 
-    /// A moment this long from now.
+    /// Returns the time `span` from now.
     pub fn after(&self, span: Duration) -> Instant {
         self.now + span
     }
 }
 
-/// The engine's form of a socket address.
+/// Converts a socket address to the engine's form.
 pub(crate) fn endpoint(addr: std::net::SocketAddr) -> Endpoint {
     Endpoint::new(v4::embed(addr.ip()), addr.port())
 }
@@ -287,7 +287,7 @@ fn make_node(settings: &Settings) -> Node<HostProfile> {
         len: 0,
         via: Via::Host,
     };
-    // There is room for one.
+    // The table has room for one route.
     node.add_route(everywhere)
         .expect("the table has room for a route");
     node

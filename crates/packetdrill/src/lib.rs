@@ -1,22 +1,21 @@
 //! Redpoll's TCP under packetdrill.
 //!
-//! Two ways to run a packetdrill script against the engine, through the same
-//! sockets over the host side of a [`Node`](redpoll_stack::Node):
+//! A packetdrill script can run against the engine in two ways, both with the same sockets over the
+//! host side of a [`Node`](redpoll_stack::Node):
 //!
-//! - as a shared library: `packetdrill --so_filename=.../libredpoll_packetdrill.so`
-//!   loads this crate's `cdylib` and calls `packetdrill_interface_init`;
-//! - by [`script::run`], a small interpreter of the same syntax, for our own
-//!   scripts in `scripts/` and without the tool.
+//! - as a shared library: `packetdrill --so_filename=.../libredpoll_packetdrill.so` loads this
+//!   crate's `cdylib` and calls `packetdrill_interface_init`;
+//! - with [`script::run`], a small interpreter of the same syntax, which needs no tool and runs the
+//!   project's own scripts in `scripts/`.
 //!
-//! The parts, from below:
+//! The parts, from the lowest:
 //!
 //! - [`Host`]: a node, a virtual clock and the packets that the node sent;
-//! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over it, that never wait;
-//! - `ffi`: the tool's C interface. The only unsafe code; its calls wait by
-//!   means of `shim`;
+//! - [`Sockets`]: the POSIX-like calls of `redpoll-socket` over the host, which never wait;
+//! - `ffi`: the tool's C interface and the only unsafe code, whose calls wait through `shim`;
 //! - [`script`]: the interpreter.
 //!
-//! # By hand
+//! # Manual use
 //!
 //! ```text
 //! cargo build -p redpoll-packetdrill
@@ -25,18 +24,17 @@
 //!     --so_filename=$PWD/target/debug/libredpoll_packetdrill.so script.pkt
 //! ```
 //!
-//! # What is not supported
+//! # Unsupported
 //!
-//! - Packets of more than 1500 bytes, whatever `mtu` says.
-//! - IPv4 is IPv6 with other headers (RFC 7915 §4 and §5): the engine has no
-//!   IPv4. Fragments, IP options and ICMP other than errors do not pass.
-//! - Window scaling, urgent data, `MSG_MORE`, `MSG_WAITALL`, `TCP_INFO`, `epoll`,
-//!   `splice` and `pipe`.
-//! - `SO_RCVBUF`, `SO_SNDBUF` and `TCP_MAXSEG` of one socket: they are parameters
-//!   of the node. So they count for all when they are set before the first
-//!   `listen` or `connect`; later a call that would change something fails with
-//!   `EOPNOTSUPP`, and the standard error says so.
-//! - The backlog of `listen` is not a limit; the number of connections is.
+//! - Packets of more than 1500 bytes, whatever the value of `mtu`.
+//! - The engine has no IPv4: IPv4 is IPv6 with other headers (RFC 7915 §4 and §5). Fragments, IP
+//!   options and ICMP messages other than errors are dropped.
+//! - Window scaling, urgent data, `MSG_MORE`, `MSG_WAITALL`, `TCP_INFO`, `epoll`, `splice` and
+//!   `pipe`.
+//! - `SO_RCVBUF`, `SO_SNDBUF` and `TCP_MAXSEG` of one socket. They are parameters of the node:
+//!   before the first `listen` or `connect` they apply to all sockets. A later call that would
+//!   change a value fails with `EOPNOTSUPP` and a message on the standard error.
+//! - The backlog of `listen`: only the number of connections is limited.
 #![deny(unsafe_code)]
 #![warn(missing_docs)]
 

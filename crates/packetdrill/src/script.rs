@@ -1,6 +1,6 @@
-//! An interpreter of packetdrill's syntax, for our own scripts.
+//! An interpreter of packetdrill's syntax for the project's own scripts.
 //!
-//! A script is a list of timed events, one a line:
+//! A script is a list of timed events, one per line:
 //!
 //! ```text
 //! --so_flags=rcvbuf=4096,ts=0              // as the tool's, and before all events
@@ -13,30 +13,26 @@
 //! +0   accept(3, ..., ...) = 4
 //! ```
 //!
-//! *Times* are absolute (`.5`) or relative to the event before (`+.5`), a range
-//! (`+.2~+.4`), anything (`*`), or the begin and end of a call that waits
-//! (`+0...+.3`). A packet must be sent at its time give or take
-//! `--tolerance_usecs`, 1000 by default.
+//! *Times* are absolute (`.5`) or relative to the previous event (`+.5`), a range (`+.2~+.4`), any
+//! time (`*`), or the begin and end of a blocking call (`+0...+.3`). A packet must be sent at its
+//! time within `--tolerance_usecs`, 1000 by default.
 //!
-//! *Packets* come in (`<`) or must go out (`>`). Numbers are relative to the
-//! SYNs. Options of a packet that goes out must be those named, in their order;
-//! `...` at their end (or alone) stands for any others. `TS val * ecr *` takes
-//! any timestamps; a number for our own `val` is a name for the live one, and
-//! an `ecr` is compared. `FO` is a Fast Open option, with a cookie in hexadecimal or
-//! without. `[ect0]`, `[ect1]`, `[ce]`, `[noecn]` behind the
-//! direction name the IP header's ECN field. `win` is compared if it is named.
-//! `< icmp unreachable port_unreachable [1:101(100)]` is an error about what we
-//! sent; also `address_unreachable`, `no_route` and `admin_prohibited`.
+//! *Packets* arrive (`<`) or must be sent (`>`). Numbers are relative to the SYNs. A sent packet
+//! must have the given options in their order; `...` at the end (or alone) matches any others. `TS
+//! val * ecr *` matches any timestamps. A number as our own `val` names the live timestamp, and an
+//! `ecr` is compared. `FO` is a Fast Open option with or without a hexadecimal cookie. `[ect0]`,
+//! `[ect1]`, `[ce]`, `[noecn]` after the direction are values of the IP header's ECN field. `win`
+//! is compared if given. `< icmp unreachable port_unreachable [1:101(100)]` is an error about a
+//! sent segment; also `address_unreachable`, `no_route` and `admin_prohibited`.
 //!
-//! *Calls* are those of [`Sockets`](crate::Sockets), and descriptors have the
-//! numbers that the script gives them.
+//! *Calls* are those of [`Sockets`](crate::Sockets), and descriptors have the numbers in the
+//! script.
 //!
-//! It is stricter than the tool: what was sent and not expected is an error
-//! also at the end; every byte sent, received and read is compared with what
-//! was written; and a call that would wait must say so. It knows one
-//! connection at a time (a SYN from another port begins the next, or a SYN after a
-//! reset; its bytes count from its socket on), and neither `%{ }%`, shell commands, UDP, nor events
-//! of several lines.
+//! The interpreter is stricter than the tool. An unexpected packet is an error, also at the end.
+//! Every byte sent, received and read is compared with the written bytes. A call that would wait
+//! must have an end time. The interpreter supports one connection at a time: a SYN from another
+//! port or after a reset begins the next, whose bytes count from its socket on. It does not support
+//! `%{ }%`, shell commands, UDP, or events of several lines.
 
 mod calls;
 mod parse;
@@ -47,12 +43,12 @@ mod symbols;
 
 use std::fmt;
 
-/// Why a script failed.
+/// The reason why a script failed.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
-    /// The line of the script, from 1.
+    /// Line of the script, from 1.
     pub line: usize,
-    /// What is wrong.
+    /// Description of the failure.
     pub message: String,
 }
 
@@ -67,8 +63,7 @@ impl std::error::Error for Failure {}
 /// Runs a script against the engine.
 ///
 /// # Errors
-/// A line that cannot be read, or the first thing that is not as the script
-/// says.
+/// A line that cannot be parsed, or the first difference from the script.
 pub fn run(text: &str) -> Result<(), Failure> {
     runner::Runner::run(&parse::script(text)?)
 }

@@ -1,4 +1,4 @@
-//! What `--so_flags` says, and the socket options that a node takes at birth.
+//! Settings: `--so_flags`, and the socket options that a node takes at its start.
 
 use std::net::IpAddr;
 use std::num::NonZero;
@@ -9,26 +9,26 @@ use redpoll_tcp::{Config, EcnUse};
 /// The parameters of a [`Host`](crate::Host).
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Settings {
-    /// The host's address. Default: that of the first `bind` to one, or the
-    /// destination of the first packet.
+    /// The host's address. Default: the first address of a `bind`, or the destination of the first
+    /// packet.
     pub local: Option<IpAddr>,
-    /// Bytes of receive buffer a connection: the window announced. Default 16384.
+    /// Bytes of a connection's receive buffer, which is the announced window. Default 16384.
     pub rcvbuf: usize,
-    /// Bytes of send buffer a connection. Default 32768.
+    /// Bytes of a connection's send buffer. Default 32768.
     pub sndbuf: usize,
-    /// The MTU of the direct link: 1,280 to 1,500 bytes. Default 1,280.
+    /// MTU of the direct link: 1,280 to 1,500 bytes. Default 1,280.
     pub mtu: u16,
-    /// The initial window in segments. Default: RFC 5681's.
+    /// Initial window in segments. Default: RFC 5681's.
     pub initial_window: Option<NonZero<u8>>,
     /// The parameters of TCP.
     pub tcp: Config,
 }
 
-/// The headers of IPv6 and TCP without options (RFC 6691 §2).
+/// Bytes of the headers of IPv6 and TCP without options (RFC 6691 §2).
 pub(crate) const HEADERS: u16 = 40 + 20;
-/// The least MTU of IPv6 (RFC 8200 §5); less is a matter of segments' sizes alone.
+/// The least MTU of IPv6 (RFC 8200 §5). A smaller `mtu` only limits the segment size.
 const LEAST_MTU: u16 = 1280;
-/// That of Ethernet.
+/// The MTU of Ethernet.
 const MOST_MTU: u16 = 1500;
 
 impl Default for Settings {
@@ -39,7 +39,7 @@ impl Default for Settings {
             sndbuf: 32_768,
             mtu: LEAST_MTU,
             initial_window: None,
-            // As public scripts expect it of a host.
+            // The values that public scripts expect of a host.
             tcp: Config {
                 ecn: EcnUse::Off,
                 min_rto: Duration::from_secs(1),
@@ -50,25 +50,25 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Reads comma-separated `key=value`; later keys win, unknown ones and
-    /// impossible values are passed over.
+    /// Parses comma-separated `key=value`. Later keys override earlier ones; unknown keys and
+    /// invalid values are ignored.
     ///
-    /// `local`, `mtu` (1,500 at most), `rcvbuf`, `sndbuf`, `ts`, `iw` (segments, 1 to
-    /// 255) and `ecn` (0: off, 1: asked for, 2: agreed to when the peer asks) as
-    /// packetdrill's shims have them; also `nodelay=1` for every connection, and for
-    /// hosts that acknowledge otherwise `ack_every` (segments, 1 to 255) and `delack`
-    /// (milliseconds). `remote` says nothing that the packets do not.
+    /// The keys of packetdrill's shims are `local`, `mtu` (1,500 at most), `rcvbuf`, `sndbuf`,
+    /// `ts`, `iw` (segments, 1 to 255) and `ecn` (0: off, 1: requested, 2: accepted if the peer
+    /// requests it). Further keys are `nodelay=1` for every connection, and, for hosts with other
+    /// acknowledgment rules, `ack_every` (segments, 1 to 255) and `delack` (milliseconds). `remote`
+    /// has no effect.
     pub fn parse(flags: &str) -> Settings {
         let mut settings = Settings::default();
         settings.apply(flags);
         settings
     }
 
-    /// [`parse`](Self::parse), on top of what is set already.
+    /// Applies [`parse`](Self::parse) to the present settings.
     pub fn apply(&mut self, flags: &str) {
         for flag in flags.split(',') {
             if let Some((key, value)) = flag.split_once('=') {
-                // Passed over: see `parse`.
+                // Ignored, as `parse` documents.
                 let _ = self.set(key.trim(), value.trim());
             }
         }
@@ -107,7 +107,7 @@ impl Settings {
         Some(())
     }
 
-    /// The greatest MSS that the MTU allows.
+    /// Returns the greatest MSS that the MTU allows.
     pub(crate) fn most_mss(&self) -> u16 {
         self.mtu.saturating_sub(HEADERS)
     }

@@ -1,13 +1,11 @@
-//! The sockets as packetdrill's threads use them: one lock, virtual time, and
-//! calls that wait.
+//! The sockets of packetdrill's threads: one lock, virtual time, and blocking calls.
 //!
-//! packetdrill has two threads. The first runs the script; a call that waits
-//! is made in the second while the first goes on. So time is moved by the
-//! first, and when that makes the waiting call ready, time must stand still
-//! until the second thread has returned and looked at the clock: it is *handed
-//! off*.
+//! packetdrill has two threads. The first runs the script; the second makes a blocking call while
+//! the first continues. The first thread advances the time. When that makes the blocking call
+//! ready, the time must not advance until the second thread has returned and read the clock: the
+//! time is *handed off*.
 //!
-//! Its tests are those of the shared library, in `tests/abi.rs`.
+//! The tests of the shared library in `tests/abi.rs` cover this module.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, ThreadId};
@@ -21,19 +19,17 @@ use crate::host::HostProfile;
 use crate::sockets::Answer;
 use crate::{Errno, SentPacket, Settings, Sockets};
 
-/// Every look at the clock by a running thread takes this long: packetdrill
-/// spins on it before an event.
+/// Time that passes when a thread reads the clock, because packetdrill spins on the clock before an
+/// event.
 const LOOK: Duration = Duration::from_micros(1);
-/// How long the first thread may wait in a call. It never should: then the
-/// script is wrong.
+/// Longest wait of the first thread in a call. A correct script never reaches it.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long to wait for a packet. Keep-alive takes two hours, and more for
-/// its later probes.
+/// Longest wait for a packet. Keep-alive takes two hours, and longer for its later probes.
 const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
-/// How long the second thread may take to look at the clock, in real time.
+/// Real time that the second thread has to read the clock.
 const HAND_OFF: time::Duration = time::Duration::from_millis(200);
 
-/// What the threads share.
+/// The state that the threads share.
 pub(crate) struct Shim {
     state: Mutex<Option<State>>,
     changed: Condvar,
@@ -47,14 +43,14 @@ struct State {
     hand_off: bool,
 }
 
-/// A call in the second thread.
+/// A blocking call in the second thread.
 struct Waiting {
     wait: Reason,
     deadline: Option<Instant>,
     released: bool,
 }
 
-/// What it waits for: a [`Wait`] that the other thread can look at.
+/// The condition of a call: a [`Wait`] that the other thread can check.
 enum Reason {
     One(Wait<'static>),
     Poll(Vec<Poll>),
@@ -79,7 +75,7 @@ impl Reason {
 }
 
 impl State {
-    /// Lets the waiting call go on if it can.
+    /// Releases the waiting call if it is ready or its deadline has passed.
     fn release(&mut self, changed: &Condvar) {
         let now = self.sockets.now();
         if let Some(waiting) = &mut self.waiting
@@ -95,7 +91,7 @@ impl State {
         }
     }
 
-    /// When the waiting call gives up.
+    /// Returns the deadline of the waiting call.
     fn alarm(&self) -> Option<Instant> {
         let waiting = self.waiting.as_ref().filter(|waiting| !waiting.released)?;
         waiting.deadline
@@ -106,7 +102,7 @@ impl State {
     }
 }
 
-/// The lock, held, on a shim that has begun.
+/// The held lock of a shim.
 struct Held<'a> {
     shim: &'a Shim,
     guard: MutexGuard<'a, Option<State>>,
@@ -125,8 +121,7 @@ impl<'a> Held<'a> {
         }
     }
 
-    /// Waits until the second thread has seen the time at which its call
-    /// returned.
+    /// Waits until the second thread has read the time at which its call returned.
     fn handed_off(self) -> Held<'a> {
         let pending = |state: &mut Option<State>| state.as_ref().is_some_and(|s| s.hand_off);
         let waited = self
@@ -140,7 +135,7 @@ impl<'a> Held<'a> {
         Held { guard, ..self }
     }
 
-    /// Moves time to `target`, or until a packet is there if it is for one.
+    /// Advances the time to `target`; with `for_packet` only until there is a packet.
     fn advance(mut self, target: Instant, for_packet: bool) -> Answer<Held<'a>> {
         loop {
             self = self.handed_off();
@@ -161,7 +156,7 @@ impl<'a> Held<'a> {
 }
 
 impl Shim {
-    /// Before [`begin`](Self::begin).
+    /// Returns a shim before [`begin`](Self::begin).
     pub(crate) const fn new() -> Shim {
         Shim {
             state: Mutex::new(None),
@@ -169,7 +164,7 @@ impl Shim {
         }
     }
 
-    /// Starts afresh; the calling thread is the first one.
+    /// Starts a new state; the calling thread becomes the first one.
     pub(crate) fn begin(&self, settings: Settings) {
         *self.lock().guard = Some(State {
             sockets: Sockets::new(settings),
@@ -179,7 +174,7 @@ impl Shim {
         });
     }
 
-    /// The end.
+    /// Removes the state.
     pub(crate) fn end(&self) {
         *self.lock().guard = None;
     }
@@ -191,7 +186,7 @@ impl Shim {
         }
     }
 
-    /// A call that does not wait.
+    /// Makes a call that does not wait.
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Sockets) -> Answer<T>) -> Answer<T> {
         let mut held = self.lock();
         let state = held.state()?;
@@ -200,12 +195,12 @@ impl Shim {
         answer
     }
 
-    /// The socket below with this number.
+    /// Returns the lower socket of a number.
     pub(crate) fn descriptor(&self, number: i32) -> Answer<Fd> {
         self.call(|sockets| sockets.fd(number))
     }
 
-    /// A packet for the node.
+    /// Passes a packet to the node.
     pub(crate) fn send(&self, packet: &[u8]) -> Answer<()> {
         self.call(|sockets| {
             sockets.input(packet);
@@ -213,7 +208,7 @@ impl Shim {
         })
     }
 
-    /// The next packet of the node, when it comes; `None` if none ever will.
+    /// Waits for the next packet of the node; `None` if no packet will follow.
     pub(crate) fn receive(&self) -> Answer<Option<SentPacket>> {
         let mut held = self.lock();
         let target = held.state()?.sockets.now() + LONGEST_SILENCE;
@@ -221,7 +216,7 @@ impl Shim {
         Ok(held.state()?.sockets.next_packet())
     }
 
-    /// Lets time pass.
+    /// Advances the time by `span`.
     pub(crate) fn sleep(&self, span: Duration) -> Answer<()> {
         let mut held = self.lock();
         let target = held.state()?.sockets.now() + span;
@@ -229,7 +224,7 @@ impl Shim {
         Ok(())
     }
 
-    /// Looks at the clock.
+    /// Reads the clock.
     pub(crate) fn time(&self) -> Answer<Instant> {
         let mut held = self.lock();
         let state = held.state()?;
@@ -245,7 +240,7 @@ impl Shim {
     }
 }
 
-/// How calls of both threads wait.
+/// Implements waiting for both threads.
 impl Waiter for &Shim {
     type Profile = HostProfile;
 
@@ -291,7 +286,7 @@ impl Waiter for &Shim {
                 deadline,
                 released: false,
             });
-            // It was released, and is not done yet.
+            // The call was released, and is not done yet.
             state.hand_off = false;
             self.changed.notify_all();
             while held.state()?.waiting.as_ref().is_some_and(|w| !w.released) {

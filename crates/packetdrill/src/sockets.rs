@@ -1,9 +1,8 @@
-//! The sockets of a process over a [`Host`]: those of `redpoll-socket`, under
-//! the numbers that the tool or a script has chosen, with addresses of both
-//! families.
+//! The sockets of a process over a [`Host`]: those of `redpoll-socket`, with numbers that the tool
+//! or a script chooses and addresses of both families.
 //!
-//! Every call answers at once: `EAGAIN` (or `EINPROGRESS`) where POSIX lets it
-//! wait; the tool's calls that wait are those of [`posix::blocking`].
+//! Every call returns at once, with `EAGAIN` (or `EINPROGRESS`) where POSIX would wait. The tool's
+//! blocking calls are those of [`posix::blocking`].
 
 mod options;
 
@@ -19,7 +18,7 @@ use crate::{Errno, Host, SentPacket, Settings, v4};
 
 pub use redpoll_socket::posix::{Answer, Shutdown};
 
-/// More sockets than a node has connections and listeners.
+/// Size of the table, more than a node has connections and listeners.
 const SOCKETS: usize = 64;
 
 /// The sockets of one process over one host.
@@ -30,7 +29,7 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// No sockets yet, on a host with these settings.
+    /// Returns an empty table on a host with these settings.
     pub fn new(settings: Settings) -> Sockets {
         Sockets {
             host: Host::new(settings),
@@ -41,42 +40,42 @@ impl Sockets {
 
     // Time and packets.
 
-    /// The time.
+    /// Returns the time.
     pub fn now(&self) -> Instant {
         self.host.now()
     }
 
-    /// When the next timer runs out.
+    /// Returns the expiry of the next timer.
     pub fn deadline(&self) -> Option<Instant> {
         self.host.deadline()
     }
 
-    /// As [`Host::step`].
+    /// [`Host::step`].
     pub fn step(&mut self, limit: Instant) -> bool {
         self.host.step(limit)
     }
 
-    /// As [`Host::advance`].
+    /// [`Host::advance`].
     pub fn advance(&mut self, target: Instant) {
         self.host.advance(target);
     }
 
-    /// As [`Host::input`].
+    /// [`Host::input`].
     pub fn input(&mut self, packet: &[u8]) {
         self.host.input(packet);
     }
 
-    /// As [`Host::next_packet`].
+    /// [`Host::next_packet`].
     pub fn next_packet(&mut self) -> Option<SentPacket> {
         self.host.next_packet()
     }
 
-    /// As [`Host::has_packet`].
+    /// [`Host::has_packet`].
     pub fn has_packet(&self) -> bool {
         self.host.has_packet()
     }
 
-    /// A call of the sockets below, and what the node sends because of it.
+    /// Makes a call of the lower sockets, and takes the packets that result.
     pub(crate) fn call<T>(
         &mut self,
         call: impl FnOnce(&mut posix::Sockets<'_, HostProfile>) -> T,
@@ -86,28 +85,27 @@ impl Sockets {
             .with_node(|node| call(&mut posix::Sockets { node, table, now }))
     }
 
-    /// From now on the node's parameters stay as they are; the socket below with this
-    /// number.
+    /// Starts the node, which fixes its parameters; returns the lower socket of a number.
     pub(crate) fn begin(&mut self, number: i32) -> Answer<Fd> {
         self.host.begin();
         self.fd(number)
     }
 
-    /// The socket below with this number.
+    /// Returns the lower socket of a number.
     pub(crate) fn fd(&self, number: i32) -> Answer<Fd> {
         self.numbers.get(&number).copied().ok_or(Errno::EBADF)
     }
 
     // Calls.
 
-    /// A TCP socket under the number `fd`.
+    /// Opens a TCP socket with the number `fd`.
     pub fn socket(&mut self, fd: i32) -> Answer<()> {
         let new = self.call(|sockets| sockets.socket(Protocol::Tcp))?;
         self.numbers.insert(fd, new);
         Ok(())
     }
 
-    /// Names the socket's own end. The first address named becomes the host's.
+    /// Sets the socket's own end. The first address becomes the host's.
     pub fn bind(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         self.host.learn_address(addr.ip());
         let fd = self.fd(fd)?;
@@ -118,14 +116,14 @@ impl Sockets {
         self.call(|sockets| sockets.bind(fd, local))
     }
 
-    /// Waits for connections to the bound port. The backlog is no limit.
+    /// Listens on the bound port, with an unlimited backlog.
     pub fn listen(&mut self, fd: i32) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.host.begin();
         self.call(|sockets| sockets.listen(fd, i32::MAX))
     }
 
-    /// The next connection, under the number that `new_fd` gives; and its peer.
+    /// Returns the next connection, with a number from `new_fd`, and its peer.
     pub fn accept(
         &mut self,
         fd: i32,
@@ -136,7 +134,7 @@ impl Sockets {
         self.adopt(accepted, new_fd)
     }
 
-    /// Gives a connection that was accepted its number.
+    /// Assigns a number to an accepted connection.
     pub(crate) fn adopt(
         &mut self,
         (accepted, peer): (Fd, Endpoint),
@@ -153,23 +151,22 @@ impl Sockets {
         Ok((number, SocketAddr::new(v4::extract(&peer.addr), peer.port)))
     }
 
-    /// Begins a connection: `EINPROGRESS`. Later `EALREADY`, `EISCONN` or what
-    /// went wrong.
+    /// Starts a connection and returns `EINPROGRESS`; later `EALREADY`, `EISCONN` or the reason of
+    /// a failure.
     pub fn connect(&mut self, fd: i32, addr: SocketAddr) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.host.begin();
         self.call(|sockets| sockets.connect(fd, endpoint(addr)))
     }
 
-    /// How the handshake went; `EAGAIN` while it goes on.
+    /// Returns the result of the handshake; `EAGAIN` before its end.
     pub fn connect_result(&mut self, fd: i32) -> Answer<()> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.connect_result(fd))
     }
 
-    /// Takes received bytes; 0 is their end. `flags` are of `MSG_DONTWAIT`
-    /// (which changes nothing), `MSG_PEEK`, `MSG_TRUNC` (which changes nothing
-    /// either: the caller throws away what it gets).
+    /// Takes received bytes; 0 is the end of the stream. `flags` may have `MSG_PEEK`, and without
+    /// effect `MSG_DONTWAIT` and `MSG_TRUNC` (the caller discards the bytes).
     pub fn recv(&mut self, fd: i32, out: &mut [u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_TRUNC;
@@ -179,8 +176,8 @@ impl Sockets {
         )
     }
 
-    /// Queues bytes for sending and says how many. `flags` are of
-    /// `MSG_DONTWAIT` and `MSG_NOSIGNAL`, which change nothing.
+    /// Queues bytes for sending, and returns their number. `flags` may have `MSG_DONTWAIT` and
+    /// `MSG_NOSIGNAL`, which have no effect.
     pub fn send(&mut self, fd: i32, data: &[u8], flags: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         let flags = flags & !libc::MSG_NOSIGNAL;
@@ -190,9 +187,9 @@ impl Sockets {
         )
     }
 
-    /// `sendto` with an address: with MSG_FASTOPEN as
-    /// [`posix::Sockets::send_fast`], on a socket with TCP_FASTOPEN as
-    /// [`posix::Sockets::open_by_sending`], else as [`send`](Self::send).
+    /// Sends with an address (`sendto`): with MSG_FASTOPEN as [`posix::Sockets::send_fast`], on a
+    /// socket with TCP_FASTOPEN as [`posix::Sockets::open_by_sending`], and otherwise as
+    /// [`send`](Self::send).
     pub fn send_to(&mut self, fd: i32, data: &[u8], flags: i32, to: SocketAddr) -> Answer<usize> {
         let below = self.fd(fd)?;
         self.host.begin();
@@ -205,7 +202,7 @@ impl Sockets {
         self.send(fd, data, flags)
     }
 
-    /// Whether `sendto` with an address opens this socket's connection.
+    /// Returns whether `sendto` with an address opens this socket's connection.
     pub(crate) fn opens_by_sending(&mut self, fd: i32) -> Answer<bool> {
         let below = self.fd(fd)?;
         self.call(|sockets| {
@@ -220,21 +217,21 @@ impl Sockets {
         self.call(|sockets| sockets.shutdown(fd, how))
     }
 
-    /// Lets go of a descriptor.
+    /// Closes a descriptor.
     pub fn close(&mut self, fd: i32) -> Answer<()> {
         let closed = self.fd(fd)?;
         self.numbers.remove(&fd);
         self.call(|sockets| sockets.close(closed))
     }
 
-    // What there is to know.
+    // State.
 
-    /// Whether the descriptor is a socket of ours.
+    /// Returns whether the descriptor is one of these sockets.
     pub fn exists(&self, fd: i32) -> bool {
         self.fd(fd).is_ok()
     }
 
-    /// O_NONBLOCK.
+    /// Returns O_NONBLOCK.
     pub fn is_nonblocking(&mut self, fd: i32) -> Answer<bool> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.is_nonblocking(fd))
@@ -246,7 +243,7 @@ impl Sockets {
         self.call(|sockets| sockets.set_nonblocking(fd, on))
     }
 
-    /// `revents` of one descriptor. A negative one has none.
+    /// Returns `revents` of one descriptor; 0 for a negative one.
     pub fn poll_one(&mut self, fd: i32, events: i16) -> i16 {
         let fd = match self.fd(fd) {
             Ok(fd) => i32::from(fd),
@@ -256,20 +253,20 @@ impl Sockets {
         self.call(|sockets| sockets.poll_one(fd, events))
     }
 
-    /// Bytes that can be read now.
+    /// Returns the number of bytes that can be read now.
     pub fn readable(&mut self, fd: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.readable(fd))
     }
 
-    /// Bytes not yet acknowledged by the peer.
+    /// Returns the number of bytes that the peer has not acknowledged.
     pub fn unacked(&mut self, fd: i32) -> Answer<usize> {
         let fd = self.fd(fd)?;
         self.call(|sockets| sockets.unacked(fd))
     }
 }
 
-/// Names what a reader of a script's failure will wonder about.
+/// Reports an unsupported call to the reader of a script's failure.
 pub(crate) fn supported<T>(what: &str, answer: Answer<T>) -> Answer<T> {
     if matches!(answer, Err(Errno::EOPNOTSUPP)) {
         eprintln!("redpoll-packetdrill: not supported: {what}");

@@ -1,8 +1,8 @@
-//! IPv4 in front of an engine that knows IPv6 only: headers are translated
-//! (RFC 7915), addresses embedded in `64:ff9b::/96` (RFC 6052 §2.1).
+//! IPv4 for an engine with only IPv6: headers are translated (RFC 7915), addresses embedded in
+//! `64:ff9b::/96` (RFC 6052 §2.1).
 //!
-//! Just enough for one direct link: TCP both ways, ICMP errors inwards. No
-//! fragments, no options.
+//! Sufficient for one direct link: TCP in both directions, ICMP errors to the engine. Fragments and
+//! options are unsupported.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -12,12 +12,12 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 const PREFIX: [u8; 12] = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
 const ICMP: u8 = 1;
-/// The header without options.
+/// Bytes of the header without options.
 const HEADER: usize = 20;
 /// DF (RFC 791 §3.1), with no fragment offset.
 const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
 
-/// The engine's address for one of either family.
+/// Returns the engine's address for one of either family.
 pub(crate) fn embed(addr: IpAddr) -> Addr {
     match addr {
         IpAddr::V6(addr) => Addr(addr.octets()),
@@ -30,7 +30,7 @@ pub(crate) fn embed(addr: IpAddr) -> Addr {
     }
 }
 
-/// The reverse of [`embed`].
+/// Reverses [`embed`].
 pub(crate) fn extract(addr: &Addr) -> IpAddr {
     match embedded(addr) {
         Some(bytes) => Ipv4Addr::from(bytes).into(),
@@ -43,20 +43,20 @@ fn embedded(addr: &Addr) -> Option<[u8; 4]> {
     (prefix == PREFIX).then(|| rest.try_into().ok())?
 }
 
-/// An IPv4 header, as far as it is looked at.
+/// The used fields of an IPv4 header.
 struct Header<'a> {
     tos: u8,
     ttl: u8,
     protocol: u8,
     src: Addr,
     dst: Addr,
-    /// Where the packet ends by the header, after the header.
+    /// Length after the header, as the header announces it.
     announced: usize,
     payload: &'a [u8],
 }
 
 impl<'a> Header<'a> {
-    /// `None` for what is no IPv4 packet of one fragment without options.
+    /// Parses an unfragmented IPv4 packet without options; `None` otherwise.
     fn parse(packet: &'a [u8]) -> Option<Header<'a>> {
         let (fixed, payload) = packet.split_first_chunk::<HEADER>()?;
         let [
@@ -109,13 +109,13 @@ impl<'a> Header<'a> {
     }
 }
 
-/// RFC 7915 §4: an IPv4 packet as IPv6; `None` if it has to be dropped.
+/// Translates an IPv4 packet to IPv6 (RFC 7915 §4); `None` if it must be dropped.
 pub(crate) fn to_v6(packet: &[u8]) -> Option<Vec<u8>> {
     let header = Header::parse(packet)?;
     let payload = header.payload.get(..header.announced)?;
     match header.protocol {
         next_header::TCP => {
-            // A wrong checksum must stay a wrong one.
+            // A wrong checksum must not become correct.
             let mut sum = pseudo_v4(packet, payload.len())?;
             sum.add(payload);
             sum.is_valid().then_some(())?;
@@ -138,7 +138,7 @@ pub(crate) fn to_v6(packet: &[u8]) -> Option<Vec<u8>> {
     }
 }
 
-/// RFC 7915 §4.2 and §4.3: an ICMP error and the packet that it quotes.
+/// Translates an ICMP error and its quoted packet (RFC 7915 §4.2 and §4.3).
 fn icmp_error(outer: &Header<'_>, message: &[u8]) -> Option<Vec<u8>> {
     let mut sum = Checksum::new();
     sum.add(message);
@@ -171,12 +171,12 @@ fn icmp_error(outer: &Header<'_>, message: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// Whether a packet of the engine is to leave as IPv4.
+/// Returns whether a packet of the engine leaves as IPv4.
 pub(crate) fn is_for_v4(packet: &[u8]) -> bool {
     Ipv6Header::parse(packet).is_ok_and(|(header, _)| embedded(&header.dst).is_some())
 }
 
-/// RFC 7915 §5: a TCP packet of the engine as IPv4; `None` for anything else.
+/// Translates a TCP packet of the engine to IPv4 (RFC 7915 §5); `None` for other packets.
 pub(crate) fn to_v4(packet: &[u8]) -> Option<Vec<u8>> {
     let (header, payload) = Ipv6Header::parse(packet).ok()?;
     (header.next_header == next_header::TCP).then_some(())?;
@@ -197,7 +197,7 @@ pub(crate) fn to_v4(packet: &[u8]) -> Option<Vec<u8>> {
     Some(out)
 }
 
-/// The pseudo-header of RFC 9293 §3.1 for the IPv4 header at the start of `packet`.
+/// Returns the pseudo-header of RFC 9293 §3.1 for the IPv4 header at the start of `packet`.
 fn pseudo_v4(packet: &[u8], len: usize) -> Option<Checksum> {
     let mut sum = Checksum::new();
     sum.add(packet.get(12..20)?);

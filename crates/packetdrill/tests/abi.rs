@@ -1,5 +1,5 @@
-//! The shared library, loaded and driven as packetdrill does it: by the
-//! numbers of the slots, with raw pointers, real descriptors and two threads.
+//! The shared library, driven like by packetdrill: by slot numbers, with raw pointers, real
+//! descriptors and two threads.
 
 mod tool;
 
@@ -11,7 +11,7 @@ use tool::{ACK, FIN, Net, PSH, RST, SYN, Seg, Tool};
 
 const NONBLOCK: i32 = libc::O_RDWR | libc::O_NONBLOCK;
 
-/// A listening socket and an established connection.
+/// Returns a listening socket and an established connection.
 fn established(tool: &Tool) -> (i32, i32) {
     let listener = tool.socket();
     assert_eq!(tool.bind(listener), Ok(0));
@@ -63,9 +63,9 @@ fn an_active_open_from_the_address_of_the_flags() {
     let (_, second) = tool.receive().unwrap();
     assert_eq!(first.payload, vec![0; 540]);
     assert_eq!(second.payload, vec![0; 160]);
-    // Nothing acknowledges it: the timer fires at its own time, whenever asked.
+    // Without an acknowledgment the timer fires at its own time.
     let (at, again) = tool.receive().unwrap();
-    // To the engine's tick, a millisecond.
+    // Rounded up to the engine's tick, a millisecond.
     let due = (before + 50_000 + 1_000_000 + 999) / 1_000 * 1_000;
     assert_eq!((at, again.seq), (due, first.seq));
 
@@ -91,7 +91,7 @@ fn a_passive_open_tells_the_peer_and_data_goes_both_ways() {
     assert_eq!(tool.receive().unwrap().1.ack, 302);
     assert_eq!(tool.read(fd, 10), Ok(0));
     assert_eq!(tool.read(listener, 10), Err(ENOTCONN));
-    // What is left open packetdrill closes with the C library.
+    // packetdrill closes open descriptors with the C library.
     assert!(tool::close_real(fd) && tool::close_real(listener));
     tool.free();
 }
@@ -113,7 +113,7 @@ fn a_call_in_the_second_thread_sleeps_and_returns_at_the_right_time() {
         tool.usleep(300_000);
         let inject = tool.time();
         tool.inject(Seg::peer(ACK | PSH, 1).ack(1).win(8000).data(10));
-        // Time must wait for the reader.
+        // The time must wait for the reader.
         tool.usleep(500_000);
         let (answer, at) = reader.join().unwrap();
         assert_eq!(answer, Ok(10));
@@ -153,7 +153,7 @@ fn a_call_of_the_first_thread_does_not_wait_for_ever() {
     let begin = tool.time();
     assert_eq!(tool.read(fd, 10), Err(EAGAIN));
     assert_eq!(tool.time(), begin + 20_000_001);
-    // And nothing is to come any more.
+    // No further packet follows.
     assert_eq!(tool.receive(), None);
 }
 
@@ -168,7 +168,7 @@ fn two_hours_of_silence_take_no_time() {
     );
     assert_eq!(tool.close(listener), Ok(0));
     let (_, fd) = established(&tool);
-    // It was another socket's.
+    // The option belonged to another socket.
     assert_eq!(tool.receive(), None);
     let on = tool.setsockopt(fd, libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1);
     assert_eq!(on, Ok(0));
@@ -205,7 +205,7 @@ fn addresses_open_connections_with_data() {
     let tool = Tool::load(Net::V6, "ts=0");
     let fd = tool.socket();
     assert_eq!(tool.fcntl(fd, libc::F_SETFL, NONBLOCK), Ok(0));
-    // Without a cookie nothing is taken.
+    // Without a cookie the socket accepts no data.
     let opened = tool.sendto(fd, 100, libc::MSG_FASTOPEN);
     assert_eq!(opened, Err(EINPROGRESS));
     let (_, syn) = tool.receive().unwrap();
@@ -221,7 +221,7 @@ fn addresses_open_connections_with_data() {
     tool.inject(Seg::peer(SYN | ACK, 0).ack(1).win(8000).mss(1000));
     let (_, data) = tool.receive().unwrap();
     assert_eq!((data.flags, data.payload.len()), (ACK | PSH, 100));
-    // On an open connection the address says nothing.
+    // On an open connection the address has no effect.
     assert_eq!(tool.sendmsg_to(fd, &[10, 20], 0), Ok(30));
     assert_eq!(tool.sendto(fd, 5, 0), Ok(5));
 }
@@ -229,7 +229,7 @@ fn addresses_open_connections_with_data() {
 #[test]
 fn ipv4_from_end_to_end() {
     let tool = Tool::load(Net::V4, "");
-    // Nobody listens yet.
+    // No socket listens yet.
     tool.inject(Seg::peer(SYN, 0).win(8000));
     let (_, reset) = tool.receive().unwrap();
     assert_eq!((reset.flags, reset.ack), (RST | ACK, 1));

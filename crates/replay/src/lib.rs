@@ -1,12 +1,11 @@
-//! Behaviour of earlier stacks, for comparisons in simulations: the duty-cycled MACs
-//! of Contiki 2.5 to 3.0, the backoffs and retries of TinyOS 2.1.2, the handover of whole
-//! packets from TCP to the link, the algorithms of other TCP engines, the objective function of
-//! TinyRPL, and parameters of RPL.
+//! Behaviour of earlier stacks, for comparisons in simulations: the duty-cycled MACs of Contiki 2.5
+//! to 3.0, the backoffs and retries of TinyOS 2.1.2, a TCP that passes whole packets to the link,
+//! the algorithms of other TCP engines, the objective function of TinyRPL, and parameters of RPL.
 //!
-//! The MACs have the constants of those releases, and their defects. No device uses this crate.
-//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the
-//! rules of its RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the method of
-//! access of a `redpoll_mac::Mac`:
+//! The MACs have the constants and defects of those releases. No device uses this crate.
+//! [`Segments`] is the handover of a `redpoll_stack::Node`, [`ReplayRules`] are the rules of its
+//! RPL, [`OtherTcp`] has the algorithms of its TCP, and [`Replay`] is the access method of a
+//! `redpoll_mac::Mac`:
 //!
 //! ```
 //! use redpoll_base::Rng;
@@ -47,58 +46,58 @@ pub use tcp::{
 
 /// The repetition of a frame by a radio until a neighbour answers it.
 ///
-/// Behind each copy of a frame that asks for an acknowledgement the radio listens for
-/// `gap` and then assesses the channel. If it is clear, the next copy goes out; if
-/// not, the radio waits for `detect` and looks at the frame that it has received. The Imm-ACK
-/// ends the repetition; with `gives_way` every other frame ends it too. Behind a copy that asks
-/// for no acknowledgement the radio only waits for `gap`.
+/// After each copy of a frame that requests an acknowledgment, the radio listens for `gap` and then
+/// assesses the channel. If the channel is clear, the radio sends the next copy. Otherwise it waits
+/// for `detect` and checks the received frame. The Imm-ACK ends the repetition; with `gives_way`
+/// any other frame also ends it. After a copy that requests no acknowledgment the radio only waits
+/// for `gap`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Strobe {
-    /// From the end of a copy until the radio assesses the channel.
+    /// Time from the end of a copy until the radio assesses the channel.
     pub gap: Duration,
-    /// From there on, if something is in the channel, until the radio looks whether
-    /// that was the Imm-ACK.
+    /// Time from a busy assessment until the radio checks whether the signal was the Imm-ACK.
     pub detect: Duration,
-    /// The least time from the beginning of one copy to that of the next.
+    /// Least time from the start of one copy to that of the next.
     pub period: Duration,
-    /// No copy begins later than this after the first.
+    /// Latest start of a copy after the start of the first.
     pub span: Duration,
-    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old
-    /// releases of Contiki.
+    /// Whether any Imm-ACK counts, whatever its sequence number: a defect of old releases of
+    /// Contiki.
     pub any_ack: bool,
-    /// Whether other frames than the Imm-ACK end the repetition.
+    /// Whether frames other than the Imm-ACK end the repetition.
     pub gives_way: bool,
 }
 
-/// A work of a radio that only these methods have.
+/// A job of a radio that only these methods have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// Assess the channel: switch the receiver on if it is off, and sample the channel for
-    /// 128 µs when it is ready. Ends in [`CycledResult::Assessed`]. Then the radio returns to
-    /// its state between works.
+    /// Assess the channel: switch the receiver on if it is off, and sample the channel for 128 µs
+    /// when it is ready. Ends in [`CycledResult::Assessed`]. Then the radio returns to its state
+    /// between jobs.
     Assess,
     /// Send the loaded frame repeatedly, without an assessment before the first copy. Ends in
-    /// [`CycledResult::Answered`], or in `ChannelBusy`, `NoAck` or, if the frame asks for no
-    /// acknowledgement, `Sent` of `redpoll_mac::RadioResult`. A radio that is receiving a
-    /// frame, or has one that has not been read, sends nothing and ends in `ChannelBusy`.
+    /// [`CycledResult::Answered`], or in `ChannelBusy`, `NoAck` or, if the frame requests no
+    /// acknowledgment, `Sent` of `redpoll_mac::RadioResult`. A radio that is receiving a frame, or
+    /// has an unread one, sends nothing and ends in `ChannelBusy`.
     Strobe(Strobe),
 }
 
-/// The differences of an earlier stack from IEEE 802.15.4-2015. By default there are none.
+/// The differences of an earlier stack from IEEE 802.15.4-2015; by default none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ReplayConfig {
-    /// The backoffs of TinyOS 2.1.2 with a CC2420: 0.5 to 10 ms before the first assessment of
-    /// the channel, 0.5 to 2.7 ms after each busy one without limit, in steps of 31 µs.
+    /// Whether to use the backoffs of TinyOS 2.1.2 with a CC2420: 0.5 to 10 ms before the first
+    /// assessment of the channel, 0.5 to 2.7 ms after each busy one without limit, in steps of 31
+    /// µs.
     pub tinyos_backoff: bool,
     /// A constant part of the delay before a retransmission. TinyOS 2.1.2 waits for 103 binary
-    /// milliseconds without a random part (`PacketLinkP.nc`), so that two frames that collided
-    /// often collide once more.
+    /// milliseconds without a random part (`PacketLinkP.nc`), so two frames that collided often
+    /// collide again.
     pub retry_pause: Duration,
-    /// A MAC of Contiki; `None`: receivers are always on, except those of sleepy leaves.
+    /// A MAC of Contiki; `None` if receivers are always on, except those of sleepy leaves.
     pub duty: Option<DutyConfig>,
 }
 
-/// The method of access of an earlier stack.
+/// The access method of an earlier stack.
 #[derive(Clone, Debug)]
 pub struct Replay {
     config: ReplayConfig,
@@ -106,12 +105,12 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// A method that begins with its MAC.
+    /// Returns a method that starts with its MAC.
     pub const fn new(config: ReplayConfig) -> Self {
         Replay { config, duty: None }
     }
 
-    /// The counters of a duty-cycled MAC; `None` without one.
+    /// Returns the counters of a duty-cycled MAC; `None` without one.
     pub fn duty_counters(&self) -> Option<&DutyCounters> {
         self.duty.as_ref().map(|duty| &duty.counters)
     }
@@ -148,7 +147,6 @@ impl Access for Replay {
     }
 }
 
-/// Adds one.
 fn count(counter: &mut u32) {
     *counter = counter.wrapping_add(1);
 }

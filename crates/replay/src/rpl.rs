@@ -4,25 +4,25 @@
 use redpoll_base::Duration;
 use redpoll_stack::{Candidate, Objective, Offer, RplRules, StandardObjective, StandardRules};
 
-/// ETX_THRESHOLD: a parent over a worse link is given up for another.
+/// ETX_THRESHOLD: ETX above which a node replaces its parent.
 const LINK_METRIC_MAX: u16 = 3 * Candidate::TRANSMISSION;
-/// A neighbour replaces the parent for a tenth of a transmission.
+/// ETX by which a neighbour must be better to replace the parent, a tenth of a transmission.
 const THRESHOLD: u32 = Candidate::TRANSMISSION as u32 / 10;
-/// Additional cost of a parent over a worse link: all others are better.
+/// Additional cost of a parent over a worse link, which exceeds that of all others.
 const WORN: u32 = 1 << 20;
 
 /// The rules of a node's RPL. The default is those of devices.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayRules {
-    /// Whether objective function zero counts hops as TinyRPL's does.
+    /// Whether objective function zero counts hops, as TinyRPL's does.
     pub counts_hops: bool,
-    /// As [`RplRules::initial_etx`]: 1 transmission in TinyRPL.
+    /// [`RplRules::initial_etx`]; 1 transmission in TinyRPL.
     pub initial_etx: u16,
-    /// As [`RplRules::switch_threshold`].
+    /// [`RplRules::switch_threshold`].
     pub switch_threshold: u16,
-    /// As [`RplRules::dao_interval`]: some 10 s in TinyRPL.
+    /// [`RplRules::dao_interval`]; some 10 s in TinyRPL.
     pub dao_interval: Option<Duration>,
-    /// As [`RplRules::sends_plain_rank`]: Contiki does.
+    /// [`RplRules::sends_plain_rank`]; true in Contiki.
     pub sends_plain_rank: bool,
 }
 
@@ -68,10 +68,10 @@ impl RplRules for ReplayRules {
 /// An objective function of a standard, or TinyRPL's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ReplayObjective {
-    /// As devices have it.
+    /// The objective function of devices.
     Standard(StandardObjective),
-    /// Objective function zero as TinyRPL has it: each hop is a step of rank, over whatever
-    /// link, and ETX decides among neighbours of one rank alone.
+    /// TinyRPL's objective function zero: each hop is a step of rank, over any link, and ETX only
+    /// decides between neighbours of equal rank.
     Hops,
 }
 
@@ -125,8 +125,8 @@ impl Objective for ReplayObjective {
         }
     }
 
-    /// A frame that was given up counts no more than its attempts, and the newest frame weighs
-    /// a fifth.
+    /// Returns the ETX after a frame. A dropped frame counts as its attempts only, and the newest
+    /// frame has a weight of a fifth.
     fn etx_after(self, etx: u16, attempts: u8) -> Option<u16> {
         match self {
             ReplayObjective::Standard(standard) => standard.etx_after(etx, attempts),
@@ -171,8 +171,8 @@ mod tests {
         }
     }
 
-    /// The fourth frame in a row that was given up after five attempts takes a link from an ETX
-    /// of 1 over TinyRPL's 3.
+    /// The fourth consecutive frame that fails after five attempts raises a link from an ETX of 1
+    /// above TinyRPL's 3.
     #[test]
     fn a_link_is_given_up_with_the_fourth_failure() {
         let mut etx = Candidate::TRANSMISSION;
@@ -184,8 +184,8 @@ mod tests {
         assert!(after.map(|etx| ReplayObjective::Hops.is_worn(etx)) == [false, false, false, true]);
     }
 
-    /// A hop is a step of rank over whatever link; the router with the good link is better
-    /// only for the standard's function, or once the bad link is worn.
+    /// A hop is a step of rank over any link. The router with the good link is better only for the
+    /// standard's function, or once the bad link is worn.
     #[test]
     fn the_root_is_better_over_any_link_that_is_not_worn() {
         let of0 = ReplayObjective::Standard(StandardObjective::Zero);
@@ -205,7 +205,7 @@ mod tests {
         assert!(!ReplayObjective::Hops.is_worn(384));
     }
 
-    /// A step of rank is 128 here, so an infinite rank is out of reach after some 500 hops.
+    /// A step of rank is 128 here, so the rank becomes infinite after some 500 hops.
     #[test]
     fn a_rank_that_would_be_infinite_is_no_offer() {
         for (rank, is_offer) in [(0xff7e, true), (0xff7f, false), (0xfffe, false)] {

@@ -1,11 +1,11 @@
-//! The handover of segments in stacks whose TCP hands whole packets to the link.
+//! The handover of segments in stacks whose TCP passes whole packets to the link.
 
 use redpoll_stack::Handover;
 
 /// The handover of segments, chosen when a node is made. The default is Redpoll's own.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Segments {
-    /// As [`Handover::queues`].
+    /// [`Handover::queues`].
     pub are_queued: bool,
     /// The opposite of [`Handover::reports`].
     pub are_unreported: bool,

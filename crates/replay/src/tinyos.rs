@@ -2,17 +2,16 @@
 
 use redpoll_base::{Duration, Rng};
 
-/// CC2420_MIN_BACKOFF, and one more from the driver.
+/// Jiffies of CC2420_MIN_BACKOFF, and one that the driver adds.
 const LEAST: u32 = 10 + 1;
-/// The range of the random part before the first assessment: 31 of CC2420_BACKOFF_PERIOD.
+/// Jiffies of the random part before the first assessment: 31 of CC2420_BACKOFF_PERIOD.
 const INITIAL: u32 = 31 * 10;
-/// The range after a busy assessment: 7.
+/// Jiffies of the random part after a busy assessment: 7 of CC2420_BACKOFF_PERIOD.
 const CONGESTION: u32 = 7 * 10;
-/// CC2420_TIME_ACK_TURNAROUND, which passes before the channel is looked at again and the
-/// frame goes out.
+/// Jiffies of CC2420_TIME_ACK_TURNAROUND, which precede the second assessment and the transmission.
 const TURNAROUND: u32 = 7;
 
-/// A backoff, drawn in jiffies of 1/32,768 s.
+/// Draws a backoff in jiffies of 1/32,768 s.
 pub(crate) fn backoff(was_busy: bool, rng: &mut Rng) -> Duration {
     let drawn = rng.below(if was_busy { CONGESTION } else { INITIAL });
     let jiffies = u64::from(drawn.saturating_add(LEAST + TURNAROUND));
@@ -23,7 +22,7 @@ pub(crate) fn backoff(was_busy: bool, rng: &mut Rng) -> Duration {
 mod tests {
     use super::*;
 
-    /// 18 to 327 jiffies first, 18 to 87 after a busy channel.
+    /// 18 to 327 jiffies at first, 18 to 87 after a busy channel.
     #[test]
     fn only_the_first_backoff_is_long() {
         let mut rng = Rng::new(7);

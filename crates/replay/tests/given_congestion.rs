@@ -10,7 +10,7 @@ use redpoll_testkit::{Host, Record, ms, send};
 
 const MSS: u32 = 100;
 
-/// Says always the same, and keeps what it hears.
+/// A controller that always returns the same window, and records all events.
 struct Says {
     answer: Option<CongestionWindow>,
     heard: Mutex<Vec<CongestionNews>>,
@@ -51,7 +51,7 @@ impl GivenCongestion for Says {
     }
 }
 
-/// Segments of 100 bytes, a path of 100 ms, 60,000 bytes to send.
+/// Returns a connection with segments of 100 bytes, a path of 100 ms and 60,000 bytes to send.
 fn busy(congestion: CongestionChoice) -> Host<OtherTcp> {
     let config = Config {
         timestamps: false,
@@ -101,7 +101,7 @@ fn what_it_says_is_in_force_at_once_until_the_connection_ends() {
     assert_eq!(*TWO.ended.lock().unwrap(), [7]);
 }
 
-/// Less than a segment, and nothing would ever be sent again.
+/// A window below one segment would block the connection.
 #[test]
 fn a_window_has_room_for_a_segment() {
     static NONE: Says = Says::new(Some(CongestionWindow {
@@ -118,7 +118,8 @@ fn a_window_has_room_for_a_segment() {
     assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (65_535, 65_535));
 }
 
-/// Whoever says nothing has what RFC 5681 and 6582 have, and hears of everything.
+/// A controller that returns nothing gets the window of RFC 5681 and RFC 6582, and receives all
+/// events.
 #[test]
 fn without_an_answer_it_is_new_reno() {
     static SILENT: Says = Says::new(None);

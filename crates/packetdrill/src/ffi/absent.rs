@@ -1,4 +1,4 @@
-//! What is not supported.
+//! Unsupported calls.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 

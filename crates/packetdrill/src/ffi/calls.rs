@@ -1,5 +1,4 @@
-//! Descriptors, connections and `poll`.
-//! See *the contract* in the module above.
+//! Descriptors, connections and `poll`. See *the contract* in the parent module.
 
 use std::ffi::c_int;
 use std::slice;
@@ -14,8 +13,8 @@ use super::{SHIM, User, code, done};
 use crate::sockets::Answer;
 use crate::{Errno, Shutdown};
 
-// Descriptors: numbers of real ones, because packetdrill closes in the end
-// what is still open with the C library's close.
+// Descriptors are real ones, because packetdrill finally closes open descriptors with the C
+// library's close.
 
 fn new_descriptor() -> Answer<c_int> {
     // SAFETY: takes no pointer.
@@ -28,8 +27,8 @@ fn new_descriptor() -> Answer<c_int> {
 }
 
 fn give_back(fd: c_int) {
-    // SAFETY: takes no pointer; the number is from `new_descriptor`, and
-    // whoever else knew of it is closing it.
+    // SAFETY: takes no pointer; the number is from `new_descriptor`, and any other code that knew
+    // the number is closing it.
     unsafe { libc::close(fd) };
 }
 
@@ -123,8 +122,7 @@ pub(super) extern "C" fn shutdown(_: User, fd: c_int, how: c_int) -> c_int {
     done(SHIM.call(|sockets| sockets.shutdown(fd, how)))
 }
 
-/// What `poll` calls a descriptor: a negative one is passed over, an unknown
-/// one must stay unknown.
+/// Returns a descriptor for `poll`. A negative one is ignored, and an unknown one stays unknown.
 fn below(fd: c_int) -> c_int {
     let unknown = if fd < 0 { fd } else { c_int::MAX };
     SHIM.descriptor(fd).map_or(unknown, c_int::from)
@@ -141,7 +139,7 @@ pub(super) unsafe extern "C" fn poll(
     } else if fds.is_null() {
         return done(Err(Errno(EFAULT)));
     } else {
-        // SAFETY: the contract: not null, so good for `count` of them.
+        // SAFETY: the contract: not null, so valid for `count` entries.
         unsafe { slice::from_raw_parts_mut(fds, count as usize) }
     };
     let mut all: Vec<Poll> = fds
@@ -152,7 +150,7 @@ pub(super) unsafe extern "C" fn poll(
             revents: 0,
         })
         .collect();
-    // A negative timeout is none.
+    // A negative timeout means no timeout.
     let timeout = u64::try_from(timeout_ms).ok().map(Duration::from_millis);
     let answer = blocking::poll(&mut &SHIM, &mut all, timeout);
     for (fd, one) in fds.iter_mut().zip(all) {

@@ -1,5 +1,4 @@
-//! The tool's end of the wire, and its clock.
-//! See *the contract* in the module above.
+//! The tool's end of the wire, and its clock. See *the contract* in the parent module.
 
 use std::ffi::{c_int, c_longlong, c_uint, c_void};
 
@@ -21,9 +20,9 @@ pub(super) unsafe extern "C" fn netdev_receive(
     len: *mut size_t,
     time_us: *mut c_longlong,
 ) -> c_int {
-    // Never -1: packetdrill would ask again for ever. No bytes is an error too.
+    // packetdrill would repeat the call forever after -1. It treats a length of 0 as an error.
     let received = SHIM.receive().ok().flatten();
-    // SAFETY: the contract: `len` and `time_us` are good, `packet` for `*len`.
+    // SAFETY: the contract: `len` and `time_us` are valid, `packet` for `*len`.
     unsafe {
         let room = *len;
         *len = 0;
@@ -48,7 +47,7 @@ pub(super) unsafe extern "C" fn gettimeofday(
 ) -> c_int {
     done(SHIM.time().map(|now| {
         let us = now.as_micros();
-        // SAFETY: the contract: null or good.
+        // SAFETY: the contract: null or valid.
         if let Some(time) = unsafe { time.as_mut() } {
             time.tv_sec = (us / 1_000_000) as libc::time_t;
             time.tv_usec = (us % 1_000_000) as libc::suseconds_t;

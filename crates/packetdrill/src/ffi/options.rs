@@ -1,5 +1,4 @@
-//! `fcntl`, `ioctl` and socket options.
-//! See *the contract* in the module above.
+//! `fcntl`, `ioctl` and socket options. See *the contract* in the parent module.
 
 use std::ffi::{c_int, c_long, c_ulong, c_void};
 
@@ -31,7 +30,7 @@ pub(super) unsafe extern "C" fn ioctl(
     value: *mut c_int,
 ) -> c_int {
     let count = SHIM.call(|sockets| match request {
-        // Also named SIOCINQ and SIOCOUTQ.
+        // SIOCINQ and SIOCOUTQ are other names for these.
         libc::FIONREAD => sockets.readable(fd),
         libc::TIOCOUTQ => sockets.unacked(fd),
         _ => Err(Errno(EINVAL)),
@@ -57,7 +56,7 @@ pub(super) unsafe extern "C" fn getsockopt(
     let answer = SHIM.call(|sockets| sockets.option(fd, level, name));
     done(answer.and_then(|words| {
         let raw: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
-        // SAFETY: the contract: `len` is not null, `value` is good for `*len`.
+        // SAFETY: the contract: `len` is not null, `value` is valid for `*len`.
         unsafe {
             put(value, *len as usize, &raw)?;
             *len = (*len).min(raw.len() as socklen_t);

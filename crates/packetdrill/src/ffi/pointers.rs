@@ -1,4 +1,4 @@
-//! What calls are given: pointers, by *the contract* of the module above.
+//! Arguments of calls: pointers, by *the contract* of the parent module.
 
 use std::ffi::c_void;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,7 +11,7 @@ use crate::Errno;
 use crate::sockets::Answer;
 
 /// # Safety
-/// The contract: `data` is null or good for reading `len` bytes.
+/// The contract: `data` is null or valid for reading `len` bytes.
 pub(super) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Answer<&'a [u8]> {
     match (data.is_null(), len) {
         (_, 0) => Ok(&[]),
@@ -22,20 +22,20 @@ pub(super) unsafe fn bytes<'a>(data: *const c_void, len: usize) -> Answer<&'a [u
 }
 
 /// # Safety
-/// The contract: `data` is null or good for writing `len` bytes.
+/// The contract: `data` is null or valid for writing `len` bytes.
 pub(super) unsafe fn put(data: *mut c_void, len: usize, from: &[u8]) -> Answer<()> {
     let count = from.len().min(len);
     match (data.is_null(), count) {
         (_, 0) => {}
         (true, _) => return Err(Errno(EFAULT)),
-        // SAFETY: as above; `from` is our own.
+        // SAFETY: as above; `from` belongs to this crate.
         _ => unsafe { ptr::copy_nonoverlapping(from.as_ptr(), data.cast(), count) },
     }
     Ok(())
 }
 
 /// # Safety
-/// The contract: `vectors` is null or good for reading `count` of them.
+/// The contract: `vectors` is null or valid for reading `count` vectors.
 pub(super) unsafe fn vectors<'a>(vectors: *const iovec, count: usize) -> Answer<&'a [iovec]> {
     match (vectors.is_null(), count) {
         (_, 0) => Ok(&[]),
@@ -46,7 +46,7 @@ pub(super) unsafe fn vectors<'a>(vectors: *const iovec, count: usize) -> Answer<
 }
 
 /// # Safety
-/// The contract: each vector is null or good for reading its length.
+/// The contract: each vector is null or valid for reading its length.
 pub(super) unsafe fn gather(vectors: &[iovec]) -> Answer<Vec<u8>> {
     let mut all = Vec::new();
     for vector in vectors {
@@ -57,7 +57,7 @@ pub(super) unsafe fn gather(vectors: &[iovec]) -> Answer<Vec<u8>> {
 }
 
 /// # Safety
-/// The contract: each vector is null or good for writing its length.
+/// The contract: each vector is null or valid for writing its length.
 pub(super) unsafe fn scatter(vectors: &[iovec], mut from: &[u8]) -> Answer<()> {
     for vector in vectors {
         let (here, rest) = from.split_at(vector.iov_len.min(from.len()));
@@ -69,7 +69,7 @@ pub(super) unsafe fn scatter(vectors: &[iovec], mut from: &[u8]) -> Answer<()> {
 }
 
 /// # Safety
-/// The contract: `addr` is null or good for reading `len` bytes.
+/// The contract: `addr` is null or valid for reading `len` bytes.
 pub(super) unsafe fn address(addr: *const sockaddr, len: socklen_t) -> Answer<SocketAddr> {
     // SAFETY: as above.
     let raw = unsafe { bytes(addr.cast(), len as usize) }?;
@@ -93,7 +93,7 @@ pub(super) unsafe fn address(addr: *const sockaddr, len: socklen_t) -> Answer<So
 }
 
 /// # Safety
-/// The contract: `len` is null or good, and `addr` as well, for `*len` bytes.
+/// The contract: `len` is null or valid, and so is `addr` for `*len` bytes.
 pub(super) unsafe fn put_address(
     addr: *mut sockaddr,
     len: *mut socklen_t,
@@ -116,7 +116,7 @@ pub(super) unsafe fn put_address(
         }
     }
     raw.resize(size, 0);
-    // SAFETY: neither is null, so both are good, as above.
+    // SAFETY: neither is null, so both are valid, as above.
     unsafe {
         put(addr.cast(), *len as usize, &raw)?;
         *len = size as socklen_t;

@@ -1,5 +1,4 @@
-//! Reading and writing.
-//! See *the contract* in the module above.
+//! Reading and writing. See *the contract* in the parent module.
 
 use std::ffi::{c_int, c_void};
 use std::net::SocketAddr;
@@ -14,21 +13,20 @@ use crate::Errno;
 use crate::host::endpoint;
 use crate::sockets::{Answer, supported};
 
-/// More than a window.
+/// Most bytes of one call, more than a window.
 const MOST: usize = 1 << 16;
 
-/// Receives up to `len` bytes.
 fn receive(fd: c_int, len: usize, flags: c_int) -> Answer<Vec<u8>> {
     let fd = SHIM.descriptor(fd)?;
     let mut out = vec![0; len.min(MOST)];
-    // With MSG_TRUNC the caller does not want to see them.
+    // With MSG_TRUNC the caller discards the bytes.
     let flags = flags & !libc::MSG_TRUNC;
     let received = blocking::recv(&mut &SHIM, fd, &mut out, flags);
     out.truncate(supported("recv with these flags", received)?);
     Ok(out)
 }
 
-/// Sends all of `data`, or as much as can be sent without waiting.
+/// Sends all of `data`, or as much as fits if the call may not wait.
 fn transmit(fd: c_int, data: &[u8], flags: c_int) -> Answer<usize> {
     let fd = SHIM.descriptor(fd)?;
     let flags = flags & !libc::MSG_NOSIGNAL;
@@ -63,7 +61,7 @@ pub(super) unsafe extern "C" fn recv(
     len: size_t,
     flags: c_int,
 ) -> ssize_t {
-    // With MSG_TRUNC TCP throws the bytes away (tcp(7)).
+    // With MSG_TRUNC TCP discards the bytes (tcp(7)).
     let discard = flags & libc::MSG_TRUNC != 0;
     number(receive(fd, len, flags).and_then(|received| {
         if !discard {
@@ -83,7 +81,7 @@ pub(super) unsafe extern "C" fn recvfrom(
     _addr: *mut sockaddr,
     _addr_len: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: the contract. A stream has no addresses to tell.
+    // SAFETY: the contract. A stream reports no addresses.
     unsafe { recv(user, fd, data, len, flags) }
 }
 
@@ -93,7 +91,7 @@ pub(super) unsafe extern "C" fn recvmsg(
     message: *mut msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: the contract: null or good.
+    // SAFETY: the contract: null or valid.
     let Some(message) = (unsafe { message.as_mut() }) else {
         return number::<usize>(Err(Errno(EFAULT)));
     };
@@ -170,7 +168,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     message: *const msghdr,
     flags: c_int,
 ) -> ssize_t {
-    // SAFETY: the contract: null or good.
+    // SAFETY: the contract: null or valid.
     let Some(message) = (unsafe { message.as_ref() }) else {
         return number::<usize>(Err(Errno(EFAULT)));
     };
@@ -183,7 +181,7 @@ pub(super) unsafe extern "C" fn sendmsg(
     number(data.and_then(|data| transmit_to(fd, &data, flags, to?)))
 }
 
-/// Where to, if the caller says so.
+/// Returns the destination, if the caller gave one.
 ///
 /// # Safety
 /// The contract, for `addr`.
@@ -195,7 +193,7 @@ unsafe fn destination(addr: *const sockaddr, len: socklen_t) -> Answer<Option<So
     unsafe { address(addr, len) }.map(Some)
 }
 
-/// Sends; opens the connection as well where flags or socket say so.
+/// Sends, and opens the connection if the flags or the socket request that.
 fn transmit_to(fd: c_int, data: &[u8], flags: c_int, to: Option<SocketAddr>) -> Answer<usize> {
     let Some(to) = to else {
         return match flags & MSG_FASTOPEN {

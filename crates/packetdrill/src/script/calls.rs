@@ -7,14 +7,14 @@ use super::runner::{PORT, Runner, stream};
 use crate::sockets::Answer;
 use crate::{Errno, Shutdown};
 
-/// What a call comes to: nothing if it would wait.
+/// The result of a call: nothing if it would wait.
 type Outcome = Option<Answer<i64>>;
 
 impl Runner {
-    /// Makes a call, or makes it again. `progress` is for one that may wait:
-    /// how far it came before, or a mark that it has begun.
+    /// Makes a call, or repeats it. For a call that may wait, `progress` has the bytes done so far,
+    /// or a mark that the call has begun.
     ///
-    /// `Err` is what is wrong with the script, or differs from it.
+    /// `Err` describes a mistake in the script, or a difference from it.
     pub(super) fn call(
         &mut self,
         call: &Call,
@@ -67,7 +67,7 @@ impl Runner {
         Ok((!waits).then_some(answer))
     }
 
-    /// A call that never waits.
+    /// Makes a call that never waits.
     fn quick(&mut self, fd: i32, call: &Call) -> Result<Answer<i64>, String> {
         let zero = |()| 0;
         let port = if call.name == "bind" { PORT } else { 0 };
@@ -76,7 +76,7 @@ impl Runner {
             ("socket", 3) => {
                 let name = new_name(call)?;
                 let nonblocking = int(&call.args, 1)? as i32 & libc::SOCK_NONBLOCK != 0;
-                // What it sends and receives begins anew.
+                // The streams of a new socket begin again.
                 (self.written, self.read) = (1, 1);
                 let made = self.sockets.socket(name);
                 made.and_then(|()| self.sockets.set_nonblocking(name, nonblocking))
@@ -142,7 +142,7 @@ impl Runner {
         }
     }
 
-    /// Receives, and compares what it receives with what the peer sent.
+    /// Receives, and compares the bytes with those that the peer sent.
     fn receive(&mut self, fd: i32, len: i64, flags: i32) -> Result<Answer<i64>, String> {
         let mut out = vec![0; usize::try_from(len).unwrap_or(0)];
         let count = match self.sockets.recv(fd, &mut out, flags) {
@@ -183,7 +183,7 @@ impl Runner {
         Ok(*sent as i64)
     }
 
-    /// `sendto` with the peer's address.
+    /// Calls `sendto` with the peer's address.
     fn open_by_sending(&mut self, fd: i32, len: i64, flags: i32) -> Answer<i64> {
         let remote = SocketAddr::new(self.addresses.remote, PORT);
         let len = usize::try_from(len).unwrap_or(0);
@@ -193,7 +193,7 @@ impl Runner {
         Ok(count as i64)
     }
 
-    /// `Some` if an event has come about, or if it may not wait.
+    /// Polls; returns `Some` if an event has occurred or the call may not wait.
     fn poll(&mut self, fds: &[Arg], timeout: i64, may_wait: bool) -> Result<Outcome, String> {
         let mut ready = 0;
         let mut wrong = None;
@@ -229,16 +229,16 @@ fn int(args: &[Arg], index: usize) -> Result<i64, String> {
     }
 }
 
-/// The number of a new descriptor is what the script says that it is.
+/// Returns the number of a new descriptor, which the script determines.
 fn new_name(call: &Call) -> Result<i32, String> {
     match call.returns {
         Ok(name) => i32::try_from(name).map_err(|_| "an impossible descriptor".into()),
-        // It should not come to that; and if it does, it is told.
+        // The script expects a failure. If the call succeeds, the script fails.
         Err(_) => Ok(i32::MAX),
     }
 }
 
-/// The value of a socket option: `[1]` or `{onoff=1, linger=0}`.
+/// Returns the words of a socket option: `[1]` or `{onoff=1, linger=0}`.
 fn words(arg: &Arg) -> Result<Vec<i32>, String> {
     let values: Vec<&Arg> = match arg {
         Arg::List(list) => match list.as_slice() {

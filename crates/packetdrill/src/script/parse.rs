@@ -1,4 +1,4 @@
-//! Scripts as text become lists of events.
+//! Parser of scripts into lists of events.
 
 use redpoll_base::Ecn;
 
@@ -8,7 +8,7 @@ use super::segment::{FAST_OPEN, Opt, Options, Segment, Value};
 use super::symbols;
 use crate::Errno;
 
-/// A script that can be read.
+/// A parsed script.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) flags: String,
@@ -17,7 +17,7 @@ pub(super) struct Script {
     pub(super) events: Vec<Event>,
 }
 
-/// Something that happens or has to happen.
+/// An input or an expected output.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) line: usize,
@@ -29,7 +29,7 @@ pub(super) struct Event {
 pub(super) enum When {
     At(Moment),
     Between(Moment, Moment),
-    /// A call that waits: begin and end.
+    /// A blocking call: begin and end.
     Lasting(Moment, Moment),
     Any,
 }
@@ -44,8 +44,8 @@ pub(super) struct Moment {
 pub(super) enum What {
     Inject(Segment),
     Expect(Segment),
-    /// A destination-unreachable message with this code, about our segment
-    /// with this relative sequence number.
+    /// A destination-unreachable message with this code, about the sent segment with this relative
+    /// sequence number.
     Unreachable(u8, u32),
     Call(Call),
 }
@@ -54,11 +54,10 @@ pub(super) enum What {
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) args: Vec<Arg>,
-    /// What it returns.
+    /// The expected result.
     pub(super) returns: Result<i64, Errno>,
 }
 
-/// An argument of a call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Arg {
     /// `...`
@@ -68,7 +67,6 @@ pub(super) enum Arg {
     Record(Vec<(String, Arg)>),
 }
 
-/// Reads a script.
 pub(super) fn script(text: &str) -> Result<Script, Failure> {
     let mut script = Script::default();
     for (index, line) in without_comments(text).lines().enumerate() {
@@ -94,7 +92,7 @@ pub(super) fn script(text: &str) -> Result<Script, Failure> {
     Ok(script)
 }
 
-/// The same lines without `//`, `#` and `/* */`.
+/// Returns the lines without `//`, `#` and `/* */`.
 fn without_comments(text: &str) -> String {
     let mut out = String::new();
     let mut rest = text;
@@ -210,7 +208,7 @@ fn icmp(scan: &mut Scan<'_>) -> Result<What, Unreadable> {
     Ok(What::Unreachable(code, seq))
 }
 
-/// `1:101(100)`: the first sequence number and the length.
+/// Parses `1:101(100)`: the first sequence number and the length.
 fn range(scan: &mut Scan<'_>) -> Result<(u32, u32), Unreadable> {
     let start: u32 = scan.number()?;
     scan.expect(":")?;
@@ -314,7 +312,7 @@ fn options(scan: &mut Scan<'_>) -> Result<Options, Unreadable> {
     }
 }
 
-/// Bytes in hexadecimal, or none.
+/// Parses hexadecimal bytes, possibly an empty list.
 fn bytes(scan: &mut Scan<'_>) -> Result<Vec<u8>, Unreadable> {
     let digits = scan.word().unwrap_or("");
     let pairs = digits.as_bytes().chunks(2).map(|pair| {
@@ -339,7 +337,7 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
         }
         _ => Ok(value),
     };
-    // What the error means, in parentheses.
+    // The meaning of the error, in parentheses.
     if scan.eat("(") {
         scan.remainder();
     }
@@ -350,7 +348,7 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
     })
 }
 
-/// Arguments up to `close`.
+/// Parses arguments up to `close`.
 fn list(scan: &mut Scan<'_>, close: &str) -> Result<Vec<Arg>, Unreadable> {
     let mut args = Vec::new();
     if scan.eat(close) {

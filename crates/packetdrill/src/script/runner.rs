@@ -1,4 +1,4 @@
-//! Runs a script: moves time, sends packets in, compares what comes out.
+//! Runs a script: advances the time, injects packets, and compares the sent ones.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -14,53 +14,51 @@ use super::segment::{self, ACK, Ends, Opt, Options, RST, SYN, Seen, Segment, Val
 use crate::{SentPacket, Settings, Sockets, v4};
 
 const TOLERANCE_US: u64 = 1_000;
-/// How long `*` waits.
+/// Longest wait of `*`.
 const ANY_TIME_US: u64 = 6 * 60 * 60 * 1_000_000;
-/// The peer's initial sequence number: near the wrap.
+/// The peer's initial sequence number, near the wrap.
 const PEER_ISN: u32 = u32::MAX - 999;
 const PEER_PORT: u16 = 53_210;
-/// The port that every socket of a script is bound or connects to.
+/// The port to which every socket of a script is bound or connects.
 pub(super) const PORT: u16 = 8080;
 
-/// The byte of either stream at a relative sequence number.
+/// Returns the byte of either stream at a relative sequence number.
 pub(super) fn stream(position: u32) -> u8 {
     (position.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
 
-/// The state of a script that runs.
+/// The state of a running script.
 pub(super) struct Runner {
     pub(super) sockets: Sockets,
     pub(super) addresses: Addresses,
     tolerance_us: u64,
     /// Time 0 of the script.
     origin: Instant,
-    /// The time of the last event, for relative ones.
+    /// Time of the last event, to which relative times refer.
     last_us: u64,
     flow: Flow,
     waiting: Option<Waiting>,
-    /// The next byte that the script writes, and reads.
+    /// Positions of the next byte that the script writes and reads.
     pub(super) written: u32,
     pub(super) read: u32,
 }
 
-/// The two hosts.
 #[derive(Clone, Copy)]
 pub(super) struct Addresses {
     pub(super) local: IpAddr,
     pub(super) remote: IpAddr,
 }
 
-/// The connection.
 struct Flow {
     ends: Ends,
     our_isn: Option<u32>,
-    /// The peer has reset it, if the reset was good.
+    /// Whether the peer has sent a reset.
     reset: bool,
-    /// Names for our timestamps, as the script has them, and the live ones.
+    /// The script's names for our timestamps, with the live values.
     timestamps: BTreeMap<u32, u32>,
 }
 
-/// A call that waits.
+/// A blocking call.
 struct Waiting {
     call: Call,
     line: usize,
@@ -175,7 +173,7 @@ impl Runner {
         self.sockets.now().since(self.origin).as_micros()
     }
 
-    /// Lets time pass up to an event, which may be a little late already.
+    /// Advances the time to an event, whose time may already have passed slightly.
     fn advance(&mut self, target_us: u64) -> Result<(), String> {
         let target = self.origin + Duration::from_micros(target_us);
         while self.sockets.step(target) {
@@ -193,7 +191,7 @@ impl Runner {
         }
     }
 
-    /// Gives the waiting call a chance.
+    /// Repeats the waiting call.
     fn try_waiting(&mut self) -> Result<(), String> {
         let Some(mut waiting) = self.waiting.take() else {
             return Ok(());
@@ -244,7 +242,7 @@ impl Runner {
         self.deliver(&packet)
     }
 
-    /// An ICMPv6 error about a segment of ours.
+    /// Injects an ICMPv6 error about a sent segment.
     fn inject_icmp(&mut self, code: u8, seq: u32) -> Result<(), String> {
         let ends = self.flow.ends;
         let live = self.flow.our_isn.unwrap_or(0).wrapping_add(seq);
@@ -315,7 +313,7 @@ impl Runner {
         let is_another =
             seen.segment.flags & ACK == 0 && seen.ends.local_port != self.flow.ends.local_port;
         if is_syn && (is_first || is_another) {
-            // An active open: the ports are known only now.
+            // An active open: the SYN shows the ports.
             self.flow = Flow {
                 ends: seen.ends,
                 our_isn: Some(seen.segment.seq),
@@ -334,7 +332,7 @@ impl Runner {
         }
     }
 
-    /// The segment with the script's numbers.
+    /// Converts a segment to the script's numbers.
     fn relative(&self, live: &Segment) -> Segment {
         let ours = self.flow.our_isn.unwrap_or(0);
         let mut segment = live.clone();

@@ -1,12 +1,12 @@
 //! A cursor over one line of a script.
 
-/// What is left of a line. Every method skips blanks before what it looks for.
+/// The rest of a line. Every method skips blanks before its token.
 #[derive(Clone)]
 pub(super) struct Scan<'a> {
     rest: &'a str,
 }
 
-/// Why a line cannot be read.
+/// The reason why a line cannot be parsed.
 pub(super) type Unreadable = String;
 
 impl<'a> Scan<'a> {
@@ -18,7 +18,7 @@ impl<'a> Scan<'a> {
         self.rest.is_empty()
     }
 
-    /// Takes `text` if it comes next.
+    /// Takes `text` if it is next.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -29,7 +29,7 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes a whole word if it comes next.
+    /// Takes a whole word if it is next.
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = self.clone();
         let found = ahead.word() == Some(word);
@@ -53,7 +53,7 @@ impl<'a> Scan<'a> {
         Err(format!("unexpected `{}`", self.rest))
     }
 
-    /// As many characters as fit, if any do.
+    /// Takes as many characters as fit, if any do.
     pub(super) fn take(&mut self, fits: impl Fn(char) -> bool) -> Option<&'a str> {
         let len = self.rest.find(|c| !fits(c)).unwrap_or(self.rest.len());
         let (taken, rest) = self.rest.split_at(len);
@@ -61,12 +61,12 @@ impl<'a> Scan<'a> {
         (!taken.is_empty()).then_some(taken)
     }
 
-    /// Letters, digits and underscores.
+    /// Takes letters, digits and underscores.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         self.take(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// A number, decimal or hexadecimal.
+    /// Takes a decimal or hexadecimal number.
     pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T, Unreadable> {
         let before = self.rest;
         let negative = self.eat("-");
@@ -80,12 +80,12 @@ impl<'a> Scan<'a> {
             .ok_or_else(|| format!("a number is missing or impossible at `{before}`"))
     }
 
-    /// Seconds with a fraction, in microseconds.
+    /// Takes seconds with a fraction; returns microseconds.
     pub(super) fn seconds(&mut self) -> Result<u64, Unreadable> {
         let bad = format!("a time is missing at `{}`", self.rest);
         let whole = self.digits().unwrap_or("");
         let mut fraction = "";
-        // Not the first dot of `...`.
+        // The first dot of `...` is not a decimal point.
         if !self.rest.starts_with("..") && self.rest.starts_with('.') {
             self.rest = &self.rest[1..];
             fraction = self.digits().unwrap_or("");
@@ -98,7 +98,7 @@ impl<'a> Scan<'a> {
         padded.parse().map_err(|_| bad)
     }
 
-    /// Digits, without the blanks behind them.
+    /// Takes digits, without the blanks after them.
     fn digits(&mut self) -> Option<&'a str> {
         let len = self
             .rest
@@ -109,7 +109,7 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Everything up to the end of the line.
+    /// Takes the rest of the line.
     pub(super) fn remainder(&mut self) -> &'a str {
         std::mem::take(&mut self.rest)
     }

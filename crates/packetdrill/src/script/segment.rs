@@ -19,18 +19,17 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// The sequence number of the first byte of data: behind a SYN.
+    /// Returns the sequence number of the first byte of data, which follows a SYN.
     pub(super) fn first_byte(&self) -> u32 {
         self.seq.wrapping_add((self.flags & SYN != 0).into())
     }
 }
 
-/// The options of a segment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Options {
-    /// These.
+    /// Exactly these.
     Exactly(Vec<Opt>),
-    /// These, and then any.
+    /// These, followed by any others.
     Begins(Vec<Opt>),
 }
 
@@ -43,11 +42,10 @@ pub(super) enum Opt {
     End,
     Timestamps(Value, Value),
     Sack(Vec<(u32, u32)>),
-    /// One that this interpreter does not know.
+    /// An option that the interpreter does not know.
     Other(u8, Vec<u8>),
 }
 
-/// A number, or any number.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Value {
     Any,
@@ -57,7 +55,7 @@ pub(super) enum Value {
 pub(super) const SYN: u8 = 0x02;
 pub(super) const RST: u8 = 0x04;
 pub(super) const ACK: u8 = 0x10;
-/// The kind of the option with a Fast Open cookie (RFC 7413 §4.1.1), `FO` in scripts.
+/// The kind of the Fast Open option (RFC 7413 §4.1.1), `FO` in scripts.
 pub(super) const FAST_OPEN: u8 = 34;
 
 /// The ends of the connection, as addresses on the wire.
@@ -69,13 +67,13 @@ pub(super) struct Ends {
     pub(super) remote_port: u16,
 }
 
-/// A packet from the peer, whose numbers are live already.
+/// Builds a packet from the peer, whose numbers are already live.
 pub(super) fn build(segment: &Segment, payload: &[u8], ends: &Ends) -> Result<Vec<u8>, String> {
     let Options::Exactly(options) = &segment.options else {
         return Err("`...` is only for packets that this side sends".into());
     };
     let mut options = encode(options)?;
-    // What is left of the last word ends the list.
+    // Zeros fill the last word and end the list.
     options.resize(options.len().next_multiple_of(4), 0);
     let words = u8::try_from(5 + options.len() / 4).unwrap_or(u8::MAX);
     if words > 15 {
@@ -146,7 +144,7 @@ fn encode(options: &[Opt]) -> Result<Vec<u8>, String> {
     Ok(out)
 }
 
-/// A packet that we have sent, with live numbers.
+/// A sent packet with live numbers.
 #[derive(Clone, Debug)]
 pub(super) struct Seen {
     pub(super) ends: Ends,
@@ -155,7 +153,7 @@ pub(super) struct Seen {
     pub(super) payload: Vec<u8>,
 }
 
-/// Takes a packet of ours apart, without the help of the codec that made it.
+/// Parses a sent packet without the codec that made it.
 pub(super) fn decode(packet: &[u8]) -> Result<Seen, String> {
     let (ip, tcp) = Ipv6Header::parse(packet).map_err(|e| format!("not IPv6: {e:?}"))?;
     if ip.next_header != next_header::TCP {

@@ -1,8 +1,7 @@
-//! `getsockopt` and `setsockopt`. Values are the integers that the options'
-//! structures are made of.
+//! `getsockopt` and `setsockopt`. Values are the integers of the options' structures.
 //!
-//! What a connection takes at any time is an option of its socket; sizes are
-//! parameters of the node, see the [crate](crate).
+//! An option that a connection accepts at any time belongs to its socket; sizes are parameters of
+//! the node, see the [crate](crate).
 
 use libc::{IPPROTO_TCP, SOL_SOCKET};
 use redpoll_socket::posix::Opt;
@@ -11,11 +10,11 @@ use super::{Answer, Sockets, supported};
 use crate::{Errno, Settings};
 
 impl Sockets {
-    /// `setsockopt`
+    /// Sets an option (`setsockopt`).
     pub fn set_option(&mut self, fd: i32, level: i32, name: i32, value: &[i32]) -> Answer<()> {
         let below = self.fd(fd)?;
         let value = match (level, name, value) {
-            // On, and seconds.
+            // Switch and seconds.
             (SOL_SOCKET, libc::SO_LINGER, &[on, seconds, ..]) => match on {
                 0 => -1,
                 _ => seconds,
@@ -29,7 +28,7 @@ impl Sockets {
         }
     }
 
-    /// A parameter of the node.
+    /// Sets a parameter of the node.
     fn set_parameter(&mut self, level: i32, name: i32, value: i32) -> Answer<()> {
         let positive = usize::try_from(value).ok().filter(|&n| n > 0);
         let change: Box<dyn FnOnce(&mut Settings)> = match (level, name) {
@@ -57,7 +56,7 @@ impl Sockets {
         supported(what, Err(Errno::EOPNOTSUPP))
     }
 
-    /// `getsockopt`
+    /// Returns the value of an option (`getsockopt`).
     pub fn option(&mut self, fd: i32, level: i32, name: i32) -> Answer<Vec<i32>> {
         let fd = self.fd(fd)?;
         let settings = self.host.settings();

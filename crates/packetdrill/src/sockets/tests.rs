@@ -74,20 +74,20 @@ fn what_is_not_supported_says_so() {
         sockets.option(1, tcp, libc::TCP_INFO),
         Err(Errno::ENOPROTOOPT)
     );
-    // The node has begun: only what changes nothing is possible.
+    // The node has started: only a call without a change succeeds.
     assert_eq!(
         sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1220]),
         Ok(())
     );
     let late = sockets.set_option(1, tcp, libc::TCP_MAXSEG, &[1000]);
     assert_eq!(late, Err(Errno::EOPNOTSUPP));
-    // What a connection takes at any time is its own.
+    // An option that a connection accepts at any time belongs to its socket.
     assert_eq!(sockets.set_option(1, tcp, libc::TCP_NODELAY, &[1]), Ok(()));
     assert_eq!(sockets.option(1, tcp, libc::TCP_NODELAY), Ok(vec![1]));
     assert_eq!(sockets.option(0, tcp, libc::TCP_NODELAY), Ok(vec![0]));
 }
 
-/// A connection comes from the port that its socket is bound to.
+/// A connection uses the port to which its socket is bound.
 #[test]
 fn bind_then_connect() {
     let mut sockets = sockets(1);
@@ -133,7 +133,7 @@ fn options_before_the_node_begins() {
     assert_eq!(sockets.option(0, socket, libc::SO_LINGER), Ok(vec![1, 5]));
     assert_eq!(sockets.connect(0, peer()), Err(Errno::EINPROGRESS));
     let syn = sockets.next_packet().unwrap().bytes;
-    // The window and the MSS option, behind 40 bytes of IPv6.
+    // The window and the MSS option, after 40 bytes of IPv6.
     assert_eq!(syn[54..56], 3000u16.to_be_bytes());
     assert_eq!(syn[60..64], [2, 4, 1, 244]);
 }

@@ -1,13 +1,13 @@
 use super::*;
 
-/// An IPv4 packet put together by hand, from 192.0.2.1 to 192.168.0.1: a SYN
-/// from port 4660 to 8080 with sequence number 1, window 1024.
+/// An IPv4 packet from 192.0.2.1 to 192.168.0.1, constructed by hand: a SYN from port 4660 to 8080
+/// with sequence number 1, window 1024.
 const SYN: [u8; 40] = [
     0x45, 0x02, 0, 40, 0, 0, 0x40, 0, 255, 6, 0xb8, 0x23, 192, 0, 2, 1, 192, 168, 0, 1, // IP
     0x12, 0x34, 0x1f, 0x90, 0, 0, 0, 1, 0, 0, 0, 0, 0x50, 0x02, 4, 0, 0, 0, 0, 0, // TCP
 ];
 
-/// [`SYN`] with both checksums, computed here by the plain rule of RFC 1071.
+/// Returns [`SYN`] with both checksums by the plain rule of RFC 1071.
 fn syn() -> Vec<u8> {
     let fold = |words: &[u8]| {
         let mut sum: u32 = words

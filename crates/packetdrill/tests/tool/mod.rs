@@ -1,5 +1,4 @@
-//! packetdrill's side of the interface, written from its description and not
-//! from the library.
+//! packetdrill's side of the interface, written from its description instead of from the library.
 
 use std::cell::Cell;
 use std::ffi::{CString, c_char, c_int, c_longlong, c_short, c_uint, c_ulong, c_void};
@@ -43,7 +42,7 @@ pub struct Seg {
     pub window: u16,
     pub mss: Option<u16>,
     pub payload: Vec<u8>,
-    /// Ours and the peer's.
+    /// Our port and the peer's.
     ports: (u16, u16),
 }
 
@@ -79,10 +78,9 @@ impl Seg {
     }
 }
 
-/// Result of a call: `Err` is `errno`.
 type Answer<T> = Result<T, c_int>;
 
-/// The library has one state in a process, and a process has many tests.
+/// The library has one state per process, and this process runs many tests.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 pub struct Tool {
@@ -95,10 +93,10 @@ pub struct Tool {
     _turn: MutexGuard<'static, ()>,
 }
 
-// SAFETY: only the guard of the turn is not Sync by itself, and it is only held.
+// SAFETY: only the guard of the turn is not Sync, and the tool only holds it.
 unsafe impl Sync for Tool {}
 
-/// The library lies beside this test's program.
+/// Returns the library, which is next to this test program.
 fn library() -> PathBuf {
     let program = std::env::current_exe().unwrap();
     program.with_file_name("libredpoll_packetdrill.so")
@@ -106,14 +104,14 @@ fn library() -> PathBuf {
 
 type User = *mut c_void;
 
-/// As the tool loads it.
+/// The flags with which the tool loads the library.
 const FLAGS: c_int = libc::RTLD_NOW | libc::RTLD_LOCAL | libc::RTLD_NODELETE | libc::RTLD_DEEPBIND;
 
 /// Calls slot `$slot` as a function of these types.
 macro_rules! slot {
     ($tool:expr, $slot:expr, ($($arg:expr => $type:ty),*) -> $result:ty) => {{
-        // SAFETY: the slot holds a function of this type by the description
-        // of the interface, and the arguments are good by it.
+        // SAFETY: by the description of the interface, the slot holds a function of this type, and
+        // the arguments are valid.
         unsafe {
             let function: extern "C" fn(User $(, $type)*) -> $result =
                 transmute::<usize, _>($tool.slots[$slot]);
@@ -139,8 +137,8 @@ impl Tool {
         };
         let flags = CString::new(format!("local={local},{flags}")).unwrap();
         let mut slots = [0usize; 33];
-        // SAFETY: the library has no initialisers; the symbol has this type by
-        // the description, and both pointers are good.
+        // SAFETY: the library has no initialisers; by the description the symbol has this type, and
+        // both pointers are valid.
         let library = unsafe {
             let library = Library::open(Some(library()), FLAGS).expect("the library is built");
             let begin: Symbol<extern "C" fn(*const c_char, *mut [usize; 33])> =
@@ -159,13 +157,13 @@ impl Tool {
         }
     }
 
-    /// Function slots with nothing in them.
+    /// Returns the empty function slots.
     pub fn empty_slots(&self) -> Vec<usize> {
         (1..33).filter(|&slot| self.slots[slot] == 0).collect()
     }
 
     pub fn call_without_arguments(&self, slot: usize) -> Answer<i32> {
-        // As many zeros as the longest of these functions takes.
+        // As many zeros as the longest of these functions has arguments.
         answer(
             slot!(self, slot, (0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize, 0 => usize) -> c_int),
         )
@@ -228,7 +226,7 @@ impl Tool {
         )
     }
 
-    /// Also checks whom it tells of.
+    /// Accepts a connection, and checks the reported peer.
     pub fn accept(&self, fd: i32) -> Answer<i32> {
         let mut addr = [0xee; 64];
         let mut len: u32 = 64;
@@ -291,7 +289,7 @@ impl Tool {
         )
     }
 
-    /// To the peer's address.
+    /// Sends to the peer's address.
     pub fn sendto(&self, fd: i32, len: usize, flags: i32) -> Answer<i32> {
         let (data, addr) = (vec![0u8; len], self.sockaddr(false));
         answer(
@@ -300,7 +298,7 @@ impl Tool {
         )
     }
 
-    /// To the peer's address.
+    /// Sends to the peer's address.
     pub fn sendmsg_to(&self, fd: i32, lens: &[usize], flags: i32) -> Answer<i32> {
         let mut buffers = buffers(lens, 0);
         let mut vectors = vectors(&mut buffers);
@@ -324,7 +322,7 @@ impl Tool {
         Ok(count)
     }
 
-    /// `argument` goes as an int, as a variadic function gets it.
+    /// Calls `fcntl` with `argument` as the int of a variadic function.
     pub fn fcntl(&self, fd: i32, command: i32, argument: i32) -> Answer<i32> {
         // SAFETY: as in `slot!`; a variadic call, as the tool makes it.
         let value = unsafe {
@@ -335,7 +333,7 @@ impl Tool {
         answer(value)
     }
 
-    /// SIOCINQ
+    /// Returns SIOCINQ.
     pub fn inq(&self, fd: i32) -> Answer<i32> {
         let mut count: c_int = -1;
         // SAFETY: as in `fcntl`.
@@ -367,7 +365,7 @@ impl Tool {
         )
     }
 
-    /// `revents`
+    /// Returns `revents`.
     pub fn poll(&self, fd: i32, events: c_short, timeout_ms: i32) -> Answer<c_short> {
         let mut entry = libc::pollfd {
             fd,
@@ -427,12 +425,12 @@ impl Tool {
         assert_eq!(sent, 0);
     }
 
-    /// Everything later is relative to this SYN of ours.
+    /// Makes later numbers relative to this SYN of the library.
     pub fn learn(&self, syn: &Seg) {
         self.live.lock().unwrap().set((syn.seq, syn.ports));
     }
 
-    /// The next packet and its time; `None` if there is none.
+    /// Returns the next packet and its time; `None` if there is none.
     pub fn receive(&self) -> Option<(i64, Seg)> {
         let mut packet = vec![0; 2048];
         let (mut len, mut time): (usize, c_longlong) = (packet.len(), 0);
@@ -477,7 +475,7 @@ impl Tool {
         }
     }
 
-    /// Over the pseudo-header and the segment.
+    /// Returns the checksum over the pseudo-header and the segment.
     fn tcp_sum(&self, tcp: &[u8]) -> u16 {
         let mut all = match self.net {
             Net::V6 => [LOCAL_6, REMOTE_6].concat(),
@@ -493,7 +491,7 @@ impl Tool {
         assert_eq!(slot!(self, 26, (us => c_uint) -> c_int), 0);
     }
 
-    /// In microseconds.
+    /// Returns the time in microseconds.
     pub fn time(&self) -> i64 {
         let mut time = libc::timeval {
             tv_sec: 0,
@@ -506,7 +504,7 @@ impl Tool {
         time.tv_sec * 1_000_000 + time.tv_usec
     }
 
-    /// The second thread says which it is, just before its call.
+    /// Reports the second thread, just before its call.
     pub fn send_task(&self, task: i32) {
         self.task.0.send(task).unwrap();
     }
@@ -529,21 +527,21 @@ fn vectors(buffers: &mut [Vec<u8>]) -> Vec<libc::iovec> {
 }
 
 fn message(vectors: &mut [libc::iovec]) -> libc::msghdr {
-    // SAFETY: all zeros is a message of nothing.
+    // SAFETY: all zeros is an empty message.
     let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
     message.msg_iov = vectors.as_mut_ptr();
     message.msg_iovlen = vectors.len();
     message
 }
 
-/// The peer sends ones; and nothing beyond `count` is touched.
+/// Checks that the received bytes are the peer's ones, and that no byte beyond `count` has changed.
 fn check_received(out: &[u8], count: i32) {
     let (received, rest) = out.split_at(count as usize);
     assert!(received.iter().all(|byte| *byte == 1));
     assert!(rest.iter().all(|byte| *byte == 0xee));
 }
 
-/// The ones' complement sum of RFC 1071.
+/// Returns the ones' complement sum of RFC 1071.
 fn ones_sum(bytes: &[u8]) -> u16 {
     let word = |pair: &[u8]| u32::from(pair[0]) << 8 | pair.get(1).map_or(0, |b| u32::from(*b));
     let mut sum: u32 = bytes.chunks(2).map(word).sum();
@@ -553,7 +551,7 @@ fn ones_sum(bytes: &[u8]) -> u16 {
     sum as u16
 }
 
-/// As packetdrill closes what is left.
+/// Closes a descriptor as packetdrill does at the end.
 pub fn close_real(fd: i32) -> bool {
     // SAFETY: takes no pointer; nothing else uses the descriptor.
     unsafe { libc::close(fd) == 0 }
@@ -564,14 +562,14 @@ pub fn task_id() -> i32 {
     unsafe { libc::gettid() }
 }
 
-/// Waits as packetdrill does until a thread of this process sleeps.
+/// Waits, as packetdrill does, until a thread of this process sleeps.
 pub fn wait_until_asleep(task: i32) {
     let mut asleep = 0;
     for _ in 0..10_000 {
         let stat = fs::read_to_string(format!("/proc/self/task/{task}/stat")).unwrap();
         let state = stat.rsplit(')').next().unwrap().trim().chars().next();
         asleep = if state == Some('S') { asleep + 1 } else { 0 };
-        // Once may be for the lock.
+        // A single sleep may be for the lock.
         if asleep > 20 {
             return;
         }

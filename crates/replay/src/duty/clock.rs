@@ -1,21 +1,19 @@
-//! Contiki's clock of 128 Hz, which its timers fire with.
+//! Contiki's clock of 128 Hz, which drives its timers.
 
 use redpoll_base::{Instant, Rng};
 
 use super::constants::CLOCK_HZ;
 
-/// Microseconds in a second.
 const SECOND_US: u64 = 1_000_000;
 
-/// The clock of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
-    /// Where in a tick the node began, in microseconds.
+    /// Phase of the clock at the node's start, in microseconds.
     offset_us: u64,
 }
 
 impl Clock {
-    /// One that begins anywhere within a tick.
+    /// Returns a clock with a random phase.
     pub(super) fn new(rng: &mut Rng) -> Self {
         Clock::with_offset(rng.below_u64(SECOND_US / CLOCK_HZ))
     }
@@ -24,8 +22,8 @@ impl Clock {
         Clock { offset_us }
     }
 
-    /// When a timer of so many ticks fires that is set at `now`: they are counted from the last
-    /// one, so it fires up to a tick early.
+    /// Returns when a timer of `ticks` ticks, set at `now`, fires. The timer counts from the
+    /// previous tick, and so fires up to a tick early.
     pub(super) fn after(&self, now: Instant, ticks: u64) -> Instant {
         let since_us = now.as_micros().saturating_add(self.offset_us);
         let begun = since_us.saturating_mul(CLOCK_HZ) / SECOND_US;

@@ -1,14 +1,14 @@
-//! The constants of the methods, in the integers that Contiki has on a Tmote Sky: real
-//! time timer 32,768 Hz, clock 128 Hz.
+//! Constants of the methods, as integers of Contiki on a Tmote Sky: a real-time timer of 32,768 Hz
+//! and a clock of 128 Hz.
 
 use redpoll_base::Duration;
 
 use super::{DutyConfig, Method, Release};
 
-/// Ticks of the real time timer a second.
+/// Ticks per second of the real-time timer.
 const RTIMER_HZ: u64 = 32_768;
 
-/// So many ticks of the real time timer, to the nearest microsecond.
+/// Converts ticks of the real-time timer, rounded to a microsecond.
 pub(super) const fn rt(ticks: u64) -> Duration {
     let us = ticks
         .saturating_mul(1_000_000)
@@ -17,49 +17,50 @@ pub(super) const fn rt(ticks: u64) -> Duration {
     Duration::from_micros(us)
 }
 
-/// A tick of the clock that Contiki's CSMA layer runs on: 7.8125 ms.
+/// Ticks per second of the clock of Contiki's CSMA layer; a tick has 7.8125 ms.
 pub(super) const CLOCK_HZ: u64 = 128;
 
-/// So many ticks of the clock, to the nearest microsecond.
+/// Converts ticks of the clock, rounded to a microsecond.
 pub(super) const fn ct(ticks: u64) -> Duration {
     rt(ticks.saturating_mul(RTIMER_HZ / CLOCK_HZ))
 }
 
-/// The constants of a configuration.
+/// Times of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
-    /// From one wake-up to the next.
+    /// Time from one wake-up to the next.
     pub(super) cycle: Duration,
-    /// The cycle in ticks of the clock: the CSMA layer's time base.
+    /// The cycle in ticks of the clock, which is the time base of the CSMA layer.
     pub(super) cycle_ticks: u64,
-    /// ContikiMAC, receiving: between two assessments of a wake-up.
+    /// ContikiMAC: pause between two assessments of a wake-up.
     pub(super) pause: Duration,
-    /// From one look at the channel to the next while something is in it.
+    /// Interval of channel assessments while the channel is busy.
     pub(super) look: Duration,
-    /// How long a receiver waits at most for a frame whose energy it found.
+    /// Longest time for which a receiver waits for a frame after it detected energy.
     pub(super) listen: Duration,
-    /// Clear looks in a row, of which one more sends it back to sleep.
+    /// Number of consecutive clear assessments that do not yet end the listening.
     pub(super) silent_looks: u8,
-    /// Looks without the beginning of a frame, of which one more does.
+    /// Number of assessments without the start of a frame that do not yet end the listening.
     pub(super) fruitless_looks: u8,
-    /// How long it waits for a frame that was promised.
+    /// Longest wait for an announced frame.
     pub(super) burst: Duration,
-    /// Sending: assessments before the first copy.
+    /// Sender: assessments before the first copy.
     pub(super) assessments: u8,
-    /// How long a frame is repeated, and if the receiver is awake or its phase known.
+    /// Longest time for which a sender repeats a frame, and if the receiver is awake or its phase
+    /// is known.
     pub(super) strobe: Duration,
     pub(super) locked_strobe: Duration,
-    /// How long before a neighbour's phase the sender begins.
+    /// Time by which the sender starts before a neighbour's phase.
     pub(super) guard: Duration,
     /// As in [`Strobe`](crate::Strobe).
     pub(super) gap: Duration,
     pub(super) detect: Duration,
-    /// X-MAC: how long the receiver is on each cycle, and the time from strobe to strobe.
+    /// X-MAC: on time of the receiver per cycle, and time from strobe to strobe.
     pub(super) on: Duration,
     pub(super) strobe_period: Duration,
-    /// LPP: how long the receiver listens behind its probe.
+    /// LPP: listening time of the receiver after its probe.
     pub(super) listen_tick: Duration,
-    /// LPP: how long a frame waits for its receiver's probe, and a broadcast for all.
+    /// LPP: longest wait of a frame for its receiver's probe, and of a broadcast for all probes.
     pub(super) lifetime: Duration,
     pub(super) broadcast_lifetime: Duration,
 }
@@ -100,7 +101,7 @@ impl Timing {
         .of_method(config.method, cycle_rt)
     }
 
-    /// With X-MAC's figures where they differ from ContikiMAC's; LPP detects as X-MAC.
+    /// Replaces the times in which X-MAC differs from ContikiMAC; LPP detects frames as X-MAC.
     fn of_method(self, method: Method, cycle_rt: u64) -> Self {
         match method {
             Method::CxMac => Timing {
@@ -109,7 +110,7 @@ impl Timing {
                 ..self.of_method(Method::XMac, cycle_rt)
             },
             Method::XMac | Method::Lpp => Timing {
-                // Four times on, and off.
+                // Four on times and the off time.
                 strobe: rt(cycle_rt.saturating_add(3 * ON_RT)),
                 guard: rt(2 * ON_RT),
                 gap: rt(6),
@@ -121,14 +122,14 @@ impl Timing {
     }
 }
 
-/// How long X-MAC's receiver is on, in ticks of the real time timer.
+/// On time of X-MAC's receiver, in ticks of the real-time timer.
 const ON_RT: u64 = 204;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Contiki 2.5 to 3.0, contikimac.c, worked out for a Tmote Sky at 8 and 16 Hz.
+    /// Calculated from contikimac.c of Contiki 2.5 to 3.0 for a Tmote Sky at 8 and 16 Hz.
     #[test]
     fn the_constants_of_the_releases() {
         let of = |release, check_rate_hz| {
@@ -154,7 +155,7 @@ mod tests {
         assert_eq!(us(old.gap), 183);
     }
 
-    /// Contiki 2.5 to 2.7, xmac.c and lpp.c, at 8 Hz.
+    /// Calculated from xmac.c and lpp.c of Contiki 2.5 to 2.7 at 8 Hz.
     #[test]
     fn the_constants_of_x_mac_and_lpp() {
         let us = |time: Duration| time.as_micros();

@@ -1,8 +1,8 @@
-//! What the methods add to frames: the short frames of X-MAC and LPP, and the headers of
-//! LPP and of ContikiMAC before 3.0.
+//! Bytes that the methods add to frames: the short frames of X-MAC and LPP, and the headers of LPP
+//! and of ContikiMAC before 3.0.
 //!
-//! All begin with a zero, which no 6LoWPAN dispatch has (RFC 4944 §5.1: not a LoWPAN
-//! frame). Contiki's own formats belong to its tree; these are as long.
+//! All begin with a zero, which is not a 6LoWPAN dispatch (RFC 4944 §5.1: not a LoWPAN frame). The
+//! formats are not Contiki's, but have the same lengths.
 
 use redpoll_mac::Meaning;
 use redpoll_wire::ieee802154::Address;
@@ -10,22 +10,22 @@ use redpoll_wire::ieee802154::Address;
 use super::{DutyConfig, Method, Release};
 
 const DISPATCH: u8 = 0;
-/// X-MAC: a frame for its receiver follows.
+/// X-MAC: a frame for the receiver follows.
 const STROBE: u8 = 0x10;
-/// LPP: its sender listens.
+/// LPP: the sender listens.
 const PROBE: u8 = 0x01;
-/// LPP: a frame's own header.
+/// LPP: the header of a data frame.
 const DATA: u8 = 0x02;
 
-/// The length of LPP's header: dispatch, type, sender and receiver.
+/// Bytes of LPP's header: dispatch, type, sender and receiver.
 const LPP_LEN: usize = 6;
-/// That of ContikiMAC before 3.0: dispatch and the length of what follows.
+/// Bytes of ContikiMAC's header before 3.0: dispatch and the length of the payload.
 const CONTIKIMAC_LEN: usize = 2;
-/// ContikiMAC before 3.0 pads frames to this length, without their FCS, so that none fits
-/// between the two assessments of a wake-up.
+/// Least length of a frame without FCS. ContikiMAC before 3.0 pads frames to it, so that no frame
+/// fits between the two assessments of a wake-up.
 const SHORTEST: usize = 43;
 
-/// The bytes of a header before a frame's payload.
+/// Returns the bytes of a header before a frame's payload.
 pub(super) fn len(config: &DutyConfig) -> usize {
     match config.method {
         Method::ContikiMac if config.release < Release::Contiki30 => CONTIKIMAC_LEN,
@@ -34,8 +34,8 @@ pub(super) fn len(config: &DutyConfig) -> usize {
     }
 }
 
-/// Writes the header before a payload of `payload_len` bytes. `area` is what of the frame
-/// follows the MAC header. How long the frame's part behind that must be at least.
+/// Writes the header before a payload of `payload_len` bytes to `area`, the part of the frame after
+/// the MAC header. Returns the least length of that part.
 pub(super) fn write(
     config: &DutyConfig,
     addresses: (Address, Address),
@@ -65,7 +65,7 @@ pub(super) fn write(
     }
 }
 
-/// What X-MAC's strobe or LPP's probe holds behind the MAC header, and how much of it.
+/// Returns the payload of X-MAC's strobe or LPP's probe, and its length.
 pub(super) fn short(config: &DutyConfig, from: Address) -> ([u8; LPP_LEN], usize) {
     match config.method {
         Method::Lpp => (lpp(PROBE, (from, Address::BROADCAST)), LPP_LEN),
@@ -73,7 +73,7 @@ pub(super) fn short(config: &DutyConfig, from: Address) -> ([u8; LPP_LEN], usize
     }
 }
 
-/// What a payload is.
+/// Classifies a payload.
 pub(super) fn read<'f>(config: &DutyConfig, payload: &'f [u8]) -> Meaning<'f> {
     match (config.method, payload) {
         (Method::XMac | Method::CxMac, [DISPATCH, STROBE, ..]) => Meaning::Strobe,
@@ -98,7 +98,7 @@ fn lpp(kind: u8, (from, to): (Address, Address)) -> [u8; LPP_LEN] {
     [DISPATCH, kind, from_high, from_low, to_high, to_low]
 }
 
-/// The last two bytes of an address.
+/// Returns the last two bytes of an address.
 fn short_of(address: Address) -> [u8; 2] {
     match address {
         Address::Short(short) => short.to_be_bytes(),

@@ -1,9 +1,8 @@
-//! Contiki's CSMA layer above a duty-cycled MAC, releases 2.5 to 3.0: when a frame is
-//! sent again, and how long the next one waits.
+//! Contiki's CSMA layer above a duty-cycled MAC, releases 2.5 to 3.0: the times of retransmissions,
+//! and the wait of the next frame.
 //!
-//! Its unit is the cycle of the method below, and everything waits for at least one:
-//! a frame whose channel was busy or that nobody acknowledged, and a frame that was
-//! queued behind another.
+//! Its time unit is the cycle of the method. A frame whose channel was busy or that was not
+//! acknowledged waits for at least one cycle, and so does a frame queued behind another.
 
 use redpoll_base::{Instant, Rng};
 
@@ -11,18 +10,16 @@ use super::clock::Clock;
 use super::constants::ct;
 use super::{LayerConfig, Release, Timing};
 
-/// The layer of one node.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layer {
     config: LayerConfig,
     release: Release,
     clock: Clock,
-    /// When the last frame ended.
+    /// End of the previous frame.
     last_end: Option<Instant>,
 }
 
 impl Layer {
-    /// The layer of a node with this clock.
     pub(super) fn new(config: LayerConfig, release: Release, clock: Clock) -> Self {
         Layer {
             config,
@@ -32,8 +29,8 @@ impl Layer {
         }
     }
 
-    /// When a frame that comes into service at `now` is first sent: at once, but one cycle
-    /// after the frame behind which it has waited.
+    /// Returns the first transmission of a frame that enters service at `now`: at once, or one
+    /// cycle later if the frame was queued behind another.
     pub(super) fn first(&self, now: Instant, timing: &Timing) -> Instant {
         match self.last_end == Some(now) {
             true => self.after(now, timing.cycle_ticks),
@@ -41,17 +38,17 @@ impl Layer {
         }
     }
 
-    /// The service of a frame ends at `now`.
+    /// Records that the service of a frame ends at `now`.
     pub(super) fn on_end(&mut self, now: Instant) {
         self.last_end = Some(now);
     }
 
-    /// Whether a frame is given up after so many transmissions.
+    /// Returns whether a frame is dropped after this number of transmissions.
     pub(super) fn gives_up(&self, transmissions: u8) -> bool {
         transmissions >= self.config.max_transmissions
     }
 
-    /// When a frame is sent again that was transmitted so often.
+    /// Returns when a frame with this number of transmissions is retransmitted.
     pub(super) fn again(
         &self,
         now: Instant,
@@ -71,7 +68,7 @@ impl Layer {
         self.after(now, ticks)
     }
 
-    /// When a timer of so many ticks fires that is set at `now`.
+    /// Returns when a timer of `ticks` ticks, set at `now`, fires.
     fn after(&self, now: Instant, ticks: u64) -> Instant {
         match self.config.coarse_tick {
             true => self.clock.after(now, ticks),
@@ -85,7 +82,7 @@ mod tests {
     use super::*;
     use crate::{DutyConfig, Method};
 
-    /// The shortest and longest delays after so many transmissions, in milliseconds.
+    /// Returns the shortest and longest delay after this number of transmissions, in milliseconds.
     fn delays(release: Release, coarse_tick: bool, transmissions: u8) -> (u64, u64) {
         let config = LayerConfig {
             max_transmissions: 5,
@@ -106,7 +103,7 @@ mod tests {
         (draws[0].as_millis(), draws[draws.len() - 1].as_millis())
     }
 
-    /// Contiki's csma.c: cycles of 125 ms, in ticks of 7.8 ms, the last one excluded.
+    /// Contiki's csma.c: cycles of 125 ms in ticks of 7.8 ms, the last one excluded.
     #[test]
     fn delays_before_a_repetition() {
         for release in [Release::Contiki25, Release::Contiki27] {
@@ -121,7 +118,7 @@ mod tests {
         assert_eq!(delays(Release::Contiki30, false, 4), (125, 1_117));
     }
 
-    /// A timer may end up to one tick early, for it counts whole ticks of the clock.
+    /// A timer may end up to one tick early, because it counts whole ticks of the clock.
     #[test]
     fn coarse_timers_fire_with_the_tick() {
         let (shortest, longest) = delays(Release::Contiki30, true, 0);
@@ -133,7 +130,7 @@ mod tests {
         };
         let layer = Layer::new(config, Release::Contiki30, Clock::with_offset(3_000));
         let fires = layer.after(Instant::from_micros(10_000), 1);
-        // The clock has ticked at 4,813 µs and ticks at 12,625 µs.
+        // The clock ticks at 4,813 µs and at 12,625 µs.
         assert_eq!(fires, Instant::from_micros(12_625));
     }
 

@@ -1,11 +1,11 @@
-//! Access to neighbours whose receivers are mostly off: NullRDC, ContikiMAC, X-MAC and LPP
-//! with the constants and defects of Contiki's releases, and Contiki's CSMA layer.
+//! Access to neighbours whose receivers are mostly off: NullRDC, ContikiMAC, X-MAC and LPP with the
+//! constants and defects of Contiki's releases, and Contiki's CSMA layer.
 //!
-//! [`Duty`] decides; the MAC carries out.
+//! [`Duty`] makes the decisions, and the MAC carries them out.
 //!
 //! - `receiver.rs`: the receiver's cycle, with `wake.rs` (ContikiMAC), `onoff.rs` (X-MAC),
 //!   `powercycle.rs` (CX-MAC) and `probing.rs` (LPP); the last two use the ticks of `clock.rs`;
-//! - `phases.rs`: the wake-up times of neighbours, as a sender learns them;
+//! - `phases.rs`: the learned wake-up times of neighbours;
 //! - `layer.rs`: retransmissions by Contiki's CSMA layer;
 //! - `header.rs`: the contents of frames; `constants.rs`: the constants.
 
@@ -35,48 +35,47 @@ use layer::Layer;
 use phases::Phases;
 use receiver::Receiver;
 
-/// What a duty-cycled MAC counts beside `redpoll_mac::MacCounters`.
+/// Counters of a duty-cycled MAC, in addition to `redpoll_mac::MacCounters`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct DutyCounters {
-    /// Times that the receiver was switched on to see whether somebody sends.
+    /// Times that the receiver was switched on to detect senders.
     pub wake_ups: u32,
-    /// Channel assessments, those before sending included.
+    /// Channel assessments, including those before transmissions.
     pub assessments: u32,
-    /// Wake-ups that found something in the channel.
+    /// Wake-ups that detected energy.
     pub alarms: u32,
-    /// Frames that were repeated, or sent when the receiver said that it listens.
+    /// Frames that were repeated, or sent after the receiver's probe.
     pub trains: u32,
-    /// Of those, how many began when the receiver was expected to wake up.
+    /// Trains that began at the expected wake-up of the receiver.
     pub locked_trains: u32,
-    /// Attempts that found the channel busy before or while they were made.
+    /// Attempts that found the channel busy before or during the transmission.
     pub collisions: u32,
 }
 
-/// X-MAC: so many wake-ups long a node yields to a sender whose strobe it has heard.
+/// X-MAC: number of wake-ups for which a node yields after it received another node's strobe.
 const YIELDS: u8 = 2;
 
-/// How far the frame in service has come.
+/// The stage of the frame in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
     /// The attempt begins.
     Fresh,
-    /// It is time: the receiver is expected to wake up soon, or nothing is known of it.
+    /// The frame may start: the receiver is expected to wake up soon, or its phase is unknown.
     Timed { locked: bool },
-    /// CX-MAC: it is not; the processor waits, and the radio is off.
+    /// CX-MAC: the processor waits for the start time with the radio off.
     Dozing { locked: bool },
-    /// ContikiMAC: the channel is to be assessed so often before the frame is sent.
+    /// ContikiMAC: the channel is assessed `left` times before the frame is sent.
     Sensing { left: u8, locked: bool },
-    /// X-MAC: a strobe has been answered. LPP: a probe has come. The frame goes out; a
-    /// broadcast of LPP then goes on waiting for other probes.
+    /// The frame is sent, because a strobe was answered (X-MAC) or a probe arrived (LPP). A
+    /// broadcast of LPP then waits for further probes.
     Invited { until: Option<Instant> },
-    /// LPP: waiting for a probe.
+    /// LPP: the frame waits for a probe.
     Awaiting { until: Instant },
 }
 
-/// What the MAC is to do with the frame in service.
+/// The next action of the MAC for the frame in service.
 type Move = redpoll_mac::Move<Work>;
 
-/// The state of a duty-cycled MAC.
 #[derive(Clone, Debug)]
 pub struct Duty {
     state: CycleState,
@@ -86,14 +85,14 @@ pub struct Duty {
     receiver: Receiver,
     phases: Phases,
     stage: Stage,
-    /// X-MAC: wake-ups for which this node sends nothing, for others do
-    /// (`someone_is_sending`).
+    /// X-MAC: number of wake-ups for which this node does not send, because another node does
+    /// (Contiki's `someone_is_sending`).
     yields: u8,
     pub(crate) counters: DutyCounters,
 }
 
 impl Duty {
-    /// The node's cycle and clock begin anywhere within their first round.
+    /// Starts the node's cycle and clock with random phases.
     pub(crate) fn new(config: DutyConfig, rng: &mut Rng) -> Self {
         let timing = Timing::of(&config);
         let first_us = rng.below_u64(timing.cycle.as_micros().max(1));
@@ -128,7 +127,7 @@ impl Duty {
         }
     }
 
-    /// When a frame is to begin to a neighbour whose phase is known.
+    /// Returns when to start a frame to a neighbour whose phase is known.
     fn phase_start(&self, now: Instant, target: &Target) -> Option<Instant> {
         let is_locked = self.config.phase_lock && !target.is_broadcast();
         let (cycle, guard) = (self.timing.cycle, self.timing.guard);
@@ -169,7 +168,7 @@ impl Duty {
         }
     }
 
-    /// The receiver is on for one strobe's time before the first of them.
+    /// Advances X-MAC: the receiver is on for one strobe's time before the first strobe.
     fn advance_xmac(&mut self, now: Instant, target: &Target) -> Move {
         match self.stage {
             Stage::Invited { .. } => Move::Send { cca: false },
@@ -203,9 +202,8 @@ impl Duty {
         }
     }
 
-    /// When strobes begin. Of a neighbour that has answered once Contiki's X-MAC believes to
-    /// know the phase, but has never stored it: it waits for a multiple of the cycle by its
-    /// own clock.
+    /// Returns when strobes begin. Contiki's X-MAC assumes the phase of a neighbour that has
+    /// answered once, but never stored it: it waits for a multiple of the cycle of its own clock.
     fn encounter(&self, now: Instant, target: &Target) -> Instant {
         if !self.config.phase_lock || target.is_broadcast() || !self.phases.knows(target.dst) {
             return now;
@@ -260,7 +258,7 @@ impl Duty {
         Move::Collision
     }
 
-    /// Whether the receiver is known to listen.
+    /// Returns whether the receiver is known to listen.
     fn is_awake(&self, target: &Target) -> bool {
         target.continues && self.config.bursts && self.config.method == Method::ContikiMac
     }
@@ -341,7 +339,7 @@ impl Cycle<Work> for Duty {
         }
     }
 
-    // --- what frames hold ---
+    // --- frame contents ---
 
     fn asks_for_acks(&self) -> bool {
         match self.config.method {
@@ -515,8 +513,7 @@ impl Cycle<Work> for Duty {
     }
 }
 
-/// Moves `next`, a time in steps of `cycle`, behind `now`; the last step that `now` is not
-/// before.
+/// Advances `next` in steps of `cycle` beyond `now`; returns the last step that is not after `now`.
 fn skip(next: &mut Instant, now: Instant, cycle: Duration) -> Instant {
     let cycle_us = cycle.as_micros().max(1);
     let late_us = now.since(*next).as_micros();

@@ -1,22 +1,22 @@
-//! When the receiver of X-MAC is on: at the beginning of each cycle, and after a strobe
-//! for this node until the frame has come that it announces.
+//! Receiver of X-MAC: on at the start of each cycle, and from a strobe for this node until the
+//! announced frame arrives.
 
 use redpoll_base::Instant;
 
 use super::Timing;
 
-/// Cycles that a receiver waits at most for the frame that a strobe announced.
+/// Longest wait for an announced frame, in cycles.
 const PATIENCE: u64 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OnOffState {
     /// Off until the next cycle.
     Off,
-    /// On until then.
-    On { until: Instant },
+    On {
+        until: Instant,
+    },
 }
 
-/// The cycle of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OnOff {
     next: Instant,
@@ -24,7 +24,7 @@ pub(super) struct OnOff {
 }
 
 impl OnOff {
-    /// The first cycle begins at `first`.
+    /// Returns a receiver whose first cycle begins at `first`.
     pub(super) fn new(first: Instant) -> Self {
         OnOff {
             next: first,
@@ -43,7 +43,7 @@ impl OnOff {
         }
     }
 
-    /// Switches the receiver if it is time; whether it has been switched on.
+    /// Switches the receiver if it is time; returns whether it was switched on.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         match self.state {
             OnOffState::Off if self.next <= now => {
@@ -63,14 +63,14 @@ impl OnOff {
         }
     }
 
-    /// A strobe for this node has come.
+    /// Keeps the receiver on after a strobe for this node.
     pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
         self.state = OnOffState::On {
             until: now + timing.cycle.times(PATIENCE),
         };
     }
 
-    /// A frame for this node has come.
+    /// Switches the receiver off after a frame for this node.
     pub(super) fn on_frame(&mut self) {
         self.state = OnOffState::Off;
     }

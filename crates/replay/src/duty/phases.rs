@@ -1,24 +1,24 @@
-//! When neighbours wake up, as learnt from the copies that they acknowledged.
+//! Wake-up times of neighbours, learned from the copies that they acknowledged.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
-/// Neighbours whose phase is known; Contiki's table has 30. With more, the one used
-/// longest ago is forgotten.
+/// Neighbours whose phase is stored; Contiki's table has 30. A full table replaces the least
+/// recently updated entry.
 const NEIGHBOURS: usize = 16;
 
-/// Failures in a row after which a phase counts as wrong (MAX_NOACKS).
+/// Consecutive failures after which a phase is assumed wrong (MAX_NOACKS).
 const FAILURES_MAX: u8 = 16;
 
-/// The first of those may not be older than this (MAX_NOACKS_TIME).
+/// Longest time since the first of these failures (MAX_NOACKS_TIME).
 const FAILING_MAX: Duration = Duration::from_secs(30);
 
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     neighbour: Address,
-    /// When it was awake.
+    /// A time at which the neighbour was awake.
     at: Instant,
-    /// Frames in a row that it did not acknowledge, and when the first was.
+    /// Consecutive frames that the neighbour did not acknowledge, and the time of the first.
     failures: u8,
     failing_since: Instant,
 }
@@ -36,8 +36,8 @@ impl Phases {
         }
     }
 
-    /// When a frame to `neighbour` is to begin: `guard` before its next wake-up, and not
-    /// before `now`. `None` if its phase is not known.
+    /// Returns when to start a frame to `neighbour`: `guard` before its next wake-up, but not
+    /// before `now`. `None` if the phase is unknown.
     pub(super) fn start(
         &self,
         now: Instant,
@@ -57,13 +57,13 @@ impl Phases {
         Some(now + Duration::from_micros(wait_us).minus(guard))
     }
 
-    /// Whether `neighbour` has answered lately enough to be remembered.
+    /// Returns whether the phase of `neighbour` is known.
     pub(super) fn knows(&self, neighbour: Address) -> bool {
         let mut known = self.entries.iter().flatten();
         known.any(|phase| phase.neighbour == neighbour)
     }
 
-    /// `neighbour` was awake at `at`.
+    /// Records that `neighbour` was awake at `at`.
     pub(super) fn on_answer(&mut self, neighbour: Address, at: Instant) {
         let phase = Phase {
             neighbour,
@@ -81,7 +81,7 @@ impl Phases {
         }
     }
 
-    /// `neighbour` did not acknowledge a frame.
+    /// Records that `neighbour` did not acknowledge a frame.
     pub(super) fn on_silence(&mut self, now: Instant, neighbour: Address) {
         for entry in &mut self.entries {
             let Some(phase) = entry.as_mut().filter(|it| it.neighbour == neighbour) else {
@@ -146,7 +146,7 @@ mod tests {
         assert!(knows(&phases));
         phases.on_silence(at(32_001), B);
         assert!(!knows(&phases));
-        // An answer in between begins the count anew.
+        // An answer resets the count.
         phases.on_answer(B, at(1_000));
         phases.on_silence(at(2_000), B);
         phases.on_answer(B, at(20_000));

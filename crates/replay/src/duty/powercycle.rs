@@ -1,32 +1,32 @@
-//! When the receiver of CX-MAC is on: for a tick of the clock each cycle, and after a strobe
-//! for this node until the frame has come that it announces.
+//! Receiver of CX-MAC: on for a tick of the clock per cycle, and from a strobe for this node until
+//! the announced frame arrives.
 //!
-//! Its timers wait while the node sends: the processor does nothing else. The cycle then goes
-//! on from where it is fired late, so a node that sends wakes up at other times than before.
+//! The node's timers wait while it sends, because its processor is busy. The cycle continues from
+//! the delayed timer, so a node that has sent wakes up at other times than before.
 
 use redpoll_base::Instant;
 
 use super::Timing;
 use super::clock::Clock;
 
-/// Ends of the time on, of which the first two are waited for the frame that a strobe announced.
+/// Ends of the on time after which a receiver stops waiting for the announced frame.
 const PATIENCE: u8 = 2;
 
-/// The cycle of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PowerCycle {
     clock: Clock,
-    /// When the receiver is switched next.
+    /// Time at which the receiver is switched next.
     next: Instant,
-    /// What comes next is the end of the time on.
+    /// Whether the next switch ends the on time.
     ends: bool,
     is_on: bool,
-    /// An announced frame is waited for, and this often the time on has ended since, and once.
+    /// 0 if no announced frame is expected; otherwise one more than the number of ends of the on
+    /// time since the strobe.
     waited: u8,
 }
 
 impl PowerCycle {
-    /// The first cycle begins with the tick behind `first`.
+    /// Returns a receiver whose first cycle begins at the tick after `first`.
     pub(super) fn new(first: Instant, clock: Clock) -> Self {
         PowerCycle {
             clock,
@@ -45,7 +45,7 @@ impl PowerCycle {
         self.next
     }
 
-    /// Switches the receiver if it is time; whether a cycle has begun.
+    /// Switches the receiver if it is time; returns whether a cycle has begun.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         if self.next > now {
             return false;
@@ -68,19 +68,19 @@ impl PowerCycle {
         false
     }
 
-    /// A strobe for this node has come.
+    /// Keeps the receiver on after a strobe for this node.
     pub(super) fn on_strobe(&mut self) {
         self.waited = 1;
         self.is_on = true;
     }
 
-    /// A frame for this node has come.
+    /// Switches the receiver off after a frame for this node.
     pub(super) fn on_frame(&mut self) {
         self.waited = 0;
         self.is_on = false;
     }
 
-    /// The node begins to send: its receiver is off between its cycles' beginnings.
+    /// Switches the receiver off, because the node starts to send; the next cycle switches it on.
     pub(super) fn on_send(&mut self) {
         self.is_on = false;
     }
@@ -91,20 +91,20 @@ mod tests {
     use super::*;
     use crate::{DutyConfig, Method, Release};
 
-    /// A tick of the clock, of which this node's begin with the run.
+    /// Microseconds of a tick of the clock; this node's ticks begin with the run.
     const TICK_US: u64 = 7_812;
 
     fn timing() -> Timing {
         Timing::of(&DutyConfig::of(Method::CxMac, Release::Contiki25))
     }
 
-    /// In which tick a moment is, to the nearest one.
+    /// Returns the tick nearest to a time.
     fn tick(at: Instant) -> u64 {
         (at.as_micros() + TICK_US / 2) / TICK_US
     }
 
-    /// cxmac.c, cpowercycle: one tick of sixteen; its timer is set when it has fired, so one that
-    /// fires late shifts all that comes.
+    /// cxmac.c, cpowercycle: one tick of sixteen. The timer is restarted when it fires, so one late
+    /// timer shifts all later ones.
     #[test]
     fn a_node_that_has_sent_wakes_up_at_other_times() {
         let timing = timing();
@@ -122,7 +122,7 @@ mod tests {
         assert_eq!(tick(cycle.next()), 40);
     }
 
-    /// cxmac.c: awake for the second end of the time on behind a strobe, and no longer.
+    /// cxmac.c: awake until the second end of the on time after a strobe.
     #[test]
     fn a_frame_that_does_not_come_is_waited_for_until_the_next_cycle() {
         let timing = timing();
@@ -134,7 +134,7 @@ mod tests {
         assert!(cycle.poll(cycle.next(), &timing));
         let _ = cycle.poll(cycle.next(), &timing);
         assert!(!cycle.listens());
-        // One that does ends it at once.
+        // The announced frame ends the wait at once.
         cycle.on_strobe();
         cycle.on_frame();
         assert!(!cycle.listens());

@@ -1,5 +1,4 @@
-//! When the receiver of LPP is on: each cycle it says by a probe that it listens, and then
-//! does so for a tick of the clock.
+//! Receiver of LPP: each cycle it sends a probe, and then listens for a tick of the clock.
 
 use redpoll_base::{Instant, Rng};
 
@@ -7,7 +6,7 @@ use super::Timing;
 use super::clock::Clock;
 use redpoll_mac::Channel;
 
-/// Behind a busy channel the time off is shorter by less than so many ticks.
+/// Upper bound, in ticks, of the random reduction of the off time after a busy channel.
 const SHORTER_TICKS: u64 = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -16,40 +15,39 @@ enum ProbingState {
     Off,
     /// The radio assesses the channel.
     Assessing,
-    /// The channel is clear: the probe is to be loaded and sent.
+    /// The channel is clear, and the probe must be loaded and sent.
     Due,
     /// The radio has the probe.
     Sending,
-    /// On until then.
-    On { until: Instant },
+    On {
+        until: Instant,
+    },
 }
 
-/// What a receiver needs its radio for.
+/// A job of the receiver for its radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Need {
-    /// An assessment of the channel.
     Assess,
-    /// To send a probe.
+    /// Send a probe.
     Probe,
 }
 
-/// The shortest time off, in ticks.
+/// Shortest off time, in ticks.
 const SHORTEST_TICKS: u64 = 2;
 
-/// The cycle of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probing {
     clock: Clock,
     next: Instant,
     state: ProbingState,
-    /// So many ticks the next time off is shorter.
+    /// Ticks by which the next off time is shorter.
     shorter: u64,
-    /// A frame has come or gone since the cycle began, which switches the radio off.
+    /// Whether a frame was received or sent since the cycle began, which switches the radio off.
     is_off: bool,
 }
 
 impl Probing {
-    /// The first cycle begins with the tick behind `first`.
+    /// Returns a receiver whose first cycle begins at the tick after `first`.
     pub(super) fn new(first: Instant, clock: Clock) -> Self {
         Probing {
             clock,
@@ -68,12 +66,13 @@ impl Probing {
         is_time && !self.is_off
     }
 
-    /// Whether the radio is off until the next cycle, also for a frame that waits for a probe.
+    /// Returns whether the radio is off until the next cycle, even if a frame waits for a probe.
     pub(super) fn is_off(&self) -> bool {
         self.is_off
     }
 
-    /// Switches the radio off, for a frame has come or gone; or on, for another one is to go.
+    /// Switches the radio off after a frame was received or sent, or on because another frame
+    /// waits.
     pub(super) fn switch(&mut self, on: bool) {
         self.is_off = !on;
     }
@@ -87,8 +86,7 @@ impl Probing {
         }
     }
 
-    /// What the receiver needs now; the radio must do it.
-    /// `waits`: a frame waits for a probe.
+    /// Returns the job that the radio must do now. `waits` is whether a frame waits for a probe.
     pub(super) fn poll(&mut self, now: Instant, waits: bool, timing: &Timing) -> Option<Need> {
         match self.state {
             ProbingState::Off if self.next <= now => {
@@ -114,7 +112,7 @@ impl Probing {
         }
     }
 
-    /// The channel has been assessed.
+    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
         if self.state != ProbingState::Assessing {
             return;
@@ -127,7 +125,7 @@ impl Probing {
         }
     }
 
-    /// The probe has been sent, or could not be: the receiver listens until the next tick.
+    /// Starts listening until the next tick, after the probe was sent or failed.
     pub(super) fn on_probed(&mut self, now: Instant) {
         let until = self.clock.after(now, 1);
         self.state = ProbingState::On { until };
@@ -139,7 +137,7 @@ mod tests {
     use super::*;
     use crate::{DutyConfig, Method, Release};
 
-    /// In which tick a moment is, to the nearest one.
+    /// Returns the tick nearest to a time.
     fn tick(at: Instant) -> u64 {
         (at.as_micros() + 3_906) / 7_812
     }
@@ -148,8 +146,8 @@ mod tests {
         Timing::of(&DutyConfig::of(Method::Lpp, Release::Contiki25))
     }
 
-    /// A probe, or a busy channel in its place, 3 ms behind the beginning of its cycle, and the
-    /// listening behind it; when the next cycle begins.
+    /// Runs a cycle with a probe, or a busy channel instead, 3 ms after its start, and the
+    /// listening. Returns when the next cycle begins.
     fn cycle(probing: &mut Probing, channel: Channel, waits: bool) -> u64 {
         let timing = timing();
         let mut rng = Rng::new(5);
@@ -168,8 +166,8 @@ mod tests {
         tick(probing.next().unwrap())
     }
 
-    /// lpp.c, dutycycle: sixteen ticks from probe to probe, whatever a probe takes. Behind a busy
-    /// channel they are fewer, but not while a frame waits.
+    /// lpp.c, dutycycle: sixteen ticks from probe to probe, whatever the duration of a probe. After
+    /// a busy channel there are fewer ticks, unless a frame waits.
     #[test]
     fn cycles_go_by_the_clock() {
         let mut probing = Probing::new(Instant::ZERO, Clock::with_offset(0));
@@ -181,7 +179,7 @@ mod tests {
         assert_eq!(cycle(&mut probing, Channel::Clear, false), next + 16);
     }
 
-    /// lpp.c, input_packet: a frame that comes switches the radio off until the next cycle.
+    /// lpp.c, input_packet: a received frame switches the radio off until the next cycle.
     #[test]
     fn a_frame_ends_the_listening() {
         let mut probing = Probing::new(Instant::ZERO, Clock::with_offset(0));

@@ -11,10 +11,10 @@ use super::{DutyConfig, DutyCounters, Method, Timing};
 use crate::{Work, count};
 use redpoll_mac::Channel;
 
-/// What a receiver's cycle needs its radio for.
+/// A job of a receiver's cycle for its radio.
 type Errand = redpoll_mac::Errand<Work>;
 
-/// A receiver that is mostly off, or not.
+/// A duty-cycled receiver, or one that is always on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Receiver {
     /// Always on.
@@ -26,7 +26,7 @@ pub(super) enum Receiver {
 }
 
 impl Receiver {
-    /// The receiver of a configuration, whose first cycle begins at `first`, or with the next
+    /// Returns the receiver of a configuration. Its first cycle begins at `first`, or at the next
     /// tick of the clock.
     pub(super) fn new(config: &DutyConfig, first: Instant, clock: Clock) -> Self {
         match config.method {
@@ -43,7 +43,7 @@ impl Receiver {
         !matches!(self, Receiver::Awake)
     }
 
-    /// Whether it is to be on between works.
+    /// Returns whether the receiver is on between jobs of the radio.
     pub(super) fn listens(&self) -> bool {
         match self {
             Receiver::Awake => true,
@@ -54,12 +54,12 @@ impl Receiver {
         }
     }
 
-    /// Whether a frame that was promised is still to come.
+    /// Returns whether an announced frame has not arrived yet.
     pub(super) fn is_in_burst(&self, now: Instant) -> bool {
         matches!(self, Receiver::ContikiMac(wake) if wake.is_in_burst(now))
     }
 
-    /// When [`Self::poll`] has something to do.
+    /// Returns when [`Self::poll`] has to be called.
     pub(super) fn next(&self) -> Option<Instant> {
         match self {
             Receiver::Awake => None,
@@ -70,8 +70,8 @@ impl Receiver {
         }
     }
 
-    /// Goes on with the cycle. What it needs the radio for must be done. `waits`: a frame
-    /// waits for a probe.
+    /// Advances the cycle and returns a job for the radio, which must be done. `waits` is whether a
+    /// frame waits for a probe.
     pub(super) fn poll(
         &mut self,
         now: Instant,
@@ -106,7 +106,7 @@ impl Receiver {
         errand
     }
 
-    /// The channel has been assessed.
+    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(
         &mut self,
         now: Instant,
@@ -121,19 +121,19 @@ impl Receiver {
         }
     }
 
-    /// The probe has been sent, or could not be.
+    /// Handles the end of a probe, sent or not.
     pub(super) fn on_probed(&mut self, now: Instant) {
         if let Receiver::Lpp(probing) = self {
             probing.on_probed(now);
         }
     }
 
-    /// LPP: whether the radio is off until the next cycle, whatever waits.
+    /// LPP: returns whether the radio is off until the next cycle, even if a frame waits.
     pub(super) fn is_off(&self) -> bool {
         matches!(self, Receiver::Lpp(probing) if probing.is_off())
     }
 
-    /// CX-MAC: the node begins to send. LPP: a frame begins to wait for a probe.
+    /// Handles that the node starts to send (CX-MAC) or a frame starts to wait for a probe (LPP).
     pub(super) fn on_send(&mut self) {
         match self {
             Receiver::CxMac(cycle) => cycle.on_send(),
@@ -142,14 +142,14 @@ impl Receiver {
         }
     }
 
-    /// LPP: a frame no longer waits.
+    /// LPP: handles that no frame waits any longer.
     pub(super) fn on_sent(&mut self) {
         if let Receiver::Lpp(probing) = self {
             probing.switch(false);
         }
     }
 
-    /// A strobe for this node has come.
+    /// Handles a strobe for this node.
     pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
         match self {
             Receiver::XMac(onoff) => onoff.on_strobe(now, timing),
@@ -158,7 +158,7 @@ impl Receiver {
         }
     }
 
-    /// A frame for this node has come; `more`: its sender has another.
+    /// Handles a frame for this node; `more` is whether its sender has another.
     pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
         match self {
             Receiver::ContikiMac(wake) => wake.on_frame(now, more, timing),

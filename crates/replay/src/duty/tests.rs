@@ -1,10 +1,10 @@
-//! What is remembered of neighbours, and what a node does while it sends.
+//! The phases of neighbours, and the receiver during transmissions.
 
 use super::*;
 
-/// contikimac.c, send_packet, in each release: what is remembered is when the copy began
-/// that was acknowledged. In 2.5 a variable is set to the copy before, and set again before
-/// the next one.
+/// contikimac.c, send_packet, in each release: the phase is the start of the copy that was
+/// acknowledged. Release 2.5 sets a variable to the previous copy, and overwrites it before the
+/// next one.
 #[test]
 fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
     for release in [Release::Contiki25, Release::Contiki27, Release::Contiki30] {
@@ -21,8 +21,8 @@ fn the_phase_is_that_of_the_copy_that_was_acknowledged() {
     }
 }
 
-/// cxmac.c, send_packet: the processor waits for the neighbour's wake-up with the radio off,
-/// and switches it on for the first strobe.
+/// cxmac.c, send_packet: the processor waits for the neighbour's wake-up with the radio off, and
+/// switches the radio on for the first strobe.
 #[test]
 fn cx_mac_hears_nothing_while_it_waits_for_its_neighbour() {
     let config = DutyConfig::of(Method::CxMac, Release::Contiki25);

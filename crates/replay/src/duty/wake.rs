@@ -1,9 +1,9 @@
-//! When the receiver of ContikiMAC is on.
+//! Receiver of ContikiMAC.
 //!
-//! Each cycle it looks at the channel twice. Energy means that somebody repeats a frame,
-//! perhaps for this node, so it stays on; and goes back to sleep when the frame has come,
-//! when silence lasts longer than the gap between two copies, or (*fast sleep*) when
-//! energy lasts longer than a frame without the beginning of one.
+//! Each cycle it assesses the channel twice. If it detects energy, another node may be repeating a
+//! frame for this node, so the receiver stays on. It returns to sleep when the frame has arrived,
+//! when silence lasts longer than the gap between two copies, or (*fast sleep*) when energy lasts
+//! longer than a frame without the start of one.
 
 use redpoll_base::{Duration, Instant};
 
@@ -13,34 +13,32 @@ use redpoll_mac::Channel;
 /// Assessments of a wake-up.
 const ASSESSMENTS: u8 = 2;
 
-/// Where the receiver stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WakeState {
     /// Off until the next cycle.
     Off,
-    /// Off until the next assessment of this wake-up, after `done` of them.
+    /// Off until the next assessment of this wake-up, after `done` assessments.
     Pause { until: Instant, done: u8 },
     /// The radio assesses the channel, after `done` assessments.
     Assessing { done: u8 },
-    /// On, because something is in the channel.
+    /// On, because the channel is busy.
     Awake(Awake),
-    /// On, because its sender has promised another frame.
+    /// On, because the sender has announced another frame.
     Burst { until: Instant },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Awake {
     since: Instant,
-    /// When to look at the channel again; `None` while the radio does.
+    /// Time of the next assessment; `None` while the radio assesses.
     look_at: Option<Instant>,
     looks: u8,
     silent: u8,
 }
 
-/// The cycle of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wake {
-    /// When the next cycle begins.
+    /// Start of the next cycle.
     next: Instant,
     state: WakeState,
     fast_sleep: bool,
@@ -48,7 +46,7 @@ pub(super) struct Wake {
 }
 
 impl Wake {
-    /// The first cycle begins at `first`.
+    /// Returns a receiver whose first cycle begins at `first`.
     pub(super) fn new(config: &DutyConfig, first: Instant) -> Self {
         Wake {
             next: first,
@@ -58,22 +56,22 @@ impl Wake {
         }
     }
 
-    /// Whether the receiver is to be on between works.
+    /// Returns whether the receiver is on between jobs of the radio.
     pub(super) fn listens(&self) -> bool {
         matches!(self.state, WakeState::Awake(_) | WakeState::Burst { .. })
     }
 
-    /// Whether nothing happens until the next cycle.
+    /// Returns whether the receiver is off until the next cycle.
     pub(super) fn is_off(&self) -> bool {
         self.state == WakeState::Off
     }
 
-    /// Whether a frame that was promised is still to come.
+    /// Returns whether an announced frame has not arrived yet.
     pub(super) fn is_in_burst(&self, now: Instant) -> bool {
         matches!(self.state, WakeState::Burst { until } if now < until)
     }
 
-    /// When [`Self::poll`] has something to do.
+    /// Returns when [`Self::poll`] has to be called.
     pub(super) fn next(&self) -> Option<Instant> {
         match self.state {
             WakeState::Off => Some(self.next),
@@ -83,8 +81,8 @@ impl Wake {
         }
     }
 
-    /// Whether the radio has to assess the channel now; it must then. An assessment that
-    /// is late, because this node was sending, is left out with its cycle.
+    /// Returns whether the radio must assess the channel now. An assessment that is late because
+    /// this node was sending is skipped together with its cycle.
     pub(super) fn poll(&mut self, now: Instant, timing: &Timing) -> bool {
         match &mut self.state {
             WakeState::Off if self.next <= now => {
@@ -115,7 +113,7 @@ impl Wake {
         }
     }
 
-    /// The channel has been assessed.
+    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, timing: &Timing) {
         match self.state {
             WakeState::Assessing { done } if channel == Channel::Clear => {
@@ -145,7 +143,7 @@ impl Wake {
         }
     }
 
-    /// What follows a look at the channel; `None`: sleep.
+    /// Returns the state after an assessment while awake; `None` if the receiver goes to sleep.
     fn look(&self, now: Instant, awake: Awake, channel: Channel, timing: &Timing) -> Option<Awake> {
         let silent = match channel {
             Channel::Clear => awake.silent.saturating_add(1),
@@ -164,7 +162,7 @@ impl Wake {
         })
     }
 
-    /// A frame for this node has come; `more`: its sender has another.
+    /// Handles a frame for this node; `more` is whether its sender has another.
     pub(super) fn on_frame(&mut self, now: Instant, more: bool, timing: &Timing) {
         self.state = match more && self.bursts {
             true => WakeState::Burst {
@@ -175,10 +173,10 @@ impl Wake {
     }
 }
 
-/// An assessment takes 8 symbols, which are part of the time from look to look.
+/// Duration of an assessment, 8 symbols, which is part of the interval of assessments.
 const ASSESSMENT: Duration = Duration::from_micros(redpoll_wire::ieee802154::timing::CCA_US);
 
-/// Later than two assessments and their pauses take.
+/// Returns whether an assessment is later than two assessments and their pauses take.
 fn is_late(due: Instant, now: Instant, timing: &Timing) -> bool {
     now > due + timing.look.times(2)
 }

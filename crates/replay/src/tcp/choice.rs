@@ -1,24 +1,25 @@
-//! Congestion control by name, chosen while the program runs: for simulations that compare.
+//! Congestion control chosen at run time, for simulations that compare algorithms.
 
 use super::given::{Given, GivenCongestion};
 
 /// The congestion control of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum CongestionChoice {
-    /// RFC 5681 and RFC 6582: that of a device.
+    /// RFC 5681 and RFC 6582, as on devices.
     #[default]
     NewReno,
     /// RFC 9438.
     Cubic,
-    /// The peer's window alone limits the bytes in the network. RFC 5681 forbids it, because the
-    /// queues that it fills and the losses that it ignores harm other flows.
+    /// No congestion control: only the peer's window limits the bytes in the network. RFC 5681
+    /// forbids this, because the filled queues and ignored losses harm other flows.
     Off,
-    /// One from outside of this crate.
+    /// An algorithm from outside of this crate.
     Given(Given),
 }
 
 impl CongestionChoice {
-    /// The one that `by` has for `place`, which is told when a connection begins.
+    /// Returns the algorithm of `by` for `place`; the connection passes both to `by` when it
+    /// begins.
     pub const fn given(by: &'static dyn GivenCongestion, place: u32) -> CongestionChoice {
         CongestionChoice::Given(Given::new(by, place))
     }

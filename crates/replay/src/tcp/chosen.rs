@@ -1,4 +1,4 @@
-//! The congestion control that was chosen.
+//! The chosen congestion control.
 
 use redpoll_tcp::{Congestion, FlowState, NewReno};
 
@@ -6,7 +6,7 @@ use super::choice::CongestionChoice;
 use super::cubic::{Acked, Cubic};
 use super::given::{CongestionEvent, CongestionNews, CongestionWindow, Controlled};
 
-/// What a [`CongestionChoice`] chose. The rest is [`NewReno`]'s.
+/// The congestion control of a [`CongestionChoice`], on top of [`NewReno`].
 #[derive(Debug)]
 pub struct Chosen {
     reno: NewReno,
@@ -16,7 +16,7 @@ pub struct Chosen {
 #[derive(Debug)]
 enum Way {
     NewReno,
-    /// The curve, and what it was before the last loss.
+    /// The curve, and its state before the last loss.
     Cubic(Cubic, Cubic),
     Off,
     Given(Controlled),
@@ -42,8 +42,8 @@ impl Chosen {
         }
     }
 
-    /// The window is now the usual one; a controller from outside may change it, to a segment at
-    /// least.
+    /// Reports an event to an external controller, which may replace the window; the result has at
+    /// least one segment.
     fn ask(
         &mut self,
         event: CongestionEvent,
@@ -158,7 +158,7 @@ impl Congestion for Chosen {
     fn on_mark(&mut self, flow: &FlowState) {
         let before = self.window();
         match self.way {
-            // RFC 9438 §4.6: as a loss.
+            // RFC 9438 §4.6: a mark reduces the window as a loss does.
             Way::Cubic(..) => {
                 self.lose(flow);
                 let most = self.reno.ssthresh();

@@ -1,23 +1,22 @@
-//! CUBIC (RFC 9438) in whole numbers: how cwnd grows in congestion avoidance, and what is
-//! left of it after a loss. Slow start and recovery are those of [`NewReno`](redpoll_tcp::NewReno).
+//! CUBIC (RFC 9438) in integers: the growth of cwnd in congestion avoidance, and its reduction
+//! after a loss. Slow start and recovery are those of [`NewReno`](redpoll_tcp::NewReno).
 //!
-//! With windows of a few segments it is in its Reno-friendly region: seven tenths of cwnd
-//! are left by a loss instead of a half, and about half a segment a round trip is added
-//! instead of one.
+//! With windows of a few segments CUBIC is in its Reno-friendly region: a loss leaves seven tenths
+//! of cwnd instead of a half, and each round trip adds about half a segment instead of one.
 
 /// RFC 9438 §4.6: beta_cubic, in tenths.
 const BETA_TENTHS: u32 = 7;
-/// RFC 9438 §5: C, in tenths of a segment a cubic second.
+/// RFC 9438 §5: C, in tenths of a segment per cubic second.
 const C_TENTHS: u64 = 4;
 /// RFC 9438 §4.3: alpha_cubic = 3 (1 - beta_cubic) / (1 + beta_cubic) = 9/17.
 const ALPHA: (u64, u64) = (9, 17);
-/// Fractions of a byte of W_est.
+/// Fractional bits of W_est.
 const FRACTION_BITS: u32 = 16;
-/// The curve is looked at so far from its turning point at most; it is at any window's
-/// limit long before.
+/// Greatest distance in ms from the curve's turning point; the curve exceeds any window long
+/// before.
 const FARTHEST_MS: i64 = 100_000;
 
-/// What an acknowledgment says to the curve.
+/// The inputs of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
     /// Bytes that it acknowledges.
@@ -29,14 +28,14 @@ pub(super) struct Acked {
     pub(super) srtt_ms: u32,
 }
 
-/// The curve since the last reduction, all windows in bytes.
+/// The curve since the last reduction, with all windows in bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Cubic {
     w_max: u32,
     /// cwnd before the last reduction.
     cwnd_prior: u32,
     epoch: Option<Epoch>,
-    /// The last reduction was a timeout's.
+    /// Whether a timeout caused the last reduction.
     by_timeout: bool,
 }
 
@@ -44,7 +43,7 @@ pub(super) struct Cubic {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct Epoch {
     began_ms: u32,
-    /// When cwnd last grew.
+    /// Time of the last growth of cwnd.
     last_ms: u32,
     k_ms: u32,
     /// W_est, in fractions of a byte.
@@ -52,7 +51,7 @@ struct Epoch {
 }
 
 impl Cubic {
-    /// cwnd after an acknowledgment in congestion avoidance.
+    /// Returns cwnd after an acknowledgment in congestion avoidance.
     pub(super) fn on_ack(&mut self, acked: Acked) -> u32 {
         let mut epoch = match self.epoch.take() {
             Some(epoch) => epoch.without_pause(&acked),
@@ -74,9 +73,9 @@ impl Cubic {
         cwnd
     }
 
-    /// ssthresh after a loss, of which `flight` bytes were out.
+    /// Returns ssthresh after a loss with `flight` bytes in flight.
     pub(super) fn on_loss(&mut self, flight: u32, cwnd: u32) -> u32 {
-        // RFC 9438 §4.7: who got less than the last time leaves room to others.
+        // RFC 9438 §4.7: a flow that reached less than before leaves room to others.
         self.w_max = match cwnd < self.w_max {
             true => tenths(cwnd, 10 + BETA_TENTHS) / 2,
             false => cwnd,
@@ -87,12 +86,12 @@ impl Cubic {
         tenths(flight.min(cwnd), BETA_TENTHS)
     }
 
-    /// RFC 9438 §4.8: the loss was found by a timeout.
+    /// Handles a loss that a timeout detected (RFC 9438 §4.8).
     pub(super) fn on_timeout(&mut self) {
         self.by_timeout = true;
     }
 
-    /// The window is as after a pause: a new stage begins.
+    /// Starts a new stage, because the window is as after a pause.
     pub(super) fn on_idle(&mut self) {
         self.epoch = None;
     }
@@ -117,7 +116,7 @@ impl Cubic {
         if self.at(epoch, t, acked.mss) < estimate {
             return estimate.max(acked.cwnd);
         }
-        // RFC 9438 §4.2 to §4.5: towards where the curve is a round trip later.
+        // RFC 9438 §4.2 to §4.5: towards the curve one round trip later.
         let later = self.at(epoch, t.wrapping_add(acked.srtt_ms), acked.mss);
         let most = acked.cwnd.saturating_add(acked.cwnd / 2);
         let way = u64::from(later.clamp(acked.cwnd, most).wrapping_sub(acked.cwnd));
@@ -127,13 +126,13 @@ impl Cubic {
         acked.cwnd.saturating_add(step.unwrap_or(0) as u32)
     }
 
-    /// W_cubic(t): C (t - K)³ + W_max.
+    /// Returns W_cubic(t) = C (t - K)³ + W_max.
     fn at(&self, epoch: &Epoch, t_ms: u32, mss: u32) -> u32 {
         let from_turn = i64::from(t_ms).wrapping_sub(epoch.k_ms.into());
         let x = from_turn.clamp(-FARTHEST_MS, FARTHEST_MS);
         let cube = x.wrapping_mul(x).wrapping_mul(x);
         let segments_e10 = cube.wrapping_mul(C_TENTHS as i64);
-        // Milliseconds to the third, and tenths.
+        // Cubic milliseconds, and tenths.
         let bytes = (segments_e10 / 1_000_000).wrapping_mul(mss.into()) / 10_000;
         let window = bytes.saturating_add(self.w_max.into());
         window.clamp(0, u16::MAX.into()) as u32
@@ -145,7 +144,7 @@ impl Epoch {
         u32::try_from(self.w_est >> FRACTION_BITS).unwrap_or(u32::MAX)
     }
 
-    /// RFC 9438 §5.8: time in which the application sent too little does not count.
+    /// Excludes a time in which the application sent too little (RFC 9438 §5.8).
     fn without_pause(self, acked: &Acked) -> Epoch {
         let since = acked.now_ms.wrapping_sub(self.last_ms);
         let pause = match since > acked.srtt_ms.wrapping_mul(2) {
@@ -164,14 +163,14 @@ fn tenths(bytes: u32, tenths: u32) -> u32 {
     bytes.wrapping_mul(tenths) / 10
 }
 
-/// RFC 9438 §4.2: K, how long the curve takes up to W_max from so many bytes below.
+/// Returns K (RFC 9438 §4.2): the time that the curve takes to W_max from `below` bytes below it.
 fn k_ms(below: u32, mss: u32) -> u32 {
     // (below / mss / C) s³, in ms³.
     let cube = u64::from(below).wrapping_mul(10_000_000_000) / C_TENTHS;
     cube_root(cube.checked_div(mss.into()).unwrap_or(0))
 }
 
-/// The whole part of the cube root, bit by bit.
+/// Returns the integer cube root, bit by bit.
 fn cube_root(x: u64) -> u32 {
     let mut root = 0u64;
     for bit in (0..21).rev() {
@@ -207,7 +206,7 @@ mod tests {
         }
     }
 
-    /// Of 100 segments 30 are lost: (30 / 0.4)^(1/3) s.
+    /// 70 of 100 segments remain: K is (30 / 0.4)^(1/3) s.
     #[test]
     fn k_is_the_time_back_to_the_old_window() {
         assert_eq!(k_ms(30 * MSS, MSS), 4_217);
@@ -234,8 +233,8 @@ mod tests {
         assert!(near(cwnd, 130), "{cwnd}: 0.4 (8.4 - 4.2)³ above");
     }
 
-    /// Four segments and 100 ms: the curve would need 1.4 s to give back what Reno does in
-    /// four round trips, so the estimate counts, 9/17 of a segment a round trip.
+    /// With four segments and 100 ms, the curve would need 1.4 s for the growth that Reno has in
+    /// four round trips. So the estimate counts: 9/17 of a segment per round trip.
     #[test]
     fn small_windows_grow_as_renos_would() {
         let mut cubic = Cubic::default();

@@ -1,35 +1,33 @@
-//! Congestion control from outside of the crate, chosen while the program runs: for simulations
-//! of an algorithm that is still being designed.
+//! Congestion control from outside of the crate, chosen at run time: for simulations of an
+//! algorithm under development.
 
 use core::fmt;
 
-/// What congestion control hears of.
+/// Events that congestion control receives.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CongestionEvent {
-    /// The connection is open, or goes on after it was frozen.
+    /// The connection is open, or continues after it was frozen.
     Established,
-    /// New data was acknowledged while nothing was being repaired, and without a mark.
+    /// New data was acknowledged outside of recovery and without a congestion mark.
     Acked {
-        /// The application fills half of the window at least. If not, the window tells nothing of
-        /// the path, and usually stays (RFC 7661 §4.3).
+        /// Whether the application fills at least half of the window. Otherwise the window does not
+        /// reflect the path, and usually does not change (RFC 7661 §4.3).
         filled: bool,
     },
-    /// A loss was found without a timeout; it is being repaired from now on.
+    /// A loss was detected without a timeout; recovery begins.
     Loss,
-    /// The retransmission timer ran out; `first` if for the first time since SND.UNA moved
-    /// (RFC 5681 §3.1).
+    /// The retransmission timer expired.
     Timeout {
-        /// For the first time.
+        /// Whether this is the first time since SND.UNA advanced (RFC 5681 §3.1).
         first: bool,
     },
-    /// The peer tells that a router has marked a packet (RFC 3168 §6.1.2); at most once for
-    /// each window.
+    /// The peer reports that a router marked a packet (RFC 3168 §6.1.2); at most once per window.
     Mark,
-    /// What was lost has arrived.
+    /// The lost data has arrived, and recovery ends.
     Recovered,
-    /// The last loss was none (RFC 4015).
+    /// The last loss was spurious (RFC 4015).
     Undone,
-    /// Data is to be sent after a pause longer than a retransmission timeout (RFC 5681 §4.1).
+    /// Data is ready after a pause longer than a retransmission timeout (RFC 5681 §4.1).
     Idle,
 }
 
@@ -42,46 +40,46 @@ pub struct CongestionWindow {
     pub ssthresh: u32,
 }
 
-/// What happened, and how the connection is.
+/// An event and the state of the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CongestionNews {
-    /// What happened.
+    /// The event.
     pub event: CongestionEvent,
-    /// When, in milliseconds of the node's clock; wrapping.
+    /// Time of the event in milliseconds of the node's clock; wrapping.
     pub now_ms: u32,
-    /// The smoothed round-trip time in milliseconds (RFC 6298 §2), if one was measured.
+    /// Smoothed round-trip time in milliseconds (RFC 6298 §2), if measured.
     pub srtt_ms: Option<u16>,
-    /// Bytes of a full segment's payload: SMSS.
+    /// Payload bytes of a full segment: SMSS.
     pub mss: u32,
-    /// Bytes that were sent and are not acknowledged: FlightSize.
+    /// Sent and unacknowledged bytes: FlightSize.
     pub flight: u32,
     /// Bytes of new data that were acknowledged now.
     pub acked: u32,
-    /// The window before.
+    /// The window before the event.
     pub window: CongestionWindow,
-    /// The window that RFC 5681 makes of it.
+    /// The window after the event by RFC 5681.
     pub usual: CongestionWindow,
 }
 
-/// Congestion control from outside of the engine, of any number of connections. Calls are made
-/// in the middle of a connection's: whoever is called cannot use that.
+/// Congestion control from outside of the engine, for any number of connections. An implementation
+/// must not use the connection, because the calls occur during its own calls.
 pub trait GivenCongestion: Sync {
-    /// A connection begins that has the choice made by
-    /// [`CongestionChoice::given`](super::CongestionChoice::given) with `place`. The number that
-    /// the calls for it will have.
+    /// Starts a connection with the choice of
+    /// [`CongestionChoice::given`](super::CongestionChoice::given) for `place`. Returns the number
+    /// of the connection in later calls.
     fn begin(&self, place: u32) -> u32;
 
-    /// What the window is after `news`, which is in force at once: at least a segment, 65,535
-    /// bytes at most. `None`: the usual one. While losses are repaired, proportional rate
-    /// reduction (RFC 9937) leads cwnd to ssthresh; nothing is asked for that.
+    /// Returns the window after `news`, which applies at once: at least a segment, at most 65,535
+    /// bytes. `None` keeps [`CongestionNews::usual`]. During recovery, proportional rate reduction
+    /// (RFC 9937) moves cwnd to ssthresh without a call.
     fn on(&self, connection: u32, news: &CongestionNews) -> Option<CongestionWindow>;
 
-    /// The connection is no more.
+    /// Ends a connection.
     fn end(&self, connection: u32);
 }
 
-/// A congestion control from outside, as [`CongestionChoice::given`](super::CongestionChoice::given)
-/// makes it.
+/// An external congestion control, made by
+/// [`CongestionChoice::given`](super::CongestionChoice::given).
 #[derive(Clone, Copy)]
 pub struct Given {
     by: &'static dyn GivenCongestion,
@@ -115,7 +113,7 @@ impl fmt::Debug for Given {
     }
 }
 
-/// A connection's part of it.
+/// The external controller of one connection.
 pub(super) struct Controlled {
     by: &'static dyn GivenCongestion,
     connection: u32,

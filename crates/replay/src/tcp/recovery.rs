@@ -1,28 +1,29 @@
-//! Loss recovery of another engine, chosen while the program runs: for simulations that compare.
+//! Loss recovery of another engine, chosen at run time, for simulations that compare algorithms.
 
 use redpoll_base::Duration;
 
-/// How a connection detects losses and repairs them, where [`redpoll_tcp::Algorithms`] leaves a
-/// choice.
+/// The mechanisms by which a connection detects and repairs losses, where
+/// [`redpoll_tcp::Algorithms`] leaves a choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RecoveryChoice {
-    /// As [`redpoll_tcp::Algorithms::detects_by_time`]. Without it, tails are not probed either.
+    /// [`redpoll_tcp::Algorithms::detects_by_time`]. Without it, tail loss probes are also
+    /// disabled.
     pub rack: bool,
-    /// As [`redpoll_tcp::Algorithms::probes_tails`].
+    /// [`redpoll_tcp::Algorithms::probes_tails`].
     pub tail_probes: bool,
-    /// As [`redpoll_tcp::Algorithms::paces_recovery`].
+    /// [`redpoll_tcp::Algorithms::paces_recovery`].
     pub prr: bool,
-    /// As [`redpoll_tcp::Algorithms::doubts_timeouts`].
+    /// [`redpoll_tcp::Algorithms::doubts_timeouts`].
     pub f_rto: bool,
-    /// As [`redpoll_tcp::Algorithms::restarts_estimate`].
+    /// [`redpoll_tcp::Algorithms::restarts_estimate`].
     pub new_start: bool,
-    /// Added to each estimated retransmission timeout, in whole milliseconds. FreeBSD's
+    /// Addition to each estimated retransmission timeout, in whole milliseconds. FreeBSD's
     /// `tcp_rexmit_slop` is 200 ms.
     pub rto_margin: Duration,
 }
 
 impl RecoveryChoice {
-    /// Redpoll's own: the default.
+    /// Redpoll's own mechanisms, which are the default.
     pub const ALL: RecoveryChoice = RecoveryChoice {
         rack: true,
         tail_probes: true,
@@ -32,9 +33,8 @@ impl RecoveryChoice {
         rto_margin: Duration::ZERO,
     };
 
-    /// Losses are detected by three duplicate ACKs, or by SACK blocks that report as much
-    /// (RFC 5681 §3.2, RFC 6582, RFC 6675), and otherwise by the retransmission timer, as in
-    /// FreeBSD 10.3.
+    /// Loss detection by three duplicate ACKs or equivalent SACK blocks (RFC 5681 §3.2, RFC 6582,
+    /// RFC 6675), and otherwise by the retransmission timer, as in FreeBSD 10.3.
     pub const BY_DUPLICATES: RecoveryChoice = RecoveryChoice {
         rack: false,
         tail_probes: false,

@@ -2,7 +2,7 @@
 //!
 //! The percentile interval (Efron and Tibshirani, *An Introduction to the Bootstrap*, 1993, chapter
 //! 13) of a few runs is too narrow. It is widened around the estimate by the ratio of Student's t
-//! to the normal distribution (Hesterberg, *What Teachers Should Know About the Bootstrap*, 2015,
+//! to the normal distribution (Hesterberg: *What Teachers Should Know About the Bootstrap*, 2015,
 //! "expanded percentile interval").
 
 use redpoll_base::Rng;
