@@ -19,7 +19,7 @@ macro_rules! built_in {
     };
 }
 
-/// All of them, in the order in which one would try them.
+/// All built-in scenarios, in the recommended order.
 pub const BUILT_IN: &[BuiltIn] = built_in![
     "pair",
     "line-1",
@@ -42,7 +42,7 @@ pub const BUILT_IN: &[BuiltIn] = built_in![
     "duty-cycled",
 ];
 
-/// The files that they name.
+/// Data files that the built-in scenarios name.
 pub(crate) const BUILT_IN_FILES: &[(&str, &[u8])] = &[(
     "k7-corridor.k7",
     include_bytes!("../../../../scenarios/k7-corridor.k7"),

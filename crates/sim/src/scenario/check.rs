@@ -1,5 +1,4 @@
-//! The check of a document against the list of keys, and the values that
-//! came out of it.
+//! Checks a document against the list of keys, and returns its values.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,25 +11,25 @@ use super::schema::{Key, Kind, Presence, Value};
 use super::tree::{Item, Raw};
 use crate::name::is_name;
 
-/// The values of a document, all of them allowed where they stand.
+/// The checked values of a document.
 #[derive(Debug)]
 pub(crate) struct Values<'f> {
     file: &'f str,
     /// The document is built into the program.
     is_built_in: bool,
-    /// Names that keys of the kind [`Kind::ChoiceOrGiven`] may have beside those of the list.
+    /// Names that the caller adds to the choices of keys of the kind [`Kind::ChoiceOrGiven`].
     given: &'f [String],
     found: BTreeMap<String, (Value, Origin)>,
     tables: BTreeMap<String, Origin>,
-    /// The names chosen in `nodes`, `apps` and the like, in the file's order.
+    /// Names chosen in `nodes`, `apps` and similar tables, in the file's order.
     names: BTreeMap<String, Vec<String>>,
 }
 
-/// A file beside the scenario.
+/// A data file that a scenario names.
 #[derive(Debug)]
 pub(crate) enum NamedFile {
     OnDisk(PathBuf),
-    /// Part of the program, as the scenario is.
+    /// Part of the program, like the scenario.
     BuiltIn(String),
 }
 
@@ -107,11 +106,10 @@ impl<'f> Values<'f> {
         Ok(())
     }
 
-    /// Refuses keys that have no meaning beside what another key says.
+    /// Refuses keys that have no meaning with the value of another key.
     ///
-    /// Where that other key was overridden, the file's keys for its old value
-    /// are passed over instead: `--set medium.model=sinr` would otherwise have
-    /// no use with a file that gives ranges.
+    /// If an override changed that other key, the file's keys for the old value are ignored
+    /// instead. Otherwise `--set medium.model=sinr` would fail with every file that sets ranges.
     fn check_conditions(&mut self) -> Result<(), ScenarioError> {
         let mut passed_over = Vec::new();
         for (path, (_, origin)) in &self.found {
@@ -164,7 +162,7 @@ impl<'f> Values<'f> {
         Ok(())
     }
 
-    /// The paths at which `key` may stand in this document.
+    /// Returns the paths at which `key` may occur in this document.
     fn instances(&self, key: &Key) -> Vec<String> {
         match key.path.split_once(".*.") {
             None => vec![key.path.to_owned()],
@@ -176,7 +174,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// What the choice at `path` says, by default if need be.
+    /// Returns the choice at `path`, or its default.
     pub(crate) fn chosen(&self, path: &str) -> Option<String> {
         match self.value(path) {
             Some(Value::Text(text)) => Some(text),
@@ -184,8 +182,8 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The file that the text at `path` names, and where to look for it: beside
-    /// the scenario's, but an override counts from the current folder.
+    /// Returns the file that the text at `path` names. A relative name in the file starts at the
+    /// scenario's folder, and one in an override at the current folder.
     pub(crate) fn named_file(&self, path: &str) -> NamedFile {
         let name = self.text(path);
         let is_override = matches!(self.found.get(path), Some((_, Origin::Set(_))));
@@ -199,7 +197,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The file on disk that the scenario itself stands in.
+    /// Returns the scenario's own file on disk.
     pub(crate) fn own_file(&self) -> Option<PathBuf> {
         (!self.is_built_in).then(|| PathBuf::from(self.file))
     }
@@ -214,8 +212,8 @@ impl<'f> Values<'f> {
         self.names.get(table).map_or(&[], Vec::as_slice)
     }
 
-    /// `problem` with the key `path`, at the place that gave it, else at its
-    /// table, else at the file's beginning.
+    /// Returns `problem` with the key `path` and its origin: the line of the key, of its table, or
+    /// of the file's beginning.
     pub(crate) fn error(&self, path: &str, problem: impl Into<String>) -> ScenarioError {
         let mut origin = self.found.get(path).map(|(_, origin)| origin);
         let mut above = path;
@@ -241,7 +239,7 @@ impl<'f> Values<'f> {
         self.chosen(path).unwrap_or_default()
     }
 
-    /// The texts at `path`, be it one or a list.
+    /// Returns the texts at `path`, which holds one text or a list.
     pub(crate) fn texts(&self, path: &str) -> Vec<String> {
         match self.value(path) {
             Some(Value::Texts(texts)) => texts,
@@ -294,7 +292,7 @@ impl<'f> Values<'f> {
         self.time(path).unwrap_or_default()
     }
 
-    /// The truth at `path`.
+    /// Returns the boolean at `path`.
     pub(crate) fn flag(&self, path: &str) -> bool {
         matches!(self.value(path), Some(Value::Bool(true)))
     }
@@ -332,7 +330,7 @@ fn sibling(path: &str, last: &str) -> String {
     }
 }
 
-/// The message about a name that is none of `allowed`.
+/// Returns the message about a name that is not in `allowed`.
 pub(crate) fn unknown<T: AsRef<str>>(what: &str, name: &str, allowed: &[T]) -> String {
     const LISTED: usize = 40;
     let hint = match closest(name, allowed) {
@@ -349,7 +347,7 @@ pub(crate) fn unknown<T: AsRef<str>>(what: &str, name: &str, allowed: &[T]) -> S
     )
 }
 
-/// The one of `allowed` that `name` was probably meant to be.
+/// Returns the element of `allowed` that `name` probably means.
 fn closest<'a, T: AsRef<str>>(name: &str, allowed: &'a [T]) -> Option<&'a str> {
     let near = allowed
         .iter()
@@ -358,8 +356,8 @@ fn closest<'a, T: AsRef<str>>(name: &str, allowed: &'a [T]) -> Option<&'a str> {
     (distance <= 1 + name.len() / 4).then_some(word)
 }
 
-/// How many letters must be inserted, removed, replaced or swapped with their
-/// neighbour to make `a` of `b`.
+/// Returns how many letters must be inserted, removed, replaced or swapped with their neighbour to
+/// turn `a` into `b`.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut before: Vec<usize> = Vec::new();

@@ -1,20 +1,20 @@
-//! What is wrong with a scenario, and where.
+//! Errors in a scenario, with their place.
 
 use std::fmt;
 
-/// Where a value came from.
+/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
-    /// This line of the file, from 1.
+    /// A line of the file, from 1.
     Line(usize),
     /// An override, as the user wrote it: `a.b.c=value`.
     Set(String),
 }
 
-/// A scenario that cannot be used, with what is wrong and what is allowed.
+/// An error in a scenario, with its place, the problem and the allowed values.
 ///
-/// Its text is one line: `file:line: key: what is wrong; what is allowed`, or
-/// `--set key=value: …` if an override is to blame.
+/// Its text is one line: `file:line: key: problem; allowed: values`, or `--set key=value: …` if an
+/// override is to blame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
     place: String,
@@ -23,7 +23,7 @@ pub struct ScenarioError {
 }
 
 impl ScenarioError {
-    /// The file as such: it cannot be read, or it is not TOML.
+    /// Returns an error of the whole file: it cannot be read, or it is not TOML.
     pub(crate) fn file(place: impl Into<String>, problem: impl Into<String>) -> Self {
         ScenarioError {
             place: place.into(),
@@ -32,7 +32,7 @@ impl ScenarioError {
         }
     }
 
-    /// The value of `key`, which came from `origin`.
+    /// Returns an error in the value of `key`, which came from `origin`.
     pub(crate) fn at(file: &str, origin: &Origin, key: &str, problem: impl Into<String>) -> Self {
         let place = match origin {
             Origin::Line(line) => format!("{file}:{line}"),
@@ -45,7 +45,7 @@ impl ScenarioError {
         }
     }
 
-    /// The dotted path of the key that is to blame; empty if there is none.
+    /// Returns the dotted path of the key that is to blame; empty if no key is.
     pub fn key(&self) -> &str {
         &self.key
     }

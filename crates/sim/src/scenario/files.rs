@@ -25,10 +25,10 @@ pub(super) fn on_disk(values: &Values<'_>) -> Vec<PathBuf> {
     values.own_file().into_iter().chain(named).collect()
 }
 
-/// What `read` makes of the file that the key `path` names.
+/// Reads the file that the key `path` names, and returns the result of `read`.
 ///
-/// A file that cannot be opened is an error of the key; what is wrong inside is
-/// told with the file's own line and column.
+/// If the file cannot be opened, the error names the key. Errors within the file name its line and
+/// column.
 pub(crate) fn read<T>(
     values: &Values<'_>,
     path: &str,

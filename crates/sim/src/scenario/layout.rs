@@ -1,7 +1,7 @@
 //! Positions for the topologies that a scenario describes in a few numbers.
 
-/// `columns` × `rows` nodes, numbered along the columns, `spacing_m` metres
-/// apart; the first stands at the origin.
+/// Returns the positions of `columns` × `rows` nodes, numbered along the columns, `spacing_m`
+/// metres apart. The first is at the origin.
 pub fn grid(columns: usize, rows: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     let place = |index: usize| {
         let (row, column) = (index / columns, index % columns);
@@ -10,20 +10,20 @@ pub fn grid(columns: usize, rows: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     (0..columns * rows).map(place).collect()
 }
 
-/// `nodes` nodes on a line, `spacing_m` metres apart.
+/// Returns the positions of `nodes` nodes on a line, `spacing_m` metres apart.
 pub fn line(nodes: usize, spacing_m: f64) -> Vec<(f64, f64)> {
     (0..nodes)
         .map(|index| (index as f64 * spacing_m, 0.0))
         .collect()
 }
 
-/// A tree's nodes, generation by generation from the root.
+/// Nodes of a tree, generation by generation from the root.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Tree {
-    /// Where they stand: children below their parent, the generations
-    /// `spacing_m` metres apart and siblings side by side.
+    /// Positions: children below their parent, generations `spacing_m` metres apart, siblings side
+    /// by side.
     pub positions: Vec<(f64, f64)>,
-    /// Its links: (parent, child).
+    /// Links as (parent, child).
     pub links: Vec<(usize, usize)>,
 }
 
@@ -38,8 +38,8 @@ pub(crate) fn tree_size(depth: usize, children: usize) -> Option<usize> {
     Some(sum)
 }
 
-/// A tree of `depth` hops in which every node above the last generation has
-/// `children` children.
+/// Returns a tree of `depth` hops in which every node above the last generation has `children`
+/// children.
 pub fn tree(depth: usize, children: usize, spacing_m: f64) -> Tree {
     let widest = children.pow(depth as u32) as f64 * spacing_m;
     let mut tree = Tree {
@@ -51,7 +51,7 @@ pub fn tree(depth: usize, children: usize, spacing_m: f64) -> Tree {
     for level in 0..=depth {
         let first = tree.positions.len();
         for index in 0..generation {
-            // Each node in the middle of its share of the width.
+            // Each node is in the middle of its share of the width.
             let x = (index as f64 + 0.5) / generation as f64 * widest;
             tree.positions.push((x, level as f64 * spacing_m));
             if level > 0 {

@@ -1,10 +1,9 @@
 //! Scenarios: TOML files that describe a mesh, its conditions and its traffic.
 //!
-//! The keys are listed once, in `keys`; from that list come the check, the
-//! messages, the defaults and the reference in `docs/scenario.md`. Loading
-//! goes through four steps, a file each: `tree` reads TOML and applies
-//! overrides, `check` holds every key and value against the list, `build`
-//! resolves names and makes the plain data in `model`.
+//! `keys` lists the keys once; the check, the messages, the defaults and the reference in
+//! `docs/scenario.md` come from that list. Loading has three steps: `tree` reads TOML and applies
+//! overrides, `check` compares every key and value with the list, and `build` resolves names and
+//! builds the plain data of `model`.
 
 mod build;
 mod builtin;
@@ -40,20 +39,19 @@ pub use units::time;
 
 use crate::name::is_name;
 
-/// More than any scenario needs, and little enough to be read by mistake.
+/// Largest file in bytes: no scenario needs more, and a file that is read by mistake does no harm.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Overrides that results do not repeat: they have the seed, and a key is secret.
+/// Overrides that reports omit: a report has a field for the seed, and a key is secret.
 const UNTOLD: [&str; 2] = ["seed", "security.key"];
 
 impl Scenario {
-    /// Loads the scenario at `path`, or the built-in one of that name if there
-    /// is no such file, with `overrides` of keys by dotted path.
+    /// Loads the scenario at `path` with `overrides` of keys by dotted path. If the file does not
+    /// exist, loads the built-in scenario of that name.
     ///
     /// # Errors
-    ///
-    /// What is wrong, in which line of which file or in which override, and
-    /// what is allowed there.
+    /// [`ScenarioError`] with the line of the file or the override, the problem and the allowed
+    /// values.
     pub fn load(path: &str, overrides: &[(String, String)]) -> Result<Scenario, ScenarioError> {
         let file = Path::new(path);
         let built_in = BUILT_IN.iter().find(|scenario| scenario.name == path);
@@ -69,7 +67,6 @@ impl Scenario {
     /// Reads `text`, the content of `file`, with `overrides`.
     ///
     /// # Errors
-    ///
     /// As for [`Scenario::load`].
     pub fn parse(
         file: &str,
@@ -79,11 +76,11 @@ impl Scenario {
         Scenario::read(file, false, text, overrides, &[])
     }
 
-    /// As [`Scenario::load`], for whoever runs it with congestion control of his own: the names
-    /// in `given` are allowed beside those of the engine.
+    /// Reads a scenario like [`Scenario::parse`], and allows the names in `given` as congestion
+    /// control. The caller passes their implementation to
+    /// [`WorldBuilder::controllers`](crate::WorldBuilder::controllers).
     ///
     /// # Errors
-    ///
     /// As for [`Scenario::load`].
     pub fn parse_with(
         file: &str,
@@ -124,8 +121,7 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Leaves the apps that `keep` approves of and returns the names of the
-    /// others.
+    /// Removes the apps for which `keep` returns false, and returns their names.
     pub fn retain_apps(&mut self, keep: impl Fn(&AppSpec) -> bool) -> Vec<String> {
         let mut left_out = Vec::new();
         for node in self.places_mut() {
@@ -141,7 +137,7 @@ impl Scenario {
     }
 }
 
-/// The text of `file`, if it has a size that a scenario may have.
+/// Returns the text of `file`, if its size is allowed.
 fn read(file: &Path) -> io::Result<String> {
     let mut text = String::new();
     let len = File::open(file)?

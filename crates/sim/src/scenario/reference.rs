@@ -1,12 +1,12 @@
-//! The reference of all keys, as it stands in `docs/scenario.md`.
+//! Writes the reference of all keys in `docs/scenario.md`.
 
 use std::fmt::Write as _;
 
 use super::keys;
 use super::schema::{Key, Presence};
 
-/// All keys with what they allow, their defaults and their meaning, as
-/// Markdown tables, one for each table of a scenario.
+/// Returns all keys with allowed values, defaults and meaning, as a Markdown table for each table
+/// of a scenario.
 pub fn reference() -> String {
     let mut text = String::new();
     let mut section = None;
@@ -46,7 +46,7 @@ fn row(key: &Key) -> String {
     )
 }
 
-/// The key's table and its last step.
+/// Returns the key's table and its last step.
 fn split(key: &Key) -> (&'static str, &'static str) {
     key.path.rsplit_once('.').unwrap_or(("", key.path))
 }

@@ -1,19 +1,19 @@
-//! How nodes find their routes.
+//! Routing of a mesh.
 
 use redpoll_base::Duration;
 use redpoll_stack::wire::rpl::Configuration;
 
-/// Where routes come from.
+/// Source of routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routing {
-    /// They are worked out before the run: paths of least cost over the medium's links.
+    /// Computed before the run: paths of least cost over the medium's links.
     Fixed,
-    /// The nodes find them themselves, by RPL (RFC 6550).
+    /// Found by the nodes with RPL (RFC 6550).
     Rpl(RplParams),
 }
 
 impl Routing {
-    /// RPL's parameters, if the routes are its.
+    /// Returns RPL's parameters, if the nodes use RPL.
     pub const fn rpl(&self) -> Option<&RplParams> {
         match self {
             Routing::Rpl(params) => Some(params),
@@ -22,44 +22,43 @@ impl Routing {
     }
 }
 
-/// RPL, the same in every node.
+/// RPL's parameters, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RplParams {
-    /// Storing or non-storing; see [`redpoll_stack::wire::rpl::mode`].
+    /// Storing or non-storing mode; see [`redpoll_stack::wire::rpl::mode`].
     pub mode: u8,
-    /// What the root tells everybody.
+    /// Configuration that the root distributes.
     pub configuration: Configuration,
-    /// How often the root begins a new version of the DODAG, if it does.
+    /// Time between two versions of the DODAG, if the root starts new ones.
     pub version_interval: Option<Duration>,
     /// DelayDAO.
     pub dao_delay: Duration,
-    /// DAOs ask for acknowledgements.
+    /// Whether DAOs request acknowledgments.
     pub dao_ack: bool,
     /// Targets in one DAO.
     pub dao_targets: u8,
-    /// The DTSN counts up with each multicast DIO.
+    /// Whether each multicast DIO increments the DTSN.
     pub dtsn_each_dio: bool,
     /// Mean time between two probes of a link.
     pub probe_interval: Duration,
-    /// Time after which a node tells of itself again; `None`: twice in a lifetime.
+    /// Time between two DAOs of a node; `None`: half a lifetime.
     pub dao_interval: Option<Duration>,
-    /// ETX of a link over which nothing was sent yet, in 128ths.
+    /// ETX of an unused link, in 128ths.
     pub initial_etx: u16,
-    /// By how much a parent of MRHOF must be better than the present one, in 128ths.
+    /// Improvement over the present parent that makes MRHOF switch, in 128ths.
     pub switch_threshold: u16,
-    /// Objective function zero counts hops.
+    /// Whether objective function zero counts hops.
     pub counts_hops: bool,
     /// Time between two solicitations of a node without a DODAG.
     pub dis_interval: Duration,
-    /// Candidate neighbours that a node has room for.
+    /// Most candidate neighbours of a node.
     pub neighbours: u16,
-    /// Targets that a router has room for; `None`: as many as there are nodes, a
-    /// thousand at most.
+    /// Most targets in a router; `None`: the number of nodes, at most a thousand.
     pub routes: Option<u16>,
-    /// Packets of others get an outer header.
+    /// Whether forwarded packets get an outer header.
     pub tunnels: bool,
-    /// Packet information has ranks, not DAGRanks.
+    /// Whether packet information contains ranks instead of DAGRanks.
     pub plain_sender_rank: bool,
-    /// Overloaded nodes say so, and are avoided.
+    /// Whether overloaded nodes announce their load, so that others avoid them.
     pub load_aware: bool,
 }

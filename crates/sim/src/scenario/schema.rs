@@ -1,4 +1,4 @@
-//! What a key of a scenario may hold, and the check that a value does.
+//! Kinds of keys in a scenario, and the check of their values.
 
 use redpoll_base::Addr;
 
@@ -9,28 +9,28 @@ use crate::name::is_name;
 /// One key that a scenario may hold.
 #[derive(Debug)]
 pub(crate) struct Key {
-    /// Dotted path; a `*` step stands for a name that the scenario chooses.
+    /// Dotted path, in which `*` represents a name that the scenario chooses.
     pub path: &'static str,
     pub kind: Kind,
     pub presence: Presence,
-    /// Where the key is allowed only beside certain values of another key of
-    /// the same table: that key's last step, and the values.
+    /// Condition under which the key is allowed: the last step of another key of the same table,
+    /// and its values.
     pub only: Option<(&'static str, &'static [&'static str])>,
-    /// What it means, in one sentence or two.
+    /// Meaning of the key, in one or two sentences.
     pub doc: &'static str,
 }
 
-/// Whether a key must be there, and what holds if it is not.
+/// Whether a key is required, and its default otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Presence {
     Required,
-    /// A value, as one would write it.
+    /// Default value, as a user would write it.
     Default(&'static str),
-    /// No value; the text says what then holds.
+    /// No value; the text describes the effect.
     Optional(&'static str),
 }
 
-/// What a key may hold.
+/// Kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// A word of letters, digits, `-` and `_`.
@@ -39,7 +39,7 @@ pub(crate) enum Kind {
     Text,
     Bool,
     Choice(&'static [&'static str]),
-    /// A choice, or a name for what is brought along.
+    /// A choice, or a name that the caller provides.
     ChoiceOrGiven(&'static [&'static str]),
     /// A whole number without a unit.
     Count {
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
         min: f64,
         max: f64,
     },
-    /// A number with a unit; limits in the measure's base unit.
+    /// A number with a unit, with limits in the base unit.
     Quantity {
         measure: Measure,
         min: f64,
@@ -64,7 +64,7 @@ pub(crate) enum Kind {
         max: f64,
         word: &'static str,
     },
-    /// 32 hexadecimal digits, which no message repeats; or a word.
+    /// 32 hexadecimal digits, which messages do not repeat, or a word.
     KeyDigits {
         word: Option<&'static str>,
     },
@@ -91,7 +91,7 @@ pub(crate) enum Value {
     Texts(Vec<String>),
     Bool(bool),
     Count(u64),
-    /// In the measure's base unit.
+    /// A number in the base unit.
     Number(f64),
     /// The word of [`Kind::QuantityOr`].
     Word,
@@ -101,7 +101,7 @@ pub(crate) enum Value {
 }
 
 impl Kind {
-    /// What is allowed, as a message and the documentation say it.
+    /// Returns the allowed values, for messages and the documentation.
     pub(crate) fn allowed(&self) -> String {
         match self {
             Kind::Name => "a word of letters, digits, - and _".to_owned(),
@@ -142,7 +142,7 @@ impl Kind {
         }
     }
 
-    /// As [`read`](Self::read), where the names `given` are brought along.
+    /// Reads a value like [`read`](Self::read), and allows the names in `given`.
     pub(crate) fn read_with(&self, raw: &Raw, given: &[String]) -> Result<Value, String> {
         match (self, raw) {
             (Kind::ChoiceOrGiven(_), Raw::Text(text)) if given.contains(text) => {
@@ -152,7 +152,7 @@ impl Kind {
         }
     }
 
-    /// The value that `raw` stands for, or what was got instead.
+    /// Returns the value of `raw`, or a description of what it is instead.
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
             (Kind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
@@ -163,7 +163,7 @@ impl Kind {
                 let is_key = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
                 match is_key || word.is_some_and(|word| word == text) {
                     true => Ok(Value::Text(text.clone())),
-                    // A key that is mistyped is nearly one.
+                    // A mistyped key is still nearly a secret.
                     false => Err(format!("a text of {} characters", text.chars().count())),
                 }
             }
@@ -217,7 +217,7 @@ impl Kind {
         }
     }
 
-    /// `text` as one writes it behind the `=`: a default from the table.
+    /// Reads `text` as written after the `=`: a default from the table.
     pub(crate) fn read_default(&self, text: &str) -> Result<Value, String> {
         let raw = match self {
             Kind::Count { .. } => Raw::Integer(text.parse().map_err(|_| text.to_owned())?),
@@ -284,8 +284,8 @@ fn prefix(text: &str) -> Option<Addr> {
     (is_global_unicast(&addr) && addr.0[8..] == [0; 8]).then_some(addr)
 }
 
-/// Whether `addr` may be a host's on more than one link. What begins with a
-/// zero byte is loopback, unspecified, mapped IPv4 or reserved (RFC 4291 §2.4).
+/// Returns whether `addr` may be a host's on more than one link. Addresses that begin with a zero
+/// byte are loopback, unspecified, mapped IPv4 or reserved (RFC 4291 §2.4).
 fn is_global_unicast(addr: &Addr) -> bool {
     !addr.is_multicast() && addr.0[0] != 0 && !addr.0.starts_with(&[0xfe, 0x80])
 }
@@ -303,10 +303,10 @@ fn mss(text: &str) -> Option<Value> {
 }
 
 impl Key {
-    /// Whether this is the key of `path`.
+    /// Returns whether this is the key at `path`.
     pub(crate) fn matches(&self, path: &str) -> bool {
-        // Most keys differ in their first or last letter: a thousand nodes ask for nine thousand
-        // keys.
+        // Most keys differ in their first or last letter. A scenario of a thousand nodes looks up
+        // nine thousand keys.
         let ends = |text: &str| (text.bytes().next(), text.bytes().last());
         let ((first, last), (its_first, its_last)) = (ends(self.path), ends(path));
         let may_be = |pattern, letter| pattern == Some(b'*') || pattern == letter;
@@ -325,7 +325,7 @@ impl Key {
         }
     }
 
-    /// Whether `path` is a table that holds this key, at whatever depth.
+    /// Returns whether the table `path` contains this key at any depth.
     pub(crate) fn is_below(&self, path: &str) -> bool {
         let mut pattern = self.path.split('.');
         path.split('.')

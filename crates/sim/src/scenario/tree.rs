@@ -1,34 +1,32 @@
-//! A TOML document as a tree in which every value knows where it came from,
-//! and overrides by dotted path.
+//! A TOML document as a tree whose values know their origin, with overrides by dotted path.
 
 use toml::de::{DeTable, DeValue};
 
 use super::error::{Origin, ScenarioError};
 use super::keys;
 
-/// No key has more names than this, by far.
+/// More steps than any key has.
 const DEEPEST: usize = 16;
 
-/// A value and where it came from.
+/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub origin: Origin,
     pub raw: Raw,
 }
 
-/// A value as it was written.
+/// A value as written.
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
     /// In the order of the file.
     Table(Vec<(String, Item)>),
     Array(Vec<Item>),
     Text(String),
-    /// A number that was written with a point or an exponent, or is too long for
-    /// 64 bits.
+    /// A number with a point or an exponent, or one that is too long for 64 bits.
     Real(f64),
     Integer(i64),
     Bool(bool),
-    /// A date or time: of no use in a scenario, kept for the message.
+    /// A date or time, which is kept for the error message.
     Date(String),
 }
 
@@ -81,10 +79,10 @@ pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     })
 }
 
-/// Puts `value` at the dotted path `key`, as `--set key=value` asks.
+/// Puts `value` at the dotted path `key`, as `--set key=value` requests.
 ///
-/// The value is read as TOML; if it is none, it is text: `mac.max_be=5` sets
-/// a number, `duration=5 s` and `duration="5 s"` the same text.
+/// The value is read as TOML if possible, and otherwise as text: `mac.max_be=5` sets a number;
+/// `duration=5 s` and `duration="5 s"` set the same text.
 pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), ScenarioError> {
     if key.split('.').nth(DEEPEST).is_some() {
         let start: String = key.chars().take(40).collect();
@@ -111,8 +109,7 @@ pub(crate) fn set(root: &mut Item, key: &str, value: &str) -> Result<(), Scenari
             let problem = "got an empty key; allowed: names separated by single dots";
             return Err(ScenarioError::at("", &origin, key, problem));
         }
-        // A value in the way gives place to a table; if that is wrong, the
-        // check against the known keys says so.
+        // A table replaces a value in the way; the check against the known keys reports an error.
         if !matches!(here.raw, Raw::Table(_)) {
             here.raw = Raw::Table(Vec::new());
         }
@@ -153,8 +150,8 @@ fn raw_of(value: &DeValue<'_>, place: &dyn Fn(usize) -> Origin) -> Raw {
     match value {
         DeValue::String(text) => Raw::Text(text.to_string()),
         DeValue::Integer(number) => {
-            // Too long for 64 bits is too large for any key; its digits are for the
-            // message.
+            // A number that is too long for 64 bits is too large for any key; the message shows its
+            // digits.
             match i64::from_str_radix(number.as_str(), number.radix()) {
                 Ok(value) => Raw::Integer(value),
                 Err(_) => Raw::Real(number.as_str().parse().unwrap_or(f64::INFINITY)),

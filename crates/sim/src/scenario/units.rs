@@ -2,7 +2,7 @@
 
 use redpoll_base::Duration;
 
-/// What a quantity measures; it fixes the units that are allowed.
+/// Quantity, which determines the allowed units.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Measure {
     /// In microseconds.
@@ -21,7 +21,7 @@ pub(crate) enum Measure {
     Charge,
     /// In MHz.
     Frequency,
-    /// A share of one, which may be written as a bare number.
+    /// A share of one, which may also be a bare number.
     Share,
 }
 
@@ -55,7 +55,7 @@ impl Measure {
         }
     }
 
-    /// The units as a message lists them.
+    /// Returns the units for a message.
     pub(crate) fn allowed(self) -> String {
         let units: Vec<&str> = self
             .units()
@@ -99,17 +99,17 @@ impl Measure {
             return Err(Unfit::NoUnit);
         }
         match self.units().iter().find(|(name, _)| *name == unit) {
-            // Dividing by a whole number is exact where a product is not.
+            // A division by a whole number is exact; the product may not be.
             Some((_, scale)) if *scale < 1.0 => Ok(value / (1.0 / scale).round()),
             Some((_, scale)) => Ok(value * scale),
             None => Err(Unfit::WrongUnit(unit.to_owned())),
         }
     }
 
-    /// `value`, in the base unit, as a person would write it.
+    /// Returns `value`, in the base unit, as a person would write it.
     pub(crate) fn show(self, value: f64) -> String {
         let units = self.units();
-        // The unit that takes the fewest digits; of equals the largest.
+        // Selects the unit with the fewest digits, and the largest of equals.
         let digits = |scale: f64| (value / scale).to_string().len();
         let fit = units
             .iter()
@@ -120,11 +120,10 @@ impl Measure {
     }
 }
 
-/// A time such as `"40 ms"`, as scenarios have them, from `least` to `most`.
+/// Reads a time such as `"40 ms"`, from `least` to `most`, in the format of scenarios.
 ///
 /// # Errors
-///
-/// What is allowed.
+/// A text with the allowed values.
 pub fn time(text: &str, least: Duration, most: Duration) -> Result<Duration, String> {
     let (min, max) = (least.as_micros() as f64, most.as_micros() as f64);
     let time = Measure::Time.parse(text).ok();
@@ -139,7 +138,7 @@ pub fn time(text: &str, least: Duration, most: Duration) -> Result<Duration, Str
     }
 }
 
-/// Whether the character at `at` is the `e` of a number such as `1e6`.
+/// Returns whether the character at `at` is the `e` of a number such as `1e6`.
 fn exponent(text: &str, at: usize) -> bool {
     let (before, rest) = text.split_at(at);
     let mut rest = rest.chars();
@@ -148,7 +147,7 @@ fn exponent(text: &str, at: usize) -> bool {
         && matches!(rest.next(), Some('0'..='9' | '-' | '+'))
 }
 
-/// Why a text is no quantity.
+/// Reason why a text is not a quantity.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Unfit {
     NoNumber,

@@ -1,4 +1,4 @@
-//! How a world begins.
+//! Builds a world.
 
 use std::rc::Rc;
 
@@ -23,13 +23,13 @@ use crate::scenario::{NodeSpec, Scenario};
 use crate::topology::{self, NodeRoutes, Routes};
 use crate::traffic;
 
-/// A restarting node checks after this time again whether its radio is done.
+/// Time after which a restarting node checks again whether its radio is idle.
 const RESTART_PAUSE: Duration = Duration::from_millis(1);
 
-/// Why a world could not be made.
+/// Error of [`WorldBuilder::build`].
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A fault names a node that there is not.
+    /// A fault names a node that does not exist.
     #[error("fault {fault}: there is no node number {node}")]
     UnknownNode {
         /// Index of the fault.
@@ -40,7 +40,7 @@ pub enum BuildError {
     /// A node's firmware could not be loaded.
     #[error("nodes.{node}.module: {problem}")]
     Module {
-        /// The name of the node.
+        /// Name of the node.
         node: String,
         /// The problem, in a line.
         problem: String,
@@ -93,8 +93,8 @@ impl<'a> WorldBuilder<'a> {
         self
     }
 
-    /// Takes from `secrets` what others must not guess. By default it comes from the seed, so
-    /// that a run can be repeated.
+    /// Takes secrets, such as keys, from `secrets`. By default they follow from the seed, so that a
+    /// run can be repeated.
     #[must_use]
     pub fn secrets(mut self, secrets: Secrets) -> Self {
         self.secrets = secrets;
@@ -109,8 +109,8 @@ impl<'a> WorldBuilder<'a> {
         self
     }
 
-    /// Reaches nodes that run elsewhere over `lines`; `pace` says how time relates to them.
-    /// By default a scenario that needs lines is an error.
+    /// Connects nodes that run outside the simulator over `lines`; `pace` selects how virtual time
+    /// relates to them. By default, a scenario with such nodes is an error.
     #[must_use]
     pub fn lines(mut self, lines: &'a dyn Lines, pace: Pace) -> Self {
         self.lines = lines;
@@ -125,11 +125,10 @@ impl<'a> WorldBuilder<'a> {
         self
     }
 
-    /// Makes the world. Its applications start at once.
+    /// Builds the world. Its applications start at once.
     ///
     /// # Errors
-    /// [`BuildError`], if the scenario contradicts itself, or a node cannot be loaded or
-    /// reached.
+    /// [`BuildError`], if the scenario is inconsistent, or a node cannot be loaded or reached.
     pub fn build(mut self) -> Result<World, BuildError> {
         check(self.scenario)?;
         let mut scenario = self.scenario.clone();
@@ -180,7 +179,6 @@ impl<'a> WorldBuilder<'a> {
         Ok(world)
     }
 
-    /// Makes place `index` with its occupant.
     fn place(
         &mut self,
         scenario: &Scenario,
@@ -223,7 +221,7 @@ impl<'a> WorldBuilder<'a> {
         })
     }
 
-    /// Makes the occupant of a place, if it is not a node of Redpoll's stack in this process.
+    /// Builds the occupant of a place, if it is not a node of Redpoll's stack in this process.
     fn other(
         &mut self,
         scenario: &Scenario,
@@ -252,16 +250,16 @@ impl World {
         routes(self.scenario(), self.air())
     }
 
-    /// The world of a scenario with its applications, which start at once;
-    /// `seed` replaces the scenario's own.
+    /// Builds the world of a scenario with its applications, which start at once; `seed` replaces
+    /// the scenario's own.
     ///
     /// # Errors
-    /// [`BuildError`], if the scenario contradicts itself.
+    /// [`BuildError`], if the scenario is inconsistent.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<World, BuildError> {
         World::builder(scenario).seed(seed).build()
     }
 
-    /// Begins a world of `scenario`, with the scenario's own seed.
+    /// Returns a builder for a world of `scenario`, with the scenario's own seed.
     pub fn builder(scenario: &Scenario) -> WorldBuilder<'_> {
         WorldBuilder {
             scenario,
@@ -274,7 +272,7 @@ impl World {
         }
     }
 
-    /// Waits until all nodes that run elsewhere have begun, in a world that waits for them.
+    /// Waits until all external nodes have started, in a world that waits for them.
     fn await_externals(&mut self) -> Result<(), BuildError> {
         if self.env.pace == Pace::Goes {
             return Ok(());
@@ -322,7 +320,7 @@ fn plan(scenario: &Scenario, routes: &Routes) -> Plan {
     }
 }
 
-/// The radios of the scenario and what is between them; `queue` gets their first events.
+/// Builds the radios and the medium of the scenario, and puts their first events into `queue`.
 fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
     let identities = identities(scenario);
     let places = Positions::of(scenario);
@@ -350,7 +348,7 @@ fn air_of(scenario: &Scenario, seed: Seed, queue: &mut Queue<Event>) -> Air {
     air
 }
 
-/// Where the nodes of a scenario stand, and what sets their radios apart.
+/// Positions of a scenario's nodes, and the deviations of their radios.
 pub(super) struct Positions {
     positions_m: Vec<(f64, f64)>,
     radios: Vec<RadioSpec>,
@@ -365,7 +363,7 @@ impl Positions {
         }
     }
 
-    /// The nodes, radios and links of the scenario's medium.
+    /// Returns the nodes, radios and links of the scenario's medium.
     pub(super) fn site<'a>(&'a self, scenario: &'a Scenario) -> Site<'a> {
         Site {
             config: &scenario.medium,
@@ -409,7 +407,7 @@ impl World {
         self.serve(index);
     }
 
-    /// The routes that the scenario gives node `index`, where nodes do not find them.
+    /// Returns the routes that the scenario assigns to node `index`; none if the node uses RPL.
     fn told_routes(&self, index: usize) -> NodeRoutes {
         let sleeps = self
             .env
@@ -427,7 +425,7 @@ impl World {
     }
 }
 
-/// Which frames the nodes' radios take for their own.
+/// Returns the addresses that the nodes' radios accept.
 fn identities(scenario: &Scenario) -> Vec<Identity> {
     let identity = |node: &NodeSpec| Identity {
         pan_id: scenario.mac.pan_id,
@@ -440,7 +438,7 @@ fn identities(scenario: &Scenario) -> Vec<Identity> {
     scenario.nodes.iter().map(identity).collect()
 }
 
-/// The clock of node `index`, or of the host.
+/// Returns the clock of node `index`, or of the host.
 fn clock(scenario: &Scenario, index: usize, seed: Seed) -> Oscillator {
     let given = scenario.place(index).and_then(|place| place.drift_ppm);
     given.map_or_else(

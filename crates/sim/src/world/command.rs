@@ -1,73 +1,73 @@
-//! Changes that a viewer may make.
+//! Commands of a viewer.
 
 use serde::Deserialize;
 
-/// Something to change. Nodes and interferers are indices.
+/// A change of a running world. Nodes and interferers are given by index.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// The node's radio is switched off; its processor goes on.
+    /// Switches off the node's radio; its processor continues.
     Kill {
-        /// Which node.
+        /// Index of the node.
         node: u32,
     },
-    /// It is switched on again.
+    /// Switches the node's radio on again.
     Revive {
-        /// Which node.
+        /// Index of the node.
         node: u32,
     },
-    /// The node stands elsewhere from now on. Routes that are given stay as they are.
+    /// Moves a node. Fixed routes stay as they are.
     Move {
-        /// Which node.
+        /// Index of the node.
         node: u32,
-        /// Where to, in metres.
+        /// New position in metres.
         x_m: f64,
-        /// Where to, in metres.
+        /// New position in metres.
         y_m: f64,
     },
-    /// A share of the frames between two nodes is lost, in one direction.
+    /// Drops a share of the frames between two nodes, in one direction.
     Lose {
-        /// Sender; `None` is any.
+        /// Sender; `None`: any node.
         from: Option<u32>,
-        /// Receiver; `None` is any.
+        /// Receiver; `None`: any node.
         to: Option<u32>,
-        /// Share of the frames, 0 to 1; 0 ends it.
+        /// Share of the frames, 0 to 1; 0 ends the losses.
         share: f64,
     },
-    /// An interferer is on the air.
+    /// Adds an interferer.
     Interfere {
-        /// Where, in metres.
+        /// Position in metres.
         x_m: f64,
-        /// Where, in metres.
+        /// Position in metres.
         y_m: f64,
-        /// How far it disturbs, in metres; with path loss, about.
+        /// Range of its interference in metres; approximate with path loss.
         range_m: f64,
-        /// Share of the time that it is on the air, 0.01 to 0.99.
+        /// Share of the time in which it transmits, 0.01 to 0.99.
         busy: f64,
     },
-    /// An interferer has no more bursts.
+    /// Silences an interferer.
     Silence {
-        /// Which one.
+        /// Index of the interferer.
         interferer: u32,
     },
-    /// A node sends bytes to another over TCP.
+    /// Sends bytes from one node to another over TCP.
     Transfer {
-        /// From this node.
+        /// Index of the sender.
         from: u32,
-        /// To this one.
+        /// Index of the receiver.
         to: u32,
-        /// Number of bytes, from 1 on.
+        /// Number of bytes, at least 1.
         bytes: u64,
     },
 }
 
-/// Why something is not done.
+/// Reason why a command is refused.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum Refusal {
-    /// There is no such node.
+    /// The node does not exist.
     #[error("there is no node number {0}")]
     NoNode(u32),
-    /// There is no such interferer.
+    /// The interferer does not exist.
     #[error("there is no interferer number {0}")]
     NoInterferer(u32),
     /// The node is off.
@@ -81,25 +81,25 @@ pub enum Refusal {
         "the links of this scenario are listed or measured, so they do not depend on positions"
     )]
     LinksAreGiven,
-    /// Time has to pass first.
+    /// Too many nodes were moved during one transmission.
     #[error("too many nodes were moved at the same moment; try again later")]
     TooManyMoves,
-    /// No share.
+    /// The share of frames is not between 0 and 1.
     #[error("got {0} as a share of the frames; allowed: 0 to 1")]
     Share(f64),
-    /// No share of the time.
+    /// The share of time is not between 0.01 and 0.99.
     #[error("got {0} as a share of the time; allowed: 0.01 to 0.99")]
     Busy(f64),
-    /// No place.
+    /// The position or range is not allowed.
     #[error("not a position or range in metres; allowed: up to a thousand kilometres")]
     Place,
-    /// No transfer.
+    /// The transfer has no bytes, too many bytes, or one node at both ends.
     #[error("allowed: 1 byte to 4 GiB, between two nodes")]
     Transfer,
-    /// No connection is left.
+    /// The node has no free connection.
     #[error("{0} has no free connection for the transfer")]
     NoRoom(String),
-    /// There are a thousand already.
+    /// A thousand interferers or transfers exist already.
     #[error("a run can have at most 1,000 interferers and 1,000 transfers; this would be one more")]
     TooMany,
 }

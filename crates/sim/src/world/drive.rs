@@ -1,5 +1,4 @@
-//! How a world goes on: one event after the other, and after each whatever the
-//! occupants want because of it.
+//! Runs a world: handles one event after the other, and after each the requests of the occupants.
 
 use super::crossing::{Crossing, Mesh};
 use super::environment::Seat;
@@ -36,8 +35,7 @@ impl World {
         }
     }
 
-    /// Lets a packet of the host in that waited, if the border router has room. Returns
-    /// whether one came in.
+    /// Admits a waiting packet of the host, if the border router has room. Returns whether it did.
     fn admit_next(&mut self) -> bool {
         let (crossing, mut mesh) = self.crossing();
         crossing.admit_next(&mut mesh)
@@ -59,7 +57,7 @@ impl World {
         }
     }
 
-    /// Reports to occupants what their radios say, until no radio has anything to say.
+    /// Reports the indications of all radios to their occupants until no indication is left.
     pub(super) fn drain(&mut self) {
         while let Some(indication) = self.env.air.poll_indication() {
             let index = indication.node() as usize;
@@ -71,8 +69,8 @@ impl World {
         }
     }
 
-    /// Does everything that a node of Redpoll's stack wants, and schedules its next call. The
-    /// other occupants act when they are called.
+    /// Carries out the work of a node of Redpoll's stack, and schedules its next call. Other
+    /// occupants act when they are called.
     pub(super) fn serve(&mut self, index: usize) {
         if self.crossing.joins(index) {
             let (crossing, mut mesh) = self.crossing();
@@ -93,7 +91,7 @@ impl World {
         (occupant, Seat { index, timing, env })
     }
 
-    /// Returns the crossing with what it can reach.
+    /// Returns the crossing with the parts of the world that it can reach.
     pub(super) fn crossing(&mut self) -> (&mut Crossing, Mesh<'_>) {
         let mesh = Mesh {
             env: &mut self.env,

@@ -20,23 +20,23 @@ pub(super) struct Environment {
     pub(super) digest: Digest,
     pub(super) scenario: Scenario,
     pub(super) seed: Seed,
-    /// How time relates to nodes that run elsewhere.
+    /// Relation of virtual time to external nodes.
     pub(super) pace: Pace,
-    /// When and why the run ended early.
+    /// Time and reason of an early end of the run.
     pub(super) stall: Option<(Instant, String)>,
     /// Lines printed by firmware of other stacks.
     pub(super) printed: Vec<PrintedLine>,
-    /// Changes of the state of nodes that run elsewhere.
+    /// Notices about external nodes.
     pub(super) notices: Vec<PrintedLine>,
 }
 
-/// When a place is called.
+/// Timing of a place's calls.
 pub(super) struct Timing {
     /// The clock of its occupant.
     pub(super) clock: Oscillator,
-    /// The earliest wake-up in the queue. The occupant may meanwhile want a later one.
+    /// Earliest wake-up in the queue. The occupant may meanwhile want a later one.
     pub(super) wakes_at: Instant,
-    /// Calls at the latest instant at which it was called.
+    /// Calls at the latest instant of a call.
     pub(super) calls: Calls,
 }
 
@@ -49,8 +49,7 @@ impl Timing {
         }
     }
 
-    /// Returns whether a wake-up of the queue is still wanted: an earlier one may have replaced
-    /// it.
+    /// Returns whether a wake-up is still current: an earlier one may have replaced it.
     pub(super) fn is_due(&mut self, now: Instant) -> bool {
         let is_due = self.wakes_at <= now;
         if is_due {
@@ -73,20 +72,20 @@ impl Seat<'_> {
         self.timing.clock.local(self.env.now)
     }
 
-    /// Has the radio of this place do `work`; `frame` is the frame to load.
+    /// Starts `work` on the radio of this place; `frame` is the frame to load.
     pub(super) fn start_work(&mut self, work: AirWork, frame: &[u8]) {
         let env = &mut *self.env;
         env.air
             .start_work(env.now, self.index, work, frame, &mut env.queue);
     }
 
-    /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is in the
-    /// queue. An occupant that asks for the past is called now.
+    /// Schedules a wake-up at `at` by the clock of this place, unless an earlier one is queued. A
+    /// time in the past means now.
     pub(super) fn wake_at(&mut self, at: Instant) {
         self.wake_at_global(self.timing.clock.global(at));
     }
 
-    /// As [`wake_at`](Self::wake_at), by the clock of the world.
+    /// Schedules a wake-up like [`wake_at`](Self::wake_at), by the clock of the world.
     pub(super) fn wake_at_global(&mut self, at: Instant) {
         if at < self.timing.wakes_at {
             let at = self.no_earlier(at, Loop::Node);

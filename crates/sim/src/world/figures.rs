@@ -1,4 +1,4 @@
-//! The report of a world.
+//! Builds the report of a world.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use crate::node::SimNode;
 use crate::report::{self, Report};
 
 impl World {
-    /// Returns the report of the run until now. Checks the frame ledger first.
+    /// Checks the frame ledger, and returns the report of the run until now.
     pub fn report(&mut self) -> Report {
         self.check_ledger();
         let above = self.parents();
@@ -42,8 +42,8 @@ impl World {
         }
     }
 
-    /// Returns the figures of node `index`; `above` are the parents of all. The protocols
-    /// of an occupant that does not run Redpoll's stack are unknown: they count nothing.
+    /// Returns the figures of node `index`; `above` contains the parents of all nodes. Occupants
+    /// without Redpoll's stack report no protocol counters.
     fn node_figures(&self, index: usize, above: &[Option<usize>]) -> report::NodeFigures {
         let scenario = &self.env.scenario;
         let spec = &scenario.nodes[index];
@@ -82,7 +82,7 @@ impl World {
         }
     }
 
-    /// Share of the time in which the radio of node `index` was on.
+    /// Returns the share of the time in which the radio of node `index` was on.
     pub(crate) fn duty_cycle(&self, index: usize) -> f64 {
         let (now, times) = (self.env.now, &self.env.air.stations()[index].times);
         match self.env.scenario.mac.duty {
@@ -91,8 +91,8 @@ impl World {
         }
     }
 
-    /// Times and charges of node `index`. The processor of an occupant that does not run
-    /// Redpoll's stack does nothing.
+    /// Returns the times and charges of node `index`. The processor of an occupant without
+    /// Redpoll's stack counts as idle.
     pub(crate) fn energy_of(&self, index: usize) -> energy::Figures {
         let scenario = &self.env.scenario;
         let unknown;
@@ -108,7 +108,7 @@ impl World {
         energy::Figures::of(&scenario.energy, &currents, station, labour, self.env.now)
     }
 
-    /// Losses at node `index`, by cause.
+    /// Returns the losses at node `index`, by cause.
     fn drops(&self, index: usize) -> BTreeMap<String, u64> {
         let native = self.native(index);
         report::drops(
@@ -119,15 +119,15 @@ impl World {
         )
     }
 
-    /// The preferred parent of each node that routes by RPL.
+    /// Returns the preferred parent of each node that uses RPL.
     fn parents(&self) -> Vec<Option<usize>> {
         let parent = |node: &SimNode| self.plan.by_link.get(&node.rpl_place()?.1?).copied();
         let places = 0..self.places.len();
         places.map(|index| parent(self.node(index)?)).collect()
     }
 
-    /// Returns the figures of RPL at node `index`, if it routes by RPL; `above` are the parents of
-    /// all.
+    /// Returns RPL's figures of node `index`, if it uses RPL; `above` contains the parents of all
+    /// nodes.
     fn rpl_figures(&self, index: usize, above: &[Option<usize>]) -> Option<report::RplFigures> {
         let node = self.node(index)?;
         let (rank, _) = node.rpl_place()?;
@@ -139,7 +139,7 @@ impl World {
             place.is_some_and(|(rank, parent)| parent.is_none() && rank != INFINITE_RANK)
         };
         let mut at = index;
-        // Longer than there are nodes: a loop.
+        // A path longer than the number of nodes is a loop.
         let hops = (0..above.len()).find(|_| {
             let arrived = is_root(at);
             at = above.get(at).copied().flatten().unwrap_or(at);

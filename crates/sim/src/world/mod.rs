@@ -1,13 +1,12 @@
 //! The world: nodes, their applications, the air between them, and time.
 //!
-//! A world conducts three parts, which do not know one another's inside: the
-//! occupants of its places (a node of Redpoll's stack, an attacker, a node with
-//! the firmware of another stack, or a node elsewhere), the [`Air`] between
-//! them, and the crossing between mesh and hosts.
+//! A world coordinates three independent parts: the occupants of its places (a node of Redpoll's
+//! stack, an attacker, a node with the firmware of another stack, or an external node), the [`Air`]
+//! between them, and the crossing between mesh and hosts.
 //!
-//! Everything that a node wants is carried out before the next event: its
-//! events go to its applications, its radio work to the [`Air`], its packets
-//! for the host to the queue behind [`World::host_output`].
+//! Before the next event, the world carries out all requests of a node: its events go to its
+//! applications, its radio work to the [`Air`], and its packets for the host to the queue behind
+//! [`World::host_output`].
 
 mod build;
 mod command;
@@ -61,8 +60,7 @@ enum Event {
     Restart {
         node: u32,
     },
-    /// The packet that has been longest on the way between border router and
-    /// simulated host arrives.
+    /// The oldest packet between border router and simulated host arrives.
     Wire,
     /// A packet that waits in TAiM or in a fair queue may leave.
     Shaper,
@@ -80,39 +78,39 @@ impl From<air::Event> for Event {
 
 /// Nodes, their applications, the air between them, and time.
 ///
-/// A world runs in virtual time as fast as it goes, or in real time by a driver that calls
-/// [`World::run_until`] with the clock and sleeps until [`World::next_event_at`].
+/// A world runs in virtual time as fast as possible. For real time, a driver calls
+/// [`World::run_until`] with the clock's time and sleeps until [`World::next_event_at`].
 pub struct World {
     env: Environment,
     /// The nodes of the scenario, then the simulated host if there is one.
     places: Vec<Place>,
     crossing: Crossing,
     plan: Plan,
-    /// Transfers that viewers have started.
+    /// Transfers started by viewers.
     transfers: Transfers,
     has_lines: bool,
     events: u64,
     wall: std::time::Duration,
-    /// Kept as long as its nodes may ask.
+    /// Congestion control of the caller, which lives as long as the nodes.
     #[expect(dead_code, reason = "only its drop has an effect")]
     controllers: Places,
 }
 
-/// Routes and addresses of the scenario when the run begins.
+/// Routes and addresses at the beginning of the run.
 struct Plan {
-    /// Where the routes lead to.
+    /// Index of the routes' root.
     root: usize,
     /// Hops to the root, by node.
     hops: Vec<Option<usize>>,
     /// See [`World::unconnected`].
     unconnected: Vec<(usize, usize)>,
-    /// The nodes by their link-layer addresses.
+    /// Indices of the nodes by link-layer address.
     by_link: BTreeMap<Address, usize>,
 }
 
 impl World {
-    /// Puts an application on node `index` and starts it. Only nodes of Redpoll's stack run
-    /// applications; elsewhere the application is dropped.
+    /// Puts an application on node `index` and starts it. Drops it if the node does not run
+    /// Redpoll's stack.
     pub fn add_app(&mut self, index: usize, app: Box<dyn App>) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.add_app(&mut seat, app);
@@ -121,8 +119,7 @@ impl World {
         self.drain();
     }
 
-    /// Ends the applications of node `index`; their connections are closed and
-    /// released.
+    /// Ends the applications of node `index`, and closes and releases their connections.
     pub(crate) fn stop_apps(&mut self, index: usize) {
         if let (Occupant::Native(native), mut seat) = self.at(index) {
             native.stop_apps(&mut seat);
@@ -131,15 +128,15 @@ impl World {
         self.drain();
     }
 
-    /// Replaces node `index` by an attacker: its protocols and applications end, and only
-    /// frames that are [injected](World::inject) leave its radio from now on.
+    /// Replaces node `index` by an attacker. Its protocols and applications end, and its radio
+    /// sends only [injected](World::inject) frames.
     pub fn put_attacker(&mut self, index: usize) {
         let (occupant, mut seat) = self.at(index);
         *occupant = Occupant::Attacker(Box::new(Attacker::new(&mut seat)));
     }
 
-    /// Has the attacker `index` send a frame, without its check sequence, whatever it
-    /// contains. Frames for which there is no room are counted as withheld.
+    /// Sends an arbitrary frame, given without its check sequence, from the attacker `index`.
+    /// Frames that find no room are counted as withheld.
     pub fn inject(&mut self, index: usize, frame: &[u8]) {
         if let (Occupant::Attacker(attacker), mut seat) = self.at(index) {
             attacker.inject(&mut seat, frame);
@@ -155,7 +152,7 @@ impl World {
         }
     }
 
-    /// Returns the figures of node `index`, if it runs elsewhere.
+    /// Returns the figures of node `index`, if it is external.
     pub fn external_figures(&self, index: usize) -> Option<ExternalFigures> {
         match &self.places.get(index)?.occupant {
             Occupant::External(external) => Some(external.figures()),
@@ -169,13 +166,12 @@ impl World {
         std::mem::take(&mut self.env.printed)
     }
 
-    /// Returns the changes at nodes that run elsewhere since the last call: nodes that have
-    /// come, gone or fallen silent.
+    /// Returns the notices since the last call: external nodes that connected, left or fell silent.
     pub fn take_notices(&mut self) -> Vec<PrintedLine> {
         std::mem::take(&mut self.env.notices)
     }
 
-    /// Takes what has come over the lines, without waiting for more.
+    /// Handles the bytes that have arrived over the lines, without waiting.
     fn hear_lines(&mut self) {
         for index in 0..self.places.len() {
             if let (Occupant::External(external), mut seat) = self.at(index) {
@@ -185,43 +181,43 @@ impl World {
         }
     }
 
-    /// A packet from the host, at the border router's host side, now: a driver
-    /// in real time lets the world run up to the clock first. The host
-    /// side counts the packets that it rejects.
+    /// Passes a packet from the host to the border router's host side at the present time. A driver
+    /// in real time first runs the world until the clock's time. The host side counts the packets
+    /// that it rejects.
     pub fn host_input(&mut self, packet: &[u8]) {
         let (crossing, mut mesh) = self.crossing();
         crossing.host_input(&mut mesh, packet);
         self.drain();
     }
 
-    /// From here on packets from the mesh that are not for the simulated host's own
-    /// address go to [`World::host_output`]: others live behind the border router, too.
+    /// Redirects packets from the mesh to [`World::host_output`], except those for the simulated
+    /// host.
     pub(crate) fn tap_host(&mut self) {
         self.crossing.tap_host();
     }
 
-    /// The next packet for the host.
+    /// Returns the next packet for the host.
     pub fn host_output(&mut self) -> Option<Vec<u8>> {
         self.crossing.host_output()
     }
 
-    /// The border router's host side.
+    /// Returns the border router's host side.
     pub fn gate(&self) -> &Gate {
         self.crossing.gate()
     }
 
-    /// The pairs of nodes, sender first, between which an app of the scenario
-    /// sends although there is no path.
+    /// Returns the pairs of nodes, sender first, between which an app sends although no path
+    /// exists.
     pub fn unconnected(&self) -> &[(usize, usize)] {
         &self.plan.unconnected
     }
 
-    /// The time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.env.now
     }
 
-    /// When something happens next; `None` if nothing ever will, or after a
+    /// Returns the time of the next event; `None` if there is none, or after a
     /// [`stall`](Self::stall).
     pub fn next_event_at(&self) -> Option<Instant> {
         match self.env.stall {
@@ -230,8 +226,8 @@ impl World {
         }
     }
 
-    /// Lets everything happen up to and including `until`. After a [`stall`](Self::stall)
-    /// nothing happens any more; only the clock goes on.
+    /// Handles all events up to and including `until`. After a [`stall`](Self::stall), only the
+    /// clock advances.
     pub fn run_until(&mut self, until: Instant) {
         let started = std::time::Instant::now();
         while self.env.stall.is_none()
@@ -248,25 +244,23 @@ impl World {
         self.wall += started.elapsed();
     }
 
-    /// Shows every frame from now on to `trace`.
+    /// Passes every frame from now on to `trace`.
     pub fn add_trace(&mut self, trace: Box<dyn FrameTrace>) {
         self.env.air.traces_mut().add(trace);
     }
 
-    /// Brings traces where others can see them, and reports what went wrong
-    /// with them since the last call.
+    /// Flushes all traces.
     ///
     /// # Errors
-    /// The first trace that failed. It gets no more frames; the others do.
+    /// The first failure of a trace since the last call. A trace that failed gets no more frames.
     pub fn flush_traces(&mut self) -> Result<(), TraceError> {
         let traces = self.env.air.traces_mut();
         traces.flush();
         traces.take_error().map_or(Ok(()), Err)
     }
 
-    /// Has `act` work with the node called `name`, at the time that its clock
-    /// shows, then does what the node wants. `None` if there is no such node of
-    /// Redpoll's stack.
+    /// Calls `act` with the local time and the node called `name`, and then carries out the node's
+    /// requests. Returns `None` if the node does not exist or does not run Redpoll's stack.
     pub fn with_node<R>(
         &mut self,
         name: &str,
@@ -282,22 +276,22 @@ impl World {
         Some(result)
     }
 
-    /// Node `index`, to look at; `None` if it is not of Redpoll's stack.
+    /// Returns node `index`; `None` if it does not run Redpoll's stack.
     pub fn node(&self, index: usize) -> Option<&SimNode> {
         self.native(index).map(|native| &native.node)
     }
 
-    /// The scenario that this is the world of.
+    /// Returns the scenario.
     pub fn scenario(&self) -> &Scenario {
         &self.env.scenario
     }
 
-    /// The oracle.
+    /// Returns the oracle.
     pub fn oracle(&self) -> &Oracle {
         &self.env.oracle
     }
 
-    /// Radios, medium and the frame ledger.
+    /// Returns the radios, the medium and the frame ledger.
     pub fn air(&self) -> &Air {
         &self.env.air
     }
@@ -316,7 +310,7 @@ impl World {
         self.places.get(index)?.occupant.native()
     }
 
-    /// Index of the neighbour that node `index` sends its packets to the root through.
+    /// Returns the next hop of node `index` towards the root.
     pub(crate) fn parent_of(&self, index: usize) -> Option<usize> {
         let place = self.places.get(index).filter(|_| index != self.plan.root)?;
         let native = match &place.occupant {
@@ -330,8 +324,8 @@ impl World {
         self.plan.by_link.get(&next).copied()
     }
 
-    /// Digest of all events so far: the same for the same scenario and seed,
-    /// on every machine.
+    /// Returns a digest of all events, which is the same on every machine for the same scenario and
+    /// seed.
     pub fn digest(&self) -> u64 {
         let mut digest = self.env.digest;
         digest.add(self.env.air.digest());

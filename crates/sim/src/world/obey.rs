@@ -1,4 +1,4 @@
-//! Changes of a viewer to a world.
+//! Carries out the commands of a viewer.
 
 use redpoll_base::Duration;
 use redpoll_tcp::Endpoint;
@@ -9,23 +9,22 @@ use super::command::{Command, Refusal};
 use crate::medium::{Config, Interferer, Lengths};
 use crate::scenario::TransportSpec;
 
-/// Interferers that a viewer may add, and transfers that it may start.
+/// Most interferers, and most transfers of viewers.
 const MOST: usize = 1_000;
-/// The longest transfer.
+/// Bytes of the longest transfer.
 const LONGEST: u64 = 1 << 32;
-/// How far from the middle of the map something may be put, in metres.
+/// Largest distance of a position from the origin, in metres.
 const FAR_M: f64 = 1e6;
-/// The mean length of the bursts of an interferer that is added: a frame of Wi-Fi's, or
-/// some.
+/// Mean burst of an added interferer: about one frame of Wi-Fi.
 const BURST: Duration = Duration::from_micros(1_500);
-/// How far above the noise an added interferer is at the edge of its range, in dB.
+/// Power of an added interferer above the noise at the edge of its range, in dB.
 const EDGE_DB: f64 = 6.0;
 
 impl World {
-    /// Carries out the command of a viewer, and returns a sentence that describes the effect.
+    /// Carries out the command of a viewer. Returns a sentence that describes the effect.
     ///
     /// # Errors
-    /// [`Refusal`]; nothing has changed then.
+    /// [`Refusal`]; the world is then unchanged.
     pub fn command(&mut self, command: &Command) -> Result<String, Refusal> {
         let said = match *command {
             Command::Kill { node } => self.kill(node)?,

@@ -1,8 +1,8 @@
 //! Ends a run whose time no longer advances.
 //!
-//! A node or an application may ask to be called again at the same instant, for example with
-//! Python's `wake_in(0)`. The world counts these calls and ends the run when one place reaches
-//! the limit, because the run would otherwise last for ever.
+//! A node or an application may request calls at the same instant without end, for example with
+//! Python's `wake_in(0)`. The world counts these calls and ends the run when one place reaches the
+//! limit.
 
 use redpoll_base::Instant;
 
@@ -34,9 +34,9 @@ impl Calls {
 /// The activity of a place that keeps time from advancing.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Loop {
-    /// The node asks for a call of its timers.
+    /// The node requests calls of its timers.
     Node,
-    /// An application asks for a call of its timer.
+    /// An application requests calls of its timer.
     Application,
     /// The node has events or radio work without end.
     Work,
@@ -55,7 +55,7 @@ impl World {
 }
 
 impl Seat<'_> {
-    /// Returns when to call this place, which asks for `at`: `at`, or now if `at` is past.
+    /// Returns `at`, or now if `at` is past, and counts the call.
     pub(super) fn no_earlier(&mut self, at: Instant, what: Loop) -> Instant {
         if at > self.env.now {
             return at;

@@ -48,7 +48,7 @@ fn a_fault_that_names_no_node_is_refused() {
     assert_eq!(World::new(&scenario, 1).unwrap_err(), BuildError::Empty);
 }
 
-/// A frame without an outcome, and one with two.
+/// Checks a frame without an outcome, and one with two.
 #[test]
 fn frames_that_do_not_add_up_are_violations() {
     use crate::air::{Kind, Ledger, Outcome};

@@ -1,4 +1,4 @@
-//! The apps of a scenario, put on their nodes.
+//! Builds the applications of a scenario and puts them on their nodes.
 
 use std::net::Ipv6Addr;
 
@@ -50,8 +50,8 @@ pub(super) fn add(values: &Values<'_>, scenario: &mut Scenario) -> Result<(), Sc
     check_ends(values, scenario)
 }
 
-/// The host behind the border router. It has no radio; where it stands and its
-/// link addresses mean nothing.
+/// Returns the host behind the border router. It has no radio, so its position and link addresses
+/// are unused.
 fn host() -> NodeSpec {
     NodeSpec {
         name: HOST.to_owned(),
@@ -73,9 +73,9 @@ fn host() -> NodeSpec {
     }
 }
 
-/// What the host is called in `on` and `to`.
+/// Name of the host in `on` and `to`.
 const HOST: &str = "host";
-/// What the border router is called there, whatever its name.
+/// Name of the border router in `on` and `to`, whatever the name of its node.
 const BORDER: &str = "border";
 
 /// One `[apps.NAME]` table.
@@ -142,7 +142,7 @@ impl App<'_, '_> {
         port.map_or(usual, |port| port as u16)
     }
 
-    /// What `block` says, a number of bytes behind which stands their unit.
+    /// Returns the number of bytes in `block`, a text such as "64 B".
     fn block(&self) -> u16 {
         let text = self.values.text(&self.key("block"));
         let number = text.split(' ').next().unwrap_or_default();
@@ -252,7 +252,7 @@ impl App<'_, '_> {
         })
     }
 
-    /// What `batch` and `queue` say, else what is usual.
+    /// Returns `batch` and `queue`, or the defaults.
     fn batch_and_queue(
         &self,
         usual_batch: u16,
@@ -298,7 +298,7 @@ impl App<'_, '_> {
         })
     }
 
-    /// What `to` says.
+    /// Returns the target that `to` names.
     fn target(&self) -> Result<Target, ScenarioError> {
         let key = self.key("to");
         let text = self.values.text(&key);
@@ -328,7 +328,7 @@ impl App<'_, '_> {
         {
             let addr: Ipv6Addr = addr.parse().map_err(|_| wrong())?;
             let addr = addr.into();
-            // An address of the mesh is the node that has it.
+            // An address of the mesh belongs to the node that has it.
             let node = (0..self.scenario.nodes.len())
                 .find(|index| self.scenario.address(*index) == Some(addr));
             let host = node.map_or(TargetHost::Outside, TargetHost::Node);
@@ -431,7 +431,7 @@ fn table_of(spec: &AppSpec) -> String {
     format!("apps.{name}")
 }
 
-/// Whose ports.
+/// Protocol whose ports are compared.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Protocol {
     Tcp,
@@ -500,13 +500,13 @@ fn check_datagram_ports(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
     Ok(())
 }
 
-/// Refuses senders whose data nobody at the far node would take.
+/// Refuses senders whose data no application at the far node accepts.
 ///
-/// TCP needs a listener there. For datagrams the far node counts what
-/// arrives without an app of its own.
+/// TCP needs a listener there. For datagrams, the far node counts the arrivals without an
+/// application.
 fn check_ends(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for app in scenario.places().flat_map(|place| &place.apps) {
-        // Who sends to a host that is not simulated needs a real one.
+        // A sender to a host that is not simulated needs a real host.
         let Some((to, TargetHost::Node(far))) = app.kind.target().map(|to| (to, to.host)) else {
             continue;
         };

@@ -11,7 +11,7 @@ use crate::scenario::routing::Routing;
 
 const ON: &str = "cache.on";
 
-/// What the table `cache` says.
+/// Returns the parameters in the table `cache`.
 pub(super) fn cache(
     values: &Values<'_>,
     nodes: &[NodeSpec],
@@ -29,7 +29,7 @@ pub(super) fn cache(
         };
     }
     if routing.rpl().is_some() {
-        // Its packets have a header before TCP's that is made anew at each hop.
+        // Each hop replaces the header in front of TCP's.
         let problem = "has no meaning where routing is rpl; allowed: with routing = \"fixed\"";
         return Err(values.error(ON, problem));
     }
@@ -46,7 +46,7 @@ pub(super) fn cache(
     }))
 }
 
-/// The rules, and what is said beside them.
+/// Returns the parameters of the chosen rules, with the keys that replace some of them.
 fn params(values: &Values<'_>) -> Result<Params, ScenarioError> {
     let rules = values.text("cache.rules");
     let of_rules = match rules.as_str() {
@@ -94,7 +94,6 @@ fn params(values: &Values<'_>) -> Result<Params, ScenarioError> {
     })
 }
 
-/// The nodes, in their order, each once.
 fn on(values: &Values<'_>, nodes: &[NodeSpec]) -> Result<Vec<usize>, ScenarioError> {
     let mut on: Vec<usize> = Vec::new();
     let of_role = |role: Option<Role>| {

@@ -4,7 +4,7 @@ use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{ExternalParams, Role, Scenario};
 
-/// What the table `external` says.
+/// Returns the parameters in the table `external`.
 pub(super) fn params(values: &Values<'_>) -> ExternalParams {
     let patience = values.duration("external.patience");
     ExternalParams {
@@ -12,7 +12,7 @@ pub(super) fn params(values: &Values<'_>) -> ExternalParams {
     }
 }
 
-/// Refuses what a node elsewhere would not heed, or is not told.
+/// Refuses settings that an external node does not implement or does not receive.
 pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let external = scenario.nodes.iter().filter(|node| node.line.is_some());
     for node in external {

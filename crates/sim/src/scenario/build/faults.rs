@@ -1,4 +1,4 @@
-//! What is to go wrong.
+//! Builds the faults of a scenario.
 
 use redpoll_base::Instant;
 
@@ -25,8 +25,8 @@ pub(super) fn faults(
     Ok(specs)
 }
 
-/// Apps do not begin anew but those that fetch an image, and of nodes whose routes were
-/// worked out only leaves are told theirs again.
+/// Refuses restarts that a run cannot carry out. Only image-leaf applications can restart, and with
+/// fixed routes only leaves get their routes again.
 fn check_restart(
     values: &Values<'_>,
     name: &str,
@@ -95,7 +95,7 @@ fn fault(values: &Values<'_>, nodes: &[NodeSpec], name: &str) -> Result<Spec, Sc
         "node-restart" => Rule::NodeRestart {
             node: node("node")?.unwrap_or_default(),
         },
-        // The check has made sure that it is there.
+        // The check ensures that the node exists.
         _ => Rule::NodeOff {
             node: node("node")?.unwrap_or_default(),
         },

@@ -1,4 +1,4 @@
-//! Who else is on the air.
+//! Builds the interferers of a scenario.
 
 use crate::medium::{Interferer, Lengths};
 use crate::scenario::check::Values;

@@ -67,15 +67,14 @@ fn fading(values: &Values<'_>) -> Fading {
     }
 }
 
-/// Keys that say how links differ and change.
+/// Keys that describe how links differ and change.
 const WAYS: &[&str] = &[
     "medium.asymmetry_sigma",
     "medium.tx_power_sigma",
     "medium.fading",
     "medium.coherence_time",
 ];
-/// Keys that say how power gets from one place to another, which measurements say where links
-/// are measured.
+/// Keys that describe the path loss. Measured links replace them.
 const POWERS: &[&str] = &[
     "medium.tx_power",
     "medium.reference_loss",
@@ -83,7 +82,7 @@ const POWERS: &[&str] = &[
     "medium.shadowing_sigma",
     "medium.sensitivity",
 ];
-/// Keys that only the SINR medium heeds.
+/// Keys that only the SINR medium uses.
 const RECEIVERS: &[&str] = &["medium.noise_sigma", "medium.noise_trace"];
 
 /// Refuses keys that have no effect because links are given.
@@ -112,7 +111,7 @@ fn noise_model(values: &Values<'_>) -> NoiseModel {
     }
 }
 
-/// What noise is taken from or learnt from, if anything.
+/// Returns the trace or the model of the noise, if there is one.
 pub(super) fn noise(values: &Values<'_>) -> Result<Option<NoiseSource>, ScenarioError> {
     const KEY: &str = files::NOISE;
     let model = noise_model(values);

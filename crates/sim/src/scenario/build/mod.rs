@@ -1,4 +1,4 @@
-//! From checked values to a [`Scenario`]: what no single key can say.
+//! Builds a [`Scenario`] from checked values, and checks conditions that involve several keys.
 
 mod apps;
 mod cache;
@@ -32,7 +32,7 @@ use super::model::{
     RecoveryParams, Scenario, SerialParams, SleepyParams,
 };
 
-/// The scenario that `values` describe; `stem` names it if nothing else does.
+/// Builds the scenario that `values` describe; `stem` is its name if the file gives none.
 pub(crate) fn build(values: &Values<'_>, stem: &str) -> Result<Scenario, ScenarioError> {
     let name = values.text("name");
     let border = border(values)?;
@@ -115,14 +115,14 @@ fn border(values: &Values<'_>) -> Result<BorderParams, ScenarioError> {
     })
 }
 
-/// The host's address that goes with a mesh's `prefix`, different for each:
-/// meshes that differ in their prefixes alone can live beside each other.
-/// `None` for the prefix whose host has an address by default.
+/// Returns a host address for the mesh `prefix`, different for each prefix, so that meshes with
+/// different prefixes can coexist. Returns `None` for the default prefix, whose host has a default
+/// address.
 fn host_beside(prefix: &Addr) -> Option<Addr> {
     const DEFAULT: Addr = Addr([
         0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
     ]);
-    // Of the 16 bits that tell the subnets of a site apart, the first.
+    // The first of the 16 bits that distinguish the subnets of a site.
     const OTHER_SUBNET: u8 = 0x80;
     let mut host = *prefix;
     host.0[6] ^= OTHER_SUBNET;
@@ -179,7 +179,7 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
     Ok(mac)
 }
 
-/// A duty-cycled MAC, if the scenario has one.
+/// Returns the duty-cycled MAC, if the scenario has one.
 fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     let method = match values.text("mac.access").as_str() {
         "nullrdc" => Method::NullRdc,
@@ -233,7 +233,7 @@ fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     }))
 }
 
-/// Bursts go further than shorter backoffs.
+/// Returns the channel access of announced frames. Bursts take precedence over shorter backoffs.
 fn promised(values: &Values<'_>) -> Promised {
     if values.flag("lowpan.fragment_burst") {
         Promised::Burst
@@ -270,7 +270,7 @@ fn sleepy(values: &Values<'_>) -> SleepyParams {
     }
 }
 
-/// In the units of [`RedConfig`].
+/// Returns random early detection in the units of [`RedConfig`].
 fn red(values: &Values<'_>) -> RedConfig {
     let sixteenths = |key| (values.real(key) * 16.0).round() as u8;
     RedConfig::default().with(|it| {
@@ -306,7 +306,7 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
         join_fragments: values.flag("lowpan.join_fragments"),
         drop_rest: values.flag("lowpan.drop_rest"),
         fragment_pending: values.flag("lowpan.frame_pending"),
-        // A burst ends with the datagram unless it is to go on.
+        // A burst ends with the datagram unless the scenario continues it.
         segment_pending: values.flag("lowpan.frame_pending")
             && (values.flag("lowpan.segment_burst") || !values.flag("lowpan.fragment_burst")),
         forwarded_fragments: ["lowpan.fragment_forwarding", "lowpan.fragment_recovery"]
@@ -328,8 +328,8 @@ fn lowpan(values: &Values<'_>) -> LowpanParams {
     }
 }
 
-/// Refuses slots that no full segment fits into: it would be sent again and
-/// again, and dropped each time.
+/// Refuses slots that are too small for a full segment: TCP would retransmit it for ever, and the
+/// node would drop it each time.
 fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let (slot, packet) = (scenario.lowpan.slot_bytes, scenario.tcp.packet_bytes());
     if slot >= packet {
@@ -348,8 +348,8 @@ fn check_slots(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioE
     Err(values.error("tcp.mss", problem))
 }
 
-/// Gives every node memory for as many connections as the scenario says, else
-/// for a few, and for each app that sends from there or to there and two to spare.
+/// Gives every node memory for `tcp.connections` connections. By default, a node has memory for
+/// four, one for each flow that begins or ends there, and two spare ones.
 fn set_connections(values: &Values<'_>, scenario: &mut Scenario) {
     const A_FEW: u16 = 4;
     const TO_SPARE: u16 = 2;

@@ -1,10 +1,10 @@
-//! Nodes with firmware of others, and link-layer addresses as they have them.
+//! Nodes with the firmware of other stacks, and their link-layer addresses.
 
 use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{ModuleParams, NodeSpec, Role, Scenario};
 
-/// What the table `modules` says.
+/// Returns the parameters in the table `modules`.
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     let patience = values.duration("modules.patience");
     ModuleParams {
@@ -38,7 +38,7 @@ pub(super) fn check_links(values: &Values<'_>, scenario: &Scenario) -> Result<()
     Ok(())
 }
 
-/// Refuses what firmware of others would not heed.
+/// Refuses settings that the firmware of other stacks does not implement.
 pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     let modules = scenario.nodes.iter().filter(|node| node.module.is_some());
     for node in modules {

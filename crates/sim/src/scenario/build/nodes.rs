@@ -14,8 +14,8 @@ use crate::scenario::layout::{self, tree_size};
 use crate::scenario::model::{CongestionSpec, EUI64_PREFIX, NodeSpec, Role, TransportSpec};
 use crate::scenario::units::Measure;
 
-/// More nodes than this cannot be given short addresses in order, nor be
-/// simulated with joy.
+/// Largest number of nodes. Short addresses are assigned in order, and larger runs would be too
+/// slow.
 const MOST_NODES: usize = 10_000;
 
 /// Thermal noise at 290 K in 2 MHz: kTB.
@@ -80,7 +80,7 @@ fn check_number(
     }
 }
 
-/// Refuses tables of nodes that there are not.
+/// Refuses tables of nodes that do not exist.
 fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioError> {
     let unknown_name = values
         .names("nodes")
@@ -203,7 +203,7 @@ fn node(values: &Values<'_>, index: usize, name: String, generated: (f64, f64)) 
     }
 }
 
-/// A locally administered EUI-64 that shows the short address.
+/// Returns a locally administered EUI-64 that contains the short address.
 fn eui64(short: u16) -> [u8; 8] {
     let [high, low] = short.to_be_bytes();
     let [a, b, c, d, e, f] = EUI64_PREFIX;

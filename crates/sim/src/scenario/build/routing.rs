@@ -1,4 +1,4 @@
-//! Where routes come from.
+//! Builds the routing of a scenario.
 
 use redpoll_stack::wire::rpl::{Configuration, config_flag, mode, objective};
 
@@ -10,12 +10,12 @@ use crate::scenario::routing::{Routing, RplParams};
 /// Seconds of a lifetime unit (RFC 6550 §6.7.6).
 const LIFETIME_UNIT_S: u16 = 60;
 
-/// An ETX in 128ths (RFC 6551 §4.3.2).
+/// Converts an ETX into 128ths (RFC 6551 §4.3.2).
 fn etx(transmissions: f64) -> u16 {
     libm::round(transmissions * 128.0) as u16
 }
 
-/// What `routing` and the table `rpl` say.
+/// Returns the routing that `routing` and the table `rpl` describe.
 pub(super) fn routing(values: &Values<'_>) -> Result<Routing, ScenarioError> {
     if values.text("routing") != "rpl" {
         let given = keys::all()

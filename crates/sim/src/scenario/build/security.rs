@@ -7,7 +7,7 @@ use super::super::check::Values;
 use super::super::error::ScenarioError;
 use super::super::model::{NodeKey, Scenario, SecurityParams};
 
-/// The security of all nodes that do not say otherwise; `None`: there is none.
+/// Returns the security of all nodes without a setting of their own; `None` means unsecured frames.
 pub(super) fn params(values: &Values<'_>) -> Result<Option<SecurityParams>, ScenarioError> {
     let Some(level) = level(values) else {
         return Ok(None);
@@ -47,14 +47,13 @@ fn level(values: &Values<'_>) -> Option<SecurityLevel> {
     })
 }
 
-/// Bytes that protection takes of each frame.
+/// Returns the bytes that protection adds to each frame.
 pub(super) fn overhead(values: &Values<'_>) -> u16 {
     let index: u16 = values.small("security.key_index");
     let header = if index == 0 { 5 } else { 6 };
     level(values).map_or(0, |level| header + level.mic_len() as u16)
 }
 
-/// The key of a node.
 pub(super) fn node_key(values: &Values<'_>, name: &str) -> NodeKey {
     match values.chosen(&format!("nodes.{name}.key")) {
         None => NodeKey::Network,
@@ -62,7 +61,7 @@ pub(super) fn node_key(values: &Values<'_>, name: &str) -> NodeKey {
     }
 }
 
-/// Refuses what cannot be.
+/// Refuses impossible combinations of security settings.
 pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), ScenarioError> {
     for node in &scenario.nodes {
         let path = format!("nodes.{}.key", node.name);
@@ -82,7 +81,7 @@ pub(super) fn check(values: &Values<'_>, scenario: &Scenario) -> Result<(), Scen
     Ok(())
 }
 
-/// The bytes of 32 hexadecimal digits, which the schema has checked.
+/// Returns the bytes of 32 hexadecimal digits, which the schema has checked.
 fn read(text: String) -> Option<[u8; 16]> {
     let number = u128::from_str_radix(&text, 16).ok()?;
     Some(number.to_be_bytes())

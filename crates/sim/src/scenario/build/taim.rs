@@ -1,4 +1,4 @@
-//! TAiM at the border router, or fair queueing; small windows that it stands in for.
+//! Builds TAiM or fair queueing at the border router, and its help for nodes with small windows.
 
 use redpoll_assist::taim::{Lead, Params, Policy, Share};
 
@@ -8,7 +8,7 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::keys;
 use crate::scenario::model::{SpareParams, TaimParams};
 
-/// What `border.taim` and the table `taim` say.
+/// Returns TAiM's parameters from `border.taim` and the table `taim`.
 pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioError> {
     if !values.flag("border.taim") {
         let problem = "has no meaning without TAiM; allowed: with border.taim = true";
@@ -36,7 +36,7 @@ pub(super) fn taim(values: &Values<'_>) -> Result<Option<TaimParams>, ScenarioEr
     }))
 }
 
-/// Nothing, if no key of a table is given that has no meaning.
+/// Returns `None`, or an error if a key of the unused table is set.
 fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<T>, ScenarioError> {
     let mut paths = keys::all().map(|key| key.path);
     match paths.find(|path| path.starts_with(table) && values.has(path)) {
@@ -45,7 +45,7 @@ fn none_of<T>(values: &Values<'_>, table: &str, problem: &str) -> Result<Option<
     }
 }
 
-/// What `border.spare_one_segment` and the table `spare` say.
+/// Returns the parameters from `border.spare_one_segment` and the table `spare`.
 pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, ScenarioError> {
     if !values.flag("border.spare_one_segment") {
         let problem = "has no meaning here; allowed: with border.spare_one_segment = true";
@@ -57,7 +57,7 @@ pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, Scenario
     }))
 }
 
-/// What `taim.policy` says.
+/// Returns the policy that `taim.policy` names.
 fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     if values.text("taim.policy") == "taim" {
         for path in ["taim.slack", "taim.gain", "taim.max_hold"] {
@@ -82,7 +82,7 @@ fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     }))
 }
 
-/// What `border.fair_queue` and the table `fair_queue` say.
+/// Returns the parameters from `border.fair_queue` and the table `fair_queue`.
 pub(super) fn fair_queue(values: &Values<'_>) -> Result<Option<FairQueueParams>, ScenarioError> {
     let kind = values.text("border.fair_queue");
     if kind == "none" {

@@ -10,13 +10,13 @@ use super::super::model::{
 };
 use super::super::routing::Routing;
 
-/// Bytes of a frame behind a MAC header with short addresses.
+/// Bytes of a frame after a MAC header with short addresses.
 const FRAME_PAYLOAD: u16 = 116;
-/// What two extended addresses take more than two short ones: in a frame's header, and in
-/// a compressed IPv6 header that carries both.
+/// Bytes by which two extended addresses are longer than two short ones, in a MAC header or in a
+/// compressed IPv6 header that carries both.
 const EXTENDED_MORE: u16 = 12;
 
-/// Servers from which a node keeps a cookie.
+/// Servers whose Fast Open cookies a node stores.
 const FAST_OPEN_SERVERS: u8 = 4;
 
 pub(super) fn tcp(
@@ -25,7 +25,7 @@ pub(super) fn tcp(
     routing: &Routing,
 ) -> Result<TcpParams, ScenarioError> {
     let extended = values.text("mac.addresses") == "extended";
-    // RFC 6553: it travels as it is.
+    // RFC 6553: the option is not compressed.
     let packet_information = match routing {
         Routing::Rpl(_) => PacketInformation::LEN as u16,
         Routing::Fixed => 0,
@@ -91,8 +91,8 @@ pub(super) fn tcp(
     Ok(tcp)
 }
 
-/// Which mechanisms find and repair losses: those of `tcp.recovery`, but for the keys that
-/// name one.
+/// Returns the loss recovery mechanisms: those of `tcp.recovery`, unless a key sets one
+/// individually.
 fn repair(values: &Values<'_>) -> Result<LossRepair, ScenarioError> {
     let all = values.text("tcp.recovery") == "rack";
     let chosen = |key, default| match values.has(key) {

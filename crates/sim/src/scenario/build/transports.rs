@@ -1,4 +1,4 @@
-//! Which TCP a node has.
+//! Builds the TCP implementation of each node.
 
 use redpoll_replay::CongestionChoice;
 use redpoll_rivals::blip::{BlipConfig, Corrections};
@@ -9,7 +9,7 @@ use crate::scenario::check::{Values, unknown};
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{CongestionSpec, NodeSpec, TransportSpec};
 
-/// Gives every node the TCP that the scenario says.
+/// Gives every node the TCP that the scenario selects.
 pub(super) fn transports(values: &Values<'_>, nodes: &mut [NodeSpec]) -> Result<(), ScenarioError> {
     let for_all = transport(values, "tcp.transport")?;
     for node in nodes {

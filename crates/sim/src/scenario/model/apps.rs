@@ -1,37 +1,37 @@
-//! What runs on the nodes.
+//! Applications on the nodes.
 
 use redpoll_base::{Addr, Duration};
 
 /// An application on a node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct AppSpec {
-    /// The name of its flow in results: the app's name in the scenario, and
-    /// if it runs on several nodes, a slash and the node's name.
+    /// Name of its flow in results: the app's name in the scenario, with a slash and the node's
+    /// name if it runs on several nodes.
     pub name: String,
-    /// When it starts at the earliest, after the beginning of the run.
+    /// Earliest start, after the beginning of the run.
     pub start: Duration,
-    /// It starts at a random moment of a span of this length.
+    /// Span from which the start is drawn evenly.
     pub start_spread: Duration,
-    /// Under which commands it runs.
+    /// Commands under which it runs.
     pub when: When,
-    /// What it does.
+    /// Its kind, with parameters.
     pub kind: AppKind,
 }
 
-/// Under which commands an app runs.
+/// Commands under which an app runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum When {
     /// `redpoll run` and `redpoll up`.
     Always,
-    /// Only in virtual time.
+    /// Only `redpoll run`, in virtual time.
     Run,
-    /// Only in real time, with a host.
+    /// Only `redpoll up`, in real time with a host.
     Up,
-    /// Not at all: switched on with `--set apps.NAME.when=always`.
+    /// Never, until `--set apps.NAME.when=always` enables it.
     Never,
 }
 
-/// What an application does.
+/// Kind of an application, with its parameters.
 #[derive(Clone, PartialEq, Debug)]
 pub enum AppKind {
     /// Serves a page at `/` and a file at `/file` over HTTP/1.1.
@@ -41,31 +41,30 @@ pub enum AppKind {
         /// Bytes of `/file`.
         file_bytes: u64,
     },
-    /// Serves a page at `/`, a file at `/file` and a place for others' content
-    /// at `/store` over CoAP.
+    /// Serves a page at `/`, a file at `/file` and a writable resource at `/store` over CoAP.
     CoapServer {
         /// UDP port.
         port: u16,
         /// Bytes of `/file`.
         file_bytes: u64,
-        /// The largest block in bytes, 16 to 1024.
+        /// Largest block in bytes, 16 to 1024.
         block: u16,
     },
-    /// Sends back what connections bring (RFC 862).
+    /// Returns the bytes of each connection to the sender (RFC 862).
     Echo {
         /// TCP port to listen on.
         port: u16,
     },
-    /// Connects and sends as fast as TCP lets it.
+    /// Connects and sends as fast as TCP allows.
     BulkSender {
-        /// Where to.
+        /// Destination.
         to: Target,
-        /// How much, then it closes; `None` sends until the run ends.
+        /// Bytes before it closes; `None` sends until the run ends.
         bytes: Option<u64>,
-        /// Pause before another attempt when the connection could not be
-        /// opened or failed.
+        /// Pause before another attempt after a connection failed.
         retry: Duration,
-        /// A new connection carries only what was not acknowledged on those before.
+        /// Whether a new connection carries only bytes that earlier connections did not get
+        /// acknowledged.
         resumes: bool,
     },
     /// Accepts connections and reads as fast as it can.
@@ -75,13 +74,13 @@ pub enum AppKind {
     },
     /// Sends a reading at every interval, one by one or in batches.
     Sensor(SensorSpec),
-    /// Asks a server for the same resource again and again.
+    /// Requests the same resource from a server periodically.
     Client(ClientSpec),
     /// Publishes readings to an MQTT 3.1.1 broker, in batches.
     MqttSensor {
         /// The broker.
         to: Target,
-        /// Topic; `{node}` stands for the node's name.
+        /// Topic, in which `{node}` is replaced by the node's name.
         topic: String,
         /// Quality of service, 0 or 1.
         qos: u8,
@@ -91,72 +90,72 @@ pub enum AppKind {
         interval: Duration,
         /// Readings sent together.
         batch: u16,
-        /// Readings that wait at most; further ones are counted and dropped.
+        /// Most readings that wait; others are counted and dropped.
         queue: u16,
-        /// MQTT keep alive; zero is off.
+        /// MQTT keep alive; zero disables it.
         keep_alive: Duration,
-        /// Pause before connecting again.
+        /// Pause before a new connection.
         reconnect: Duration,
     },
-    /// Has an image for leaves that ask for it.
+    /// Offers an image to leaves that request it.
     ImageSource(ImageSourceSpec),
-    /// Fetches an image to its flash, and goes on with it after whatever happens.
+    /// Fetches an image to its flash, and resumes after failures and restarts.
     ImageLeaf(ImageLeafSpec),
 }
 
-/// How an image gets to a leaf.
+/// Protocol that transfers an image to a leaf.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ImageProtocol {
-    /// HTTP/1.1 with ranges: the leaf asks for what it has not.
+    /// HTTP/1.1 with ranges: the leaf requests the missing bytes.
     Http,
-    /// CoAP's Block1 (RFC 7959): the source puts block after block, once the leaf has said
-    /// that it is there.
+    /// CoAP's Block1 (RFC 7959): the source sends block after block to each leaf that has
+    /// registered.
     Block1,
-    /// CoAP's Q-Block1 (RFC 9177): the source puts many blocks at a time.
+    /// CoAP's Q-Block1 (RFC 9177): the source sends many blocks at a time.
     QBlock,
-    /// Matter's bulk data exchange: the leaf asks for block after block.
+    /// Matter's bulk data exchange: the leaf requests block after block.
     Bdx,
 }
 
-/// Who has an image.
+/// Source of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageSourceSpec {
     /// Port to listen on, of TCP or UDP.
     pub port: u16,
-    /// What it speaks.
+    /// Protocol.
     pub protocol: ImageProtocol,
     /// Bytes of the image.
     pub bytes: u64,
     /// Bytes of a block.
     pub block: u16,
-    /// What Q-Block goes by.
+    /// Parameters of Q-Block.
     pub quick: QuickSpec,
     /// MRP's retransmission interval (SAI).
     pub interval: Duration,
 }
 
-/// Who fetches an image.
+/// Leaf that fetches an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageLeafSpec {
     /// The source.
     pub to: Target,
-    /// What it speaks.
+    /// Protocol.
     pub protocol: ImageProtocol,
     /// Bytes of a page of flash.
     pub page: u16,
-    /// Pause behind an attempt that failed.
+    /// Pause after a failed attempt.
     pub retry: Duration,
-    /// It asks again when nothing has come for so long.
+    /// Time without an arrival after which it requests again.
     pub patience: Duration,
-    /// Bytes of a block that it asks for.
+    /// Bytes of a requested block.
     pub block: u16,
-    /// What Q-Block goes by.
+    /// Parameters of Q-Block.
     pub quick: QuickSpec,
     /// MRP's retransmission interval (SAI).
     pub interval: Duration,
 }
 
-/// Parameters of RFC 9177 §7.2; the others follow from them.
+/// Parameters of RFC 9177 §7.2, from which the other parameters follow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct QuickSpec {
     /// MAX_PAYLOADS.
@@ -170,75 +169,72 @@ pub struct QuickSpec {
 pub struct ClientSpec {
     /// The server.
     pub to: Target,
-    /// What it speaks.
+    /// Protocol.
     pub protocol: ClientProtocol,
-    /// Time between the beginnings of two requests; a request that takes
-    /// longer puts the next one off.
+    /// Time between the beginnings of two requests; a longer request delays the next one.
     pub interval: Duration,
-    /// Requests, then it stops; `None` goes on until the run ends.
+    /// Number of requests; `None` continues until the run ends.
     pub count: Option<u32>,
-    /// CoAP: the largest block that it asks for.
+    /// Largest requested block, with CoAP.
     pub block: u16,
     /// Pause after a failure.
     pub retry: Duration,
 }
 
-/// What a client speaks.
+/// Protocol of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientProtocol {
-    /// HTTP/1.1, a connection a request.
+    /// HTTP/1.1, with a connection for each request.
     Http,
-    /// CoAP's confirmable messages.
+    /// Confirmable messages of CoAP.
     Coap,
 }
 
 /// A sensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SensorSpec {
-    /// Where to.
+    /// Destination.
     pub to: Target,
-    /// What carries the readings.
+    /// Protocol that carries the readings.
     pub transport: SensorTransport,
     /// Bytes of a reading.
     pub bytes: u16,
     /// Time between readings.
     pub interval: Duration,
-    /// Readings collected before any is sent.
+    /// Readings collected before one is sent.
     pub batch: u16,
-    /// Readings that wait at most; further ones are counted and dropped.
+    /// Most readings that wait; others are counted and dropped.
     pub queue: u16,
-    /// Pause before another attempt after a connection failed or a server
-    /// refused readings.
+    /// Pause before another attempt after a connection failed or a server refused readings.
     pub reconnect: Duration,
     /// Bytes of readings in a message of CoAP or of the ideal protocol.
     pub message: u16,
-    /// CoAP sends all that is due as one body, in blocks of `message`.
+    /// Whether CoAP sends all due readings as one body, in blocks of `message` bytes.
     pub blockwise: bool,
-    /// Time between messages that nobody acknowledges.
+    /// Time between messages that are not acknowledged.
     pub spacing: Duration,
-    /// Which CoCoA.
+    /// Reading of CoCoA's specification.
     pub cocoa: CocoaReading,
 }
 
-/// What carries a sensor's readings.
+/// Protocol that carries a sensor's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SensorTransport {
-    /// One datagram a reading.
+    /// A datagram for each reading.
     Udp,
-    /// One connection for all.
+    /// One connection for all readings.
     Tcp,
-    /// CoAP's confirmable messages.
+    /// Confirmable messages of CoAP.
     Coap,
-    /// CoAP's confirmable messages with CoCoA's timeouts.
+    /// Confirmable messages of CoAP with CoCoA's timeouts.
     Cocoa,
-    /// CoAP's messages that are not confirmable.
+    /// Non-confirmable messages of CoAP.
     Unreliable,
-    /// A protocol that learns of losses without asking.
+    /// A protocol that learns of losses without messages.
     Ideal,
 }
 
 impl SensorTransport {
-    /// Whether it speaks CoAP.
     pub const fn is_coap(self) -> bool {
         matches!(
             self,
@@ -246,34 +242,33 @@ impl SensorTransport {
         )
     }
 
-    /// Whether it is carried by UDP.
     pub const fn is_udp(self) -> bool {
         !matches!(self, SensorTransport::Tcp)
     }
 }
 
-/// How CoCoA is read.
+/// Reading of CoCoA's specification.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum CocoaReading {
-    /// As draft-ietf-core-cocoa-03 has it.
+    /// The text of draft-ietf-core-cocoa-03.
     #[default]
     Draft,
-    /// As Contiki's `cocoa.c` has it.
+    /// The code of Contiki's `cocoa.c`.
     Contiki,
 }
 
-/// Where an app sends to.
+/// Destination of an app.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Target {
-    /// What stands at the far end.
+    /// Node or host at the far end.
     pub host: TargetHost,
-    /// Its address.
+    /// Address.
     pub addr: Addr,
-    /// Its port.
+    /// Port.
     pub port: u16,
 }
 
-/// What stands at the far end of a flow.
+/// Far end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TargetHost {
     /// A node: index into [`Scenario::nodes`](super::Scenario::nodes).
@@ -289,7 +284,7 @@ impl std::fmt::Display for AppKind {
 }
 
 impl AppKind {
-    /// Where the app sends to, if it sends on its own account.
+    /// Returns the destination, if the app sends on its own initiative.
     pub fn target(&self) -> Option<&Target> {
         match self {
             AppKind::BulkSender { to, .. }
@@ -305,7 +300,7 @@ impl AppKind {
         }
     }
 
-    /// Whether it is the far end that `sender` needs.
+    /// Returns whether it serves requests of `sender`.
     pub(super) fn serves(&self, sender: &AppKind) -> bool {
         let Some(target) = sender.target() else {
             return false;
@@ -331,7 +326,7 @@ impl AppKind {
         }
     }
 
-    /// The word for it in a scenario.
+    /// Returns its name in a scenario.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
             AppKind::HttpServer { .. } => "http-server",

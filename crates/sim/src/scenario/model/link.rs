@@ -12,7 +12,7 @@ use redpoll_stack::PollConfig;
 pub struct MacParams {
     /// PAN identifier.
     pub pan_id: u16,
-    /// Frames carry EUI-64s, not short addresses.
+    /// Whether frames carry EUI-64s instead of short addresses.
     pub extended: bool,
     /// Retries after the first transmission (macMaxFrameRetries).
     pub max_frame_retries: u8,
@@ -22,46 +22,46 @@ pub struct MacParams {
     pub max_be: u8,
     /// macMaxCSMABackoffs.
     pub max_csma_backoffs: u8,
-    /// Backoffs are those of TinyOS's driver for the CC2420.
+    /// Whether backoffs follow TinyOS's driver for the CC2420.
     pub tinyos_backoff: bool,
-    /// How the interframe space is kept.
+    /// Interframe spacing.
     pub ifs: Ifs,
-    /// d: after a failed transmission wait a time drawn evenly from zero to
-    /// this, in addition to the next CSMA backoff.
+    /// Upper bound of the random wait after a failed transmission, in addition to the next CSMA
+    /// backoff (`d` of Kumar et al.).
     pub link_retry_delay: Duration,
-    /// A constant part of that wait.
+    /// Constant part of that wait.
     pub link_retry_pause: Duration,
-    /// The receiver is off during backoffs.
+    /// Whether the receiver is off during backoffs.
     pub deaf_backoff: bool,
     /// Bytes of link security in each frame.
     pub security_bytes: u8,
-    /// How frames go out that the frame before them promised.
+    /// Channel access of frames that the previous frame announced with its frame pending bit.
     pub promised: Promised,
-    /// How nodes save radio time, if they do.
+    /// Duty-cycled MAC, if there is one.
     pub duty: Option<DutyParams>,
 }
 
 /// Link-layer security, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SecurityParams {
-    /// What is sent, and the least that is taken.
+    /// Level of sent frames, and lowest level of accepted frames.
     pub level: SecurityLevel,
-    /// The network's key, which is not printed.
+    /// The network's key. It is not printed.
     pub key: Key,
-    /// Frame counters that are reserved at a time.
+    /// Frame counters reserved in flash at a time.
     pub counter_stretch: u32,
     /// Neighbours whose frame counters a node remembers.
     pub neighbours: u8,
 }
 
-/// The key of a node. It is not printed.
+/// Key of a node. It is not printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NodeKey {
-    /// The network's.
+    /// The network's key.
     Network,
-    /// Another one.
+    /// A key of its own.
     Own([u8; 16]),
-    /// None: its frames are not protected, nor are others opened.
+    /// No key: its frames are unsecured, and it cannot open secured ones.
     None,
 }
 
@@ -80,60 +80,60 @@ impl std::fmt::Debug for NodeKey {
 pub struct DutyParams {
     /// Method, release and rate.
     pub config: DutyConfig,
-    /// The border router's receiver is always on.
+    /// Whether the border router's receiver is always on.
     pub border_stays_awake: bool,
-    /// Radios pass on frames for other nodes.
+    /// Whether radios report frames for other nodes.
     pub overhears: bool,
 }
 
-/// Sleepy nodes and their parents, the same everywhere.
+/// Parameters of sleepy nodes and their parents, the same everywhere.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SleepyParams {
-    /// When sleepy nodes ask.
+    /// Polling schedule of sleepy nodes.
     pub poll: PollConfig,
-    /// How long a datagram waits for a sleepy node.
+    /// Longest time for which a datagram waits for a sleepy node.
     pub persistence: Duration,
-    /// Datagrams that wait for one sleepy node.
+    /// Most datagrams that wait for one sleepy node.
     pub limit: u8,
     /// Link retries of frames to sleepy nodes and of data requests.
     pub retries: u8,
-    /// d for those.
+    /// Upper bound of the random wait before those retries.
     pub retry_delay: Duration,
-    /// Requests in vain that end a datagram.
+    /// Unsuccessful data requests after which a datagram is dropped.
     pub polls: u8,
-    /// Everything that waits follows one request.
+    /// Whether one request fetches all waiting datagrams.
     pub burst: bool,
-    /// Frames make way for those to a node that listens.
+    /// Whether frames yield to frames for a node that is listening.
     pub preempt: bool,
-    /// Failures in a row that end a parent's service.
+    /// Consecutive failures after which a node leaves its parent.
     pub parent_failures: u8,
 }
 
 /// 6LoWPAN parameters, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LowpanParams {
-    /// How long an incomplete datagram may wait for its next fragment.
+    /// Longest time for which an incomplete datagram waits for its next fragment.
     pub reassembly_timeout: Duration,
-    /// Datagram slots: reassembly, forwarding and local packets share them.
+    /// Datagram slots, shared by reassembly, forwarding and local packets.
     pub slots: u8,
     /// Bytes of one datagram slot.
     pub slot_bytes: u16,
-    /// Packets that IPv6 has cut are put together by the node they are for.
+    /// Whether the destination reassembles packets that IPv6 has fragmented.
     pub join_fragments: bool,
-    /// The rest of a datagram is dropped once one frame is lost.
+    /// Whether the rest of a datagram is dropped after one frame is lost.
     pub drop_rest: bool,
-    /// All fragments but the last promise another.
+    /// Whether every fragment except the last sets the frame pending bit.
     pub fragment_pending: bool,
-    /// The last fragment of a sleepy node's segment promises the next segment.
+    /// Whether the last fragment of a sleepy node's segment announces the next segment.
     pub segment_pending: bool,
-    /// Fragments that wait at most in a router that forwards them as they come;
-    /// `None`: routers reassemble.
+    /// Most fragments that wait in a router which forwards them individually; `None`: routers
+    /// reassemble.
     pub forwarded_fragments: Option<u8>,
-    /// Fragments are recovered one by one; only if they are forwarded so.
+    /// Selective recovery of fragments, only if routers forward them individually.
     pub recovery: Option<RecoveryParams>,
-    /// How long a datagram's next fragment waits if routers forward so.
+    /// Longest time for which a forwarding router waits for a datagram's next fragment.
     pub fragment_gap: Duration,
-    /// Pause for each frame of a datagram that its addressee forwards.
+    /// Pause for each frame of a datagram that the next hop forwards.
     pub pause: Duration,
     /// Random early detection.
     pub red: Option<RedConfig>,

@@ -1,6 +1,4 @@
-//! What a scenario says, checked and resolved: plain data for the simulator
-//! and for `redpoll up`. How it is written in TOML is the business of
-//! the modules beside this one and documented in `docs/scenario.md`.
+//! A checked scenario as plain data, for the simulator and for `redpoll up`.
 
 mod apps;
 mod link;
@@ -35,72 +33,69 @@ pub use transport::{
     TransportSpec,
 };
 
-/// A mesh, its radio conditions, its traffic and how long to run it.
+/// A mesh, its radio conditions, its traffic and the duration of its run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
     /// Short name, as in results; the file's stem unless `name` is set.
     pub name: String,
-    /// What was set beside the file, the last value of each key; neither the seed, which is
-    /// `seed`, nor what is secret.
+    /// Overrides of the file, the last value of each key. They include neither the seed nor
+    /// secrets.
     pub set: BTreeMap<String, String>,
     /// Virtual time to simulate; `redpoll up` ignores it.
     pub duration: Duration,
     /// Seed of every random stream.
     pub seed: u64,
-    /// How radio waves travel.
+    /// Propagation of radio waves.
     pub medium: medium::Config,
     /// The radio chip, the same in every node.
     pub radio: radio::Config,
     /// IEEE 802.15.4 MAC parameters.
     pub mac: MacParams,
-    /// How sleepy nodes and their parents go about it.
+    /// Parameters of sleepy nodes and their parents.
     pub sleepy: SleepyParams,
-    /// What processors and batteries are like.
+    /// Energy model of processors and batteries.
     pub energy: energy::Params,
     /// 6LoWPAN parameters.
     pub lowpan: LowpanParams,
     /// Transport parameters.
     pub tcp: TcpParams,
-    /// Where routes come from.
+    /// Source of routes.
     pub routing: Routing,
-    /// Routers drop what they have passed on already, as uIP's.
+    /// Whether routers drop packets that they have already forwarded, as uIP does.
     pub uip_forwarding: bool,
     /// Routers that keep copies of segments.
     pub cache: Option<CacheParams>,
-    /// Nodes with firmware of others.
+    /// Parameters of nodes with the firmware of other stacks.
     pub modules: ModuleParams,
-    /// How frames are protected, if they are.
+    /// Link-layer security, if frames are secured.
     pub security: Option<SecurityParams>,
-    /// Nodes that run elsewhere.
+    /// Parameters of nodes that run outside the simulator.
     pub external: ExternalParams,
-    /// Where the mesh meets the rest of the world.
+    /// Border router between the mesh and its host.
     pub border: BorderParams,
     /// The nodes, in the order of their short addresses.
     pub nodes: Vec<NodeSpec>,
-    /// The host behind the border router, where the run simulates it: it has
-    /// apps. Its index is that after the last node's.
+    /// The simulated host behind the border router, if it has apps. Its index follows the last
+    /// node's.
     pub host: Option<NodeSpec>,
-    /// Where the links come from: positions and the medium, a list, or
-    /// measurements.
+    /// Source of links: positions and the medium, a list, or measurements.
     pub links: LinkSource,
-    /// What noise is taken from, in the SINR medium; `None`: it is constant.
+    /// Source of the SINR medium's noise; `None`: constant noise.
     pub noise: Option<NoiseSource>,
-    /// Each node's clock is wrong by a share drawn evenly between minus and plus
-    /// this, in millionths.
+    /// Largest clock drift in millionths. Each node's drift is drawn evenly between minus and plus
+    /// this.
     pub clock_drift_ppm: f64,
-    /// Who else is on the air.
+    /// Interferers.
     pub interferers: Vec<medium::Interferer>,
-    /// What is to go wrong, and when.
+    /// Faults with their times.
     pub faults: Vec<fault::Spec>,
-    /// The files on disk that all this was read from, the scenario's own first.
+    /// Files on disk that the scenario was read from, its own first.
     pub files: Vec<PathBuf>,
 }
 
 impl Scenario {
-    /// The global address of node `index`: the prefix and the interface
-    /// identifier made of its link-layer address (RFC 4944 §6).
-    ///
-    /// Of the simulated host, its own.
+    /// Returns the global address of node `index`: the prefix and the interface identifier of its
+    /// link-layer address (RFC 4944 §6). For the simulated host, returns the host's address.
     pub fn address(&self, index: usize) -> Option<Addr> {
         if Some(index) == self.host_index() {
             return Some(self.border.host);
@@ -123,12 +118,12 @@ impl Scenario {
         self.host.as_ref().map(|_| self.nodes.len())
     }
 
-    /// All nodes and behind them the simulated host: whatever has apps.
+    /// Returns all nodes, followed by the simulated host.
     pub fn places(&self) -> impl Iterator<Item = &NodeSpec> {
         self.nodes.iter().chain(&self.host)
     }
 
-    /// All nodes and the simulated host, to be changed.
+    /// Returns all nodes and the simulated host, mutably.
     pub(crate) fn places_mut(&mut self) -> impl Iterator<Item = &mut NodeSpec> {
         self.nodes.iter_mut().chain(&mut self.host)
     }
@@ -138,7 +133,7 @@ impl Scenario {
         self.places().nth(index)
     }
 
-    /// The index of what stands at `target`'s end, if it is simulated.
+    /// Returns the index of the node or host at `target`, if it is simulated.
     pub(crate) fn index_of(&self, target: &Target) -> Option<usize> {
         match target.host {
             TargetHost::Node(index) => Some(index),
@@ -147,7 +142,7 @@ impl Scenario {
         }
     }
 
-    /// Whether an app that sends has somebody at the far end in virtual time.
+    /// Returns whether the destination of `app` is simulated and accepts its data.
     pub fn is_served(&self, app: &AppSpec) -> bool {
         let Some(target) = app.kind.target() else {
             return true;
@@ -155,7 +150,7 @@ impl Scenario {
         let far = self.index_of(target).and_then(|index| self.place(index));
         far.is_some_and(|far| {
             if far.module.is_some() || far.line.is_some() {
-                // What its firmware takes is not for us to say.
+                // The simulator does not know the ports of other firmware.
                 return true;
             }
             let counts_by_itself = matches!(app.kind, AppKind::Sensor(sensor)
@@ -169,7 +164,8 @@ impl Scenario {
         self.nodes.iter().position(|node| node.name == name)
     }
 
-    /// Whether node `index` finds its routes itself. One that sleeps is told its parents.
+    /// Returns whether node `index` finds its routes by RPL. A sleepy node gets its parents from
+    /// the scenario.
     pub(crate) fn finds_routes(&self, index: usize) -> bool {
         let node = self.nodes.get(index);
         self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)
@@ -181,8 +177,8 @@ impl Scenario {
     }
 }
 
-/// `prefix` (its first 64 bits) with the interface identifier
-/// `0000:00ff:fe00:SSSS` of a short address (RFC 4944 §6, RFC 6282 §3.2.2).
+/// Combines the first 64 bits of `prefix` with the interface identifier `0000:00ff:fe00:SSSS` of a
+/// short address (RFC 4944 §6, RFC 6282 §3.2.2).
 pub fn global_address(prefix: &Addr, short: u16) -> Addr {
     let [high, low] = short.to_be_bytes();
     let [p0, p1, p2, p3, p4, p5, p6, p7, ..] = prefix.0;

@@ -1,82 +1,81 @@
-//! The border router, caches on the way, and nodes with firmware of others.
+//! The border router, caches in routers, and nodes with other firmware.
 
 use redpoll_base::{Addr, Duration};
 
 use crate::fair_queue::FairQueueParams;
 use crate::radio::Overhears;
 
-/// Where the mesh meets the rest of the world.
+/// Border router between the mesh and its host.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct BorderParams {
     /// The mesh's /64 prefix; 6LoWPAN context 0.
     pub prefix: Addr,
-    /// The address of the host behind the border router: what `host` means in
-    /// an app's `to`.
+    /// Address of the host behind the border router, called `host` in an app's `to`.
     pub host: Addr,
-    /// How long a packet takes between the border router and a simulated host.
+    /// Delay of a packet between the border router and a simulated host.
     pub host_delay: Duration,
-    /// Packets from the host that wait at most until the border router has room.
+    /// Most packets from the host that wait until the border router has room.
     pub queue: usize,
     /// TAiM between mesh and host.
     pub taim: Option<TaimParams>,
-    /// Fair queueing there instead.
+    /// Fair queueing between mesh and host, as an alternative to TAiM.
     pub fair_queue: Option<FairQueueParams>,
-    /// The border router stands in for the small windows of nodes.
+    /// Help for nodes with small windows.
     pub spare: Option<SpareParams>,
     /// A serial line between the border router's radio and its host side.
     pub serial: Option<SerialParams>,
 }
 
-/// A serial line between a mote and a computer, which together are the border router.
+/// Serial line between a mote and a computer, which together are the border router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SerialParams {
-    /// Bits a second; ten carry a byte.
+    /// Bits per second; a byte takes ten.
     pub rate: u32,
-    /// How long the mote has to do with a packet before it can take the next one.
+    /// Time that the mote needs for a packet before it accepts the next.
     pub turn: Duration,
 }
 
 /// TAiM at the border router.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TaimParams {
-    /// How it decides.
+    /// Parameters of its decisions.
     pub params: redpoll_assist::taim::Params,
-    /// Flows that there is room for.
+    /// Most flows.
     pub flows: u16,
-    /// Packets that may wait.
+    /// Most waiting packets.
     pub packets: u16,
 }
 
-/// A border router that stands in for the small windows of nodes.
+/// Parameters of a border router that acknowledges for nodes with small windows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SpareParams {
-    /// Connections that there is room for.
+    /// Most connections.
     pub flows: u16,
-    /// Bytes that each of them has room for.
+    /// Buffer of a connection, in bytes.
     pub room: u16,
 }
 
-/// Copies of segments in routers.
+/// Caches of segments in routers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CacheParams {
-    /// The nodes that have them.
+    /// Indices of the nodes with a cache.
     pub on: Vec<usize>,
-    /// How they decide.
+    /// Parameters of their decisions.
     pub params: redpoll_assist::cache::Params,
-    /// Which frames their radios tell of.
+    /// Frames for other nodes that their radios report.
     pub overhears: Overhears,
-    /// Connections that each has room for.
+    /// Most connections in a cache.
     pub flows: u16,
-    /// Segments that each has room for.
+    /// Most segments in a cache.
     pub packets: u16,
-    /// Bytes of the longest packet of those.
+    /// Longest cached packet, in bytes.
     pub packet_bytes: u16,
 }
 
-/// Nodes that run elsewhere, the same for all of them.
+/// Parameters of all nodes that run outside the simulator.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ExternalParams {
-    /// How long one may leave a request without an answer, in real time.
+    /// Longest real time for which such a node may leave a request unanswered.
     pub patience: std::time::Duration,
 }
 

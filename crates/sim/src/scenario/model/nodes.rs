@@ -7,19 +7,19 @@ use super::link::NodeKey;
 use super::transport::{CongestionSpec, TransportSpec};
 use crate::medium::RadioSpec;
 
-/// The most connections of a node, those for forwards included: a connection's index
-/// has eight bits, and the tables are walked with one more step than they are long.
+/// Most connections of a node, including those for forwarded ports: a connection's index has eight
+/// bits, and a walk over the tables takes one step more than their length.
 pub const CONNECTIONS_MAX: u16 = 254;
 
-/// The six bytes before the short address in the EUI-64 of every node of ours.
+/// First six bytes of every Redpoll node's EUI-64; the short address follows.
 pub const EUI64_PREFIX: [u8; 6] = [0x02, 0x72, 0x70, 0, 0, 0];
 
-/// What a node is to the mesh.
+/// Role of a node in the mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Role {
-    /// Joins the mesh to the host, and forwards.
+    /// Connects the mesh to the host, and forwards.
     Border,
-    /// Forwards for others.
+    /// Forwards packets of other nodes.
     Router,
     /// Does not forward.
     Leaf,
@@ -32,7 +32,7 @@ impl std::fmt::Display for Role {
 }
 
 impl Role {
-    /// The word for it in a scenario.
+    /// Returns its name in a scenario.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Role::Border => "border",
@@ -42,40 +42,38 @@ impl Role {
     }
 }
 
-/// One node.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
-    /// Unique name, as in results.
+    /// Unique name, also used in results.
     pub name: String,
     /// Short address, 1 to 0xfffd.
     pub short: u16,
-    /// Extended address, big-endian as it is printed.
+    /// Extended address, in big-endian order.
     pub eui64: [u8; 8],
-    /// Where it stands, in metres.
+    /// Position in metres.
     pub position_m: (f64, f64),
-    /// What it is to the mesh.
+    /// Role.
     pub role: Role,
-    /// Sleeps between its frames; a leaf.
+    /// Whether it sleeps between its frames; only leaves do.
     pub sleepy: bool,
-    /// The file of its firmware, if that is not ours.
+    /// Firmware file of another stack, if it has one.
     pub module: Option<PathBuf>,
-    /// The address of the stream of bytes to it, if it runs elsewhere.
+    /// Address of the byte stream to the node, if it runs outside the simulator.
     pub line: Option<String>,
-    /// What sets its radio apart.
+    /// Deviations of its radio from the medium's parameters.
     pub radio: RadioSpec,
-    /// By how much its clock is fast, in millionths; `None`: drawn.
+    /// Clock drift in millionths, positive if fast; `None`: drawn at random.
     pub drift_ppm: Option<f64>,
-    /// Its key.
+    /// Link-layer key.
     pub key: NodeKey,
-    /// Which TCP it has.
+    /// TCP implementation.
     pub transport: TransportSpec,
-    /// Which congestion control that has, if it is Redpoll's.
+    /// Congestion control, if the TCP is Redpoll's.
     pub congestion: CongestionSpec,
-    /// Connections that it has memory for.
+    /// Connections for which it has memory.
     pub connections: u16,
-    /// Connections beside those, which its apps' peers cannot take: for ports of a
-    /// host that are forwarded through it.
+    /// Additional connections, reserved for host ports that are forwarded through it.
     pub forwards: u16,
-    /// What runs on it.
+    /// Its applications.
     pub apps: Vec<AppSpec>,
 }

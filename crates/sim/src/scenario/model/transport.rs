@@ -1,4 +1,4 @@
-//! The TCPs that nodes may have.
+//! TCP implementations of nodes.
 
 use redpoll_base::Duration;
 use redpoll_lowpan::mss_for_frames;
@@ -8,12 +8,12 @@ use redpoll_rivals::linux::LinuxConfig;
 use redpoll_rivals::uip::UipConfig;
 use redpoll_tcp::EcnUse;
 
-/// How large a full segment is.
+/// Size of a full segment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mss {
-    /// As much payload as surely fits into this many full frames.
+    /// Payload that always fits into this number of full frames.
     Frames(u8),
-    /// So many bytes of payload.
+    /// Bytes of payload.
     Bytes(u16),
 }
 
@@ -22,21 +22,20 @@ pub enum Mss {
 pub struct TcpParams {
     /// Payload of a full segment.
     pub mss: Mss,
-    /// Bytes of the longest compressed IPv6 header: 13 where nothing leaves
-    /// the mesh, else 27; with RPL its packet information, 8 bytes, behind it.
+    /// Bytes of the longest compressed IPv6 header: 13 if all traffic stays in the mesh, otherwise
+    /// 27. RPL packet information adds 8 bytes.
     pub compressed_header_max: u16,
     /// Bytes of the send buffer of a connection.
     pub send_buffer: u32,
-    /// Bytes of the receive buffer of a connection: its largest window.
+    /// Bytes of a connection's receive buffer, which is its largest window.
     pub receive_buffer: u32,
     /// Nagle's algorithm (RFC 9293 §3.7.4).
     pub nagle: bool,
     /// The timestamps option (RFC 7323).
     pub timestamps: bool,
-    /// How long an acknowledgment may wait (RFC 9293 §3.8.6.3); zero sends
-    /// every one at once.
+    /// Longest delay of an acknowledgment (RFC 9293 §3.8.6.3); zero disables the delay.
     pub delayed_ack: Duration,
-    /// An acknowledgment at the latest at every so many full segments.
+    /// Full segments after which an acknowledgment is sent at the latest.
     pub ack_every: u8,
     /// RTO before the first sample (RFC 6298 §2.1).
     pub initial_rto: Duration,
@@ -50,52 +49,51 @@ pub struct TcpParams {
     pub syn_retries: u8,
     /// Keepalive probes; `None` is off.
     pub keepalive: Option<Keepalive>,
-    /// How long TIME-WAIT lasts (twice the MSL).
+    /// Duration of TIME-WAIT (twice the MSL).
     pub time_wait: Duration,
-    /// Bulk transfers begin with the SYN where they can (RFC 7413).
+    /// Whether bulk transfers send data with the SYN (RFC 7413).
     pub fast_open: bool,
-    /// Servers whose Fast Open a node remembers (RFC 7413 §4.1.3).
+    /// Servers whose Fast Open cookies a node stores (RFC 7413 §4.1.3).
     pub fast_open_servers: u8,
-    /// Offer selective acknowledgments (RFC 2018).
+    /// Whether selective acknowledgments are offered (RFC 2018).
     pub sack: bool,
-    /// Who asks for explicit congestion notification (RFC 3168).
+    /// Ends that request explicit congestion notification (RFC 3168).
     pub ecn: EcnUse,
-    /// Which mechanisms find and repair losses.
+    /// Loss recovery mechanisms.
     pub repair: LossRepair,
-    /// Added to every estimated retransmission timeout.
+    /// Time added to every estimated retransmission timeout.
     pub rto_margin: Duration,
-    /// TCP hears that the link has given a segment up.
+    /// Whether the link layer reports to TCP a segment that it failed to deliver.
     pub link_feedback: bool,
-    /// Segments are made as soon as TCP may send, and wait in slots.
+    /// Whether segments are built as soon as TCP may send them, and wait in slots.
     pub queue_window: bool,
-    /// Bytes that a frame carries behind its MAC header.
+    /// Bytes of a frame after its MAC header.
     pub frame_payload: u16,
 }
 
-/// Which mechanisms find and repair losses. Without any of them three duplicates and the
-/// timer do (RFC 6582, 6675), as in FreeBSD 10.
+/// Loss recovery mechanisms. Without any of them, three duplicate acknowledgments and the timer
+/// detect losses (RFC 6582, 6675), as in FreeBSD 10.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct LossRepair {
-    /// Loss detection by time (RFC 8985).
+    /// Time-based loss detection (RFC 8985).
     pub rack: bool,
-    /// Tail loss probes (RFC 8985 §7), with `rack` alone.
+    /// Tail loss probes (RFC 8985 §7), only with `rack`.
     pub tail_probes: bool,
     /// Proportional rate reduction (RFC 9937).
     pub prr: bool,
-    /// Doubts about a timeout (RFC 5682).
+    /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
-    /// The first data begins the estimate of the round trip anew if it is slower than the
-    /// handshake (RFC 6298 §1).
+    /// Whether the first data restarts the round-trip estimate if it is slower than the handshake
+    /// (RFC 6298 §1).
     pub new_start: bool,
 }
 
-/// Which congestion control a node's TCP has.
+/// Congestion control of a node's TCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CongestionSpec {
-    /// One of the engine's.
+    /// An algorithm of the engine.
     Engine(CongestionChoice),
-    /// One of that name, which whoever runs the scenario brings along
-    /// ([`congestion`](crate::congestion)).
+    /// An algorithm of that name, which the caller provides ([`congestion`](crate::congestion)).
     Given(String),
 }
 
@@ -116,12 +114,13 @@ pub struct Keepalive {
     pub count: u8,
 }
 
-/// The longest compressed IPv6 header between two nodes of the mesh, in bytes
-/// (RFC 6282 §3.1): encoding 2, contexts 1, traffic class and flow label 4, next
-/// header 1, hop limit 1, and of either address the last two bytes.
+/// Bytes of the longest compressed IPv6 header between two nodes of the mesh (RFC 6282 §3.1):
+/// encoding 2, contexts 1, traffic class and flow label 4, next header 1, hop limit 1, and the last
+/// two bytes of each address.
 pub const HEADER_MAX_INSIDE: u16 = 13;
 
-/// That of a packet whose other end is outside: one of the addresses in full.
+/// Bytes of the longest header of a packet to or from the outside, which carries one address in
+/// full.
 pub const HEADER_MAX_OUTSIDE: u16 = 27;
 
 /// Bytes of the TCP header without options.
@@ -131,11 +130,10 @@ const TCP_HEADER: u16 = 20;
 const TIMESTAMPS: u16 = 12;
 
 impl TcpParams {
-    /// Payload bytes of a full segment.
+    /// Returns the payload bytes of a full segment.
     ///
-    /// For [`Mss::Frames`] it is what fits whatever a header of the mesh takes,
-    /// compressed to [`compressed_header_max`](Self::compressed_header_max)
-    /// bytes at worst.
+    /// For [`Mss::Frames`], this payload fits with every IPv6 header of up to
+    /// [`compressed_header_max`](Self::compressed_header_max) bytes.
     pub fn payload_bytes(&self) -> u16 {
         match self.mss {
             Mss::Bytes(bytes) => bytes,
@@ -148,16 +146,15 @@ impl TcpParams {
         }
     }
 
-    /// Bytes of the IPv6 packet, not compressed, that carries a full segment.
+    /// Returns the bytes of the uncompressed IPv6 packet that carries a full segment.
     pub fn packet_bytes(&self) -> u16 {
         const IPV6_HEADER: u16 = 40;
         let headers = IPV6_HEADER + TCP_HEADER;
         headers.saturating_add(self.announced_mss())
     }
 
-    /// The value of the MSS option: payload and options, without the fixed
-    /// header (RFC 6691 §2), so that a full segment carries
-    /// [`payload_bytes`](Self::payload_bytes).
+    /// Returns the value of the MSS option: payload and options, without the fixed header (RFC 6691
+    /// §2), so that a full segment carries [`payload_bytes`](Self::payload_bytes).
     pub fn announced_mss(&self) -> u16 {
         self.payload_bytes().saturating_add(self.options_bytes())
     }
@@ -167,32 +164,32 @@ impl TcpParams {
     }
 }
 
-/// Which TCP a node has.
+/// TCP implementation of a node.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum TransportSpec {
-    /// Redpoll's own.
+    /// Redpoll's.
     #[default]
     Redpoll,
-    /// One unacknowledged segment a connection, as uIP's.
+    /// uIP's, with one unacknowledged segment per connection.
     Uip(UipConfig),
     /// BLIP's.
     Blip {
-        /// What can be chosen of it.
+        /// Options.
         config: BlipConfig,
         /// Bytes of a connection's transmit buffer.
         buffer: u16,
     },
-    /// One that behaves as Linux's.
+    /// An implementation that behaves like Linux's.
     Linux {
-        /// What can be chosen of it.
+        /// Options.
         config: LinuxConfig,
-        /// Bytes of a connection's send buffer, and of its receive buffer.
+        /// Bytes of a connection's send buffer, and also of its receive buffer.
         buffer: u16,
     },
-    /// smoltcp's own, with the segments and buffers of Redpoll's.
+    /// smoltcp's, with the segments and buffers of Redpoll's.
     #[cfg(feature = "smoltcp")]
     Smoltcp {
-        /// Reno, or no congestion control.
+        /// Whether it uses Reno; otherwise it has no congestion control.
         reno: bool,
     },
 }

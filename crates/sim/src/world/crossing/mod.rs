@@ -80,7 +80,7 @@ impl Mesh<'_> {
 }
 
 impl Crossing {
-    /// As the scenario says.
+    /// Builds the crossing of `scenario`.
     pub(super) fn new(scenario: &Scenario, seed: Seed, secrets: &mut Secrets) -> Crossing {
         let border = &scenario.border;
         Crossing {
@@ -104,7 +104,7 @@ impl Crossing {
         self.border == Some(index) || self.host == Some(index)
     }
 
-    /// Does everything that the border router or the host wants. Collects its packets.
+    /// Carries out the work of the border router or the host, and collects its packets.
     pub(super) fn serve(&mut self, mesh: &mut Mesh<'_>, index: usize) {
         if let Some((native, mut seat)) = mesh.native(index) {
             native.work(&mut seat);
@@ -151,7 +151,7 @@ impl Crossing {
         self.release(mesh);
     }
 
-    /// The time of a packet that waits in the shaper may have come.
+    /// Handles the timer of the shaper.
     pub(super) fn on_shaper_timer(&mut self, mesh: &mut Mesh<'_>) {
         let shaper = self.shaper.as_mut();
         if shaper.is_some_and(|shaper| shaper.wakes(mesh.env.now)) {
@@ -159,7 +159,7 @@ impl Crossing {
         }
     }
 
-    /// Lets packets leave the shaper whose time has come, and schedules its next call.
+    /// Forwards the packets of the shaper whose time has come, and schedules its next call.
     fn release(&mut self, mesh: &mut Mesh<'_>) {
         let now = mesh.env.now;
         while let Some(shaper) = &mut self.shaper
@@ -190,7 +190,7 @@ impl Crossing {
         }
     }
 
-    /// A packet is at the serial line's other end.
+    /// Handles the arrival of a packet at the serial line's other end.
     pub(super) fn on_serial(&mut self, mesh: &mut Mesh<'_>, to: Side) {
         let serial = self.serial.as_mut();
         if let Some(packet) = serial.and_then(|serial| serial.output(to)) {
@@ -205,7 +205,7 @@ impl Crossing {
         }
     }
 
-    /// Hands a packet to the border router's node, or keeps it until that has room.
+    /// Hands a packet to the border router's node, or queues it until the node has room.
     fn enter_or_wait(&mut self, mesh: &mut Mesh<'_>, packet: &[u8]) {
         let Some(border) = self.border else { return };
         let is_free = self.from_host.is_empty() && has_room(mesh, border);
@@ -292,7 +292,7 @@ impl Crossing {
         env.queue.schedule(at, Event::Wire);
     }
 
-    /// The oldest packet on the host's link arrives.
+    /// Delivers the oldest packet on the host's link.
     pub(super) fn on_wire(&mut self, mesh: &mut Mesh<'_>) {
         match (self.wire.pop_front(), self.host) {
             (Some((Side::Mesh, packet)), _) => self.host_input(mesh, &packet),

@@ -1,9 +1,8 @@
 //! A serial line between the border router's radio, a mote, and its host side.
 //!
-//! TinyOS's PppRouter gives its mote room for one packet from the serial line
-//! (`PPP_HDLC_RX_FRAME_LIMIT` 1): bytes that come while the one before is still looked at
-//! find no buffer, and the packet that they belong to is lost. Up to eight packets wait
-//! for the way up (`PPP_HDLC_TX_FRAME_LIMIT`).
+//! TinyOS's PppRouter has a buffer for one packet from the serial line (`PPP_HDLC_RX_FRAME_LIMIT`
+//! 1). While the mote processes a packet, arriving bytes find no buffer, and their packet is lost.
+//! Up to eight packets wait for the way up (`PPP_HDLC_TX_FRAME_LIMIT`).
 
 use std::collections::VecDeque;
 
@@ -12,12 +11,12 @@ use redpoll_base::{Duration, Instant};
 
 use crate::scenario::SerialParams;
 
-/// Bytes around a packet: flag, address, control, protocol, check sequence, flag. Bytes that
-/// have to be escaped are not counted.
+/// Bytes around a packet: flag, address, control, protocol, check sequence, flag. Escaped bytes are
+/// not counted.
 const FRAMING: u64 = 8;
-/// Bits on the line for each byte: start and stop.
+/// Bits on the line for each byte, with start and stop bits.
 const BITS: u64 = 10;
-/// Packets that wait for the way up, with the one that is on it.
+/// Most packets on the way up, including the one in transmission.
 const WAITING_UP: usize = 8;
 
 /// See the [module](self).
@@ -25,17 +24,17 @@ pub(super) struct Serial {
     params: SerialParams,
     down: Way,
     up: Way,
-    /// Until then the mote has no room for what comes down.
+    /// Time until which the mote has no buffer for a packet from the host.
     taken_until: Instant,
-    /// Packets that came down meanwhile.
+    /// Packets from the host that found no buffer.
     busy: u64,
-    /// Packets that did not find a place for the way up.
+    /// Packets from the mote that found the queue full.
     full: u64,
 }
 
 /// One direction.
 struct Way {
-    /// When its last byte has gone.
+    /// Time at which its last byte has left.
     free_at: Instant,
     under_way: VecDeque<Vec<u8>>,
 }
@@ -82,13 +81,13 @@ impl Serial {
         (self.busy, self.full)
     }
 
-    /// How long a packet is on the line.
+    /// Returns the duration of a packet on the line.
     fn time(&self, packet: &[u8]) -> Duration {
         let bits = (packet.len() as u64 + FRAMING) * BITS;
         Duration::from_micros((bits * 1_000_000).div_ceil(self.params.rate.into()))
     }
 
-    /// Takes a packet for the mote; when that has dealt with it, unless it is lost.
+    /// Accepts a packet for the mote. Returns when the mote has processed it, unless it is lost.
     fn down(&mut self, now: Instant, packet: Vec<u8>) -> Option<Instant> {
         let begins = now.max(self.down.free_at);
         let ends = begins + self.time(&packet);
@@ -102,7 +101,7 @@ impl Serial {
         Some(self.taken_until)
     }
 
-    /// Takes a packet from the mote; when the host has it, unless it is lost.
+    /// Accepts a packet from the mote. Returns when the host has it, unless it is lost.
     fn up(&mut self, now: Instant, packet: Vec<u8>) -> Option<Instant> {
         if self.up.under_way.len() >= WAITING_UP {
             self.full += 1;
@@ -130,11 +129,11 @@ mod tests {
 
     #[test]
     fn a_packet_takes_its_time_on_the_line() {
-        // 60 bytes and 8 around them: 680 bits.
+        // 60 bytes and 8 bytes of framing: 680 bits.
         let mut serial = serial();
         assert_eq!(serial.down(AT(0), vec![0; 60]), Some(AT(5_903 + 5_000)));
         assert_eq!(serial.up(AT(100), vec![0; 60]), Some(AT(100 + 5_903)));
-        // The second one up goes behind the first.
+        // The second packet on the way up follows the first.
         assert_eq!(serial.up(AT(200), vec![0; 60]), Some(AT(100 + 2 * 5_903)));
     }
 
@@ -142,9 +141,9 @@ mod tests {
     fn what_comes_on_the_heels_of_another_is_lost() {
         let mut serial = serial();
         assert!(serial.down(AT(0), vec![0; 60]).is_some());
-        // It begins when the line is free, 5 ms before the mote is.
+        // The packet begins when the line is free, 5 ms before the mote is.
         assert_eq!(serial.down(AT(1_000), vec![0; 60]), None);
-        // The line was busy with it until 11.8 ms, the mote until 10.9 ms.
+        // The line was busy with the packet until 11.8 ms, the mote until 10.9 ms.
         let later = serial.down(AT(11_000), vec![0; 60]);
         assert_eq!(later, Some(AT(3 * 5_903 + 5_000)));
         assert_eq!((serial.busy, serial.full), (1, 0));

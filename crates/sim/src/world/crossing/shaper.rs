@@ -22,18 +22,18 @@ impl AsMut<Vec<u8>> for Packet {
     }
 }
 
-/// The rule by which packets cross.
+/// Shaping algorithm.
 enum Rule {
     Taim(Box<Taim<HeapMemory, Packet>>),
     FairQueue(FairQueue<Packet>),
 }
 
 impl Rule {
-    /// A packet comes; what is to cross at once.
+    /// Accepts a packet. Returns the packet that passes at once.
     fn input(&mut self, now: Instant, packet: Packet) -> Option<Packet> {
         match self {
             Rule::Taim(taim) => {
-                // The bytes go with the packet, which is read before.
+                // The bytes move with the packet, and the shaper reads the header first.
                 let header = packet.bytes.clone();
                 match taim.input(now, &header, packet) {
                     Input::Pass(packet) | Input::WaitInstead(packet) => Some(packet),
@@ -62,18 +62,17 @@ impl Rule {
     }
 }
 
-/// The rule, and when it is to be called.
+/// The algorithm, and the time of its next call.
 pub(super) struct Shaper {
     rule: Rule,
-    /// The border router's own address: its own connections are not flows between mesh
-    /// and host.
+    /// Address of the border router, whose own connections are not flows between mesh and host.
     own: Addr,
-    /// The earliest call in the queue of events.
+    /// Earliest call in the event queue.
     wakes_at: Instant,
 }
 
 impl Shaper {
-    /// As the scenario says.
+    /// Builds the shaper of the scenario, if it has one.
     pub(super) fn of(
         scenario: &Scenario,
         seed: Seed,

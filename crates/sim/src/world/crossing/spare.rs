@@ -7,10 +7,10 @@ use redpoll_base::Instant;
 use crate::memory::HeapMemory;
 use crate::scenario::SpareParams;
 
-/// The longest packet of which a segment is cut.
+/// Bytes of the longest packet of which a segment is split.
 const LONGEST: usize = 1_280;
 
-/// As the scenario says.
+/// Builds the helper, if the scenario has one.
 pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> {
     let SpareParams { flows, room } = params?;
     let flows = usize::from(flows);
@@ -21,8 +21,8 @@ pub(super) fn of(params: Option<SpareParams>) -> Option<Box<Spare<HeapMemory>>> 
     })))
 }
 
-/// Passes a packet from one side through the helper. Returns the packets that go on, each with
-/// the side that it goes to.
+/// Passes a packet from one side through the helper. Returns the packets to forward, each with its
+/// direction.
 pub(super) fn pass(
     spare: Option<&mut Spare<HeapMemory>>,
     now: Instant,

@@ -1,11 +1,10 @@
 //! Packets from the host that wait until the border router has room for them.
 //!
-//! A border router has a dozen slots, its host has megabytes: a packet that finds half of
-//! them taken waits here. So it is not dropped, and slots are left for what comes over the
-//! radio, such as the messages that mend routes. Each pair of source and destination
-//! has a queue of its own, served in turn, so that nobody's flood stands before
-//! anybody else's packets; Linux's `fq_codel` does so in front of any interface, by
-//! flows.
+//! A border router has a dozen slots; its host has megabytes. A packet that finds half of the slots
+//! taken waits here instead of being dropped. The remaining slots serve packets from the radio,
+//! such as routing messages. Each pair of source and destination has its own queue, and the queues
+//! are served in turn, so a flood does not delay the packets of other pairs. Linux's `fq_codel`
+//! does the same by flows in front of any interface.
 
 use std::collections::VecDeque;
 
@@ -18,16 +17,16 @@ type Pair = (Addr, Addr);
 /// The queues of all pairs that have packets waiting.
 #[derive(Debug)]
 pub(super) struct Waiting {
-    /// In the order in which they are served; none is empty.
+    /// Queues in service order; none is empty.
     queues: VecDeque<(Pair, VecDeque<Vec<u8>>)>,
     packets: usize,
     limit: usize,
-    /// Packets that were dropped because too many waited.
+    /// Packets dropped because the limit was reached.
     overflow: u64,
 }
 
 impl Waiting {
-    /// Room for `limit` packets.
+    /// Returns empty queues with room for `limit` packets.
     pub(super) fn new(limit: usize) -> Self {
         Waiting {
             queues: VecDeque::new(),
@@ -41,14 +40,12 @@ impl Waiting {
         self.packets == 0
     }
 
-    /// Packets that were dropped because too many waited.
     pub(super) fn overflow(&self) -> u64 {
         self.overflow
     }
 
-    /// Takes a packet in. Without room for it, the pair that has most waiting loses its
-    /// newest. `false` if the packet cannot wait: there is no room for any, or it is not
-    /// IPv6.
+    /// Queues a packet. If there is no room, the longest queue loses its newest packet. Returns
+    /// false if the packet cannot be queued: the limit is zero, or the packet is not IPv6.
     #[must_use]
     pub(super) fn push(&mut self, packet: &[u8]) -> bool {
         let Ok((header, _)) = Ipv6Header::parse_partial(packet) else {
@@ -74,7 +71,7 @@ impl Waiting {
         true
     }
 
-    /// The packet whose turn it is.
+    /// Returns the next packet in turn.
     pub(super) fn pop(&mut self) -> Option<Vec<u8>> {
         let (pair, mut queue) = self.queues.pop_front()?;
         let packet = queue.pop_front()?;

@@ -1,8 +1,8 @@
 //! An attacker on the air.
 //!
-//! It takes the place, and with it the radio, of a node of the scenario. Frames that it is
-//! given leave unchanged, one at a time, each after a clear channel assessment: a transmitter
-//! that does not even assess the channel is a jammer, against which no protocol helps.
+//! It replaces a node of the scenario and uses its radio. It sends the given frames unchanged, one
+//! at a time, each after a clear channel assessment. A transmitter without an assessment would be a
+//! jammer, which no protocol can withstand.
 
 use std::collections::VecDeque;
 
@@ -13,9 +13,9 @@ use super::Resident;
 use crate::air::AirResult;
 use crate::world::environment::Seat;
 
-/// Frames that wait at most for the radio.
+/// Most frames that wait for the radio.
 const QUEUE: usize = 64;
-/// Assessments without success that end a frame, as macMaxCSMABackoffs does.
+/// Busy assessments after which a frame is dropped, like macMaxCSMABackoffs.
 const ASSESSMENTS: u8 = 5;
 /// aUnitBackoffPeriod of the O-QPSK PHY at 2.4 GHz (IEEE 802.15.4-2015 §8.4.2).
 const UNIT_BACKOFF_US: u64 = 320;
@@ -23,10 +23,10 @@ const UNIT_BACKOFF_US: u64 = 320;
 /// See the [module](self).
 pub(in crate::world) struct Attacker {
     waiting: VecDeque<Vec<u8>>,
-    /// Assessments of the frame in the radio that found the channel busy.
+    /// Busy assessments of the frame in the radio.
     assessments: u8,
     is_busy: bool,
-    /// It assesses the channel again when it is woken.
+    /// Whether the next wake-up assesses the channel again.
     backs_off: bool,
     rng: Rng,
     counters: AttackerCounters,
@@ -44,7 +44,7 @@ pub struct AttackerCounters {
 }
 
 impl Attacker {
-    /// Takes over a place, and has its radio listen.
+    /// Takes over a place and starts its receiver.
     pub(in crate::world) fn new(seat: &mut Seat<'_>) -> Attacker {
         // The wake-ups in the queue were the previous occupant's.
         seat.timing.wakes_at = Instant::FAR_FUTURE;
@@ -100,12 +100,12 @@ impl Resident for Attacker {
         }
     }
 
-    /// An attacker hears nothing: its answers are made outside the simulation.
+    /// Ignores frames: the attacker's answers are created outside the simulation.
     fn on_frame(&mut self, _: &mut Seat<'_>) {}
 
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult) {
         match result {
-            // It neither repeats frames nor assesses the channel for its own sake.
+            // The attacker uses neither repetition nor separate assessments.
             RadioResult::Loaded | RadioResult::Cycled(_) => {}
             RadioResult::ChannelBusy if self.assessments < ASSESSMENTS => {
                 self.back_off(seat);

@@ -1,8 +1,7 @@
-//! A node that runs elsewhere: what it is asked and when, and what its radio does.
+//! An external node: the requests to it, and the work of its radio.
 //!
-//! One request is under way at a time; what happens meanwhile waits in a short queue. With
-//! [`Pace::Waits`] the world stands still until the request is answered, so the queue stays
-//! empty.
+//! One request is outstanding at a time; later ones wait in a short queue. With [`Pace::Waits`],
+//! virtual time stops until the request is answered, so the queue stays empty.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant as WallInstant};
@@ -22,11 +21,11 @@ use crate::topology::Routes;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
-/// Frames and results that wait at most for an answer before them.
+/// Most frames and results that wait for the outstanding request.
 const QUEUE: usize = 16;
-/// A request is repeated after so long without an answer.
+/// Time without an answer after which a request is repeated.
 const REPEAT: Duration = Duration::from_millis(300);
-/// How long a world that waits looks at a line at once.
+/// Longest wait for a line at a time, in a world that waits.
 pub(in crate::world) const LOOK: Duration = Duration::from_millis(100);
 
 /// See the [module](self).
@@ -34,46 +33,46 @@ pub(in crate::world) struct External {
     line: Box<dyn Line>,
     asker: Asker,
     begin: Begin,
-    /// Index of the parent that the node is told.
+    /// Index of the parent that the simulator assigned to the node.
     parent: Option<usize>,
     waiting: VecDeque<Item>,
     presence: Presence,
-    /// When the request that is under way was first sent, and last.
+    /// Times of the first and the latest transmission of the outstanding request.
     since: WallInstant,
     sent: WallInstant,
-    /// Whose work the radio has, whose result it owes.
+    /// Recipient of the result of the radio's work.
     owes: Owes,
-    /// There is a frame to send in the radio.
+    /// Whether the radio holds a frame to send.
     is_loaded: bool,
-    /// The state of the radio between works, as the node wants it.
+    /// State of the radio between works, as the node requested it.
     rest: RadioWork,
-    /// A line of text that has not ended.
+    /// Incomplete line of text.
     text: Vec<u8>,
     figures: ExternalFigures,
-    /// A notice about damage on the line was given.
+    /// Whether a notice about damage on the line was given.
     has_told_of_damage: bool,
 }
 
-/// Presence of a node at the line.
+/// State of the connection to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(in crate::world) enum Presence {
-    /// No node.
+    /// No node is connected.
     Absent,
-    /// A node that was asked to begin and has not answered.
+    /// A node was asked to begin and has not answered.
     Begins,
-    /// The node.
+    /// A node is running.
     Here,
-    /// The node, which has not answered for longer than `external.patience`.
+    /// A node has not answered for longer than `external.patience`.
     Silent,
 }
 
-/// Whose result the radio works for.
+/// Recipient of the result of the radio's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owes {
     Nobody,
     /// The node.
     Node,
-    /// A node that has gone or restarted since: the result is not for the present node.
+    /// A node that has since left or restarted: the present node does not get the result.
     Former,
 }
 
@@ -86,7 +85,7 @@ enum Item {
 }
 
 impl External {
-    /// Opens the line to the node of a place, if the scenario has it elsewhere.
+    /// Opens the line to the node of a place, if the node is external.
     pub(in crate::world) fn open(
         scenario: &Scenario,
         seat: &mut Seat<'_>,
@@ -106,7 +105,7 @@ impl External {
         })?;
         let seed = seat.env.seed;
         let number = seed.node_stream("line", index).next_u32() as u16;
-        // Its radio hears nothing until it is there.
+        // The radio is off until the node is connected.
         seat.start_work(RadioWork::Sleep, &[]);
         let now = WallInstant::now();
         Ok(Some(External {
@@ -131,12 +130,12 @@ impl External {
         self.presence
     }
 
-    /// Returns the index of the parent that the node was told.
+    /// Returns the index of the parent that the simulator assigned to the node.
     pub(in crate::world) fn parent(&self) -> Option<usize> {
         self.parent
     }
 
-    /// Returns what the node has done and suffered.
+    /// Returns the counters of the node's line.
     pub(in crate::world) fn figures(&self) -> ExternalFigures {
         let counters = self.asker.counters();
         ExternalFigures {
@@ -147,7 +146,7 @@ impl External {
         }
     }
 
-    /// Starts or restarts the node as soon as the radio is free. Drops the reports that wait.
+    /// Starts or restarts the node as soon as the radio is free. Drops the waiting reports.
     fn begin_anew(&mut self) {
         self.asker.give_up();
         self.waiting.clear();
@@ -156,7 +155,7 @@ impl External {
         self.leave();
     }
 
-    /// The node that was there is there no more.
+    /// Records that the node has left.
     fn leave(&mut self) {
         if self.owes == Owes::Node {
             self.owes = Owes::Former;
@@ -164,7 +163,7 @@ impl External {
         self.is_loaded = false;
     }
 
-    /// Keeps `item` until its turn comes.
+    /// Queues `item`.
     fn enqueue(&mut self, item: Item) {
         let is_there = matches!(self.presence, Presence::Here | Presence::Silent);
         let has_room = self.waiting.len() < QUEUE || matches!(item, Item::Done(_));
@@ -177,8 +176,8 @@ impl External {
         }
     }
 
-    /// Asks what is next, if nothing is under way and the radio lets it; whether anything
-    /// is under way now.
+    /// Sends the next request, if none is outstanding and the radio is free. Returns whether a
+    /// request is outstanding.
     fn ask(&mut self, now: Instant) -> bool {
         if self.asker.waits() {
             return true;
@@ -213,13 +212,13 @@ impl External {
         self.line.send(&bytes);
     }
 
-    /// Takes what has come over the line without waiting for more, and asks what is next.
+    /// Handles the bytes that have arrived over the line, and sends the next request.
     pub(in crate::world) fn hear_all(&mut self, seat: &mut Seat<'_>) {
         while self.hear(seat, Duration::ZERO) {}
         self.converse(seat);
     }
 
-    /// Asks what is next; in a world that waits, until everything is answered.
+    /// Sends the next request. In a world that waits, continues until all requests are answered.
     fn converse(&mut self, seat: &mut Seat<'_>) {
         while self.ask(seat.local_now())
             && seat.env.pace == Pace::Waits
@@ -229,7 +228,7 @@ impl External {
         }
     }
 
-    /// Takes what comes over the line within `wait`; whether anything came.
+    /// Handles the bytes that arrive over the line within `wait`. Returns whether any arrived.
     pub(in crate::world) fn hear(&mut self, seat: &mut Seat<'_>, wait: Duration) -> bool {
         let mut bytes = Vec::new();
         let arrival = self.line.receive(wait, &mut bytes);
@@ -256,7 +255,7 @@ impl External {
         arrival != Arrival::Nothing
     }
 
-    /// Records that no node is at the line. The radio of the node hears nothing.
+    /// Records that no node is connected, and switches its radio off.
     fn dismiss(&mut self, seat: &mut Seat<'_>) {
         self.asker.give_up();
         self.waiting.clear();
@@ -266,7 +265,7 @@ impl External {
         seat.start_work(RadioWork::Sleep, &[]);
     }
 
-    /// Repeats a request without an answer, and detects a node that does not answer at all.
+    /// Repeats an unanswered request, and detects a node that does not answer at all.
     fn mind(&mut self, seat: &mut Seat<'_>) {
         if !self.asker.waits() {
             return;
@@ -287,7 +286,7 @@ impl External {
         let damaged = self.asker.counters().damaged;
         match self.asker.input(byte) {
             None => {}
-            // A request from before it was on is lost.
+            // A request from before the node was switched on is lost.
             Some(Heard::Hello) if self.presence == Presence::Begins => self.repeat(),
             Some(Heard::Hello | Heard::Stranger) => {
                 if self.presence != Presence::Absent {
@@ -389,7 +388,8 @@ impl Resident for External {
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult) {
         if std::mem::replace(&mut self.owes, Owes::Nobody) == Owes::Node {
             self.is_loaded |= result == RadioResult::Loaded;
-            // It asks only for works that every radio has, so each result is one of those.
+            // The node requests only works that every radio supports, so the result can be
+            // narrowed.
             self.enqueue(Item::Done(result.narrow().unwrap_or(RadioResult::NoAck)));
         }
         self.converse(seat);

@@ -1,4 +1,4 @@
-//! A node with the firmware of another stack: when it runs, and what leaves it.
+//! A node with the firmware of another stack.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::RadioWork;
@@ -10,25 +10,24 @@ use crate::scenario::Scenario;
 use crate::world::build::BuildError;
 use crate::world::environment::Seat;
 
-/// Nodes are switched on within this time: those that begin in the same microsecond would
-/// stay in step.
+/// Span within which nodes are switched on: nodes that begin in the same microsecond would stay in
+/// step.
 const START_SPREAD: Duration = Duration::from_secs(1);
-/// A line that is longer is broken.
+/// Bytes after which a line is broken.
 const LINE_MAX: usize = 1_024;
 
 /// See the [module](self).
 pub(in crate::world) struct Foreign {
     node: Box<dyn ForeignNode>,
     listens: bool,
-    /// A line that has not ended.
+    /// Incomplete line.
     line: Vec<u8>,
 }
 
-/// Line printed by a node with the firmware of another stack, or by a node that runs
-/// elsewhere.
+/// Line printed by a node with the firmware of another stack, or by an external node.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct PrintedLine {
-    /// When the line ended.
+    /// Time at which the line ended.
     pub at: Instant,
     /// Index of the node.
     pub node: usize,
@@ -71,7 +70,7 @@ impl Foreign {
         }))
     }
 
-    /// Lets the node run for one reason, and does what it then wants.
+    /// Runs the node for one reason, and carries out its requests.
     fn run(&mut self, seat: &mut Seat<'_>, reason: Reason) {
         let (now, index) = (seat.env.now, seat.index);
         let air = &mut seat.env.air;
@@ -118,10 +117,10 @@ impl Resident for Foreign {
         self.run(seat, Reason::Due);
     }
 
-    /// Its radio is raw, and reports no whole frames.
+    /// Ignores frames: the node's radio is raw and reports no whole frames.
     fn on_frame(&mut self, _: &mut Seat<'_>) {}
 
-    /// Its radio does nothing for it but send.
+    /// Handles the end of a transmission, the only work of this radio.
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, _: AirResult) {
         self.run(seat, Reason::Sent);
     }
@@ -135,7 +134,7 @@ impl Resident for Foreign {
     }
 }
 
-/// Why a node is run, without what it is told.
+/// Reason for a run, without its details.
 #[derive(Clone, Copy, Debug)]
 enum Reason {
     Due,
@@ -144,7 +143,7 @@ enum Reason {
     Sent,
 }
 
-/// Takes the first line of `text`, if it has ended or is too long.
+/// Removes the first line of `text`, if it has ended or is too long.
 pub(super) fn next_line(text: &mut Vec<u8>) -> Option<String> {
     let end = text.iter().position(|byte| *byte == b'\n');
     let (len, rest) = match end {

@@ -20,7 +20,7 @@ use crate::air::{AirResult, Indication};
 pub(super) struct Place {
     pub(super) occupant: Occupant,
     pub(super) timing: Timing,
-    /// Bytes of the simulated node that the place was made with, and of its radio.
+    /// Bytes of the simulated node at the beginning of the run, and of its radio.
     pub(super) memory_bytes: usize,
 }
 
@@ -32,13 +32,13 @@ pub(super) enum Occupant {
     Attacker(Box<Attacker>),
     /// A node with the firmware of another stack, within this process.
     Foreign(Box<Foreign>),
-    /// A node that runs elsewhere, at the other end of a line.
+    /// An external node, at the other end of a line.
     External(Box<External>),
 }
 
-/// The reports of a world to an occupant.
+/// Reports of a world to an occupant.
 pub(super) trait Resident {
-    /// The time has come that it asked for.
+    /// The requested time has come.
     fn on_wake(&mut self, seat: &mut Seat<'_>);
 
     /// Its radio received a frame, which [`Air::received`](crate::air::Air::received) returns.

@@ -13,20 +13,20 @@ use crate::world::Event;
 use crate::world::environment::{Environment, Seat};
 use crate::world::stall::Loop;
 
-/// See the [module](self). The simulated host is one, too, without a radio.
+/// A node of Redpoll's stack. The simulated host is one without a radio.
 pub(crate) struct Native {
     pub(crate) node: SimNode,
     has_radio: bool,
     apps: Vec<Box<dyn App>>,
-    /// One of them wants to know of acknowledgments.
+    /// Whether an application waits for acknowledgments.
     wants_acks: bool,
     /// Connections whose statistics belong to flows.
     pub(crate) watches: Vec<Watch>,
-    /// When the node itself wanted to be called, by its clock, after its latest call.
+    /// Time of the next call that the node requested, by its clock.
     wants_at: Option<Instant>,
-    /// When the node's applications want to be called.
+    /// Time of the next call that an application requested.
     apps_wake_at: Instant,
-    /// The work of its processor.
+    /// Work of its processor.
     pub(crate) labour: Labour,
     /// The frame counter in its flash, which outlives a restart.
     pub(crate) counter_stored: u32,
@@ -69,7 +69,7 @@ impl Native {
         }
     }
 
-    /// Replaces the node by one that has just begun. The applications keep what is in flash.
+    /// Replaces the node by a restarted one. Applications keep only their state in flash.
     pub(in crate::world) fn restart(&mut self, seat: &mut Seat<'_>, node: SimNode) {
         self.node = node;
         seat.timing.wakes_at = Instant::FAR_FUTURE;
@@ -81,7 +81,7 @@ impl Native {
         });
     }
 
-    /// Returns what its applications lost for lack of room, by reason.
+    /// Returns the losses of its applications for lack of room, by reason.
     pub(in crate::world) fn losses(&self) -> Vec<(&'static str, u64)> {
         self.apps.iter().flat_map(|app| app.losses()).collect()
     }
@@ -164,8 +164,8 @@ impl Native {
         }
     }
 
-    /// Lets the processor's latest steps take their time, where the scenario says so. Returns
-    /// how long from now the processor is busy.
+    /// Accounts for the processor time of the latest steps, if the scenario enables it. Returns the
+    /// time until the processor is idle.
     fn take_time(&mut self, env: &Environment) -> Option<Duration> {
         let energy = &env.scenario.energy;
         let each = energy.us_per_instruction();
@@ -174,7 +174,7 @@ impl Native {
             .then(|| self.labour.take_time(env.now, each))
     }
 
-    /// Has `act` work with the applications.
+    /// Calls `act` with the applications.
     fn with_apps(
         &mut self,
         seat: &mut Seat<'_>,
