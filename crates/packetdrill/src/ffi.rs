@@ -101,7 +101,6 @@ pub struct Interface {
     ) -> c_int,
 }
 
-/// 33 slots of eight bytes.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Interface>() == 33 * 8);
 

@@ -17,7 +17,6 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 use crate::{Settings, v4};
 
-/// Memory on the heap of a host.
 #[derive(Debug)]
 pub(crate) enum HeapMemory {}
 
@@ -26,7 +25,6 @@ impl Memory for HeapMemory {
     type Table<T: 'static> = Box<[T]>;
 }
 
-/// The parts of the node.
 #[derive(Debug)]
 pub(crate) enum HostProfile {}
 
@@ -186,7 +184,6 @@ impl Host {
         }
     }
 
-    /// Returns the parameters.
     pub(crate) fn settings(&self) -> &Settings {
         &self.settings
     }

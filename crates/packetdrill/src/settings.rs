@@ -28,7 +28,6 @@ pub struct Settings {
 pub(crate) const HEADERS: u16 = 40 + 20;
 /// The least MTU of IPv6 (RFC 8200 §5). A smaller `mtu` only limits the segment size.
 const LEAST_MTU: u16 = 1280;
-/// The MTU of Ethernet.
 const MOST_MTU: u16 = 1500;
 
 impl Default for Settings {
@@ -107,7 +106,6 @@ impl Settings {
         Some(())
     }
 
-    /// Returns the greatest MSS that the MTU allows.
     pub(crate) fn most_mss(&self) -> u16 {
         self.mtu.saturating_sub(HEADERS)
     }

@@ -29,7 +29,6 @@ const LONGEST_SILENCE: Duration = Duration::from_secs(6 * 60 * 60);
 /// Real time that the second thread has to read the clock.
 const HAND_OFF: time::Duration = time::Duration::from_millis(200);
 
-/// The state that the threads share.
 pub(crate) struct Shim {
     state: Mutex<Option<State>>,
     changed: Condvar,
@@ -91,7 +90,6 @@ impl State {
         }
     }
 
-    /// Returns the deadline of the waiting call.
     fn alarm(&self) -> Option<Instant> {
         let waiting = self.waiting.as_ref().filter(|waiting| !waiting.released)?;
         waiting.deadline
@@ -174,7 +172,6 @@ impl Shim {
         });
     }
 
-    /// Removes the state.
     pub(crate) fn end(&self) {
         *self.lock().guard = None;
     }
@@ -186,7 +183,6 @@ impl Shim {
         }
     }
 
-    /// Makes a call that does not wait.
     pub(crate) fn call<T>(&self, call: impl FnOnce(&mut Sockets) -> Answer<T>) -> Answer<T> {
         let mut held = self.lock();
         let state = held.state()?;
@@ -195,12 +191,10 @@ impl Shim {
         answer
     }
 
-    /// Returns the lower socket of a number.
     pub(crate) fn descriptor(&self, number: i32) -> Answer<Fd> {
         self.call(|sockets| sockets.fd(number))
     }
 
-    /// Passes a packet to the node.
     pub(crate) fn send(&self, packet: &[u8]) -> Answer<()> {
         self.call(|sockets| {
             sockets.input(packet);
@@ -216,7 +210,6 @@ impl Shim {
         Ok(held.state()?.sockets.next_packet())
     }
 
-    /// Advances the time by `span`.
     pub(crate) fn sleep(&self, span: Duration) -> Answer<()> {
         let mut held = self.lock();
         let target = held.state()?.sockets.now() + span;
@@ -224,7 +217,6 @@ impl Shim {
         Ok(())
     }
 
-    /// Reads the clock.
     pub(crate) fn time(&self) -> Answer<Instant> {
         let mut held = self.lock();
         let state = held.state()?;

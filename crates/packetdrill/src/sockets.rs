@@ -91,7 +91,6 @@ impl Sockets {
         self.fd(number)
     }
 
-    /// Returns the lower socket of a number.
     pub(crate) fn fd(&self, number: i32) -> Answer<Fd> {
         self.numbers.get(&number).copied().ok_or(Errno::EBADF)
     }

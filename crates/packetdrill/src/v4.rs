@@ -12,7 +12,6 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 const PREFIX: [u8; 12] = [0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0];
 const ICMP: u8 = 1;
-/// Bytes of the header without options.
 const HEADER: usize = 20;
 /// DF (RFC 791 §3.1), with no fragment offset.
 const DONT_FRAGMENT: [u8; 2] = [0x40, 0];
@@ -43,7 +42,6 @@ fn embedded(addr: &Addr) -> Option<[u8; 4]> {
     (prefix == PREFIX).then(|| rest.try_into().ok())?
 }
 
-/// The used fields of an IPv4 header.
 struct Header<'a> {
     tos: u8,
     ttl: u8,

@@ -17,7 +17,6 @@ pub struct Range {
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 enum Scale {
-    /// Uniform.
     #[default]
     Linear,
     /// Uniform in the logarithm: as many from 1 to 10 as from 10 to 100.

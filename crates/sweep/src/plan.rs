@@ -22,7 +22,6 @@ pub struct PlanError {
     pub(crate) problem: Problem,
 }
 
-/// The mistake in a sweep.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Problem {
     /// The scenario, or one of its keys, is invalid.

@@ -67,7 +67,6 @@ impl Runner {
         Ok((!waits).then_some(answer))
     }
 
-    /// Makes a call that never waits.
     fn quick(&mut self, fd: i32, call: &Call) -> Result<Answer<i64>, String> {
         let zero = |()| 0;
         let port = if call.name == "bind" { PORT } else { 0 };
@@ -183,7 +182,6 @@ impl Runner {
         Ok(*sent as i64)
     }
 
-    /// Calls `sendto` with the peer's address.
     fn open_by_sending(&mut self, fd: i32, len: i64, flags: i32) -> Answer<i64> {
         let remote = SocketAddr::new(self.addresses.remote, PORT);
         let len = usize::try_from(len).unwrap_or(0);

@@ -8,7 +8,6 @@ use super::segment::{FAST_OPEN, Opt, Options, Segment, Value};
 use super::symbols;
 use crate::Errno;
 
-/// A parsed script.
 #[derive(Debug, Default)]
 pub(super) struct Script {
     pub(super) flags: String,
@@ -17,7 +16,6 @@ pub(super) struct Script {
     pub(super) events: Vec<Event>,
 }
 
-/// An input or an expected output.
 #[derive(Debug)]
 pub(super) struct Event {
     pub(super) line: usize,
@@ -54,13 +52,11 @@ pub(super) enum What {
 pub(super) struct Call {
     pub(super) name: String,
     pub(super) args: Vec<Arg>,
-    /// The expected result.
     pub(super) returns: Result<i64, Errno>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Arg {
-    /// `...`
     Dots,
     Number(i64),
     List(Vec<Arg>),
@@ -348,7 +344,6 @@ fn call(scan: &mut Scan<'_>) -> Result<Call, Unreadable> {
     })
 }
 
-/// Parses arguments up to `close`.
 fn list(scan: &mut Scan<'_>, close: &str) -> Result<Vec<Arg>, Unreadable> {
     let mut args = Vec::new();
     if scan.eat(close) {

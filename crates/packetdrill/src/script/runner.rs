@@ -14,7 +14,6 @@ use super::segment::{self, ACK, Ends, Opt, Options, RST, SYN, Seen, Segment, Val
 use crate::{SentPacket, Settings, Sockets, v4};
 
 const TOLERANCE_US: u64 = 1_000;
-/// Longest wait of `*`.
 const ANY_TIME_US: u64 = 6 * 60 * 60 * 1_000_000;
 /// The peer's initial sequence number, near the wrap.
 const PEER_ISN: u32 = u32::MAX - 999;
@@ -27,12 +26,10 @@ pub(super) fn stream(position: u32) -> u8 {
     (position.wrapping_mul(0x9e37_79b1) >> 24) as u8
 }
 
-/// The state of a running script.
 pub(super) struct Runner {
     pub(super) sockets: Sockets,
     pub(super) addresses: Addresses,
     tolerance_us: u64,
-    /// Time 0 of the script.
     origin: Instant,
     /// Time of the last event, to which relative times refer.
     last_us: u64,
@@ -52,13 +49,11 @@ pub(super) struct Addresses {
 struct Flow {
     ends: Ends,
     our_isn: Option<u32>,
-    /// Whether the peer has sent a reset.
     reset: bool,
     /// The script's names for our timestamps, with the live values.
     timestamps: BTreeMap<u32, u32>,
 }
 
-/// A blocking call.
 struct Waiting {
     call: Call,
     line: usize,
@@ -191,7 +186,6 @@ impl Runner {
         }
     }
 
-    /// Repeats the waiting call.
     fn try_waiting(&mut self) -> Result<(), String> {
         let Some(mut waiting) = self.waiting.take() else {
             return Ok(());
@@ -242,7 +236,6 @@ impl Runner {
         self.deliver(&packet)
     }
 
-    /// Injects an ICMPv6 error about a sent segment.
     fn inject_icmp(&mut self, code: u8, seq: u32) -> Result<(), String> {
         let ends = self.flow.ends;
         let live = self.flow.our_isn.unwrap_or(0).wrapping_add(seq);

@@ -6,7 +6,6 @@ pub(super) struct Scan<'a> {
     rest: &'a str,
 }
 
-/// The reason why a line cannot be parsed.
 pub(super) type Unreadable = String;
 
 impl<'a> Scan<'a> {
@@ -18,7 +17,6 @@ impl<'a> Scan<'a> {
         self.rest.is_empty()
     }
 
-    /// Takes `text` if it is next.
     pub(super) fn eat(&mut self, text: &str) -> bool {
         match self.rest.strip_prefix(text) {
             Some(rest) => {
@@ -29,7 +27,6 @@ impl<'a> Scan<'a> {
         }
     }
 
-    /// Takes a whole word if it is next.
     pub(super) fn eat_word(&mut self, word: &str) -> bool {
         let mut ahead = self.clone();
         let found = ahead.word() == Some(word);
@@ -61,12 +58,10 @@ impl<'a> Scan<'a> {
         (!taken.is_empty()).then_some(taken)
     }
 
-    /// Takes letters, digits and underscores.
     pub(super) fn word(&mut self) -> Option<&'a str> {
         self.take(|c| c.is_ascii_alphanumeric() || c == '_')
     }
 
-    /// Takes a decimal or hexadecimal number.
     pub(super) fn number<T: TryFrom<i64>>(&mut self) -> Result<T, Unreadable> {
         let before = self.rest;
         let negative = self.eat("-");
@@ -109,7 +104,6 @@ impl<'a> Scan<'a> {
         (!digits.is_empty()).then_some(digits)
     }
 
-    /// Takes the rest of the line.
     pub(super) fn remainder(&mut self) -> &'a str {
         std::mem::take(&mut self.rest)
     }

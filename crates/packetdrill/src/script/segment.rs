@@ -6,7 +6,6 @@ use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Ecn};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
-/// A segment in a script. Sequence numbers are relative.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Segment {
     pub(super) ecn: Option<Ecn>,
@@ -27,7 +26,6 @@ impl Segment {
 
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Options {
-    /// Exactly these.
     Exactly(Vec<Opt>),
     /// These, followed by any others.
     Begins(Vec<Opt>),

@@ -28,7 +28,6 @@ impl Sockets {
         }
     }
 
-    /// Sets a parameter of the node.
     fn set_parameter(&mut self, level: i32, name: i32, value: i32) -> Answer<()> {
         let positive = usize::try_from(value).ok().filter(|&n| n > 0);
         let change: Box<dyn FnOnce(&mut Settings)> = match (level, name) {

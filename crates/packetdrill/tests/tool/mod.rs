@@ -42,7 +42,6 @@ pub struct Seg {
     pub window: u16,
     pub mss: Option<u16>,
     pub payload: Vec<u8>,
-    /// Our port and the peer's.
     ports: (u16, u16),
 }
 

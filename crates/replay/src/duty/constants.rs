@@ -5,7 +5,6 @@ use redpoll_base::Duration;
 
 use super::{DutyConfig, Method, Release};
 
-/// Ticks per second of the real-time timer.
 const RTIMER_HZ: u64 = 32_768;
 
 /// Converts ticks of the real-time timer, rounded to a microsecond.
@@ -25,7 +24,6 @@ pub(super) const fn ct(ticks: u64) -> Duration {
     rt(ticks.saturating_mul(RTIMER_HZ / CLOCK_HZ))
 }
 
-/// Times of a configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Timing {
     /// Time from one wake-up to the next.

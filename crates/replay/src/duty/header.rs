@@ -73,7 +73,6 @@ pub(super) fn short(config: &DutyConfig, from: Address) -> ([u8; LPP_LEN], usize
     }
 }
 
-/// Classifies a payload.
 pub(super) fn read<'f>(config: &DutyConfig, payload: &'f [u8]) -> Meaning<'f> {
     match (config.method, payload) {
         (Method::XMac | Method::CxMac, [DISPATCH, STROBE, ..]) => Meaning::Strobe,
@@ -98,7 +97,6 @@ fn lpp(kind: u8, (from, to): (Address, Address)) -> [u8; LPP_LEN] {
     [DISPATCH, kind, from_high, from_low, to_high, to_low]
 }
 
-/// Returns the last two bytes of an address.
 fn short_of(address: Address) -> [u8; 2] {
     match address {
         Address::Short(short) => short.to_be_bytes(),

@@ -15,7 +15,6 @@ pub(super) struct Layer {
     config: LayerConfig,
     release: Release,
     clock: Clock,
-    /// End of the previous frame.
     last_end: Option<Instant>,
 }
 
@@ -38,7 +37,6 @@ impl Layer {
         }
     }
 
-    /// Records that the service of a frame ends at `now`.
     pub(super) fn on_end(&mut self, now: Instant) {
         self.last_end = Some(now);
     }

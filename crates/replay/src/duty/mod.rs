@@ -55,25 +55,32 @@ pub struct DutyCounters {
 /// X-MAC: number of wake-ups for which a node yields after it received another node's strobe.
 const YIELDS: u8 = 2;
 
-/// The stage of the frame in service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Stage {
-    /// The attempt begins.
     Fresh,
     /// The frame may start: the receiver is expected to wake up soon, or its phase is unknown.
-    Timed { locked: bool },
+    Timed {
+        locked: bool,
+    },
     /// CX-MAC: the processor waits for the start time with the radio off.
-    Dozing { locked: bool },
+    Dozing {
+        locked: bool,
+    },
     /// ContikiMAC: the channel is assessed `left` times before the frame is sent.
-    Sensing { left: u8, locked: bool },
+    Sensing {
+        left: u8,
+        locked: bool,
+    },
     /// The frame is sent, because a strobe was answered (X-MAC) or a probe arrived (LPP). A
     /// broadcast of LPP then waits for further probes.
-    Invited { until: Option<Instant> },
-    /// LPP: the frame waits for a probe.
-    Awaiting { until: Instant },
+    Invited {
+        until: Option<Instant>,
+    },
+    Awaiting {
+        until: Instant,
+    },
 }
 
-/// The next action of the MAC for the frame in service.
 type Move = redpoll_mac::Move<Work>;
 
 #[derive(Clone, Debug)]

@@ -5,16 +5,12 @@ use redpoll_base::Instant;
 
 use super::Timing;
 
-/// Longest wait for an announced frame, in cycles.
 const PATIENCE: u64 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum OnOffState {
-    /// Off until the next cycle.
     Off,
-    On {
-        until: Instant,
-    },
+    On { until: Instant },
 }
 
 #[derive(Clone, Copy, Debug)]

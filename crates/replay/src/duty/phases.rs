@@ -16,14 +16,12 @@ const FAILING_MAX: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug)]
 struct Phase {
     neighbour: Address,
-    /// A time at which the neighbour was awake.
     at: Instant,
     /// Consecutive frames that the neighbour did not acknowledge, and the time of the first.
     failures: u8,
     failing_since: Instant,
 }
 
-/// The phases that a node knows.
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
     entries: [Option<Phase>; NEIGHBOURS],
@@ -57,7 +55,6 @@ impl Phases {
         Some(now + Duration::from_micros(wait_us).minus(guard))
     }
 
-    /// Returns whether the phase of `neighbour` is known.
     pub(super) fn knows(&self, neighbour: Address) -> bool {
         let mut known = self.entries.iter().flatten();
         known.any(|phase| phase.neighbour == neighbour)
@@ -81,7 +78,6 @@ impl Phases {
         }
     }
 
-    /// Records that `neighbour` did not acknowledge a frame.
     pub(super) fn on_silence(&mut self, now: Instant, neighbour: Address) {
         for entry in &mut self.entries {
             let Some(phase) = entry.as_mut().filter(|it| it.neighbour == neighbour) else {

@@ -98,7 +98,6 @@ mod tests {
         Timing::of(&DutyConfig::of(Method::CxMac, Release::Contiki25))
     }
 
-    /// Returns the tick nearest to a time.
     fn tick(at: Instant) -> u64 {
         (at.as_micros() + TICK_US / 2) / TICK_US
     }

@@ -11,28 +11,22 @@ const SHORTER_TICKS: u64 = 7;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum ProbingState {
-    /// Off until the next cycle.
     Off,
-    /// The radio assesses the channel.
     Assessing,
     /// The channel is clear, and the probe must be loaded and sent.
     Due,
-    /// The radio has the probe.
     Sending,
     On {
         until: Instant,
     },
 }
 
-/// A job of the receiver for its radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Need {
     Assess,
-    /// Send a probe.
     Probe,
 }
 
-/// Shortest off time, in ticks.
 const SHORTEST_TICKS: u64 = 2;
 
 #[derive(Clone, Copy, Debug)]
@@ -112,7 +106,6 @@ impl Probing {
         }
     }
 
-    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, rng: &mut Rng) {
         if self.state != ProbingState::Assessing {
             return;
@@ -137,7 +130,6 @@ mod tests {
     use super::*;
     use crate::{DutyConfig, Method, Release};
 
-    /// Returns the tick nearest to a time.
     fn tick(at: Instant) -> u64 {
         (at.as_micros() + 3_906) / 7_812
     }

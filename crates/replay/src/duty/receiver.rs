@@ -11,13 +11,11 @@ use super::{DutyConfig, DutyCounters, Method, Timing};
 use crate::{Work, count};
 use redpoll_mac::Channel;
 
-/// A job of a receiver's cycle for its radio.
 type Errand = redpoll_mac::Errand<Work>;
 
 /// A duty-cycled receiver, or one that is always on.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Receiver {
-    /// Always on.
     Awake,
     ContikiMac(Wake),
     XMac(OnOff),
@@ -59,7 +57,6 @@ impl Receiver {
         matches!(self, Receiver::ContikiMac(wake) if wake.is_in_burst(now))
     }
 
-    /// Returns when [`Self::poll`] has to be called.
     pub(super) fn next(&self) -> Option<Instant> {
         match self {
             Receiver::Awake => None,
@@ -106,7 +103,6 @@ impl Receiver {
         errand
     }
 
-    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(
         &mut self,
         now: Instant,
@@ -121,7 +117,6 @@ impl Receiver {
         }
     }
 
-    /// Handles the end of a probe, sent or not.
     pub(super) fn on_probed(&mut self, now: Instant) {
         if let Receiver::Lpp(probing) = self {
             probing.on_probed(now);
@@ -149,7 +144,6 @@ impl Receiver {
         }
     }
 
-    /// Handles a strobe for this node.
     pub(super) fn on_strobe(&mut self, now: Instant, timing: &Timing) {
         match self {
             Receiver::XMac(onoff) => onoff.on_strobe(now, timing),

@@ -10,21 +10,26 @@ use redpoll_base::{Duration, Instant};
 use super::{DutyConfig, Timing};
 use redpoll_mac::Channel;
 
-/// Assessments of a wake-up.
 const ASSESSMENTS: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum WakeState {
-    /// Off until the next cycle.
     Off,
     /// Off until the next assessment of this wake-up, after `done` assessments.
-    Pause { until: Instant, done: u8 },
+    Pause {
+        until: Instant,
+        done: u8,
+    },
     /// The radio assesses the channel, after `done` assessments.
-    Assessing { done: u8 },
+    Assessing {
+        done: u8,
+    },
     /// On, because the channel is busy.
     Awake(Awake),
     /// On, because the sender has announced another frame.
-    Burst { until: Instant },
+    Burst {
+        until: Instant,
+    },
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,7 +43,6 @@ struct Awake {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wake {
-    /// Start of the next cycle.
     next: Instant,
     state: WakeState,
     fast_sleep: bool,
@@ -71,7 +75,6 @@ impl Wake {
         matches!(self.state, WakeState::Burst { until } if now < until)
     }
 
-    /// Returns when [`Self::poll`] has to be called.
     pub(super) fn next(&self) -> Option<Instant> {
         match self.state {
             WakeState::Off => Some(self.next),
@@ -113,7 +116,6 @@ impl Wake {
         }
     }
 
-    /// Handles the result of a channel assessment.
     pub(super) fn on_assessed(&mut self, now: Instant, channel: Channel, timing: &Timing) {
         match self.state {
             WakeState::Assessing { done } if channel == Channel::Clear => {

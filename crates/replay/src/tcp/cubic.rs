@@ -16,12 +16,9 @@ const FRACTION_BITS: u32 = 16;
 /// before.
 const FARTHEST_MS: i64 = 100_000;
 
-/// The inputs of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Acked {
-    /// Bytes that it acknowledges.
     pub(super) bytes: u32,
-    /// cwnd, in bytes.
     pub(super) cwnd: u32,
     pub(super) mss: u32,
     pub(super) now_ms: u32,
@@ -32,10 +29,8 @@ pub(super) struct Acked {
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Cubic {
     w_max: u32,
-    /// cwnd before the last reduction.
     cwnd_prior: u32,
     epoch: Option<Epoch>,
-    /// Whether a timeout caused the last reduction.
     by_timeout: bool,
 }
 

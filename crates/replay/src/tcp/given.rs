@@ -113,7 +113,6 @@ impl fmt::Debug for Given {
     }
 }
 
-/// The external controller of one connection.
 pub(super) struct Controlled {
     by: &'static dyn GivenCongestion,
     connection: u32,

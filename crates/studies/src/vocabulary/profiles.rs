@@ -67,7 +67,6 @@ pub fn tcplp(case: Case) -> Case {
         .set("lowpan.slots", slots)
 }
 
-/// Returns the frames of a segment.
 fn frames(case: &Case) -> u32 {
     let mss = |(key, value): &(String, String)| match key.as_str() {
         "tcp.mss" => value.strip_suffix(" frames")?.parse().ok(),

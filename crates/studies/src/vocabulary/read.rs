@@ -3,7 +3,6 @@
 use redpoll_experiments::Metric;
 use redpoll_experiments::{Gap, Reading, Run};
 
-/// Payload that arrived per second.
 pub const GOODPUT: Metric = Metric::new("goodput", "kb/s");
 /// Segments lost despite link retries.
 pub const LOSS: Metric = Metric::new("segment loss", "%");
@@ -48,7 +47,6 @@ pub fn frames(run: &Run) -> Reading {
     run.node_sum("", "/frames_sent")
 }
 
-/// The cause of a retransmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Cause {
     Timeout,

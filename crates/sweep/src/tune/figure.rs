@@ -7,7 +7,6 @@ use serde_json::Value;
 
 use crate::draw::split;
 
-/// The quantity that a figure reads.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Quantity {
     Current,

@@ -75,7 +75,6 @@ struct Free {
     steps: Option<usize>,
 }
 
-/// The first held-out seed.
 const HELD_OUT: u64 = 1_000_001;
 const STEPS: usize = 5;
 

@@ -111,7 +111,6 @@ impl<'a> Runs<'a> {
         }))
     }
 
-    /// Runs the missing jobs.
     fn ensure<E: From<StudyError>>(
         &self,
         line: &str,
@@ -133,7 +132,6 @@ impl<'a> Runs<'a> {
         conduct(&format!("{line}; {} left", many(jobs.len(), "run")), &jobs)
     }
 
-    /// Returns the figures of a case's runs.
     fn samples(&mut self, case: &Case, seeds: &[u64]) -> Result<Vec<Sample>, StudyError> {
         let least = seeds.first().copied().unwrap_or_default();
         let most = seeds.last().copied().unwrap_or_default();

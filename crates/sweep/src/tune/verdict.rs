@@ -63,7 +63,6 @@ impl Judged {
         }
     }
 
-    /// Returns the names of the missed limits.
     fn missed(&self) -> Vec<String> {
         let lines = self.lines.iter();
         let missed = lines.filter(|line| line.verdict == Some(Verdict::Missed));
@@ -100,7 +99,7 @@ pub enum Bound {
     End {
         /// Index of the parameter.
         along: usize,
-        /// Which end.
+        /// The end in question.
         side: Side,
     },
     /// This neighbour is within the limits in the mean, and any disadvantage is within the spread

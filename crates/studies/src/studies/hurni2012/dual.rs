@@ -10,7 +10,6 @@ use redpoll_experiments::Figure;
 /// Least ratio that counts as doubled.
 const DOUBLED: f64 = 1.6;
 
-/// Returns the part of fig. 8 for a MAC.
 pub fn figure_8(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("8a", "Two connections, NullMAC"),

@@ -7,7 +7,6 @@ use super::scenes::{
 use super::throughput::IDLE_CACHE;
 use redpoll_experiments::{Figure, Line};
 
-/// Returns the part of fig. 7 for a MAC.
 pub fn figure_7(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("7a", "Radio-on time per segment, NullMAC"),

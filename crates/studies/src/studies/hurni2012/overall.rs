@@ -41,7 +41,6 @@ impl Means {
         Means(means)
     }
 
-    /// Returns the mean of one MAC and variant.
     pub fn of(&self, mac: Mac, variant: Variant) -> Handle {
         let is_it = |it: &&(Mac, Variant, Handle)| (it.0, it.1) == (mac, variant);
         let found = self.0.iter().find(is_it);

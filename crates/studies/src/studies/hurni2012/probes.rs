@@ -16,7 +16,6 @@ pub struct Levels {
     pub levels: Vec<Vec<f64>>,
 }
 
-/// Samples per second.
 const SAMPLES: usize = 10;
 
 #[derive(Default)]

@@ -85,10 +85,8 @@ fading = "rician"
 coherence_time = "1 ms"
 "#;
 
-/// Bytes of a segment.
 const SEGMENT: f64 = 16.0;
 
-/// Number of nodes of the chain.
 const NODES: u32 = 7;
 
 pub const HOPS: [u32; 5] = [2, 3, 4, 5, 6];
@@ -117,7 +115,6 @@ fn scene(percent: u32) -> Scene {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Mac {
-    /// Its name in series.
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
@@ -129,7 +126,6 @@ pub struct Mac {
     overhears: bool,
 }
 
-/// Radios are always on.
 pub const NULLMAC: Mac = Mac {
     name: "NullMAC",
     word: "nullmac",
@@ -166,7 +162,6 @@ pub const MACS: [Mac; 4] = [NULLMAC, XMAC, CONTIKIMAC, LPP];
 /// The techniques that help uIP.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Variant {
-    /// Its name in series.
     pub name: &'static str,
     cache: bool,
     activity: bool,
@@ -179,7 +174,6 @@ pub const UNMODIFIED: Variant = Variant {
     activity: false,
     dual: false,
 };
-/// The cache.
 pub const CCTRL: Variant = Variant {
     name: "cctrl",
     cache: true,
@@ -191,13 +185,11 @@ pub const ACTIVITY: Variant = Variant {
     activity: true,
     ..CCTRL
 };
-/// Two connections.
 pub const DUAL: Variant = Variant {
     name: "dual",
     dual: true,
     ..UNMODIFIED
 };
-/// Two connections and the cache.
 pub const CCTRL_DUAL: Variant = Variant {
     name: "cctrl + dual",
     dual: true,
@@ -227,7 +219,6 @@ pub fn case(mac: Mac, variant: Variant, hops: u32) -> Case {
 }
 
 impl Variant {
-    /// Applies the variant's techniques to `case`.
     pub fn of(self, case: Case) -> Case {
         let case = if self.cache {
             case.set("cache.on", "every node")
@@ -243,7 +234,6 @@ impl Variant {
     }
 }
 
-/// Returns [`case`] over links on which 99 % of the frames arrive.
 pub fn over_better_links(mac: Mac, variant: Variant, hops: u32) -> Case {
     case(mac, variant, hops).in_scene(scene(BETTER_PERCENT))
 }
@@ -312,7 +302,6 @@ pub fn beyond_by_default(mac: Mac, hops: u32, cache: bool) -> Case {
 /// Rules that a cache follows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Rules {
-    /// Their name in series.
     pub name: &'static str,
     /// Their word in the criteria.
     pub word: &'static str,
@@ -343,7 +332,6 @@ impl Rules {
     }
 }
 
-/// Segments that the receiver received.
 pub const SEGMENTS: Metric = Metric::new("segments", "");
 /// Radio-on time of the sender, the receiver and the routers between them, per received segment.
 pub const RADIO: Metric = Metric::new("radio on", "s a segment");
@@ -353,7 +341,6 @@ pub fn segments(run: &Run) -> Reading {
     Ok(bytes(run)? / SEGMENT)
 }
 
-/// Returns the bytes that the receiver received.
 pub fn bytes(run: &Run) -> Reading {
     run.flow_sum("", "/delivered_bytes")
 }
@@ -378,7 +365,6 @@ pub fn radio_on_a_segment(run: &Run) -> Reading {
     }
 }
 
-/// Adds a line over all hops.
 pub fn line(
     figure: &mut Figure,
     series: &str,
@@ -446,12 +432,10 @@ pub fn ratio_of_means(all: &[f64]) -> f64 {
     one.iter().sum::<f64>() / other.iter().sum::<f64>()
 }
 
-/// Returns the least of the [`ratios`].
 pub fn least(all: &[f64]) -> f64 {
     ratios(all).fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the greatest of the [`ratios`].
 pub fn greatest(all: &[f64]) -> f64 {
     ratios(all).fold(f64::NEG_INFINITY, f64::max)
 }

@@ -42,14 +42,12 @@ pub(super) fn filtered(figure: &mut Figure, variant: Variant) -> Line {
     aside(figure, &series, SEGMENTS, case, segments)
 }
 
-/// The three lines of a part of fig. 6.
 struct Lines {
     unmodified: Line,
     cctrl: Line,
     activity: Line,
 }
 
-/// Returns the part of fig. 6 for a MAC.
 pub fn figure_6(mac: Mac) -> Figure {
     let (name, title) = match mac.letter {
         "a" => ("6a", "Segments in ten minutes, NullMAC"),
@@ -247,7 +245,6 @@ pub(super) const FILTERED: &str = "caches overhear frames for other nodes, as th
     seldom judge the channel quiet too early; if the radio's filter drops those frames, as in \
     Contiki 2.5 on these nodes, caches retransmit early over long routes, and throughput is lower";
 
-/// Compares the MACs of fig. 6.
 pub fn figure_6e() -> Figure {
     let mut figure = Figure::new("6e", "Segments in ten minutes, with cctrl and activity")
         .x_label(HOPS_LABEL)

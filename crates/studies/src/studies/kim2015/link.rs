@@ -12,7 +12,6 @@ const DIOS: Metric = Metric::new("DIOs sent", "per node and hour");
 const DAOS: Metric = Metric::new("DAOs sent", "per node and hour");
 const CHANGES: Metric = Metric::new("changes of parent", "per node and hour");
 
-/// Duration of a run, in hours.
 const HOURS: f64 = 40.0 / 60.0;
 
 fn greatest(all: &[f64]) -> f64 {

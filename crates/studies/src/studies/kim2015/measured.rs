@@ -18,7 +18,6 @@ use redpoll_experiments::{
 const BUILDING: &str = "building";
 const MEASURED: &str = "measured";
 
-/// Returns the figure over `links`.
 pub fn figure(links: &MeasuredLinks) -> Result<Figure, LinksError> {
     let mesh = Mesh::over(links)?;
     let mut figure = Figure::new("measured", "The same traffic over measured links")

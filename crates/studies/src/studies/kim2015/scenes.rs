@@ -78,7 +78,6 @@ connections = 200
 
 /// A value of TinyOS that the first version of the scenes lacked.
 pub struct Source {
-    /// Its name in series.
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }
@@ -214,7 +213,6 @@ impl Building {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
-    /// Its name in series.
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
@@ -244,7 +242,6 @@ pub const UDP_DOWN: Traffic = Traffic {
     is_tcp: false,
     is_up: false,
 };
-/// TCP to the server.
 pub const TCP_UP: Traffic = Traffic {
     name: "TCP up",
     word: "tcp-up",
@@ -253,7 +250,6 @@ pub const TCP_UP: Traffic = Traffic {
     is_tcp: true,
     is_up: true,
 };
-/// TCP from the server.
 pub const TCP_DOWN: Traffic = Traffic {
     name: "TCP down",
     word: "tcp-down",
@@ -348,7 +344,6 @@ pub fn case_over(
         .fold(plain(name, mesh, nodes, traffic, interval_ms), with)
 }
 
-/// Applies the keys of `source` to `case`.
 fn with(case: Case, source: &Source) -> Case {
     case.with(source.keys)
 }
@@ -385,7 +380,6 @@ fn plain(
     }
 }
 
-/// Returns half an hour of traffic in a building.
 pub fn case_in(building: Building, traffic: Traffic, load: u32) -> Case {
     let (name, text) = (traffic.scene(building), building.text());
     case_over(name, &text, &names(), traffic, 60_000 / load).with(&PATH_LOSS)
@@ -401,7 +395,6 @@ pub fn lossy(case: Case) -> Case {
         .set("faults.air.share", LOST)
 }
 
-/// Returns the names of the nodes of a building.
 fn names() -> Vec<String> {
     (2..NODES + 2).map(|node| format!("node-{node}")).collect()
 }
@@ -431,7 +424,6 @@ pub fn stock() -> Case {
     case(TCP_DOWN, HEAVY).set("rivals.blip_window", STOCK_WINDOW)
 }
 
-/// Adds a line over all loads.
 pub fn line(
     figure: &mut Figure,
     metric: Metric,

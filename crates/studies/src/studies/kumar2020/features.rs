@@ -12,7 +12,6 @@ fn line() -> Case {
     })
 }
 
-/// The segments of [`line`].
 pub const SEGMENTS: Segments = Segments { from: 1, to: 0 };
 
 fn buffers(send: &str, receive: &str) -> Case {

@@ -7,7 +7,6 @@ use redpoll_experiments::{Figure, Gap, Handle, Line, Metric, Reading, Run};
 
 /// Payload of a segment in bits.
 const SEGMENT_BITS: f64 = 462.0 * 8.0;
-/// Window in segments.
 const WINDOW: f64 = 4.0;
 /// Round trips that a loss costs.
 const LOST_ROUND_TRIPS: f64 = 2.0;

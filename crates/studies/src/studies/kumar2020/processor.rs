@@ -33,7 +33,6 @@ fn with_less(figure: &mut Figure, it: &Protocol) -> [Handle; 3] {
     })
 }
 
-/// Returns table 7's CPU column.
 pub fn table_7() -> Figure {
     let mut figure = Figure::new("table-7-cpu", "CPU duty cycle over a day with interference")
         .x_label("protocol")

@@ -26,7 +26,6 @@ fn beyond(hops: u32, ms: u32) -> Case {
     delay(line(hops), ms).set("duration", "600 s")
 }
 
-/// Goodput and loss of the paper's node.
 struct Sweep {
     goodput: Line,
     loss: Line,
@@ -182,7 +181,6 @@ const HALF: Metric = Metric::new(
 const REPAIRED: Metric = Metric::new("losses repaired per second", "1/s");
 const CWND: Metric = Metric::new("cwnd", "B");
 
-/// The sender is node 8.
 const SENDER: Cwnd = Cwnd { node: 7 };
 
 pub fn figure_6a() -> Figure {

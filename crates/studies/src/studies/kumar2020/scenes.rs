@@ -48,7 +48,6 @@ from = "9 h"
 until = "18 h"
 "#;
 
-/// Keys that make the leaves sleepy.
 const SLEEPY: &[(&str, &str)] = &[
     ("nodes.leaf-12.sleepy", "true"),
     ("nodes.leaf-13.sleepy", "true"),

@@ -9,19 +9,16 @@ use crate::vocabulary::read::{
 };
 use redpoll_experiments::{Case, Entry, Figure, Gap, Handle, Line, Metric, Reading, Run, X};
 
-/// Lines of sense-and-send along the first axis.
 pub struct Metrics {
     pub reliability: Line,
     pub radio: Line,
     pub cpu: Line,
 }
 
-/// Reads [`DUTY`] of the leaves.
 pub fn leaves(run: &Run) -> Reading {
     radio_duty_cycle(run, "leaf")
 }
 
-/// Adds a series of sense-and-send.
 pub fn metrics<T: Into<X> + Clone>(
     figure: &mut Figure,
     series: &str,
@@ -164,7 +161,6 @@ fn again(run: &Run) -> Reading {
     Ok(all * 600.0 / run.number("/simulated_s")?)
 }
 
-/// Rows of figure 10 that its verdicts use.
 struct Lossy {
     tcp: Metrics,
     coap: Metrics,

@@ -51,7 +51,6 @@ struct Technique {
     on: Case,
 }
 
-/// The figure under construction.
 struct Ablation(Figure);
 
 impl Ablation {
@@ -130,7 +129,6 @@ fn leaves(run: &Run) -> Reading {
     radio_duty_cycle(run, "leaf")
 }
 
-/// Adds the other techniques of the paper.
 fn of_the_paper(table: &mut Ablation) {
     let three = || line(3).set("duration", "600 s");
     let large_mss = Technique {
@@ -232,7 +230,6 @@ fn queue_management(table: &mut Ablation) {
         );
 }
 
-/// Adds Redpoll's own techniques.
 fn own(table: &mut Ablation) {
     let three = || line(3).set("duration", "600 s");
     let send = || lossy(readings("tcp", 64));

@@ -34,7 +34,6 @@ fn answered(run: &Run) -> Reading {
     Ok(100.0 * answered / (answered + failed))
 }
 
-/// The compared protocols.
 pub const PROTOCOLS: [(&str, Speaks); 2] = [("HTTP", Speaks::Http), ("CoAP", Speaks::Coap)];
 
 /// Names of the leaf's sleep policies.

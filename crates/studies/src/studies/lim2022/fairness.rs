@@ -4,7 +4,6 @@ use super::scenes::{Load, Mac, OTHER_TIMER, TIMERS, Tcp, lines, verdict, with_fu
 use crate::vocabulary::read::{JAIN, fairness};
 use redpoll_experiments::{Figure, Handle, Line, Run};
 
-/// Returns one part of fig. 4.
 pub fn figure_4(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("4a", "Fairness, 5 segments per minute and node"),

@@ -5,7 +5,6 @@ use redpoll_experiments::{Figure, Line, Metric};
 
 const GOODPUT: Metric = Metric::new("total goodput", "segments");
 
-/// Returns one part of fig. 2.
 pub fn figure_2(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("2a", "Total goodput, 5 segments per minute and node"),

@@ -15,7 +15,6 @@ fn ratio(run: &Run) -> Reading {
     }
 }
 
-/// Returns one part of fig. 3.
 pub fn figure_3(load: &Load) -> Figure {
     let (name, title) = match load.letter {
         "a" => ("3a", "Retransmission ratio, 5 segments per minute and node"),

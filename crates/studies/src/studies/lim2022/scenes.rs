@@ -77,7 +77,6 @@ start_spread = "10 s"
 /// where the signal is -91 dBm.
 const CARRIER_SENSE: f64 = (91.0 - 10.0) / (95.0 - 10.0);
 
-/// Transmission ranges in metres.
 pub const RANGES: [u32; 6] = [50, 60, 70, 80, 90, 100];
 
 #[derive(Clone, Copy)]
@@ -88,7 +87,6 @@ pub struct Load {
     pub a_minute: u32,
 }
 
-/// The paper's loads.
 pub const LOADS: [Load; 3] = [
     Load {
         letter: "a",
@@ -115,7 +113,6 @@ pub enum Mac {
 impl Mac {
     pub const ALL: [Mac; 3] = [Mac::NullRdc, Mac::ContikiMac(8), Mac::ContikiMac(16)];
 
-    /// Returns its name in series.
     pub fn name(self) -> String {
         match self {
             Mac::NullRdc => "NullRDC".to_owned(),
@@ -144,7 +141,6 @@ impl Mac {
 /// A TCP at the nodes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Tcp {
-    /// Its name in series.
     pub name: &'static str,
     /// Its word in the criteria.
     pub word: &'static str,
@@ -152,7 +148,6 @@ pub struct Tcp {
     transport: &'static str,
 }
 
-/// uIP with its own retransmission timer.
 pub const UIP: Tcp = Tcp {
     name: "uIP",
     word: "uip",
@@ -178,7 +173,6 @@ pub const TIMERS: [Tcp; 2] = [UIP, LIM];
 
 /// A value of Contiki that the first version of the scenes lacked.
 pub struct Source {
-    /// Its name in series.
     pub name: &'static str,
     keys: &'static [(&'static str, &'static str)],
 }

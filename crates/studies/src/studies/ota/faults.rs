@@ -82,7 +82,6 @@ fn figure(name: &'static str, title: &'static str, about: &'static str, base: &C
     figure
 }
 
-/// Returns the figure of a leaf that is awake.
 pub fn awake() -> Figure {
     figure(
         "faults-awake",
@@ -94,7 +93,6 @@ pub fn awake() -> Figure {
     )
 }
 
-/// Returns the figure of a leaf that sleeps.
 pub fn sleepy() -> Figure {
     figure(
         "faults-sleepy",

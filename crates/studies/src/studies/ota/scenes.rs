@@ -19,7 +19,6 @@
 
 use redpoll_experiments::{Case, Scene};
 
-/// Bytes of the image.
 pub const IMAGE: f64 = 386_000.0;
 /// Start of the transfer in seconds; RPL has found its routes by then.
 pub const BEGIN_S: u64 = 60;
@@ -75,7 +74,6 @@ block = "1024 B"
 start = "60 s"
 "#;
 
-/// The protocol that carries the image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum By {
     Tcp,
@@ -96,7 +94,6 @@ impl By {
         By::BdxTuned,
     ];
 
-    /// Returns its name as a series.
     pub const fn name(self) -> &'static str {
         match self {
             By::Tcp => "TCP",
@@ -108,7 +105,6 @@ impl By {
         }
     }
 
-    /// Applies the protocol to `case`.
     pub fn of(self, case: Case) -> Case {
         let (protocol, tuned) = match self {
             By::Tcp => ("http", None),
@@ -128,7 +124,6 @@ impl By {
     }
 }
 
-/// Returns the case with a leaf that is awake.
 pub fn awake() -> Case {
     Case::new(Scene {
         name: "ota".into(),
@@ -142,7 +137,6 @@ pub fn sleepy() -> Case {
     awake().set("nodes.leaf.sleepy", "true")
 }
 
-/// Loses a share of all frames.
 pub fn lossy(case: Case, percent: u32) -> Case {
     match percent {
         0 => case,
@@ -177,7 +171,6 @@ impl Fault {
         }
     }
 
-    /// Applies the fault to `case`.
     pub fn of(self, case: Case) -> Case {
         let (kind, node, until) = match self {
             Fault::None => return case,

@@ -42,7 +42,6 @@ const LINK: [Setting; 9] = [
     ),
 ];
 
-/// Settings of TCP.
 const TCP: [Setting; 9] = [
     (
         "segments of 5 frames",

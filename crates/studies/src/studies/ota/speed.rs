@@ -7,7 +7,6 @@ use super::scenes::{self, By, lossy};
 use redpoll_experiments::{Case, Figure, Handle};
 
 const LOSSES: [u32; 3] = [0, 5, 10];
-/// Rows of a protocol at each loss.
 struct Rows {
     time: [Handle; 3],
     charge: [Handle; 3],
@@ -42,7 +41,6 @@ fn of(rows: &[Rows], by: By) -> &Rows {
     &rows[index.unwrap_or(0)]
 }
 
-/// Returns the figure of a leaf that is awake.
 pub fn awake() -> Figure {
     let mut figure = Figure::new("awake", "An image to a leaf that is awake")
         .x_label("frames lost in %")
@@ -83,7 +81,6 @@ pub fn awake() -> Figure {
     figure
 }
 
-/// Returns the figure of a leaf that sleeps.
 pub fn sleepy() -> Figure {
     let mut figure = Figure::new("sleepy", "An image to a leaf that sleeps")
         .x_label("frames lost in %")

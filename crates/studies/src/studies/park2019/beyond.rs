@@ -5,7 +5,6 @@ use super::scenes::{Testbed, taim};
 use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{Case, Figure, Metric, Reading, Run, X};
 
-/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const SLOWEST: Metric = Metric::new("slowest node", "B/s");

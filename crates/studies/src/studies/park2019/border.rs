@@ -16,7 +16,6 @@ const TO_99: Metric = Metric::new("time until Jain's index stays at 0.99 or abov
 /// Times at which the figure shows Jain's index, in seconds.
 const SECONDS: [u32; 8] = [5, 10, 20, 30, 60, 90, 120, 180];
 
-/// A reading from a run of the testbed.
 type Read = fn(&Run) -> Reading;
 
 /// Shows the line of four hops and testbed-1 with each rule at the border router.
@@ -39,7 +38,6 @@ pub fn border() -> Figure {
     figure
 }
 
-/// Rows of a rule on the line.
 struct OnLine {
     jain: Handle,
     to_95: Handle,

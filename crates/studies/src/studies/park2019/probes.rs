@@ -9,7 +9,6 @@ use redpoll_experiments::{Look, Probe};
 /// Samples the delivered bytes of flows at the end of each minute.
 #[derive(Clone, Copy, Debug)]
 pub struct Minutes {
-    /// Prefix of the flows' names.
     pub flows: &'static str,
 }
 
@@ -24,11 +23,9 @@ pub struct Progress {
 /// Samples the delivered bytes of flows every five seconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Steps {
-    /// Prefix of the flows' names.
     pub flows: &'static str,
 }
 
-/// Seconds of a step.
 pub const STEP_S: u32 = 5;
 
 impl Probe for Steps {

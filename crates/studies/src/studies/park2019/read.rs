@@ -14,7 +14,6 @@ pub const MAX_MIN: Metric = Metric::new("max-min ratio", "");
 pub const MAX_MIN_AS_DEFINED: Metric = Metric::new("max-min ratio as the paper defines it", "");
 pub const ROOM: Metric = Metric::new("room / corridor", "");
 
-/// See [`readings_lost`].
 pub const READINGS_LOST: Metric = Metric::new("others' datagrams lost", "%");
 
 /// Returns the number of a flow's node, counted from 1 as in the paper.
@@ -59,7 +58,6 @@ pub fn together(run: &Run) -> Reading {
     Ok(throughputs(run)?.iter().sum())
 }
 
-/// Returns the throughput of the slowest node.
 pub fn slowest(run: &Run) -> Reading {
     let all = throughputs(run)?;
     Ok(all.into_iter().fold(f64::INFINITY, f64::min))

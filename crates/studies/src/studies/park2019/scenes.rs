@@ -104,7 +104,6 @@ pub const IN_ROOM: usize = 12;
 pub const BYTES: f64 = 19_000.0;
 /// Start of all flows in seconds; the mesh forms in the ten minutes before.
 pub const BEGIN_S: f64 = 600.0;
-/// Prefix of the flows' names.
 pub const FLOWS: &str = "upload";
 /// Name of the flows of datagrams.
 pub const READINGS: &str = "readings";
@@ -294,7 +293,6 @@ start_spread = "1 s"
 
 /// Start of the line's flows, in seconds.
 pub const LINE_BEGIN_S: u32 = 10;
-/// Number of nodes of the line that send.
 pub const LINE_NODES: usize = 4;
 
 /// Returns the line with Redpoll's default TCP at nodes and server.
@@ -374,9 +372,7 @@ pub enum AtBorder {
     Drr,
     /// FQ-CoDel, one packet per D_init.
     FqCodel,
-    /// FQ-CoDel without a shaper.
     FqCodelAlone,
-    /// TAiM's successor.
     Lead,
 }
 
@@ -390,7 +386,6 @@ impl AtBorder {
         AtBorder::Lead,
     ];
 
-    /// Returns its name in series.
     pub fn name(self) -> &'static str {
         match self {
             AtBorder::Unruled => "without",
@@ -402,7 +397,6 @@ impl AtBorder {
         }
     }
 
-    /// Applies the rule to `case`.
     pub fn of(self, case: Case) -> Case {
         let fair_queue = |kind, spacing| {
             let case = case.clone().set("border.fair_queue", kind);
@@ -419,7 +413,6 @@ impl AtBorder {
     }
 }
 
-/// Adds TAiM to a case.
 pub fn taim(case: Case) -> Case {
     case.set("border.taim", "true")
         .set("taim.initial_delay", D_INIT)

@@ -7,7 +7,6 @@ use redpoll_experiments::{
     Case, Figure, Gap, Handle, Metric, Reading, Run, VERDICT, X, mean, numbers,
 };
 
-/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
@@ -20,7 +19,6 @@ const OF_ONE: Metric = Metric::new("throughput, nodes of one segment", "B/s");
 const OF_OTHERS: Metric = Metric::new("throughput, other nodes", "B/s");
 const FRAMES_A_KB: Metric = Metric::new("frames a kilobyte", "");
 
-/// Minutes of traffic in a run.
 const MINUTES: f64 = 10.0;
 const DOWN: &str = "down";
 /// Prefixes of the line's flows, by the TCP of their senders.

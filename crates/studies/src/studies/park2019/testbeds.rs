@@ -12,7 +12,6 @@ use super::udp::{ARRIVED, arrived};
 use crate::vocabulary::read::JAIN;
 use redpoll_experiments::{Case, Figure, Handle, Metric, Reading, Run, X};
 
-/// A reading from a run.
 type Read = fn(&Run) -> Reading;
 
 const WITHOUT: &str = "without";
@@ -22,7 +21,6 @@ const ACTIVE: Metric = Metric::new("all nodes active", "min");
 const MEAN_JAIN: Metric = Metric::new("Jain's index from minute 10 on", "");
 const MEAN_MAX_MIN: Metric = Metric::new("max-min ratio from minute 10 on", "");
 
-/// Adds the throughput of each node.
 fn by_node(figure: &mut Figure, series: &str, case: &Case) {
     for node in 1..=NODES as u32 {
         figure.point((series, node), THROUGHPUT, case, move |run| {

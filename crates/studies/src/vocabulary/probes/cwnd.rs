@@ -10,7 +10,6 @@ use redpoll_experiments::{Look, Probe};
 /// Samples the congestion window of a node's first connection ten times a second.
 #[derive(Clone, Copy, Debug)]
 pub struct Cwnd {
-    /// Index of the node.
     pub node: usize,
 }
 

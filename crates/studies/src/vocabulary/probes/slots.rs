@@ -9,19 +9,16 @@ use redpoll_experiments::{Look, Probe};
 /// Measures the greatest number of datagram slots that a node uses at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots {
-    /// Index of the node.
     pub node: usize,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Taken {
-    /// Greatest number of slots in use.
     pub most: usize,
 }
 
 struct Watch {
     node: usize,
-    /// Number of slots of the node.
     all: usize,
     most: usize,
 }

@@ -18,14 +18,11 @@ const FULL: usize = 125;
 /// next frame without a retransmission.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange {
-    /// Index of the node.
     pub from: usize,
 }
 
-/// Means over the counted frames.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Course {
-    /// Number of counted frames.
     pub frames: u32,
     air_ms: f64,
     ack_ms: f64,

@@ -26,7 +26,6 @@ pub struct Parts {
 }
 
 pub struct Tcp {
-    /// Bytes of the header.
     pub len: usize,
     /// SEG.SEQ.
     pub seq: u32,
@@ -40,7 +39,6 @@ pub struct Tcp {
     pub payload: usize,
 }
 
-/// Parses the MAC header of a frame of any type.
 pub fn mac(mpdu: &[u8]) -> Option<(FrameHeader, &[u8])> {
     FrameHeader::parse(mpdu).ok()
 }

@@ -12,13 +12,11 @@ use redpoll_experiments::{Gap, Look, Probe, Reading};
 /// Counts the segments with data that a node transmits. Link retransmissions do not count.
 #[derive(Clone, Copy, Debug)]
 pub struct Pieces {
-    /// Index of the node.
     pub from: usize,
     /// Most bytes of data in a segment that counts as small.
     pub small: usize,
 }
 
-/// Number of segments.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub struct Counted {
     /// Segments with data.
@@ -28,7 +26,6 @@ pub struct Counted {
 }
 
 impl Counted {
-    /// Returns the small segments in percent.
     pub fn small_percent(&self) -> Reading {
         match self.data {
             0 => Err(Gap::Nothing),

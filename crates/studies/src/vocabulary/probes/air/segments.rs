@@ -19,11 +19,9 @@ use redpoll_experiments::{Look, Probe, quantile};
 pub struct Segments {
     /// Index of the node that connects and sends data.
     pub from: usize,
-    /// Index of the other node.
     pub to: usize,
 }
 
-/// Counts and times of the observed segments.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Seen {
     /// Segments with SYN.
