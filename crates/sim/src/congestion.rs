@@ -1,9 +1,9 @@
-//! Congestion control that whoever runs a scenario brings along, by the names that the scenario
-//! uses for it ([`Scenario::parse_with`]).
+//! Congestion control that the caller of a simulation provides, by the names in the scenario
+//! ([`Scenario::parse_with`]).
 //!
-//! The engine calls it in the middle of a connection's work, through a reference that lives for
-//! ever and knows nothing but numbers ([`GivenCongestion`]). The numbers belong to the thread
-//! that simulates; a world does not leave that, and takes its own along when it ends.
+//! The engine calls it in the middle of a connection's work, through a `'static` reference that
+//! carries only numbers ([`GivenCongestion`]). The numbers index a table of the simulating thread.
+//! A world stays on that thread, and removes its entries when it ends.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -17,20 +17,20 @@ pub use redpoll_replay::{CongestionEvent, CongestionNews, CongestionWindow};
 
 use crate::scenario::{CongestionSpec, Scenario};
 
-/// The controllers that are brought along.
+/// Creates controllers.
 pub trait Controllers {
-    /// A connection of the node `node` begins, whose congestion control is called `name`. What
-    /// controls it; `None`: the engine's own, as far as this connection goes.
+    /// Returns the controller of a new connection of the node `node`, whose congestion control is
+    /// called `name`. `None` selects the engine's default for this connection.
     fn begin(&self, name: &str, node: &str) -> Option<Box<dyn Controller>>;
 }
 
-/// What controls one connection.
+/// Congestion control of one connection.
 pub trait Controller {
-    /// What the window is after `news`; `None`: the usual one.
+    /// Returns the window after `news`; `None` keeps the engine's.
     fn on(&mut self, news: &News) -> Option<Window>;
 }
 
-/// Who is asked when a connection begins.
+/// Origin of the controllers for one node.
 #[derive(Clone)]
 struct Place {
     controllers: Rc<dyn Controllers>,
@@ -41,7 +41,7 @@ struct Place {
 #[derive(Default)]
 struct Desk {
     places: BTreeMap<u32, Place>,
-    /// A controller is taken out while it is being asked.
+    /// Controllers by connection. A controller is removed while it is called.
     connections: BTreeMap<u32, Box<dyn Controller>>,
     next_place: u32,
     next_connection: u32,
@@ -51,13 +51,13 @@ thread_local! {
     static DESK: RefCell<Desk> = RefCell::default();
 }
 
-/// Has the desk do something. Nothing of others is called or dropped meanwhile.
+/// Calls `act` with the table of this thread. `act` must not call or drop a controller.
 fn desk<R>(act: impl FnOnce(&mut Desk) -> R) -> Option<R> {
-    // While a thread ends there is none any more.
+    // The table no longer exists while a thread ends.
     DESK.try_with(|desk| act(&mut desk.borrow_mut())).ok()
 }
 
-/// The way from the engine to the desk of its thread.
+/// Connects the engine to the table of its thread.
 struct ToDesk;
 
 impl GivenCongestion for ToDesk {
@@ -90,7 +90,7 @@ impl GivenCongestion for ToDesk {
     }
 }
 
-/// The places of a world, as long as it lives.
+/// Entries of a world, which are removed when it is dropped.
 #[derive(Default)]
 pub(crate) struct Places(Vec<u32>);
 
@@ -113,8 +113,8 @@ impl Drop for Places {
     }
 }
 
-/// Has the nodes of `scenario` ask `controllers`. Which node asks for which name that nobody
-/// has brought along, if any does.
+/// Connects the nodes of `scenario` to `controllers`. Returns the first node whose congestion
+/// control is not provided, and the name of that congestion control.
 pub(crate) fn bind(
     scenario: &mut Scenario,
     controllers: Option<&Rc<dyn Controllers>>,

@@ -1,7 +1,6 @@
-//! Radios side by side, and nothing above them: the simulator's radio behind the trait
-//! [`Radio`], for drivers of nodes and for tests of radios.
+//! Simulated radios without nodes, behind the trait [`Radio`], for drivers of nodes and for tests.
 //!
-//! All stations hear one another. Whoever drives them lets time pass, a step at a time:
+//! All stations receive one another. The caller advances time in steps:
 //!
 //! ```
 //! use std::task::{Context, Poll, Waker};
@@ -9,7 +8,7 @@
 //! use redpoll_mac::{Radio, RadioEvent, RadioResult, RadioWork};
 //! use redpoll_sim::{Ether, RadioConfig, RadioModel};
 //!
-//! let ether = Ether::new(2, &RadioConfig::of(RadioModel::Cc2420));
+//! let ether = Ether::new(2, &RadioConfig::from(RadioModel::Cc2420));
 //! let mut radio = ether.radio(0);
 //! radio.start(RadioWork::Load, b"a frame");
 //! let event = loop {
@@ -37,7 +36,7 @@ use crate::kernel::{Queue, Seed};
 use crate::medium::{Config as Medium, Site};
 use crate::radio::{Config, Identity};
 
-/// Radios, and the air between them.
+/// Radios that are all within range of one another, without nodes.
 #[derive(Clone)]
 pub struct Ether(Rc<RefCell<Inner>>);
 
@@ -48,14 +47,14 @@ struct Inner {
     stations: Vec<Station>,
 }
 
-/// What one of them is to be told, and who waits for it.
+/// Pending events of a station, and the task that waits for them.
 #[derive(Default)]
 struct Station {
     inbox: VecDeque<Item>,
     waker: Option<Waker>,
     until: Option<Instant>,
     replies: Option<Reply>,
-    /// When the frame began that a raw radio follows.
+    /// Beginning of the frame that a raw radio receives.
     followed: Instant,
 }
 
@@ -65,7 +64,7 @@ enum Item {
     Raw(RawEvent),
 }
 
-/// Something that happens.
+/// An event of the medium.
 enum Next {
     Air(Event),
     Send { station: usize, frame: Vec<u8> },
@@ -77,49 +76,49 @@ impl From<Event> for Next {
     }
 }
 
-/// What a raw radio says.
+/// Event of a raw radio.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum RawEvent {
-    /// A frame has ended: when its first symbol came, and the frame, if it is intact.
+    /// A frame has ended.
     Heard {
-        /// The beginning of its preamble.
+        /// Beginning of its preamble.
         began: Instant,
-        /// The end of its last symbol.
+        /// End of its last symbol.
         ended: Instant,
-        /// Without its FCS.
+        /// The intact frame without its FCS; `None` if it was damaged.
         frame: Option<Vec<u8>>,
-        /// What the radio knows of it.
+        /// Reception quality.
         info: RxInfo,
     },
-    /// What it sent has left, now.
+    /// A transmission ended at this time.
     Sent(Instant),
 }
 
-/// What a raw radio does by itself when a frame has ended that asks for an acknowledgement.
+/// Automatic reply of a raw radio to a frame that requests an acknowledgment.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Reply {
-    /// From the frame's end to the reply's first symbol.
+    /// Time from the frame's end to the reply's first symbol.
     pub after: Duration,
-    /// What it sends.
+    /// Content.
     pub what: Answer,
 }
 
-/// What a [`Reply`] is.
+/// Content of a [`Reply`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Answer {
-    /// An Imm-ACK, whose sequence number is the frame's and so many more.
+    /// An Imm-ACK.
     Ack {
         /// The frame-pending bit.
         pending: bool,
-        /// What the sequence number is off by.
+        /// Difference between its sequence number and the frame's.
         off_by: u8,
     },
-    /// This frame.
+    /// An arbitrary frame.
     Frame(Vec<u8>),
 }
 
 impl Ether {
-    /// So many stations with this chip, 10 m apart or less.
+    /// Creates `stations` stations with this chip, at most 10 m apart.
     pub fn new(stations: usize, chip: &Config) -> Ether {
         let identity = |station: usize| Identity {
             pan_id: 0xffff,
@@ -145,8 +144,8 @@ impl Ether {
         Ether(Rc::new(RefCell::new(inner)))
     }
 
-    /// The radio of a station: it acknowledges by itself, waits for acknowledgements, and has
-    /// a source match.
+    /// Returns the radio of a station, which sends and awaits acknowledgments automatically and has
+    /// a source match table.
     pub fn radio(&self, station: usize) -> SimRadio {
         SimRadio {
             ether: self.clone(),
@@ -155,8 +154,8 @@ impl Ether {
         }
     }
 
-    /// The radio of a station as one that does nothing by itself, takes every frame and sends
-    /// at once; it cannot be any other from then on.
+    /// Returns the radio of a station as a raw one, which accepts every frame, sends at once and
+    /// does nothing automatically. The station stays raw.
     #[doc(hidden)]
     pub fn raw(&self, station: usize) -> RawRadio {
         self.0.borrow_mut().air.make_raw(station);
@@ -166,13 +165,13 @@ impl Ether {
         }
     }
 
-    /// The time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.0.borrow().now
     }
 
-    /// Time passes until the next thing happens, or somebody wants to be called. `false` if
-    /// neither is ever to be.
+    /// Advances time to the next event or to the next requested call. Returns false if there is
+    /// neither.
     pub fn step(&self) -> bool {
         self.0.borrow_mut().step()
     }
@@ -202,7 +201,7 @@ impl Inner {
         true
     }
 
-    /// Tells the stations what is for them.
+    /// Delivers the indications of the air to the stations.
     fn deliver(&mut self) {
         while let Some(indication) = self.air.poll_indication() {
             let (node, item) = match indication {
@@ -216,7 +215,7 @@ impl Inner {
                     (node, Item::Raw(RawEvent::Sent(self.now)))
                 }
                 Indication::Done { node, result } => {
-                    // A device's radio has no other works.
+                    // A device's radio has only the narrow set of works.
                     let Some(result) = result.narrow() else {
                         continue;
                     };
@@ -267,7 +266,7 @@ impl Station {
         self.waker.take().into_iter().for_each(Waker::wake);
     }
 
-    /// Leaves word when it wants to be called.
+    /// Registers a call at `until`.
     fn wait(&mut self, now: Instant, cx: &Context<'_>, until: Option<Instant>) -> Poll<()> {
         if until.is_some_and(|until| until <= now) {
             return Poll::Ready(());
@@ -348,12 +347,12 @@ pub struct RawRadio {
 }
 
 impl RawRadio {
-    /// The time.
+    /// Returns the virtual time.
     pub fn now(&self) -> Instant {
         self.ether.now()
     }
 
-    /// Sends `frame` at `at`, if that is not over, from its preamble on. What it was receiving
+    /// Sends `frame` from its preamble on at `at`, or now if `at` is past. A reception in progress
     /// is lost.
     pub fn send_at(&mut self, at: Instant, frame: &[u8]) {
         let inner = &mut *self.ether.0.borrow_mut();
@@ -362,18 +361,18 @@ impl RawRadio {
         inner.queue.schedule(at, Next::Send { station, frame });
     }
 
-    /// Whether there is energy in the channel.
+    /// Returns whether the channel is busy.
     pub fn is_busy(&mut self) -> bool {
         let inner = &mut *self.ether.0.borrow_mut();
         inner.air.is_busy(inner.now, self.station)
     }
 
-    /// What it answers from now on.
+    /// Sets the automatic reply from now on.
     pub fn reply(&mut self, reply: Option<Reply>) {
         self.ether.0.borrow_mut().stations[self.station].replies = reply;
     }
 
-    /// What has happened, the first of it, or `None` when it is `until`.
+    /// Returns the oldest event, or `None` at the time `until`.
     pub fn poll_event(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,7 +1,7 @@
-//! Nodes that run elsewhere: firmware in an emulator or on a board, whose radio is here.
+//! External nodes: firmware in an emulator or on a board, whose radio is simulated.
 //!
-//! Bytes between the two go over a [`Line`], which whoever runs the simulation opens; what
-//! they say is the protocol of [`redpoll_uart`].
+//! The bytes between both sides travel over a [`Line`], which the caller of the simulation opens.
+//! Their protocol is that of [`redpoll_uart`].
 
 use std::time::Duration;
 
@@ -10,23 +10,23 @@ use crate::scenario::NodeSpec;
 /// An arrival over a line.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Arrival {
-    /// Nothing, within the time given.
+    /// Nothing arrived in time.
     Nothing,
-    /// Somebody has come to its other end; what was said before is gone with whoever said it.
+    /// A peer connected at the other end. Bytes of the previous peer are discarded.
     Peer,
-    /// Bytes.
+    /// Bytes arrived.
     Bytes,
-    /// Whoever was at its other end has gone.
+    /// The peer disconnected.
     Gone,
 }
 
-/// A stream of bytes to a node elsewhere, and back. It has one peer at a time; when that one
-/// has gone it waits for another, or tries to reach it again.
+/// A byte stream to an external node. It has one peer at a time. After a peer has disconnected, it
+/// waits for another, or connects again.
 pub trait Line: Send {
-    /// Sends bytes. Bytes that cannot be sent are lost: the request is repeated.
+    /// Sends bytes. The simulator repeats a request whose bytes are lost.
     fn send(&mut self, bytes: &[u8]);
 
-    /// Appends what has come to `bytes`, after waiting for it for at most `wait`.
+    /// Waits at most `wait` for bytes, and appends them to `bytes`.
     fn receive(&mut self, wait: Duration, bytes: &mut Vec<u8>) -> Arrival;
 }
 
@@ -35,11 +35,11 @@ pub trait Lines {
     /// Opens the line of `node`, whose address is `line`.
     ///
     /// # Errors
-    /// What is wrong with it, in a line.
+    /// The problem, in a line.
     fn open(&self, node: &NodeSpec, line: &str) -> Result<Box<dyn Line>, String>;
 }
 
-/// Opens nothing.
+/// Refuses every line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct NoLines;
 
@@ -49,32 +49,35 @@ impl Lines for NoLines {
     }
 }
 
-/// How time goes on beside nodes that run elsewhere.
+/// Relation of virtual time to external nodes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pace {
-    /// It stands still until they have answered, so that a run is the same each time,
-    /// whatever computer they run on.
+    /// Virtual time stops until the nodes have answered, so a run is the same each time on any
+    /// computer.
     Waits,
-    /// It goes on: the caller lets the world run by a clock, and lets it
-    /// [hear](crate::world::World::hear_lines) what has come.
+    /// Virtual time continues. The caller runs the world by a clock; [`World::run_until`] handles
+    /// the bytes that have arrived.
+    ///
+    /// [`World::run_until`]: crate::world::World::run_until
     Goes,
 }
 
-/// Figures of a node elsewhere.
+/// Counters of an external node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct ExternalFigures {
-    /// Requests to it, by the protocol.
+    /// Requests to the node.
     pub asked: u64,
-    /// Requests repeated.
+    /// Repeated requests.
     pub repeated: u64,
-    /// Frames on the line that were damaged.
+    /// Damaged frames on the line.
     pub damaged: u64,
-    /// How often it has begun.
+    /// Starts of the node.
     pub begun: u64,
-    /// How often it has gone.
+    /// Disconnections of the node.
     pub gone: u64,
-    /// Reports for it that found no room.
+    /// Reports to the node that found no room.
     pub overrun: u64,
-    /// Works that its radio could not do: there was another, or no frame.
+    /// Works that the radio could not start, because another was in progress or no frame was
+    /// loaded.
     pub impossible: u64,
 }

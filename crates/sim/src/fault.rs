@@ -1,71 +1,68 @@
-//! What is to go wrong, and when: rules that say what is done to every frame at
-//! a receiver, on every packet at the host's side, and on whether a node is
-//! on.
+//! Faults: rules for every frame at a receiver, for every packet at the host's side, and for the
+//! power of nodes.
 //!
-//! A rule sees facts and answers with a [`Treatment`]; it changes nothing
-//! itself. The first rule that does not let a frame pass decides.
+//! A rule maps facts to a [`Treatment`] without side effects. The first rule whose treatment is not
+//! [`Treatment::Pass`] decides.
 
 use redpoll_base::{Instant, Rng};
 
-/// A rule and the time during which it holds.
+/// A rule and the time in which it holds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Spec {
-    /// From here on.
+    /// Beginning.
     pub from: Instant,
-    /// Up to here, exclusive; [`Instant::FAR_FUTURE`] for the rest of the run.
+    /// End, exclusive; [`Instant::FAR_FUTURE`] for the rest of the run.
     pub until: Instant,
-    /// What happens meanwhile.
+    /// The rule.
     pub rule: Rule,
 }
 
-/// What goes wrong. Nodes are indices into the scenario's list.
+/// A kind of fault. Nodes are indices into the scenario's list.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Rule {
-    /// Frames are lost at their receiver, although the medium delivers them.
+    /// Frames are lost at their receiver although the medium delivers them.
     DropFrames {
-        /// Sender; `None` is any.
+        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None` is any.
+        /// Receiver; `None`: any node.
         to: Option<usize>,
-        /// Which frames.
+        /// Kind of frames.
         kind: FrameKind,
         /// Share of the frames, 0 to 1.
         probability: f64,
     },
-    /// Data frames are lost behind the radio that has acknowledged them: no
-    /// retry of the link mends that.
+    /// Data frames are acknowledged by the radio and then lost, so link retries do not repair the
+    /// loss.
     LoseFrames {
-        /// Sender; `None` is any.
+        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None` is any.
+        /// Receiver; `None`: any node.
         to: Option<usize>,
         /// Share of the frames, 0 to 1.
         probability: f64,
     },
-    /// The MAC of the receiver gets data frames twice, as when a neighbour
-    /// repeats a frame whose acknowledgement was lost.
+    /// The MAC of the receiver gets data frames twice, as when a neighbour retransmits a frame
+    /// whose acknowledgment was lost.
     DuplicateFrames {
-        /// Sender; `None` is any.
+        /// Sender; `None`: any node.
         from: Option<usize>,
-        /// Receiver; `None` is any.
+        /// Receiver; `None`: any node.
         to: Option<usize>,
         /// Share of the frames, 0 to 1.
         probability: f64,
     },
-    /// A node's radio is off: it hears nothing and what it sends does not
-    /// leave it. Its processor keeps running.
+    /// A node's radio is off: it neither receives nor sends. Its processor keeps running.
     NodeOff {
         /// The node.
         node: usize,
     },
-    /// A node is switched off, and begins anew when it is switched on again: it has
-    /// forgotten all it knew but what is in flash. No app runs on it but one that
-    /// fetches an image.
+    /// A node is off, and restarts afterwards with only the state in flash. It runs no applications
+    /// except one that fetches an image.
     NodeRestart {
         /// The node.
         node: usize,
     },
-    /// Packets between the host and the border router are lost, both ways.
+    /// Packets between the host and the border router are lost, in both directions.
     DropPackets {
         /// Share of the packets, 0 to 1.
         probability: f64,
@@ -77,39 +74,39 @@ pub enum Rule {
     },
 }
 
-/// Which frames a rule is about.
+/// Kind of frames that a rule applies to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum FrameKind {
-    /// All.
+    /// All frames.
     #[default]
     Any,
-    /// All but acknowledgements.
+    /// All frames except acknowledgments.
     Data,
     /// Link acknowledgements only.
     Ack,
 }
 
-/// What happens to a frame or a packet.
+/// Treatment of a frame or a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Treatment {
-    /// Nothing special.
+    /// Delivered.
     Pass,
-    /// It is lost.
+    /// Lost.
     Drop,
-    /// It is acknowledged and then lost.
+    /// Acknowledged and then lost.
     Lose,
-    /// It arrives twice.
+    /// Delivered twice.
     Duplicate,
 }
 
-/// The facts about a frame that a rule may look at.
+/// Facts about a frame that a rule uses.
 #[derive(Clone, Copy, Debug)]
 pub struct FrameFacts {
     /// Index of the sending node.
     pub from: usize,
     /// Index of the receiving node.
     pub to: usize,
-    /// Whether it is a link acknowledgement.
+    /// Whether it is a link acknowledgment.
     pub is_ack: bool,
 }
 
@@ -118,12 +115,12 @@ pub struct FrameFacts {
 pub struct Faults {
     specs: Vec<Spec>,
     rng: Rng,
-    /// Some rule is about frames: without one the hot path asks nothing.
+    /// Whether a rule is about frames; a shortcut for the hot path.
     about_frames: bool,
 }
 
 impl Faults {
-    /// The rules `specs`, with random numbers from `rng`.
+    /// Returns the rules `specs`, with random numbers from `rng`.
     pub fn new(specs: Vec<Spec>, rng: Rng) -> Self {
         let about_frames = specs.iter().any(is_about_frames);
         Faults {
@@ -133,13 +130,13 @@ impl Faults {
         }
     }
 
-    /// One more rule.
+    /// Adds a rule.
     pub(crate) fn add(&mut self, spec: Spec) {
         self.about_frames |= is_about_frames(&spec);
         self.specs.push(spec);
     }
 
-    /// What holds at `now` and `is_meant` ends there. Whether anything did.
+    /// Ends the rules that hold at `now` and satisfy `is_meant`. Returns whether there were any.
     pub(crate) fn end(&mut self, now: Instant, is_meant: impl Fn(&Rule) -> bool) -> bool {
         let meant = |spec: &&mut Spec| holds(spec, now) && is_meant(&spec.rule);
         let mut ended = false;
@@ -147,17 +144,17 @@ impl Faults {
             spec.until = now;
             ended = true;
         }
-        // What is over is not looked at for each frame.
+        // Expired rules are removed so that frames are not compared with them.
         self.specs.retain(|spec| spec.until > now);
         ended
     }
 
-    /// The rules that hold at `now`.
+    /// Returns the rules that hold at `now`.
     pub fn rules(&self, now: Instant) -> impl Iterator<Item = &Rule> {
         self.holding(now)
     }
 
-    /// The moments at which a node is switched off or on, with its index.
+    /// Returns the times at which a node is switched off or on, with its index.
     pub fn switches(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
         self.specs.iter().flat_map(|spec| {
             let node = match spec.rule {
@@ -170,13 +167,13 @@ impl Faults {
         })
     }
 
-    /// Whether the radio of `node` is switched off at `now`.
+    /// Returns whether the radio of `node` is off at `now`.
     pub fn is_off(&self, now: Instant, node: usize) -> bool {
         self.holding(now)
             .any(|rule| [Rule::NodeOff { node }, Rule::NodeRestart { node }].contains(rule))
     }
 
-    /// The moments at which a node begins anew, with its index.
+    /// Returns the times at which a node restarts, with its index.
     pub fn restarts(&self) -> impl Iterator<Item = (Instant, usize)> + '_ {
         self.specs.iter().filter_map(|spec| match spec.rule {
             Rule::NodeRestart { node } => Some((spec.until, node)),
@@ -184,7 +181,7 @@ impl Faults {
         })
     }
 
-    /// What happens to a frame that the medium delivered.
+    /// Returns the treatment of a frame that the medium delivered.
     pub fn on_frame(&mut self, now: Instant, frame: FrameFacts) -> Treatment {
         if !self.about_frames {
             return Treatment::Pass;
@@ -232,7 +229,7 @@ impl Faults {
         Treatment::Pass
     }
 
-    /// What happens to a packet between the host and the border router.
+    /// Returns the treatment of a packet between the host and the border router.
     pub fn on_packet(&mut self, now: Instant) -> Treatment {
         let Faults { specs, rng, .. } = self;
         for spec in specs.iter().filter(|spec| holds(spec, now)) {
@@ -280,7 +277,7 @@ fn is_kind(frame: &FrameFacts, kind: FrameKind) -> bool {
     }
 }
 
-/// True with the given probability.
+/// Returns true with the given probability.
 pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
     if probability >= 1.0 {
         return true;
@@ -288,7 +285,7 @@ pub(crate) fn chance(rng: &mut Rng, probability: f64) -> bool {
     probability > 0.0 && unit(rng) < probability
 }
 
-/// A number in [0, 1).
+/// Returns a random number in [0, 1).
 pub(crate) fn unit(rng: &mut Rng) -> f64 {
     f64::from(rng.next_u32()) / 4_294_967_296.0
 }

@@ -1,67 +1,66 @@
-//! Nodes with the firmware of another stack: the calls of a simulation, and their results.
+//! Nodes with the firmware of another stack: calls of the simulator, and their results.
 //!
-//! The firmware never blocks and reads no clock: it is run, says what it wants and when it
-//! is to run again. A program that can load such nodes passes a [`Loader`] to
-//! [`WorldBuilder::loader`](crate::world::WorldBuilder::loader); this crate has none, since to
-//! load one takes unsafe code.
+//! The firmware never blocks and reads no clock: a call runs it and returns its requests and the
+//! time of the next call. A program that can load such nodes passes a [`Loader`] to
+//! [`WorldBuilder::loader`](crate::world::WorldBuilder::loader). This crate has no loader, because
+//! loading firmware needs unsafe code.
 
 use std::path::Path;
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::RxInfo;
 
-/// Why a node is run.
+/// Reason for a run of a node.
 #[derive(Clone, Copy, Debug)]
 pub enum Occasion<'a> {
-    /// It has asked for this time.
+    /// The requested time has come.
     Due,
-    /// Its radio begins to follow a frame.
+    /// Its radio begins to receive a frame.
     FrameBegins {
-        /// The radio's information about it.
+        /// Reception quality.
         info: RxInfo,
     },
-    /// The frame that its radio followed has ended.
+    /// The frame that its radio received has ended.
     FrameEnds {
-        /// The frame without its check sequence; `None` if it is destroyed.
+        /// The frame without its check sequence; `None` if it was damaged.
         frame: Option<&'a [u8]>,
     },
-    /// The frame that it had its radio send has ended.
+    /// Its transmission has ended.
     Sent,
 }
 
-/// The wishes of a node after it has run.
+/// Requests of a node after a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Wish {
-    /// When it is to run again at the latest, by its own clock; `None` if only its
-    /// radio can have it run.
+    /// Latest time of the next run by the node's clock; `None` if it waits only for its radio.
     pub wakes_at: Option<Instant>,
-    /// Its receiver is on.
+    /// Whether its receiver is on.
     pub listens: bool,
-    /// [`ForeignNode::frame`] is to be sent from now on.
+    /// Whether it sends [`ForeignNode::frame`] from now on.
     pub sends: bool,
 }
 
-/// A node whose firmware is not ours.
+/// A node with the firmware of another stack.
 pub trait ForeignNode: Send {
-    /// Lets the node run at `now` by its own clock until it waits for something. `busy`
-    /// says whether there is energy in the channel.
+    /// Runs the node at `now` by its own clock until it waits. `busy` tells it whether the channel
+    /// is busy.
     fn run(&mut self, now: Instant, busy: bool, occasion: Occasion<'_>) -> Wish;
 
-    /// The frame that it sends, without its check sequence.
+    /// Returns the frame to send, without its check sequence.
     fn frame(&self) -> &[u8];
 
-    /// Moves what it has printed since the last call to the end of `text`.
+    /// Moves the output since the last call to the end of `text`.
     fn take_text(&mut self, text: &mut Vec<u8>);
 }
 
 /// The specification of a node.
 #[derive(Clone, Copy, Debug)]
 pub struct ForeignSpec<'a> {
-    /// The name of the node in the scenario.
+    /// Name of the node in the scenario.
     pub name: &'a str,
-    /// The file with its firmware.
+    /// File with its firmware.
     pub module: &'a Path,
-    /// The number from which it makes its addresses.
+    /// Number from which it derives its addresses.
     pub number: u16,
     /// Seed of its random numbers.
     pub seed: u64,
@@ -71,16 +70,16 @@ pub struct ForeignSpec<'a> {
     pub patience: std::time::Duration,
 }
 
-/// Loads nodes. Each call gives a node of its own, which shares nothing with others.
+/// Loads nodes, each independent of the others.
 pub trait Loader {
     /// Loads the node `spec`.
     ///
     /// # Errors
-    /// What is wrong with the module, in a line.
+    /// The problem with the module, in a line.
     fn load(&self, spec: &ForeignSpec<'_>) -> Result<Box<dyn ForeignNode>, String>;
 }
 
-/// Loads nothing.
+/// Refuses every module.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoLoader;
 
@@ -90,7 +89,7 @@ impl Loader for NoLoader {
     }
 }
 
-/// The extended address of the node with this number, as its firmware makes it.
+/// Returns the extended address that the firmware derives from its number.
 pub(crate) const fn eui64(number: u16) -> [u8; 8] {
     let [high, low] = number.to_be_bytes();
     [high, low, high, low, high, low, high, low]

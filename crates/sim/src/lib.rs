@@ -1,5 +1,5 @@
 //! Redpoll's discrete-event simulator: whole nodes, from TCP to the radio, in
-//! virtual time as fast as it goes or in real time.
+//! virtual time as fast as possible, or in real time.
 //!
 //! ```
 //! use redpoll_base::Instant;
@@ -14,30 +14,30 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A [`Scenario`] says what is simulated, a [`World`] simulates it, an [`App`] runs on a node,
+//! A [`Scenario`] describes a simulation, a [`World`] runs it, an [`App`] runs on a node,
 //! and a [`Report`] is the result. The public modules are interfaces for additions:
 //! [`congestion`] control, [`foreign`] and [`external`] nodes, applications of futures
 //! ([`tasks`]), viewers ([`live`]), captures ([`trace`]), and attacks ([`drill`]).
 //!
 //! | I want to change | open |
 //! | --- | --- |
-//! | who hears whom, collisions, capture | `medium` |
+//! | reception, collisions, capture | `medium` |
 //! | files of measured links and noise | `measured` |
-//! | what a radio chip can do, and its timing | `radio`, `air` |
-//! | the simulator's radio without its nodes, as for a driver | `ether` |
-//! | what goes wrong on purpose | `fault` |
-//! | what attackers do, and what they achieve | [`drill`] |
+//! | abilities and timing of radio chips | `radio`, `air` |
+//! | simulated radios without nodes | `ether` |
+//! | faults | `fault` |
+//! | attacks and their effects | [`drill`] |
 //! | nodes with firmware of other stacks | [`foreign`], `world/occupant/foreign.rs` |
-//! | what must never happen, and how flows are measured | `oracle` |
-//! | congestion control that is brought along | [`congestion`] |
+//! | detection of violations, measurement of flows | `oracle` |
+//! | congestion control of the caller | [`congestion`] |
 //! | captures | [`trace`] |
-//! | what a viewer sees of a run and may change in it | [`live`] |
-//! | how a run is put together and goes on | `world`, `node` |
-//! | what is between the mesh and hosts | `world/crossing` |
+//! | viewers of a run, and their commands | [`live`] |
+//! | construction and progress of a run | `world`, `node` |
+//! | the crossing between mesh and hosts | `world/crossing` |
 //! | the JSON object of a run | `report` |
 //! | the keys of a scenario file | `scenario` |
 //! | routes | `topology` |
-//! | applications | `traffic`; of futures: [`tasks`] |
+//! | applications | `traffic`; with futures: [`tasks`] |
 //!
 //! The same scenario and seed give the same run on every machine: time is in
 //! whole microseconds, every purpose has its own random numbers, mathematics

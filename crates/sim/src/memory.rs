@@ -2,7 +2,7 @@
 
 use redpoll_base::Memory;
 
-/// Memory on the heap, as a host has it.
+/// Memory on the heap, for hosts.
 #[derive(Debug)]
 pub enum HeapMemory {}
 
@@ -12,7 +12,7 @@ impl Memory for HeapMemory {
     const JOINS_FRAGMENTS: bool = true;
 }
 
-/// A buffer of `len` zero bytes.
+/// Returns a buffer of `len` zero bytes.
 pub fn buffer(len: usize) -> Box<[u8]> {
     vec![0; len].into_boxed_slice()
 }

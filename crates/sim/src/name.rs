@@ -1,6 +1,6 @@
-//! Names, as scenarios and files of measurements give them.
+//! Names in scenarios and in files of measurements.
 
-/// Whether `text` can name a node, an app or a fault.
+/// Returns whether `text` can name a node, an app or a fault.
 pub(crate) fn is_name(text: &str) -> bool {
     !text.is_empty()
         && text.len() <= 64

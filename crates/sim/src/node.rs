@@ -1,5 +1,4 @@
-//! Simulated nodes: `stack::Node` with its memory on the heap, set up as a
-//! scenario says.
+//! Simulated nodes: `stack::Node` with its memory on the heap, configured by a scenario.
 
 mod helper;
 mod routing;
@@ -56,21 +55,22 @@ impl<A: Access> Profile for SimProfile<A> {
 
 /// A node of the simulation.
 pub type SimNode<A = Replay> = Node<SimProfile<A>>;
-/// What it may have in the place of its TCP.
+/// Replacement of TCP in a node with another implementation.
 pub type SimStreams = Rival<HeapMemory>;
 
-/// Half-open connections of a node that listens.
+/// Half-open connections of a listening node.
 const HALF_OPEN: usize = 4;
-/// Sockets of each kind beside those of the scenario's apps.
+/// Spare sockets of each kind, in addition to those of the scenario's apps.
 const SPARE_SOCKETS: usize = 1;
-/// What a UDP socket can hold, in bytes.
+/// Buffer of a UDP socket, in bytes.
 const UDP_BYTES: usize = 1_024;
-/// What a UDP socket can hold on a node that speaks CoAP: two of the longest packets.
+/// Buffer of a UDP socket on a node with CoAP, in bytes: two of the longest packets.
 const COAP_BYTES: usize = 2 * 1_280;
-/// Routes beside those to single nodes: default, mesh prefix.
+/// Routes in addition to those to single nodes: default, mesh prefix.
 const SPARE_ROUTES: usize = 2;
 
-/// A node without memory, address or routes: what stands where a node is lent from.
+/// Returns a placeholder without memory, address or routes for a node that is moved out
+/// temporarily.
 pub(crate) fn nobody() -> SimNode {
     let memory = NodeMemory {
         connections: Box::default(),
@@ -97,33 +97,32 @@ pub(crate) fn nobody() -> SimNode {
     Node::with_parts(config, memory, Rng::new(0), parts)
 }
 
-/// A node and the bytes that it takes.
+/// A node and its size in bytes.
 pub(crate) struct Built<A: Access = Replay> {
     pub(crate) node: SimNode<A>,
     pub(crate) memory_bytes: usize,
 }
 
-/// What a node is born with.
+/// State of a node at its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) at: Instant,
-    /// What it had stored of its frame counter before.
+    /// Frame counter that the node had stored before.
     pub(crate) counter_stored: u32,
-    /// What its radio can, if that is not a simulated one.
+    /// Abilities of its radio, if that is not simulated.
     pub(crate) caps: Option<RadioCaps>,
 }
 
 impl Birth {
-    /// Of a node that has never been.
+    /// State of a node that starts for the first time.
     pub(crate) const FIRST: Birth = Birth {
         at: Instant::ZERO,
         counter_stored: 0,
         caps: None,
     };
 
-    /// A node's random numbers. One that begins anew has others than before, as it has in
-    /// reality: ports, tags and sequence numbers that it uses a second time would be taken for
-    /// those of before by its neighbours and peers.
+    /// Returns a node's random numbers, which differ after each restart. Otherwise neighbours and
+    /// peers would mistake its ports, tags and sequence numbers for those before the restart.
     fn stream(self, seed: Seed, purpose: &str, index: usize) -> Rng {
         let mut rng = seed.node_stream(purpose, index);
         match self.at {
@@ -133,10 +132,9 @@ impl Birth {
     }
 }
 
-/// Node `index` of a scenario on a radio that is real, with these abilities; its mesh is
-/// whoever is there, found by RPL. It has no applications. `counter_stored` is what was
-/// stored last of its frame counter. `None` without such a node or a border router, or if
-/// routes are fixed.
+/// Builds node `index` of a scenario for a real radio with the abilities `caps`. It finds its mesh
+/// by RPL and has no applications. `counter_stored` is the last stored value of its frame counter.
+/// Returns `None` if there is no such node or no border router, or if routes are fixed.
 pub fn on_radio(
     scenario: &Scenario,
     index: usize,
@@ -158,9 +156,8 @@ pub fn on_radio(
     Some(build_with(scenario, index, own, sockets, begins, secrets, CsmaCa).node)
 }
 
-/// Node `index` of a scenario, or its host, with its routes and room for
-/// `sockets`. A host is a node without a radio: all its packets go over its link
-/// to the border router.
+/// Builds node `index` of a scenario, or its host, with its routes and room for `sockets`. The host
+/// is a node without a radio: all its packets use its link to the border router.
 pub(crate) fn build(
     scenario: &Scenario,
     index: usize,
@@ -177,7 +174,7 @@ pub(crate) fn build(
     build_with(scenario, index, own, sockets, begins, secrets, access)
 }
 
-/// As [`build`], with this method of access.
+/// Builds a node like [`build`], with the channel access `A`.
 fn build_with<A: Access>(
     scenario: &Scenario,
     index: usize,
@@ -219,14 +216,14 @@ fn build_with<A: Access>(
         addresses.any(|address| address == *to)
     };
     for route in routes_of(scenario, index, routes) {
-        // The table was made as long as the list. Where a sleepy node is it says itself,
-        // once it has registered.
+        // The table is as long as the list. A sleepy node has no host route, because it registers
+        // its address.
         let _ = match route.len == 128 && sleeps(&route.prefix) {
             true => node.add_route_until_registered(route.prefix, route.via),
             false => node.add_route(route),
         };
     }
-    // A microcontroller's node has what it uses.
+    // A microcontroller's node contains only the parts that it uses.
     let cycled = match scenario.mac.duty {
         Some(_) => size_of::<Mac<Replay>>() - size_of::<Mac>(),
         None => 0,
@@ -246,8 +243,8 @@ fn build_with<A: Access>(
     }
 }
 
-/// What node `index` is told when it begins, if it runs elsewhere: as much as it takes to be
-/// the node that [`build`] would make.
+/// Returns the initial state of external node `index`, which makes it equal to the node that
+/// [`build`] would build.
 pub(crate) fn begin(
     scenario: &Scenario,
     index: usize,
@@ -274,7 +271,7 @@ pub(crate) fn begin(
     }
 }
 
-/// What a node is told of itself and its surroundings.
+/// Returns the configuration of a node.
 fn config(
     scenario: &Scenario,
     index: usize,
@@ -316,7 +313,7 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     let (mac, sleepy) = (&scenario.mac, &scenario.sleepy);
     MacConfig::default().with(|it| {
         it.pan_id = mac.pan_id;
-        // IEEE 802.15.4-2015 §6.4: 0xfffe says that there is no short address.
+        // IEEE 802.15.4-2015 §6.4: 0xfffe means that there is no short address.
         it.short = if mac.extended { 0xfffe } else { spec.short };
         it.extended = spec.eui64;
         it.caps = RadioCaps {
@@ -338,8 +335,8 @@ fn mac(scenario: &Scenario, spec: &NodeSpec) -> MacConfig {
     })
 }
 
-/// How a node saves radio time, if it has a radio. The border router has power from
-/// elsewhere where the scenario says so.
+/// Returns a node's duty cycle, if it has a radio. The scenario may exempt a mains-powered border
+/// router.
 fn duty(scenario: &Scenario, index: usize) -> Option<DutyConfig> {
     let has_radio = Some(index) != scenario.host_index();
     let params = scenario.mac.duty.filter(|_| has_radio)?;
@@ -370,7 +367,7 @@ fn lowpan(scenario: &Scenario, first_tag: u16) -> LowpanConfig {
     })
 }
 
-/// A sleepy node's parent and, after it, the others that it could have.
+/// Returns a sleepy node's parent, followed by its alternative parents.
 fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>; PARENTS_MAX] {
     let short = |node: usize| scenario.nodes.get(node).map(|node| node.short);
     let mut all = [None; PARENTS_MAX];
@@ -381,8 +378,8 @@ fn parents(scenario: &Scenario, parent: usize, others: &[usize]) -> [Option<u16>
     all
 }
 
-/// The handover of segments from a node's transport to its link. Other transports hand whole
-/// packets down, and learn nothing more about them.
+/// Returns how a node's transport passes segments to its link. Other transports pass whole packets,
+/// and get no reports about them.
 fn segments(scenario: &Scenario, spec: &NodeSpec) -> Segments {
     let (params, is_other) = (&scenario.tcp, spec.transport != TransportSpec::Redpoll);
     Segments {
@@ -396,7 +393,7 @@ fn algorithms(params: &TcpParams, spec: &NodeSpec) -> OtherTcp {
     OtherTcp {
         congestion: match spec.congestion {
             CongestionSpec::Engine(choice) => choice,
-            // `World` has bound them all.
+            // `World` has replaced all such names.
             CongestionSpec::Given(_) => CongestionChoice::NewReno,
         },
         recovery: RecoveryChoice {
@@ -434,12 +431,12 @@ fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
     }
 }
 
-/// How many nodes of a scenario sleep.
+/// Returns the number of sleepy nodes in a scenario.
 fn sleepers(scenario: &Scenario) -> usize {
     scenario.nodes.iter().filter(|node| node.sleepy).count()
 }
 
-/// The node's tables and buffers, and their size in bytes.
+/// Allocates the node's tables and buffers, and returns their size in bytes.
 fn memory(
     scenario: &Scenario,
     (index, root): (usize, usize),
@@ -495,9 +492,9 @@ fn memory(
     (memory, bytes)
 }
 
-/// Gives a node what it needs to pass fragments on as they come, and to recover
-/// them; says how many bytes. A leaf has it too: so it leaves room in its first
-/// fragments, and a gap between them.
+/// Adds the memory that a node needs to forward fragments individually and to recover them. Returns
+/// its bytes. Leaves need it too, to leave room in their first fragments and a gap between
+/// fragments.
 fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Access>) -> usize {
     let lowpan = &scenario.lowpan;
     if lowpan.join_fragments {
@@ -534,8 +531,8 @@ fn add_fragments(scenario: &Scenario, index: usize, node: &mut SimNode<impl Acce
     bytes + more
 }
 
-/// Bytes of a table on a node that is built for the addresses of the scenario: `short`
-/// are those of an entry where no address is extended.
+/// Returns the bytes of a table on a node built for the scenario's addresses; `short` is the size
+/// of an entry when no address is extended.
 fn table_bytes<T, C: AsRef<[T]>>(scenario: &Scenario, table: &C, short: usize) -> usize {
     match scenario.mac.extended {
         true => bytes_of::<T>(table),
@@ -547,7 +544,7 @@ fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
     size_of_val(table.as_ref())
 }
 
-/// The node with this index, or the host.
+/// Returns the node or host with this index.
 fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
     scenario
         .place(index)
@@ -576,8 +573,8 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
             via: Via::Host,
         });
     } else if scenario.nodes[index].role == Role::Border {
-        // An address that no node has must not travel back to the host; and there is
-        // a route to each that some node has. RPL sees to that itself.
+        // A packet for an address without a node must not return to the host, and every node needs
+        // a route. RPL ensures both itself.
         if !finds {
             list.push(Route {
                 prefix,
@@ -604,7 +601,7 @@ fn routes_of(scenario: &Scenario, index: usize, routes: &NodeRoutes) -> Vec<Rout
 mod tests {
     use super::*;
 
-    /// A node begins anew with numbers that it has not had, and that are the same in every run.
+    /// Checks that a restarted node draws new numbers, which are the same in every run.
     #[test]
     fn a_node_that_begins_anew_draws_other_numbers() {
         let first = |ms| {

@@ -1,4 +1,4 @@
-//! The TCP of a node that has another one than Redpoll's.
+//! TCP implementations other than Redpoll's.
 
 use redpoll_base::Rng;
 use redpoll_rivals::blip::Blip;
@@ -19,7 +19,7 @@ use crate::scenario::{Scenario, TransportSpec};
 const TCP_HEADER: u16 = 20;
 
 /// Returns the largest MSS whose packets fit into the MTU of the link. With RPL, each packet
-/// carries a hop-by-hop header (RFC 6553), which the other stacks do not know of.
+/// carries a hop-by-hop header (RFC 6553), which the other stacks do not consider.
 fn largest_mss(scenario: &Scenario) -> u16 {
     let information = match scenario.routing.rpl() {
         Some(_) => PacketInformation::LEN as u16,
@@ -29,8 +29,8 @@ fn largest_mss(scenario: &Scenario) -> u16 {
 }
 
 impl Scenario {
-    /// Returns the payload of a full TCP segment of a node with `transport`, in bytes. A
-    /// connection uses the smaller value of its two ends.
+    /// Returns the payload of a full TCP segment of a node with `transport`, in bytes. A connection
+    /// uses the smaller value of its two ends.
     pub fn full_segment(&self, transport: &TransportSpec) -> u16 {
         let own = match transport {
             TransportSpec::Redpoll => return self.tcp.payload_bytes(),
@@ -44,8 +44,8 @@ impl Scenario {
     }
 }
 
-/// Returns the transport that takes the place of TCP, with memory for `connections` and
-/// `listeners`, and the bytes that it takes. Its MSS is at most [`largest_mss`].
+/// Returns the transport that replaces TCP, with memory for `connections` and `listeners`, and its
+/// bytes. Its MSS is at most [`largest_mss`].
 pub(crate) fn rival(
     spec: &TransportSpec,
     scenario: &Scenario,
@@ -59,7 +59,7 @@ pub(crate) fn rival(
         TransportSpec::Uip(config) => {
             let mut config = config.clone();
             config.mss = config.mss.min(most);
-            // The application keeps what is under way, and has the next segment ready.
+            // The application keeps the data in transit, and has the next segment ready.
             let (tx, rx) = (2 * usize::from(config.mss), config.window.into());
             let (table, bytes) = table(Uip::new(config, rng), size, (tx, rx));
             (Rival::Uip(table), bytes)

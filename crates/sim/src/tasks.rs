@@ -1,5 +1,5 @@
-//! Applications of futures on a simulated node: what runs on a microcontroller over
-//! `redpoll_socket::nal`, with the simulation as its executor and clock.
+//! Applications made of futures on a simulated node: they use `redpoll_socket::nal`, as on a
+//! microcontroller, with the simulation as their executor and clock.
 //!
 //! ```
 //! use embedded_io_async::{Read, Write};
@@ -58,7 +58,7 @@ impl Clock for Time {
 }
 
 impl Time {
-    /// Waits until the clock shows this.
+    /// Waits until the clock shows `at`.
     pub async fn sleep_until(&self, at: Instant) {
         poll_fn(|cx| {
             if self.now() >= at {
@@ -71,7 +71,7 @@ impl Time {
         .await;
     }
 
-    /// Waits so long.
+    /// Waits for `duration`.
     pub async fn sleep(&self, duration: Duration) {
         self.sleep_until(self.now() + duration).await;
     }
@@ -81,7 +81,7 @@ impl Time {
         waiting.iter().map(|(at, _)| *at).min()
     }
 
-    /// Wakes those whose time has come.
+    /// Wakes the tasks whose time has come.
     fn wake(&self) {
         let now = self.now();
         self.0.waiting.borrow_mut().retain(|(at, waker)| {
@@ -101,18 +101,18 @@ impl Wake for Flag {
     }
 }
 
-/// An application made of a future. Other applications may run on the same node.
+/// An application made from a future. Other applications may run on the same node.
 pub struct Tasks {
     net: Rc<SimNet>,
     time: Time,
-    /// `None` once it has ended.
+    /// The future; `None` after its end.
     future: Option<Pin<Box<dyn Future<Output = ()>>>>,
     woken: Arc<Flag>,
 }
 
 impl Tasks {
-    /// An application that uses at most so many sockets at once: what `make` makes of its
-    /// node's sockets and clock. It begins when it is put on a node
+    /// Creates an application that uses at most `sockets` sockets at once. `make` builds its future
+    /// from the node's sockets and clock. It starts when it is added to a node
     /// ([`World::add_app`](crate::world::World::add_app)).
     pub fn start<F: Future<Output = ()> + 'static>(
         sockets: usize,
@@ -130,12 +130,12 @@ impl Tasks {
         })
     }
 
-    /// Goes on as long as there is something to do.
+    /// Polls the future until it makes no more progress.
     fn run(&mut self, now: Instant, node: &mut SimNode) {
         self.time.0.now.set(now);
         self.time.wake();
         self.net.swap(node);
-        // Who waits for everything to be acknowledged hears of it here.
+        // This wakes a task that waits for an acknowledgment of all its data.
         self.net.with(|_, _| ());
         let waker = Waker::from(self.woken.clone());
         while let Some(future) = &mut self.future
@@ -146,7 +146,7 @@ impl Tasks {
                 .poll(&mut Waiting::from_waker(&waker))
                 .is_ready()
             {
-                // Its sockets are closed while the node is here.
+                // Dropping the future closes its sockets, which needs the node.
                 self.future = None;
             }
         }

@@ -1,41 +1,38 @@
 //! Paths of least cost over the medium's links.
 //!
-//! Every node has a default route towards a root (the border router, if there
-//! is one) and a host route to each node behind it, so that every pair of
-//! nodes can talk. Where an app's two ends have a shorter path than by the
-//! tree, the nodes along it get host routes for both of them.
+//! Every node has a default route towards a root (the border router, if there is one) and a host
+//! route to each node behind it, so that all pairs of nodes can communicate. If an app's two ends
+//! have a shorter path than along the tree, the nodes on it get host routes for both ends.
 //!
-//! Of several neighbours over which the root is equally near a node takes the
-//! one with the best link; of those the one around which the least is sent, as
-//! far as the farther nodes have chosen; of equals the one with the lowest index. A mesh whose relays share the load
-//! carries more than one in which the first of them has it all, and the same
-//! scenario always has the same routes.
+//! Among neighbours with an equal distance to the root, a node prefers the best link, then the
+//! neighbour with the least traffic around it by the choices of farther nodes, and then the lowest
+//! index. A mesh whose relays share the load has a higher capacity than one in which a single relay
+//! carries all. The same scenario always has the same routes.
 //!
-//! Where that would be more than `HOST_ROUTES_MAX` host routes in all, as in a line
-//! of ten thousand nodes, only those to the ends of apps' flows are made: routes that
-//! no packet takes would take gigabytes and minutes.
+//! If this needs more than `HOST_ROUTES_MAX` host routes, as in a line of ten thousand nodes, only
+//! the ends of apps' flows get host routes. The unused routes would take gigabytes and minutes.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use crate::scenario::{Role, Scenario, TargetHost};
 
-/// So many host routes are made for nodes that no app sends to or from.
+/// Most host routes to nodes that are not the end of an app's flow.
 const HOST_ROUTES_MAX: usize = 1_000_000;
 
-/// A neighbour: one that a node can reach and be reached by.
+/// A neighbour with a link in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbour {
     /// Its index.
     pub node: usize,
-    /// What a path over this link costs.
+    /// Cost of the link.
     pub cost: u32,
 }
 
 /// The routes of all nodes.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Routes {
-    /// Where the default routes lead to: an index of a node.
+    /// Index of the node at which the default routes end.
     pub root: usize,
     /// By node index.
     pub nodes: Vec<NodeRoutes>,
@@ -44,31 +41,29 @@ pub struct Routes {
 /// The routes of one node. Nodes are indices into the scenario's list.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct NodeRoutes {
-    /// Next hop for whatever no host route is about; `None` at the root and at
-    /// a node without any path to it.
+    /// Next hop without a host route; `None` at the root, and at a node without a path to it.
     pub default: Option<usize>,
     /// Host routes in the order of their destinations.
     pub hosts: Vec<HostRoute>,
-    /// Of a sleepy node: the neighbours besides its parent that could be it,
-    /// nearest to the root first.
+    /// Alternative parents of a sleepy node, nearest to the root first.
     pub parents: Vec<usize>,
     /// Hops to the root; `None` without a path.
     pub hops_to_root: Option<usize>,
-    /// What the path to the root costs.
+    /// Cost of the path to the root.
     pub cost_to_root: Option<u32>,
 }
 
 /// A route to one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostRoute {
-    /// Where to.
+    /// Index of the destination.
     pub dest: usize,
-    /// By way of this neighbour.
+    /// Index of the next hop.
     pub next_hop: usize,
 }
 
 impl NodeRoutes {
-    /// The next hop towards `dest`.
+    /// Returns the next hop towards `dest`.
     pub fn next_hop(&self, dest: usize) -> Option<usize> {
         match self.hosts.binary_search_by_key(&dest, |route| route.dest) {
             Ok(at) => Some(self.hosts[at].next_hop),
@@ -86,7 +81,7 @@ impl NodeRoutes {
 }
 
 impl Routes {
-    /// The way from `from` to `to`, both included; `None` if there is none.
+    /// Returns the path from `from` to `to`, including both; `None` if there is none.
     pub(crate) fn path(&self, from: usize, to: usize) -> Option<Vec<usize>> {
         let mut path = vec![from];
         let mut here = from;
@@ -101,11 +96,10 @@ impl Routes {
     }
 }
 
-/// The routes of `scenario`, whose nodes have the neighbours that
-/// `neighbours` lists by index.
+/// Plans the routes of `scenario`, whose nodes have the neighbours that `neighbours` lists by
+/// index.
 ///
-/// A sleepy node has one neighbour only, its parent: the next hop on its way
-/// to the root.
+/// A sleepy node has only one neighbour, its parent: the next hop on its way to the root.
 pub fn plan(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     let routes = plan_over(scenario, neighbours);
     let parent = |node: usize| routes.nodes.get(node).and_then(|routes| routes.default);
@@ -157,7 +151,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     };
     let mut routes = tree_routes(&graph, root, &flows);
     for (from, to) in flows {
-        // From and to the root the tree's paths are the shortest there are.
+        // From and to the root, the tree's paths are the shortest.
         if from != root && to != root {
             shorten(&graph, &mut routes, from, to);
         }
@@ -165,7 +159,7 @@ fn plan_over(scenario: &Scenario, neighbours: &[Vec<Neighbour>]) -> Routes {
     routes
 }
 
-/// `root`, or if it sleeps a neighbour of it that forwards: what sleeps has a
+/// Returns `root`, or a forwarding neighbour of it if it is sleepy, because a sleepy node needs a
 /// parent.
 fn waking(scenario: &Scenario, neighbours: &[Vec<Neighbour>], root: usize) -> usize {
     if !scenario.nodes.get(root).is_some_and(|node| node.sleepy) {
@@ -176,14 +170,14 @@ fn waking(scenario: &Scenario, neighbours: &[Vec<Neighbour>], root: usize) -> us
     forwarding.map_or(root, |other| other.node)
 }
 
-/// The pairs of nodes between which apps send although `routes` have no path.
+/// Returns the pairs of nodes between which apps send although `routes` contains no path.
 pub fn unconnected(scenario: &Scenario, routes: &Routes) -> Vec<(usize, usize)> {
     let mut pairs = flows(scenario);
     pairs.retain(|(from, to)| routes.path(*from, *to).is_none());
     pairs
 }
 
-/// The pairs of nodes between which apps send, without repetition.
+/// Returns the pairs of nodes between which apps send, without repetition.
 fn flows(scenario: &Scenario) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for (from, node) in scenario.nodes.iter().enumerate() {
@@ -200,8 +194,7 @@ fn flows(scenario: &Scenario) -> Vec<(usize, usize)> {
     pairs
 }
 
-/// The node that most flows lead to; the first of several, and node 0 if
-/// there are no flows.
+/// Returns the destination of most flows: the first of several, and node 0 without flows.
 fn busiest_end(flows: &[(usize, usize)]) -> usize {
     let ends = || flows.iter().map(|(_, to)| *to);
     let count = |end| ends().filter(|to| *to == end).count();
@@ -215,17 +208,17 @@ struct Graph<'a> {
     forwards: &'a [bool],
 }
 
-/// How far every node is from some goal.
+/// Distances of all nodes from a goal.
 struct Distances {
     goal: usize,
-    /// What the best path costs; `None` without one.
+    /// Cost of the best path; `None` without one.
     cost: Vec<Option<u32>>,
-    /// The nodes that have a path, nearest first.
+    /// Nodes with a path, nearest first.
     order: Vec<usize>,
 }
 
 impl Graph<'_> {
-    /// Distances to `goal` when only nodes that forward lie between.
+    /// Returns the distances to `goal` over forwarding nodes.
     fn distances(&self, goal: usize) -> Distances {
         let mut cost = vec![None; self.neighbours.len()];
         let mut order = Vec::new();
@@ -245,7 +238,7 @@ impl Graph<'_> {
         Distances { goal, cost, order }
     }
 
-    /// The neighbours of `node` on its best paths to the goal.
+    /// Returns the neighbours of `node` on its best paths to the goal.
     fn nearer(&self, distances: &Distances, node: usize) -> impl Iterator<Item = Neighbour> {
         let is_on_path = move |other: &Neighbour| {
             let beyond = distances.cost[other.node];
@@ -258,7 +251,7 @@ impl Graph<'_> {
             .filter(move |other| is_on_path(other) && carries(other))
     }
 
-    /// What `path` costs, from node to node.
+    /// Returns the cost of `path`, from node to node.
     fn cost(&self, path: &[usize]) -> u32 {
         let link = |pair: &[usize]| {
             let mut others = self.neighbours[pair[0]].iter();
@@ -268,19 +261,19 @@ impl Graph<'_> {
         path.windows(2).map(link).fold(0, u32::saturating_add)
     }
 
-    /// For every node the next hop to the goal, such that what is sent is
-    /// spread over nodes and places.
+    /// Returns every node's next hop to the goal, chosen so that traffic is spread over nodes and
+    /// areas.
     fn spread(&self, distances: &Distances) -> Vec<Option<usize>> {
         let mut next_hop = vec![None; self.neighbours.len()];
-        // Nodes behind each node, and what is sent around it: the channel is
-        // shared with all neighbours, forwarding with nobody.
+        // Nodes behind each node, and traffic around it: neighbours share the channel, but not the
+        // forwarding.
         let mut behind = vec![0usize; self.neighbours.len()];
         let mut around = vec![0usize; self.neighbours.len()];
         let near_to_far = distances
             .order
             .chunk_by(|a, b| distances.cost[*a] == distances.cost[*b]);
-        // How many are behind a node is known when its turn comes. The
-        // heaviest of a generation choose first: the light ones fill the gaps.
+        // The nodes behind a node are known when its turn comes. The heaviest nodes of a generation
+        // choose first, and the light ones fill the gaps.
         for generation in near_to_far.rev() {
             let mut generation = generation.to_vec();
             generation.sort_by_key(|node| Reverse(behind[*node]));
@@ -341,8 +334,8 @@ fn tree_routes(graph: &Graph<'_>, root: usize, flows: &[(usize, usize)]) -> Rout
     Routes { root, nodes }
 }
 
-/// Gives the nodes on a best path between `from` and `to` routes to both, if it
-/// is better than the way they have.
+/// Adds routes to both ends along a best path between `from` and `to`, if it is better than the
+/// present one.
 fn shorten(graph: &Graph<'_>, routes: &mut Routes, from: usize, to: usize) {
     let distances = graph.distances(to);
     let mut path = vec![from];
@@ -376,7 +369,7 @@ mod tests {
         super::tree_routes(graph, root, &[])
     }
 
-    /// Two million host routes, of which a packet takes two thousand.
+    /// Checks that of two million possible host routes, only the two thousand useful ones exist.
     #[test]
     fn a_long_line_has_the_routes_that_its_flows_take() {
         const NODES: usize = 2_000;
@@ -397,7 +390,7 @@ mod tests {
         for (from, to) in [(NODES - 1, 0), (0, NODES - 1)] {
             assert_eq!(routes.path(from, to).map(|path| path.len()), Some(NODES));
         }
-        // Anybody reaches the root, and who has no flow is not reached from there.
+        // Every node reaches the root, but a node without a flow has no route from there.
         assert!(routes.path(777, 0).is_some() && routes.path(0, 777).is_none());
     }
 
@@ -415,7 +408,7 @@ mod tests {
         ])
     }
 
-    /// Links that cost the same.
+    /// Returns links of equal cost.
     fn alike(neighbours: &[Vec<usize>]) -> Vec<Vec<Neighbour>> {
         let link = |node: &usize| Neighbour {
             node: *node,
@@ -486,7 +479,7 @@ mod tests {
 
     #[test]
     fn equal_ways_share_the_load() {
-        // 0 is reached through 1, 2 or 3 from all of 4 to 9.
+        // All of 4 to 9 reach 0 through 1, 2 or 3.
         let mut neighbours = vec![vec![1, 2, 3]];
         neighbours.extend((1..4).map(|_| vec![0, 4, 5, 6, 7, 8, 9]));
         neighbours.extend((4..10).map(|_| vec![1, 2, 3]));
@@ -511,7 +504,7 @@ mod tests {
 
     #[test]
     fn two_good_links_are_better_than_a_poor_one() {
-        // 0 - 1 - 2, and 0 - 2 over a link that costs as much and more.
+        // 0 - 1 - 2, and 0 - 2 over a link that costs the same or more.
         for (poor, hops) in [(1, 1), (4, 2), (5, 2)] {
             let mut neighbours = alike(&[vec![1, 2], vec![0, 2], vec![0, 1]]);
             for links in &mut neighbours {

@@ -1,4 +1,4 @@
-//! What a node's processor had to do, and how many instructions that was.
+//! Work of a node's processor: its steps, and their instructions.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use super::step::{Before, Loads, Step};
 
 const STEPS: usize = Step::ALL.len();
 
-/// Counted on the engine itself: `docs/size.md`.
+/// Measured on the engine: `docs/size.md`.
 const TABLE: &str = include_str!("instructions.txt");
 
 static COSTS: LazyLock<[Cost; STEPS]> =
@@ -24,8 +24,8 @@ struct Cost {
 }
 
 impl Cost {
-    /// The line of `step` in the table. Without one it costs nothing, which a
-    /// test does not let pass.
+    /// Returns the line of `step` in the table, or zero costs without one; a test ensures that
+    /// every step has a line.
     fn of(step: Step, table: &str) -> Cost {
         let line = table.lines().find_map(|line| {
             let mut words = line.split_whitespace();
@@ -50,15 +50,15 @@ pub(crate) struct Labour {
     counts: [u64; STEPS],
     bytes: [u64; STEPS],
     loads: Loads,
-    /// Instructions that have not taken their time yet.
+    /// Instructions that have not yet taken virtual time.
     pending: f64,
-    /// When the processor is through with all that has.
+    /// Time at which the processor finishes the other instructions.
     free_at: Instant,
 }
 
 impl Labour {
-    /// A node of which each packet takes `packet_instructions` more than the
-    /// engine's own.
+    /// Returns a processor that needs `packet_instructions` for each packet, in addition to the
+    /// engine's.
     pub(crate) fn new(packet_instructions: f64) -> Labour {
         let mut costs = *COSTS;
         for step in Step::PACKETS {
@@ -74,7 +74,7 @@ impl Labour {
         }
     }
 
-    /// Hands a frame to a node.
+    /// Passes a frame to a node.
     pub(crate) fn input<P: Profile>(
         &mut self,
         node: &mut Node<P>,
@@ -94,7 +94,7 @@ impl Labour {
         self.enter((Step::Timer, 0));
     }
 
-    /// The node has given this work to its radio; `frame` is what it is to load.
+    /// Records that the node started `work` on its radio; `frame` is the frame to load.
     pub(crate) fn work<P: Profile, W>(&mut self, node: &Node<P>, work: RadioWork<W>, frame: &[u8]) {
         let step = match work {
             RadioWork::Load => self.loads.step(node, frame),
@@ -103,17 +103,17 @@ impl Labour {
         self.enter(step);
     }
 
-    /// The node has nothing left to do.
+    /// Records that the node has nothing left to do.
     pub(crate) fn rest(&mut self) {
         self.enter((Step::Rest, 0));
     }
 
-    /// A message of CoAP was made of which the datagram is so long.
+    /// Records a sent message of CoAP in a datagram of `datagram` bytes.
     pub(crate) fn message_out(&mut self, datagram: usize) {
         self.enter((Step::MessageOut, packet(datagram)));
     }
 
-    /// One that came in such a datagram was taken in.
+    /// Records a received message of CoAP in a datagram of `datagram` bytes.
     pub(crate) fn message_in(&mut self, datagram: usize) {
         self.enter((Step::MessageIn, packet(datagram)));
     }
@@ -125,15 +125,15 @@ impl Labour {
         self.pending += cost.base + cost.per_byte * f64::from(bytes);
     }
 
-    /// Lets the steps since the last call take their time, after those before
-    /// them; how long from now the processor is busy.
+    /// Lets the steps since the last call take time after the previous ones. Returns the time until
+    /// the processor is idle.
     pub(crate) fn take_time(&mut self, now: Instant, us_per_instruction: f64) -> Duration {
         let time_us = libm::round(std::mem::take(&mut self.pending) * us_per_instruction);
         self.free_at = self.free_at.max(now) + Duration::from_micros(time_us as u64);
         self.free_at.since(now)
     }
 
-    /// How often the processor was woken.
+    /// Returns how often the processor was woken.
     pub(crate) fn wake_ups(&self) -> u64 {
         self.counts[Step::Rest as usize]
     }
@@ -146,7 +146,7 @@ impl Labour {
     }
 }
 
-/// The length of the packet around a datagram in UDP.
+/// Returns the length of the packet that carries a UDP datagram.
 fn packet(datagram: usize) -> u16 {
     u16::try_from(datagram + 48).unwrap_or(u16::MAX)
 }
@@ -162,7 +162,7 @@ mod tests {
                 cost.base >= 50.0 && cost.per_byte >= 0.0,
                 "{step:?}: {cost:?}"
             );
-            // A packet that is made is a line that falls (`xtask/src/size/steps.rs`).
+            // An outgoing packet is a line with a negative slope (`xtask/src/size/steps.rs`).
             let copies = [
                 Step::PacketIn,
                 Step::DatagramOut,
@@ -189,7 +189,7 @@ mod tests {
         assert_eq!(cost(Step::Timer), Cost::default());
     }
 
-    /// What is done while the processor is busy waits.
+    /// Checks that work waits while the processor is busy.
     #[test]
     fn work_takes_its_time_one_thing_after_the_other() {
         let mut labour = Labour::new(0.0);
@@ -211,7 +211,7 @@ mod tests {
     fn each_packet_takes_what_an_operating_system_adds() {
         let mut labour = Labour::new(1_000.0);
         let engine = Labour::new(0.0).costs;
-        // A packet of its own, and one that it relays.
+        // A packet of the node's own, and a relayed one.
         let steps = [
             Step::PacketIn,
             Step::RelayedIn,

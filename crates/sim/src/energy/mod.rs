@@ -1,6 +1,5 @@
-//! What a run costs a node: charge by the times of its radio and processor,
-//! and how long a battery lasts. `docs/model/energy.md` says where each figure comes
-//! from.
+//! Energy of a node: charge by the times of its radio and processor, and the life of a battery.
+//! `docs/model/energy.md` lists the sources of the figures.
 
 mod labour;
 mod step;
@@ -13,23 +12,21 @@ use redpoll_base::{Duration, Instant};
 
 use crate::radio::{Currents, State, Station};
 
-/// What the processor takes, and what feeds the node.
+/// Parameters of the processor and the battery.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Params {
     /// Clock of the processor in MHz.
     pub clock_mhz: f64,
-    /// Cycles that an instruction takes, on average.
+    /// Mean cycles of an instruction.
     pub cycles_per_instruction: f64,
-    /// Instructions, beside the engine's own, each time the processor is woken:
-    /// those of an operating system.
+    /// Instructions for each wake-up of the processor in addition to the engine's: those of an
+    /// operating system.
     pub wake_up_instructions: f64,
-    /// Instructions, beside the engine's own, for each packet that a node makes or
-    /// takes, and twice for one that it relays: those of an operating system that
-    /// passes it from layer to layer. Of those for a relayed one half are spent when
-    /// it has come in, half when it is handed on.
+    /// Instructions for each sent or received packet in addition to the engine's, and twice as many
+    /// for a relayed one: those of an operating system that passes it from layer to layer. For a
+    /// relayed packet, half are spent on reception and half on forwarding.
     pub packet_instructions: f64,
-    /// Whether instructions take virtual time, and what the radio is told comes
-    /// so much later.
+    /// Whether instructions take virtual time, which delays the orders to the radio.
     pub takes_time: bool,
     /// Current of the running processor in mA.
     pub cpu_active_ma: f64,
@@ -40,36 +37,35 @@ pub struct Params {
 }
 
 impl Params {
-    /// How long an instruction takes, in µs.
+    /// Returns the duration of an instruction in µs.
     pub(crate) fn us_per_instruction(&self) -> f64 {
         self.cycles_per_instruction / self.clock_mhz
     }
 }
 
-/// What a node spent. Times in seconds, charges in mC (mA · s).
+/// Energy figures of a node. Times are in seconds, charges in mC (mA · s).
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Figures {
     /// Radio asleep.
     pub sleep_s: f64,
-    /// Receiver off, oscillator on: between a frame's attempts, or while a
-    /// frame is moved, on a node that sleeps.
+    /// Receiver off, oscillator on: on a sleepy node, between the attempts of a frame or while a
+    /// frame is moved.
     pub idle_s: f64,
-    /// Receiver on, nothing there.
+    /// Receiver on without a signal.
     pub listen_s: f64,
-    /// Following a frame.
+    /// Reception of frames.
     pub receive_s: f64,
-    /// Sending, turnarounds before it included.
+    /// Transmission, including the turnarounds before it.
     pub transmit_s: f64,
     /// Switched off by a fault.
     pub off_s: f64,
-    /// Frames moved between processor and radio; the radio is in one of the
-    /// states above meanwhile.
+    /// Transfers of frames between processor and radio, during one of the states above.
     pub spi_s: f64,
     /// Processor running.
     pub cpu_s: f64,
-    /// How often the processor was woken.
+    /// Number of wake-ups of the processor.
     pub wake_ups: u64,
-    /// Instructions that it carried out, waiting for frames to move not counted.
+    /// Executed instructions, without waits for frames to move.
     pub instructions: f64,
     /// Share of the time in which the processor ran.
     pub cpu_duty_cycle: f64,
@@ -77,9 +73,9 @@ pub struct Figures {
     pub radio_charge_mc: f64,
     /// Charge that the processor took.
     pub cpu_charge_mc: f64,
-    /// Both.
+    /// Sum of both charges.
     pub charge_mc: f64,
-    /// How many days the battery would last at this rate.
+    /// Life of the battery at this rate, in days.
     pub battery_days: f64,
 }
 

@@ -1,9 +1,7 @@
-//! What a node's processor is woken for, told apart at the seams of
-//! `redpoll_stack::Node` alone.
+//! Steps of a node's processor, distinguished only by the interface of `redpoll_stack::Node`.
 //!
-//! The image `firmware/src/bin/mesh.rs`, in which the instructions of each step
-//! are counted, is compiled with this very file, so that what is counted there
-//! and what is counted here are the same. So it uses neither the standard
+//! The image `firmware/src/bin/mesh.rs`, which measures the instructions of each step, is compiled
+//! with this file, so both count the same steps. Therefore this file uses neither the standard
 //! library nor the rest of this crate.
 
 use redpoll_stack::mac::RadioResult;
@@ -11,50 +9,48 @@ use redpoll_stack::wire::ieee802154::{FrameHeader, FrameType};
 use redpoll_stack::wire::sixlowpan::fragment::Header;
 use redpoll_stack::{Node, Profile};
 
-/// One call into a node, by what came of it.
+/// Kind of a call into a node, by its effect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
-    /// A packet of this node's own is made, and the first of its frames: with
-    /// the application's call that sent the data.
+    /// Builds a packet of this node and its first frame; includes the application's call that sent
+    /// the data.
     PacketOut,
-    /// The last frame of a packet for this node: with what the packet's upper
-    /// layer makes of it, and the application's call that takes the data.
+    /// Completes a packet for this node; includes its processing by the upper layer and the
+    /// application's call that reads the data.
     PacketIn,
-    /// As `PacketOut`, of a datagram in UDP: with the call that sent it.
+    /// Builds a UDP datagram and its first frame; includes the call that sent it.
     DatagramOut,
-    /// As `PacketIn`, of a datagram in UDP: with the call that takes it.
+    /// Completes a UDP datagram; includes the call that reads it.
     DatagramIn,
-    /// A message of CoAP is made, for a datagram: by a call of the application, or
-    /// as the answer to another.
+    /// Builds a message of CoAP for a datagram, by a call of the application or as an answer.
     MessageOut,
-    /// A message of CoAP, out of a datagram, becomes what the application hears.
+    /// Processes a message of CoAP from a datagram for the application.
     MessageIn,
-    /// The first frame of a packet of another node.
+    /// Builds the first frame of a relayed packet.
     RelayedOut,
-    /// The last frame of a packet that goes on to another node.
+    /// Completes a packet that is relayed.
     RelayedIn,
-    /// A later frame of any packet is built.
+    /// Builds a later frame of any packet.
     FragmentOut,
-    /// A frame that completes nothing.
+    /// Accepts a frame that completes no packet.
     FragmentIn,
-    /// A data request is built.
+    /// Builds a data request.
     RequestOut,
-    /// A sleepy node asks.
+    /// Accepts a data request of a sleepy node.
     RequestIn,
-    /// A frame that is dropped: a repetition, say.
+    /// Drops a frame, such as a repetition.
     RefusedIn,
-    /// The radio is told to do something else than to load a frame.
+    /// Orders a work of the radio other than the loading of a frame.
     Order,
-    /// The radio has loaded a frame.
+    /// Handles the end of a frame's loading.
     Loaded,
-    /// It has sent one, and it was acknowledged if it asked for that.
+    /// Handles a successful transmission, with the acknowledgment if one was requested.
     Sent,
-    /// The channel was busy, or no acknowledgement came.
+    /// Handles a busy channel or a missing acknowledgment.
     Failed,
-    /// A timer.
+    /// Handles a timer.
     Timer,
-    /// Before the processor sleeps again: there is nothing left to do, and when
-    /// it must wake up.
+    /// Determines the next wake-up before the processor sleeps.
     Rest,
 }
 
@@ -82,8 +78,7 @@ impl Step {
         Step::Rest,
     ];
 
-    /// Those of which there is one for each packet that comes up to IPv6 or goes down
-    /// from it: a relay does both, each at its time.
+    /// Steps that occur once for each packet that enters or leaves IPv6. A relayed packet has two.
     pub const PACKETS: [Step; 6] = [
         Step::PacketOut,
         Step::PacketIn,
@@ -118,19 +113,19 @@ impl Step {
         }
     }
 
-    /// Of what the radio has done.
+    /// Returns the step that handles a result of the radio.
     pub fn of_result<D>(result: RadioResult<D>) -> Step {
         match result {
             RadioResult::Loaded => Step::Loaded,
             RadioResult::Sent | RadioResult::Acked { .. } => Step::Sent,
-            // Also the results of a duty-cycled MAC's works, for which nothing has been
-            // counted.
+            // Includes the results of a duty-cycled MAC's works, for which there are no
+            // measurements.
             _ => Step::Failed,
         }
     }
 }
 
-/// A node's counters before a frame came in.
+/// Counters of a node before a frame arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Before {
     delivered: u32,
@@ -141,7 +136,7 @@ pub struct Before {
 }
 
 impl Before {
-    /// To be called before `Node::input_frame`.
+    /// Reads the counters, before the call of `Node::input_frame`.
     pub fn of<P: Profile>(node: &Node<P>) -> Before {
         let (ip, mac) = (node.counters(), node.mac_counters());
         Before {
@@ -153,8 +148,7 @@ impl Before {
         }
     }
 
-    /// The step that this frame was, and the bytes of the packet that it
-    /// completed.
+    /// Returns the step of this frame, and the bytes of the packet that it completed.
     pub fn step<P: Profile>(self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let after = Before::of(node);
         if after.datagrams != self.datagrams {
@@ -173,7 +167,7 @@ impl Before {
     }
 }
 
-/// What a node has loaded into its radio so far.
+/// Counters of the frames that a node has loaded into its radio.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Loads {
     originated: u32,
@@ -181,12 +175,12 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// The step that a `Node::poll_radio` with this frame to load was, and the
-    /// bytes of the packet that the frame begins.
+    /// Returns the step of a `Node::poll_radio` that loads this frame, and the bytes of the packet
+    /// that begins with the frame.
     pub fn step<P: Profile>(&mut self, node: &Node<P>, frame: &[u8]) -> (Step, u16) {
         let submitted = node.mac_counters().submitted;
         if submitted == self.submitted {
-            // The same frame once more, as it is.
+            // The same frame is retransmitted.
             return (Step::Order, 0);
         }
         self.submitted = submitted;
@@ -221,18 +215,18 @@ enum Kind {
         is_datagram: bool,
     },
     Later,
-    /// Nobody sees which.
+    /// An encrypted frame, whose position is unknown.
     Sealed,
 }
 
-/// LOWPAN_IPHC (RFC 6282 §3.1.1): its dispatch, and NH, "the next header is
-/// compressed", which here is done with UDP's alone.
+/// LOWPAN_IPHC (RFC 6282 §3.1.1): its dispatch, and the NH bit for a compressed next header, which
+/// this stack uses only for UDP.
 const IPHC: u8 = 0b0110_0000;
 const IPHC_MASK: u8 = 0b1110_0000;
 const NEXT_HEADER: u8 = 0b0000_0100;
 
 impl Kind {
-    /// Of a packet whose compressed header begins so.
+    /// Returns the kind of a packet with this compressed header.
     fn first(header: &[u8]) -> Kind {
         let is_datagram = header
             .first()
@@ -241,10 +235,10 @@ impl Kind {
     }
 }
 
-/// A frame's place in a packet.
+/// Position of a frame in a packet.
 struct Part {
     kind: Kind,
-    /// Of the whole packet; of what is in the air if this is all of it.
+    /// Bytes of the whole packet; bytes over the air if it has one frame.
     bytes: u16,
 }
 

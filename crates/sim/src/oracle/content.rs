@@ -1,12 +1,12 @@
-//! Text that a person with a shell can make again, to compare.
+//! Text that a user can create in a shell to compare it.
 
 /// Bytes of a line of [`counting_lines`].
 const LINE: u64 = 8;
 /// Lines count up to here and start again.
 const LINES: u64 = 10_000_000;
 
-/// Fills `out` with the text that counts its own lines, from byte `offset` on:
-/// seven digits and a line feed each, as `seq -f %07.0f 0 9999999` prints.
+/// Fills `out` with numbered lines from byte `offset` on: seven digits and a line feed each, the
+/// output of `seq -f %07.0f 0 9999999`.
 pub fn counting_lines(offset: u64, out: &mut [u8]) {
     for (at, byte) in (offset..).zip(out) {
         let line = at / LINE % LINES;

@@ -1,25 +1,25 @@
-//! Which datagrams of a flow have been sent, and which have arrived.
+//! Sent and received datagrams of a flow.
 
 use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Instant};
 
-/// So many datagrams are remembered one by one; of those before them, what has not
-/// arrived is lost, and what arrives yet is not heard.
+/// Number of datagrams that are remembered individually. Older ones that have not arrived count as
+/// lost, and their later arrival is ignored.
 const REMEMBERED: usize = 1 << 16;
 
-/// Datagrams are numbered, and sent in the order of their numbers; a sender that
-/// drops some of what it has made leaves numbers out.
+/// Datagrams of a flow, numbered in the order of sending. A sender that drops some of its datagrams
+/// skips their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// The last ones that were sent.
+    /// Latest sent datagrams.
     sent: VecDeque<Datagram>,
-    /// How many were sent before those, and how many of them never arrived.
+    /// Number of older datagrams, and number of those that never arrived.
     old: u64,
     old_lost: u64,
-    /// The longest that one took to arrive.
+    /// Longest time until an arrival.
     longest: Duration,
-    /// The path may duplicate datagrams, so that one may arrive more than once.
+    /// Whether the path may duplicate datagrams.
     may_repeat: bool,
 }
 
@@ -57,7 +57,7 @@ impl Datagrams {
         self.may_repeat = true;
     }
 
-    /// Notes the arrival of a datagram, and returns whether it is the first one.
+    /// Records the arrival of a datagram. Returns whether it is the first one.
     pub(super) fn received(&mut self, now: Instant, seq: u32) -> Result<bool, String> {
         let Ok(index) = self.sent.binary_search_by_key(&seq, |sent| sent.seq) else {
             let is_old = self.old > 0 && self.sent.front().is_some_and(|first| seq < first.seq);
@@ -82,11 +82,10 @@ impl Datagrams {
         self.old + self.sent.len() as u64
     }
 
-    /// How many are settled by `now`, and how many of those have not arrived.
+    /// Returns the number of datagrams settled by `now`, and how many of those have not arrived.
     ///
-    /// Nobody tells of a datagram that is lost. One counts as settled, arrived
-    /// or not, when more time has passed since it was sent than any other one
-    /// of the flow took.
+    /// Losses are not reported. A datagram counts as settled, arrived or not, when it is older than
+    /// any other datagram of the flow was on arrival.
     pub(super) fn settled(&self, now: Instant) -> (u64, u64) {
         let settled = self
             .sent

@@ -1,4 +1,4 @@
-//! One flow: what is on its way, and its figures.
+//! One flow: its bytes in transit, and its figures.
 
 use std::collections::VecDeque;
 
@@ -11,19 +11,19 @@ use super::image::{Image, ImageFigures};
 use super::percentiles::Percentiles;
 use super::readings::{ReadingFigures, ReadingFormat, Readings};
 use super::requests::{RequestFigures, Requests};
-use super::tally::{News, Tally, under_way};
+use super::tally::{Observation, Tally, under_way};
 use super::{FlowId, Oracle};
 
 /// An end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Where the payload comes from.
+    /// Source of the payload.
     Sender,
-    /// Where it goes.
+    /// Destination of the payload.
     Receiver,
 }
 
-/// What is known about a flow.
+/// State of a flow.
 #[derive(Debug)]
 pub(super) struct Flow {
     name: String,
@@ -33,17 +33,17 @@ pub(super) struct Flow {
     on_the_way: VecDeque<u8>,
     /// Bytes that arrived and were compared.
     matched: u64,
-    /// Bytes given to the present connection.
+    /// Bytes that the application gave to the present connection.
     given: u64,
     /// Connections that failed after they had been established.
     pub(super) lost_connections: u64,
-    /// The sending application shows what it gives.
+    /// Whether the sending application reports its bytes.
     is_given: bool,
     datagrams: Datagrams,
     readings: Option<Readings>,
     requests: Requests,
     image: Image,
-    /// Messages of another transport, and how many of those were repetitions.
+    /// Messages of another transport, and the number of those that were repetitions.
     messages: (u64, u64),
     delivered: u64,
     first: Option<Instant>,
@@ -64,36 +64,34 @@ pub struct FlowFigures {
     pub to: String,
     /// Payload bytes that arrived.
     pub delivered_bytes: u64,
-    /// Payload between the first and the last byte's arrival, in 1000 bit/s.
+    /// Goodput between the arrivals of the first and the last byte, in 1000 bit/s.
     pub goodput_kbps: f64,
-    /// When the last payload arrived, in seconds since the beginning of the run.
+    /// Arrival of the last payload, in seconds since the beginning of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_arrival_s: Option<f64>,
-    /// Segments with payload, or datagrams, that the sender sent;
-    /// retransmissions included.
+    /// Segments with payload, or datagrams, that the sender sent, including retransmissions.
     pub segments_sent: u64,
-    /// Payload bytes in them, retransmissions included; `None` of a flow that is not
-    /// over TCP.
+    /// Payload bytes of TCP, including retransmissions; `None` for other transports.
     pub sent_bytes: Option<u64>,
-    /// Share of those not under way any more that did not arrive; link retries
-    /// come before.
+    /// Share of the sent segments that did not arrive after all link retries, without those in
+    /// transit.
     pub segment_loss: f64,
     /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
     /// Round-trip times that the sender measured.
     pub rtt_ms: RttMs,
-    /// Of a flow of readings only.
+    /// Readings, if the flow has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub readings: Option<ReadingFigures>,
-    /// Of a flow of requests only.
+    /// Requests, if the flow has any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub requests: Option<RequestFigures>,
-    /// Of a flow that brings an image to a leaf only.
+    /// Image transfer, if the flow is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub image: Option<ImageFigures>,
 }
 
-/// What is counted of a flow, from the beginning of the run.
+/// Counters of a flow since the beginning of the run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct FlowSample {
     /// Payload bytes that have arrived.
@@ -247,7 +245,7 @@ impl Flow {
         }
     }
 
-    /// The name of its sending node.
+    /// Returns the name of its sending node.
     pub(super) fn from(&self) -> &str {
         &self.from
     }
@@ -287,7 +285,7 @@ impl Flow {
         self.datagrams.permit_repeats();
     }
 
-    /// Another connection is this end of the flow; its number.
+    /// Starts another connection at this end of the flow. Returns its number.
     pub(super) fn renew(&mut self, end: End) -> u32 {
         match end {
             End::Sender => self.sender.renew(),
@@ -295,7 +293,7 @@ impl Flow {
         }
     }
 
-    /// Takes in the statistics of the connection number `serial` of an end.
+    /// Accepts the statistics of the connection number `serial` of an end.
     pub(super) fn observe(&mut self, end: End, serial: u32, stats: &Stats) -> Result<(), String> {
         let segment = self.sender.present().mean_segment();
         let tally = match end {
@@ -303,17 +301,16 @@ impl Flow {
             End::Receiver => &mut self.receiver,
         };
         match tally.observe(serial, stats, segment) {
-            News::Stale => return Ok(()),
-            News::Backwards => return Err(format!("a counter of the {end:?} decreased")),
-            News::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
-            News::Sample | News::Nothing => {}
+            Observation::Stale => return Ok(()),
+            Observation::Backwards => return Err(format!("a counter of the {end:?} decreased")),
+            Observation::Sample if end == End::Sender => self.rtt.add(stats.last_rtt.as_micros()),
+            Observation::Sample | Observation::Nothing => {}
         }
         self.check_sequence()
     }
 
-    /// Nothing is acknowledged that was not received, nothing received that was
-    /// not sent, nothing sent that was not given to the connection. Ends
-    /// outside of the simulation tell nothing.
+    /// Checks that every acknowledged byte was received, every received byte was sent, and every
+    /// sent byte was given to the connection. Ends outside of the simulation report nothing.
     fn check_sequence(&self) -> Result<(), String> {
         let acked = self.sender.present().bytes_acked;
         let received = self.receiver.present().bytes_received;
@@ -382,11 +379,10 @@ impl Flow {
 }
 
 impl Flow {
-    /// Share of what was sent and is not under way any more that did not
-    /// arrive.
+    /// Returns the share of the sent segments that did not arrive, without those in transit.
     fn loss(&self, now: Instant) -> f64 {
         let (mut settled, mut lost) = self.datagrams.settled(now);
-        // A receiver outside of the simulation tells nothing about losses.
+        // A receiver outside of the simulation does not report losses.
         if self.receiver.total().segments() > 0 {
             let sent = self.sender.total().data_sent;
             let missing = sent.saturating_sub(self.receiver.total().data_received);

@@ -1,37 +1,34 @@
-//! An image on its way to a leaf's flash: whether what is written is right, how long it
-//! took, and how much of it went over the air more than once.
+//! An image on its way to a leaf's flash: its correctness, its duration, and its repeated bytes.
 
 use redpoll_base::Instant;
 use serde::Serialize;
 
 use super::content::counting_lines;
 
-/// The figures of a flow that brings an image to a leaf.
+/// Figures of a flow that transfers an image to a leaf.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct ImageFigures {
     /// Bytes in the leaf's flash, each counted once.
     pub written_bytes: u64,
-    /// Bytes that were written again.
+    /// Bytes written more than once.
     pub written_again_bytes: u64,
-    /// Bytes of it that its source has sent, repetitions of every kind included but those of
-    /// the link.
+    /// Bytes of the image that its source sent, including all repetitions except link retries.
     pub sent_bytes: u64,
-    /// How often the leaf began anew: with the rest, or from the beginning.
+    /// Number of restarts of the transfer, with the rest or from the beginning.
     pub resumed: u64,
-    /// When the leaf first asked for it, in seconds since the beginning of the run.
+    /// Time of the leaf's first request, in seconds since the beginning of the run.
     pub began_s: f64,
-    /// How long it took from then until all of it was in flash, in seconds; `null` if it
-    /// is not.
+    /// Time from then until all of it was in flash, in seconds; `null` if it is incomplete.
     pub took_s: Option<f64>,
-    /// What of `sent_bytes` was more than the image has, in percent of the image; `null`
-    /// if it is not whole.
+    /// Excess of `sent_bytes` over the image's size, in percent of the image; `null` if it is
+    /// incomplete.
     pub sent_twice_percent: Option<f64>,
 }
 
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Image {
-    /// Which bytes are in flash.
+    /// Whether each byte is in flash.
     flash: Vec<bool>,
     written: u64,
     again: u64,
@@ -83,7 +80,7 @@ impl Image {
         self.sent += bytes;
     }
 
-    /// `None` where nobody fetches one.
+    /// Returns the figures, or `None` without a leaf that fetches the image.
     pub(super) fn figures(&self) -> Option<ImageFigures> {
         let begun = self.begun?;
         let seconds = |at: Instant, since| at.since(since).as_micros() as f64 / 1e6;

@@ -1,18 +1,16 @@
-//! The oracle: watches every run and knows what must never happen.
+//! The oracle, which observes every run and detects violations.
 //!
-//! - Streams: every byte arrives at most once, in order, as it was sent; when
-//!   a stream ends in good order, all of them have arrived.
-//! - Datagrams: each arrives at most once, and only if it was sent. Where a fault of the
-//!   scenario duplicates packets, a datagram may arrive again; its bytes count once.
-//! - Readings: they arrive as they were made.
+//! - Streams: every byte arrives at most once, in order, as it was sent. When a stream ends
+//!   regularly, all bytes have arrived.
+//! - Datagrams: each arrives at most once, and only if it was sent. If a fault of the scenario
+//!   duplicates packets, a datagram may arrive again; its bytes count once.
+//! - Readings: they arrive unchanged.
 //! - Frames: each ends at each addressee with one outcome ([`Ledger`]).
-//! - Sequence space: nothing is acknowledged that was not received, received
-//!   that was not sent, or sent that no application gave; no counter of a
-//!   connection goes down.
+//! - Sequence space: only received bytes are acknowledged, only sent bytes are received, and only
+//!   bytes of the application are sent. No counter of a connection decreases.
 //! - Time does not run backwards.
 //!
-//! What is wrong is kept as text. The oracle also measures flows, because it
-//! sees all bytes anyway.
+//! Violations are kept as text. The oracle also measures flows, because it observes all bytes.
 //!
 //! [`Ledger`]: crate::air::Ledger
 
@@ -39,7 +37,7 @@ use redpoll_base::Instant;
 use redpoll_stack::ConnId;
 use redpoll_tcp::Stats;
 
-/// So many violations are kept as text; the others are counted.
+/// Number of violations that are kept as text; others are only counted.
 const KEPT: usize = 100;
 
 /// A flow known to the oracle.
@@ -47,7 +45,7 @@ const KEPT: usize = 100;
 pub struct FlowId(u32);
 
 impl FlowId {
-    /// Its place among all flows.
+    /// Returns its index among all flows.
     pub(crate) fn index(self) -> u32 {
         self.0
     }
@@ -58,7 +56,7 @@ impl FlowId {
 pub(crate) struct Source {
     pub(crate) flow: FlowId,
     pub(crate) end: End,
-    /// Tells it from earlier ones.
+    /// Number that distinguishes it from earlier connections.
     serial: u32,
 }
 
@@ -67,7 +65,7 @@ pub(crate) struct Source {
 pub(crate) struct Watch {
     pub(crate) source: Source,
     pub(crate) conn: ConnId,
-    /// What the connection's statistics were when the oracle looked last.
+    /// Statistics of the connection at the oracle's last observation.
     pub(crate) seen: Stats,
 }
 
@@ -78,14 +76,14 @@ pub struct Oracle {
     violations: Vec<String>,
     violation_count: u64,
     latest: Instant,
-    /// The scenario duplicates packets.
+    /// Whether the scenario duplicates packets.
     duplicates: bool,
-    /// Connections to watch that the world has not taken over yet.
+    /// Connections to watch that the world has not yet fetched.
     new_watches: Vec<Watch>,
 }
 
 impl Oracle {
-    /// An oracle for a scenario that duplicates packets, or does not.
+    /// Returns an oracle; `duplicates` says whether the scenario duplicates packets.
     pub(crate) fn new(duplicates: bool) -> Oracle {
         Oracle {
             duplicates,
@@ -93,10 +91,8 @@ impl Oracle {
         }
     }
 
-    /// A new flow called `name`, between the nodes called `from` and `to`.
-    ///
-    /// The same flow if all three are known already, so that either end may
-    /// ask first.
+    /// Returns the flow called `name` between the nodes called `from` and `to`. Creates it on the
+    /// first call, which either end may make.
     pub fn flow(&mut self, name: &str, from: &str, to: &str) -> FlowId {
         let known = self.flows.iter().position(|flow| flow.is(name, from, to));
         let index = known.unwrap_or_else(|| {
@@ -110,13 +106,13 @@ impl Oracle {
         FlowId(index as u32)
     }
 
-    /// The application put `bytes` into a stream.
+    /// Records that the application wrote `bytes` to a stream.
     pub fn sent(&mut self, id: FlowId, now: Instant, bytes: &[u8]) {
         self.at(now);
         self.flow_mut(id).sent(bytes);
     }
 
-    /// The application took `bytes` out of a stream.
+    /// Records that the application read `bytes` from a stream.
     pub fn received(&mut self, id: FlowId, now: Instant, bytes: &[u8]) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).received(now, id, bytes) {
@@ -124,15 +120,14 @@ impl Oracle {
         }
     }
 
-    /// `len` bytes of a stream arrived whose other end is outside of the
-    /// simulation: they are counted, and cannot be checked.
+    /// Records that `len` bytes arrived from a stream whose other end is not simulated. They are
+    /// counted but cannot be checked.
     pub fn delivered(&mut self, id: FlowId, now: Instant, len: usize) {
         self.at(now);
         self.flow_mut(id).measure(now, len);
     }
 
-    /// The receiver has seen the end of a stream: all that was sent must have
-    /// arrived.
+    /// Records the end of a stream at the receiver: all sent bytes must have arrived.
     pub fn ended(&mut self, id: FlowId, now: Instant) {
         self.at(now);
         let missing = self.flow_mut(id).outstanding();
@@ -141,24 +136,24 @@ impl Oracle {
         }
     }
 
-    /// A connection failed or a new one begins: bytes that have not arrived
-    /// yet never will. Not a violation.
+    /// Records that a connection failed or a new one begins: bytes in transit are lost without a
+    /// violation.
     pub fn restart(&mut self, id: FlowId) {
         self.flow_mut(id).restart();
     }
 
-    /// A connection that had been established failed. Not a violation.
+    /// Records that an established connection failed, which is not a violation.
     pub fn connection_lost(&mut self, id: FlowId) {
         self.flow_mut(id).lost_connections += 1;
     }
 
-    /// How many connections of each flow have failed, by its sending node.
+    /// Returns the number of failed connections of each flow, with its sending node.
     pub fn connections_lost(&self) -> impl Iterator<Item = (&str, u64)> {
         let flows = self.flows.iter();
         flows.map(|flow| (flow.from(), flow.lost_connections))
     }
 
-    /// A datagram was sent; `seq` is greater than that of the one before.
+    /// Records a sent datagram; `seq` exceeds that of the previous one.
     pub fn datagram_sent(&mut self, id: FlowId, now: Instant, seq: u32) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).datagram_sent(now, seq) {
@@ -166,7 +161,7 @@ impl Oracle {
         }
     }
 
-    /// The datagram number `seq` arrived with `len` bytes of payload.
+    /// Records the arrival of the datagram `seq` with `len` bytes of payload.
     pub fn datagram_received(&mut self, id: FlowId, now: Instant, seq: u32, len: usize) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).datagram_received(now, seq, len) {
@@ -174,32 +169,32 @@ impl Oracle {
         }
     }
 
-    /// The flow is one of readings. Its sender says how they travel, once.
+    /// Declares a flow of readings, and their format. The sender calls it once.
     pub fn readings(&mut self, id: FlowId, format: ReadingFormat) {
         self.flow_mut(id).carry_readings(format);
     }
 
-    /// A sensor made a reading; its number. Of a flow without readings, 0.
+    /// Records a reading of a sensor. Returns its number, or 0 if the flow has no readings.
     pub fn reading_made(&mut self, id: FlowId, now: Instant) -> u32 {
         self.at(now);
         let readings = self.flow_mut(id).readings_mut();
         readings.map_or(0, |readings| readings.made(now))
     }
 
-    /// The sender has given these readings up; those that have arrived have.
+    /// Records that the sender has dropped these readings, except those that have arrived.
     pub fn readings_lost(&mut self, id: FlowId, numbers: Range<u32>) {
         if let Some(readings) = self.flow_mut(id).readings_mut() {
             readings.lost(numbers);
         }
     }
 
-    /// Whether a reading has arrived: what no protocol knows without asking.
+    /// Returns whether a reading has arrived, which a real protocol cannot know without messages.
     pub fn has_arrived(&mut self, id: FlowId, number: u32) -> bool {
         let readings = self.flow_mut(id).readings_mut();
         readings.is_some_and(|readings| readings.has_arrived(number))
     }
 
-    /// The payload of a message with readings arrived.
+    /// Records the arrival of a message with readings.
     pub fn readings_received(&mut self, id: FlowId, now: Instant, payload: &[u8]) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).readings_received(now, id, payload) {
@@ -207,14 +202,13 @@ impl Oracle {
         }
     }
 
-    /// A leaf begins to fetch an image, for the first time or once more after something
-    /// has gone wrong.
+    /// Records that a leaf begins to fetch an image, for the first time or after a failure.
     pub fn image_begun(&mut self, id: FlowId, now: Instant) {
         self.at(now);
         self.flow_mut(id).image_mut().begun(now);
     }
 
-    /// A leaf has written a piece of the image to its flash.
+    /// Records that a leaf has written a part of the image to its flash.
     pub fn image_written(&mut self, id: FlowId, now: Instant, offset: u64, bytes: &[u8]) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).image_mut().written(offset, bytes) {
@@ -223,7 +217,7 @@ impl Oracle {
         self.flow_mut(id).measure(now, bytes.len());
     }
 
-    /// A leaf takes its image of `size` bytes for whole.
+    /// Records that a leaf considers its image of `size` bytes complete.
     pub fn image_whole(&mut self, id: FlowId, now: Instant, size: u64) {
         self.at(now);
         if let Err(what) = self.flow_mut(id).image_mut().whole(now, size) {
@@ -231,38 +225,36 @@ impl Oracle {
         }
     }
 
-    /// The source of an image has sent so many bytes of it, for the first time or again.
+    /// Records that the source of an image has sent `bytes` bytes of it, possibly again.
     pub fn image_sent(&mut self, id: FlowId, bytes: u64) {
         self.flow_mut(id).image_mut().sent(bytes);
     }
 
-    /// A client began a request.
+    /// Records the beginning of a request.
     pub fn request_made(&mut self, id: FlowId) {
         self.flow_mut(id).requests_mut().made();
     }
 
-    /// The request that began at `asked` is answered, by `len` bytes.
+    /// Records the answer of `len` bytes to the request that began at `asked`.
     pub fn request_answered(&mut self, id: FlowId, now: Instant, asked: Instant, len: usize) {
         self.at(now);
         self.flow_mut(id).requests_mut().answered(now, asked);
         self.flow_mut(id).measure(now, len);
     }
 
-    /// A request was refused, or is not answered.
+    /// Records that a request was refused or not answered.
     pub fn request_failed(&mut self, id: FlowId) {
         self.flow_mut(id).requests_mut().failed();
     }
 
-    /// What a flow's sender has sent so far in messages of another transport
-    /// than TCP: in all, and of those repeated. A round-trip time if there is
-    /// a new one.
+    /// Records the messages that a sender with another transport than TCP has sent, how many of
+    /// them were repetitions, and a new round-trip time if there is one.
     pub fn messages_sent(&mut self, id: FlowId, sent: u64, repeated: u64, rtt_us: Option<u64>) {
         self.flow_mut(id).messages_sent(sent, repeated, rtt_us);
     }
 
-    /// The connection `conn` of the node whose application is running is one
-    /// end of a flow: its statistics are part of the flow's figures from now
-    /// on.
+    /// Assigns the connection `conn` of the running application's node to an end of a flow, whose
+    /// figures include its statistics from now on.
     pub fn watch(&mut self, id: FlowId, end: End, conn: ConnId) {
         let watch = Watch {
             source: self.source(id, end),
@@ -272,13 +264,13 @@ impl Oracle {
         self.new_watches.push(watch);
     }
 
-    /// A new connection of one end of a flow.
+    /// Returns the identity of a new connection at one end of a flow.
     fn source(&mut self, flow: FlowId, end: End) -> Source {
         let serial = self.flow_mut(flow).renew(end);
         Source { flow, end, serial }
     }
 
-    /// What a connection's statistics are now.
+    /// Accepts the present statistics of a connection.
     pub(crate) fn observe(&mut self, source: &Source, now: Instant, stats: &Stats) {
         let flow = self.flow_mut(source.flow);
         if let Err(what) = flow.observe(source.end, source.serial, stats) {
@@ -286,7 +278,7 @@ impl Oracle {
         }
     }
 
-    /// Something else that must not happen.
+    /// Records another violation.
     pub fn violated(&mut self, what: String) {
         self.violation_count += 1;
         if self.violations.len() < KEPT {
@@ -294,50 +286,49 @@ impl Oracle {
         }
     }
 
-    /// Whether nothing that must not happen has happened.
+    /// Returns whether there is no violation.
     pub fn is_satisfied(&self) -> bool {
         self.violation_count == 0
     }
 
-    /// What happened, the first hundred.
+    /// Returns the first hundred violations.
     pub fn violations(&self) -> &[String] {
         &self.violations
     }
 
-    /// The figures of all flows by `now`, in the order in which they were
-    /// created.
+    /// Returns the figures of all flows at `now`, in the order of their creation.
     pub fn figures(&self, now: Instant) -> Vec<FlowFigures> {
         self.flows.iter().map(|flow| flow.figures(now)).collect()
     }
 
-    /// The counters of all flows, in the same order.
+    /// Returns the counters of all flows, in the same order.
     pub(crate) fn samples(&self) -> impl Iterator<Item = FlowSample> {
         self.flows.iter().map(Flow::sample)
     }
 
-    /// Name, sending and receiving node of each flow, in the same order.
+    /// Returns the name, sending and receiving node of each flow, in the same order.
     pub(crate) fn names(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.flows.iter().map(Flow::names)
     }
 
-    /// The content of byte `offset` of a stream of test data: either end can
-    /// make and check it alone, and no two flows have the same.
+    /// Returns byte `offset` of a stream of test data. Both ends can compute it independently, and
+    /// each flow has different bytes.
     ///
-    /// All bytes are from 0x40 to 0x7f: tshark guesses protocols from content,
-    /// and arbitrary bytes look like one of its binary ones now and then.
+    /// All bytes are from 0x40 to 0x7f: tshark guesses protocols from content, and sometimes
+    /// mistakes arbitrary bytes for a binary protocol.
     pub fn pattern(id: FlowId, offset: u64) -> u8 {
-        // One multiplication mixes all bits of the place upwards; the period
-        // is longer than any transfer.
+        // One multiplication mixes all bits of the offset upwards. The period exceeds the length of
+        // any transfer.
         let place = offset ^ (u64::from(id.0) << 40);
         0x40 | (place.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as u8
     }
 
-    /// The connections to watch since the last call.
+    /// Returns the connections to watch since the last call.
     pub(crate) fn take_watches(&mut self) -> std::vec::Drain<'_, Watch> {
         self.new_watches.drain(..)
     }
 
-    /// Notes the time, which must not run backwards.
+    /// Records the time, which must not run backwards.
     pub(crate) fn at(&mut self, now: Instant) {
         if now < self.latest {
             let latest = self.latest;

@@ -1,9 +1,9 @@
-//! Percentiles of many values in little memory.
+//! Percentiles of many values with little memory.
 
 use hdrhistogram::Histogram;
 
-/// A histogram whose classes are narrower than one percent of the value. It takes memory with
-/// the first value.
+/// A histogram whose classes are narrower than one percent of the value. It allocates its memory
+/// with the first value.
 #[derive(Clone, Debug, Default)]
 pub struct Percentiles {
     classes: Option<Histogram<u32>>,
@@ -13,18 +13,18 @@ impl Percentiles {
     /// Adds a value.
     pub fn add(&mut self, value: u64) {
         if self.classes.is_none() {
-            // Two decimal digits are 128 classes to a doubling. The histogram grows with its
-            // values.
+            // Two decimal digits give 128 classes for each power of two. The histogram grows with
+            // its values.
             self.classes = Histogram::new(2).ok();
         }
         if let Some(classes) = &mut self.classes {
-            // A histogram that grows fails only if the addresses of the machine run out.
+            // A growing histogram fails only without address space.
             let _ = classes.record(value);
         }
     }
 
-    /// The smallest value that at least this share (0 to 1) of all values do
-    /// not exceed, to one percent; `None` without values.
+    /// Returns the smallest value that at least this share (0 to 1) of all values do not exceed, to
+    /// one percent; `None` without values.
     pub fn at(&self, share: f64) -> Option<u64> {
         let classes = self.classes.as_ref()?;
         Some(classes.median_equivalent(classes.value_at_quantile(share)))

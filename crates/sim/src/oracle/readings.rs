@@ -1,8 +1,8 @@
-//! Readings of a flow: which were made, which arrived, which are lost, and how
-//! long they took from the sensor to the far application.
+//! Readings of a flow: created, arrived and lost ones, and their latency from the sensor to the far
+//! application.
 //!
-//! A reading is as many bytes as the flow's sensor says; the first four are its
-//! number, the others the flow's test data at its place.
+//! The sensor determines the bytes of a reading. The first four are its number, the others the
+//! flow's test data at that offset.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,59 +12,57 @@ use serde::Serialize;
 
 use super::percentiles::Percentiles;
 
-/// Goodput is measured over intervals of this length: those of figure 12 of
-/// Kumar et al. 2020.
+/// Interval of goodput measurements: that of figure 12 of Kumar et al. 2020.
 const INTERVAL: Duration = Duration::from_secs(40);
 
-/// So many readings are remembered one by one: more than any sensor keeps, so that
-/// what has not arrived of those before them never will.
+/// Number of readings that are remembered individually. It exceeds every sensor's queue, so an
+/// older reading that has not arrived is lost.
 const REMEMBERED: usize = 1 << 16;
 
-/// How a flow's readings travel.
+/// Format of a flow's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadingFormat {
     /// Bytes of a reading, at least four.
     pub bytes: usize,
-    /// What a message consists of.
+    /// Content of a message.
     pub layout: Layout,
-    /// The sender tells which readings it has given up. Else one is lost when
-    /// it is older than any other one was on arrival.
+    /// Whether the sender reports the readings that it drops. Otherwise a reading is lost when it
+    /// is older than any other one was on arrival.
     pub tells_losses: bool,
 }
 
-/// What a message with readings consists of.
+/// Content of a message with readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
-    /// So many bytes before them, then whole readings.
+    /// A header followed by whole readings.
     Whole {
-        /// The bytes before them.
+        /// Bytes of the header.
         header: usize,
     },
-    /// A part of the stream of all readings sent, cut anywhere: where it begins,
-    /// in bytes from the stream's beginning and modulo 2^32 ([`PLACE`]), then
-    /// the bytes.
+    /// A part of the stream of all readings: its offset in the stream modulo 2^32 ([`PLACE`]),
+    /// followed by its bytes.
     Part,
 }
 
-/// Bytes of the number at the beginning of a part of a stream.
+/// Bytes of the offset at the beginning of a part.
 pub const PLACE: usize = 4;
 
 /// The figures of a flow's readings.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ReadingFigures {
-    /// Readings made.
+    /// Created readings.
     pub made: u64,
-    /// Of those, how many arrived.
+    /// Readings that arrived.
     pub delivered: u64,
-    /// Of those, how many never will.
+    /// Readings that will not arrive.
     pub lost: u64,
-    /// The others: they wait in a queue or are on their way.
+    /// Readings in a queue or in transit.
     pub under_way: u64,
-    /// Readings that arrived once more.
+    /// Arrivals of readings that had arrived before.
     pub repeated: u64,
-    /// Delivered of delivered and lost; 1 without any.
+    /// Delivered readings as a share of delivered and lost ones; 1 without any.
     pub reliability: f64,
-    /// From the making of a reading to its arrival.
+    /// Time from the creation of a reading to its arrival.
     pub latency_ms: LatencyMs,
     /// Goodput in 1000 bit/s over each whole interval of 40 s.
     pub goodput_per_40s_kbps: Vec<f64>,
@@ -73,7 +71,7 @@ pub struct ReadingFigures {
 /// Percentiles of latencies in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct LatencyMs {
-    /// The least, to one percent.
+    /// The minimum, to one percent.
     pub min: Option<f64>,
     /// The lower quartile.
     pub p25: Option<f64>,
@@ -83,12 +81,12 @@ pub struct LatencyMs {
     pub p75: Option<f64>,
     /// The 95th percentile.
     pub p95: Option<f64>,
-    /// The longest.
+    /// The maximum.
     pub max: Option<f64>,
 }
 
 impl LatencyMs {
-    /// Of times in microseconds, the longest of which is `longest`.
+    /// Returns the percentiles of times in microseconds; `longest` is the exact maximum.
     pub(super) fn of(times: &Percentiles, longest: Duration) -> LatencyMs {
         let ms = |us: u64| us as f64 / 1_000.0;
         let p50 = times.at(0.50).map(ms);
@@ -114,19 +112,19 @@ enum ReadingState {
 #[derive(Debug)]
 pub(super) struct Readings {
     format: ReadingFormat,
-    /// When each of the last ones was made, and what became of it.
+    /// Creation time and state of the latest readings.
     made: VecDeque<(Instant, ReadingState)>,
-    /// How many were made before those, which is the number of the first of those.
+    /// Number of older readings, which is the number of the first remembered one.
     old: u32,
-    /// How many of the old ones never arrived.
+    /// Number of older readings that never arrived.
     old_lost: u64,
     arrived: u64,
     repeated: u64,
     latency: Percentiles,
     longest: Duration,
-    /// Bytes of a reading whose rest has not come: of a stream.
+    /// Received bytes of an incomplete reading in a stream.
     partial: Vec<u8>,
-    /// Where in its stream the next part begins.
+    /// Expected offset of the next part in the stream.
     place: u32,
     /// Bytes that arrived in each interval.
     intervals: Vec<u64>,
@@ -149,7 +147,7 @@ impl Readings {
         }
     }
 
-    /// A reading was made; its number.
+    /// Records a new reading. Returns its number.
     pub(super) fn made(&mut self, now: Instant) -> u32 {
         if self.made.len() >= REMEMBERED
             && let Some((_, fate)) = self.made.pop_front()
@@ -161,12 +159,12 @@ impl Readings {
         self.old + self.made.len() as u32 - 1
     }
 
-    /// A reading that is remembered.
+    /// Returns a remembered reading.
     fn remembered(&mut self, number: u32) -> Option<&mut (Instant, ReadingState)> {
         self.made.get_mut(number.checked_sub(self.old)? as usize)
     }
 
-    /// These will not arrive any more, if they have not.
+    /// Records that these readings will not arrive, except those that have arrived.
     pub(super) fn lost(&mut self, numbers: Range<u32>) {
         for number in numbers {
             match self.remembered(number) {
@@ -184,12 +182,12 @@ impl Readings {
         reading.is_some_and(|(_, fate)| *fate == ReadingState::Arrived)
     }
 
-    /// The stream begins anew.
+    /// Restarts the stream.
     pub(super) fn restart(&mut self) {
         self.partial.clear();
     }
 
-    /// The payload of a message has come. How many bytes of it were new.
+    /// Records the arrival of a message. Returns the number of new bytes.
     pub(super) fn message(
         &mut self,
         now: Instant,
@@ -216,7 +214,7 @@ impl Readings {
         Ok(new)
     }
 
-    /// A part of the stream has come, perhaps once more.
+    /// Records the arrival of a part of the stream, possibly a repetition.
     fn part(
         &mut self,
         now: Instant,
@@ -243,7 +241,7 @@ impl Readings {
         Ok(new.len())
     }
 
-    /// Bytes of a stream of readings have come.
+    /// Records the arrival of bytes of a stream of readings.
     pub(super) fn stream(
         &mut self,
         now: Instant,
@@ -264,7 +262,7 @@ impl Readings {
         Ok(())
     }
 
-    /// One reading has come; whether for the first time.
+    /// Records the arrival of a reading. Returns whether it is the first one.
     fn reading(
         &mut self,
         now: Instant,
@@ -385,7 +383,7 @@ mod tests {
         let mut readings = readings(false);
         let message = [&[0, 0][..], &reading(1)].concat();
         readings.message(at(3), &message, content).unwrap();
-        // The longest took 2 s: of 0, 2, 3 only those before 3 s are settled.
+        // The longest took 2 s: of 0, 2 and 3, only those before 3 s are settled.
         assert_eq!(readings.figures(at(5)).lost, 2);
         assert_eq!(readings.figures(at(6)).lost, 3);
     }
@@ -417,7 +415,7 @@ mod tests {
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(5));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(16));
         assert_eq!(readings.message(at(4), &part(5..21), content), Ok(0));
-        // What was given up half-way may begin where it began, and be longer.
+        // A dropped part may start at its offset again, and be longer.
         assert_eq!(readings.message(at(4), &part(5..24), content), Ok(3));
         assert_eq!(readings.message(at(4), &part(0..5), content), Ok(0));
         let figures = readings.figures(at(4));
@@ -427,7 +425,7 @@ mod tests {
         assert!(readings.message(at(5), &[0; 3], content).is_err());
     }
 
-    /// A sensor that runs for weeks takes no more memory than one for a day.
+    /// Checks that a sensor needs no more memory for weeks than for a day.
     #[test]
     fn what_is_long_settled_is_only_counted() {
         let mut readings = readings(true);

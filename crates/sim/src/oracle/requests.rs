@@ -1,4 +1,4 @@
-//! Requests of a flow's client: how many, and how long their answers took.
+//! Requests of a flow's client, and the latency of their answers.
 
 use redpoll_base::{Duration, Instant};
 use serde::Serialize;
@@ -11,12 +11,12 @@ use super::readings::LatencyMs;
 pub struct RequestFigures {
     /// Requests begun.
     pub made: u64,
-    /// Of those, how many were answered.
+    /// Answered requests.
     pub answered: u64,
-    /// Of those, how many failed; the others are under way.
+    /// Failed requests; the others are in progress.
     pub failed: u64,
-    /// From the beginning of a request to the last byte of its answer, a
-    /// connection's opening included.
+    /// Time from the beginning of a request, including the opening of a connection, to the last
+    /// byte of its answer.
     pub latency_ms: LatencyMs,
 }
 
@@ -46,7 +46,7 @@ impl Requests {
         self.failed += 1;
     }
 
-    /// `None` where nobody asks.
+    /// Returns the figures, or `None` without requests.
     pub(super) fn figures(&self) -> Option<RequestFigures> {
         let latency_ms = LatencyMs::of(&self.latency, self.longest);
         (self.made > 0).then_some(RequestFigures {

@@ -1,24 +1,22 @@
-//! What one end of a flow counts, over all its connections.
+//! Counters of one end of a flow, over all its connections.
 
 use redpoll_tcp::Stats;
 
 /// Statistics of one end, over all its connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Tally {
-    /// Number of the connection that counts now: what earlier ones still say
-    /// is not heard.
+    /// Number of the present connection. Statistics of earlier ones are ignored.
     serial: u32,
-    /// Of connections that are gone.
+    /// Sums of earlier connections.
     past: Sums,
-    /// Of the one that is.
+    /// Sums of the present connection.
     now: Sums,
     rtt_samples: u32,
-    /// Payload of the present connection handed to its link for the first
-    /// time, in bytes. Never too much: what a segment sent again carries of
-    /// new data is noticed when it arrives.
+    /// Payload of the present connection that was handed to the link at least once, in bytes. This
+    /// is a lower bound: new data in a retransmitted segment is noticed on its arrival.
     fresh: u64,
-    /// Segments of the present connection that wait beyond a gap. Never too
-    /// few, because those that came twice count twice.
+    /// Segments of the present connection that wait beyond a gap. This is an upper bound, because
+    /// duplicates count twice.
     held: u64,
 }
 
@@ -42,21 +40,21 @@ pub(super) struct Sums {
     pub(super) probe: u64,
 }
 
-/// What an observation brought.
+/// Result of an observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum News {
-    /// It is of a connection that does not count any more.
+pub(super) enum Observation {
+    /// The statistics belong to an earlier connection.
     Stale,
-    /// A counter of the connection went down.
+    /// A counter of the connection decreased.
     Backwards,
-    /// A new sample of the round-trip time.
+    /// There is a new sample of the round-trip time.
     Sample,
-    /// None of these.
+    /// There is no new sample.
     Nothing,
 }
 
 impl Tally {
-    /// From now on another connection counts; its number.
+    /// Starts another connection. Returns its number.
     pub(super) fn renew(&mut self) -> u32 {
         self.past = self.total();
         self.now = Sums::default();
@@ -67,16 +65,15 @@ impl Tally {
         self.serial
     }
 
-    /// Takes in the statistics of the connection number `serial`.
-    ///
-    /// `segment` is the mean payload of the flow's segments, in bytes.
-    pub(super) fn observe(&mut self, serial: u32, stats: &Stats, segment: f64) -> News {
+    /// Accepts the statistics of the connection number `serial`; `segment` is the mean payload of
+    /// the flow's segments, in bytes.
+    pub(super) fn observe(&mut self, serial: u32, stats: &Stats, segment: f64) -> Observation {
         if serial != self.serial {
-            return News::Stale;
+            return Observation::Stale;
         }
         let before = self.now;
         let Some(now) = before.followed_by(stats) else {
-            return News::Backwards;
+            return Observation::Backwards;
         };
         self.now = now;
         if before.again() == self.now.again() {
@@ -89,14 +86,14 @@ impl Tally {
         let has_sample = stats.rtt_samples != self.rtt_samples && stats.rtt_samples > 0;
         self.rtt_samples = stats.rtt_samples;
         if has_sample {
-            News::Sample
+            Observation::Sample
         } else {
-            News::Nothing
+            Observation::Nothing
         }
     }
 
-    /// Segments beyond a gap wait until it is filled; then they are part of
-    /// what arrived in order, beside the one that filled it.
+    /// Updates the segments beyond a gap. When the gap is filled, they count as received in order,
+    /// together with the segment that filled it.
     fn note_gaps(&mut self, before: &Sums, segment: f64) {
         self.held += self.now.out_of_order - before.out_of_order;
         let advance = self.now.bytes_received - before.bytes_received;
@@ -106,18 +103,18 @@ impl Tally {
         }
     }
 
-    /// Payload of the present connection handed to its link at least once, in
-    /// bytes, or less.
+    /// Returns a lower bound of the present connection's payload that was handed to the link, in
+    /// bytes.
     pub(super) fn fresh(&self) -> u64 {
         self.fresh
     }
 
-    /// Of the present connection.
+    /// Returns the sums of the present connection.
     pub(super) fn present(&self) -> &Sums {
         &self.now
     }
 
-    /// Of all connections.
+    /// Returns the sums of all connections.
     pub(super) fn total(&self) -> Sums {
         let (a, b) = (&self.past, &self.now);
         Sums {
@@ -141,8 +138,8 @@ impl Tally {
 }
 
 impl Sums {
-    /// What these are once the connection counts `stats`, whose 32 bits may have
-    /// overflowed since; `None` if one of them went down.
+    /// Returns the sums after `stats`, whose 32-bit counters may have wrapped; `None` if a counter
+    /// decreased.
     fn followed_by(&self, stats: &Stats) -> Option<Sums> {
         let again = &stats.retransmissions;
         Some(Sums {
@@ -164,17 +161,17 @@ impl Sums {
         })
     }
 
-    /// Segments of any kind, sent or received.
+    /// Returns the number of segments of any kind, sent or received.
     pub(super) fn segments(&self) -> u64 {
         self.segments_sent + self.segments_received
     }
 
-    /// Segments sent again.
+    /// Returns the number of retransmitted segments.
     fn again(&self) -> u64 {
         self.rto + self.fast + self.link_lost + self.path_mtu + self.tail + self.probe
     }
 
-    /// Mean payload of the segments sent, in bytes; 0 without any.
+    /// Returns the mean payload of the sent segments, in bytes; 0 without any.
     pub(super) fn mean_segment(&self) -> f64 {
         if self.data_sent == 0 {
             return 0.0;
@@ -183,15 +180,15 @@ impl Sums {
     }
 }
 
-/// A count of 64 bits whose lower half now reads `reading`; `None` if it went down:
-/// between two looks no counter goes up by 2^31.
+/// Advances a 64-bit count whose lower half now reads `reading`; `None` if it decreased. No counter
+/// advances by 2^31 between two observations.
 fn advance(count: u64, reading: u32) -> Option<u64> {
     let step = reading.wrapping_sub(count as u32);
     (step < 1 << 31).then(|| count + u64::from(step))
 }
 
-/// Segments that the sender has handed to its link, that have not arrived, and
-/// that have not been sent again: nobody can know yet what becomes of them.
+/// Returns the number of segments that the sender handed to its link, that have not arrived, and
+/// that were not retransmitted. Their outcome is still unknown.
 pub(super) fn under_way(sender: &Tally, receiver: &Tally) -> u64 {
     let segment = sender.now.mean_segment();
     if segment <= 0.0 {

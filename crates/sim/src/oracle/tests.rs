@@ -68,7 +68,7 @@ fn datagrams_arrive_once_or_not_at_all() {
     assert_eq!(oracle.violations().len(), 2, "{:?}", oracle.violations());
 }
 
-/// A queue that is full drops readings before they are sent.
+/// Checks that a full queue may drop readings before they are sent.
 #[test]
 fn numbers_may_be_left_out() {
     let (mut oracle, id) = oracle();
@@ -103,8 +103,7 @@ fn a_datagram_that_may_still_come_is_not_lost() {
     assert_eq!(loss(3_000), 2.0 / 3.0);
 }
 
-/// Statistics as one end's connection would have them after handing `segments`
-/// of 100 bytes to the link.
+/// Returns the statistics of a connection that handed `segments` segments of 100 bytes to the link.
 fn sent(segments: u32) -> Stats {
     let mut stats = Stats::default();
     stats.segments_sent = segments;
@@ -121,8 +120,7 @@ fn received(segments: u32) -> Stats {
     stats
 }
 
-/// An oracle with a flow, `bytes` given to its connection, and what watches
-/// the two ends.
+/// Returns an oracle with a flow, `bytes` given to its connection, and the observers of both ends.
 fn watched(bytes: usize) -> (Oracle, Source, Source) {
     let (mut oracle, id) = oracle();
     oracle.sent(id, at(0), &vec![0; bytes]);
@@ -169,13 +167,13 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&sender, at(1), &sent(10));
     assert_eq!(oracle.loss(), 0.0, "four under way");
 
-    // The seventh was lost and sent again; it and three more are under way.
+    // The seventh was lost and retransmitted; with it, three more are in transit.
     let mut resent = sent(11);
     resent.retransmissions.fast = 1;
     oracle.observe(&sender, at(2), &resent);
     assert_eq!(oracle.loss(), 1.0 / 7.0);
 
-    // Those three come and wait for the seventh.
+    // Those three arrive and wait for the seventh.
     let mut gap = received(6);
     gap.segments_received += 3;
     gap.data_segments_received += 3;
@@ -183,13 +181,13 @@ fn segments_under_way_are_not_lost() {
     oracle.observe(&receiver, at(3), &gap);
     assert_eq!(oracle.loss(), 1.0 / 10.0, "the seventh is under way");
 
-    // It comes, and all are in order.
+    // It arrives, and all are in order.
     let mut filled = received(10);
     filled.out_of_order_segments = 3;
     oracle.observe(&receiver, at(4), &filled);
     assert_eq!(oracle.loss(), 1.0 / 11.0);
 
-    // One more, lost for good: nobody can tell until it is sent again.
+    // One more is lost for good, which is unknown until it is retransmitted.
     resent.data_segments_sent += 1;
     resent.bytes_sent += 100;
     oracle.observe(&sender, at(5), &resent);
@@ -197,8 +195,8 @@ fn segments_under_way_are_not_lost() {
     assert!(oracle.is_satisfied(), "{:?}", oracle.violations());
 }
 
-/// A receiver that has not heard that its peer gave up says the same as
-/// before; it must not count again.
+/// Checks that repeated statistics are ignored: a receiver that has not noticed its peer's failure
+/// repeats them.
 #[test]
 fn what_earlier_connections_say_is_not_heard() {
     let (mut oracle, sender, receiver) = watched(10_000);
@@ -237,7 +235,7 @@ fn either_end_may_ask_for_a_flow_first() {
     assert_ne!(oracle.flow("bulk", "a", "c"), id);
 }
 
-/// What a connection claims is held against its other end and its application.
+/// Checks that a connection's statistics are compared with its other end and its application.
 #[test]
 fn impossible_statistics_are_violations() {
     let acked = |bytes| {
@@ -275,7 +273,7 @@ fn impossible_statistics_are_violations() {
     }
 }
 
-/// The engine's counters have 32 bits, a flow's bytes more: 5 GiB and still in order.
+/// Checks a flow of 5 GiB, which wraps the engine's 32-bit counters.
 #[test]
 fn counters_may_overflow_but_not_go_down() {
     let (mut oracle, id) = oracle();

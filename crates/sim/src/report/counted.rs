@@ -1,8 +1,8 @@
 //! Figures that a report takes from the counters of other crates.
 //!
-//! The names in the JSON object are a contract with its readers. They differ from the names of
-//! the counters, which belong to the device crates, so each figure is declared here with its
-//! source: `NAME` is the counter of that name, `NAME = SOURCE` anything else.
+//! The names in the JSON object are a contract with its readers and differ from the counters' names
+//! in the device crates. Each figure is declared here with its source: `NAME` is the counter of
+//! that name, `NAME = SOURCE` anything else.
 
 use redpoll_replay::DutyCounters;
 use redpoll_stack::RplCounters;
@@ -12,8 +12,8 @@ use serde::Serialize;
 use crate::fair_queue::FairQueueCounters;
 use crate::radio::Station;
 
-/// Declares a part of the report, and the function that makes it of its sources. The first
-/// source has the counters. A figure without a type is an `u64`.
+/// Declares a part of the report, and the function that builds it from its sources. The first
+/// source contains the counters. A figure without a type is a `u64`.
 macro_rules! figures {
     (
         $(#[$meta:meta])*
@@ -44,32 +44,32 @@ figures! {
     /// A router's cache of segments.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     CacheFigures of(it: &redpoll_assist::cache::Counters) {
-        /// Segments of which a copy was kept.
+        /// Segments that were copied into the cache.
         cached,
         /// Copies that were acknowledged.
         acknowledged,
         /// Copies sent.
         repeated,
-        /// Copies sent early, because nothing was heard.
+        /// Copies sent early, because no progress was overheard.
         repeated_early,
-        /// Segments that were acknowledged already, and not forwarded.
+        /// Segments that were already acknowledged, and therefore not forwarded.
         dropped,
-        /// Acknowledgments made for those.
+        /// Acknowledgments generated for those.
         regenerated,
-        /// Segments for whose copy there was no room.
+        /// Segments that found no room for a copy.
         without_room,
-        /// Connections forgotten for others.
+        /// Connections evicted in favour of others.
         evicted,
-        /// Frames heard, whatever their destination.
+        /// Overheard frames, whatever their destination.
         heard,
-        /// Copies that the next hop was heard forwarding, under rules that consider this.
+        /// Copies that the next hop was overheard forwarding, under rules that use this.
         reached,
         /// Duplicate acknowledgments answered by a copy.
         duplicates,
-        /// Packets that have waited for those before them.
+        /// Packets that waited for earlier ones.
         waited,
-        /// Packets that were not forwarded, because they waited already, for lack of room to
-        /// wait, or because they had waited for too long.
+        /// Packets that were not forwarded, because a copy was waiting already, for lack of room to
+        /// wait, or because they had waited too long.
         refused,
         /// Acknowledgments repeated.
         again,
@@ -80,17 +80,17 @@ figures! {
     /// TAiM at the border router.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     TaimFigures of(it: &redpoll_assist::taim::Counters, delay_ns: u64, waiting: u64) {
-        /// The time between two packets that leave, at the end.
+        /// Time between two departures of packets, at the end of the run.
         delay_ms: f64 = delay_ns as f64 / 1e6,
-        /// Periods over.
+        /// Completed periods.
         periods,
-        /// Flows of which both ends were heard.
+        /// Flows with traffic in both directions.
         flows = it.confirmed,
         /// Packets that waited and have left.
         waited = it.released,
-        /// How long those waited on average.
+        /// Their mean waiting time.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
-        /// The longest that one of them waited.
+        /// Their longest waiting time.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
         /// Packets that passed at once.
         passed = it.foreign + it.malformed + it.on_probation + it.untracked,
@@ -107,9 +107,9 @@ figures! {
     FairQueueFigures of(it: &FairQueueCounters, waiting: u64) {
         /// Packets that have left.
         released,
-        /// How long those waited on average.
+        /// Their mean waiting time.
         wait_ms: f64 = mean_ms(it.waited_us, it.released),
-        /// The longest that one of them waited.
+        /// Their longest waiting time.
         longest_wait_ms: f64 = it.longest_wait_us as f64 / 1e3,
         /// Packets dropped.
         dropped,
@@ -121,22 +121,22 @@ figures! {
 }
 
 figures! {
-    /// A border router that compensates for the small windows of nodes.
+    /// Border router that compensates for the small windows of nodes.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     SpareFigures of(it: &redpoll_assist::spare::Counters, waiting: u64) {
-        /// Connections spared.
+        /// Connections in use of this help.
         flows,
-        /// Connections given up for others, or because of a segment that is not understood.
+        /// Connections abandoned in favour of others, or because of an unsupported segment.
         given_up = it.evicted + it.given_up,
-        /// Segments with data that came from the host for them.
+        /// Segments with data from the host for those connections.
         segments,
-        /// Pieces that went on into the mesh.
+        /// Pieces of segments forwarded into the mesh.
         pieces,
-        /// Segments from the mesh that went on in halves.
+        /// Segments from the mesh forwarded in halves.
         halved,
-        /// Acknowledgments of a first half alone, which went no further.
+        /// Acknowledgments of a first half alone, which were not forwarded.
         halfway,
-        /// Segments from the host that went no further.
+        /// Segments from the host that were not forwarded.
         dropped,
         /// Bytes that still wait.
         waiting = waiting,
@@ -147,13 +147,13 @@ figures! {
     /// A node that routes by RPL, at the end of the run.
     #[derive(Clone, PartialEq, Debug, Serialize)]
     RplFigures of(it: &RplCounters, place: RplPlace) {
-        /// Its rank; `None` without a way to the root.
+        /// Rank; `None` without a path to the root.
         rank: Option<u16> = place.rank,
         /// Name of its preferred parent.
         parent: Option<String> = place.parent,
-        /// Hops to the root, from preferred parent to preferred parent; `None` without a way.
+        /// Hops to the root along preferred parents; `None` without a path.
         hops: Option<usize> = place.hops,
-        /// Targets that it knows a way down to.
+        /// Targets with a downward route.
         targets: usize = place.targets,
         /// Messages sent.
         sent: RplMessages = RplMessages {
@@ -162,30 +162,30 @@ figures! {
             dao: it.daos_sent,
             dao_ack: it.dao_acks_sent,
         },
-        /// Messages received, malformed ones not counted.
+        /// Messages received, without malformed ones.
         received: RplMessages = RplMessages {
             dio: it.dios_received,
             dis: it.diss_received,
             dao: it.daos_received,
             dao_ack: it.dao_acks_received,
         },
-        /// Another preferred parent than before.
+        /// Changes of the preferred parent.
         parent_changes: u32 = it.parent_changes,
-        /// The last parent was lost, and the sub-DODAG poisoned: local repairs.
+        /// Local repairs: the last parent was lost, and the sub-DODAG poisoned.
         local_repairs: u32 = it.detached,
-        /// New versions of the DODAG that were joined; a root's: begun. Global repairs.
+        /// Global repairs: new versions of the DODAG that the node joined, or that the root began.
         global_repairs: u32 = it.versions,
-        /// Loops that were detected: packets whose direction contradicted the ranks, packets
-        /// that came back from a route that was removed, and DAOs of the node's own parent.
+        /// Detected loops: packets whose direction contradicted the ranks, packets that returned
+        /// from a removed route, and DAOs from the node's own parent.
         loops: u32 = it.rank_errors + it.returned + it.loops,
-        /// Resets of Trickle for an inconsistency.
+        /// Resets of Trickle by an inconsistency.
         trickle_resets: u32 = it.trickle_resets,
-        /// DAOs that were given up, or refused.
+        /// DAOs that were abandoned or refused.
         daos_failed: u32 = it.daos_given_up + it.daos_refused,
-        /// Targets and neighbours for which a table had no room, and registrations of hosts
-        /// that were refused.
+        /// Targets and neighbours that found no room in a table, and refused registrations of
+        /// hosts.
         refused: u32 = it.targets_refused + it.neighbours_refused + it.registrations_refused,
-        /// Messages that cannot be, are of another DODAG or out of date.
+        /// Messages that were implausible, of another DODAG, or outdated.
         ignored: u32 = it.implausible + it.foreign + it.stale + it.versions_ignored,
     }
 }
@@ -194,20 +194,20 @@ figures! {
     /// The duty-cycled MAC of a node.
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     DutyFigures of(it: &DutyCounters, station: &Station) {
-        /// Times that the receiver was switched on to detect a transmission.
+        /// Wake-ups of the receiver to detect a transmission.
         wake_ups,
         /// Wake-ups that detected energy in the channel.
         alarms,
-        /// Channel assessments, those before sending included, those between the copies of a
-        /// frame not.
+        /// Channel assessments, including those before transmissions, without those between the
+        /// copies of a frame.
         assessments = station.assessments,
-        /// Frames that were repeated until their receiver had woken up, each attempt counted.
+        /// Attempts to repeat a frame until its receiver has woken up.
         trains,
-        /// Trains that began when the receiver was expected to wake up, or was awake.
+        /// Trains that began when the receiver was awake or expected to wake up.
         locked_trains,
         /// Copies of frames sent.
         copies = station.copies,
-        /// Attempts that found the channel busy before or while they were made.
+        /// Attempts that found the channel busy before or during their transmission.
         collisions,
     }
 }
@@ -216,23 +216,23 @@ figures! {
     /// Recovery of a node's fragments (RFC 8931 §7.2).
     #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
     RecoveryFigures of(it: &RecoveryCounters) {
-        /// Datagrams that left in recoverable fragments.
+        /// Datagrams sent in recoverable fragments.
         datagrams,
         /// Fragments retransmitted.
         repeated,
         /// Datagrams restarted.
         restarted,
-        /// Acknowledgments made or forwarded.
+        /// Acknowledgments sent or forwarded.
         acknowledgments,
-        /// Fragments of datagrams that nothing was known of.
+        /// Fragments of unknown datagrams.
         refused,
-        /// Acknowledgments that did not come in time.
+        /// Acknowledgments that did not arrive in time.
         timeouts,
         /// Acknowledgments that reported congestion.
         congested,
-        /// The mean round trip at the end of the run; `None` without one.
+        /// Mean round trip at the end of the run; `None` without a measurement.
         round_trip_ms: Option<f64> = measured_ms(it.round_trip_us),
-        /// The longest.
+        /// Longest round trip.
         longest_round_trip_ms: Option<f64> = measured_ms(it.longest_round_trip_us),
     }
 }
@@ -244,13 +244,13 @@ pub struct RplMessages {
     pub dio: u32,
     /// DODAG Information Solicitations.
     pub dis: u32,
-    /// Destination Advertisement Objects, repeated ones and No-Paths included.
+    /// Destination Advertisement Objects, including repeated ones and No-Paths.
     pub dao: u32,
-    /// Their acknowledgements.
+    /// Acknowledgments of DAOs.
     pub dao_ack: u32,
 }
 
-/// Where a node is in its DODAG.
+/// Position of a node in its DODAG.
 pub(crate) struct RplPlace {
     pub(crate) rank: Option<u16>,
     pub(crate) parent: Option<String>,
@@ -258,12 +258,12 @@ pub(crate) struct RplPlace {
     pub(crate) targets: usize,
 }
 
-/// Milliseconds of a time in microseconds that is 0 if none was measured.
+/// Converts microseconds into milliseconds; 0 means that no time was measured.
 fn measured_ms(us: u32) -> Option<f64> {
     (us > 0).then(|| f64::from(us) / 1_000.0)
 }
 
-/// Mean in milliseconds of `count` times that are `total_us` together.
+/// Returns the mean in milliseconds of `count` times with the sum `total_us`.
 fn mean_ms(total_us: u64, count: u64) -> f64 {
     total_us as f64 / 1e3 / f64::max(count as f64, 1.0)
 }

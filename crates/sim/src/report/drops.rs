@@ -1,4 +1,4 @@
-//! All that was lost at a node, by layer and reason.
+//! Losses at a node, by layer and reason.
 
 use std::collections::BTreeMap;
 
@@ -10,15 +10,15 @@ use crate::node::{SimNode, refusals};
 /// Losses at the border router's host side.
 pub(crate) struct HostSide<'a> {
     pub(crate) gate: &'a Gate,
-    /// Packets for the mesh that too many others waited with.
+    /// Packets for the mesh that found the queue full.
     pub(crate) to_mesh: u64,
-    /// Packets that the host did not take in time.
+    /// Packets that the host did not fetch in time.
     pub(crate) to_host: u64,
-    /// Packets that its serial line has lost: for the mesh, and for the host.
+    /// Packets lost by its serial line: for the mesh, and for the host.
     pub(crate) serial: (u64, u64),
 }
 
-/// All that was lost at a node, by layer and reason; `node` is its node of Redpoll's stack.
+/// Returns all losses at a node, by layer and reason; `node` is its node of Redpoll's stack.
 pub(crate) fn drops(
     node: Option<&SimNode>,
     lost: &Counts,

@@ -1,5 +1,4 @@
-//! The report of a run: the object that `redpoll run --json` writes,
-//! described in `docs/report.md`.
+//! The report of a run: the object that `redpoll run --json` writes, described in `docs/report.md`.
 
 mod counted;
 mod drops;
@@ -20,31 +19,30 @@ use crate::oracle::FlowFigures;
 use crate::scenario::Scenario;
 use crate::{energy, medium};
 
-/// Version of the object's shape. Fields may be added without a new one.
+/// Version of the object's format. New fields do not change it.
 pub const VERSION: u32 = 1;
 
-/// Everything that is known after a run.
+/// Result of a run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Report {
-    /// Version of the shape of this object.
+    /// Version of this object's format.
     pub version: u32,
     /// Name of the scenario.
     pub scenario: String,
     /// The seed.
     pub seed: u64,
-    /// Keys that were set beside the scenario's file, with their values as given; the key of
-    /// the link's security is left out.
+    /// Overrides of the scenario's keys as given, without the key of the link's security.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub set: BTreeMap<String, String>,
     /// The medium, with its ranges or powers and thresholds.
     pub medium: Medium,
     /// Simulated seconds.
     pub simulated_s: f64,
-    /// Seconds that it took.
+    /// Real time of the run in seconds.
     pub wall_s: f64,
     /// Events simulated.
     pub events: u64,
-    /// The most memory that the process has had; 0 where that is not known.
+    /// Peak memory of the process in bytes; 0 if unknown.
     pub peak_memory_bytes: u64,
     /// The oracle's verdict.
     pub oracle: OracleReport,
@@ -68,21 +66,21 @@ pub struct Report {
 /// The medium of a run.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Medium {
-    /// Links are listed by the scenario; positions and ranges do not count.
+    /// Whether the scenario lists the links; positions and ranges are then unused.
     pub listed_links: bool,
-    /// Links are as they were measured; positions and ranges do not count.
+    /// Whether links are measured; positions and ranges are then unused.
     pub measured_links: bool,
     /// The medium's parameters.
     #[serde(flatten)]
     pub config: medium::Config,
 }
 
-/// The oracle's verdict.
+/// Result of the oracle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OracleReport {
-    /// Nothing has happened that must not happen.
+    /// Whether there is no violation.
     pub ok: bool,
-    /// Violations, the first hundred.
+    /// The first hundred violations.
     pub violations: Vec<String>,
 }
 
@@ -95,28 +93,27 @@ pub struct NodeFigures {
     pub role: &'static str,
     /// Its position at the end, in metres.
     pub position_m: (f64, f64),
-    /// Name of the neighbour that its packets to the root go through at the end.
+    /// Name of its next hop towards the root, at the end.
     pub parent: Option<String>,
-    /// Hops to the root of the routes by the paths of least cost when the run began;
-    /// `None` without a path. `rpl.hops` counts those of RPL.
+    /// Hops to the root along the paths of least cost at the beginning of the run; `None` without a
+    /// path. `rpl.hops` counts those of RPL.
     pub hops: Option<usize>,
-    /// Frames that its MAC sent, link acknowledgements not counted.
+    /// Frames that its MAC sent, without link acknowledgments.
     pub frames_sent: u64,
-    /// Frames sent that were repetitions.
+    /// Sent frames that were repetitions.
     pub frame_retries: u64,
-    /// Losses at this node, by reason. Reasons that do not occur are
-    /// left out.
+    /// Losses at this node, by reason. Reasons without losses are omitted.
     pub drops: BTreeMap<String, u64>,
-    /// Share of the time in which its radio was neither asleep nor off; with a duty-cycled
-    /// MAC, in which it received, was ready to receive, or sent.
+    /// Share of the time in which its radio was neither asleep nor off. With a duty-cycled MAC,
+    /// share of the time in which it received, was ready to receive, or sent.
     pub radio_duty_cycle: f64,
     /// Times and charges.
     pub energy: energy::Figures,
     /// Data requests that it sent.
     pub data_requests: u64,
-    /// How often it has turned to another parent.
+    /// Number of parent changes.
     pub parent_changes: u64,
-    /// How often a router has refused its address as a duplicate (RFC 6775 §8.2.4).
+    /// Times that a router refused its address as a duplicate (RFC 6775 §8.2.4).
     pub addresses_refused: u64,
     /// Datagrams that it marked "congestion experienced".
     pub ecn_marks: u64,
@@ -126,7 +123,7 @@ pub struct NodeFigures {
     /// Its cache of segments; `None` without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cache: Option<CacheFigures>,
-    /// Its place in the DODAG and what its RPL has done; `None` where routes are given.
+    /// Its place in the DODAG and its RPL counters; `None` with fixed routes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rpl: Option<RplFigures>,
     /// Its duty-cycled MAC; `None` without one.
@@ -141,13 +138,13 @@ pub struct NodeFigures {
 pub struct InterfererFigures {
     /// Its name.
     pub name: String,
-    /// Where it stands, in metres.
+    /// Position in metres.
     pub position_m: (f64, f64),
-    /// Nodes that it reaches.
+    /// Number of nodes within its reach.
     pub nodes: usize,
-    /// Bursts begun.
+    /// Number of bursts.
     pub bursts: u64,
-    /// Seconds for which it was on the air.
+    /// Transmission time in seconds.
     pub on_air_s: f64,
 }
 
@@ -174,8 +171,7 @@ pub(crate) fn medium(scenario: &Scenario) -> Medium {
     }
 }
 
-/// The most memory that this process has had, as the kernel counts it; 0 where
-/// that is unknown.
+/// Returns the peak memory of this process as the kernel counts it, in bytes; 0 if unknown.
 pub(crate) fn peak_memory_bytes() -> u64 {
     let Ok(status) = std::fs::read_to_string("/proc/self/status") else {
         return 0;

@@ -1,4 +1,4 @@
-//! What processors and batteries are like.
+//! Keys of processors and batteries.
 
 use super::kinds::{current, key};
 use crate::scenario::schema::Key;

@@ -1,4 +1,4 @@
-//! Who else is on the air, and what goes wrong.
+//! Keys of interferers and faults.
 
 use super::kinds::{DAY_US, FRAMES, LOSSES, SHARE, US_PER_S, dbm, key, length, time};
 use crate::scenario::schema::Key;

@@ -1,5 +1,4 @@
-//! The words that tables of keys are written in: kinds of values, and which keys
-//! count only beside a certain value of another one.
+//! Definitions for tables of keys: kinds of values, and conditions by the value of another key.
 
 use crate::scenario::schema::Key;
 use crate::scenario::schema::Kind::{self, *};
@@ -67,10 +66,10 @@ pub(super) const PORT: Kind = Count {
     max: 65_535,
 };
 
-/// The congestion controls of the engine.
+/// Congestion controls of the engine.
 pub(in crate::scenario) const CONGESTION: &[&str] = &["newreno", "cubic", "off"];
 
-/// The TCPs that a node may have.
+/// TCP implementations.
 pub(super) const TRANSPORT: Kind = Choice(&[
     "redpoll",
     "uip-2.5",

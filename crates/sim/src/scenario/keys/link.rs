@@ -1,4 +1,4 @@
-//! The MAC, its security, sleepy nodes and 6LoWPAN.
+//! Keys of the MAC, its security, sleepy nodes and 6LoWPAN.
 
 use super::kinds::{
     CONTIKIMAC, CYCLED, DAY_US, FIXED_POLL, NULLRDC, PHASED, SECURED, SHARE, SLEEPING, US_PER_S,

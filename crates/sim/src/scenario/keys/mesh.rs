@@ -1,4 +1,4 @@
-//! The run itself, where the nodes stand, and how radio waves travel between them.
+//! Keys of the run, of the nodes' positions, and of the propagation of radio waves.
 
 use super::kinds::{
     DAY_US, GENERATED, GRID, K7, LOGNORMAL, REPLAY, RICIAN, SHARE, SINR, TREE, UNIT_DISK, db, dbm,

@@ -1,5 +1,5 @@
-//! Every key that a scenario may hold: the one list behind the parser, its
-//! messages and the reference in `docs/scenario.md`.
+//! Every key of a scenario: the list behind the parser, its messages and the reference in
+//! `docs/scenario.md`.
 
 mod energy;
 mod faults;
@@ -31,18 +31,17 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
     TABLES.iter().copied().flatten()
 }
 
-/// Whether what the key holds is shown to nobody.
+/// Returns whether the value of the key is secret.
 pub(crate) fn is_secret(path: &str) -> bool {
     find(path).is_some_and(|key| matches!(key.kind, Kind::KeyDigits { .. }))
 }
 
-/// The key of `path`.
 pub(crate) fn find(path: &str) -> Option<&'static Key> {
     all().find(|key| key.matches(path))
 }
 
-/// The keys that may stand directly in the table `path` (empty for the whole
-/// document), by their last step; tables are among them.
+/// Returns the last steps of the keys and tables that may occur directly in the table `path` (empty
+/// for the whole document).
 pub(crate) fn children(path: &str) -> Vec<&'static str> {
     let depth = if path.is_empty() {
         0

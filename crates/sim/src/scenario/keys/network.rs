@@ -1,4 +1,4 @@
-//! Routing, caches, nodes with firmware of others, the border router and what is behind it.
+//! Keys of routing, caches, nodes with other firmware, the border router and its host.
 
 use super::kinds::{DAY_US, TRANSPORT, US_PER_S, key, size, time};
 use crate::scenario::schema::Key;

@@ -1,4 +1,4 @@
-//! The nodes and their applications.
+//! Keys of the nodes and their applications.
 
 use super::kinds::{
     BLOCKS, BULK, CLIENTS, COAP, CONGESTION, DAY_US, EXTERNAL, FILES, IMAGE_LEAF, IMAGES, MODULE,

@@ -1,4 +1,4 @@
-//! Redpoll's TCP, and the TCPs beside it.
+//! Keys of Redpoll's TCP and of other TCPs.
 
 use super::kinds::{CONGESTION, DAY_US, SHARE, TRANSPORT, US_PER_S, key, size, time};
 use crate::scenario::model::CONNECTIONS_MAX;

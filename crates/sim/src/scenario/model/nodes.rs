@@ -42,6 +42,7 @@ impl Role {
     }
 }
 
+/// A node of a scenario.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NodeSpec {
     /// Unique name, also used in results.

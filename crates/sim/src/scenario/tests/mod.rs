@@ -169,7 +169,7 @@ fn an_overridden_model_passes_over_the_files_keys_for_the_old_one() {
         panic!()
     };
     assert_eq!(sinr.tx_power_dbm, -8.0);
-    // Said by the override itself, it is an error.
+    // If the override itself sets the key, it is an error.
     let both = [
         ("medium.model", "sinr"),
         ("medium.interference_range", "90 m"),
@@ -243,14 +243,14 @@ fn an_app_on_several_nodes_is_a_flow_each() {
     };
     assert_eq!((to.host, to.port, *bytes), (TargetHost::Node(0), 7, None));
     assert_eq!(Some(to.addr), scenario.address(0));
-    // The far end has memory for both and two to spare.
+    // The far end has memory for both, and two spare ones.
     assert_eq!(scenario.nodes[0].connections, 4);
 }
 
 #[test]
 fn full_segments_fit_into_their_frames() {
     let mut tcp = load(SMALL, &[]).unwrap().tcp;
-    // A FRAG1 has room for 99 and for 85 bytes behind the longest header.
+    // A FRAG1 has room for 99 bytes after the MAC header, and 85 after the longest one.
     assert_eq!(tcp.payload_bytes(), 96 + 3 * 104 + 111 - 32);
     let outside = load(SMALL, &[("nodes.node-1.role", "border")]).unwrap().tcp;
     assert_eq!(outside.payload_bytes(), 80 + 3 * 104 + 111 - 32);
@@ -340,7 +340,7 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
     );
 }
 
-/// Whom each node reaches.
+/// Returns the neighbours of each node.
 fn neighbours(scenario: &Scenario) -> Vec<Vec<crate::topology::Neighbour>> {
     let positions: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
     let site = medium::Site::of(&scenario.medium, &positions);
@@ -391,7 +391,7 @@ fn every_node_of_every_built_in_scenario_reaches_the_root() {
     }
 }
 
-/// Two to the 53rd and one is the first whole number that no double has.
+/// 2^53 + 1 is the first whole number without an exact double.
 #[test]
 fn long_seeds_are_exact() {
     for seed in [(1 << 53) + 1, i64::MAX as u64] {
@@ -400,7 +400,7 @@ fn long_seeds_are_exact() {
     }
 }
 
-/// A host that sends to thirty nodes has a connection for each.
+/// Checks that a host which sends to thirty nodes has a connection for each.
 #[test]
 fn a_place_has_connections_for_what_it_sends_and_gets() {
     let mut text = "duration = \"60 s\"\n[topology]\nkind = \"line\"\nnodes = 9\n\

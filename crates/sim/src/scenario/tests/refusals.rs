@@ -1,4 +1,4 @@
-//! What is wrong is refused with its place and with what is allowed.
+//! Errors name their place and the allowed values.
 
 use super::{SMALL, load};
 
@@ -9,7 +9,7 @@ fn refusal(text: &str) -> String {
     }
 }
 
-/// Each of `cases` is refused with its message, in one line.
+/// Checks that each of `cases` is refused with its message, in one line.
 fn refuses(cases: &[(&str, &str)]) {
     for (text, message) in cases {
         let got = refusal(text);
@@ -18,7 +18,7 @@ fn refuses(cases: &[(&str, &str)]) {
     }
 }
 
-/// What is added to a small scenario, and part of the message about it.
+/// Additions to a small scenario, each with part of its error message.
 const VALUES: &[(&str, &str)] = &[
     (
         "[nodes.node-2]\nkind = \"external\"",
@@ -183,7 +183,7 @@ fn wrong_keys_values_and_units_are_refused_one_by_one() {
     refuses(VALUES);
 }
 
-/// What is refused in apps and faults, and how.
+/// Erroneous apps and faults, each with part of its error message.
 const APPS_AND_FAULTS: &[(&str, &str)] = &[
     (
         "[apps.a]\non = \"node-1\"",
@@ -366,8 +366,8 @@ fn wrong_topologies_are_refused_one_by_one() {
     }
 }
 
-/// Scenarios as people mistype them: loading one ends with a scenario or one
-/// line, never with a panic.
+/// Checks that mistyped scenarios never cause a panic: loading one gives a scenario or one line of
+/// error.
 #[test]
 fn mangled_scenarios_never_panic() {
     let mut rng = redpoll_base::Rng::named(1, "mangled");
