@@ -1,4 +1,4 @@
-//! What a node that routes by RPL is told, and what it counts.
+//! The configuration and the counters of a node that routes by RPL.
 
 use redpoll_base::{Addr, Duration, Memory};
 use redpoll_wire::rpl::Configuration;
@@ -8,8 +8,7 @@ use super::RplNeighbour;
 /// Targets in one DAO at most: with these it fits into one frame.
 pub(super) const TARGETS_MAX: u8 = 4;
 
-/// How a node takes part in a DODAG, and its own parameters: what all nodes share comes
-/// from the root.
+/// The parameters of one node. The root distributes the parameters that all nodes share.
 #[derive(Clone, Debug)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 #[non_exhaustive]
@@ -19,15 +18,16 @@ pub struct RplConfig {
     /// Targets in one DAO, 1 to 4; 4 by default. With more than one, each has transit
     /// information of its own (RFC 6550 §9.4). Some routers read only the last target.
     pub dao_targets: u8,
-    /// A DAO that was repeated so often counts as given up: in storing mode the node looks
-    /// for another parent. It goes on repeating it. RFC 6550 leaves it open; 3.
+    /// Repetitions after which a DAO counts as given up, so that in storing mode the node looks
+    /// for another parent. The node continues to repeat the DAO. RFC 6550 leaves the number open;
+    /// 3 by default.
     pub dao_retries: u8,
-    /// Packets of others get their packet information, and their source route, in an
-    /// outer header (RFC 6553 §4, RFC 6554 §4.1). `false`: it is put into the packet
-    /// itself, which is against the standard and 40 bytes shorter.
+    /// Whether forwarded packets get packet information and source routes in an outer header
+    /// (RFC 6553 §4, RFC 6554 §4.1). `false`: they are inserted into the packet itself, which is
+    /// against the standard and 40 bytes shorter.
     pub tunnels: bool,
-    /// Whether a node that has more to carry than it can says so, and whether others
-    /// avoid it then (RFC 6551 §3.1, the O flag). Off by default.
+    /// Whether an overloaded node sets the O flag in its DIOs, and avoids neighbours that set it
+    /// (RFC 6551 §3.1). Off by default.
     pub load_aware: bool,
     /// Whether each multicast DIO increments the DTSN, so that every node behind this router
     /// sends its DAO again (RFC 6550 §9.6). This repairs the effects of lost DAOs, and costs
@@ -35,31 +35,31 @@ pub struct RplConfig {
     pub dtsn_each_dio: bool,
     /// DelayDAO (RFC 6550 §9.5): 1 s by default (§17).
     pub dao_delay: Duration,
-    /// Mean time in which a first acknowledgement has to come; twice as long with each
-    /// DAO that is repeated, six times. RFC 6550 leaves it open; 5 s.
+    /// Mean timeout of the first acknowledgement. It doubles with each repetition of the DAO, up to
+    /// six times. RFC 6550 leaves it open; 5 s by default.
     pub dao_timeout: Duration,
-    /// Time between two solicitations of a node without a DODAG. RFC 6550 leaves it
-    /// open; 30 s.
+    /// Mean time between two DISs of a node without a parent. RFC 6550 leaves it open; 30 s by
+    /// default.
     pub dis_interval: Duration,
-    /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it
-    /// open; 90 s.
+    /// Mean time between two probes of the link to a possible parent. RFC 6550 leaves it open;
+    /// 90 s by default.
     pub probe_interval: Duration,
-    /// Seed of delays and first numbers.
+    /// Seed of the random delays and initial sequence numbers.
     pub seed: u64,
 }
 
-/// What a node is to a DODAG.
+/// The role of a node in a DODAG.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplRole {
     /// Its root. Only a build with the feature `rpl-root` can make an [`RplRoot`].
     Root(RplRoot),
-    /// Joins, and others may join through it.
+    /// Joins, and may be the parent of other nodes.
     Router,
-    /// Only joins (RFC 6550 §8.5).
+    /// Joins, and is never a parent (RFC 6550 §8.5).
     Leaf,
 }
 
-/// What a root tells everybody.
+/// The parameters that a root distributes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RplRoot {
@@ -67,12 +67,12 @@ pub struct RplRoot {
     pub instance: u8,
     /// The DODAG's prefix of 64 bits. The root's address within it is the DODAGID.
     pub prefix: Addr,
-    /// Storing or non-storing; see [`redpoll_wire::rpl::mode`].
+    /// Mode of Operation: storing or non-storing; see [`redpoll_wire::rpl::mode`].
     pub mode: u8,
-    /// The rest.
+    /// DODAG Configuration option (RFC 6550 §6.7.6).
     pub configuration: Configuration,
-    /// How often it begins a new version of the DODAG, of which all nodes choose their places
-    /// anew (RFC 6550 §3.2.2); `None`: when it is told so, or has to.
+    /// Interval of new versions of the DODAG, in which all nodes choose their parents again
+    /// (RFC 6550 §3.2.2). `None`: only on request of the program, or if the root must begin one.
     pub version_interval: Option<Duration>,
 }
 
@@ -91,7 +91,7 @@ impl RplRoot {
 }
 
 impl RplConfig {
-    /// The usual parameters.
+    /// The default parameters.
     pub const fn new(seed: u64) -> Self {
         RplConfig {
             dao_delay: Duration::from_secs(1),
@@ -116,7 +116,7 @@ impl RplConfig {
     }
 }
 
-/// A [`RplRole`] without what a root tells.
+/// A [`RplRole`] without the parameters of a root.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Role {
     Root,
@@ -134,76 +134,76 @@ impl Role {
     }
 }
 
-/// The memory of a node that routes by RPL, beside its table of routes.
+/// The memory of a node that routes by RPL, in addition to its table of routes.
 pub struct RplMemory<M: Memory + 'static> {
-    /// One entry a candidate neighbour: possible parents, and children that were heard.
+    /// One entry for each candidate neighbour: possible parents, and children that have sent DIOs.
     pub neighbours: M::Table<Option<RplNeighbour>>,
 }
 
-/// What a node's RPL has done and left out. Counters wrap after 2^32.
+/// Counters of RPL in a node. They wrap after 2^32.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RplCounters {
     /// DIOs sent.
     pub dios_sent: u32,
-    /// Messages of each kind that have come from neighbours or, of DAOs and their
-    /// acknowledgements, from farther away: well-formed ones.
+    /// Well-formed DIOs received.
     pub dios_received: u32,
-    /// DISs among them.
+    /// Well-formed DISs received.
     pub diss_received: u32,
-    /// DAOs among them, No-Paths included.
+    /// Well-formed DAOs received, No-Paths included.
     pub daos_received: u32,
-    /// DAO-ACKs among them.
+    /// Well-formed DAO-ACKs received.
     pub dao_acks_received: u32,
     /// DISs sent.
     pub diss_sent: u32,
-    /// DAOs sent, those that are repeated and No-Paths included.
+    /// DAOs sent, repetitions and No-Paths included.
     pub daos_sent: u32,
     /// DAO-ACKs sent.
     pub dao_acks_sent: u32,
-    /// Another preferred parent than before.
+    /// Changes of the preferred parent.
     pub parent_changes: u32,
-    /// The last parent was lost, and the sub-DODAG poisoned.
+    /// Losses of the last parent, after which the node poisoned its sub-DODAG.
     pub detached: u32,
-    /// New versions of the DODAG that were joined; a root's: begun.
+    /// New versions of the DODAG that the node joined or, as a root, began.
     pub versions: u32,
-    /// Trickle has begun anew for an inconsistency.
+    /// Resets of Trickle because of an inconsistency.
     pub trickle_resets: u32,
-    /// DAOs that were given up.
+    /// DAOs given up for lack of an acknowledgement.
     pub daos_given_up: u32,
-    /// DAOs of this node that were refused.
+    /// DAOs of this node that were rejected.
     pub daos_refused: u32,
-    /// Targets that found no room here.
+    /// Targets rejected for lack of room.
     pub targets_refused: u32,
-    /// Control messages that are malformed, or contradict what is known: ranks that
-    /// nobody but the root can have, DAOs from the parent, targets that cannot be.
+    /// Control messages that are malformed or implausible: ranks that only the root can have,
+    /// DAOs from the parent, impossible targets.
     pub implausible: u32,
     /// Control messages of another instance, DODAG, mode or objective function.
     pub foreign: u32,
-    /// DAOs, and No-Paths, that were older than what is known, or not their sender's.
+    /// DAOs and No-Paths that were older than the route in the table, or not from its next hop;
+    /// and acknowledgements and errors that match no message of this node.
     pub stale: u32,
-    /// Versions of the DODAG that were heard and not joined.
+    /// DIOs of a new version of the DODAG that the node did not join.
     pub versions_ignored: u32,
-    /// DAOs of the preferred parent, or packets that it has sent up: it takes this node for
-    /// its own, and is not the parent any more until it says what its rank is.
+    /// DAOs of the preferred parent, or packets that it has sent up. The parent mistakes this node
+    /// for its own parent, so it is not the parent any more until it advertises its rank again.
     pub loops: u32,
-    /// Packets whose direction and ranks contradicted each other for the first time.
+    /// Packets whose direction contradicted the rank of the sender.
     pub rank_errors: u32,
-    /// Packets that were given back for want of a route.
+    /// Packets returned to the previous hop for lack of a route.
     pub forwarding_errors: u32,
-    /// Packets that came back, and whose route was removed.
+    /// Packets that a next hop returned.
     pub returned: u32,
-    /// Stops of source routes that their parents did not reach, and that were forgotten.
+    /// Stops of source routes removed because their parents did not reach them.
     pub lost_stops: u32,
-    /// Routes that were removed because their next hop did not acknowledge frames.
+    /// Routes removed because their next hop did not acknowledge frames.
     pub routes_unacked: u32,
-    /// Targets of DAOs that were ignored because their next hop had not acknowledged a frame,
-    /// and the next hop of the present route had.
+    /// Targets ignored because their next hop had not acknowledged a frame, and the next hop of
+    /// the present route had.
     pub daos_unproven: u32,
-    /// Neighbours for which there was no room.
+    /// Neighbours ignored for lack of room.
     pub neighbours_refused: u32,
-    /// Registrations of hosts that were refused: of addresses that are others', out of date,
-    /// or without room.
+    /// Registrations of hosts refused: the address belongs to another node, the registration is
+    /// out of date, or there is no room.
     pub registrations_refused: u32,
 }
 

@@ -72,9 +72,9 @@ impl Loops {
         }
         count(&mut counters.rank_errors);
         let resets = self.admit_rank_error(now);
-        // Children that have not heard of a change of the rank are no loop.
-        let was_told = contradicts(ranks.to_children);
-        let drops = core::mem::replace(&mut information.rank_error, true) && was_told;
+        // A child that has not heard of a change of the rank does not cause a loop.
+        let is_loop = contradicts(ranks.to_children);
+        let drops = core::mem::replace(&mut information.rank_error, true) && is_loop;
         RankCheck { resets, drops }
     }
 

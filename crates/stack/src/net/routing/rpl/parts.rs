@@ -324,7 +324,7 @@ impl<P: Profile> RplParts<P> {
         })
     }
 
-    /// `rank` as packet information has it.
+    /// SenderRank of packet information for this `rank` (§11.2).
     pub(super) fn sender_rank(&self, rules: &P::Rules, rank: u16) -> u16 {
         match rules.sends_plain_rank() {
             true => rank,

@@ -1,4 +1,4 @@
-//! Neighbours, and nodes of the DODAG, as RPL's tables name them.
+//! Keys of neighbours and nodes of the DODAG in RPL's tables.
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
@@ -23,7 +23,7 @@ impl Peer {
         key::of(link).map(Peer)
     }
 
-    /// The node whose interface identifier stands in this address.
+    /// The node whose interface identifier is that of this address.
     pub(crate) fn at(addr: &Addr) -> Option<Peer> {
         Peer::of(addr::link_address(addr))
     }

@@ -1,4 +1,4 @@
-//! What the parts of RPL share: parameters, random numbers, counters and probes.
+//! Parameters, random numbers, counters and probes, which all parts of RPL use.
 
 use redpoll_base::{Duration, Instant, Rng};
 

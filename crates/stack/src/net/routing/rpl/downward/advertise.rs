@@ -37,7 +37,7 @@ pub(super) struct Daos {
     pub(super) repeats: bool,
     /// A DAO with the address of this node has left since the node joined.
     pub(super) is_known: bool,
-    /// What the nodes above know of the address of this node.
+    /// Whether the nodes above know the address of this node.
     pub(super) own: News,
     /// The end of DelayDAO.
     pub(super) due: Option<Instant>,
@@ -242,8 +242,8 @@ impl<P: Profile> Downward<P> {
         self.daos.repeats = true;
         self.daos.due = Some(now);
         self.daos.tries = pending.tries;
-        // The node repeats the DAO even so: there may be no other parent, and the root has to
-        // know of this node.
+        // The node continues to repeat the DAO: it may have only this parent, and the root has to
+        // know the node.
         let is_given_up = pending.tries == cx.shared.config.dao_retries.saturating_add(1);
         if is_given_up {
             count(&mut cx.shared.counters.daos_given_up);

@@ -46,8 +46,8 @@ pub(super) struct AdvertisedTarget {
 }
 
 impl<P: Profile> Downward<P> {
-    /// Processes the groups of targets of a DAO. Each group stands before its transit information
-    /// (§9.4), and may have any number of targets.
+    /// Processes the groups of targets of a DAO. The transit information of a group follows it
+    /// (§9.4). A group may have any number of targets.
     pub(super) fn take_targets(
         &mut self,
         cx: &mut Context<'_, P>,
@@ -214,10 +214,10 @@ impl<P: Profile> Downward<P> {
         (known, is_proven): (&DownwardRoute, bool),
         target: &AdvertisedTarget,
     ) -> Option<Taken> {
-        // DAOs of one neighbour are in the order in which it sent them, even if it has restarted
-        // its numbers. Of two next hops the one with the newer number counts; a router with a new
-        // parent advertises its targets by the numbers that they have. A number proves nothing for
-        // a next hop that does not acknowledge frames.
+        // DAOs of one neighbour arrive in the order in which it sent them, even if its numbers have
+        // restarted. Between two next hops, the newer number counts: a router with a new parent
+        // advertises its targets by their present numbers. For a next hop that does not acknowledge
+        // frames, the number proves nothing.
         let is_doubtful = is_proven && !known.hop.answers() && !known.is_host();
         let is_stale = target.transit.sequence.is_stale_after(known.sequence) && !is_doubtful;
         if is_stale {

@@ -19,7 +19,7 @@ const UNPROVEN_MAX: usize = 8;
 /// Set once the next hop has acknowledged a frame; the other bits count frames.
 const PROVEN: u8 = 128;
 
-/// The link results of a route's next hop.
+/// Results of frames to the next hop of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct UnackedHop(u8);
 
@@ -59,13 +59,13 @@ impl UnackedHop {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Whether the root need not ask any more: too many inquiries had no answer.
+    /// Whether the root stops to ask, because too many inquiries had no answer.
     #[allow(dead_code, reason = "a root asks")]
     pub(super) fn is_silent(self) -> bool {
         self.frames() >= FRAMES_OF_PROVEN
     }
 
-    /// Whether a frame, or an inquiry, was in vain twice.
+    /// Whether two frames, or two inquiries, had no acknowledgement.
     pub(crate) fn is_doubtful(self) -> bool {
         self.frames() >= FRAMES_OF_UNPROVEN
     }
@@ -77,8 +77,8 @@ impl UnackedHop {
 }
 
 impl<O> Dodag<O> {
-    /// The neighbour to which packets to the target `to` go first, as its DAO says: `link`, or in
-    /// non-storing mode the target itself if its parent `link` is this node, `own`.
+    /// The first hop of packets to the target `to`. In storing mode it is the next hop `link`. In
+    /// non-storing mode it is the target, if its parent `link` is this node, `own`.
     pub(super) fn first_hop(&self, own: Option<Peer>, to: &Addr, link: Peer) -> Option<Peer> {
         match self.is_storing() {
             true => Some(link),

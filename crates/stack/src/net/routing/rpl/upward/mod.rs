@@ -90,8 +90,8 @@ pub(super) struct Upward<P: Profile> {
     dio_due: bool,
     /// A multicast DIS is due.
     dis_due: bool,
-    /// The node has had no parent for so long that it may join as if it had never been a member
-    /// (§8.2.2.1).
+    /// The node has solicited DIOs without a parent, so it may join as if it had never been a
+    /// member (§8.2.2.1).
     is_adrift: bool,
     role: Role,
     /// [`INFINITE_RANK`] without a parent.

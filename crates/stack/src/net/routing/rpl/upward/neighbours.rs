@@ -1,5 +1,5 @@
-//! The candidate neighbours (RFC 6550 §8.2.1): what they have said, and how good the
-//! links to them are.
+//! The candidate neighbours (RFC 6550 §8.2.1): the contents of their DIOs, and the ETX of the links
+//! to them.
 
 use core::cmp::Reverse;
 
@@ -11,31 +11,30 @@ use crate::rules::Candidate;
 
 /// One transmission, as ETX is counted (RFC 6551 §4.3.2: multiplied by 128).
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;
-/// Samples until an estimate follows slowly.
+/// Number of samples after which an estimate changes slowly.
 const YOUNG: u8 = 4;
-/// Frames in a row that were given up, after which a neighbour counts as gone.
+/// Consecutive frames without an acknowledgement after which a neighbour counts as gone.
 const FAILURES_MAX: u8 = 4;
 
-/// Room for a neighbour in the table of a node that routes by RPL.
+/// An entry for a candidate neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RplNeighbour {
-    /// Which one it is.
     pub(super) link: Peer,
-    /// The rank that it has advertised.
+    /// The rank in its last DIO.
     pub(super) rank: u16,
     /// ETX of the link to it, in 128ths.
     pub(super) etx: u16,
     pub(super) version: Sequence,
     pub(super) dtsn: Sequence,
-    /// Frames that were sent to it, as far as it matters.
+    /// Frames sent to the neighbour, saturating.
     samples: u8,
-    /// Of those the last ones that were given up.
+    /// The number of last frames that it did not acknowledge.
     failures: u8,
-    /// It says that it has too much to carry.
+    /// Its last DIO has the O flag (RFC 6551 §3.1).
     pub(super) overloaded: bool,
-    /// It has refused a DAO for want of room.
+    /// It has rejected a DAO for lack of room.
     pub(super) full: bool,
-    /// When its link was measured last, in seconds, wrapping.
+    /// The time of the last measurement of its link, in seconds, wrapping.
     measured_s: u16,
 }
 
@@ -58,31 +57,31 @@ impl RplNeighbour {
         }
     }
 
-    /// Whether it does not answer any more.
+    /// Whether the neighbour no longer acknowledges frames.
     pub(super) fn is_gone(&self) -> bool {
         self.failures >= FAILURES_MAX
     }
 
-    /// Whether it has acknowledged a frame, and is there as far as is known.
+    /// Whether the neighbour has acknowledged a frame and is not gone.
     pub(super) fn answers(&self) -> bool {
         self.samples > self.failures && !self.is_gone()
     }
 
-    /// Seconds since the link was measured last, up to 18 hours.
+    /// Seconds since the last measurement of the link, up to 18 hours.
     pub(super) fn unmeasured_s(&self, now: Instant) -> u16 {
         seconds(now).wrapping_sub(self.measured_s)
     }
 
-    /// Whether nothing was sent to it yet.
+    /// Whether no frame was sent to the neighbour yet.
     pub(super) fn is_unknown(&self) -> bool {
         self.samples == 0
     }
 
-    /// A frame to it has ended after so many attempts.
+    /// Updates the ETX after a frame that took `attempts` attempts.
     pub(super) fn on_frame(&mut self, now: Instant, attempts: u8, ok: bool) {
         self.measured_s = seconds(now);
-        // A frame that was given up would have taken as many attempts more as any other is
-        // expected to take: attempts succeed alike, whatever came before.
+        // Attempts are independent. A frame that was given up would have taken as many further
+        // attempts as any other frame is expected to take.
         let yet = if ok { 0 } else { self.etx };
         let sample = u16::from(attempts.max(1))
             .saturating_mul(ETX)
@@ -92,8 +91,9 @@ impl RplNeighbour {
         } else {
             self.failures.saturating_add(1)
         };
-        // The first sample stands for itself, those after it weigh a quarter, then a
-        // sixteenth: a loaded link has bad moments. What was given up weighs more.
+        // The first sample is the estimate. The next ones have a weight of a quarter, later ones
+        // of a sixteenth, because a loaded link is bad at times. A failure has a weight of an
+        // eighth.
         self.etx = match self.samples {
             0 => sample,
             1..YOUNG => average(self.etx, sample, 2),
@@ -103,14 +103,14 @@ impl RplNeighbour {
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// A frame to it has ended, and the objective function estimates this ETX itself.
+    /// Sets the ETX that the objective function has estimated after a frame.
     pub(super) fn on_estimate(&mut self, now: Instant, etx: u16) {
         self.measured_s = seconds(now);
         self.etx = etx;
         self.samples = self.samples.saturating_add(1);
     }
 
-    /// What an objective function compares.
+    /// The values that an objective function compares.
     pub(super) fn candidate(&self) -> Candidate {
         Candidate {
             rank: self.rank,
@@ -118,7 +118,7 @@ impl RplNeighbour {
         }
     }
 
-    /// It is to be asked again whether it answers.
+    /// Forgets the measurements, so that the neighbour is probed again.
     pub(super) fn forgive(&mut self, unknown: u16) {
         self.failures = 0;
         self.samples = 0;
@@ -127,7 +127,7 @@ impl RplNeighbour {
     }
 }
 
-/// Moves `old` towards `new` by a part of 2 to the power of `shift`.
+/// Moves `old` towards `new` by the difference divided by 2 to the power of `shift`.
 fn average(old: u16, new: u16, shift: u32) -> u16 {
     let (old, new) = (u32::from(old), u32::from(new));
     let rest = old.saturating_sub(old >> shift);
@@ -138,7 +138,7 @@ fn seconds(now: Instant) -> u16 {
     divide_long(now.as_micros(), 1_000_000) as u16
 }
 
-/// The table of them, in the caller's memory.
+/// The table of candidate neighbours, in the caller's memory.
 pub(super) struct Candidates<T> {
     table: T,
 }
@@ -306,7 +306,7 @@ mod tests {
         assert!(table.get(peer(1)).is_none() && table.get(peer(19)).is_some());
     }
 
-    /// RAM: 40 bytes a neighbour are allowed beside what the link keeps.
+    /// A neighbour takes no more than 20 bytes of RAM.
     #[test]
     fn a_neighbour_is_small() {
         let more = if cfg!(feature = "rpl-eui64") { 6 } else { 0 };

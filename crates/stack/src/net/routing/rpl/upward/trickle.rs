@@ -1,10 +1,10 @@
-//! The Trickle timer (RFC 6206 §4.2), with what RPL says of it (RFC 6550 §8.3).
+//! The Trickle timer (RFC 6206 §4.2), as RPL uses it (RFC 6550 §8.3).
 
 use redpoll_base::{Duration, Instant, Rng};
 
 use crate::net::routing::rpl::timing::{earlier, has_come, times};
 
-/// When the next DIO is due, and whether enough neighbours have said the same.
+/// The timer of multicast DIOs.
 #[derive(Clone, Debug)]
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(super) struct Trickle {
@@ -16,21 +16,21 @@ pub(super) struct Trickle {
     shortest: Duration,
     /// Imax.
     longest: Duration,
-    /// I; zero while the timer stands still.
+    /// I; zero while the timer is stopped.
     interval: Duration,
     /// The end of the interval.
     ends: Instant,
-    /// t, while it lies ahead.
+    /// t, until it has passed.
     fires: Option<Instant>,
 }
 
-/// Imin of more than an hour, or less than a millisecond, is nobody's.
+/// The largest Imin, as a power of two in milliseconds: more than an hour.
 const SHORTEST_MAX_LOG: u8 = 22;
-/// Imax is at most this: RFC 6550 §17 has 2.3 hours by default.
+/// The largest Imax. RFC 6550 §17 has 2.3 hours by default.
 const LONGEST: Duration = Duration::from_secs(24 * 3600);
 
 impl Trickle {
-    /// A timer that stands still.
+    /// A stopped timer.
     pub(super) const fn new() -> Self {
         Trickle {
             shortest: Duration::from_millis(8),
@@ -43,8 +43,8 @@ impl Trickle {
         }
     }
 
-    /// Takes over the parameters: Imin as a power of two in milliseconds, how often
-    /// it doubles, and k.
+    /// Sets the parameters: Imin as a power of two in milliseconds, the number of its doublings,
+    /// and k.
     pub(super) fn configure(&mut self, shortest_log: u8, doublings: u8, redundancy: u8) {
         let shortest = 1_u64 << shortest_log.min(SHORTEST_MAX_LOG);
         self.shortest = Duration::from_millis(shortest);
@@ -58,19 +58,19 @@ impl Trickle {
         self.shortest
     }
 
-    /// Begins anew with the shortest interval.
+    /// Starts with the shortest interval.
     pub(super) fn start(&mut self, now: Instant, rng: &mut Rng) {
         self.interval = self.shortest;
         self.begin(now, rng);
     }
 
-    /// §4.2 step 5: a neighbour says the same.
+    /// Counts a consistent message of a neighbour (§4.2 step 3).
     pub(super) fn on_consistent(&mut self) {
         self.heard = self.heard.saturating_add(1);
     }
 
-    /// §4.2 step 6: something is not as it should be. Whether that has begun a new
-    /// interval: one that is the shortest already goes on.
+    /// Resets the timer because of an inconsistency (§4.2 step 6). Returns whether that has begun
+    /// a new interval: an interval that is the shortest already continues.
     pub(super) fn on_inconsistent(&mut self, now: Instant, rng: &mut Rng) -> bool {
         let resets = !self.interval.is_zero() && self.interval > self.shortest;
         if resets {
@@ -79,7 +79,7 @@ impl Trickle {
         resets
     }
 
-    /// `at`, or when something is to be run if that is earlier.
+    /// Returns the earlier of `at` and the next event of the timer.
     pub(super) fn earlier(&self, at: Instant) -> Instant {
         match (self.interval.is_zero(), &self.fires) {
             (true, _) => at,
@@ -88,8 +88,8 @@ impl Trickle {
         }
     }
 
-    /// Runs what is due; whether a message is to be sent. `is_news`: nobody else can have
-    /// said what it says.
+    /// Runs the timer. Returns whether a message is due. `is_news`: no neighbour can have sent the
+    /// contents of the message.
     pub(super) fn on_timeout(&mut self, now: Instant, is_news: bool, rng: &mut Rng) -> bool {
         if self.interval.is_zero() {
             return false;
@@ -97,18 +97,18 @@ impl Trickle {
         let mut sends = false;
         if has_come(&self.fires, now) {
             self.fires = None;
-            // Step 4.
+            // §4.2 step 4.
             sends = is_news || self.redundancy == 0 || self.heard < self.redundancy;
         }
         if self.fires.is_none() && self.ends <= now {
-            // Step 5 of the list: the interval doubles.
+            // §4.2 step 5.
             self.interval = times(self.interval, 2).min(self.longest);
             self.begin(now, rng);
         }
         sends
     }
 
-    /// Steps 2 and 3: c is zero, and t lies in the second half.
+    /// Begins an interval: c is zero, and t is in its second half (§4.2 step 2).
     fn begin(&mut self, now: Instant, rng: &mut Rng) {
         self.heard = 0;
         let half = self.interval.divided_by(2);
@@ -122,7 +122,7 @@ impl Trickle {
 mod tests {
     use super::*;
 
-    /// When something is to be run, if the timer does not stand still.
+    /// The next event, unless the timer is stopped.
     fn next(trickle: &Trickle) -> Option<Instant> {
         let at = trickle.earlier(Instant::FAR_FUTURE);
         Some(at).filter(|at| *at != Instant::FAR_FUTURE)

@@ -73,7 +73,7 @@ impl<P: Profile> Upward<P> {
             }
             count(&mut cx.shared.counters.versions_ignored);
         } else if dio.version != version && dio.rank != INFINITE_RANK {
-            // §8.2.2.1: a neighbour in an older version is no parent until it joins the new one.
+            // §8.2.2.1: a neighbour in an older version cannot be the parent. A DIO informs it.
             self.reset_trickle(cx);
         }
         false
