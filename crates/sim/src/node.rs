@@ -20,8 +20,8 @@ use redpoll_replay::{
 use redpoll_rivals::Rival;
 use redpoll_stack::{
     Advertised, ConnectionSlot, FastOpenServer, HalfOpen, ListenerSlot, NdConfig, NoStreams, Node,
-    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, RouteSlot,
-    SleepyConfig, UdpSlot, Via,
+    NodeConfig, NodeMemory, PARENTS_MAX, PartialSlot, Parts, Profile, Route, SleepyConfig, UdpSlot,
+    Via,
 };
 use redpoll_uart::Begin;
 use redpoll_wire::ieee802154::Address;
@@ -485,7 +485,7 @@ fn memory(
         + bytes_of(&memory.servers)
         + udp * ring
         + bytes_of(&memory.udp)
-        + table_bytes(scenario, &memory.routes, RouteSlot::SHORT_BYTES)
+        + table_bytes(scenario, &memory.routes, routing::SHORT_ROUTE_BYTES)
         + bytes_of(&memory.neighbours)
         + bytes_of(&memory.lowpan.slots)
         + slot_bytes;

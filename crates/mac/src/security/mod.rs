@@ -255,9 +255,6 @@ pub struct Security<M: Memory + 'static> {
 
 /// Calls of its owner.
 impl<M: Memory + 'static> Security<M> {
-    /// By how much a node is longer that is built with the feature `security`, in bytes.
-    pub const NODE_BYTES: usize = size_of::<Option<Self>>().saturating_add(size_of::<[u32; 2]>());
-
     /// Security by this configuration. Nothing can be sealed before the first answer to
     /// [`Security::poll_counter`].
     pub fn new(config: SecurityConfig, memory: SecurityMemory<M>) -> Self {

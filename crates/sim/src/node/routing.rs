@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 use redpoll_replay::ReplayRules;
-use redpoll_stack::{RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
+use redpoll_stack::{RouteSlot, RplConfig, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 use redpoll_mac::Access;
 
@@ -10,6 +10,15 @@ use super::{SimNode, table_bytes};
 use crate::kernel::Seed;
 use crate::memory::HeapMemory;
 use crate::scenario::{Role, Scenario};
+
+/// Bytes of a route in a node that has short addresses only, and is built without the feature
+/// `rpl-eui64`. A test of `redpoll-stack` measures them.
+pub(super) const SHORT_ROUTE_BYTES: usize = 28;
+/// Bytes of a candidate neighbour in such a node.
+const SHORT_NEIGHBOUR_BYTES: usize = 14;
+// The simulator is built with this feature, which adds bytes to each entry.
+const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);
+const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES + 6);
 
 /// Targets that routers have room for at most, if the scenario does not say.
 const TARGETS_MAX: usize = 1_000;
@@ -80,7 +89,7 @@ pub(super) fn begin(
     let memory = RplMemory {
         neighbours: vec![None; params.neighbours.into()].into(),
     };
-    let bytes = table_bytes(scenario, &memory.neighbours, RplNeighbour::SHORT_BYTES);
+    let bytes = table_bytes(scenario, &memory.neighbours, SHORT_NEIGHBOUR_BYTES);
     let rules = ReplayRules {
         counts_hops: params.counts_hops,
         initial_etx: params.initial_etx,

@@ -44,7 +44,8 @@ pub(super) fn secure(
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.security {
         Some(_) => 0,
-        None => Security::<HeapMemory>::NODE_BYTES,
+        // The state of security, and two counters.
+        None => size_of::<Option<Security<HeapMemory>>>() + size_of::<[u32; 2]>(),
     }
 }
 

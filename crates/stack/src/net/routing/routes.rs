@@ -122,9 +122,6 @@ impl Registration {
 }
 
 impl RouteSlot {
-    /// Its bytes in a build without the feature `rpl-eui64`.
-    pub const SHORT_BYTES: usize = 28;
-
     fn given(route: Route) -> Self {
         let len = route.len.min(128);
         RouteSlot {
@@ -509,13 +506,7 @@ mod tests {
     fn a_registration_makes_no_route_larger() {
         // What DAOs leave behind has an address more, if that may be an extended one.
         let more = if cfg!(feature = "rpl-eui64") { 4 } else { 0 };
-        assert_eq!(
-            core::mem::size_of::<Option<Route>>(),
-            RouteSlot::SHORT_BYTES
-        );
-        assert_eq!(
-            core::mem::size_of::<Option<RouteSlot>>(),
-            RouteSlot::SHORT_BYTES + more
-        );
+        assert_eq!(size_of::<Option<Route>>(), 28);
+        assert_eq!(size_of::<Option<RouteSlot>>(), 28 + more);
     }
 }
