@@ -1,4 +1,4 @@
-//! What a viewer changes while a run goes on.
+//! Changes of a viewer to the air during a run.
 
 use redpoll_base::Instant;
 
@@ -8,7 +8,7 @@ use crate::kernel::{Queue, Seed};
 use crate::medium::{Interferer, Site};
 
 impl Air {
-    /// The radio of `node` is off from now on, until [`switch_on`](Self::switch_on).
+    /// Switches off the radio of `node` until [`switch_on`](Self::switch_on).
     pub fn switch_off(&mut self, now: Instant, node: usize) {
         self.faults.add(Spec {
             from: now,
@@ -18,8 +18,7 @@ impl Air {
         self.on_switch(now, node);
     }
 
-    /// The radio of `node` is on again, whatever has switched it off. `false` if nothing
-    /// had.
+    /// Switches on the radio of `node`, whatever switched it off. Returns false if it was on.
     pub fn switch_on(&mut self, now: Instant, node: usize) -> bool {
         let rules = [Rule::NodeOff { node }, Rule::NodeRestart { node }];
         let was_off = self.faults.end(now, |rule| rules.contains(rule));
@@ -27,8 +26,7 @@ impl Air {
         was_off
     }
 
-    /// From now on this share of the frames between two nodes is lost, and no other; `None`
-    /// stands for any.
+    /// Replaces the losses between two nodes by this share of the frames; `None` means any node.
     pub fn set_loss(
         &mut self,
         now: Instant,
@@ -54,8 +52,8 @@ impl Air {
         }
     }
 
-    /// Node `moved` stands elsewhere, as `site` says. `false`, and nothing has changed, if
-    /// too many nodes have been moved while what is on the air was on the air.
+    /// Moves node `moved` to its place in `site`. Returns false, without a change, if too many
+    /// nodes were moved while the present transmissions were on the air.
     pub fn rearrange(&mut self, now: Instant, site: &Site<'_>, moved: usize, seed: Seed) -> bool {
         let layouts = self.flights.under_way().map(|flight| flight.layout);
         let oldest = layouts.min().unwrap_or(self.medium.layout());
@@ -67,7 +65,7 @@ impl Air {
         may
     }
 
-    /// One more interferer, from now on; its number.
+    /// Adds an interferer. Returns its number.
     pub fn add_interferer<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -82,7 +80,7 @@ impl Air {
         index
     }
 
-    /// An interferer has no more bursts. `false` if there is no such one.
+    /// Silences an interferer. Returns false if it does not exist.
     pub fn silence(&mut self, interferer: usize) -> bool {
         self.medium.silence(interferer)
     }

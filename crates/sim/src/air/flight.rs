@@ -1,4 +1,4 @@
-//! Transmissions under way.
+//! Transmissions in progress.
 
 use redpoll_mac::FrameBuf;
 use redpoll_wire::ieee802154::{Address, AuxiliaryHeader, DATA_REQUEST, FrameHeader, FrameType};
@@ -6,10 +6,10 @@ use redpoll_wire::ieee802154::{Address, AuxiliaryHeader, DATA_REQUEST, FrameHead
 use super::{Kind, Outcome};
 use crate::medium::TxId;
 
-/// What radios and the ledger need to know of a frame's header.
+/// Header fields of a frame for radios and the ledger.
 #[derive(Clone, Copy, Debug)]
 pub struct Label {
-    /// Unicast, broadcast or acknowledgement.
+    /// Unicast, broadcast or acknowledgment.
     pub kind: Kind,
     /// Destination PAN.
     pub pan_id: Option<u16>,
@@ -17,17 +17,16 @@ pub struct Label {
     pub dst: Address,
     /// Sequence number.
     pub dsn: u8,
-    /// The sender waits for an acknowledgement.
+    /// Whether the sender waits for an acknowledgment.
     pub wants_ack: bool,
-    /// The frame is a data request.
+    /// Whether the frame is a data request.
     pub is_data_request: bool,
-    /// An acknowledgement says that there is more to come.
+    /// Frame pending bit of an acknowledgment.
     pub frame_pending: bool,
 }
 
 impl Label {
-    /// The label of a frame without its FCS. A frame that cannot be read is a
-    /// unicast to nobody.
+    /// Reads the label of a frame without its FCS. A malformed frame is a unicast to no node.
     pub fn of(frame: &[u8]) -> Label {
         let Ok((header, payload)) = FrameHeader::parse(frame) else {
             return Label {
@@ -60,7 +59,7 @@ impl Label {
     }
 }
 
-/// The identifier of a MAC command, which is in the clear also where the frame is secured.
+/// Returns the identifier of a MAC command, which is not encrypted in a secured frame.
 fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
     let rest = match header.security {
         true => AuxiliaryHeader::parse(payload).ok()?.1,
@@ -69,28 +68,28 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
     rest.first().copied()
 }
 
-/// A transmission under way.
+/// A transmission in progress.
 #[derive(Clone, Debug)]
 pub struct Flight {
     /// Its number in the run.
     pub id: u64,
-    /// The layout of the medium in which it began.
+    /// Layout of the medium at its beginning.
     pub layout: u32,
     /// Index of the sending node.
     pub from: u32,
-    /// What the header says.
+    /// Header fields.
     pub label: Label,
-    /// The one node that it is for, if known and there is only one.
+    /// The only node that the frame is for; `None` if there are several or none.
     pub addressee: Option<u32>,
-    /// What became of it there; settled once.
+    /// Outcome at the addressee, set once.
     pub outcome: Option<Outcome>,
-    /// It is really on the air: its sender is on and the medium carries it.
+    /// Whether it is transmitted: its sender is on and the medium carries it.
     pub on_air: bool,
     /// The frame, without its FCS.
     pub frame: FrameBuf,
 }
 
-/// All transmissions under way; places are used again.
+/// All transmissions in progress. Slots are reused.
 #[derive(Clone, Debug, Default)]
 pub struct Flights {
     places: Vec<Option<Flight>>,
@@ -98,7 +97,7 @@ pub struct Flights {
 }
 
 impl Flights {
-    /// Takes in a transmission.
+    /// Adds a transmission.
     pub fn insert(&mut self, flight: Flight) -> TxId {
         if let Some(id) = self.free.pop() {
             self.places[id as usize] = Some(flight);
@@ -108,12 +107,12 @@ impl Flights {
         (self.places.len() - 1) as TxId
     }
 
-    /// The transmission `id`, if it is under way.
+    /// Returns the transmission `id`, if it is in progress.
     pub fn find(&self, id: TxId) -> Option<&Flight> {
         self.places.get(id as usize)?.as_ref()
     }
 
-    /// The transmission `id`, if it is under way.
+    /// Returns the transmission `id` mutably, if it is in progress.
     pub fn find_mut(&mut self, id: TxId) -> Option<&mut Flight> {
         self.places.get_mut(id as usize)?.as_mut()
     }
@@ -125,7 +124,7 @@ impl Flights {
         Some(flight)
     }
 
-    /// All that are under way.
+    /// Returns all transmissions in progress.
     pub fn under_way(&self) -> impl Iterator<Item = &Flight> {
         self.places.iter().flatten()
     }

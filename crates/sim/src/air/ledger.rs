@@ -1,22 +1,22 @@
-//! The frame ledger: what became of every frame at everyone it was for.
+//! The frame ledger: the outcome of every frame at every addressee.
 
 use serde::Serialize;
 
-/// What became of a frame at one addressee.
+/// Outcome of a frame at one addressee.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It arrived.
+    /// The frame arrived.
     Delivered,
-    /// Other transmissions destroyed it at the receiver.
+    /// Other transmissions destroyed the frame at the receiver.
     Collision,
-    /// The addressee is too far away, too weakly heard, or does not exist.
+    /// The addressee is too far away, its signal is too weak, or it does not exist.
     OutOfRange,
-    /// The link's success ratio, or noise.
+    /// The link's success ratio or noise destroyed the frame.
     RandomLoss,
-    /// The addressee was sending or about to send.
+    /// The addressee was transmitting or about to transmit.
     ReceiverTransmitting,
-    /// The addressee's single frame buffer held a frame not yet read.
+    /// The addressee's single frame buffer held an unread frame.
     RxOverrun,
     /// The addressee's radio was asleep, or its receiver off.
     ReceiverAsleep,
@@ -24,11 +24,11 @@ pub enum Outcome {
     ReceiverOff,
     /// A fault had switched the sender's radio off.
     SenderOff,
-    /// A fault took it.
+    /// A fault dropped the frame.
     Fault,
-    /// An acknowledgement for which nobody waited any more.
+    /// An acknowledgment arrived when no node waited for it.
     Unexpected,
-    /// An interferer destroyed it at the receiver.
+    /// An interferer destroyed the frame at the receiver.
     Interference,
 }
 
@@ -55,7 +55,7 @@ impl Outcome {
         Outcome::Interference,
     ];
 
-    /// The name in reports.
+    /// Returns the name in reports.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Outcome::Delivered => "delivered",
@@ -73,20 +73,20 @@ impl Outcome {
         }
     }
 
-    /// Whether it is the sender's doing, and counted there.
+    /// Returns whether the loss is counted at the sender.
     const fn is_of_sender(self) -> bool {
         matches!(self, Outcome::OutOfRange | Outcome::SenderOff)
     }
 }
 
-/// Kinds of frames, counted apart.
+/// Kind of a frame; each kind is counted separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    /// For one node.
+    /// A frame for one node.
     Unicast,
-    /// For everyone; each node within reception range is an addressee.
+    /// A frame for all nodes; each node within reception range is an addressee.
     Broadcast,
-    /// A link acknowledgement.
+    /// A link acknowledgment.
     Ack,
 }
 
@@ -95,21 +95,21 @@ impl Kind {
     pub(crate) const ALL: [Kind; 3] = [Kind::Unicast, Kind::Broadcast, Kind::Ack];
 }
 
-/// Counters, one an outcome.
+/// Counters by outcome.
 pub type Counts = [u32; Outcome::ALL.len()];
 
-/// The ledger: an entry is opened for every addressee when a frame is sent and
-/// closed, once, with an outcome.
+/// The ledger. A transmission opens an entry for every addressee, and each entry is closed once
+/// with an outcome.
 #[derive(Clone, Debug)]
 pub struct Ledger {
     opened: [u64; Kind::ALL.len()],
     closed: [[u64; Outcome::ALL.len()]; Kind::ALL.len()],
-    /// Unicast and broadcast frames lost, at the node that is to blame.
+    /// Lost unicast and broadcast frames, by the node that is responsible.
     lost_at: Vec<Counts>,
 }
 
 impl Ledger {
-    /// An empty ledger for so many nodes.
+    /// Returns an empty ledger for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         Ledger {
             opened: [0; Kind::ALL.len()],
@@ -118,12 +118,12 @@ impl Ledger {
         }
     }
 
-    /// A frame was sent to one more addressee.
+    /// Opens an entry for an addressee of a frame.
     pub fn open(&mut self, kind: Kind) {
         self.opened[kind as usize] += 1;
     }
 
-    /// It ended there.
+    /// Closes an entry.
     pub fn close(&mut self, kind: Kind, outcome: Outcome, from: usize, at: usize) {
         self.closed[kind as usize][outcome as usize] += 1;
         if kind != Kind::Ack && outcome != Outcome::Delivered {
@@ -132,23 +132,23 @@ impl Ledger {
         }
     }
 
-    /// How many frames of a kind ended so.
+    /// Returns the number of frames of a kind with this outcome.
     pub fn count(&self, kind: Kind, outcome: Outcome) -> u64 {
         self.closed[kind as usize][outcome as usize]
     }
 
-    /// Entries opened for a kind.
+    /// Returns the number of entries opened for a kind.
     pub fn opened(&self, kind: Kind) -> u64 {
         self.opened[kind as usize]
     }
 
-    /// Entries of a kind that are not closed.
+    /// Returns the number of open entries of a kind.
     pub fn outstanding(&self, kind: Kind) -> i64 {
         let closed: u64 = self.closed[kind as usize].iter().sum();
         self.opened[kind as usize] as i64 - closed as i64
     }
 
-    /// Frames lost at a node, by outcome.
+    /// Returns the frames lost at a node, by outcome.
     pub fn lost_at(&self, node: usize) -> &Counts {
         &self.lost_at[node]
     }

@@ -1,15 +1,13 @@
-//! The radios of all nodes and the medium between them: everything from the
-//! moment a MAC hands a frame to its radio to the moment another MAC gets it.
+//! The radios of all nodes and the medium between them: everything from a MAC's order to its radio
+//! until another MAC gets the frame.
 //!
-//! Driven like every other layer: works come in with [`Air::start_work`],
-//! events that it scheduled come back with [`Air::on_event`], and what nodes
-//! have to be told goes out with [`Air::poll_indication`]. Each transmission
-//! costs one event at its beginning and one at its end, and a look at each
-//! neighbour both times; nothing is allocated on the way.
+//! As in every other layer, works come in with [`Air::start_work`], scheduled events with
+//! [`Air::on_event`], and indications go out with [`Air::poll_indication`]. Each transmission costs
+//! one event at its beginning and one at its end, and visits each neighbour both times, without
+//! allocation.
 //!
-//! Faults are applied here: frames are dropped or doubled at their receiver,
-//! radios switched off and on. A transmission that has begun is finished even
-//! if its radio is switched off meanwhile.
+//! The air also applies faults: it drops or duplicates frames at their receiver, and switches
+//! radios off and on. A transmission is completed even if its radio is switched off meanwhile.
 
 mod change;
 mod flight;
@@ -40,27 +38,27 @@ use crate::topology::Neighbour;
 use crate::trace::Traces;
 use flight::Flights;
 
-/// Something that happens to a radio at a known time.
+/// A scheduled event of a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Event {
-    /// A node's radio is done with the step of this number.
+    /// A node's radio completes this step.
     Step {
         /// Index of the node.
         node: u32,
-        /// The step; others are cancelled.
+        /// Number of the step; an event with another number is cancelled.
         generation: u32,
     },
     /// A transmission ends.
     FlightEnds {
-        /// Which one.
+        /// Number of the transmission.
         tx: TxId,
     },
-    /// A node's radio begins to send an acknowledgement.
+    /// A node's radio begins to send an acknowledgment.
     AckDue {
         /// Index of the node.
         node: u32,
     },
-    /// A node's processor has read the frame that its radio received.
+    /// A node's processor has read the received frame.
     ReadDone {
         /// Index of the node.
         node: u32,
@@ -72,45 +70,44 @@ pub enum Event {
     },
     /// An interferer begins or ends a burst.
     Burst {
-        /// Its index.
+        /// Index of the interferer.
         interferer: u32,
     },
 }
 
-/// Something that a node must be told.
+/// An indication to a node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Indication {
-    /// Its radio received a frame: [`Air::received`] has it until the next
-    /// event.
+    /// Its radio received a frame, which [`Air::received`] returns until the next event.
     Frame {
         /// Index of the node.
         node: u32,
     },
-    /// Its raw radio begins to follow a frame.
+    /// Its raw radio begins to receive a frame.
     Follows {
         /// Index of the node.
         node: u32,
     },
-    /// The frame that its raw radio followed has ended, or is given up.
+    /// The frame that its raw radio received has ended, or was abandoned.
     Heard {
         /// Index of the node.
         node: u32,
-        /// [`Air::received`] has it until the next event; else it is destroyed.
+        /// Whether the frame is intact; [`Air::received`] then returns it until the next event.
         intact: bool,
     },
-    /// Its radio has followed a frame to its end, whoever that was for, however it went.
-    /// Only nodes that [want to know](Air::overhear).
+    /// Its radio received a frame to its end, whatever its destination and condition. Only nodes
+    /// with [`overhear`](Air::overhear) get this.
     Overheard {
         /// Index of the node.
         node: u32,
-        /// [`Air::overheard`] has it until the next event; else it is destroyed.
+        /// Whether the frame is intact; [`Air::overheard`] then returns it until the next event.
         intact: bool,
     },
     /// Its radio finished a work.
     Done {
         /// Index of the node.
         node: u32,
-        /// How it ended.
+        /// Result of the work.
         result: AirResult,
     },
 }
@@ -130,7 +127,7 @@ impl Indication {
 
 /// A work of a simulated radio.
 pub type AirWork = RadioWork<replay::Work>;
-/// How such a work ended.
+/// Result of such a work.
 pub type AirResult = RadioResult<CycledResult>;
 
 /// Radios and medium.
@@ -143,31 +140,31 @@ pub struct Air {
     ledger: Ledger,
     digest: Digest,
     traces: Traces,
-    /// What a viewer sees, while somebody looks.
+    /// Recording for a viewer, while there is one.
     tape: Option<Box<Tape>>,
-    /// Transmissions so far.
+    /// Number of transmissions.
     sent: u64,
     indications: VecDeque<Indication>,
 }
 
-/// What there is to know about the network before it runs.
+/// Description of the network before it runs.
 #[derive(Debug)]
 pub struct Layout<'a> {
-    /// What the medium lies between.
+    /// Nodes and links of the medium.
     pub site: Site<'a>,
-    /// Which chip all nodes have.
+    /// Chip of all nodes.
     pub radio: &'a radio::Config,
-    /// Who the nodes are.
+    /// Addresses of the nodes.
     pub identities: &'a [Identity],
-    /// What goes wrong.
+    /// Faults.
     pub faults: &'a [Spec],
 }
 
 impl Air {
-    /// Radios that listen, in silence.
+    /// Returns listening radios on a silent medium.
     ///
-    /// Every purpose has its own random numbers from `seed`. Faults that
-    /// switch radios are scheduled at once.
+    /// Every purpose has its own random numbers from `seed`. The switches of faults are scheduled
+    /// at once.
     pub fn new<E: From<Event>>(layout: &Layout<'_>, seed: Seed, queue: &mut Queue<E>) -> Self {
         let faults = Faults::new(layout.faults.to_vec(), seed.stream("fault"));
         for (at, node) in faults.switches() {
@@ -202,32 +199,32 @@ impl Air {
         }
     }
 
-    /// From now on these are the addresses of `node`.
+    /// Sets the addresses of `node`.
     pub fn set_identity(&mut self, node: usize, identity: Identity) {
         self.stations[node].identity = identity;
     }
 
-    /// From now on `node` is told of these frames that its radio has followed.
+    /// Selects the received frames that are indicated to `node`.
     pub fn overhear(&mut self, node: usize, which: Overhears) {
         self.stations[node].overhears = which;
     }
 
-    /// The intact frame that `node` has just been told of.
+    /// Returns the intact frame of the latest overheard indication to `node`.
     pub fn overheard(&self, node: usize) -> &[u8] {
         self.stations[node].overheard.as_slice()
     }
 
-    /// What a node has to be told next.
+    /// Returns the next indication.
     pub fn poll_indication(&mut self) -> Option<Indication> {
         self.indications.pop_front()
     }
 
-    /// The frame that `node` has just been told of.
+    /// Returns the frame of the latest indication to `node`.
     pub fn received(&self, node: usize) -> &Received {
         &self.stations[node].incoming
     }
 
-    /// A node's MAC asks for `work`; `frame` is the one to load.
+    /// Starts `work` for a node's MAC; `frame` is the frame to load.
     pub fn start_work<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -256,13 +253,13 @@ impl Air {
         }
     }
 
-    /// The processor of `node` is busy until `ready_at`, and its radio gets its next
-    /// frame or its next order to send no sooner.
+    /// Delays the next frame and the next transmission order to the radio of `node` until
+    /// `ready_at`, because its processor is busy.
     pub fn hold(&mut self, node: usize, ready_at: Instant) {
         self.stations[node].ready_at = ready_at;
     }
 
-    /// A scheduled event happens.
+    /// Handles a scheduled event.
     pub fn on_event<E: From<Event>>(&mut self, now: Instant, event: Event, queue: &mut Queue<E>) {
         match event {
             Event::Step { node, generation } => {
@@ -285,18 +282,18 @@ impl Air {
         }
     }
 
-    /// The frame ledger.
+    /// Returns the frame ledger.
     pub fn ledger(&self) -> &Ledger {
         &self.ledger
     }
 
-    /// The frame ledger, to spoil.
+    /// Returns the frame ledger for tests that falsify it.
     #[cfg(test)]
     pub(crate) fn ledger_mut(&mut self) -> &mut Ledger {
         &mut self.ledger
     }
 
-    /// Ledger entries that transmissions under way will still close, by kind.
+    /// Returns the ledger entries that transmissions in progress will close, by kind.
     pub fn entries_under_way(&self) -> [u64; Kind::ALL.len()] {
         let mut entries = [0; Kind::ALL.len()];
         for flight in self.flights.under_way() {
@@ -316,8 +313,8 @@ impl Air {
         entries
     }
 
-    /// The nodes that `node` can reach and that can reach it, in order. What a
-    /// link costs, the worse of its directions does, as in Thread.
+    /// Returns the nodes with links to and from `node`, in order. As in Thread, the worse direction
+    /// determines the cost.
     pub fn neighbours(&self, node: usize) -> Vec<Neighbour> {
         let links = self.medium.links();
         let neighbour = |there: &Link| {
@@ -330,42 +327,42 @@ impl Air {
         links.of(node).iter().filter_map(neighbour).collect()
     }
 
-    /// Bytes that the radio of `node` and its links take.
+    /// Returns the bytes of the radio of `node` and its links.
     pub fn memory_bytes(&self, node: usize) -> usize {
         size_of::<Station>() + self.medium.memory_bytes(node)
     }
 
-    /// All radios, by node.
+    /// Returns all radios, by node.
     pub fn stations(&self) -> &[Station] {
         &self.stations
     }
 
-    /// The medium.
+    /// Returns the medium.
     pub fn medium(&self) -> &Medium {
         &self.medium
     }
 
-    /// The rules of what goes wrong.
+    /// Returns the faults.
     pub fn faults(&self) -> &Faults {
         &self.faults
     }
 
-    /// The rules of what goes wrong, to ask what they say.
+    /// Returns the faults mutably, because their decisions draw random numbers.
     pub fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }
 
-    /// Who gets to see the frames.
+    /// Returns the frame traces.
     pub(crate) fn traces_mut(&mut self) -> &mut Traces {
         &mut self.traces
     }
 
-    /// Transmissions so far.
+    /// Returns the number of transmissions.
     pub fn transmissions(&self) -> u64 {
         self.sent
     }
 
-    /// What is written down for a viewer, if there is one.
+    /// Returns the recording for a viewer, if there is one.
     pub fn tape(&self) -> Option<&Tape> {
         self.tape.as_deref()
     }
@@ -374,7 +371,7 @@ impl Air {
         &mut self.tape
     }
 
-    /// Closes an entry of the ledger: what became of a frame at one node.
+    /// Closes an entry of the ledger with the outcome of a frame at one node.
     fn settle(&mut self, flight: (u64, Kind, usize), outcome: Outcome, at: usize) {
         let (id, kind, from) = flight;
         self.ledger.close(kind, outcome, from, at);
@@ -384,7 +381,7 @@ impl Air {
         }
     }
 
-    /// Digest of every transmission and what became of it.
+    /// Returns a digest of every transmission and its outcomes.
     pub fn digest(&self) -> u64 {
         self.digest.value()
     }
@@ -406,7 +403,7 @@ impl Air {
             self.abandon(node, Outcome::ReceiverOff);
             self.stations[node].times.enter(now, State::Off);
         } else {
-            // What it had begun to send is still leaving it.
+            // A transmission that has begun continues.
             let mut under_way = self.flights.under_way();
             let sends = under_way.any(|flight| flight.from as usize == node && flight.on_air);
             self.stations[node].times.enter(now, State::Listen);
@@ -418,7 +415,7 @@ impl Air {
         }
     }
 
-    /// `node` stops following the frame that it was receiving.
+    /// Ends the reception of `node` with an outcome.
     fn abandon(&mut self, node: usize, outcome: Outcome) {
         if let Some(tx) = self.medium.abandon(node) {
             self.lose(tx, node, outcome);
@@ -435,7 +432,7 @@ impl Air {
         let station = &mut self.stations[node];
         station.step(radio::Work::Idle);
         if matches!(station.state(), State::Listen | State::Idle) {
-            // It may be time to sleep.
+            // The radio may have to sleep now.
             station.rest(now);
         }
         self.indications.push_back(Indication::Done {

@@ -1,9 +1,8 @@
-//! Raw radios: those of nodes whose firmware does itself what a radio chip can do for it.
+//! Raw radios, for nodes whose firmware implements the functions of a radio chip.
 //!
-//! Such a radio takes every frame that it can follow, whoever it is for, and says when one
-//! begins; it sends what it is given at once, with neither assessment nor turnaround, and
-//! neither acknowledges frames nor waits for acknowledgements. These are frames as all
-//! others, which the firmware makes and understands.
+//! A raw radio receives every frame, whatever its destination, and indicates the beginning of each.
+//! It transmits at once, without assessment and turnaround. It neither sends nor awaits
+//! acknowledgments: the firmware creates and interprets them like all other frames.
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioResult, RxInfo};
@@ -18,23 +17,23 @@ use crate::medium::Reception;
 use crate::radio::{Acking, Received, State, Work};
 
 impl Air {
-    /// From now on the radio of `node` is a raw one.
+    /// Makes the radio of `node` a raw one from now on.
     pub fn make_raw(&mut self, node: usize) {
         self.stations[node].is_raw = true;
     }
 
-    /// Whether it is one.
+    /// Returns whether the radio of `node` is a raw one.
     pub fn is_raw(&self, node: usize) -> bool {
         self.stations[node].is_raw
     }
 
-    /// Whether there is energy in the channel at `node`, as a clear channel assessment of
-    /// no duration finds it.
+    /// Returns whether the channel is busy at `node`, as by a clear channel assessment without
+    /// duration.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         self.medium.is_busy(now, node)
     }
 
-    /// What the radio of `node` knows of the frame that it follows, if it does.
+    /// Returns the reception quality of the frame that the radio of `node` receives.
     pub fn following(&self, node: usize) -> RxInfo {
         let flight = self.medium.followed(node);
         let flight = flight.and_then(|tx| self.flights.find(tx));
@@ -43,8 +42,8 @@ impl Air {
         link.map_or_else(RxInfo::default, |link| info(link.rssi_dbm))
     }
 
-    /// A raw radio sends `frame` from now on. What it was receiving is lost. A radio that
-    /// is switched off by a fault, or that sends already, has sent it at once.
+    /// Sends `frame` from a raw radio, and loses a reception in progress. If a fault has switched
+    /// the radio off or it already sends, the transmission ends at once.
     pub fn send_raw<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -60,7 +59,7 @@ impl Air {
             return;
         }
         station.step(Work::Sending);
-        // Nothing but the frame's number says whom an acknowledgement is for.
+        // Only the sequence number identifies the addressee of an acknowledgment.
         let owed = station.acking.take();
         let answered = owed.filter(|owed| super::Label::of(frame).dsn == owed.dsn);
         self.abandon(node, Outcome::ReceiverTransmitting);
@@ -69,7 +68,7 @@ impl Air {
         self.take_off(now, node, &buffer, addressee, queue);
     }
 
-    /// A frame that a raw radio followed has ended.
+    /// Handles the end of a frame at a raw radio.
     pub(super) fn receive_raw(
         &mut self,
         now: Instant,
@@ -83,8 +82,8 @@ impl Air {
         if reception == Reception::Intact
             && self.treatment(now, node, flight, is_ack) != Treatment::Pass
         {
-            // There is no radio here that could acknowledge what its processor loses, and
-            // what is doubled arrives once.
+            // A raw radio does not acknowledge, so an acknowledged loss is a plain loss. Duplicates
+            // arrive once.
             outcome = Outcome::Fault;
         }
         let intact = outcome == Outcome::Delivered;

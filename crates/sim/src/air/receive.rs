@@ -1,4 +1,4 @@
-//! The receiving half: what a radio does with a frame that ends.
+//! Reception: the handling of frames that end.
 
 use redpoll_base::Instant;
 use redpoll_mac::{RadioResult, RxInfo};
@@ -48,7 +48,7 @@ impl Air {
         }
     }
 
-    /// Enters what became of a frame that `node` followed to its end.
+    /// Records the outcome of a frame that `node` received to its end.
     fn close(&mut self, flight: &mut Flight, node: u32, receives: bool, outcome: Outcome) {
         if flight.label.kind == Kind::Broadcast {
             if receives {
@@ -60,7 +60,7 @@ impl Air {
         }
     }
 
-    /// A frame that `node` followed has ended.
+    /// Handles the end of a frame that `node` received.
     fn receive<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -99,8 +99,8 @@ impl Air {
         outcome
     }
 
-    /// Imm-ACKs carry no address: whoever waits for one with its sequence
-    /// number takes it for its own.
+    /// Handles an Imm-ACK. It carries no address, so it belongs to a radio that waits for its
+    /// sequence number.
     fn receive_ack(&mut self, now: Instant, node: usize, flight: &Flight) -> Outcome {
         let station = &self.stations[node];
         if station.work.awaits_answer() {
@@ -117,7 +117,7 @@ impl Air {
         Outcome::Delivered
     }
 
-    /// Whether the filter of a node's radio lets a frame through.
+    /// Returns whether the address filter of a node's radio accepts a frame.
     fn is_own(&self, node: usize, flight: &Flight) -> bool {
         let identity = self.stations[node].identity;
         let is_own = flight.label.kind == Kind::Broadcast || identity.owns(flight.label.dst);
@@ -185,7 +185,7 @@ impl Air {
         Outcome::Delivered
     }
 
-    /// The processor has read a frame, and reads the next one, if one waits.
+    /// Handles the end of the processor's read, and starts that of the waiting frame.
     pub(super) fn on_read_done<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -228,7 +228,7 @@ impl Air {
     }
 }
 
-/// The short address that a frame says it is from.
+/// Returns the short source address of a frame.
 fn source(frame: &[u8]) -> Option<u16> {
     match FrameHeader::parse(frame).ok()?.0.src {
         Address::Short(short) => Some(short),
@@ -236,7 +236,7 @@ fn source(frame: &[u8]) -> Option<u16> {
     }
 }
 
-/// Link quality from signal strength: 0 at −95 dBm, 255 at −40 dBm.
+/// Converts signal strength into link quality: 0 at −95 dBm, 255 at −40 dBm.
 pub(super) fn lqi(rssi_dbm: i8) -> u8 {
     let above = (i32::from(rssi_dbm) + 95).clamp(0, 55);
     (above * 255 / 55) as u8

@@ -1,5 +1,4 @@
-//! The sending half: load, clear channel assessment, turnaround, air, ACK
-//! wait.
+//! Transmission: load, clear channel assessment, turnaround, air, wait for the acknowledgment.
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioResult};
@@ -49,13 +48,13 @@ impl Air {
         } else if station.loaded {
             self.begin_send(now, node, cca, queue);
         } else {
-            // Something heard has overwritten the frame since it was loaded.
+            // A received frame has overwritten the loaded frame.
             self.load(now, node, Some(cca), queue);
         }
     }
 
-    /// Begins to move the frame to send into the radio, now or when the way is
-    /// free; with `then`, to send it right afterwards.
+    /// Moves the frame to send into the radio, now or when the bus is free. With `then`, sends it
+    /// afterwards.
     pub(super) fn load<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -77,7 +76,7 @@ impl Air {
             _ => false,
         };
         if is_worth_sleep {
-            // The radio sleeps until the processor has something for it.
+            // The radio sleeps until the processor has a frame for it.
             let at = station.ready_at;
             let generation = station.step(Work::Held { then });
             station.rest(now);
@@ -135,8 +134,8 @@ impl Air {
         self.assess(now, node, queue);
     }
 
-    /// A clear channel assessment begins. It takes its 8 symbols even where the
-    /// radio knows from the beginning that the channel is busy.
+    /// Begins a clear channel assessment. It takes its 8 symbols even if the radio knows that the
+    /// channel is busy.
     fn assess<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
         self.medium.watch(now, node);
         let station = &mut self.stations[node];
@@ -159,7 +158,7 @@ impl Air {
         queue.schedule(now + TURNAROUND, Event::Step { node, generation }.into());
     }
 
-    /// The current step of a radio's work is over.
+    /// Handles the end of the current step of a radio's work.
     pub(super) fn on_step<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -172,8 +171,8 @@ impl Air {
             Work::Loading { then } => self.on_loaded(now, node, then, queue),
             Work::Cca { occupied } => {
                 let is_off = station.state() == State::Off;
-                // A frame that begins just now is too late for it, as for the
-                // medium's part.
+                // A frame that begins at this instant is too late for the assessment, as in the
+                // medium.
                 let begins = station.state() == State::Receive && station.times.since() == now;
                 let hears = occupied || (is_occupied(station) && !begins);
                 if hears || (!is_off && self.medium.was_busy(now, node)) {
@@ -199,7 +198,7 @@ impl Air {
         }
     }
 
-    /// The radio has become free: work that waited for that goes on.
+    /// Resumes waiting work when the radio has become free.
     pub(super) fn resume<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -213,7 +212,7 @@ impl Air {
         }
     }
 
-    /// An acknowledgement goes out.
+    /// Sends an acknowledgment.
     pub(super) fn on_ack_due<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -234,7 +233,7 @@ impl Air {
         self.take_off(now, node, &frame, Some(to), queue);
     }
 
-    /// A transmission begins. `addressee` is known for an acknowledgement.
+    /// Begins a transmission. `addressee` is known for an acknowledgment.
     pub(super) fn take_off<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -246,7 +245,7 @@ impl Air {
         let is_on = self.stations[from].state() != State::Off;
         let on_air = is_on && self.medium.is_heard();
         if is_on {
-            // Only a radio that was switched on a moment ago receives here.
+            // Only a radio that was just switched on receives here.
             self.abandon(from, Outcome::ReceiverTransmitting);
             self.stations[from].times.enter(now, State::Transmit);
         }
@@ -303,7 +302,7 @@ impl Air {
         queue.schedule(ends, Event::FlightEnds { tx }.into());
     }
 
-    /// Shows a transmission that begins to a viewer.
+    /// Records the beginning of a transmission for a viewer.
     fn write_down(&mut self, start: Instant, end: Instant, tx: TxId) {
         let (Some(tape), Some(flight)) = (&mut self.tape, self.flights.find(tx)) else {
             return;
@@ -323,8 +322,8 @@ impl Air {
         });
     }
 
-    /// A transmission begins to arrive at one neighbour. Says whether that one
-    /// is an addressee.
+    /// Begins the arrival of a transmission at one neighbour. Returns whether that neighbour is an
+    /// addressee.
     fn arrive(
         &mut self,
         now: Instant,
@@ -361,7 +360,7 @@ impl Air {
         is_for_node
     }
 
-    /// Why a node's radio cannot follow a frame that begins now.
+    /// Returns why a node's radio cannot receive a frame that begins now.
     fn refusal(&self, node: usize, kind: Kind) -> Option<Outcome> {
         let station = &self.stations[node];
         let awaits_ack = station.work == Work::AwaitAck;
@@ -384,7 +383,7 @@ impl Air {
         }
     }
 
-    /// A radio begins to follow a frame.
+    /// Handles the beginning of a reception.
     fn on_followed(&mut self, now: Instant, node: usize, label: &Label) {
         let station = &mut self.stations[node];
         station.times.enter(now, State::Receive);
@@ -393,7 +392,7 @@ impl Air {
             self.indications.push_back(Indication::Follows { node });
             return;
         }
-        // The acknowledgement that a radio waits for is not stored.
+        // The expected acknowledgment is not stored.
         let awaits_ack = station.work == Work::AwaitAck || station.work.awaits_answer();
         let is_stored = !(label.kind == Kind::Ack && awaits_ack);
         if self.chip.single_buffer && is_stored {
@@ -404,7 +403,7 @@ impl Air {
         }
     }
 
-    /// The frame `tx` is lost at `node`, which matters if it was for it.
+    /// Records the loss of the frame `tx` at `node`, if the frame was for it.
     pub(super) fn lose(&mut self, tx: u32, node: usize, outcome: Outcome) {
         let Some(flight) = self.flights.find_mut(tx) else {
             return;
@@ -420,7 +419,7 @@ impl Air {
         }
     }
 
-    /// What follows for the sender when its transmission ends.
+    /// Continues the sender's work when its transmission ends.
     pub(super) fn land<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -450,14 +449,13 @@ impl Air {
     }
 }
 
-/// Whether a radio that was to assess the channel is itself in the middle of a
-/// frame or of the acknowledgement for one. That is a busy channel: it does not
-/// wait and then go first.
+/// Returns whether a radio is receiving a frame, or acknowledging one. Its assessment then finds a
+/// busy channel, so it does not transmit right after that frame.
 pub(super) fn is_occupied(station: &Station) -> bool {
     station.state() == State::Receive || station.acking.is_some()
 }
 
-/// A reception's end as the ledger names it.
+/// Converts the end of a reception into an outcome of the ledger.
 pub(super) fn outcome_of(reception: Reception) -> Outcome {
     match reception {
         Reception::Intact => Outcome::Delivered,

@@ -1,5 +1,5 @@
-//! What duty-cycled MACs have their radios do: assess the channel for its own sake, and
-//! repeat a frame until it is acknowledged.
+//! Works of duty-cycled MACs: separate channel assessments, and repetition of a frame until it is
+//! acknowledged.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Channel, CycledResult, RadioResult};
@@ -13,7 +13,7 @@ use crate::kernel::Queue;
 use crate::radio::{CCA, State, TURNAROUND, Train, Work};
 
 impl Air {
-    // --- assessments ---
+    // Channel assessments.
 
     pub(super) fn start_assessment<E: From<Event>>(
         &mut self,
@@ -45,7 +45,7 @@ impl Air {
         }
     }
 
-    /// What the channel assessment that ends now has found.
+    /// Returns the result of the channel assessment that ends now.
     fn sampled(&mut self, now: Instant, node: usize, occupied: bool) -> Channel {
         let station = &self.stations[node];
         let begins = station.state() == State::Receive && station.times.since() == now;
@@ -59,7 +59,7 @@ impl Air {
         }
     }
 
-    // --- repetition ---
+    // Repetition.
 
     pub(super) fn start_strobe<E: From<Event>>(
         &mut self,
@@ -70,15 +70,15 @@ impl Air {
     ) {
         let station = &mut self.stations[node];
         if is_occupied(station) || station.reading {
-            // The MAC hears of it no sooner than of a busy channel, so that it cannot ask
-            // for ever at the same instant.
+            // The MAC gets the result after the duration of an assessment, so it cannot retry
+            // without end at one instant.
             return self.step_for(now, node, Work::Refuse, CCA, queue);
         }
         station.train = Some(Box::new(Train::new(strobe)));
         self.start_transmit(now, node, false, queue);
     }
 
-    /// A copy has been sent.
+    /// Handles the end of a copy.
     pub(super) fn open_gap<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -93,7 +93,7 @@ impl Air {
         self.stations[node].rest(now);
     }
 
-    /// An acknowledgement comes in while a frame is being repeated.
+    /// Handles an acknowledgment that arrives while a frame is repeated.
     pub(super) fn receive_answer(&mut self, now: Instant, node: usize, flight: &Flight) -> Outcome {
         let station = &self.stations[node];
         let is_own = station.dsn == flight.label.dsn;
@@ -110,7 +110,7 @@ impl Air {
         Outcome::Delivered
     }
 
-    /// A step is over of what only duty-cycled MACs ask for.
+    /// Handles the end of a step that only duty-cycled MACs use.
     pub(super) fn on_strobe_step<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -149,7 +149,7 @@ impl Air {
         }
     }
 
-    /// The channel behind a copy has been assessed.
+    /// Handles the end of the assessment after a copy.
     fn on_looked<E: From<Event>>(
         &mut self,
         now: Instant,
@@ -169,7 +169,7 @@ impl Air {
         }
     }
 
-    /// The radio looks at what was in the channel behind a copy.
+    /// Identifies the signal that the assessment after a copy detected.
     fn on_detected<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
         let station = &mut self.stations[node];
         let Some(train) = &station.train else { return };
@@ -185,7 +185,7 @@ impl Air {
         self.finish(now, node, result);
     }
 
-    /// The next copy is due, unless the time for all of them is over.
+    /// Starts the next copy, unless the time for all copies is over.
     fn next_copy<E: From<Event>>(&mut self, now: Instant, node: usize, queue: &mut Queue<E>) {
         let station = &mut self.stations[node];
         let Some(train) = &station.train else { return };

@@ -1,27 +1,27 @@
-//! What is written down of the air while somebody looks.
+//! Recording of the air for a viewer.
 
 use redpoll_base::Instant;
 
 use super::ledger::{Kind, Outcome};
 
-/// Frames and packets as they come, until somebody takes them.
+/// Recorded frames and packets since the last call of [`Tape::take`].
 #[derive(Debug, Default)]
 pub struct Tape {
     changes: Changes,
 }
 
-/// What has happened since somebody took it last.
+/// Events since the previous [`Tape::take`].
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Changes {
-    /// Up to here.
+    /// End of the interval.
     pub until: Instant,
-    /// Frames that have begun, in order.
+    /// Frames that began, in order.
     pub frames: Vec<Frame>,
-    /// What became of frames, of earlier ones too.
+    /// Outcomes of frames, including earlier ones.
     pub fates: Vec<Fate>,
-    /// Packets that passed between the border router and its host, in order.
+    /// Packets between the border router and its host, in order.
     pub packets: Vec<HostPacket>,
-    /// Frames, fates and packets for which there was no room.
+    /// Frames, fates and packets that found no room.
     pub skipped: u64,
 }
 
@@ -30,63 +30,62 @@ pub struct Changes {
 pub struct Frame {
     /// Its number in the run.
     pub id: u64,
-    /// When its first bit leaves.
+    /// Beginning of its first bit.
     pub start: Instant,
-    /// When its last bit does.
+    /// End of its last bit.
     pub end: Instant,
     /// Index of the sending node.
     pub from: u32,
-    /// Whom it is for.
+    /// Destination.
     pub to: Addressee,
-    /// What kind of frame.
+    /// Kind.
     pub kind: Kind,
     /// The frame without its frame check sequence.
     pub mpdu: Box<[u8]>,
 }
 
-/// Whom a frame is for.
+/// Destination of a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Addressee {
     /// The node with this index.
     Node(u32),
-    /// Everyone.
+    /// All nodes.
     All,
-    /// Nobody who could hear it.
+    /// No node within range.
     Nobody,
 }
 
-/// What became of a frame at one node.
+/// Outcome of a frame at one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Fate {
-    /// The frame's number.
+    /// Number of the frame.
     pub id: u64,
-    /// Index of the node that it was for; of the sender if there is none.
+    /// Index of the addressee, or of the sender without an addressee.
     pub at: u32,
-    /// What became of it.
+    /// Outcome.
     pub outcome: Outcome,
 }
 
 /// An IPv6 packet between the border router and its host.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HostPacket {
-    /// When.
+    /// Time of the packet.
     pub at: Instant,
-    /// It goes into the mesh.
+    /// Whether it enters the mesh.
     pub into_mesh: bool,
-    /// Its beginning: at most [`Tape::PACKET_BYTES`].
+    /// Its beginning, at most [`Tape::PACKET_BYTES`] bytes.
     pub bytes: Box<[u8]>,
-    /// How long it is.
+    /// Its length in bytes.
     pub len: usize,
 }
 
 impl Tape {
-    /// So many frames are kept until somebody takes them, and as many packets; four times
-    /// as many fates.
+    /// Most frames and most packets that are kept; four times as many fates.
     pub const FRAMES: usize = 4_096;
-    /// So much of a host's packet is kept: headers with all options.
+    /// Bytes of a host's packet that are kept, enough for headers with all options.
     pub const PACKET_BYTES: usize = 160;
 
-    /// A frame begins.
+    /// Records the beginning of a frame.
     pub(crate) fn frame(&mut self, frame: Frame) {
         if self.changes.frames.len() < Self::FRAMES {
             self.changes.frames.push(frame);
@@ -95,7 +94,7 @@ impl Tape {
         }
     }
 
-    /// A frame has ended at a node.
+    /// Records the end of a frame at a node.
     pub(crate) fn fate(&mut self, fate: Fate) {
         if self.changes.fates.len() < 4 * Self::FRAMES {
             self.changes.fates.push(fate);
@@ -104,7 +103,7 @@ impl Tape {
         }
     }
 
-    /// A packet passes between border router and host.
+    /// Records a packet between border router and host.
     pub(crate) fn packet(&mut self, at: Instant, into_mesh: bool, packet: &[u8]) {
         if self.changes.packets.len() >= Self::FRAMES {
             self.changes.skipped += 1;
@@ -119,7 +118,7 @@ impl Tape {
         });
     }
 
-    /// Hands out what there is.
+    /// Returns the recorded changes and clears them.
     pub(crate) fn take(&mut self, now: Instant) -> Changes {
         self.changes.until = now;
         std::mem::take(&mut self.changes)

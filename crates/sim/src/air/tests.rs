@@ -25,7 +25,7 @@ impl From<Event> for Next {
     }
 }
 
-/// Nodes with a MAC and nothing above it.
+/// Nodes with a MAC and no other layer.
 struct Bench {
     air: Air,
     macs: Vec<Mac<Replay>>,
@@ -33,14 +33,14 @@ struct Bench {
     now: Instant,
     received: Vec<(Instant, usize, Vec<u8>)>,
     done: Vec<(Instant, usize, TxStatus, u8)>,
-    /// What raw radios begin to follow (`None`), and what they heard; empty: destroyed.
+    /// Receptions of raw radios: `None` at their beginning, an empty frame if it was damaged.
     heard: Vec<(Instant, usize, Option<Vec<u8>>)>,
     is_raw: bool,
-    /// How often each node was told that its radio had followed a frame.
+    /// Overheard indications to each node.
     overheard: Vec<u32>,
 }
 
-/// Nodes can hear their neighbours at 40 m, and nobody else.
+/// A medium in which nodes 40 m apart receive one another, and no others do.
 const DISK: Config = Config::UnitDisk(UnitDisk {
     transmission_range_m: 50.0,
     interference_range_m: 50.0,
@@ -54,7 +54,7 @@ fn short(node: usize) -> u16 {
 }
 
 impl Bench {
-    /// Nodes in a line, 40 m apart.
+    /// Returns nodes in a line, 40 m apart.
     fn line(nodes: usize, model: Model, seed: u64, faults: &[Spec]) -> Bench {
         Bench::new(&DISK, nodes, model, seed, faults, |_| {})
     }
@@ -116,7 +116,7 @@ impl Bench {
         }
     }
 
-    /// Has `from` send a frame of `len` bytes in all, FCS included.
+    /// Sends a frame of `len` bytes, including its FCS, from `from`.
     fn send(&mut self, from: usize, to: Address, len: usize) {
         let payload = self.macs[from].frame_mut(to).expect("an idle MAC");
         let payload_len = len - 11;
@@ -199,7 +199,7 @@ impl Bench {
         self.now = until;
     }
 
-    /// Runs until all is quiet.
+    /// Runs until no event is left.
     fn settle(&mut self) {
         while let Some(at) = self.queue.next_at() {
             self.run_until(at);
@@ -250,7 +250,7 @@ fn full_unicast_takes_6_24_ms_on_an_ideal_radio() {
     assert!((mean - 6_240.0).abs() < 40.0, "{mean}");
 }
 
-/// Each step of one exchange, without backoff.
+/// Checks each step of one exchange without backoff.
 #[test]
 fn one_exchange_step_by_step() {
     let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {
@@ -274,8 +274,7 @@ fn one_exchange_step_by_step() {
     assert!((cycle - 1.0).abs() < 1e-12, "always on: {cycle}");
 }
 
-/// A radio that follows a frame when it is to assess the channel takes as long for
-/// that as another one: 8 symbols.
+/// Checks that an assessment takes its 8 symbols even if the radio is receiving a frame.
 #[test]
 fn an_assessment_takes_its_time_where_the_channel_is_known_to_be_busy() {
     let mut bench = Bench::new(&DISK, 2, Model::Ideal, 1, &[], |config| {
@@ -291,7 +290,7 @@ fn an_assessment_takes_its_time_where_the_channel_is_known_to_be_busy() {
     assert_eq!(at.as_micros(), 1_000 + 128);
 }
 
-/// The receiver on an AT86RF233 gets the frame 0.96 ms after its end.
+/// Checks that the receiver on an AT86RF233 gets the frame 0.96 ms after its end.
 #[test]
 fn reading_takes_spi_time() {
     let mut bench = Bench::new(&DISK, 2, Model::At86rf233, 1, &[], |config| {
@@ -316,7 +315,7 @@ fn broadcast_reaches_the_neighbours_without_ack() {
     bench.check_ledger();
 }
 
-/// Nodes 0 and 2 cannot hear each other and send to node 1 at once.
+/// Checks nodes 0 and 2, which do not receive each other and send to node 1 at once.
 #[test]
 fn hidden_terminals_collide() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
@@ -328,12 +327,12 @@ fn hidden_terminals_collide() {
     assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
     assert!(bench.received.is_empty());
     assert!(bench.done.iter().all(|done| done.2 == TxStatus::NoAck));
-    // NoAck comes at macAckWaitDuration.
+    // NoAck is reported after macAckWaitDuration.
     bench.check_ledger();
 }
 
-/// Also what is for another node or destroyed; acknowledgements do not count, and nobody
-/// is told who has not asked.
+/// Checks that overhearing nodes get indications of frames for other nodes and of damaged frames,
+/// without acknowledgments. Other nodes get none.
 #[test]
 fn who_wants_to_know_is_told_of_every_frame() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
@@ -354,7 +353,7 @@ fn who_wants_to_know_is_told_of_every_frame() {
     assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
 }
 
-/// A CC2420 with address decoding keeps back what is for others, and what is broken may be.
+/// Checks that a CC2420 with address decoding does not report frames for others or damaged frames.
 #[test]
 fn a_filter_keeps_back_what_is_for_others() {
     let mut bench = Bench::new(&DISK, 3, Model::Ideal, 3, &[], |config| {
@@ -374,7 +373,7 @@ fn a_filter_keeps_back_what_is_for_others() {
     assert_eq!(bench.overheard, [0, 1, 0], "destroyed");
 }
 
-/// Hidden terminals whose retries are spread by the retry delay: both get through.
+/// Checks that the random retry delay separates hidden terminals, so both succeed.
 #[test]
 fn retries_with_a_random_delay_resolve_hidden_terminals() {
     let mut bench = Bench::line(3, Model::At86rf233, 3, &[]);
@@ -388,7 +387,7 @@ fn retries_with_a_random_delay_resolve_hidden_terminals() {
     bench.check_ledger();
 }
 
-/// Nodes that hear each other sense each other: hardly any collisions.
+/// Checks that nodes within range sense each other and rarely collide.
 #[test]
 fn carrier_sense_keeps_neighbours_apart() {
     let near = Config::UnitDisk(UnitDisk {
@@ -406,8 +405,8 @@ fn carrier_sense_keeps_neighbours_apart() {
     assert_eq!(bench.received.len(), 200);
     let collisions = bench.count(Kind::Unicast, Outcome::Collision)
         + bench.count(Kind::Unicast, Outcome::ReceiverTransmitting);
-    // Equal backoffs collide: one in eight, and half of that as often again
-    // for backoffs one turnaround apart.
+    // Equal backoffs collide: one in eight, and half as many again for backoffs one turnaround
+    // apart.
     assert!((10..120).contains(&collisions), "{collisions}");
     bench.check_ledger();
 }
@@ -429,9 +428,8 @@ fn out_of_range_and_unknown_addressees_are_named() {
     bench.check_ledger();
 }
 
-/// While a frame is being read from the single buffer, another that arrives is
-/// lost and not acknowledged. A short broadcast of a hidden neighbour follows
-/// closely enough.
+/// Checks that a frame which arrives while another is read from the single buffer is lost and not
+/// acknowledged. A short broadcast of a hidden neighbour follows closely enough.
 #[test]
 fn a_single_buffer_overruns() {
     let mut overruns = [0; 2];
@@ -451,8 +449,8 @@ fn a_single_buffer_overruns() {
     assert_eq!(overruns[1], 0);
 }
 
-/// What is heard during the backoff overwrites the loaded frame; it has to be
-/// loaded again, and the exchange takes longer for it.
+/// Checks that a frame which arrives during the backoff overwrites the loaded frame. The frame is
+/// loaded again, which lengthens the exchange.
 #[test]
 fn a_single_buffer_reloads() {
     let exchange = |model, disturb: bool| {
@@ -463,7 +461,7 @@ fn a_single_buffer_reloads() {
         bench.send(1, Address::Short(short(2)), 127);
         bench.run_until(Instant::from_millis(2));
         if disturb {
-            // Directly on the air, so that only node 1 has a backoff.
+            // The frame is sent directly, so that only node 1 has a backoff.
             let mut frame = FrameBuf::new();
             frame
                 .copy_from(&[0x41, 0x98, 0, 0x70, 0x72, 0xff, 0xff, 1, 0])
@@ -492,7 +490,7 @@ fn a_single_buffer_reloads() {
     assert_eq!(late(Model::Ideal), 0);
 }
 
-/// A lost acknowledgement: the frame is repeated, the MAC drops the copy.
+/// Checks that the MAC drops the copy after a lost acknowledgment.
 #[test]
 fn a_lost_ack_leads_to_a_suppressed_duplicate() {
     let faults = [Spec {
@@ -553,7 +551,7 @@ fn a_sleeping_radio_hears_nothing() {
     bench.send(0, Address::Short(short(1)), 40);
     bench.settle();
     assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverAsleep), 1);
-    // It wakes up to send, and goes back to sleep after it.
+    // The radio wakes up to send, and sleeps again afterwards.
     bench.send(1, Address::Short(short(0)), 40);
     bench.settle();
     assert_eq!(bench.count(Kind::Unicast, Outcome::Delivered), 1);

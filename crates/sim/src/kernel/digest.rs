@@ -1,7 +1,7 @@
-//! A rolling digest of everything that happened.
+//! A rolling digest of all events.
 //!
-//! Two runs with the same digest had, for all practical purposes, the same
-//! events in the same order. Not a cryptographic hash.
+//! Two runs with the same digest had, in practice, the same events in the same order. It is not a
+//! cryptographic hash.
 
 /// The digest so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -14,14 +14,14 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Takes in one word.
+    /// Adds one word.
     pub const fn add(&mut self, word: u64) {
-        // A multiply, a rotate and an exclusive or a word, as in FxHash, with
-        // the multiplier of PCG; mixed once more when the value is asked for.
+        // One multiplication, rotation and exclusive or for each word, as in FxHash, with the
+        // multiplier of PCG. `value` mixes the result again.
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(0x5851_f42d_4c95_7f2d);
     }
 
-    /// Takes in bytes, eight at a time, and their number.
+    /// Adds bytes, eight at a time, and their number.
     pub fn add_bytes(&mut self, bytes: &[u8]) {
         let mut words = bytes.chunks_exact(8);
         for word in words.by_ref() {
@@ -36,7 +36,7 @@ impl Digest {
         self.add(bytes.len() as u64);
     }
 
-    /// The digest as a number.
+    /// Returns the digest.
     pub const fn value(&self) -> u64 {
         let x = self.0;
         let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

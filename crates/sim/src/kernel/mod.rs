@@ -1,7 +1,6 @@
-//! The discrete-event kernel: virtual time in whole microseconds, nodes' clocks
-//! beside it, a queue of events ordered by time and then by the order in which
-//! they were asked for, one stream of random numbers a purpose, and the digest of everything that
-//! happened.
+//! The discrete-event kernel: virtual time in whole microseconds, the clocks of nodes, a queue of
+//! events ordered by time and then by the order of scheduling, a stream of random numbers for each
+//! purpose, and a digest of all events.
 
 mod digest;
 mod oscillator;
@@ -15,19 +14,19 @@ pub use secrets::Secrets;
 
 use redpoll_base::Rng;
 
-/// The seed of a run, from which every stream of random numbers comes.
+/// Seed of a run, from which every stream of random numbers follows.
 #[derive(Clone, Copy, Debug)]
 pub struct Seed(pub u64);
 
 impl Seed {
-    /// The stream for one purpose.
+    /// Returns the stream for one purpose.
     pub fn stream(self, purpose: &str) -> Rng {
         Rng::named(self.0, purpose)
     }
 
-    /// The stream for one purpose of one node, by the node's index.
+    /// Returns the stream for one purpose of one node, by the node's index.
     ///
-    /// Adding a node or a purpose does not change the numbers of others.
+    /// An additional node or purpose does not change the numbers of others.
     pub fn node_stream(self, purpose: &str, node: usize) -> Rng {
         let mut base = Rng::named(self.0, purpose);
         Rng::stream(base.next_u64(), node as u64)

@@ -1,35 +1,31 @@
-//! The clocks of nodes, which are fast or slow by a share of their own.
+//! Clocks of nodes, each with its own drift.
 //!
-//! A world has one time. A node is told its own: what its oscillator has counted
-//! since the run began. The two are whole microseconds, and the world's is exact,
-//! so a node's is rounded down: it never runs backwards, and a timer that is
-//! asked for at a node's time comes at the first moment of the world at which the
-//! node's clock has got there.
+//! A world has one exact time. A node's time is the count of its oscillator since the run began,
+//! rounded down to whole microseconds, so it never runs backwards. A timer at a node's time expires
+//! at the first microsecond of the world at which the node's clock has reached that time.
 
 use redpoll_base::Instant;
 
 use super::Seed;
 
-/// A node's clock beside the world's.
+/// Clock of a node relative to the world's.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Oscillator {
-    /// By how much it is fast, in thousandths of a millionth.
+    /// Drift in parts per billion, positive if fast.
     drift_ppb: i64,
 }
 
-/// The drift's unit as a share.
+/// Parts per billion of the whole.
 const BILLION: i64 = 1_000_000_000;
 
 impl Oscillator {
-    /// A clock that is fast by `drift_ppm` millionths, or slow if that is
-    /// negative; what is over 1,000 either way is cut off.
+    /// Returns a clock that is fast by `drift_ppm` parts per million, limited to ±1,000.
     pub fn new(drift_ppm: f64) -> Oscillator {
         let drift_ppb = libm::round(drift_ppm * 1_000.0).clamp(-1e6, 1e6) as i64;
         Oscillator { drift_ppb }
     }
 
-    /// The clock of node `node`, drawn evenly between minus and plus `range_ppm`
-    /// millionths.
+    /// Draws the clock of node `node` evenly between minus and plus `range_ppm` parts per million.
     pub fn draw(range_ppm: f64, seed: Seed, node: usize) -> Oscillator {
         if range_ppm <= 0.0 {
             return Oscillator::default();
@@ -38,25 +34,25 @@ impl Oscillator {
         Oscillator::new(range_ppm * (2.0 * crate::fault::unit(&mut rng) - 1.0))
     }
 
-    /// By how much it is fast, in millionths.
+    /// Returns the drift in parts per million.
     #[cfg(test)]
     pub fn drift_ppm(&self) -> f64 {
         self.drift_ppb as f64 / 1_000.0
     }
 
-    /// What this clock shows at the world's time `at`.
+    /// Returns the time of this clock at the world's time `at`.
     pub fn local(&self, at: Instant) -> Instant {
         self.convert(at, |at, ticks| at * ticks / BILLION as u128)
     }
 
-    /// The world's first moment at which this clock shows `local` or more.
+    /// Returns the world's first microsecond at which this clock shows `local` or more.
     pub fn global(&self, local: Instant) -> Instant {
         self.convert(local, |local, ticks| {
             (local * BILLION as u128).div_ceil(ticks)
         })
     }
 
-    /// `ticks` are nanoseconds that this clock counts in a second.
+    /// Converts a time; `ticks` is the number of nanoseconds that this clock counts in a second.
     fn convert(&self, time: Instant, by: impl FnOnce(u128, u128) -> u128) -> Instant {
         if self.drift_ppb == 0 || time == Instant::FAR_FUTURE {
             return time;
@@ -83,7 +79,7 @@ mod tests {
         assert_eq!(shows(5_000.0), shows(1_000.0), "cut off");
     }
 
-    /// A timer at a node's time comes when the node's clock has just got there.
+    /// Checks that a timer at a node's time expires when the node's clock has just reached it.
     #[test]
     fn both_ways_belong_together() {
         let mut rng = Rng::new(5);

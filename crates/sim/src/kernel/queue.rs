@@ -1,30 +1,29 @@
-//! The queue of events to come.
+//! The queue of future events.
 //!
-//! Cancelling is done by generations: whoever schedules an event puts a number
-//! into it and ignores it when it comes if the number is old by then. That
-//! costs nothing but the event's place, and no search.
+//! Events are cancelled by generations: an event carries a number, and its handler ignores it if
+//! the number is outdated. A cancelled event costs only its entry, without a search.
 //!
-//! Most events of a radio are the next to happen when they are scheduled: the end of
-//! what has just begun. Those wait before the heap, and never go through it.
+//! Most events of a radio are the next in the queue when they are scheduled: the end of an action
+//! that has just begun. These wait in front of the heap and never enter it.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;
 
 use redpoll_base::Instant;
 
-/// An event and its place in the order of things.
+/// An event and its position in the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduled<E> {
-    /// When it happens.
+    /// Time of the event.
     pub at: Instant,
-    /// Orders events of the same instant: first asked for, first served.
+    /// Order of events at the same instant: first scheduled, first handled.
     sequence: u64,
-    /// What happens.
+    /// The event.
     pub event: E,
 }
 
 impl<E> Scheduled<E> {
-    /// Time and place in one number: two of them are compared without a branch.
+    /// Returns time and order as one number, so that a comparison needs no branch.
     fn key(&self) -> u128 {
         u128::from(self.at.as_micros()) << 64 | u128::from(self.sequence)
     }
@@ -45,17 +44,16 @@ impl<E> PartialOrd for Scheduled<E> {
 }
 
 impl<E> Ord for Scheduled<E> {
-    /// Reversed: the standard heap gives the greatest first, and the earliest
-    /// is wanted.
+    /// Reversed: the standard heap returns the greatest element, and the queue the earliest event.
     fn cmp(&self, other: &Self) -> Ordering {
         other.key().cmp(&self.key())
     }
 }
 
-/// Events to come, earliest first.
+/// Future events, earliest first.
 #[derive(Clone, Debug)]
 pub struct Queue<E> {
-    /// Earlier than all in the heap, if there is one.
+    /// Event that precedes all in the heap, if there is one.
     next: Option<Scheduled<E>>,
     heap: BinaryHeap<Scheduled<E>>,
     next_sequence: u64,
@@ -72,8 +70,7 @@ impl<E> Default for Queue<E> {
 }
 
 impl<E> Queue<E> {
-    /// Has `event` happen at `at`, after all others scheduled so far for the
-    /// same instant.
+    /// Schedules `event` at `at`, after all events scheduled so far for the same instant.
     pub fn schedule(&mut self, at: Instant, event: E) {
         let sequence = self.next_sequence;
         self.next_sequence += 1;
@@ -82,7 +79,7 @@ impl<E> Queue<E> {
             sequence,
             event,
         };
-        // What was asked for first is served first, so one of the same instant stays behind.
+        // First scheduled, first handled: an event of the same instant goes into the heap.
         let first = self.next.as_ref().or_else(|| self.heap.peek());
         if first.is_some_and(|first| first.at <= at) {
             self.heap.push(scheduled);
@@ -91,13 +88,13 @@ impl<E> Queue<E> {
         }
     }
 
-    /// When the next event happens.
+    /// Returns the time of the next event.
     pub fn next_at(&self) -> Option<Instant> {
         let first = self.next.as_ref().or_else(|| self.heap.peek());
         first.map(|first| first.at)
     }
 
-    /// The next event, if it happens at `until` or before.
+    /// Returns the next event, if its time is `until` or earlier.
     pub fn pop_until(&mut self, until: Instant) -> Option<Scheduled<E>> {
         if self.next_at()? > until {
             return None;
@@ -105,12 +102,12 @@ impl<E> Queue<E> {
         self.next.take().or_else(|| self.heap.pop())
     }
 
-    /// How many events wait, cancelled ones included.
+    /// Returns the number of events, including cancelled ones.
     pub fn len(&self) -> usize {
         self.heap.len() + usize::from(self.next.is_some())
     }
 
-    /// Whether no event waits.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -137,7 +134,8 @@ mod tests {
         assert!(queue.is_empty());
     }
 
-    /// Held against a list that is searched: events come and go in turn, as in a run.
+    /// Compares the queue with a sorted list while events are added and removed in turn, as in a
+    /// run.
     #[test]
     fn events_that_come_and_go_keep_their_order() {
         let mut rng = Rng::new(6);

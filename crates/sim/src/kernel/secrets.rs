@@ -1,39 +1,36 @@
-//! Where the nodes' secrets come from: the keys of TCP's initial sequence numbers,
-//! SYN cookies and Fast Open, and the streams that choose ports, tags, tokens and
-//! message numbers (RFC 6528 §3, RFC 6056 §3.3, RFC 7252 §5.3.1).
+//! Secrets of nodes: the keys of TCP's initial sequence numbers, SYN cookies and Fast Open, and the
+//! streams that choose ports, tags, tokens and message numbers (RFC 6528 §3, RFC 6056 §3.3, RFC
+//! 7252 §5.3.1).
 //!
-//! In virtual time they come from the run's seed, as everything does, so that the
-//! same seed gives the same bytes. A mesh that others can reach must not have
-//! secrets that a published seed tells: there they come from outside, and the
-//! seed shapes the simulated air alone.
+//! In virtual time they follow from the run's seed, so the same seed gives the same bytes. A mesh
+//! that other hosts can reach needs secrets that do not follow from a published seed. Its secrets
+//! come from outside, and the seed determines only the simulated air.
 
 use redpoll_base::Rng;
 
 /// Fills a buffer with random bytes.
 type Source = Box<dyn FnMut(&mut [u8])>;
 
-/// Numbers that others must not guess: of a seed in virtual time, of the operating
-/// system in real time.
+/// Secrets of nodes: from the seed in virtual time, from the operating system in real time.
 #[derive(Default)]
 pub struct Secrets {
     source: Option<Source>,
 }
 
 impl Secrets {
-    /// Secrets that follow from the seed of the run.
+    /// Returns secrets that follow from the seed of the run.
     pub(crate) fn of_seed() -> Secrets {
         Secrets::default()
     }
 
-    /// Secrets from `source`, such as the operating system's random numbers.
+    /// Returns secrets from `source`, such as the operating system's random numbers.
     pub fn from_source(source: impl FnMut(&mut [u8]) + 'static) -> Secrets {
         Secrets {
             source: Some(Box::new(source)),
         }
     }
 
-    /// The stream for a purpose that has to be hard to guess; `seeded` is the one
-    /// that the seed gives.
+    /// Returns an unpredictable stream from the source, or `seeded`, the stream from the seed.
     pub(crate) fn stream(&mut self, seeded: Rng) -> Rng {
         match &mut self.source {
             Some(source) => {
@@ -46,7 +43,7 @@ impl Secrets {
         }
     }
 
-    /// A key of 128 bits; from `seeded` if the seed gives it.
+    /// Returns a key of 128 bits from the source, or from `seeded`.
     pub(crate) fn key(&mut self, seeded: &mut Rng) -> [u8; 16] {
         let mut key = [0; 16];
         match &mut self.source {

@@ -1,16 +1,14 @@
-//! The seam for whoever looks at a run while it goes on, and changes it: a viewer, a
-//! script.
+//! Interface for viewers and scripts that observe and change a run in progress.
 //!
-//! - [`World::live_sample`]: how nodes and their connections are at this moment;
-//! - [`World::live_changes`]: the frames since the last call and what became of them, and
-//!   the packets that the border router has exchanged with its host;
-//! - [`World::command`]: kill or move a node, lose frames, add an interferer, start a
+//! - [`World::live_sample`] returns the present state of nodes and connections.
+//! - [`World::live_changes`] returns the frames since the last call with their outcomes, and the
+//!   packets between the border router and its host.
+//! - [`World::command`] kills or moves a node, drops frames, adds an interferer, or starts a
 //!   transfer.
 //!
-//! Nothing is written down unless [`World::live_begin`] has asked for it, and nothing that
-//! is written down changes the run: with and without a viewer it has the same digest, until
-//! somebody commands. What is written down has a bound (4,096 frames); what is beyond
-//! it is counted.
+//! Recording starts with [`World::live_begin`] and does not change the run: its digest stays the
+//! same until the first command. Up to 4,096 frames are recorded between two calls; others are only
+//! counted.
 
 mod sample;
 #[cfg(test)]
@@ -24,8 +22,7 @@ pub use crate::world::{Command, Refusal};
 use crate::world::World;
 
 impl World {
-    /// From now on what happens on the air is written down, for
-    /// [`live_changes`](Self::live_changes).
+    /// Starts recording for [`live_changes`](Self::live_changes).
     pub fn live_begin(&mut self) {
         let tape = self.air_mut().tape_mut();
         if tape.is_none() {
@@ -33,22 +30,23 @@ impl World {
         }
     }
 
-    /// From now on nothing is.
+    /// Stops recording.
     pub fn live_end(&mut self) {
         *self.air_mut().tape_mut() = None;
     }
 
-    /// Whether it is being written down.
+    /// Returns whether changes are recorded.
     pub fn is_live(&self) -> bool {
         self.air().tape().is_some()
     }
 
-    /// Name, sending and receiving node of each flow, in the order of [`Sample::flows`].
+    /// Returns the name, sending and receiving node of each flow, in the order of
+    /// [`Sample::flows`].
     pub fn flows(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.oracle().names()
     }
 
-    /// What has been written down since the last call.
+    /// Returns the changes since the last call.
     pub fn live_changes(&mut self) -> Changes {
         let now = self.now();
         let tape = self.air_mut().tape_mut().as_mut();

@@ -1,4 +1,4 @@
-//! How nodes and their connections are at one moment.
+//! State of nodes and their connections at one instant.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{Endpoint, Retransmissions};
@@ -8,12 +8,12 @@ use crate::oracle::{End, FlowSample};
 use crate::radio::State;
 use crate::world::World;
 
-/// See the [module](super).
+/// State of a world at one instant.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Sample {
-    /// The moment.
+    /// Time of the sample.
     pub at: Instant,
-    /// By index.
+    /// Nodes by index.
     pub nodes: Vec<NodeSample>,
     /// Connections of Redpoll's TCP, in the order of their nodes.
     pub connections: Vec<ConnectionSample>,
@@ -21,39 +21,39 @@ pub struct Sample {
     pub flows: Vec<FlowSample>,
 }
 
-/// A node. What is counted, is counted from the beginning of the run.
+/// State of a node. Counters start at the beginning of the run.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct NodeSample {
-    /// What its radio does.
+    /// State of its radio.
     pub radio: State,
-    /// Where it stands, in metres.
+    /// Position in metres.
     pub position_m: (f64, f64),
-    /// Index of the neighbour that its packets to the root go through.
+    /// Index of its next hop towards the root.
     pub parent: Option<u32>,
     /// Datagram slots in use.
     pub queued: u16,
-    /// How long its radio was in each state, in the order of [`State::ALL`].
+    /// Time of its radio in each state, by the numbers of [`State`].
     pub spent: [Duration; State::ALL.len()],
-    /// Share of the time in which its radio was not asleep; under a duty-cycled MAC, in
-    /// which it was on.
+    /// Share of the time in which its radio was not asleep. With a duty-cycled MAC, share in which
+    /// it was on.
     pub duty_cycle: f64,
-    /// Charge that radio and processor have taken, in millicoulombs.
+    /// Charge of radio and processor, in millicoulombs.
     pub charge_mc: f64,
-    /// Frames sent, retries included.
+    /// Sent frames, including retries.
     pub sent: u32,
-    /// Of these, retries.
+    /// Retries.
     pub retries: u32,
-    /// Frames for it that were destroyed by others.
+    /// Frames for it that collisions destroyed.
     pub collisions: u32,
 }
 
 impl NodeSample {
-    /// How long its radio was in a state.
+    /// Returns the time of its radio in `state`.
     pub fn spent(&self, state: State) -> Duration {
         self.spent[state as usize]
     }
 
-    /// How long its radio was asleep, in seconds.
+    /// Returns the time of its radio asleep, in seconds.
     pub fn asleep_s(&self) -> f64 {
         self.spent(State::Sleep).as_micros() as f64 / 1e6
     }
@@ -64,11 +64,11 @@ impl NodeSample {
 pub struct ConnectionSample {
     /// Index of the node.
     pub node: u32,
-    /// This end.
+    /// Address and port of this end.
     pub local: Endpoint,
-    /// The other.
+    /// Address and port of the other end.
     pub remote: Endpoint,
-    /// RFC 9293 §3.3.2, as it is written there.
+    /// State by the names of RFC 9293 §3.3.2.
     pub state: String,
     /// Congestion window in bytes.
     pub cwnd: u32,
@@ -76,15 +76,15 @@ pub struct ConnectionSample {
     pub ssthresh: u32,
     /// Retransmission timeout in milliseconds.
     pub rto_ms: f64,
-    /// The last round-trip time measured, in milliseconds, and how many were.
+    /// Latest round-trip time, in milliseconds.
     pub rtt_ms: f64,
-    /// Round-trip times measured.
+    /// Number of measured round-trip times.
     pub rtt_samples: u32,
-    /// The smoothed round-trip time in milliseconds; `None` before the first measurement.
+    /// Smoothed round-trip time in milliseconds; `None` before the first measurement.
     pub srtt_ms: Option<f64>,
     /// Bytes in the network (RFC 9937 §6.2).
     pub in_flight: u32,
-    /// Bytes given to it that the peer has not acknowledged.
+    /// Bytes from the application that the peer has not acknowledged.
     pub unacked: u32,
     /// Payload bytes that the peer has acknowledged.
     pub acked: u32,
@@ -92,12 +92,12 @@ pub struct ConnectionSample {
     pub received: u32,
     /// Retransmitted segments by cause.
     pub retransmissions: Retransmissions,
-    /// Which flow's end it is now: the flow by its place in [`Sample::flows`].
+    /// The flow that the connection belongs to, by its index in [`Sample::flows`], and its end.
     pub flow: Option<(u32, End)>,
 }
 
 impl World {
-    /// How everything is now. Costs a look at every node.
+    /// Returns the present state. Visits every node.
     pub fn live_sample(&self) -> Sample {
         let nodes = 0..self.scenario().nodes.len();
         Sample {

@@ -124,7 +124,7 @@ mod commands {
         for (scenario, sender) in [("line-3", 3), ("testbed-3", 7)] {
             let mut world = world(scenario);
             until(&mut world, 5);
-            // The one that the flow goes through.
+            // The router that the flow uses.
             let node = world.parent_of(sender).unwrap();
             let (x, y) = world.scenario().nodes[node].position_m;
             let moved = |x_m| Command::Move {
@@ -132,7 +132,7 @@ mod commands {
                 x_m,
                 y_m: y,
             };
-            // In the middle of frames, at many moments.
+            // Changes during frames, at many instants.
             for step in 0..40 {
                 world
                     .command(&moved(x + f64::from(step % 2) * 5_000.0))
@@ -189,7 +189,7 @@ mod commands {
                     busy: 0.9,
                 })
                 .unwrap();
-            // A node that is moved in the middle of bursts has them at its new place.
+            // A node that is moved during bursts is affected by them at its new position.
             for step in 0..20 {
                 let x_m = x_m + f64::from(step % 2) * 4_000.0;
                 world.command(&Command::Move { node: 1, x_m, y_m }).unwrap();

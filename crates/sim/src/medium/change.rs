@@ -1,8 +1,7 @@
-//! What a viewer changes while a run goes on: where a node stands, and who else is on the
-//! air.
+//! Changes of a viewer to the medium during a run: positions of nodes, and interferers.
 //!
-//! What is on the air when a node is moved ends over the links that it began over. So these
-//! are kept until it has, under the number of the *layout* that they belong to.
+//! A transmission ends over the links over which it began. When a node is moved, the old links are
+//! kept for the transmissions in progress, under the number of their *layout*.
 
 use redpoll_base::Instant;
 
@@ -10,41 +9,41 @@ use super::links::{self, Links};
 use super::{Change, Course, Interferer, Medium, Site};
 use crate::kernel::Seed;
 
-/// So many layouts may have frames on the air.
+/// Most layouts with transmissions in progress.
 const LAYOUTS: usize = 16;
 
 /// Links of earlier layouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
-    /// The number of the present layout.
+    /// Number of the present layout.
     layout: u32,
     links: Vec<(u32, Links)>,
 }
 
 impl Medium {
-    /// The number of the present layout.
+    /// Returns the number of the present layout.
     pub fn layout(&self) -> u32 {
         self.retired.layout
     }
 
-    /// The links of a layout that has frames on the air.
+    /// Returns the links of a layout with transmissions in progress.
     pub fn links_of(&self, layout: u32) -> &Links {
         let retired = self.retired.links.iter();
         let found = retired.clone().find(|(of, _)| *of == layout);
         found.map_or(&self.links, |(_, links)| links)
     }
 
-    /// Whether a node can be moved now: not too many layouts have frames on the air.
+    /// Returns whether a node can be moved now.
     pub fn has_room(&self) -> bool {
         self.retired.links.len() < LAYOUTS
     }
 
-    /// Layouts before `oldest` have no frames on the air any more.
+    /// Drops the layouts before `oldest`, which have no transmissions in progress.
     pub fn forget(&mut self, oldest: u32) {
         self.retired.links.retain(|(layout, _)| *layout >= oldest);
     }
 
-    /// Node `moved` stands elsewhere, as `site` says.
+    /// Moves node `moved` to its place in `site`.
     pub fn rearrange(&mut self, now: Instant, site: &Site<'_>, moved: usize, seed: Seed) {
         let before = std::mem::replace(&mut self.links, Links::new(site, seed));
         self.retired.links.push((self.retired.layout, before));
@@ -56,7 +55,7 @@ impl Medium {
                 let found = all.iter().find(|(node, _)| *node as usize == moved);
                 found.map(|(_, power_mw)| *power_mw)
             };
-            // A burst that is on the air goes on at the new place, and is over at the old one.
+            // A burst in progress continues at the new position and ends at the old one.
             if self.interferers[index].is_on() {
                 if let Some(power_mw) = power(&self.reached[index]) {
                     self.ears.interfere(now, moved, power_mw, false);
@@ -69,8 +68,7 @@ impl Medium {
         }
     }
 
-    /// One more interferer, as `site` says, from now on; its number, and when its first
-    /// burst begins.
+    /// Adds an interferer of `site`. Returns its number and the time of its first burst.
     pub fn add_interferer(
         &mut self,
         now: Instant,
@@ -86,7 +84,7 @@ impl Medium {
         (index, first)
     }
 
-    /// An interferer has no more bursts. `false` if there is no such one.
+    /// Silences an interferer. Returns false if it does not exist.
     pub fn silence(&mut self, interferer: usize) -> bool {
         let course = self.interferers.get_mut(interferer);
         course.map(Course::silence).is_some()

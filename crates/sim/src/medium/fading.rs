@@ -1,10 +1,8 @@
-//! Block fading: the gain of a directed link lasts for a coherence time and is
-//! then another one.
+//! Block fading: a directed link has one gain for a coherence time, then another.
 //!
-//! A gain belongs to (seed, link, block): it is computed from a hash of the
-//! three, so that it does not depend on what else happens, and is looked at only
-//! when the link's sender begins to transmit. A transmission has the gain of the
-//! block that it begins in to its end.
+//! A gain follows from a hash of seed, link and block. It is independent of other events, and is
+//! computed only when the link's sender begins to transmit. A transmission keeps the gain of the
+//! block in which it begins.
 
 use redpoll_base::{Instant, Rng};
 
@@ -13,8 +11,8 @@ use super::oqpsk::{from_db, to_db};
 use super::{Fading, Gain, Sinr};
 use crate::kernel::Seed;
 
-/// By how much a gain exceeds its mean now and then, in dB: links that are too
-/// weak by more than that are left out.
+/// Returns by how much a gain may exceed its mean, in dB. Links that are weaker by more are
+/// omitted.
 pub fn margin_db(fading: &Fading) -> f64 {
     match fading.gain {
         Gain::None => 0.0,
@@ -24,7 +22,7 @@ pub fn margin_db(fading: &Fading) -> f64 {
     }
 }
 
-/// What changes the links of a network.
+/// Fading of the links of a network.
 #[derive(Clone, Debug)]
 pub struct Fader {
     gain: Gain,
@@ -37,14 +35,14 @@ pub struct Fader {
 struct LinkFader {
     mean_mw: f64,
     seed: u64,
-    /// When its blocks begin, after those of others.
+    /// Offset of its blocks from those of other links.
     phase_us: u64,
-    /// The block that the link has the gain of.
+    /// Block of the link's present gain.
     block: u64,
 }
 
 impl Fader {
-    /// What changes `links`, which have their mean powers.
+    /// Returns the fading of `links`, which have their mean powers.
     pub fn new(sinr: &Sinr, links: &Links, seed: Seed) -> Fader {
         let base = seed.stream("fading").next_u64();
         let coherence_us = sinr.fading.coherence_us.max(1);
@@ -65,7 +63,7 @@ impl Fader {
         }
     }
 
-    /// Gives the links of node `from` their powers.
+    /// Updates the powers of the links of node `from`.
     pub fn refresh(&mut self, now: Instant, from: usize, links: &mut Links) {
         for index in links.range(from) {
             let fader = &mut self.faders[index];
@@ -86,7 +84,7 @@ impl Fader {
 }
 
 impl Gain {
-    /// A gain as a ratio of powers.
+    /// Draws a gain as a ratio of powers.
     pub(super) fn draw(self, rng: &mut Rng) -> f64 {
         match self {
             Gain::None => 1.0,
@@ -97,8 +95,8 @@ impl Gain {
     }
 }
 
-/// The power of a path of strength K/(K + 1) and of many others that add up to
-/// 1/(K + 1), whose phases are random.
+/// Draws the power of a path of strength K/(K + 1) and of many others with a sum of 1/(K + 1), with
+/// random phases.
 fn rice(k: f64, rng: &mut Rng) -> f64 {
     let direct = libm::sqrt(k / (k + 1.0));
     let scatter = libm::sqrt(0.5 / (k + 1.0));

@@ -1,16 +1,15 @@
-//! Finding the pairs of nodes within reach of each other without looking at
-//! all pairs: nodes are sorted into square cells as wide as the reach, and
-//! only the nine cells around a node are searched.
+//! Search for the pairs of nodes within reach of each other, without a comparison of all pairs.
+//! Nodes are sorted into square cells as wide as the reach, and only the nine cells around a node
+//! are searched.
 
-/// Calls `found(a, b, distance)` for every ordered pair of different points at
-/// most `reach` apart: for each `a` in order, and for each of those with `b` in
-/// order of index.
+/// Calls `found(a, b, distance)` for every ordered pair of different points at most `reach` apart:
+/// for each `a` in order, and for each of those, `b` in order of index.
 pub fn for_each_pair_within(
     points: &[(f64, f64)],
     reach: f64,
     mut found: impl FnMut(usize, usize, f64),
 ) {
-    // A reach of next to nothing must not make cells without number.
+    // A tiny reach must not create a huge number of cells.
     let width = reach.max(1e-3);
     let cell = |(x, y): (f64, f64)| -> (i64, i64) {
         (libm::floor(x / width) as i64, libm::floor(y / width) as i64)
@@ -27,7 +26,7 @@ pub fn for_each_pair_within(
         near.clear();
         let (cx, cy) = cell(point);
         for x in cx.saturating_sub(1)..=cx.saturating_add(1) {
-            // The three cells of a column lie next to each other in the order.
+            // The three cells of a column are adjacent in the order.
             let first = sorted.partition_point(|(cell, _)| *cell < (x, cy.saturating_sub(1)));
             let column = &sorted[first..];
             near.extend(

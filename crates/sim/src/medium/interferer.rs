@@ -1,65 +1,61 @@
-//! Others on the same frequencies, such as a Wi-Fi access point and its
-//! stations: bursts of energy that no radio here understands.
+//! Interferers on the same frequencies, such as a Wi-Fi access point and its stations. Radios
+//! cannot decode their bursts.
 //!
-//! An interferer is on the air for a burst, then silent for a gap, and so on,
-//! both drawn from one kind of distribution. It does so within sessions, which
-//! follow one another at random within the hours of the day that it is given. It
-//! heeds nobody: what the nodes send does not change its course.
+//! An interferer alternates between bursts and gaps, whose lengths come from one kind of
+//! distribution. It does so in sessions, which follow one another at random within the given hours
+//! of the day. The nodes' transmissions do not influence it.
 
 use redpoll_base::{Duration, Instant, Rng};
 
 use crate::fault::{chance, unit};
 
-/// What a scenario says about an interferer.
+/// Parameters of an interferer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interferer {
     /// Its name, as in results.
     pub name: String,
-    /// Where its antenna stands, in metres.
+    /// Position of its antenna, in metres.
     pub position_m: (f64, f64),
-    /// SINR medium: the power that leaves its antenna within the channel, in
-    /// dBm.
+    /// Power at its antenna within the channel, in dBm; SINR medium only.
     pub power_dbm: f64,
-    /// Unit disk: how far it makes the channel busy and destroys receptions, in
-    /// metres.
+    /// Range in which it makes the channel busy and destroys receptions, in metres; unit disk only.
     pub range_m: f64,
     /// Mean length of a burst.
     pub burst: Duration,
-    /// Share of the time that bursts take while it is active, 0 to 0.99.
+    /// Share of bursts in the time of its sessions, 0 to 0.99.
     pub busy: f64,
-    /// How long bursts and gaps are.
+    /// Distribution of bursts and gaps.
     pub lengths: Lengths,
-    /// The hours of each day between which it may be active; the run begins at
-    /// midnight.
+    /// Hours of each day in which it may be active; the run begins at midnight.
     pub hours: (Duration, Duration),
-    /// Mean length of a session; `None`: active all the time.
+    /// Mean length of a session; `None`: always active.
     pub session: Option<Duration>,
-    /// Share of those hours that sessions take.
+    /// Share of sessions in those hours.
     pub session_share: f64,
 }
 
-/// A distribution of lengths of time; its mean is given elsewhere.
+/// Distribution of lengths of time with a separate mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lengths {
-    /// All the same.
+    /// Constant lengths.
     Constant,
-    /// Without memory.
+    /// Exponential lengths, without memory.
     Exponential,
-    /// With a heavy tail, cut off at a thousand times the mean.
+    /// A heavy tail, limited to a thousand times the mean.
     Pareto {
-        /// Over 1; the variance is large up to 2.
+        /// Shape, over 1; the variance is large up to 2.
         shape: f64,
     },
 }
 
-/// The longest of a heavy tail, in means.
+/// Longest length of a heavy tail, in means.
 const LONGEST: f64 = 1_000.0;
 const DAY: Duration = Duration::from_secs(86_400);
 
 impl Lengths {
-    /// A length in microseconds with this mean, one at least.
+    /// Draws a length in microseconds with this mean, at least one.
     fn draw(self, mean_us: f64, rng: &mut Rng) -> Duration {
-        // In (0, 1].
+        // A number in (0, 1].
         let rest = 1.0 - unit(rng);
         let relative = match self {
             Lengths::Constant => 1.0,
@@ -72,14 +68,14 @@ impl Lengths {
     }
 }
 
-/// How an interferer fares: its bursts, one after the other.
+/// An interferer's sequence of bursts.
 #[derive(Clone, Debug)]
 pub struct Course {
     spec: Interferer,
     rng: Rng,
     is_on: bool,
     since: Instant,
-    /// When the session ends.
+    /// End of the session.
     active_until: Instant,
     bursts: u64,
     on_air: Duration,
@@ -87,7 +83,7 @@ pub struct Course {
 }
 
 impl Course {
-    /// A course that has not begun.
+    /// Returns a sequence that has not begun.
     pub fn new(spec: Interferer, rng: Rng) -> Self {
         Course {
             spec,
@@ -101,7 +97,7 @@ impl Course {
         }
     }
 
-    /// When the first burst begins, if ever one does.
+    /// Returns the beginning of the first burst, if there is one.
     pub fn first(&mut self) -> Option<Instant> {
         let is_ever = self.spec.busy > 0.0
             && (self.spec.session.is_none() || self.spec.session_share > 0.0)
@@ -109,17 +105,17 @@ impl Course {
         is_ever.then(|| self.next_burst(Instant::ZERO))
     }
 
-    /// When the first burst begins, of one that is there from `now` on.
+    /// Returns the beginning of the first burst of an interferer that is added at `now`.
     pub(crate) fn first_after(&mut self, now: Instant) -> Instant {
         self.next_burst(now)
     }
 
-    /// There are no more bursts after the one that is on the air.
+    /// Ends the sequence after the present burst.
     pub(crate) fn silence(&mut self) {
         self.is_silenced = true;
     }
 
-    /// Whether it has been silenced.
+    /// Returns whether it was silenced.
     pub fn is_silenced(&self) -> bool {
         self.is_silenced
     }
@@ -128,7 +124,7 @@ impl Course {
         self.is_on
     }
 
-    /// A burst begins or ends. Says which, and when the next change comes.
+    /// Begins or ends a burst. Returns which, and the time of the next change.
     pub fn turn(&mut self, now: Instant) -> (bool, Instant) {
         if self.is_silenced {
             self.on_air += match self.is_on {
@@ -150,17 +146,17 @@ impl Course {
         (self.is_on, next)
     }
 
-    /// What a scenario says about it.
+    /// Returns the parameters.
     pub fn spec(&self) -> &Interferer {
         &self.spec
     }
 
-    /// Bursts so far.
+    /// Returns the number of bursts.
     pub fn bursts(&self) -> u64 {
         self.bursts
     }
 
-    /// How long it was on the air until `now`.
+    /// Returns the time on the air until `now`.
     pub fn on_air(&self, now: Instant) -> Duration {
         match self.is_on {
             true => self.on_air + now.since(self.since),
@@ -176,7 +172,7 @@ impl Course {
         self.spec.lengths.draw(mean_us, &mut self.rng)
     }
 
-    /// A gap after `now`, or after the beginning of a later session.
+    /// Returns the end of a gap after `now`, or after the beginning of a later session.
     fn next_burst(&mut self, now: Instant) -> Instant {
         let gap_us = self.burst_us() * (1.0 - self.spec.busy) / self.spec.busy;
         let mut from = now;
@@ -189,7 +185,7 @@ impl Course {
         }
     }
 
-    /// The next session that begins at `at` or later.
+    /// Returns the next session that begins at `at` or later.
     fn session_after(&mut self, at: Instant) -> (Instant, Instant) {
         let mut at = at;
         loop {
@@ -199,8 +195,8 @@ impl Course {
             };
             let mean_us = mean.as_micros() as f64;
             let share = self.spec.session_share;
-            // Sessions have no memory: whether one is under way when the hours
-            // begin is a matter of their share.
+            // Sessions have no memory: one is in progress at the beginning of the hours with the
+            // probability of their share.
             let is_under_way = at <= opens && chance(&mut self.rng, share);
             let pause_us = mean_us * (1.0 - share) / share;
             let mut begins = opens.max(at);
@@ -215,7 +211,7 @@ impl Course {
         }
     }
 
-    /// The hours of activity that are not over at `at`.
+    /// Returns the hours of activity that are not over at `at`.
     fn hours_after(&self, at: Instant) -> (Instant, Instant) {
         let (from, until) = self.spec.hours;
         if from.is_zero() && until >= DAY {
@@ -253,7 +249,7 @@ mod tests {
         }
     }
 
-    /// When bursts begin and end, up to a moment.
+    /// Returns the beginnings and ends of bursts until `until`.
     fn bursts(spec: Interferer, seed: u64, until: Instant) -> Vec<(Instant, Instant)> {
         let mut course = Course::new(spec, Rng::new(seed));
         let mut bursts = Vec::new();
@@ -302,8 +298,8 @@ mod tests {
         }
     }
 
-    /// Of exponential lengths 1/e are over the mean, of Pareto's with shape 2.5
-    /// (5/3)^-2.5, of constant ones none.
+    /// Checks that 1/e of exponential lengths exceed the mean, (5/3)^-2.5 of Pareto's with shape
+    /// 2.5, and no constant one.
     #[test]
     fn lengths_are_distributed_as_they_should_be() {
         for (lengths, expected) in [
@@ -349,11 +345,10 @@ mod tests {
         let all = bursts(spec, 1, Instant::from_millis(10 * 86_400_000));
         let share = seconds(&all) / (10.0 * 22.0 * 3_600.0);
         assert!((share - 0.25 * 0.3).abs() < 0.004, "{share}");
-        // Between sessions it is silent for 90 s on average: longer than no gap
-        // of 233 ms ever is.
+        // Between sessions it is silent for 90 s on average, much longer than a gap of 233 ms.
         let gaps = all.windows(2).map(|pair| pair[1].0.since(pair[0].1));
         let pauses = gaps.filter(|gap| *gap > Duration::from_secs(5)).count();
-        // 792,000 s in periods of 120 s, most of them with a pause so long.
+        // 792,000 s in periods of 120 s, most of them with such a long pause.
         assert!((5_800..6_700).contains(&pauses), "{pauses}");
     }
 

@@ -1,4 +1,4 @@
-//! Who reaches whom, worked out once when a run begins.
+//! Links between nodes, computed once at the beginning of a run.
 
 use redpoll_base::Rng;
 
@@ -10,53 +10,50 @@ use super::radios::Radios;
 use super::{Config, Interferer, LinkSource, ListedLink, Sinr, Site, UnitDisk};
 use crate::kernel::Seed;
 
-/// What a transmission of one node is at one other node.
+/// Effect of one node's transmissions at one other node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Link {
-    /// Index of the node that is reached.
+    /// Index of the receiving node.
     pub to: u32,
-    /// Chance of reception without interference, in units of 2^-32; the
-    /// greatest value is certainty. In the SINR medium what noise does comes on
-    /// top.
+    /// Probability of reception without interference, in units of 2^-32; the maximum is certainty.
+    /// In the SINR medium, noise adds losses.
     pub success: u32,
     /// Power at the antenna in milliwatts; SINR medium only.
     pub power_mw: f64,
-    /// Power at the antenna in whole dBm, as the radio tells it.
+    /// Power at the antenna in whole dBm, as the radio reports it.
     pub rssi_dbm: i8,
-    /// What a path over it costs: 1 but in the SINR medium and for measured
-    /// links.
+    /// Cost in a path: 1, except in the SINR medium and for measured links.
     pub cost: u16,
-    /// A frame can be received.
+    /// Whether a frame can be received.
     pub receives: bool,
-    /// The channel is found busy.
+    /// Whether an assessment finds the channel busy.
     pub senses: bool,
-    /// The reception of other frames is disturbed.
+    /// Whether receptions of other frames are disturbed.
     pub disturbs: bool,
 }
 
 impl Link {
-    /// Whether it loses a frame by itself; certainty draws nothing.
+    /// Draws whether it loses a frame without interference. Certainty draws nothing.
     pub(super) fn loses(&self, rng: &mut Rng) -> bool {
         self.success != u32::MAX && rng.next_u32() >= self.success
     }
 }
 
-/// All links of a network, those of a node side by side.
+/// All links of a network, grouped by sender.
 #[derive(Clone, Debug)]
 pub struct Links {
     links: Vec<Link>,
-    /// Where the links of each node begin; one entry more than nodes.
+    /// Index of the first link of each node; one entry more than nodes.
     first: Vec<u32>,
 }
 
-/// Power so far under the noise floor that it is left out, in dB.
+/// Distance below the noise floor from which power is omitted, in dB.
 const NEGLIGIBLE_DB: f64 = 10.0;
-/// Shadowing is cut off at so many standard deviations.
+/// Limit of shadowing, in standard deviations.
 const SHADOWING_LIMIT: f64 = 4.0;
 
 impl Links {
-    /// The links that follow from positions, those listed, or those measured, as
-    /// they are when the run begins.
+    /// Returns the links by positions, list or measurements at the beginning of the run.
     pub fn new(site: &Site<'_>, seed: Seed) -> Links {
         let positions_m = site.positions_m;
         let pairs = match (site.links, site.config) {
@@ -78,34 +75,34 @@ impl Links {
         }
     }
 
-    /// Where the links of node `from` are.
+    /// Returns the indices of the links of node `from`.
     pub fn range(&self, from: usize) -> std::ops::Range<usize> {
         self.first[from] as usize..self.first[from + 1] as usize
     }
 
-    /// The link at a place within [`range`](Self::range).
+    /// Returns the link at an index within [`range`](Self::range).
     pub fn at(&self, index: usize) -> Link {
         self.links[index]
     }
 
-    /// The link from one node to another, if there is one.
+    /// Returns the link from one node to another, if there is one.
     pub fn find(&self, from: usize, to: usize) -> Option<&Link> {
         let links = self.of(from);
         let place = links.binary_search_by_key(&(to as u32), |link| link.to);
         place.ok().map(|place| &links[place])
     }
 
-    /// The links of node `from`, in order of the reached node's index.
+    /// Returns the links of node `from`, in order of the receiving node's index.
     pub fn of(&self, from: usize) -> &[Link] {
         &self.links[self.range(from)]
     }
 
-    /// All of them.
+    /// Returns all links.
     pub(super) fn all(&self) -> &[Link] {
         &self.links
     }
 
-    /// The link at a place, to change.
+    /// Returns the link at an index, mutably.
     pub(super) fn at_mut(&mut self, index: usize) -> &mut Link {
         &mut self.links[index]
     }
@@ -150,7 +147,7 @@ fn of_list(listed: &[ListedLink], nodes: usize) -> Vec<(usize, Link)> {
                 power_mw: 0.0,
                 rssi_dbm: -60,
                 cost: 1,
-                // One of 0 % is heard and disturbs, and carries nothing.
+                // A link with 0 % is sensed and disturbs, but delivers nothing.
                 receives: link.success_ratio > 0.0,
                 senses: true,
                 disturbs: true,
@@ -199,32 +196,32 @@ fn of_sinr(sinr: &Sinr, site: &Site<'_>, seed: Seed) -> Vec<(usize, Link)> {
     links
 }
 
-/// A power as the radio tells it.
+/// Rounds a power as the radio reports it.
 pub(super) fn whole_dbm(power_dbm: f64) -> i8 {
     libm::round(power_dbm).clamp(-127.0, 20.0) as i8
 }
 
-/// What seeds the shadowing of the SINR medium.
+/// Returns the seed of the SINR medium's shadowing.
 pub(super) fn shadowing(seed: Seed) -> u64 {
     seed.stream("shadowing").next_u64()
 }
 
-/// What the way between two places takes, shadowing included.
+/// Returns the loss between two places, including shadowing.
 fn loss_db(sinr: &Sinr, distance: f64, seed: u64, (a, b): (usize, usize)) -> f64 {
     let shadowing = if sinr.shadowing_sigma_db > 0.0 {
         sinr.shadowing_sigma_db * normal_of_pair(seed, a, b)
     } else {
         0.0
     };
-    // Nearer than the reference distance the model says nothing.
+    // The model does not cover distances below the reference distance.
     let distance = distance.max(1.0);
     sinr.reference_loss_db + 10.0 * sinr.path_loss_exponent * libm::log10(distance) - shadowing
 }
 
-/// The nodes that an interferer reaches, and with how much power in milliwatts;
-/// where links are given it is all of them, as nobody knows where they are, and
-/// with measured links in the SINR medium its power is what they receive.
-/// `number` is the interferer's among the places with shadowing.
+/// Returns the nodes that an interferer reaches, with its power in milliwatts. With listed or
+/// measured links it reaches all nodes, because their positions are unknown. With measured links in
+/// the SINR medium, all nodes receive its power without loss. `number` is the interferer's index
+/// among the places with shadowing.
 pub fn reached(
     site: &Site<'_>,
     interferer: &Interferer,
@@ -251,9 +248,8 @@ pub fn reached(
     places.filter_map(power).collect()
 }
 
-/// What Thread takes a link for by its margin over noise, in dB: that of its link
-/// qualities 3, 2 and 1 (OpenThread: 20, 10 and 2 dB). What is received at all
-/// is a link here.
+/// Returns the cost of Thread's link qualities 3, 2 and 1 by the margin over noise in dB
+/// (OpenThread: 20, 10 and 2 dB). Any reception is a link here.
 fn cost(margin_db: f64) -> u16 {
     match margin_db {
         margin if margin > 20.0 => 1,
@@ -262,28 +258,28 @@ fn cost(margin_db: f64) -> u16 {
     }
 }
 
-/// A standard normal value that belongs to a pair of nodes, in either order,
-/// within ±[`SHADOWING_LIMIT`].
+/// Returns a standard normal value for a pair of nodes, in either order, within
+/// ±[`SHADOWING_LIMIT`].
 fn normal_of_pair(seed: u64, a: usize, b: usize) -> f64 {
     normal_of(seed, a.min(b), a.max(b))
 }
 
-/// A standard normal value that belongs to one direction between two nodes, within
+/// Returns a standard normal value for one direction between two nodes, within
 /// ±[`SHADOWING_LIMIT`].
 fn normal_of(seed: u64, from: usize, to: usize) -> f64 {
     let mut rng = Rng::stream(seed, ((from as u64) << 32) | to as u64);
     normal(&mut rng).clamp(-SHADOWING_LIMIT, SHADOWING_LIMIT)
 }
 
-/// A standard normal value.
+/// Draws a standard normal value.
 pub(super) fn normal(rng: &mut Rng) -> f64 {
-    // Box and Muller's transform; the first number must not be zero.
+    // The transform of Box and Muller; the first number must not be zero.
     let radius = (f64::from(rng.next_u32()) + 1.0) / 4_294_967_297.0;
     let angle = f64::from(rng.next_u32()) / 4_294_967_296.0;
     libm::sqrt(-2.0 * libm::log(radius)) * libm::cos(2.0 * std::f64::consts::PI * angle)
 }
 
-/// A probability in units of 2^-32.
+/// Converts a probability into units of 2^-32.
 pub(super) fn probability(p: f64) -> u32 {
     libm::round(p.clamp(0.0, 1.0) * f64::from(u32::MAX)) as u32
 }

@@ -1,9 +1,9 @@
-//! Links as they were measured, directed, and replayed over time.
+//! Measured directed links, replayed over time.
 //!
-//! The share of frames received is the chance of a frame that nobody disturbs.
-//! In the SINR medium the mean RSSI is the power at the receiver: for what
-//! reaches it at the same time, for assessments, and for what the radio tells.
-//! In the unit-disk medium whoever has a link hears, senses and disturbs.
+//! The measured share of received frames is the probability of reception without interference. In
+//! the SINR medium, the mean RSSI is the power at the receiver, which determines interference,
+//! assessments and the reported RSSI. In the unit-disk medium, a linked node receives, senses and
+//! disturbs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::{Config, Link};
 use crate::kernel::Digest;
 use crate::measured::{K7, K7Link, Record};
 
-/// Measured links, and the time of the file at which a run begins.
+/// Measured links, and the time in the file at which a run begins.
 #[derive(Clone, PartialEq)]
 pub struct Measured {
     k7: K7,
@@ -27,29 +27,29 @@ pub struct Measured {
 const ETX: f64 = 128.0;
 
 impl Measured {
-    /// What a file says, from the moment `from` after its first row.
+    /// Returns the links of a file, from the time `from` after its first row.
     pub fn new(k7: K7, from: Duration) -> Measured {
         Measured { k7, from }
     }
 
-    /// The nodes' names, as in the file.
+    /// Returns the nodes' names, as in the file.
     pub fn names(&self) -> &[String] {
         &self.k7.nodes
     }
 
-    /// Directed links.
+    /// Returns the number of directed links.
     pub fn len(&self) -> usize {
         self.k7.links.len()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no links.
     pub fn is_empty(&self) -> bool {
         self.k7.links.is_empty()
     }
 
-    /// The node that the most frames get to and back from when the run begins:
-    /// the greatest sum, over its neighbours, of the products of both directions'
-    /// shares. Of equals the first.
+    /// Returns the node with the best links in both directions at the beginning of the run: the
+    /// greatest sum over its neighbours of the product of both shares. Among equals, returns the
+    /// first.
     pub fn best_connected(&self) -> usize {
         let mut sums = vec![0.0; self.k7.nodes.len()];
         for link in &self.k7.links {
@@ -62,7 +62,7 @@ impl Measured {
         (0..sums.len()).fold(0, best)
     }
 
-    /// The share of frames that get over a link whose acknowledgement gets back.
+    /// Returns the share of frames that a link delivers and whose acknowledgment returns.
     fn both_ways(&self, link: &K7Link) -> f64 {
         let back = self
             .k7
@@ -72,12 +72,12 @@ impl Measured {
         back.map_or(0.0, |back| share(link) * share(&self.k7.links[back]))
     }
 
-    /// The newest record of a link at `now`, and when there is a newer one.
+    /// Returns the latest record of a link at `now`, and the time of the next one.
     fn newest(&self, link: &K7Link, now: Instant) -> (Record, Instant) {
         let at = self.from + Duration::from_micros(now.as_micros());
         let next = link.records.partition_point(|record| record.at <= at);
         let record = link.records[next.saturating_sub(1)];
-        // Before its first measurement a link is as that one found it.
+        // Before its first measurement, a link has the values of that measurement.
         let next = link.records.get(next.max(1));
         let changes = next.map_or(Instant::FAR_FUTURE, |next| {
             Instant::ZERO + next.at.minus(self.from)
@@ -86,7 +86,7 @@ impl Measured {
     }
 }
 
-/// The links of a run as they are when it begins, by sender and receiver.
+/// Returns the links at the beginning of a run, by sender and receiver.
 pub fn links(measured: &Measured, config: &Config) -> Vec<(usize, Link)> {
     let link = |of: &K7Link| {
         let mut link = Link {
@@ -94,8 +94,7 @@ pub fn links(measured: &Measured, config: &Config) -> Vec<(usize, Link)> {
             success: 0,
             power_mw: 0.0,
             rssi_dbm: 0,
-            // Expected transmissions until one is acknowledged (De Couto et al.
-            // 2003).
+            // Expected transmissions until an acknowledgment (De Couto et al. 2003).
             cost: libm::round(ETX / measured.both_ways(of)).min(f64::from(u16::MAX)) as u16,
             receives: false,
             senses: false,
@@ -107,7 +106,7 @@ pub fn links(measured: &Measured, config: &Config) -> Vec<(usize, Link)> {
     measured.k7.links.iter().map(link).collect()
 }
 
-/// Gives a link what a record says.
+/// Copies the values of a record into a link.
 fn enter(link: &mut Link, record: &Record, config: &Config) {
     let is_up = record.pdr > 0.0;
     link.success = probability(record.pdr);
@@ -119,17 +118,17 @@ fn enter(link: &mut Link, record: &Record, config: &Config) {
     (link.receives, link.senses, link.disturbs) = (is_up, is_up, is_up);
 }
 
-/// What brings links up to date.
+/// Updates links from their measurements.
 #[derive(Clone, Debug)]
 pub struct Replay {
     measured: Arc<Measured>,
     config: Config,
-    /// When something changes for a sender.
+    /// Time of the next change, by sender.
     next: Vec<Instant>,
 }
 
 impl Replay {
-    /// For links that were made by [`links`].
+    /// Returns the updates for links from [`links`].
     pub fn new(measured: &Arc<Measured>, config: &Config, nodes: usize) -> Replay {
         Replay {
             measured: measured.clone(),
@@ -138,7 +137,7 @@ impl Replay {
         }
     }
 
-    /// Gives the links of node `from` what was measured last.
+    /// Updates the links of node `from` to the latest measurement.
     pub fn refresh(&mut self, now: Instant, from: usize, links: &mut Links) {
         if now < self.next[from] {
             return;
@@ -154,7 +153,7 @@ impl Replay {
 }
 
 impl fmt::Debug for Measured {
-    /// Two that differ show different digests.
+    /// Shows a digest, so different measurements differ.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digest = Digest::default();
         for link in &self.k7.links {

@@ -1,11 +1,10 @@
-//! How radio waves travel: who hears whom, how loud, and what gets through.
+//! Propagation of radio waves: reception, signal strength and losses.
 //!
-//! Three kinds: the unit disk of Cooja, log-distance path loss with SINR and
-//! capture, and links that are given: listed by hand or measured. All links are
-//! worked out once, with a grid, so that the cost of a transmission grows with
-//! its neighbours and not with the network. What changes with time, by fading or
-//! from one measurement to the next, is looked up when a transmission begins,
-//! and holds until it ends. Waves travel without delay.
+//! There are three kinds of media: the unit disk of Cooja, log-distance path loss with SINR and
+//! capture, and given links, which are listed or measured. All links are computed once, with a
+//! grid, so the cost of a transmission grows with its neighbours and not with the network. Fading
+//! and measurements change with time; a transmission keeps their value at its beginning. Waves
+//! travel without delay.
 
 mod change;
 mod config;
@@ -39,22 +38,22 @@ use redpoll_base::{Instant, Rng};
 use crate::fault::chance;
 use crate::kernel::Seed;
 
-/// The air between the nodes of a network.
+/// The medium between the nodes of a network.
 #[derive(Clone, Debug)]
 pub struct Medium {
     links: Links,
-    /// Links of before a node was moved, for what was on the air then.
+    /// Links before the move of a node, for the transmissions in progress.
     retired: Retired,
     change: Change,
     ears: Ears,
     interferers: Vec<Course>,
-    /// The nodes that each of them reaches, and with how much power.
+    /// Nodes that each interferer reaches, with its power.
     reached: Vec<Vec<(u32, f64)>>,
     success_ratio_tx: f64,
     rng: Rng,
 }
 
-/// How links change with time.
+/// Variation of links with time.
 #[derive(Clone, Debug)]
 enum Change {
     Never,
@@ -77,7 +76,7 @@ impl Change {
 }
 
 impl Medium {
-    /// The medium of a site.
+    /// Returns the medium of a site.
     pub fn new(site: &Site<'_>, seed: Seed) -> Self {
         let nodes = site.positions_m.len();
         let shadowing = links::shadowing(seed);
@@ -103,9 +102,9 @@ impl Medium {
         }
     }
 
-    /// Brings the links of node `from` up to date. To be called before each of
-    /// its transmissions, while no other of its own is on the air: what has begun
-    /// over a link ends over the same one.
+    /// Updates the links of node `from`. The caller calls it before each of the node's
+    /// transmissions and not during one, because a transmission ends over the links over which it
+    /// began.
     pub fn refresh(&mut self, now: Instant, from: usize) {
         match &mut self.change {
             Change::Never => {}
@@ -114,60 +113,60 @@ impl Medium {
         }
     }
 
-    /// Whether links change with time.
+    /// Returns whether links change with time.
     pub fn changes(&self) -> bool {
         !matches!(self.change, Change::Never)
     }
 
-    /// All links.
+    /// Returns all links.
     pub fn links(&self) -> &Links {
         &self.links
     }
 
-    /// Bytes that the links of `node` and what it hears take.
+    /// Returns the bytes of the links and the receiver of `node`.
     pub fn memory_bytes(&self, node: usize) -> usize {
         self.ears.bytes_each() + size_of_val(self.links.of(node))
     }
 
-    /// Whether anyone hears the transmission that begins now; to be asked once
-    /// for each. If not, it is not on the air at all.
+    /// Draws whether the transmission that begins now reaches any node. The caller calls it once
+    /// for each transmission. If the result is false, the frame is not transmitted at all.
     pub fn is_heard(&mut self) -> bool {
         chance(&mut self.rng, self.success_ratio_tx)
     }
 
-    /// Transmission `tx` begins to arrive over `link`; `ready` says whether
-    /// the receiver's radio could follow it.
+    /// Begins the arrival of transmission `tx` over `link`; `ready` states whether the receiver's
+    /// radio could receive it.
     pub fn start(&mut self, now: Instant, tx: TxId, link: &Link, ready: bool) -> Start {
         self.ears.start(now, tx, link, ready, &mut self.rng)
     }
 
-    /// Transmission `tx` no longer arrives over `link`. Says how the reception
-    /// went if the receiver followed it.
+    /// Ends the arrival of transmission `tx` over `link`. Returns the result if the receiver
+    /// received it.
     pub fn end(&mut self, now: Instant, tx: TxId, link: &Link) -> Option<Reception> {
         self.ears.end(now, tx, link, &mut self.rng)
     }
 
-    /// The transmission that `node` follows.
+    /// Returns the transmission that `node` receives.
     pub fn followed(&self, node: usize) -> Option<TxId> {
         self.ears.followed(node)
     }
 
-    /// `node` stops following; says which transmission that was.
+    /// Ends the reception of `node`. Returns the transmission.
     pub fn abandon(&mut self, node: usize) -> Option<TxId> {
         self.ears.abandon(node)
     }
 
-    /// When each interferer begins for the first time, if ever.
+    /// Returns the first burst of each interferer, if there is one.
     pub fn first_bursts(&mut self) -> Vec<Option<Instant>> {
         self.interferers.iter_mut().map(Course::first).collect()
     }
 
-    /// An interferer begins or ends a burst; says when it changes next.
+    /// Begins or ends a burst of an interferer. Returns the time of the next change.
     pub fn interfere(&mut self, now: Instant, interferer: usize) -> Instant {
         let was_on = self.interferers[interferer].is_on();
         let (on, next) = self.interferers[interferer].turn(now);
         if on == was_on {
-            // It was silenced between two bursts.
+            // The interferer was silenced between two bursts.
             return next;
         }
         for (node, power_mw) in &self.reached[interferer] {
@@ -176,31 +175,30 @@ impl Medium {
         next
     }
 
-    /// The interferers, and how many nodes each of them reaches.
+    /// Returns the interferers, with the number of nodes that each reaches.
     pub fn interferers(&self) -> impl Iterator<Item = (&Course, usize)> {
         let reached = self.reached.iter().map(Vec::len);
         self.interferers.iter().zip(reached)
     }
 
-    /// Whether there is energy in the channel at `node`.
+    /// Returns whether the channel is busy at `node`.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         self.ears.is_busy(now, node)
     }
 
-    /// `node` begins a clear channel assessment.
+    /// Begins a clear channel assessment of `node`.
     pub fn watch(&mut self, now: Instant, node: usize) {
         self.ears.watch(now, node);
     }
 
-    /// Whether `node` found the channel busy at any time since
-    /// [`watch`](Self::watch) and before `now`.
+    /// Returns whether `node` found the channel busy since [`watch`](Self::watch) and before `now`.
     pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
         self.ears.was_busy(now, node)
     }
 }
 
-/// Each with random numbers of its own, so that one more does not change the
-/// others.
+/// Returns the bursts of all interferers. Each has its own random numbers, so an additional
+/// interferer does not change the others.
 fn courses(interferers: &[Interferer], seed: Seed) -> Vec<Course> {
     let numbered = interferers.iter().cloned().enumerate();
     numbered

@@ -9,19 +9,19 @@
 //!
 //! Tabulated once through `libm`, so that every machine computes the same.
 
-/// Air bits a microsecond, as a divisor: 250 kb/s is a bit every 4 µs.
+/// Microseconds per bit at 250 kb/s.
 pub const US_PER_BIT: f64 = 4.0;
 
-/// The table's first entry, in dB; below it nothing gets through anyway.
+/// First entry of the table, in dB; below it all frames are lost.
 const LOWEST_DB: f64 = -12.0;
-/// Above this ratio errors are rarer than one in 10^12 bits.
+/// Ratio above which errors are rarer than one in 10^12 bits.
 const HIGHEST_DB: f64 = 8.0;
-/// A power ratio that is above it for sure, whatever is rounded: 8.06 dB.
+/// Power ratio above that value despite rounding: 8.06 dB.
 const CERTAIN: f64 = 6.4;
 const STEPS_PER_DB: f64 = 32.0;
 const ENTRIES: usize = ((HIGHEST_DB - LOWEST_DB) * STEPS_PER_DB) as usize + 1;
 
-/// The bit error rate at the power ratio `sinr`.
+/// Returns the bit error rate at the power ratio `sinr`.
 pub fn bit_error_rate(sinr: f64) -> f64 {
     let mut binomial = 16.0;
     let mut sum = 0.0;
@@ -53,8 +53,8 @@ impl Default for BitSuccess {
 }
 
 impl BitSuccess {
-    /// The logarithm of the probability that one bit is right at the power
-    /// ratio `sinr`: linear between table entries.
+    /// Returns the logarithm of the probability that one bit is correct at the power ratio `sinr`,
+    /// interpolated between table entries.
     pub fn ln_of(&self, sinr: f64) -> f64 {
         // Most frames are far above the table, and need no logarithm.
         if sinr >= CERTAIN {
@@ -73,12 +73,12 @@ impl BitSuccess {
     }
 }
 
-/// A power or power ratio from decibels.
+/// Converts decibels into a power or power ratio.
 pub fn from_db(db: f64) -> f64 {
     libm::pow(10.0, db / 10.0)
 }
 
-/// A power or power ratio in decibels.
+/// Converts a power or power ratio into decibels.
 pub fn to_db(ratio: f64) -> f64 {
     10.0 * libm::log10(ratio)
 }
@@ -89,10 +89,11 @@ mod tests {
 
     #[test]
     fn error_rate_at_known_points() {
-        // No signal: a guess among sixteen symbols, half of the bits wrong.
+        // Without a signal, the receiver guesses among sixteen symbols, and half of the bits are
+        // wrong.
         assert!((bit_error_rate(0.0) - 0.5).abs() < 1e-12);
-        // At 1 (0 dB) the sum by hand, the first terms: 5.448e-3 - 0.907e-3 +
-        // 0.557e-3 - 0.491e-3 + ... = 4.85e-3, times 1/30.
+        // At 1 (0 dB), the first terms of the sum: 5.448e-3 - 0.907e-3 + 0.557e-3 - 0.491e-3 + ...
+        // = 4.85e-3, times 1/30.
         let ber = bit_error_rate(1.0);
         assert!((1.60e-4..1.63e-4).contains(&ber), "{ber}");
         assert!(bit_error_rate(from_db(6.0)) < 1e-12);

@@ -1,19 +1,18 @@
-//! How the radios of a network differ: power and noise floor of each node, given
-//! or drawn (Zuniga and Krishnamachari, "An Analysis of Unreliability and
-//! Asymmetry in Low-Power Wireless Links", ACM TOSN 3(2), 2007: both are normal
-//! in dB, and not independent).
+//! Differences between the radios of a network: power and noise floor of each node, given or drawn
+//! (Zuniga and Krishnamachari, "An Analysis of Unreliability and Asymmetry in Low-Power Wireless
+//! Links", ACM TOSN 3(2), 2007: both are normal in dB, and correlated).
 
 use super::links::normal;
 use super::{RadioSpec, Sinr};
 use crate::kernel::Seed;
 
-/// What is drawn is cut off at so many standard deviations.
+/// Limit of drawn values, in standard deviations.
 const LIMIT: f64 = 4.0;
 
 /// The radio of one node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Radio {
-    /// The power that leaves its antenna.
+    /// Power at its antenna.
     pub tx_power_dbm: f64,
     /// Noise in its channel.
     pub noise_floor_dbm: f64,
@@ -23,7 +22,7 @@ pub struct Radio {
 pub struct Radios(Vec<Radio>);
 
 impl Radios {
-    /// The radios of `nodes` nodes. What `specs` gives is not drawn.
+    /// Returns the radios of `nodes` nodes. Values in `specs` replace drawn ones.
     pub fn new(sinr: &Sinr, specs: &[RadioSpec], nodes: usize, seed: Seed) -> Radios {
         let draws = sinr.tx_power_sigma_db > 0.0 || sinr.noise_sigma_db > 0.0;
         let radio = |node: usize| {
@@ -42,19 +41,19 @@ impl Radios {
         Radios((0..nodes).map(radio).collect())
     }
 
-    /// That of one node.
+    /// Returns the radio of one node.
     pub fn of(&self, node: usize) -> Radio {
         self.0[node]
     }
 
-    /// The greatest power.
+    /// Returns the greatest power.
     pub fn loudest_dbm(&self) -> f64 {
         let powers = self.0.iter().map(|radio| radio.tx_power_dbm);
         powers.fold(f64::NEG_INFINITY, f64::max)
     }
 }
 
-/// What a node's power and noise differ by, in dB.
+/// Draws the deviations of a node's power and noise, in dB.
 fn deviations(sinr: &Sinr, node: usize, seed: Seed) -> (f64, f64) {
     let mut rng = seed.node_stream("radio", node);
     let rho = sinr.power_noise_correlation;

@@ -1,4 +1,4 @@
-//! Who helps a simulated node with what it passes on.
+//! Assistants of a simulated node for the packets that it forwards.
 
 use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory};
 use redpoll_base::{Instant, Wake};
@@ -9,8 +9,8 @@ use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
 use crate::scenario::Scenario;
 
-/// The assistant of a node: a cache of segments, or none; and before it what a router of
-/// uIP does, where nodes have that.
+/// Assistants of a node: a cache of segments, if it has one, after the duplicate check of uIP's
+/// routers, if nodes have it.
 #[derive(Debug, Default)]
 pub struct Helper {
     forwarded: Option<Box<Forwarded>>,
@@ -18,7 +18,7 @@ pub struct Helper {
 }
 
 impl Helper {
-    /// That of node `index`, and the bytes that it takes.
+    /// Returns the assistants of node `index`, and their bytes.
     pub(crate) fn of(scenario: &Scenario, seed: Seed, index: usize) -> (Helper, usize) {
         let forwarded = scenario.uip_forwarding.then(Box::<Forwarded>::default);
         let bytes = forwarded.as_ref().map_or(0, |it| size_of_val(&**it));
@@ -26,7 +26,7 @@ impl Helper {
         (Helper { forwarded, cache }, bytes + more.unwrap_or(0))
     }
 
-    /// The cache of segments, if the node has one.
+    /// Returns the cache of segments, if the node has one.
     pub fn cache(&self) -> Option<&Cache<HeapMemory>> {
         self.cache.as_deref()
     }

@@ -1,4 +1,4 @@
-//! Nodes that find their routes by RPL.
+//! RPL on simulated nodes.
 
 use redpoll_base::Instant;
 use redpoll_replay::ReplayRules;
@@ -20,11 +20,10 @@ const SHORT_NEIGHBOUR_BYTES: usize = 14;
 const _: () = assert!(size_of::<Option<RouteSlot>>() == SHORT_ROUTE_BYTES + 4);
 const _: () = assert!(size_of::<Option<RplNeighbour>>() == SHORT_NEIGHBOUR_BYTES + 6);
 
-/// Targets that routers have room for at most, if the scenario does not say.
+/// Most targets of a router, unless the scenario sets it.
 const TARGETS_MAX: usize = 1_000;
 
-/// Targets that node `index` of a DODAG with this root has room for; `None` if its routes
-/// are given.
+/// Returns the most targets of node `index` in a DODAG with this root; `None` with fixed routes.
 pub(super) fn room(scenario: &Scenario, (index, root): (usize, usize)) -> Option<usize> {
     let params = scenario.routing.rpl()?;
     let node = scenario.nodes.get(index)?;
@@ -38,8 +37,8 @@ pub(super) fn room(scenario: &Scenario, (index, root): (usize, usize)) -> Option
     })
 }
 
-/// RFC 8200 leaves it to the sender: what RPL finds is longer at times than the paths
-/// of least cost.
+/// Returns the hop limit, which RFC 8200 leaves to the sender. RPL's paths are sometimes longer
+/// than those of least cost.
 pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
     match scenario.routing.rpl() {
         Some(_) => 255,
@@ -47,8 +46,8 @@ pub(super) fn hop_limit(scenario: &Scenario) -> u8 {
     }
 }
 
-/// Has node `index` find its routes itself, if that is how it is; says how many bytes
-/// that takes beside the table of routes.
+/// Starts RPL on node `index`, if it uses RPL. Returns its bytes in addition to the table of
+/// routes.
 pub(super) fn begin(
     scenario: &Scenario,
     (index, root): (usize, usize),
@@ -59,7 +58,7 @@ pub(super) fn begin(
     let Some(params) = scenario.routing.rpl() else {
         return 0;
     };
-    // A node that sleeps knows nothing of RPL: it registers with a router (RFC 9010).
+    // A sleepy node does not run RPL: it registers with a router (RFC 9010).
     let Some(spec) = scenario.nodes.get(index).filter(|node| !node.sleepy) else {
         return 0;
     };
@@ -73,7 +72,7 @@ pub(super) fn begin(
         Role::Leaf => RplRole::Leaf,
         Role::Border | Role::Router => RplRole::Router,
     };
-    // A node that begins anew throws its dice again.
+    // A restarted node draws new numbers.
     let mut rng = seed.node_stream("rpl", index);
     let seed = rng.next_u64() ^ now.as_micros();
     let config = RplConfig::new(seed).with(|it| {
@@ -101,7 +100,7 @@ pub(super) fn begin(
     bytes
 }
 
-/// Bytes of a node that its routing does not use.
+/// Returns the bytes of a node that its routing does not use.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.routing.rpl() {
         Some(_) => 0,

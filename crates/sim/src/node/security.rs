@@ -10,8 +10,8 @@ use super::{SimNode, bytes_of};
 use crate::memory::HeapMemory;
 use crate::scenario::{EUI64_PREFIX, NodeKey, Scenario};
 
-/// Gives node `index` the security of its scenario, or of its own; says how many bytes that
-/// takes. `counter_stored` is what it stored last of its frame counter.
+/// Configures the security of node `index`, and returns its bytes. `counter_stored` is the last
+/// stored value of its frame counter.
 pub(super) fn secure(
     scenario: &Scenario,
     index: usize,
@@ -40,7 +40,7 @@ pub(super) fn secure(
     bytes
 }
 
-/// What of a node's size it does not need without security.
+/// Returns the bytes of a node that it does not need without security.
 pub(super) fn unused(scenario: &Scenario) -> usize {
     match scenario.security {
         Some(_) => 0,
@@ -49,7 +49,7 @@ pub(super) fn unused(scenario: &Scenario) -> usize {
     }
 }
 
-/// What a node would store, if it wants to store anything now.
+/// Returns the frame counter to store, if the node has one to store now.
 pub(crate) fn store_counter(node: &mut SimNode) -> Option<u32> {
     let security = node.security_mut()?;
     let counter = security.poll_counter()?;
@@ -57,7 +57,7 @@ pub(crate) fn store_counter(node: &mut SimNode) -> Option<u32> {
     Some(counter)
 }
 
-/// Why frames were refused, by name.
+/// Returns the numbers of refused frames, by the name of the reason.
 pub(crate) fn refusals(counters: &SecurityCounters) -> impl Iterator<Item = (&'static str, u32)> {
     counters
         .refusals()

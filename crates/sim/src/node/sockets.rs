@@ -1,22 +1,22 @@
-//! How many sockets a node has room for, by what the scenario's apps need.
+//! Sockets of a node, by the needs of the scenario's apps.
 
 use crate::scenario::{
     AppKind, ClientProtocol, ImageProtocol, Scenario, SensorSpec, SensorTransport,
 };
 
-/// How many sockets the apps of a node need.
+/// Numbers of sockets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Sockets {
     /// TCP listeners.
     pub listeners: usize,
     /// UDP sockets.
     pub udp: usize,
-    /// UDP sockets that speak CoAP: a datagram may be as long as a packet.
+    /// UDP sockets for CoAP, whose datagrams may be as long as a packet.
     pub coap: usize,
 }
 
 impl Sockets {
-    /// How many sockets the apps of node `index` need.
+    /// Returns the numbers of sockets that the apps of node `index` need.
     pub fn of(scenario: &Scenario, index: usize) -> Sockets {
         let mut sockets = Sockets {
             listeners: 0,
@@ -44,8 +44,8 @@ impl Sockets {
     }
 }
 
-/// The ports of node `index`, or of the host, that sensors send datagrams to. It counts them
-/// without an app of the scenario.
+/// Returns the ports of node `index`, or of the host, to which sensors send datagrams. The node
+/// counts their arrivals without an app of the scenario.
 pub(crate) fn datagram_ports(scenario: &Scenario, index: usize) -> Vec<u16> {
     let all = scenario.places().flat_map(|place| &place.apps);
     let to_here = all.filter_map(|app| match &app.kind {

@@ -14,7 +14,7 @@ const REMEMBERED: usize = 1 << 16;
 pub(super) struct Datagrams {
     /// Latest sent datagrams.
     sent: VecDeque<Datagram>,
-    /// Number of older datagrams, and number of those that never arrived.
+    /// Number of older datagrams, and how many of them never arrived.
     old: u64,
     old_lost: u64,
     /// Longest time until an arrival.

@@ -43,7 +43,7 @@ pub(super) struct Flow {
     readings: Option<Readings>,
     requests: Requests,
     image: Image,
-    /// Messages of another transport, and the number of those that were repetitions.
+    /// Messages of another transport, and how many of them were repetitions.
     messages: (u64, u64),
     delivered: u64,
     first: Option<Instant>,

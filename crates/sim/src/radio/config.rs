@@ -1,19 +1,19 @@
-//! What a scenario says about the radio chip.
+//! Configuration of the radio chip.
 
 use serde::Serialize;
 
 use super::State;
 
-/// The radio chip that all nodes of a scenario have.
+/// Radio chip of all nodes.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Config {
-    /// Which chip.
+    /// Model.
     pub model: Model,
-    /// Time to move one byte of a frame between processor and radio, in
-    /// microseconds; `None` takes the model's own.
+    /// Time to move one byte of a frame between processor and radio, in microseconds; `None`: the
+    /// model's.
     pub spi_us_per_byte: Option<f64>,
-    /// Bytes of link security in every frame but an acknowledgment: they take time
-    /// on the air and on the bus. `mac.security_bytes` of a scenario.
+    /// Bytes of link security in every frame except acknowledgments, which take time on the air and
+    /// on the bus. `mac.security_bytes` of a scenario.
     #[serde(skip)]
     pub security_bytes: u8,
 }
@@ -31,7 +31,7 @@ impl From<Model> for Config {
 }
 
 impl Config {
-    /// The chip `model` with its own figures.
+    /// Returns the chip `model` with its default parameters.
     pub(crate) const fn of(model: Model) -> Self {
         Config {
             model,
@@ -40,28 +40,28 @@ impl Config {
         }
     }
 
-    /// The SPI time of one byte in nanoseconds.
+    /// Returns the SPI time of one byte in nanoseconds.
     pub(crate) fn spi_ns_per_byte(&self) -> u64 {
         let us = self.spi_us_per_byte.unwrap_or(self.model.spi_us_per_byte());
         libm::round(us * 1_000.0).max(0.0) as u64
     }
 }
 
-/// What a radio takes in its states, in mA.
+/// Currents of a radio in its states.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Currents {
-    /// Asleep.
+    /// Current asleep, in mA.
     pub sleep_ma: f64,
-    /// Oscillator on, receiver off.
+    /// Current with oscillator on and receiver off, in mA.
     pub idle_ma: f64,
-    /// Receiver on, with or without a frame; turnarounds count as well.
+    /// Current with receiver on, including turnarounds, in mA.
     pub listen_ma: f64,
-    /// Sending.
+    /// Current of transmission, in mA.
     pub transmit_ma: f64,
 }
 
 impl Currents {
-    /// The current in `state`.
+    /// Returns the current in `state`, in mA.
     pub const fn of(&self, state: State) -> f64 {
         match state {
             State::Off => 0.0,
@@ -77,25 +77,22 @@ impl Currents {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Microchip AT86RF233: one frame buffer for both directions behind an
-    /// SPI bus.
+    /// Microchip AT86RF233: one frame buffer for both directions behind an SPI bus.
     At86rf233,
     /// TI CC2420: a buffer for each direction behind an SPI bus.
     Cc2420,
-    /// CSMA and air time only: moving frames takes no time.
+    /// Only CSMA and air time: moving frames takes no time.
     Ideal,
 }
 
 impl Model {
-    /// The SPI time of one byte in microseconds, unless the scenario says
-    /// otherwise.
+    /// Returns the default SPI time of one byte in microseconds.
     ///
-    /// AT86RF233: a full unicast takes 7.2 ms in all (Kumar et al. 2020
-    /// §6.3), of which CSMA, turnarounds, air time and the ACK take 6.24 ms and
-    /// the [overhead](Self::overhead) 10 µs; the rest over 127 bytes and 6 of
-    /// the overhead is 7.14 µs a byte. That is calibrated on this one figure. For the CC2420 no figure was
-    /// found that belongs to a platform like that one; it is a parameter and
-    /// has the same default, so that the two differ by their buffers alone.
+    /// AT86RF233: a full unicast takes 7.2 ms (Kumar et al. 2020 §6.3). CSMA, turnarounds, air time
+    /// and the ACK take 6.24 ms of it, and the [overhead](Self::overhead) 10 µs. The rest over 127
+    /// bytes and 6 of the overhead is 7.14 µs a byte, calibrated on this single figure. No
+    /// comparable figure is known for the CC2420. It has the same default, so that the two differ
+    /// only by their buffers.
     pub(crate) const fn spi_us_per_byte(self) -> f64 {
         match self {
             Model::At86rf233 | Model::Cc2420 => 7.14,
@@ -103,13 +100,12 @@ impl Model {
         }
     }
 
-    /// What precedes each move of a frame: microseconds in which nothing is
-    /// moved, and bytes that are moved for registers.
+    /// Returns the overhead of each move of a frame: idle microseconds, and bytes moved for
+    /// registers.
     ///
-    /// AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt is
-    /// raised and 1 µs to change the state. That IRQ_STATUS is read, TRX_STATE
-    /// written and TRX_STATUS read, with two bytes each, is an assumption, as
-    /// is that the CC2420 takes as long.
+    /// AT86RF233, by its datasheet, quoted from memory: 9 µs until an interrupt and 1 µs for a
+    /// state change. The accesses are assumptions: IRQ_STATUS is read, TRX_STATE written and
+    /// TRX_STATUS read, with two bytes each. The CC2420 is assumed to take as long.
     pub(crate) const fn overhead(self) -> (u64, u64) {
         match self {
             Model::At86rf233 | Model::Cc2420 => (10, 6),
@@ -117,10 +113,9 @@ impl Model {
         }
     }
 
-    /// How long the chip takes from sleep until its receiver is on or it can
-    /// load a frame. AT86RF233: under 0.4 ms by its datasheet, 306 µs in RIOT's
-    /// driver and 110 µs to switch the receiver on; CC2420: 860 µs for its
-    /// oscillator.
+    /// Returns the time in microseconds from sleep until the receiver is on or a frame can be
+    /// loaded. AT86RF233: under 0.4 ms by its datasheet, 306 µs in RIOT's driver and 110 µs to
+    /// switch the receiver on. CC2420: 860 µs for its oscillator.
     pub(crate) const fn wake_up_us(self) -> u64 {
         match self {
             Model::At86rf233 => 416,
@@ -129,8 +124,8 @@ impl Model {
         }
     }
 
-    /// How long the chip takes until its receiver hears, from the state in which only its
-    /// oscillator runs. AT86RF233: 110 µs; CC2420: aTurnaroundTime, 192 µs. Only works of
+    /// Returns the time in microseconds from the state with only the oscillator on until the
+    /// receiver receives. AT86RF233: 110 µs. CC2420: aTurnaroundTime, 192 µs. Only works of
     /// duty-cycled MACs take this time.
     pub(crate) const fn receiver_on_us(self) -> u64 {
         match self {
@@ -140,9 +135,9 @@ impl Model {
         }
     }
 
-    /// What the chip takes. AT86RF233: the feature list of its datasheet
-    /// (8351B), sending with +4 dBm. CC2420: SWRS041 quoted from memory, 0 dBm. The
-    /// ideal radio is counted as an AT86RF233.
+    /// Returns the currents of the chip. AT86RF233: the feature list of its datasheet (8351B),
+    /// transmitting with +4 dBm. CC2420: SWRS041 quoted from memory, 0 dBm. The ideal radio counts
+    /// as an AT86RF233.
     pub(crate) const fn currents(self) -> Currents {
         match self {
             Model::At86rf233 | Model::Ideal => Currents {
@@ -160,15 +155,14 @@ impl Model {
         }
     }
 
-    /// Whether one buffer serves both directions, so that whatever is heard
-    /// overwrites a frame that waits to be sent.
+    /// Returns whether one buffer serves both directions, so that received frames overwrite a frame
+    /// to send.
     pub(crate) const fn has_single_buffer(self) -> bool {
         matches!(self, Model::At86rf233)
     }
 
-    /// Whether sending and the wait for the acknowledgement are one procedure
-    /// of the chip (TX_ARET of the AT86RF2xx family), during which it takes
-    /// nothing but that acknowledgement.
+    /// Returns whether transmission and the wait for the acknowledgment are one procedure of the
+    /// chip (TX_ARET of the AT86RF2xx family), which receives only that acknowledgment.
     pub(crate) const fn sends_by_procedure(self) -> bool {
         matches!(self, Model::At86rf233)
     }

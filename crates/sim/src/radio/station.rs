@@ -1,23 +1,23 @@
-//! One node's radio: who it is, what it is doing, and how long it did what.
+//! Radio of one node: its addresses, its work, and its times by state.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Channel, FrameBuf, RxInfo};
 use redpoll_replay::Strobe;
 use redpoll_wire::ieee802154::Address;
 
-/// Which frames a radio takes for its own.
+/// Addresses that a radio accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Identity {
     /// PAN identifier.
     pub pan_id: u16,
     /// Short address.
     pub short: u16,
-    /// EUI-64, first byte as printed.
+    /// EUI-64, in printed order.
     pub extended: [u8; 8],
 }
 
 impl Identity {
-    /// Whether `address` is this radio's own.
+    /// Returns whether `address` is this radio's own.
     pub fn owns(&self, address: Address) -> bool {
         match address {
             Address::Absent => false,
@@ -26,29 +26,29 @@ impl Identity {
         }
     }
 
-    /// Whether `pan_id` is this radio's PAN or all of them.
+    /// Returns whether `pan_id` is this radio's PAN or the broadcast PAN.
     pub fn is_in(&self, pan_id: Option<u16>) -> bool {
         pan_id.is_none_or(|pan| pan == self.pan_id || pan == 0xffff)
     }
 }
 
-/// What the analogue part of a radio does; one at a time.
+/// State of the analogue part of a radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     /// Switched off by a fault.
     Off,
     /// Asleep.
     Sleep,
-    /// The receiver is off, and the radio ready to work at once.
+    /// Receiver off, ready to work at once.
     Idle,
-    /// The receiver is on and hears nothing for it; also while the processor
-    /// moves a frame and during a clear channel assessment.
+    /// Receiver on without a frame; also while the processor moves a frame and during a clear
+    /// channel assessment.
     Listen,
-    /// Following a frame.
+    /// Receiving a frame.
     Receive,
-    /// Between receiving and sending.
+    /// Between reception and transmission.
     Turnaround,
-    /// Sending.
+    /// Transmitting.
     Transmit,
 }
 
@@ -65,7 +65,7 @@ impl State {
     ];
 }
 
-/// How long a radio has been in each state.
+/// Times of a radio in each state.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct StateTimes {
@@ -83,12 +83,12 @@ impl StateTimes {
         }
     }
 
-    /// The state now.
+    /// Returns the present state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// When it began.
+    /// Returns the beginning of the present state.
     pub fn since(&self) -> Instant {
         self.since
     }
@@ -100,7 +100,7 @@ impl StateTimes {
         self.state = state;
     }
 
-    /// Time spent in `state` up to `now`.
+    /// Returns the time in `state` up to `now`.
     pub fn in_state(&self, now: Instant, state: State) -> Duration {
         let running = if self.state == state {
             now.since(self.since)
@@ -110,8 +110,8 @@ impl StateTimes {
         self.spent[state as usize] + running
     }
 
-    /// Share of the time up to `now` in which the radio was neither asleep nor
-    /// off; 0 if no time has passed.
+    /// Returns the share of the time up to `now` in which the radio was neither asleep nor off; 0
+    /// if no time has passed.
     pub fn duty_cycle(&self, now: Instant) -> f64 {
         let total = now.as_micros();
         if total == 0 {
@@ -121,8 +121,8 @@ impl StateTimes {
         1.0 - idle.as_micros() as f64 / total as f64
     }
 
-    /// Share of the time up to `now` in which the radio received, was ready to receive, or
-    /// sent; 0 if no time has passed.
+    /// Returns the share of the time up to `now` in which the radio received, was ready to receive,
+    /// or sent; 0 if no time has passed.
     pub fn on_share(&self, now: Instant) -> f64 {
         let total = now.as_micros();
         if total == 0 {
@@ -139,70 +139,70 @@ impl StateTimes {
     }
 }
 
-/// What the radio does for its MAC.
+/// Work of a radio for its MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// Nothing.
+    /// No work.
     Idle,
-    /// The frame has to be moved into the radio, and the way is not free.
+    /// A frame waits for the bus to the radio.
     LoadWaits {
-        /// The load belongs to a transmission, with or without CCA.
+        /// Whether a transmission follows the load, with or without CCA.
         then: Option<bool>,
     },
-    /// The radio sleeps until the processor is ready to move the frame; one that
-    /// is to listen meanwhile does that instead and is not held.
+    /// The radio sleeps until the processor is ready to move the frame. A radio that must listen
+    /// meanwhile listens instead.
     Held {
-        /// The load belongs to a transmission, with or without CCA.
+        /// Whether a transmission follows the load, with or without CCA.
         then: Option<bool>,
     },
-    /// The frame is being moved into the radio.
+    /// The frame is moved into the radio.
     Loading {
-        /// The load belongs to a transmission, with or without CCA.
+        /// Whether a transmission follows the load, with or without CCA.
         then: Option<bool>,
     },
-    /// A transmission without clear channel assessment waits until the radio
-    /// has acknowledged a frame.
+    /// A transmission without clear channel assessment waits until the radio has acknowledged a
+    /// frame.
     SendWaits,
     /// Clear channel assessment.
     Cca {
-        /// It began while the radio followed a frame or acknowledged one.
+        /// Whether it began while the radio received or acknowledged a frame.
         occupied: bool,
     },
-    /// From receiving to sending.
+    /// Change from reception to transmission.
     Turnaround,
-    /// The frame is on the air.
+    /// Transmission of the frame.
     Sending,
-    /// Waiting for the acknowledgement.
+    /// Wait for the acknowledgment.
     AwaitAck,
-    /// The receiver is being switched on, to assess the channel.
+    /// Start of the receiver for a separate assessment.
     Settle,
-    /// The channel is being assessed, for itself.
+    /// Separate channel assessment.
     Assess {
         /// As with [`Work::Cca`].
         occupied: bool,
     },
-    /// The processor learns what was found.
+    /// The processor reads the result of the assessment.
     Answer {
-        /// What.
+        /// The result.
         channel: Channel,
     },
-    /// A repetition does not begin: the radio has a frame.
+    /// Refusal of a repetition, because the radio holds a received frame.
     Refuse,
-    /// Behind a copy of a frame that is repeated.
+    /// Gap after a copy of a repeated frame.
     Gap,
-    /// There, the channel is being assessed.
+    /// Channel assessment in the gap.
     Look {
         /// As with [`Work::Cca`].
         occupied: bool,
     },
-    /// There, something was in the channel; what, is seen at the end of this.
+    /// Identification of a signal in the gap.
     Detect,
-    /// It is not time for the next copy yet.
+    /// Pause until the next copy.
     Pause,
 }
 
 impl Work {
-    /// Whether the radio waits for the acknowledgement of a frame that it repeats.
+    /// Returns whether the radio waits for the acknowledgment of a repeated frame.
     pub fn awaits_answer(self) -> bool {
         matches!(
             self,
@@ -211,21 +211,21 @@ impl Work {
     }
 }
 
-/// A frame that is being repeated.
+/// A frame in repetition.
 #[derive(Clone, Copy, Debug)]
 pub struct Train {
-    /// How.
+    /// Parameters of the repetition.
     pub strobe: Strobe,
-    /// When the first copy began; `None` before that.
+    /// Beginning of the first copy; `None` before it.
     pub began: Option<Instant>,
-    /// When the last one did.
+    /// Beginning of the latest copy.
     pub copy_began: Instant,
-    /// The frame-pending bit of the acknowledgement that has come.
+    /// Frame pending bit of the acknowledgment, once it has arrived.
     pub answer: Option<bool>,
 }
 
 impl Train {
-    /// A repetition that is about to begin.
+    /// Returns a repetition that is about to begin.
     pub fn new(strobe: Strobe) -> Train {
         Train {
             strobe,
@@ -236,7 +236,7 @@ impl Train {
     }
 }
 
-/// What a radio does between works.
+/// State of a radio between works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rest {
     /// Its receiver is on.
@@ -247,25 +247,25 @@ pub enum Rest {
     Sleep,
 }
 
-/// Of which frames that a radio has followed its node is told, beside receiving what is for it.
+/// Frames that a radio reports to its node in addition to the received ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overhears {
-    /// Of none.
+    /// None.
     Nothing,
-    /// Of what its filter lets through.
+    /// Frames that its address filter accepts.
     Own,
-    /// Of every one, also for other nodes or destroyed.
+    /// All frames, including damaged ones and those for other nodes.
     All,
 }
 
-/// An acknowledgement that a radio owes.
+/// Acknowledgment that a radio must send.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Acking {
     /// Index of the node that sent the frame.
     pub to: u32,
     /// The frame's sequence number.
     pub dsn: u8,
-    /// Something waits for that node.
+    /// Whether a frame waits for that node.
     pub frame_pending: bool,
 }
 
@@ -274,72 +274,70 @@ pub struct Acking {
 pub struct Received {
     /// The frame without its FCS.
     pub frame: FrameBuf,
-    /// What the radio knows about it.
+    /// Reception quality.
     pub info: RxInfo,
-    /// A fault has it arrive twice.
+    /// Whether a fault delivers it twice.
     pub twice: bool,
 }
 
 /// One radio.
 ///
-/// Each transmission looks at all stations around, so the fields are in this
-/// order: what that takes is in the first two lines of the processor's cache.
+/// Each transmission visits all stations around. The fields are ordered so that these visits touch
+/// only two lines of the processor's cache.
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
     /// State and times.
     pub times: StateTimes,
-    /// Whose frames it takes.
+    /// Addresses that it accepts.
     pub identity: Identity,
-    /// The frame that is being acknowledged.
+    /// Acknowledgment that it must send.
     pub acking: Option<Acking>,
     /// Number of the current step of work; older numbers are cancelled.
     pub generation: u32,
-    /// What it does for its MAC.
+    /// Work for its MAC.
     pub work: Work,
-    /// Its node's firmware does itself what other radios do; see
+    /// Whether its node's firmware implements the functions of the radio; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
     pub is_raw: bool,
-    /// Of which frames that the radio has followed its node is told.
+    /// Frames that the radio reports in addition.
     pub overhears: Overhears,
-    /// The last of those that was intact.
+    /// Latest intact frame of those.
     pub overheard: Box<FrameBuf>,
-    /// What the radio does between works.
+    /// State between works.
     pub rests: Rest,
-    /// The frame to send is in the radio, too.
+    /// Whether the frame to send is also in the radio.
     pub loaded: bool,
     /// Sequence number of the frame to send.
     pub dsn: u8,
-    /// The frame to send asks for an acknowledgement.
+    /// Whether the frame to send requests an acknowledgment.
     pub wants_ack: bool,
-    /// A received frame is being moved to the processor.
+    /// Whether a received frame is moved to the processor.
     pub reading: bool,
-    /// The frame that is being read is the one that waited.
+    /// Whether the frame that is read is the one that waited.
     pub reading_waiting: bool,
-    /// The frame to send, as the processor has it.
+    /// Frame to send, in the processor's memory.
     pub outgoing: Box<FrameBuf>,
     /// The received frame.
     pub incoming: Box<Received>,
-    /// One more received frame, in the receive buffer of a radio that has one
-    /// of its own; it is read next.
+    /// Second received frame, in a separate receive buffer; it is read next.
     pub waiting: Option<Box<Received>>,
-    /// Neighbours whose data requests are acknowledged with the frame-pending
-    /// bit.
+    /// Neighbours whose data requests are acknowledged with the frame pending bit.
     pub source_match: Vec<u16>,
     /// Time in which frames were moved between processor and radio.
     pub spi: Duration,
-    /// When the processor is ready for the radio's next frame or order to send.
+    /// Time at which the processor is ready for the radio's next frame or transmission.
     pub ready_at: Instant,
-    /// The frame to send is being repeated.
+    /// Repetition of the frame to send.
     pub train: Option<Box<Train>>,
-    /// Channel assessments for themselves.
+    /// Number of separate channel assessments.
     pub assessments: u64,
-    /// Copies of repeated frames that were sent.
+    /// Number of sent copies of repeated frames.
     pub copies: u64,
 }
 
 impl Station {
-    /// A radio that listens.
+    /// Returns a listening radio.
     pub fn new(identity: Identity) -> Self {
         Station {
             identity,
@@ -368,24 +366,24 @@ impl Station {
         }
     }
 
-    /// The state now.
+    /// Returns the present state.
     pub fn state(&self) -> State {
         self.times.state()
     }
 
-    /// Starts a new step of work; steps scheduled before are cancelled.
+    /// Starts a new step of work, and cancels earlier ones.
     pub fn step(&mut self, work: Work) -> u32 {
         self.work = work;
         self.generation = self.generation.wrapping_add(1);
         self.generation
     }
 
-    /// Whether its MAC waits for nothing from it.
+    /// Returns whether its MAC expects no result.
     pub fn is_idle(&self) -> bool {
         self.work == Work::Idle && self.acking.is_none()
     }
 
-    /// What the radio goes back to when it neither sends nor follows a frame.
+    /// Returns to the state between works, when the radio neither transmits nor receives.
     pub fn rest(&mut self, now: Instant) {
         if self.state() == State::Off {
             return;

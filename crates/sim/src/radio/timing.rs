@@ -1,4 +1,4 @@
-//! The times of the 2.4 GHz O-QPSK PHY and of a chip.
+//! Timing of the 2.4 GHz O-QPSK PHY and of a chip.
 
 use redpoll_base::Duration;
 use redpoll_wire::ieee802154::timing;
@@ -11,28 +11,27 @@ pub const CCA: Duration = Duration::from_micros(timing::CCA_US);
 pub const TURNAROUND: Duration = Duration::from_micros(timing::TURNAROUND_US);
 /// macAckWaitDuration: 54 symbols.
 pub const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
-/// Bytes of the frame check sequence, which the radio adds and takes away.
+/// Bytes of the frame check sequence, which the radio adds and removes.
 pub const FCS_LEN: usize = 2;
 
-/// How long a frame of `mpdu_len` bytes, without its FCS, is on the air.
+/// Returns the air time of a frame of `mpdu_len` bytes, without its FCS.
 fn air_time(mpdu_len: usize) -> Duration {
     let octets = timing::SHR_PHR_US + (mpdu_len + FCS_LEN) as u64 * timing::OCTET_US;
     Duration::from_micros(octets)
 }
 
-/// What sets one chip apart from another.
+/// Parameters of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
-    /// One buffer for both directions.
+    /// Whether one buffer serves both directions.
     pub single_buffer: bool,
-    /// Sending and the wait for the acknowledgement are one procedure of the
-    /// chip.
+    /// Whether transmission and the wait for the acknowledgment are one procedure of the chip.
     pub sends_by_procedure: bool,
-    /// From sleep to work.
+    /// Time from sleep to work.
     pub wake_up: Duration,
-    /// From the order to switch the receiver on until it hears.
+    /// Time from the order to switch the receiver on until it receives.
     pub receiver_on: Duration,
-    /// Microseconds and bytes that precede each move of a frame.
+    /// Idle microseconds and register bytes before each move of a frame.
     overhead: (u64, u64),
     /// SPI time of a byte.
     spi_ns_per_byte: u64,
@@ -54,24 +53,23 @@ impl Chip {
         }
     }
 
-    /// How long it takes to move a frame of `mpdu_len` bytes, without its FCS,
-    /// over the SPI bus, with the interrupt and the registers before it. The FCS
-    /// is moved too, and what secures the link.
+    /// Returns the time to move a frame of `mpdu_len` bytes, without its FCS, over the SPI bus,
+    /// including the interrupt and the registers before it, the FCS and link security.
     pub fn spi_time(&self, mpdu_len: usize) -> Duration {
         let (overhead_us, registers) = self.overhead;
         let octets = (mpdu_len + self.security_bytes + FCS_LEN) as u64 + registers;
         Duration::from_micros(overhead_us + (octets * self.spi_ns_per_byte + 500) / 1_000)
     }
 
-    /// How long the processor takes to hear of a channel assessment: what precedes a
-    /// move of a frame.
+    /// Returns the time until the processor gets the result of a channel assessment: the overhead
+    /// of a move.
     pub fn answer_time(&self) -> Duration {
         let (overhead_us, registers) = self.overhead;
         Duration::from_micros(overhead_us + (registers * self.spi_ns_per_byte + 500) / 1_000)
     }
 
-    /// How long a frame of `mpdu_len` bytes, without its FCS, is on the air;
-    /// `is_ack` if it is an acknowledgment, which nothing secures.
+    /// Returns the air time of a frame of `mpdu_len` bytes, without its FCS; `is_ack` if it is an
+    /// acknowledgment, which link security does not extend.
     pub fn air_time(&self, mpdu_len: usize, is_ack: bool) -> Duration {
         let security = if is_ack { 0 } else { self.security_bytes };
         air_time(mpdu_len + security)

@@ -1,4 +1,4 @@
-//! Traces: who gets to see the frames of a run.
+//! Traces of the frames of a run.
 
 mod pcapng;
 #[cfg(test)]
@@ -13,43 +13,43 @@ use redpoll_base::Instant;
 pub struct TracedFrame<'a> {
     /// Index of the sending node.
     pub from: usize,
-    /// When its first bit left.
+    /// Beginning of its first bit.
     pub start: Instant,
-    /// When its last bit left.
+    /// End of its last bit.
     pub end: Instant,
     /// The frame without its frame check sequence.
     pub mpdu: &'a [u8],
-    /// How loud it is at its addressee, or at the addressee that hears it
-    /// loudest; `None` where nobody it is for can hear it.
+    /// Signal strength at its addressee, or at the one with the strongest signal; `None` if no
+    /// addressee is in range.
     pub rssi_dbm: Option<i8>,
 }
 
-/// What a trace could not do.
+/// Failure of a trace.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write {path}: {source}")]
 pub struct TraceError {
-    /// The file.
+    /// Path of the file.
     pub path: String,
-    /// Why.
+    /// Cause.
     pub source: std::io::Error,
 }
 
-/// Something that records frames.
+/// Recorder of frames.
 pub trait FrameTrace {
-    /// A frame begins.
+    /// Records the beginning of a frame.
     ///
     /// # Errors
-    /// What has been recorded so far stays readable; the trace gets no more.
+    /// The recorded part stays readable; the trace gets no more frames.
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError>;
 
-    /// Brings what has been recorded so far where others can see it.
+    /// Makes the recorded part visible to other programs.
     ///
     /// # Errors
     /// As for [`frame`](Self::frame).
     fn flush(&mut self) -> Result<(), TraceError>;
 }
 
-/// The traces of a run. One that fails is dropped, and its error kept.
+/// Traces of a run. A trace that fails is dropped, and its error kept.
 #[derive(Default)]
 pub(crate) struct Traces {
     traces: Vec<Box<dyn FrameTrace>>,
@@ -57,24 +57,24 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// One more trace.
+    /// Adds a trace.
     pub fn add(&mut self, trace: Box<dyn FrameTrace>) {
         self.traces.push(trace);
     }
 
-    /// Shows a frame to all.
+    /// Passes a frame to all traces.
     pub fn frame(&mut self, frame: &TracedFrame<'_>) {
         if !self.traces.is_empty() {
             self.each(|trace| trace.frame(frame));
         }
     }
 
-    /// Flushes all.
+    /// Flushes all traces.
     pub fn flush(&mut self) {
         self.each(|trace| trace.flush());
     }
 
-    /// The first error since the last call.
+    /// Returns the first error since the last call.
     pub fn take_error(&mut self) -> Option<TraceError> {
         self.error.take()
     }

@@ -1,11 +1,9 @@
-//! Captures in pcapng with link type IEEE802_15_4_TAP (283), as Wireshark and
-//! tshark read them: each frame with its check sequence, behind a header that
-//! says how it was sent.
+//! Captures in pcapng with link type IEEE802_15_4_TAP (283), for Wireshark and tshark: each frame
+//! with its check sequence, after a header that describes its transmission.
 //!
-//! Written here and not with a library because three kinds of blocks suffice,
-//! times must come out in microseconds, and the file must end with a whole
-//! block whatever happens: when a write fails, what follows the last whole
-//! block is cut off again.
+//! This module does not use a library, because three kinds of blocks suffice, times must be in
+//! microseconds, and the file must always end with a whole block: after a failed write, the
+//! incomplete block is cut off.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -17,8 +15,7 @@ use super::{FrameTrace, TraceError, TracedFrame};
 
 /// Bytes collected before they are written.
 const WRITE_AT: usize = 64 * 1024;
-/// The channel that captures name, on channel page 0: the simulator has one
-/// channel.
+/// Channel in captures, on channel page 0: the simulator has one channel.
 const CHANNEL: u16 = 26;
 /// LINKTYPE_IEEE802_15_4_TAP.
 const LINK_TYPE: u16 = 283;
@@ -48,36 +45,35 @@ mod tlv {
     pub const END_OF_FRAME: u16 = 6;
 }
 
-/// What a capture says beside its frames.
+/// Description of a capture.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Notes {
-    /// For its reader, such as how to decode it.
+    /// Comment for its reader, such as how to decode it.
     pub comment: String,
-    /// When the run began, since 1970; times in the capture count from then. Zero for
-    /// a run in virtual time.
+    /// Beginning of the run since 1970, from which times in the capture count. Zero for a run in
+    /// virtual time.
     pub origin: std::time::Duration,
 }
 
 /// A capture file.
 ///
-/// Frames are collected and written some hundreds at a time, and when it is
-/// flushed or dropped.
+/// Some hundreds of frames are written at a time, and the rest when the file is flushed or dropped.
 #[derive(Debug)]
 pub struct PcapngFile<F: Truncate = File> {
     file: F,
     path: String,
-    /// Whole blocks that are not in the file yet.
+    /// Whole blocks that are not yet written.
     blocks: Vec<u8>,
-    /// Bytes in the file, all of them whole blocks.
+    /// Bytes in the file, all of them in whole blocks.
     written: u64,
     failed: bool,
-    /// See [`Notes::origin`], in microseconds.
+    /// [`Notes::origin`] in microseconds.
     origin_us: u64,
 }
 
-/// A file that can be cut off.
+/// A file that can be truncated.
 pub trait Truncate: Write {
-    /// Leaves the first `len` bytes.
+    /// Truncates the file to the first `len` bytes.
     ///
     /// # Errors
     /// Those of the operating system.
@@ -86,7 +82,7 @@ pub trait Truncate: Write {
 
 impl Truncate for File {
     fn truncate(&mut self, len: u64) -> io::Result<()> {
-        // Pipes and terminals cannot be cut off, nor need they be.
+        // Pipes and terminals cannot be truncated, and need not be.
         if self.metadata()?.is_file() {
             self.set_len(len)?;
         }
@@ -95,7 +91,7 @@ impl Truncate for File {
 }
 
 impl Truncate for io::Stdout {
-    // What a reader has taken cannot be taken back.
+    // Bytes that a reader has read cannot be removed.
     fn truncate(&mut self, _len: u64) -> io::Result<()> {
         Ok(())
     }
@@ -116,8 +112,7 @@ impl PcapngFile {
 }
 
 impl<F: Truncate> PcapngFile<F> {
-    /// A capture that goes to `file`, called `path` in errors. Its header is
-    /// written at once.
+    /// Creates a capture that writes to `file`, called `path` in errors. Writes its header at once.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -148,7 +143,7 @@ impl<F: Truncate> PcapngFile<F> {
             // Frames are never cut.
             put_u32(out, 0);
             put_option(out, option::INTERFACE_NAME, b"air");
-            // Microseconds: ten to the minus six.
+            // The unit is microseconds: ten to the power of minus six.
             put_option(out, option::TIME_RESOLUTION, &[6]);
             put_option(out, option::END, &[]);
         });
@@ -169,7 +164,7 @@ impl<F: Truncate> PcapngFile<F> {
         put_u32(out, len);
     }
 
-    /// Writes what has been collected.
+    /// Writes the collected blocks.
     fn write_out(&mut self) -> Result<(), TraceError> {
         if self.failed {
             self.blocks.clear();
@@ -189,8 +184,8 @@ impl<F: Truncate> PcapngFile<F> {
         Ok(())
     }
 
-    /// Cuts the file off after the last whole block; `missing` bytes of those
-    /// collected could not be written.
+    /// Truncates the file after the last whole block; `missing` of the collected bytes were not
+    /// written.
     fn fail(&mut self, missing: usize, source: io::Error) -> TraceError {
         let arrived = self.blocks.len() - missing;
         let mut whole = 0;
@@ -201,7 +196,7 @@ impl<F: Truncate> PcapngFile<F> {
             }
             whole += len;
         }
-        // If that fails as well, readers find a cut-off block at the end.
+        // If that fails as well, readers find an incomplete block at the end.
         let _ = self.file.truncate(self.written + whole as u64);
         self.failed = true;
         self.blocks.clear();
@@ -230,12 +225,12 @@ impl<F: Truncate> FrameTrace for PcapngFile<F> {
 
 impl<F: Truncate> Drop for PcapngFile<F> {
     fn drop(&mut self) {
-        // Whoever wants to know about errors flushes before.
+        // A caller that needs errors flushes before.
         let _ = self.write_out();
     }
 }
 
-/// The body of an enhanced packet block (pcapng §4.3).
+/// Writes the body of an enhanced packet block (pcapng §4.3).
 fn put_packet(out: &mut Vec<u8>, time: u64, frame: &TracedFrame<'_>) {
     put_u32(out, 0);
     put_u32(out, (time >> 32) as u32);
@@ -257,7 +252,7 @@ fn put_tap_header(out: &mut Vec<u8>, frame: &TracedFrame<'_>) {
     // Version and reserved.
     out.extend_from_slice(&[0; 2]);
     put_u16(out, 0);
-    // 1 is the 16-bit CRC.
+    // 1 means the 16-bit CRC.
     put_field(out, tlv::FCS_TYPE, &[1]);
     if let Some(rssi) = frame.rssi_dbm {
         put_field(out, tlv::RSS, &f32::from(rssi).to_le_bytes());
@@ -273,7 +268,7 @@ fn put_tap_header(out: &mut Vec<u8>, frame: &TracedFrame<'_>) {
     out[start + 2..start + 4].copy_from_slice(&len.to_le_bytes());
 }
 
-/// Fields of the TAP header and options of blocks look the same.
+/// Writes a field of the TAP header or an option of a block, which have the same format.
 fn put_field(out: &mut Vec<u8>, kind: u16, value: &[u8]) {
     put_u16(out, kind);
     put_u16(out, value.len() as u16);
@@ -286,7 +281,7 @@ fn put_option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     put_field(out, code, value);
 }
 
-/// Fills up to a multiple of four bytes, counted from `start`.
+/// Pads to a multiple of four bytes, counted from `start`.
 fn pad(out: &mut Vec<u8>, start: usize) {
     let len = (out.len() - start).next_multiple_of(4);
     out.resize(start + len, 0);

@@ -18,7 +18,7 @@ struct Disk {
 impl io::Write for Disk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut file = self.bytes.borrow_mut();
-        // As the kernel does it: what fits is written, then comes the error.
+        // As in the kernel, the fitting bytes are written before the error.
         let len = bytes.len().min(self.room - file.len());
         if len == 0 {
             return Err(io::ErrorKind::StorageFull.into());
@@ -39,7 +39,7 @@ impl Truncate for Disk {
     }
 }
 
-/// A data frame of the mesh: 9 bytes of header, then payload.
+/// Returns a data frame of the mesh: 9 bytes of header, then payload.
 fn mpdu(number: usize) -> Vec<u8> {
     let mut mpdu = vec![0x61, 0x88, number as u8, 0x70, 0x72, 2, 0, 1, 0];
     mpdu.extend(std::iter::repeat_n(0x3f, number % 100));
@@ -70,7 +70,7 @@ fn capture(room: usize, frames: usize) -> (Vec<u8>, Result<(), TraceError>) {
     (bytes, result)
 }
 
-/// Reads a capture with another implementation: times and frames.
+/// Reads times and frames of a capture with another implementation.
 fn read(bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
     let mut reader = PcapNgReader::new(bytes).unwrap();
     let mut frames = Vec::new();
@@ -81,7 +81,7 @@ fn read(bytes: &[u8]) -> Vec<(u64, Vec<u8>)> {
             }
             Block::EnhancedPacket(packet) => {
                 let header = usize::from(u16::from_le_bytes([packet.data[2], packet.data[3]]));
-                // This library takes all times for nanoseconds.
+                // This library interprets all times as nanoseconds.
                 let time = packet.timestamp.as_nanos() as u64;
                 frames.push((time, packet.data[header..].to_vec()));
             }

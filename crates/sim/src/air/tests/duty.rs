@@ -1,4 +1,4 @@
-//! Duty-cycled MACs on simulated radios, with nothing above them.
+//! Duty-cycled MACs on simulated radios, without other layers.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -61,8 +61,8 @@ const METHODS: [(Method, Release); 6] = [
     (Method::Lpp, Release::Contiki27),
 ];
 
-/// Everybody in range gets a broadcast, over every method; ContikiMAC and X-MAC, which
-/// repeat it, hand it up once.
+/// Checks that all neighbours get a broadcast with every method. ContikiMAC and X-MAC repeat it,
+/// but deliver it once.
 #[test]
 fn a_broadcast_reaches_all_neighbours_once() {
     for (method, release) in METHODS {
@@ -84,8 +84,8 @@ fn a_broadcast_reaches_all_neighbours_once() {
     }
 }
 
-/// contikimac.c: the whole of STROBE_TIME, 127.4 ms, with INTER_PACKET_INTERVAL (0.4 ms) and
-/// a turnaround between the copies and nothing else.
+/// Checks the 127.4 ms of STROBE_TIME in contikimac.c: only INTER_PACKET_INTERVAL (0.4 ms) and a
+/// turnaround separate the copies.
 #[test]
 fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
     let config = DutyConfig::of(Method::ContikiMac, Release::Contiki30);
@@ -104,12 +104,12 @@ fn contikimac_repeats_a_broadcast_for_a_whole_cycle() {
     }
     let whole_us = copies[copies.len() - 1].start_us - copies[0].start_us;
     assert!((123_000..=127_633).contains(&whole_us), "{whole_us}");
-    // 3.49 ms each.
+    // A copy takes 3.49 ms.
     assert!((30..=33).contains(&copies.len()), "{}", copies.len());
 }
 
-/// Two frames, of which the first promises the second: the receiver stays awake, and the
-/// second is sent once. Not in 2.5, where it is sent when the receiver wakes up again.
+/// Checks two frames, the first of which announces the second. The receiver stays awake, and the
+/// second is sent once. In 2.5, the second is sent at the receiver's next wake-up.
 #[test]
 fn a_promised_frame_follows_at_once_from_2_6_on() {
     for (release, is_burst) in [(Release::Contiki25, false), (Release::Contiki30, true)] {
@@ -147,8 +147,8 @@ fn a_promised_frame_follows_at_once_from_2_6_on() {
     }
 }
 
-/// A neighbour that is gone: STROBE_TIME of copies, and after the layer's transmissions the
-/// frame is given up.
+/// Checks a neighbour that has disappeared: after STROBE_TIME of copies and the layer's
+/// transmissions, the frame is dropped.
 #[test]
 fn nobody_there_is_told_after_five_transmissions() {
     for (method, release) in METHODS {
@@ -164,9 +164,9 @@ fn nobody_there_is_told_after_five_transmissions() {
     }
 }
 
-/// Two senders, out of each other's range or in it, to one receiver: every frame arrives. By LPP
-/// one may not: cycles are equally long, so what hides the receiver's probe from a sender once
-/// hides it from all of its attempts (docs/model/sleep.md, "Repeated collisions").
+/// Checks two senders, within or out of range of each other, and one receiver: every frame arrives.
+/// With LPP one may be lost: cycles have equal lengths, so a sender that misses the receiver's
+/// probe once misses it in all of its attempts (docs/model/sleep.md, "Repeated collisions").
 #[test]
 fn two_senders_get_their_frames_through() {
     for (method, release) in METHODS {

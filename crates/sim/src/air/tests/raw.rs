@@ -1,9 +1,9 @@
-//! Raw radios: everything reaches their firmware, and what they send is theirs alone.
+//! Raw radios: their firmware gets every frame, and only its own frames are sent.
 
 use super::*;
 
-/// A frame of this length to node `to`, with an acknowledgement asked for, by hand
-/// (IEEE 802.15.4-2015 §7.3.1).
+/// Returns a frame of `len` bytes to node `to` that requests an acknowledgment (IEEE 802.15.4-2015
+/// §7.3.1).
 fn data(from: u16, to: u16, dsn: u8, len: usize) -> Vec<u8> {
     let mut frame = vec![0x61, 0x88, dsn, 0x70, 0x72];
     frame.extend(to.to_le_bytes());
@@ -12,7 +12,7 @@ fn data(from: u16, to: u16, dsn: u8, len: usize) -> Vec<u8> {
     frame
 }
 
-/// Node 1 of three in a line is a raw one.
+/// Returns three nodes in a line, the middle one with a raw radio.
 fn bench() -> Bench {
     let mut bench = Bench::line(3, Model::Ideal, 1, &[]);
     bench.air.make_raw(1);
@@ -26,8 +26,8 @@ fn send(bench: &mut Bench, frame: &[u8]) {
     bench.drain();
 }
 
-/// It hears frames for itself and for others, from their beginning to their end, and
-/// acknowledges none: the sender repeats its frame.
+/// Checks that the raw radio indicates frames for itself and for others, from beginning to end, and
+/// acknowledges none, so the sender retransmits.
 #[test]
 fn a_raw_radio_hears_everything_and_says_nothing() {
     let mut bench = bench();
@@ -38,7 +38,7 @@ fn a_raw_radio_hears_everything_and_says_nothing() {
     let copies = usize::from(attempts);
     assert_eq!(bench.heard.len(), 2 * copies, "each with its beginning");
     let (began, ended) = (bench.heard[0].0, bench.heard[1].0);
-    // 40 bytes with their FCS, and 6 of the PHY's header, at 32 us.
+    // 40 bytes with their FCS, and 6 of the PHY's header, at 32 µs.
     assert_eq!(ended.since(began).as_micros(), 46 * 32);
     assert!(
         bench.heard[1]
@@ -46,15 +46,15 @@ fn a_raw_radio_hears_everything_and_says_nothing() {
             .as_ref()
             .is_some_and(|frame| frame.len() == 38)
     );
-    // For somebody else, out of range of its sender.
+    // A frame for another node, out of range of its sender.
     let before = bench.heard.len();
     bench.send(0, Address::Short(short(2)), 30);
     bench.run_until(Instant::from_millis(1_800));
     assert!(bench.heard.len() > before);
 }
 
-/// An acknowledgement is a frame that its firmware makes: within the sender's time for it
-/// the frame counts as acknowledged, whoever made it.
+/// Checks that an acknowledgment created by the firmware counts, if it arrives within the sender's
+/// wait.
 #[test]
 fn a_raw_radio_acknowledges_by_sending() {
     let mut bench = bench();
@@ -72,8 +72,8 @@ fn a_raw_radio_acknowledges_by_sending() {
     assert_eq!(bench.air.ledger().count(Kind::Ack, Outcome::Delivered), 1);
 }
 
-/// What it sends arrives, and is acknowledged by a radio that does so; a frame that it
-/// sends while it hears one is on the air, and the other is lost to it.
+/// Checks that frames of a raw radio arrive and are acknowledged by an ordinary radio. A frame that
+/// it sends during a reception is transmitted, and the reception is lost.
 #[test]
 fn what_a_raw_radio_sends_is_received() {
     let mut bench = bench();

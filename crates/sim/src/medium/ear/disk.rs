@@ -1,16 +1,14 @@
-//! An ear on a unit disk, or at links that are given: no powers.
+//! Receiver on a unit disk, or with listed or measured links: without powers.
 
 use redpoll_base::{Instant, Rng};
 
 use super::{Reception, Start, TxId};
 use crate::medium::Link;
 
-/// What reaches one receiver. All of them are looked at all the time, so that
-/// they are kept small.
+/// Signals at one receiver. Every transmission visits many receivers, so the struct is small.
 #[derive(Clone, Copy, Debug)]
 pub struct DiskEar {
-    /// When energy was found first since [`DiskEar::watch`]; in the far future if
-    /// none was.
+    /// First energy since [`DiskEar::watch`]; in the far future if there was none.
     busy_since: Instant,
     followed: Option<Followed>,
     /// Transmissions that disturb.
@@ -21,13 +19,13 @@ pub struct DiskEar {
     foreign: u16,
 }
 
-/// A frame that a receiver follows.
+/// A frame that a receiver receives.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
-    /// Another frame disturbed it.
+    /// Whether another frame disturbed it.
     spoilt: bool,
-    /// An interferer was on the air meanwhile.
+    /// Whether an interferer was on the air meanwhile.
     foreign: bool,
 }
 
@@ -68,7 +66,7 @@ impl DiskEar {
         self.busy_since < now
     }
 
-    /// A transmission begins.
+    /// Begins a transmission.
     pub fn start(
         &mut self,
         now: Instant,
@@ -111,8 +109,7 @@ impl DiskEar {
         Start::Followed
     }
 
-    /// A transmission ends. Says how the reception went if the receiver followed
-    /// it.
+    /// Ends a transmission. Returns the result if the receiver received it.
     pub fn end(&mut self, tx: TxId, link: &Link) -> Option<Reception> {
         self.sensed -= u16::from(link.senses);
         self.audible -= u16::from(link.disturbs);
@@ -126,7 +123,7 @@ impl DiskEar {
         })
     }
 
-    /// An interferer begins or ends.
+    /// Begins or ends a burst of an interferer.
     pub fn interfere(&mut self, now: Instant, on: bool) {
         if !on {
             self.foreign -= 1;

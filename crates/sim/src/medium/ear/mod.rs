@@ -1,4 +1,4 @@
-//! What reaches the antenna of one receiver, and the frame it follows.
+//! Signals at the antennas of receivers, and the frames that they receive.
 
 mod disk;
 mod sinr;
@@ -11,53 +11,53 @@ use sinr::{SinrEar, SinrRules};
 use super::{Config, Link, LinkSource, Site, noise};
 use crate::kernel::Seed;
 
-/// The number of a transmission under way.
+/// Number of a transmission in progress.
 pub type TxId = u32;
 
-/// How a reception ended, or why there was none.
+/// Result of a reception, or the reason why there was none.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reception {
-    /// Every bit is right.
+    /// Every bit is correct.
     Intact,
     /// Other transmissions disturbed it.
     Collision,
     /// An interferer disturbed it, and no other transmission did.
     Interference,
-    /// Noise or the link's success ratio.
+    /// Noise or the link's success ratio destroyed it.
     RandomLoss,
-    /// Too far away, or too weak.
+    /// The sender is too far away or too weak.
     OutOfRange,
 }
 
-/// What the start of a transmission does at a receiver.
+/// Effect of a transmission's start at a receiver.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Start {
-    /// The receiver follows the frame.
+    /// The receiver starts to receive the frame.
     Followed,
-    /// The receiver follows the frame and gives up the one named.
+    /// The receiver starts to receive the frame and abandons the named one.
     Captured(TxId),
-    /// The receiver was not ready to follow anything.
+    /// The receiver was not ready to receive.
     NotReady,
-    /// The frame is lost here, for this reason.
+    /// The frame is lost here for this reason.
     Lost(Reception),
 }
 
-/// The ears of all nodes, which hear as the medium has it.
+/// Receivers of all nodes, by the kind of medium.
 #[derive(Clone, Debug)]
 pub enum Ears {
-    /// Ranges, or links that are given: what disturbs destroys.
+    /// Ranges, or listed links: any disturbance destroys a frame.
     Disk(Vec<DiskEar>),
-    /// Powers: bits are lost at the rate that their ratio to all else gives.
+    /// Powers: the ratio of signal to interference and noise determines the bit error rate.
     Sinr {
-        /// What all of them judge by.
+        /// Common parameters.
         rules: Box<SinrRules>,
-        /// By node.
+        /// Receivers by node.
         ears: Vec<SinrEar>,
     },
 }
 
 impl Ears {
-    /// Ears in silence, but for noise.
+    /// Returns receivers without signals except noise.
     pub fn new(site: &Site<'_>, seed: Seed) -> Ears {
         match (site.config, site.links) {
             (Config::UnitDisk(_), _) | (Config::Sinr(_), LinkSource::Listed(_)) => {
@@ -72,7 +72,7 @@ impl Ears {
         }
     }
 
-    /// Bytes that one of them takes.
+    /// Returns the bytes of one receiver.
     pub fn bytes_each(&self) -> usize {
         match self {
             Ears::Disk(_) => size_of::<DiskEar>(),
@@ -80,8 +80,8 @@ impl Ears {
         }
     }
 
-    /// Transmission `tx` begins to arrive over `link`; `ready` says whether the
-    /// receiver's radio could follow it.
+    /// Begins the arrival of transmission `tx` over `link`; `ready` states whether the receiver's
+    /// radio could receive it.
     pub fn start(
         &mut self,
         now: Instant,
@@ -97,8 +97,8 @@ impl Ears {
         }
     }
 
-    /// Transmission `tx` no longer arrives over `link`. Says how the reception
-    /// went if the receiver followed it.
+    /// Ends the arrival of transmission `tx` over `link`. Returns the result if the receiver
+    /// received it.
     pub fn end(&mut self, now: Instant, tx: TxId, link: &Link, rng: &mut Rng) -> Option<Reception> {
         let to = link.to as usize;
         match self {
@@ -107,7 +107,7 @@ impl Ears {
         }
     }
 
-    /// The transmission that `node` follows.
+    /// Returns the transmission that `node` receives.
     pub fn followed(&self, node: usize) -> Option<TxId> {
         match self {
             Ears::Disk(ears) => ears[node].followed(),
@@ -115,8 +115,8 @@ impl Ears {
         }
     }
 
-    /// `node` stops following, as it is going to transmit, or off; says which
-    /// transmission that was.
+    /// Ends the reception of `node`, which is going to transmit or to be off. Returns the
+    /// transmission.
     pub fn abandon(&mut self, node: usize) -> Option<TxId> {
         match self {
             Ears::Disk(ears) => ears[node].abandon(),
@@ -124,8 +124,8 @@ impl Ears {
         }
     }
 
-    /// An interferer that arrives at `node` with this power begins or ends. It can
-    /// arrive without any, where there are no powers.
+    /// Begins or ends a burst that arrives at `node` with this power. The power is zero in media
+    /// without powers.
     pub fn interfere(&mut self, now: Instant, node: usize, power_mw: f64, on: bool) {
         match self {
             Ears::Disk(ears) => ears[node].interfere(now, on),
@@ -133,7 +133,7 @@ impl Ears {
         }
     }
 
-    /// Whether there is energy in the channel at `node`.
+    /// Returns whether the channel is busy at `node`.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         match self {
             Ears::Disk(ears) => ears[node].is_busy(),
@@ -141,7 +141,7 @@ impl Ears {
         }
     }
 
-    /// A clear channel assessment of `node` begins.
+    /// Begins a clear channel assessment of `node`.
     pub fn watch(&mut self, now: Instant, node: usize) {
         match self {
             Ears::Disk(ears) => ears[node].watch(now),
@@ -149,9 +149,8 @@ impl Ears {
         }
     }
 
-    /// Whether `node` found the channel busy at any time since
-    /// [`watch`](Self::watch) and before `now`: what begins at the moment at
-    /// which an assessment ends is too late for it.
+    /// Returns whether `node` found the channel busy since [`watch`](Self::watch) and before `now`.
+    /// A signal that begins when the assessment ends is too late for it.
     pub fn was_busy(&mut self, now: Instant, node: usize) -> bool {
         match self {
             Ears::Disk(ears) => ears[node].was_busy(now),

@@ -1,4 +1,4 @@
-//! An ear in the SINR medium, where powers add up.
+//! Receiver in the SINR medium, where powers add up.
 
 use redpoll_base::{Instant, Rng};
 
@@ -7,23 +7,23 @@ use crate::medium::noise::NodeNoise;
 use crate::medium::oqpsk::{BitSuccess, US_PER_BIT, from_db};
 use crate::medium::{Link, Sinr};
 
-/// A frame that a receiver follows.
+/// A frame that a receiver receives.
 #[derive(Clone, Copy, Debug)]
 struct Followed {
     tx: TxId,
-    /// Another frame was on the air meanwhile.
+    /// Whether another frame was on the air meanwhile.
     disturbed: bool,
-    /// An interferer was.
+    /// Whether an interferer was on the air meanwhile.
     foreign: bool,
     power_mw: f64,
     since: Instant,
-    /// Bits up to here are accounted for in `ln_success`.
+    /// End of the bits that `ln_success` includes.
     settled: Instant,
     ln_success: f64,
 }
 
 impl Followed {
-    /// Why bits of it are wrong.
+    /// Returns why bits of it are wrong.
     fn failure(&self) -> Reception {
         if self.disturbed {
             Reception::Collision
@@ -35,14 +35,14 @@ impl Followed {
     }
 }
 
-/// What reaches one receiver.
+/// Signals at one receiver.
 #[derive(Clone, Debug)]
 pub struct SinrEar {
     /// Transmissions that disturb.
     audible: u16,
-    /// When energy was over the threshold first since [`SinrEar::watch`].
+    /// First energy over the threshold since [`SinrEar::watch`].
     busy_since: Option<Instant>,
-    /// Sum of the power of all that is audible.
+    /// Sum of the power of all audible transmissions.
     power_mw: f64,
     /// Interferers on the air, and the sum of their power.
     foreign: u16,
@@ -51,7 +51,7 @@ pub struct SinrEar {
     followed: Option<Followed>,
 }
 
-/// What a SINR medium needs to know to judge.
+/// Parameters of all receivers in a SINR medium.
 #[derive(Clone, Debug)]
 pub struct SinrRules {
     capture_ratio: f64,
@@ -61,7 +61,7 @@ pub struct SinrRules {
 }
 
 impl SinrRules {
-    /// The rules of a configuration.
+    /// Returns the parameters of a configuration.
     pub fn new(config: &Sinr) -> Self {
         SinrRules {
             capture_ratio: from_db(config.capture_db),
@@ -71,8 +71,8 @@ impl SinrRules {
         }
     }
 
-    /// The ratio at which bits are received beside noise and other frames.
-    /// Interferers are noise.
+    /// Returns the ratio that determines bit errors with noise and other frames. Interferers count
+    /// as noise.
     fn sinr(&self, signal_mw: f64, others_mw: f64, noise_mw: f64) -> f64 {
         signal_mw / (noise_mw + self.co_channel * others_mw)
     }
@@ -84,7 +84,7 @@ const SYNCHRONISATION_US: u64 = 160;
 const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
 
 impl SinrEar {
-    /// An ear in silence, but for noise.
+    /// Returns a receiver without signals except noise.
     pub fn new(noise: NodeNoise) -> SinrEar {
         SinrEar {
             audible: 0,
@@ -97,31 +97,30 @@ impl SinrEar {
         }
     }
 
-    /// The transmission that the receiver follows.
+    /// Returns the transmission that the receiver receives.
     pub fn followed(&self) -> Option<TxId> {
         self.followed.map(|followed| followed.tx)
     }
 
-    /// The receiver stops following; it is going to transmit, or off.
+    /// Ends the reception, because the radio is going to transmit or to be off.
     pub fn abandon(&mut self) -> Option<TxId> {
         self.followed.take().map(|followed| followed.tx)
     }
 
-    /// A clear channel assessment begins.
+    /// Begins a clear channel assessment.
     pub fn watch(&mut self, now: Instant, rules: &SinrRules) {
         self.busy_since = self.is_busy(now, rules).then_some(now);
     }
 
-    /// Whether the channel was busy at any time since [`SinrEar::watch`] and before
-    /// `now`: what begins at the moment at which an assessment ends is too
-    /// late for it.
+    /// Returns whether the channel was busy since [`SinrEar::watch`] and before `now`. A signal
+    /// that begins when the assessment ends is too late for it.
     pub fn was_busy(&mut self, now: Instant, rules: &SinrRules) -> bool {
         if self.busy_since.is_some_and(|since| since < now) {
             return true;
         }
-        // Noise may have risen meanwhile. An assessment takes less than a
-        // millisecond, so that the last noise is all that can be new; but a frame
-        // that begins now is in the power already, and too late.
+        // Noise may have risen meanwhile. An assessment takes less than a millisecond, so only the
+        // latest noise level can be new. A frame that begins now is part of the power already, and
+        // too late.
         let last = Instant::from_micros(now.as_micros().saturating_sub(1));
         self.busy_since.is_none() && self.noise.changes() && self.is_busy(last, rules)
     }
@@ -130,7 +129,7 @@ impl SinrEar {
         self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw
     }
 
-    /// A transmission begins.
+    /// Begins a transmission.
     pub fn start(
         &mut self,
         now: Instant,
@@ -178,7 +177,7 @@ impl SinrEar {
             self.followed = Some(follow);
             return Start::Captured(earlier.tx);
         }
-        // A preamble is found if it is more likely right than not.
+        // A preamble is detected if it is more likely correct than not.
         let found = rules.sinr(link.power_mw, others_mw, noise_mw);
         let ln_found = rules.bits.ln_of(found) * SYNCHRONISATION_BITS;
         if ln_found < -std::f64::consts::LN_2 {
@@ -191,9 +190,7 @@ impl SinrEar {
         Start::Followed
     }
 
-    /// A transmission ends.
-    ///
-    /// Says how the reception went if the receiver followed it.
+    /// Ends a transmission. Returns the result if the receiver received it.
     pub fn end(
         &mut self,
         now: Instant,
@@ -204,7 +201,7 @@ impl SinrEar {
     ) -> Option<Reception> {
         self.settle(now, rules);
         self.audible -= 1;
-        // Silence is exactly zero: no rounding error outlives it.
+        // Silence is exactly zero, so rounding errors do not accumulate.
         self.power_mw = if self.audible == 0 {
             0.0
         } else {
@@ -219,7 +216,7 @@ impl SinrEar {
         })
     }
 
-    /// An interferer that arrives with this power begins or ends.
+    /// Begins or ends a burst that arrives with this power.
     pub fn interfere(&mut self, now: Instant, power_mw: f64, on: bool, rules: &SinrRules) {
         self.settle(now, rules);
         if !on {

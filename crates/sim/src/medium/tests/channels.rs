@@ -2,8 +2,7 @@
 
 use super::*;
 
-/// The power of each directed link between nodes 5 m apart on a line, in dBm;
-/// only those to the next node.
+/// Returns the power of each directed link between neighbours 5 m apart on a line, in dBm.
 fn powers(sinr: Sinr, radios: &[RadioSpec], nodes: usize, seed: u64) -> Vec<(f64, f64)> {
     let positions: Vec<_> = (0..nodes).map(|i| (i as f64 * 5.0, 0.0)).collect();
     let config = Config::Sinr(sinr);
@@ -27,8 +26,8 @@ fn deviation(values: &[f64]) -> f64 {
     libm::sqrt(self::mean(&squares))
 }
 
-/// Two directions share their pair's shadowing, and have a part of their own: the
-/// difference between them has the deviation of that part times √2.
+/// Checks that two directions share their pair's shadowing and have a part of their own: their
+/// difference has the deviation of that part times √2.
 #[test]
 fn directions_differ_by_as_much_as_they_are_told_to() {
     let sinr = Sinr {
@@ -59,8 +58,8 @@ fn directions_differ_by_as_much_as_they_are_told_to() {
     assert!(sums.iter().all(|pair| pair.0 == pair.1));
 }
 
-/// A node's power is the same towards all, and goes with its noise as it is told
-/// to.
+/// Checks that a node's power is the same in all directions, and has the configured correlation
+/// with its noise.
 #[test]
 fn nodes_differ_in_power_and_noise() {
     let sinr = Sinr {
@@ -88,7 +87,7 @@ fn nodes_differ_in_power_and_noise() {
     let pairs = powers(sinr, &[], 50, 2);
     let sent: Vec<f64> = pairs.windows(2).map(|two| two[1].0 - two[0].1).collect();
     assert!(sent.iter().all(|difference| difference.abs() < 1e-9));
-    // What a scenario says of a node is not drawn.
+    // Values in the scenario are not drawn.
     let given = RadioSpec {
         tx_power_dbm: Some(-8.0),
         noise_floor_dbm: Some(-90.0),
@@ -105,8 +104,8 @@ fn nodes_differ_in_power_and_noise() {
     assert!(link(&own, 0, 1).power_mw > link(&own, 1, 0).power_mw);
 }
 
-/// A node with 13 dB more noise hears nothing that is 9 dB over what the others
-/// have; they hear it.
+/// Checks that a node with 13 dB more noise receives nothing from nodes 9 dB over the others'
+/// noise, but that the others receive it.
 #[test]
 fn a_noisy_receiver_loses_what_others_receive() {
     // -91.1 dBm.
@@ -131,7 +130,7 @@ fn a_noisy_receiver_loses_what_others_receive() {
     assert_eq!(medium.end(at(9_256), 2, &back), Some(Reception::Intact));
 }
 
-/// The gain of the link from node 0 to node 1 at each of some times.
+/// Returns the gain of the link from node 0 to node 1 at each of some times.
 fn gains(gain: Gain, coherence_us: u64, seed: u64, times: impl Iterator<Item = u64>) -> Vec<f64> {
     let sinr = Sinr {
         fading: Fading { gain, coherence_us },
@@ -149,9 +148,9 @@ fn gains(gain: Gain, coherence_us: u64, seed: u64, times: impl Iterator<Item = u
         .collect()
 }
 
-/// Shares of 20,000 blocks with less than a tenth of the mean power, and with
-/// less than the mean: of an exponential power 1 - e^-0.1 and 1 - e^-1; with a
-/// direct path of 6 dB by Rice's distribution (Marcum's Q function).
+/// Checks the shares of 20,000 blocks with less than a tenth of the mean power, and with less than
+/// the mean: 1 - e^-0.1 and 1 - e^-1 of an exponential power; with a direct path of 6 dB by Rice's
+/// distribution (Marcum's Q function).
 #[test]
 fn gains_are_distributed_as_they_should_be() {
     let below = |gains: &[f64], limit: f64| {
@@ -178,9 +177,8 @@ fn gains_are_distributed_as_they_should_be() {
     assert!((deviation(&lognormal) - 3.0).abs() < 0.08);
 }
 
-/// A gain lasts for the coherence time: looked at every millisecond it changes
-/// every twentieth time, and gains of different blocks have nothing to do with
-/// each other.
+/// Checks that a gain lasts for the coherence time: sampled every millisecond, it changes at every
+/// twentieth sample, and gains of different blocks are independent.
 #[test]
 fn a_gain_lasts_for_the_coherence_time() {
     let gains = gains(Gain::Rayleigh, 20_000, 1, (0..40_000).map(|i| i * 1_000));
@@ -203,7 +201,7 @@ fn a_gain_lasts_for_the_coherence_time() {
     assert!(correlation(20).abs() < 0.1 && correlation(40).abs() < 0.1);
 }
 
-/// Whatever else was looked at, and when.
+/// Checks that a gain does not depend on the order of sampling.
 #[test]
 fn a_gain_belongs_to_seed_link_and_time_alone() {
     let times = [0, 17_000, 23_000, 400_000, 401_000, 9_000_000];
@@ -227,12 +225,12 @@ fn a_gain_belongs_to_seed_link_and_time_alone() {
     assert_ne!(there.power_mw, back.power_mw, "each direction has its own");
 }
 
-/// A link 20 dB over what it needs is lost as often as an exponential power is
-/// under a hundredth, whatever the frame: 1 - e^-0.01.
+/// Checks that a link 20 dB over its requirement is lost as often as an exponential power is below
+/// a hundredth, whatever the frame: 1 - e^-0.01.
 #[test]
 fn frames_are_lost_in_deep_fades() {
     let sinr = Sinr {
-        // -75 dBm; noise lets nothing pass below -98 dBm or so.
+        // -75 dBm; noise destroys all frames below about -98 dBm.
         tx_power_dbm: -13.8,
         sensitivity_dbm: -95.0,
         noise_floor_dbm: -110.0,
@@ -262,9 +260,9 @@ fn frames_are_lost_in_deep_fades() {
     assert!((330..470).contains(&lost), "{lost}");
 }
 
-/// Node 1 hears node 0 at -80 dBm and node 2 at -60 dBm, of which it receives half:
-/// of frames that begin within the synchronisation header of the weaker one, half
-/// take the receiver over.
+/// Checks node 1, which receives node 0 at -80 dBm and half of node 2's frames at -60 dBm: of
+/// frames that begin within the synchronisation header of the weaker one, half capture the
+/// receiver.
 #[test]
 fn a_measured_link_loses_its_share_beside_other_frames_as_well() {
     let row = |from: u8, dbm: i8, pdr: f64| {

@@ -106,7 +106,7 @@ fn cca_sees_a_transmission_that_begins_or_ends_meanwhile() {
     assert!(!medium.was_busy(at(528), 1));
 }
 
-/// Nothing is known of another node in no time.
+/// Checks that a transmission is not known at another node at the instant of its beginning.
 #[test]
 fn cca_does_not_see_what_begins_when_it_ends() {
     let mut medium = line(&Config::UnitDisk(DISK), &[0.0, 40.0]);
@@ -120,8 +120,8 @@ fn sinr_config() -> Sinr {
     Sinr::default()
 }
 
-/// The stronger frame survives when it came first, and takes the receiver
-/// over when it comes within the synchronisation header of the weaker one.
+/// Checks that the stronger frame survives if it came first, and captures the receiver if it begins
+/// within the synchronisation header of the weaker one.
 #[test]
 fn capture() {
     // 5 m and 30 m from the receiver: 23 dB apart.
@@ -155,14 +155,14 @@ fn capture() {
     assert_eq!(medium.end(at(24_416), 6, &strong), None);
 }
 
-/// Interference adds up: two of three equal interferers leave a ratio at which
-/// frames survive, many do not.
+/// Checks that interference adds up: two of three equal interferers leave a ratio at which some
+/// frames survive and many do not.
 #[test]
 fn interference_is_cumulative() {
     let config = Config::Sinr(sinr_config());
     let interferers = 8;
     let mut positions = vec![(0.0, 0.0), (10.0, 0.0)];
-    // All at 17 m from the receiver: 6.9 dB below the signal each.
+    // All are at 17 m from the receiver: 6.9 dB below the signal each.
     positions.extend((0..interferers).map(|i| {
         let angle = f64::from(i) * 0.7;
         (10.0 + 17.0 * libm::cos(angle), 17.0 * libm::sin(angle))
@@ -183,8 +183,8 @@ fn interference_is_cumulative() {
     }
 }
 
-/// Two frames of the same power: as noise the later one would mostly do no harm;
-/// as a frame of the same kind it does.
+/// Checks two frames of the same power: as noise, the later one would mostly do no harm; as a frame
+/// of the same kind it does.
 #[test]
 fn another_frame_disturbs_more_than_noise_of_its_power() {
     let intact = |co_channel_db: f64| {
@@ -208,14 +208,14 @@ fn another_frame_disturbs_more_than_noise_of_its_power() {
     assert!(intact(2.5) < 50, "{}", intact(2.5));
 }
 
-/// Frames get lost by noise alone where the formula says so.
+/// Checks that noise alone loses frames as the formula predicts.
 #[test]
 fn packet_reception_follows_the_bit_error_rate() {
     let sinr = Sinr {
         sensitivity_dbm: -120.0,
         ..sinr_config()
     };
-    // Power that is 0 dB over the noise: 10^(59.8/30) m away.
+    // Power 0 dB over the noise: 10^(59.8/30) m away.
     let distance = libm::pow(10.0, (100.0 - 40.2) / 30.0);
     let mut medium = line(&Config::Sinr(sinr), &[0.0, distance]);
     let l = link(&medium, 0, 1);
@@ -310,7 +310,7 @@ fn wifi(x: f64) -> Interferer {
     }
 }
 
-/// Two nodes 10 m apart, and an interferer at `x`.
+/// Returns two nodes 10 m apart, and an interferer at `x`.
 fn beside(config: &Config, x: f64) -> Medium {
     let positions = [(0.0, 0.0), (10.0, 0.0)];
     let site = Site {
@@ -332,7 +332,7 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     medium.interfere(at(100), 0);
     assert!(medium.was_busy(at(128), 1));
     assert!(!medium.was_busy(at(128), 0), "out of range");
-    // It is on: nothing begins where it is heard, all else elsewhere.
+    // During a burst, no reception begins within its range, but elsewhere it does.
     assert_eq!(
         medium.start(at(200), 2, &there, true),
         Start::Lost(Reception::Interference)
@@ -340,7 +340,7 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     medium.end(at(300), 2, &there);
     assert_eq!(medium.start(at(400), 3, &back, true), Start::Followed);
     assert_eq!(medium.end(at(500), 3, &back), Some(Reception::Intact));
-    // It ends, begins again during a frame, and has destroyed that.
+    // A burst that begins during a frame destroys it.
     medium.interfere(at(600), 0);
     assert_eq!(medium.start(at(700), 4, &there, true), Start::Followed);
     medium.interfere(at(800), 0);
@@ -353,8 +353,8 @@ fn an_interferer_is_sensed_and_destroys_within_its_range() {
     assert!(!medium.was_busy(at(5_128), 1), "it is silent");
 }
 
-/// 10 dBm at 1 m, exponent 3: 12 m away -62.6 dBm, over the threshold and over
-/// the signal of -70.2 dBm 10 m from its sender; 200 m away -99.2 dBm.
+/// Checks 10 dBm at 1 m with exponent 3: 12 m away -62.6 dBm, over the threshold and over the
+/// signal of -70.2 dBm 10 m from its sender; 200 m away -99.2 dBm.
 #[test]
 fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
     for (x, is_loud) in [(22.0, true), (210.0, false)] {
@@ -372,7 +372,7 @@ fn an_interferer_is_noise_as_loud_as_its_distance_makes_it() {
         medium.watch(at(5_000), 1);
         medium.interfere(at(5_100), 0);
         assert_eq!(medium.was_busy(at(5_128), 1), is_loud, "{x}");
-        // What begins while it is on the air is found, or not.
+        // A frame that begins during a burst is received or not.
         let start = medium.start(at(6_000), 2, &there, true);
         assert_eq!(start == Start::Followed, !is_loud, "{x}: {start:?}");
     }
@@ -405,7 +405,7 @@ fn powers_of_interferers_leave_nothing_behind() {
     assert_eq!(medium.end(at(25_256), 1, &there), Some(Reception::Intact));
 }
 
-/// Listed links have no places: everybody hears an interferer.
+/// Checks that with listed links, which have no positions, an interferer reaches all nodes.
 #[test]
 fn with_listed_links_an_interferer_is_everywhere() {
     let listed = LinkSource::Listed(vec![ListedLink {

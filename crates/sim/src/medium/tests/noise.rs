@@ -1,4 +1,4 @@
-//! Noise that changes with time: replayed, and as a model has learnt it.
+//! Noise that changes with time: replayed and modelled.
 
 use std::sync::Arc;
 
@@ -8,8 +8,8 @@ use super::*;
 use crate::measured::NoiseTrace;
 use crate::medium::noise::{NodeNoise, of_nodes};
 
-/// A trace made up for these tests: quiet at -98 dBm or so, with bursts of -60 dBm
-/// that last for 3 to 12 ms after gaps of 20 to 80.
+/// Returns an artificial trace: about -98 dBm, with bursts of -60 dBm of 3 to 12 ms after gaps of
+/// 20 to 80 ms.
 fn bursty(samples: usize) -> NoiseTrace {
     let mut rng = Rng::new(11);
     let mut samples_dbm = Vec::new();
@@ -47,14 +47,14 @@ fn noise_of(source: &NoiseSource, noise: NoiseModel, nodes: usize, seed: u64) ->
     of_nodes(&site, &sinr, Seed(seed)).collect()
 }
 
-/// In dBm, each millisecond.
+/// Returns the noise in dBm, each millisecond.
 fn course(noise: &mut NodeNoise, samples: u64) -> Vec<f32> {
     let sample = |i: u64| oqpsk::to_db(noise.at(at(i * 1_000 + 3))) as f32;
     (0..samples).map(sample).collect()
 }
 
-/// Mean, share over -80 dBm, mean length of what is over it, and the correlation
-/// of samples a few milliseconds apart: fewer than the model looks back.
+/// Mean, share over -80 dBm, mean length of louder bursts, and correlation of samples a few
+/// milliseconds apart: fewer than the model's history.
 #[derive(Debug)]
 struct Statistics {
     mean: f64,
@@ -126,9 +126,9 @@ fn a_trace_that_is_repeated_begins_anew_and_another_one_ends_in_silence() {
     assert!((all[100] + 120.0).abs() < 1e-3, "the noise floor");
 }
 
-/// What the model makes has the trace's quantiles, bursts as long and as frequent,
-/// and samples that are as like their neighbours; noise drawn sample by sample
-/// from the same values has no bursts.
+/// Checks that generated noise has the trace's quantiles, its lengths and numbers of bursts, and
+/// its correlation of neighbouring samples. Noise drawn sample by sample from the same values has
+/// no bursts.
 #[test]
 fn the_model_has_the_statistics_of_the_trace() {
     let trace = bursty(60_000);
@@ -161,7 +161,7 @@ fn the_model_has_the_statistics_of_the_trace() {
         .map(|_| samples[rng.below(200_000) as usize])
         .collect();
     assert!(statistics(&shuffled).burst < 1.3);
-    // It is no replay: no tenth of a second of it is in the trace.
+    // The noise is not a copy: no tenth of a second of it is in the trace.
     let piece = &samples[100_000..100_100];
     let is_in = |whole: &[f32]| {
         whole
@@ -171,8 +171,8 @@ fn the_model_has_the_statistics_of_the_trace() {
     assert!(!is_in(&source.trace.samples_dbm));
 }
 
-/// `REDPOLL_NOISE_TRACE` names the trace of measured noise whose statistics are printed
-/// beside the model's; without it, one made up for these tests.
+/// Compares the model with the trace that `REDPOLL_NOISE_TRACE` names, or with an artificial one,
+/// and prints the statistics of both.
 #[test]
 fn a_trace_of_yours_and_what_the_model_learns_from_it() {
     let trace = match std::env::var_os("REDPOLL_NOISE_TRACE") {
@@ -213,8 +213,8 @@ fn the_models_noise_depends_on_seed_node_and_time_alone() {
     assert_ne!(course(&mut other_seed[0], 30_000), all);
 }
 
-/// Two nodes 10 m apart, -70.2 dBm, and noise that is -100 dBm but for the
-/// milliseconds that `loud` names.
+/// Returns two nodes 10 m apart, -70.2 dBm, with noise of -100 dBm except in the milliseconds
+/// `loud`.
 fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     let mut samples_dbm = vec![-100.0; 100];
     samples_dbm[loud].fill(loud_dbm);
@@ -231,8 +231,7 @@ fn between(loud: std::ops::Range<usize>, loud_dbm: f32) -> Medium {
     Medium::new(&site, Seed(1))
 }
 
-/// Noise that rises within a frame destroys it: one loud millisecond does. What
-/// comes before the frame, or after it, does not.
+/// Checks that one loud millisecond within a frame destroys it, but not before or after it.
 #[test]
 fn noise_within_a_frame_counts() {
     for (loud, dbm, expected) in [
@@ -250,7 +249,7 @@ fn noise_within_a_frame_counts() {
     }
 }
 
-/// A preamble in noise is not found.
+/// Checks that a preamble in noise is not detected.
 #[test]
 fn a_frame_that_begins_in_noise_is_lost() {
     let mut medium = between(10..11, -60.0);
@@ -259,8 +258,8 @@ fn a_frame_that_begins_in_noise_is_lost() {
     assert_eq!(start, Start::Lost(Reception::RandomLoss));
 }
 
-/// Noise over the threshold of -80 dBm makes the channel busy, also if it rises
-/// within the 128 µs, and not after them.
+/// Checks that noise over the threshold of -80 dBm makes the channel busy if it rises within the
+/// 128 µs, but not after them.
 #[test]
 fn assessments_hear_noise() {
     for (begin, is_busy) in [
