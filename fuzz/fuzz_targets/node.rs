@@ -44,11 +44,11 @@ const PREFIX: Addr = Addr([
 const PAN: u16 = 0x7270;
 /// The node's short address.
 const OWN: u16 = 1;
-/// The longest frame, without its check sequence.
+/// Bytes of the longest frame without its check sequence.
 const FRAME: usize = 125;
 /// The protocol number of ICMPv6.
 const ICMPV6: u8 = 58;
-/// What a root tells everybody.
+/// The configuration that a root announces.
 const CONFIGURATION: Configuration = Configuration {
     flags: config_flag::RPI_0X23,
     interval_doublings: 8,
@@ -61,7 +61,7 @@ const CONFIGURATION: Configuration = Configuration {
     lifetime_unit_s: 60,
 };
 
-/// What the node is to a DODAG; `None` where its routes are given.
+/// Returns the node's role in a DODAG; `None` if its routes are given.
 fn role(choice: u8) -> Option<RplRole> {
     let root = |mode| RplRole::Root(RplRoot::new(PREFIX, mode, CONFIGURATION));
     match choice % 8 {
@@ -149,8 +149,8 @@ fn node(role: Option<RplRole>, now: Instant) -> Node<Heap> {
     node
 }
 
-/// The frame in which a neighbour sends a control message: the first byte says which one and to
-/// whom, then come type, code and body.
+/// Builds the frame of a control message from a neighbour. The first byte selects sender and
+/// receiver; type, code and body follow.
 fn control(bytes: &[u8]) -> Option<Vec<u8>> {
     let [ends, kind, code, body @ ..] = bytes else {
         return None;
@@ -252,7 +252,7 @@ impl Scene {
                 RadioWork::Transmit { .. } => RadioResult::Acked {
                     frame_pending: false,
                 },
-                // Of a duty-cycled MAC's works this node has none.
+                // This node does no work of a duty-cycled MAC.
                 _ => continue,
             };
             self.node.on_radio_done(self.now, result);
@@ -260,8 +260,8 @@ impl Scene {
         while self.node.poll_packet(self.now, &mut bytes).is_some() {}
     }
 
-    /// Nobody keeps anything, and everything has its time: no connection is left, and no slot
-    /// taken but for what RPL has to say now and then.
+    /// Releases everything and lets all timers expire. No connection remains, and no slot except
+    /// those of RPL's periodic messages.
     fn come_to_rest(&mut self) {
         while self.node.tcp_accept(self.listener).is_some() {}
         let open: Vec<_> = self.node.tcp_connections().map(|(id, _)| id).collect();

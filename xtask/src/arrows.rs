@@ -1,7 +1,8 @@
-//! Only the dependencies that the architecture allows, between crates and, by
-//! [`walls`], between the rooms of the device.
+//! Checks that only allowed dependencies exist: between crates, and, by [`walls`], between the
+//! layers of a device crate.
 //!
-//! An arrow includes what its target may see. Tests may also use `testkit` and `samples`.
+//! An arrow includes everything that its target may depend on. Tests may also use `testkit` and
+//! `samples`.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +12,7 @@ use crate::report::{Failure, Outcome};
 use crate::workspace::{self, Workspace};
 use crate::{circles, walls};
 
-/// Each folder of `crates/` and where its arrows point.
+/// Each folder of `crates/` and its allowed dependencies.
 const ARROWS: [(&str, &[&str]); 34] = [
     ("base", &[]),
     ("wire", &["base"]),
@@ -64,10 +65,11 @@ const ARROWS: [(&str, &[&str]); 34] = [
     ("xtask", &[]),
 ];
 
-/// What tests may use besides.
+/// Additional crates for tests.
 const TEST_CRATES: [&str; 2] = ["testkit", "samples"];
-/// What the tests of one crate may use besides: other TCPs, and sockets over a device, run
-/// against a kernel where ours does; what runs on microcontrollers, beside a simulated node.
+/// Additional crates for the tests of one crate: other TCPs and sockets over a device, which run
+/// against a kernel in place of Redpoll's; and programs for microcontrollers, which run with a
+/// simulated node.
 const TEST_ARROWS: [(&str, &str); 5] = [
     ("linux", "rivals"),
     ("linux", "socket"),
@@ -76,7 +78,7 @@ const TEST_ARROWS: [(&str, &str); 5] = [
     ("sim", "transceiver"),
 ];
 
-/// A dependency of one of our packages on another.
+/// A dependency of one package of this repository on another.
 #[derive(Debug, PartialEq, Eq)]
 struct Arrow {
     from: String,
@@ -104,7 +106,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// What `from` may see: where its arrows point, and on from there.
+/// Returns all crates on which `from` may depend, directly or indirectly.
 fn visible(from: &str) -> Option<BTreeSet<&'static str>> {
     let (_, direct) = ARROWS.iter().find(|(name, _)| *name == from)?;
     let mut seen = BTreeSet::new();
@@ -140,8 +142,8 @@ fn judge(arrow: &Arrow) -> Option<String> {
     ))
 }
 
-/// The arrows between our packages, and packages that are not named after
-/// their folder.
+/// Returns the arrows between packages of this repository, and the packages that are not named
+/// after their folder.
 fn read(metadata: &Value) -> (Vec<Arrow>, Vec<String>) {
     let mut arrows = Vec::new();
     let mut findings = Vec::new();
@@ -166,7 +168,7 @@ fn read(metadata: &Value) -> (Vec<Arrow>, Vec<String>) {
             continue;
         }
         for dependency in array(&package["dependencies"]) {
-            // Others' crates come from a registry and have no path.
+            // External crates come from a registry and have no path.
             let Some(path) = dependency["path"].as_str() else {
                 continue;
             };
@@ -257,8 +259,7 @@ mod tests {
     #[test]
     fn the_table_is_closed_and_has_no_circle() {
         for (name, _) in ARROWS {
-            // An arrow to a crate that is not in the table gives None, a
-            // circle never ends.
+            // An arrow to a crate outside of the table gives None, and a circle never ends.
             let seen = visible(name).expect(name);
             assert!(!seen.contains(name), "{name} sees itself");
         }

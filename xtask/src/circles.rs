@@ -1,5 +1,5 @@
-//! Modules of a crate do not import one another in a circle: what is in a circle can only
-//! be read as a whole.
+//! Checks that modules of a crate do not import one another in a circle, because a circle can only
+//! be understood as a whole.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
 
-/// Crates besides those for devices that are without circles, and stay so.
+/// Further crates without circles.
 const OTHERS: [&str; 19] = [
     "capi",
     "cli",
@@ -33,7 +33,7 @@ const OTHERS: [&str; 19] = [
     "web",
 ];
 
-/// Which modules each module of a crate imports, all of them those directly below its root.
+/// The modules that each module directly below the root of a crate imports.
 type Imports = BTreeMap<String, BTreeSet<String>>;
 
 pub fn run(workspace: &Workspace) -> Outcome {
@@ -59,21 +59,21 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("circles: modules that import one another", findings)
 }
 
-/// The module directly below the root that a file belongs to.
+/// Returns the module directly below the root to which a file belongs.
 fn module(inner: &Path) -> String {
     let first = inner.components().next().map(|part| part.as_os_str());
     let first = first.unwrap_or_default().to_string_lossy();
     first.trim_end_matches(".rs").to_owned()
 }
 
-/// What stands behind each `crate::`, be it in braces.
+/// Returns the names that follow each `crate::`, also in braces.
 fn imported(tokens: TokenStream) -> BTreeSet<String> {
     let tokens: Vec<TokenTree> = tokens.into_iter().collect();
     let mut found = BTreeSet::new();
     for (index, token) in tokens.iter().enumerate() {
         match token {
             TokenTree::Group(group) => found.extend(imported(group.stream())),
-            // `crate`, two colons, and what is behind them.
+            // `crate`, two colons, and the name after them.
             TokenTree::Ident(ident) if ident == "crate" => {
                 match tokens.get(index.saturating_add(3)) {
                     Some(TokenTree::Ident(name)) => drop(found.insert(name.to_string())),
@@ -89,7 +89,7 @@ fn imported(tokens: TokenStream) -> BTreeSet<String> {
     found
 }
 
-/// The first name of each path in the braces of a `use`.
+/// Returns the first name of each path in the braces of a `use`.
 fn firsts(tokens: TokenStream) -> Vec<String> {
     let mut names = Vec::new();
     let mut is_first = true;
@@ -106,7 +106,7 @@ fn firsts(tokens: TokenStream) -> Vec<String> {
     names
 }
 
-/// The modules of a circle, the first once more at the end.
+/// Returns the modules of a circle, with the first also at the end.
 fn circle(imports: &Imports) -> Option<Vec<String>> {
     imports.keys().find_map(|start| {
         let mut way = vec![start.clone()];
@@ -114,7 +114,7 @@ fn circle(imports: &Imports) -> Option<Vec<String>> {
     })
 }
 
-/// Whether the end of `way` leads to its beginning; then `way` goes there.
+/// Extends `way` to its start if the modules lead there; returns whether they do.
 fn leads_back(
     imports: &Imports,
     start: &str,
@@ -123,7 +123,7 @@ fn leads_back(
 ) -> bool {
     let here = way.last().cloned().unwrap_or_default();
     for next in imports.get(&here).into_iter().flatten() {
-        // A module names itself, and types that the root hands on are no modules.
+        // A module may name itself. Types that the root re-exports are not modules.
         if *next == here || !imports.contains_key(next) {
             continue;
         }

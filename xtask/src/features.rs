@@ -1,6 +1,6 @@
-//! The published crates: few features each, that add and never take away. The check builds each
-//! crate without features, with each feature alone, with the default features and with all. It
-//! also builds products of several crates, and all crates for their targets.
+//! Checks the published crates. Each has few features, which only add. The check builds each crate
+//! without features, with each feature alone, with the default features and with all. It also
+//! builds products of several crates, and all crates for their targets.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,10 +12,10 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// Features of a crate beside `default`: more of them nobody can try in all combinations.
+/// Most features of a crate in addition to `default`; more could not be tested in combination.
 const MOST: usize = 6;
 
-/// What a product may be: Cortex-M0 and M0+, M4 without and with a floating-point unit, and
+/// The processors of products: Cortex-M0 and M0+, M4 without and with a floating-point unit, and
 /// the RISC-V of ESP32-C6 and H2.
 const TARGETS: [&str; 4] = [
     "thumbv6m-none-eabi",
@@ -24,8 +24,8 @@ const TARGETS: [&str; 4] = [
     "riscv32imac-unknown-none-elf",
 ];
 
-/// Products use several features of several crates. Each row has the
-/// product and its features. Its packages are those of the features.
+/// Products that use features of several crates: the product's name and its features, which
+/// determine its packages.
 const PRODUCTS: [(&str, &[&str]); 3] = [
     (
         "leaf",
@@ -62,7 +62,7 @@ const PRODUCTS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// A published crate and its features beside `default`.
+/// A published crate and its features in addition to `default`.
 struct Published {
     name: String,
     features: BTreeSet<String>,
@@ -70,7 +70,7 @@ struct Published {
     default: bool,
 }
 
-/// Checks the features of each crate; those that are not there for targets are named.
+/// Checks the features of each crate; returns the targets that are not installed.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let crates = published(workspace)?;
     let mut findings = Vec::new();
@@ -109,7 +109,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     targets(workspace, &crates)
 }
 
-/// Builds each product's crates together, so that features of one meet those of another.
+/// Builds each product's crates together, so that features of different crates are combined.
 fn products(workspace: &Workspace) -> Outcome {
     for (product, features) in PRODUCTS {
         let packages = features.iter().filter_map(|it| it.split_once('/'));
@@ -124,7 +124,7 @@ fn products(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// A package carries what lies in its folder: the licences themselves, not where they are.
+/// Returns the missing licences: a package must contain the texts in its own folder.
 fn wrong_licences(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name);
     let mut findings = Vec::new();
@@ -166,7 +166,7 @@ fn targets(workspace: &Workspace, crates: &[Published]) -> Result<Option<String>
     }))
 }
 
-/// The packages of the workspace that may be published and build without the standard
+/// Returns the packages of the workspace that may be published and build without the standard
 /// library.
 fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
     let mut cargo = workspace.cargo();
@@ -193,7 +193,7 @@ fn published(workspace: &Workspace) -> Result<Vec<Published>, Failure> {
     Ok(crates)
 }
 
-/// The features built one by one, as a check of its own.
+/// Runs the check on its own.
 pub fn check(workspace: &Workspace) -> Outcome {
     if let Some(skipped) = run(workspace)? {
         println!("features: skipped: {skipped}");

@@ -1,5 +1,5 @@
-//! What readers stumble over: a name that means two things in a crate, and a comment
-//! that leaves its subject to the comment before it.
+//! Checks names and comments: a name with two meanings in a crate, and a comment that leaves its
+//! subject to the previous comment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,12 +10,11 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::Workspace;
 
-/// Crates of parts that stand beside one another and are never used together: what counts
-/// for the others' whole crate counts here for each folder. In `wire` each has the names
-/// of its own RFC, in `assist` each is an assistant.
+/// Crates with independent parts. Their folders are checked separately, because `wire` has the
+/// names of each RFC, and `assist` those of each assistant.
 const APART: [&str; 2] = ["wire", "assist"];
 
-/// Words behind "The same" with which a comment lacks its noun.
+/// Words after "The same" without which a comment lacks its noun.
 const NO_NOUN: [&str; 14] = [
     "to", "with", "for", "of", "where", "as", "in", "on", "from", "by", "without", "at", "if",
     "again",
@@ -32,7 +31,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     for folder in folders.chain(others) {
         for path in source::rust_files(&workspace.root.join(folder))? {
             let (text, path) = (source::read(&path)?, workspace.relative(&path));
-            // Here such comments are named.
+            // This file names such comments.
             if !path.ends_with("names.rs") {
                 findings.extend(without_subject(path, &text));
             }
@@ -44,13 +43,13 @@ pub fn run(workspace: &Workspace) -> Outcome {
     )
 }
 
-/// Types of one name in a device crate, with the files that have them.
+/// Returns the types with equal names in a device crate, with their files.
 fn doubled(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
     let folder = workspace.root.join("crates").join(name).join("src");
     let mut places: BTreeMap<(String, String), Vec<String>> = BTreeMap::new();
     for path in source::rust_files(&folder)? {
         let shown = workspace.relative(&path).display().to_string();
-        // A module in `absent` has the names of the one that it stands in for.
+        // A module in `absent` has the names of the module that it replaces.
         let stands_in = path.with_extension("").iter().any(|part| part == "absent");
         if stands_in || source::is_test_file(workspace.relative(&path)) {
             continue;
@@ -64,7 +63,7 @@ fn doubled(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
         });
         for name in types(&path, &source::read(&path)?)? {
             let files = places.entry((part.clone(), name)).or_default();
-            // Twice in one file, it is one thing in two ways: with a feature and without.
+            // Twice in one file, a name has two variants: with a feature and without.
             if !files.contains(&shown) {
                 files.push(shown.clone());
             }
@@ -76,7 +75,7 @@ fn doubled(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failure> {
         .collect())
 }
 
-/// The names of the types and traits of a file, but for those of tests.
+/// Returns the names of the types and traits of a file, except those of tests.
 fn types(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
     let file: syn::File = syn::parse2(tokens)
@@ -99,7 +98,7 @@ fn collect(items: Vec<Item>, names: &mut Vec<String>) {
     }
 }
 
-/// The comments that do not name what they are about.
+/// Returns the comments that do not name their subject.
 fn without_subject(path: &Path, text: &str) -> Vec<String> {
     let lines = text.lines().enumerate();
     lines

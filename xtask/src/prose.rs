@@ -1,6 +1,6 @@
 //! Plain English: finds unclear turns of phrase, and fails if their number rises.
 //!
-//! The file `xtask/prose.toml` has the number of blocks with a tell that each place may have.
+//! The file `xtask/prose.toml` has the number of blocks with a finding that each place may have.
 
 mod blocks;
 mod changes;
@@ -22,10 +22,9 @@ const RATCHET: &str = "xtask/prose.toml";
 const HEAD: &str = "# Blocks with an unclear turn of phrase that each place may have; `cargo xtask prose --accept` lowers them.\n";
 const PLACES: [&str; 3] = [DOCUMENTS, INTERFACE, COMMENTS];
 
-/// Numbers of blocks by place.
 type Counts = BTreeMap<String, usize>;
 
-/// Carries out `cargo xtask prose` with `options`; `None` if they are wrong.
+/// Runs `cargo xtask prose` with `options`; `None` if they are wrong.
 pub fn command(workspace: &Workspace, options: &[&str]) -> Option<Outcome> {
     let judged = || Judged::read(workspace);
     Some(match options {
@@ -41,7 +40,7 @@ pub fn command(workspace: &Workspace, options: &[&str]) -> Option<Outcome> {
     })
 }
 
-/// Fails if a place has more blocks with a tell than [`RATCHET`] allows.
+/// Fails if a place has more blocks with a finding than [`RATCHET`] allows.
 pub fn run(workspace: &Workspace) -> Outcome {
     let judged = Judged::read(workspace)?;
     let (now, allowed) = (judged.counts(), ratchet(workspace)?);
@@ -72,7 +71,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// A block with its tells: the name, what to write instead, and the words.
+/// A block with its findings: the name, the alternative, and the words.
 struct Entry {
     place: &'static str,
     file: PathBuf,
@@ -81,7 +80,7 @@ struct Entry {
 }
 
 impl Entry {
-    /// A line for each tell.
+    /// Returns a line for each finding.
     fn described(&self) -> Vec<String> {
         let at = format!("{}:{}", self.file.display(), self.block.lines.0);
         let line = |(name, instead, words): &(_, _, String)| {
@@ -91,7 +90,7 @@ impl Entry {
     }
 }
 
-/// All blocks, with and without tells.
+/// All blocks, with and without findings.
 struct Judged {
     blocks: Vec<Entry>,
 }
@@ -151,7 +150,7 @@ impl Judged {
             .for_each(|line| println!("{line}"));
     }
 
-    /// Prints random blocks, the same ones each time, for judging the tells.
+    /// Prints random blocks, the same ones each time, to evaluate the patterns.
     fn sample(&self, count: usize) {
         let mut state: u64 = 2;
         for _ in 0..count {
@@ -173,7 +172,7 @@ impl Judged {
     }
 }
 
-/// The places that have more than they are allowed, as findings.
+/// Returns the places with more findings than allowed.
 fn risen(now: &Counts, allowed: &Counts) -> Vec<String> {
     let limit = |place: &String| allowed.get(place).copied().unwrap_or(0);
     let over = now.iter().filter(|(place, count)| **count > limit(place));

@@ -1,4 +1,4 @@
-//! A node over IPv6 of the caller's: packets in and out, TCP between them and the sockets.
+//! A node over the caller's IPv6: packets in and out, TCP between them and the sockets.
 
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_socket::Errno;
@@ -11,7 +11,7 @@ use crate::error::{Code, bytes, bytes_mut, code, reference, value};
 use crate::handle::{Below, RpNode};
 use crate::plan::Room;
 
-/// The least MTU of IPv6 (RFC 8200 §5), in bytes: as long are the packets that leave at least.
+/// The least MTU of IPv6 (RFC 8200 §5) in bytes, which is the least buffer for packets to send.
 const MTU: u16 = 1_280;
 /// The headers of IPv6 and TCP in a segment without options, in bytes.
 const HEADERS: u16 = 60;
@@ -60,7 +60,7 @@ impl RpIpConfig {
         reserved: 0,
     };
 
-    /// Refuses what no node can be.
+    /// Rejects a configuration that no node can have.
     fn check(&self) -> Result<(), Errno> {
         let own = Addr(self.address);
         let no_address = own.is_unspecified() || own.is_multicast() || addr::is_link_local(&own);
@@ -88,7 +88,7 @@ impl RpIpConfig {
             sockets: self.sockets,
             packets: self.packets,
             children: 0,
-            // Everything goes back to whom it came from.
+            // All packets return to the host.
             routes: 1,
             send_buffer: self.send_buffer,
             receive_buffer: self.receive_buffer,

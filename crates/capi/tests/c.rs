@@ -1,7 +1,7 @@
 //! The header, the examples and the tests in C, against the library.
 //!
-//! With a C compiler (`CC`, else `cc`), under its sanitizers for addresses and undefined
-//! behaviour where it has them, and under Valgrind where that is there.
+//! With a C compiler (`CC`, by default `cc`): with its address and undefined-behaviour sanitizers
+//! if it has them, and under Valgrind if it is installed.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ pub(crate) fn compiler() -> Command {
     Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
 }
 
-/// Says which check is left out.
+/// Reports a skipped check.
 pub(crate) fn skipped(what: &str) {
     redpoll_testkit::skipped(&format!("check {what}"));
 }
@@ -28,12 +28,12 @@ pub(crate) fn runs(mut command: Command) -> bool {
     command.output().is_ok_and(|output| output.status.success())
 }
 
-/// The options that the compiler has for its sanitizers, if it has them.
+/// Returns the compiler's options for its sanitizers, if it has them.
 pub(crate) fn sanitized() -> &'static [&'static str] {
     let mut sanitizers = compiler();
     sanitizers.args([SANITIZE, "-xc", "-", "-o", "/dev/null"]);
     sanitizers.stdin(std::process::Stdio::null());
-    // An empty program has no `main`: that it does not link must be all that is wrong.
+    // An empty program has no `main`, so this must be the only error.
     let can_sanitize = sanitizers
         .output()
         .is_ok_and(|output| !text(&output).contains("asan") && !text(&output).contains("unrecog"));
@@ -46,7 +46,7 @@ pub(crate) fn has_valgrind() -> bool {
     runs(valgrind)
 }
 
-/// The static library, built as the README says.
+/// Builds the static library as the README describes.
 pub(crate) fn library() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "-p", "redpoll-capi", "--lib"]);
@@ -89,7 +89,7 @@ pub(crate) fn built(library: &Path, source: &str, options: &[&str]) -> PathBuf {
     program
 }
 
-/// Compiles and runs a program; what it printed.
+/// Compiles and runs a program; returns its output.
 fn program(library: &Path, source: &str, options: &[&str], under: &[&str]) -> String {
     let program = built(library, source, options);
     let mut run = match under {
@@ -145,7 +145,7 @@ fn programs_in_c_run_and_misuse_is_answered() {
     }
 }
 
-/// Everything that the library brings into a program's name space begins with `rp_`.
+/// Every name that the library adds to a program begins with `rp_`.
 #[test]
 fn names_do_not_clash() {
     let output = Command::new("nm")
@@ -192,7 +192,7 @@ fn errors_have_the_numbers_of_the_library() {
     assert_eq!(defined, known);
 }
 
-/// The C type that the header uses for a Rust type.
+/// Returns the header's C type for a Rust type.
 fn in_c(rust: &str) -> String {
     let rust = rust.trim();
     for (prefix, constness) in [("*const ", "const "), ("*mut ", "")] {
@@ -222,7 +222,7 @@ fn in_c(rust: &str) -> String {
     (*names.get(rust).unwrap_or_else(|| panic!("{rust}"))).to_owned()
 }
 
-/// The functions of the library: name, result and argument types, in C.
+/// Returns the functions of the library: name, result and argument types, in C.
 fn of_library() -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
     for file in ["abi", "config", "ip", "node", "socket", "waiting"] {
@@ -245,7 +245,7 @@ fn of_library() -> BTreeMap<String, Vec<String>> {
     all
 }
 
-/// The same of the header.
+/// Returns the functions of the header in the same form.
 fn of_header() -> BTreeMap<String, Vec<String>> {
     let text = std::fs::read_to_string(here("include/redpoll.h")).unwrap();
     let mut all = BTreeMap::new();
@@ -257,7 +257,7 @@ fn of_header() -> BTreeMap<String, Vec<String>> {
         let line = words.join(" ");
         let (name, arguments) = line["int ".len()..].split_once('(').unwrap();
         let arguments = arguments.trim_end_matches(')').split(',').map(|one| {
-            // The type is all but the name behind the last space or star.
+            // The type is everything before the name, which follows the last space or star.
             let one = one.trim();
             let end = one.rfind([' ', '*']).unwrap() + 1;
             one[..end].trim().to_owned()

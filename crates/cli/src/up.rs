@@ -1,13 +1,13 @@
 //! `redpoll up`: a mesh in real time, joined to this computer.
 //!
-//! - `join`: by which way, TUN, namespace or forwards alone, and saying so;
-//! - `mesh`: the simulated mesh as the gateway sees it;
+//! - `join`: the connection by TUN, namespace or forwards only, and its report;
+//! - `mesh`: the simulated mesh for the gateway;
 //! - `connections`: the lines about each connection;
 //! - `frames`: the lines about each frame, with `-v`;
-//! - `status`: the line that says how it goes;
-//! - `tui`: the mesh in the terminal, if the user asks;
-//! - `radio`: a mesh in the air instead, behind a real radio;
-//! - `environment`: what a program that runs beside the mesh is told;
+//! - `status`: the status line;
+//! - `tui`: the mesh in the terminal, if the user requests it;
+//! - `radio`: a mesh behind a real radio instead;
+//! - `environment`: the environment variables of a program that runs with the mesh;
 //! - `demo`: the demonstration, which is such a program.
 
 mod args;
@@ -57,12 +57,12 @@ use mesh::SimulatedMesh;
 use status::{Facts, StatusLine};
 use tui::{Tui, Wish};
 
-/// Something went wrong that the scenario is not to blame for.
+/// Returns a failure that the scenario did not cause.
 fn failed(error: impl std::fmt::Display) -> Failure {
     (FAILED, error.to_string())
 }
 
-/// A failure because of unusable arguments.
+/// Returns a failure because of unusable arguments.
 fn unusable(error: impl std::fmt::Display) -> Failure {
     (USAGE, error.to_string())
 }
@@ -91,7 +91,8 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     if args.tui {
         tui::refuse_without_terminal().map_err(unusable)?;
     }
-    // Before anything else: no signal may come between an interface and its end.
+    // Signals are watched first, so that none arrives between the creation of an interface and its
+    // removal.
     let signals = Signals::watch().map_err(failed)?;
     let rights = Rights::of(&args.rights)?;
     if let Some(url) = &args.radio {
@@ -130,8 +131,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
         mesh.trace(Box::new(FrameLines::of(&scenario)));
     }
 
-    // The sockets are opened in the network that the user is in, before join
-    // may move to another one.
+    // The sockets are opened in the user's network, before join may enter another one.
     let (forwarder, forwards) = listen(args, &scenario)?;
     let server = web::listen(&args.web)?;
     let joined = join::join(args, &scenario, !forwards.is_empty());
@@ -186,7 +186,7 @@ fn up(args: &UpArgs) -> Result<u8, Failure> {
     end(session, args, &scenario, chatty)
 }
 
-/// The mesh of the scenario.
+/// Returns the mesh of the scenario.
 fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Failure> {
     let secrets = mesh::secrets().map_err(failed)?;
     SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
@@ -199,7 +199,7 @@ fn first_of(mut failures: Vec<Failure>) -> Failure {
     last.unwrap_or_else(|| failed("cannot create a file"))
 }
 
-/// Writes the lines for /etc/hosts that were asked for.
+/// Writes the requested lines for /etc/hosts.
 fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     let Some(path) = &args.hosts else {
         return Ok(());
@@ -213,15 +213,15 @@ fn tell_hosts(args: &UpArgs, scenario: &Scenario) -> Result<(), Failure> {
     written.map_err(|error| cannot_write(&path.display().to_string(), &error))
 }
 
-/// Gives up what is not needed once the mesh is up.
+/// Gives up rights that are no longer needed once the mesh is up.
 fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result<(), Failure> {
-    // A program beside the mesh can become another user, except one that runs as a --user.
+    // A program next to the mesh can become another user, except one that runs as a --user.
     let mut keeps = &[][..];
     if has_companion {
         if rights.account().is_none() {
             keeps = &[Keep::Kill];
         }
-        // Its descendants are found in /proc.
+        // /proc lists the descendants of the program.
         sandbox = sandbox.with_signals().with_reading("/proc");
     }
     for line in rights.give_up(keeps, &sandbox)? {
@@ -230,7 +230,7 @@ fn give_up(rights: &Rights, has_companion: bool, mut sandbox: Sandbox) -> Result
     Ok(())
 }
 
-/// Starts what is to run beside the mesh, if anything is.
+/// Starts the program that runs with the mesh, if requested.
 fn spawned(
     args: &UpArgs,
     environment: &Environment,
@@ -248,7 +248,7 @@ fn spawned(
     Ok(Some(spawned))
 }
 
-/// Lets the mesh live until it is ended, and writes what was asked for.
+/// Runs the mesh until its end, and writes the requested files.
 fn end(
     mut session: Session,
     args: &UpArgs,
@@ -282,11 +282,10 @@ fn end(
     })
 }
 
-/// The scenario with the user's changes, and without the apps that only run in
-/// virtual time.
+/// Loads the scenario with the user's changes, without the apps that only run in virtual time.
 fn load(args: &UpArgs) -> Result<Scenario, Failure> {
     let mut scenario = Scenario::load(&args.scenario.file, &args.overrides()).map_err(unusable)?;
-    // Here the host is this computer.
+    // The host of the scenario is this computer.
     scenario.host = None;
     scenario.retain_apps(|app| matches!(app.when, When::Always | When::Up));
     if scenario.border_router().is_none() {
@@ -330,7 +329,7 @@ fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
     services
 }
 
-/// Says what a node was not allowed to reach, and how to allow it.
+/// Reports a service that a node was not allowed to reach, and how to allow it.
 fn withheld(attempt: &Attempt) -> String {
     let Attempt { node, service } = attempt;
     format!(
@@ -339,7 +338,7 @@ fn withheld(attempt: &Attempt) -> String {
     )
 }
 
-/// Lines for /etc/hosts: every node as NAME.redpoll.
+/// Returns lines for /etc/hosts: every node as NAME.redpoll.
 fn hosts(scenario: &Scenario) -> String {
     let line = |(index, node): (usize, &NodeSpec)| {
         let address = std::net::Ipv6Addr::from(scenario.address(index)?);
@@ -388,7 +387,7 @@ fn listen(
     Ok((forwarder, forwards))
 }
 
-/// The advertiser for `--advertise`.
+/// Returns the advertiser for `--advertise`.
 fn advertiser(
     args: &UpArgs,
     scenario: &Scenario,
@@ -423,10 +422,10 @@ fn advertiser(
     Ok(Some(advertiser))
 }
 
-/// Whether this computer forwards packets.
+/// The kernel's switch for forwarding of packets.
 const FORWARDING: &str = "/proc/sys/net/ipv6/conf/all/forwarding";
 
-/// The program to run beside the mesh, if one is asked for.
+/// Returns the program to run with the mesh, if requested.
 fn companion(args: &UpArgs) -> Option<Command> {
     if args.demo {
         let mut command = Command::new("/proc/self/exe");
@@ -445,28 +444,28 @@ fn companion(args: &UpArgs) -> Option<Command> {
     }
 }
 
-/// A mesh that is up.
+/// A running mesh.
 struct Session {
     /// The live view.
     desk: Option<Desk>,
     gateway: Gateway,
     mesh: SimulatedMesh,
     outputs: Outputs,
-    /// When the files want to be written next.
+    /// Time of the next write to the files.
     look_at: Instant,
     companion: Option<Companion>,
-    /// The mesh continues after the companion has succeeded, for connected browsers.
+    /// Whether the mesh continues after the companion has succeeded, for connected browsers.
     stays: bool,
     advertiser: Option<Advertiser>,
-    /// Signals data from an external node.
+    /// Watches for data from an external node.
     lines: LineWatch,
     signals: Signals,
-    /// Standard output is for lines about connections.
+    /// Whether standard output has lines about connections.
     tells: bool,
     status: StatusLine,
-    /// The mesh in the terminal; what would be printed goes to its log.
+    /// The mesh in the terminal, whose log replaces printed lines.
     tui: Option<Tui>,
-    /// How late the mesh was when that was last looked at.
+    /// Last measured lateness of the mesh.
     lateness: Duration,
 }
 
@@ -476,7 +475,7 @@ impl Session {
     /// Shortest interval of this warning, and interval of flushing the capture.
     const REMINDER: Duration = Duration::from_secs(2);
 
-    /// Lives until a signal or the companion's end. The exit code.
+    /// Runs until a signal or the companion's end; returns the exit code.
     fn live(&mut self) -> Result<u8, Failure> {
         let mut look_again = Instant::ZERO + Self::REMINDER;
         loop {
@@ -550,7 +549,7 @@ impl Session {
         }
     }
 
-    /// Writes what has happened to the files that were asked for, if it is time.
+    /// Writes new events to the requested files, if it is time.
     fn write_down(&mut self) -> Result<(), Failure> {
         let now = self.mesh.world().now();
         if now >= self.look_at {
@@ -560,7 +559,7 @@ impl Session {
         Ok(())
     }
 
-    /// When the live view wants its turn, by the mesh's clock.
+    /// Returns when the live view needs its turn, by the mesh's clock.
     fn desk_at(&self) -> Option<Instant> {
         let at = self.desk.as_ref()?.next_turn()?;
         let left = at.saturating_duration_since(std::time::Instant::now());
@@ -568,11 +567,11 @@ impl Session {
         Some(self.gateway.clock().now() + Duration::from_micros(left_us))
     }
 
-    /// The exit code, if it is time to end.
+    /// Returns the exit code if it is time to end.
     fn ending(&mut self) -> std::io::Result<Option<u8>> {
         while let Some(notice) = self.signals.next()? {
             match (notice, &mut self.companion) {
-                // A mesh by itself has no other end than this one.
+                // A signal is the only end of a mesh without a companion.
                 (Notice::End(_), None) => return Ok(Some(0)),
                 (Notice::End(signal), Some(_)) => return Ok(Some(128 + signal as u8)),
                 (Notice::Child, Some(companion)) => {

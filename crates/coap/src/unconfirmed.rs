@@ -2,8 +2,8 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// Of any 16 consecutive messages at least 2 must be confirmable (the draft, §5, rule 1). One
-/// after seven others fulfils this, and even spacing gives the most information about the path.
+/// At least 2 of any 16 consecutive messages must be confirmable (the draft, §5, rule 1). One after
+/// seven others fulfils this, and even spacing gives the most information about the path.
 const IN_A_ROW: u8 = 7;
 /// "a CoAP endpoint can always send non-confirmables if their rate does not
 /// exceed 1 B/s" (the draft, §5).
@@ -11,7 +11,7 @@ const A_BYTE: Duration = Duration::from_secs(1);
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unconfirmed {
-    /// Since the last confirmable message.
+    /// Messages since the last confirmable one.
     in_a_row: u8,
     not_before: Option<Instant>,
 }
@@ -47,7 +47,7 @@ mod tests {
         let mut sent = Unconfirmed::default();
         let mut all = Vec::new();
         for message in 0..1_000_u32 {
-            // Some are confirmable anyway, here and there.
+            // Some are confirmable anyway, at irregular intervals.
             let confirmable = sent.is_used_up() || message % 37 == 5 || message % 41 == 7;
             match confirmable {
                 true => sent.on_confirmable(),

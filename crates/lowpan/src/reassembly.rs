@@ -1,13 +1,13 @@
 //! Reassembly of fragments in place (RFC 4944 §5.3).
 //!
-//! Memory is bounded by the slots; time by two limits, since the last progress
-//! and in all. A datagram that was finished, refused or given up is remembered
-//! for a while, so that its late fragments take no slot.
+//! The slots bound the memory; two limits bound the time, since the last progress and in total. A
+//! datagram that was completed, refused or given up is remembered for a while, so that its late
+//! fragments take no slot.
 //!
-//! Fragments may come in any order and more than once. A fragment all of whose
-//! units have arrived with the same bytes is a duplicate; the RFC would discard
-//! the datagram if the boundaries differ, which cannot be told apart here and
-//! does no harm, because the bytes agree. Any other overlap discards it.
+//! Fragments may arrive in any order and repeatedly. A fragment whose units have all arrived with
+//! the same bytes is a duplicate. The RFC would discard the datagram if the boundaries differ. That
+//! case cannot be detected here, and is harmless because the bytes agree. Any other overlap
+//! discards the datagram.
 
 use redpoll_base::{Duration, Instant, Memory, Wake, least};
 use redpoll_wire::ieee802154::Address;
@@ -44,7 +44,7 @@ impl Reassembly {
         }
     }
 
-    /// How long a datagram may wait for its next fragment.
+    /// Returns the longest wait of a datagram for its next fragment.
     #[allow(
         dead_code,
         reason = "fragments are not forwarded or recovered in every build"
@@ -53,7 +53,7 @@ impl Reassembly {
         self.timeout
     }
 
-    /// How long it may take altogether.
+    /// Returns the longest time of a reassembly.
     #[allow(
         dead_code,
         reason = "fragments are not forwarded or recovered in every build"
@@ -62,7 +62,7 @@ impl Reassembly {
         self.limit
     }
 
-    /// After how long without progress it gives way.
+    /// Returns the time without progress after which a reassembly may be replaced.
     #[allow(
         dead_code,
         reason = "fragments are not forwarded or recovered in every build"
@@ -71,18 +71,17 @@ impl Reassembly {
         self.stall
     }
 
-    /// Whether the datagram has been completed or given up, or is being
-    /// reassembled.
+    /// Returns whether the datagram was completed or given up, or is being reassembled.
     pub(crate) fn is_settled<M: Memory>(&self, now: Instant, pool: &Pool<M>, key: &Key) -> bool {
         self.finished.fate(key, now).is_some() || find(pool, key).is_some()
     }
 
-    /// How a datagram ended that was not reassembled here.
+    /// Records the outcome of a datagram that was not reassembled here.
     pub(crate) fn remember(&mut self, now: Instant, key: Key, fate: Fate) {
         self.finished.remember(key, fate, now + self.memory);
     }
 
-    /// Takes in one fragment. `Some(slot)` when it completes its datagram.
+    /// Handles one fragment; returns the slot of a completed datagram.
     pub(crate) fn on_fragment<M: Memory>(
         &mut self,
         now: Instant,
@@ -123,8 +122,8 @@ impl Reassembly {
         }
     }
 
-    /// Takes a slot for a packet of `len` bytes from `src`, if necessary that of a reassembly
-    /// that has stalled.
+    /// Allocates a slot to a packet of `len` bytes from `src`, if necessary that of a stalled
+    /// reassembly.
     pub(crate) fn slot_for<M: Memory>(
         &mut self,
         now: Instant,
@@ -192,26 +191,25 @@ impl Reassembly {
             seen: Coverage::EMPTY,
         });
         let size = usize::from(key.size);
-        // A later fragment may have overtaken the first, but more often the
-        // first was lost: it takes a slot only while there are some to spare.
+        // A later fragment may have overtaken the first, but more often the first was lost. A later
+        // one therefore gets a slot only while one is free.
         let id = if piece.offset == 0 || pool.free() > 0 {
             self.slot_for(now, pool, counters, key.src, size, state)
         } else {
             Err(DropReason::NoSlot)
         };
         if id.is_err() {
-            // Its other fragments are worthless now.
+            // The other fragments of the datagram are now useless.
             self.finished
                 .remember(key, Fate::GivenUp, now + self.memory);
         }
         id
     }
 
-    /// The reassembly that is most likely dead, if any may be sacrificed.
+    /// Returns the reassembly that is most likely dead, if one may be discarded.
     ///
-    /// Senders finish or give up one datagram before they begin another, so a
-    /// partial datagram of the same source goes first; of the others the one
-    /// that has been without progress for longest.
+    /// Senders complete or give up one datagram before they start another. So a partial datagram of
+    /// the same source is discarded first, then the one without progress for longest.
     fn victim<M: Memory>(&self, now: Instant, pool: &Pool<M>, src: Address) -> Option<SlotId> {
         least(pool.iter().filter_map(|(id, slot)| {
             let partial = slot.partial()?;
@@ -253,7 +251,7 @@ fn find<M: Memory>(pool: &Pool<M>, key: &Key) -> Option<SlotId> {
         .map(|(id, _)| id)
 }
 
-/// Puts a fragment in its place; `true` when nothing is missing any more.
+/// Copies a fragment to its place; returns whether the datagram is complete.
 fn place<M: Memory>(
     now: Instant,
     pool: &mut Pool<M>,

@@ -1,5 +1,5 @@
-//! Datagrams for sleepy nodes: the time and order in which they leave, and the outcome of those
-//! that are not fetched.
+//! Datagrams for sleepy nodes: the time and order in which they leave, and the outcome of datagrams
+//! that the node does not fetch.
 
 use crate::common;
 
@@ -35,7 +35,7 @@ fn nothing_leaves_before_it_is_asked_for_and_then_all_at_once() {
 
     node.on_data_request(ms(10), S);
     let mut more = Vec::new();
-    // Each frame renews the time for which the node listens.
+    // Each frame extends the listening time of the node.
     for i in 1..=5 {
         let now = ms(10 + 90 * i);
         let Some((frame, _)) = next(&mut node, now) else {
@@ -162,7 +162,7 @@ fn a_node_that_listens_goes_before_a_datagram_between_its_frames() {
     assert_eq!((frame.dst, node.wants_preemption(T0)), (C, false));
     node.on_data_request(T0, S);
     assert!(node.wants_preemption(T0));
-    // The MAC gives the first frame back.
+    // The MAC returns the first frame.
     node.on_frame_suspended(T0, Note(5));
     let (frame, _) = next(&mut node, T0).unwrap();
     assert_eq!((frame.dst, node.wants_preemption(T0)), (S, false));
@@ -172,7 +172,7 @@ fn a_node_that_listens_goes_before_a_datagram_between_its_frames() {
     assert_eq!((frame.dst, frame.repeats), (C, Some(Note(5))));
     assert_eq!(again, first);
     node.on_frame_done(T0, true);
-    // And between two frames without the MAC's help.
+    // Preemption between two frames, without the MAC's help.
     wait(&mut node, 3, 20);
     node.on_data_request(T0, S);
     assert_eq!(next(&mut node, T0).unwrap().0.dst, S);
@@ -201,10 +201,10 @@ fn with_drop_rest_off_the_other_frames_leave_all_the_same() {
     assert_eq!(node.counters().datagrams_sent, 0);
 }
 
-/// The outcome of a segment in a slot for a sleepy node is reported with its handle: when the
-/// node has it, or when it is given up.
+/// The outcome of a segment in a slot for a sleepy node is reported with its handle, when the node
+/// has received it or it is given up.
 #[test]
-fn what_becomes_of_a_segment_is_told_once() {
+fn the_outcome_of_a_segment_is_reported_once() {
     let mut node = node(4);
     let segment = |node: &mut Node, seed, handle| {
         let slot = hold(node, &packet(ip(6), seed, 200));
@@ -227,7 +227,7 @@ fn what_becomes_of_a_segment_is_told_once() {
     );
     assert_eq!((node.poll_event(), node.free_slots()), (None, 4));
 
-    // Several time out together, and each is reported.
+    // Several expire together, and each is reported.
     for handle in 72..75 {
         segment(&mut node, 2, handle);
     }

@@ -15,7 +15,7 @@ use crate::mqtt;
 /// Readings that [`publish`] publishes.
 pub const READINGS: usize = 20;
 
-/// Asks the server of [`http`](crate::http) for all that it has, and for what it has not.
+/// Requests everything that the server of [`http`](crate::http) has, and some things that it lacks.
 pub async fn browse<N: TcpConnect>(net: &N, server: SocketAddr, file: usize) {
     let (head, body) = fetch(net, server, &get("/")).await;
     assert!(head.starts_with("HTTP/1.1 200"), "{head}");
@@ -38,7 +38,7 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: node\r\nConnection: close\r\n\r\n")
 }
 
-/// The answer to a request, head and body separately.
+/// Returns the answer to a request, head and body separately.
 async fn fetch<N: TcpConnect>(net: &N, server: SocketAddr, request: &str) -> (String, Vec<u8>) {
     let mut stream = net.connect(server).await.expect("the server listens");
     let sent = stream.write_all(request.as_bytes()).await;
@@ -61,12 +61,12 @@ pub async fn publish<N: TcpConnect>(net: &N, broker: SocketAddr) {
     assert_eq!(published.expect("the broker takes all"), READINGS);
 }
 
-/// Reading `number` of those that [`publish`] publishes.
+/// Returns the reading with index `number` of [`publish`].
 pub fn reading(number: usize) -> String {
     format!("reading {number}")
 }
 
-/// Takes the readings of one client, as far as that needs MQTT 5, and keeps what they say.
+/// Receives the readings of one client with the necessary part of MQTT 5, and stores their texts.
 pub async fn broker<N: TcpBind>(net: &N, port: u16, heard: &RefCell<Vec<String>>) {
     let local = SocketAddr::new(Ipv6Addr::UNSPECIFIED.into(), port);
     let listener = net.bind(local).await.expect("the port is free");
@@ -95,7 +95,7 @@ pub async fn broker<N: TcpBind>(net: &N, port: u16, heard: &RefCell<Vec<String>>
     }
 }
 
-/// Panics unless [`broker`] has heard what [`publish`] published.
+/// Panics unless [`broker`] has received all readings of [`publish`].
 pub fn all_heard(heard: &RefCell<Vec<String>>) {
     let expected: Vec<String> = (0..READINGS).map(reading).collect();
     assert_eq!(*heard.borrow(), expected);

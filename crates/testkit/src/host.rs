@@ -13,37 +13,36 @@ use crate::{Record, SYN_ACK};
 /// A connection's buffers on the test host.
 pub type Buffer = Vec<u8>;
 
-/// Our end in packet tests.
+/// This side's end in packet tests.
 pub const LOCAL: Endpoint = Endpoint::new(Addr([0x0a; 16]), 49152);
 /// The scripted peer's end.
 pub const REMOTE: Endpoint = Endpoint::new(Addr([0x0b; 16]), 80);
-/// Our initial sequence number: every test crosses the wrap.
+/// This side's initial sequence number, so that every test crosses the wrap.
 pub const ISS: SeqNum = SeqNum(u32::MAX - 99);
 /// The peer's initial sequence number.
 pub const IRS: SeqNum = SeqNum(u32::MAX - 9);
 
 /// A connection under test, with virtual time and everything that it sends.
 ///
-/// Sequence numbers in [`Record`]s are relative: 0 is the SYN of the side
-/// that they belong to.
+/// Sequence numbers in [`Record`]s are relative: 0 is the SYN of their side.
 pub struct Host<A: Algorithms = Standard> {
-    /// The connection. Packet tests reach states through packets only.
+    /// The connection. Packet tests reach states only through packets.
     pub conn: Connection<Buffer, SendRing<Buffer>, A>,
     now: Instant,
     sent: VecDeque<(Instant, Record)>,
-    /// Bytes of TCP header and payload that the link takes.
+    /// Most bytes of TCP header and payload that the link accepts.
     pub max_len: usize,
 }
 
 impl<A: Algorithms> Host<A> {
-    /// An active open: a SYN is about to be sent. `tx` and `rx` bytes of buffer.
+    /// Opens actively, with `tx` and `rx` bytes of buffer: a SYN is about to be sent.
     pub fn connect(config: &Config<A>, tx: usize, rx: usize) -> Self {
         let now = Instant::from_millis(1_000);
         let conn = Connection::connect(now, config, LOCAL, REMOTE, ISS, vec![0; tx], vec![0; rx]);
         Host::new(conn, now)
     }
 
-    /// A passive open: the SYN `request` has just arrived.
+    /// Opens passively: the SYN `request` has just arrived.
     pub fn accept(config: &Config<A>, tx: usize, rx: usize, request: Record) -> Self {
         let now = Instant::from_millis(1_000);
         let listener = Listener::new(LOCAL);
@@ -56,15 +55,14 @@ impl<A: Algorithms> Host<A> {
         Host::new(conn, now)
     }
 
-    /// A connection established by us; the peer announced `mss` and `window`.
-    /// No timestamps, whatever `config` says. Time is 0 afterwards.
+    /// Returns a connection that this side established. The peer announced `mss` and `window`, and
+    /// no timestamps whatever `config` has. Time is 0 afterwards.
     pub fn established(config: &Config<A>, mss: u16, window: u16) -> Self {
         Host::established_with(config, mss, window, 4096, 4096)
     }
 
-    /// Established by us with the peer's SYN and ACK as `answer` has them,
-    /// which takes `rtt` milliseconds: that is the time afterwards. Both
-    /// buffers have 4096 bytes.
+    /// Returns a connection that this side established with the peer's SYN and ACK `answer` after
+    /// `rtt` milliseconds, which is the time afterwards. Both buffers have 4096 bytes.
     pub fn established_by(config: &Config<A>, answer: Record, rtt: u64) -> Self {
         Host::established_as(config, answer, rtt, 4096, 4096)
     }
@@ -82,7 +80,7 @@ impl<A: Algorithms> Host<A> {
         host
     }
 
-    /// An established connection with `tx` and `rx` bytes of buffer.
+    /// Returns an established connection with `tx` and `rx` bytes of buffer.
     pub fn established_with(
         config: &Config<A>,
         mss: u16,
@@ -103,17 +101,17 @@ impl<A: Algorithms> Host<A> {
         }
     }
 
-    /// Milliseconds since the start.
+    /// Returns the milliseconds since the start.
     pub fn ms(&self) -> u64 {
         self.now.as_millis() - 1_000
     }
 
-    /// The present moment, as the connection knows it.
+    /// Returns the connection's time.
     pub fn now(&self) -> Instant {
         self.now
     }
 
-    /// The peer's segment `record` arrives.
+    /// Passes the peer's segment `record` to the connection.
     pub fn send(&mut self, record: Record) {
         let bytes = from_peer(&record);
         let seg = parse(&bytes);
@@ -125,8 +123,8 @@ impl<A: Algorithms> Host<A> {
         self.conn.input(self.now, &meta, &seg);
     }
 
-    /// The connection must send `expected` next, and now, unless `expected`
-    /// names a later moment; then exactly at that moment and not before.
+    /// Checks that the connection sends `expected` next and at once, or exactly at the time that
+    /// `expected` names.
     #[track_caller]
     pub fn recv(&mut self, expected: Record) -> Record {
         if let Some(ms) = expected.at_ms {
@@ -149,7 +147,7 @@ impl<A: Algorithms> Host<A> {
         got
     }
 
-    /// The connection must have nothing to send now.
+    /// Checks that the connection has nothing to send now.
     #[track_caller]
     pub fn recv_nothing(&mut self) {
         self.drain();
@@ -158,8 +156,8 @@ impl<A: Algorithms> Host<A> {
         }
     }
 
-    /// Lets time pass up to `ms` milliseconds after the start. Timers run on
-    /// the way; what is sent waits for [`recv`](Self::recv).
+    /// Advances the time to `ms` milliseconds after the start and runs the timers. Sent segments
+    /// wait for [`recv`](Self::recv).
     pub fn run_until(&mut self, ms: u64) {
         let end = Instant::from_millis(1_000 + ms);
         self.drain();
@@ -172,19 +170,19 @@ impl<A: Algorithms> Host<A> {
         self.conn.on_timeout(self.now);
     }
 
-    /// It is now `ms` milliseconds after the start. Timers that are due run;
-    /// nothing is sent, as when the link is busy.
+    /// Sets the time to `ms` milliseconds after the start and runs expired timers. Sends nothing,
+    /// as on a busy link.
     pub fn skip_to(&mut self, ms: u64) {
         self.now = Instant::from_millis(1_000 + ms);
         self.conn.on_timeout(self.now);
     }
 
-    /// Lets `ms` milliseconds pass.
+    /// Advances the time by `ms` milliseconds.
     pub fn wait(&mut self, ms: u64) {
         self.run_until(self.ms() + ms);
     }
 
-    /// Lets the connection send all it wants to, over a link that takes no time.
+    /// Lets the connection send all that it can, over a link without delay.
     pub fn drain(&mut self) {
         while let Some(desc) = self.conn.poll_segment(self.now, self.max_len) {
             let mut payload = vec![0; usize::from(desc.payload_len)];
@@ -196,19 +194,19 @@ impl<A: Algorithms> Host<A> {
         }
     }
 
-    /// Everything that was sent and not yet looked at.
+    /// Takes all sent segments.
     pub fn sent(&mut self) -> Vec<Record> {
         self.drain();
         self.sent.drain(..).map(|(_, record)| record).collect()
     }
 
-    /// The application writes; all of it must fit.
+    /// Writes as the application; all bytes must fit.
     #[track_caller]
     pub fn write(&mut self, bytes: &[u8]) {
         assert_eq!(self.conn.send(self.now, bytes), Ok(bytes.len()));
     }
 
-    /// The application reads what there is, up to `len` bytes.
+    /// Reads as the application, up to `len` bytes.
     pub fn read(&mut self, len: usize) -> Vec<u8> {
         let mut out = vec![0; len];
         let count = self.conn.recv(self.now, &mut out).unwrap_or(0);
@@ -216,23 +214,23 @@ impl<A: Algorithms> Host<A> {
         out
     }
 
-    /// The application closes.
+    /// Closes as the application.
     pub fn close(&mut self) {
         self.conn.close(self.now);
     }
 
-    /// The application aborts.
+    /// Aborts as the application.
     pub fn abort(&mut self) {
         self.conn.abort(self.now);
     }
 
-    /// All events not yet polled.
+    /// Takes all events.
     pub fn events(&mut self) -> Vec<Event> {
         std::iter::from_fn(|| self.conn.poll_event()).collect()
     }
 }
 
-/// Addresses of a packet from the peer.
+/// Returns the addresses of a packet from the peer.
 pub fn inward() -> IpMeta {
     IpMeta {
         src: REMOTE.addr,
@@ -242,7 +240,7 @@ pub fn inward() -> IpMeta {
     }
 }
 
-/// Addresses of a packet to the peer.
+/// Returns the addresses of a packet to the peer.
 pub fn outward() -> IpMeta {
     IpMeta {
         src: LOCAL.addr,
@@ -255,12 +253,12 @@ fn parse(bytes: &[u8]) -> Segment<'_> {
     Segment::parse(&inward(), bytes).expect("the script's segment is well-formed")
 }
 
-/// The bytes of a segment from the peer.
+/// Returns the bytes of a segment from the peer.
 pub fn from_peer(record: &Record) -> Vec<u8> {
     record.encode(&REMOTE, &LOCAL, IRS, ISS)
 }
 
-/// Reads a segment that the connection sent, checksum and all.
+/// Parses a segment that the connection sent, and checks its checksum.
 fn from_us(header: &Header, payload: &[u8]) -> Record {
     let bytes = [header.as_bytes(), payload].concat();
     let seg = Segment::parse(&outward(), &bytes).expect("our own segment is well-formed");
@@ -268,7 +266,7 @@ fn from_us(header: &Header, payload: &[u8]) -> Record {
     Record::read(&seg, ISS, IRS)
 }
 
-/// Milliseconds as a duration.
+/// Converts milliseconds.
 pub fn ms(ms: u64) -> Duration {
     Duration::from_millis(ms)
 }

@@ -1,15 +1,14 @@
 //! Tools for the tests of the TCP engine.
 //!
-//! - [`Host`] and the macros [`send!`], [`recv!`] and [`recv_nothing!`]: one
-//!   connection against a scripted peer, segment by segment. A test reads like
-//!   a packet trace.
-//! - [`Pair`]: two connections and a link between them that delays, loses,
-//!   reorders and duplicates, in virtual time and reproducible by its seed.
-//! - [`skipped`]: that a test is left out, and why.
-//! - [`requests`](fn@requests): a family of HTTP requests, of which a server refuses some.
-//! - [`Wire`]: one direction of a link for whole packets, as bad as asked for.
-//! - [`Between`]: two connections and an adversary between them, which forges segments
-//!   according to the bytes of an input; also for the fuzz target.
+//! - [`Host`] and the macros [`send!`], [`recv!`] and [`recv_nothing!`]: one connection against a
+//!   scripted peer, segment by segment. A test reads like a packet trace.
+//! - [`Pair`]: two connections and a link between them that delays, loses, reorders and duplicates,
+//!   in virtual time and reproducible by its seed.
+//! - [`skipped`]: reports a skipped test and the reason.
+//! - [`requests`](fn@requests): a family of HTTP requests, some of which a server rejects.
+//! - [`Wire`]: one direction of a link for whole packets, with configurable faults.
+//! - [`Between`]: two connections and an adversary between them, which forges segments according to
+//!   the bytes of an input; also for the fuzz target.
 //!
 //! ```
 //! use redpoll_tcp::{Config, State};
@@ -42,7 +41,7 @@ pub use requests::requests;
 pub use skip::{has_terminals, no_terminal, skipped};
 pub use wire::{Badness, Wire, WireCounters};
 
-/// A segment from the peer arrives: `send!(t, seq 1, ack 1, data b"abc")`.
+/// Passes a segment from the peer: `send!(t, seq 1, ack 1, data b"abc")`.
 #[macro_export]
 macro_rules! send {
     ($host:expr, $($word:ident $value:expr),* $(,)?) => {
@@ -50,8 +49,8 @@ macro_rules! send {
     };
 }
 
-/// The connection must send this segment next: `recv!(t, seq 1, ack 4)`, or
-/// exactly at a moment: `recv!(t, at 1000, seq 1, ack 4)`.
+/// Checks that the connection sends this segment next: `recv!(t, seq 1, ack 4)`, or exactly at a
+/// time: `recv!(t, at 1000, seq 1, ack 4)`.
 #[macro_export]
 macro_rules! recv {
     ($host:expr, $($word:ident $value:expr),* $(,)?) => {
@@ -59,8 +58,8 @@ macro_rules! recv {
     };
 }
 
-/// The connection must have nothing to send now, or until a moment:
-/// `recv_nothing!(t, until 999)`.
+/// Checks that the connection has nothing to send now, or until a time: `recv_nothing!(t, until
+/// 999)`.
 #[macro_export]
 macro_rules! recv_nothing {
     ($host:expr) => {

@@ -5,7 +5,7 @@
 //! host. This file has the parts for the target: the driver's calls, and the clock. The node
 //! makes the acknowledgements.
 //!
-//! What it cannot do, by the chip's manual (§6.20) and the driver's source:
+//! Limitations, by the chip's manual (§6.20) and the driver's source:
 //!
 //! - **Acknowledgements are late.** The driver always assesses the channel, so an
 //!   acknowledgement leaves 260 µs and the time of two tasks after its frame instead of 192 µs:

@@ -1,11 +1,9 @@
-//! Three nodes in memory: a sleepy leaf that sends to a root over a router, by TCP
-//! and then by CoAP, and how many instructions each step of theirs takes. Runs on QEMU, see
-//! [`image::stopwatch`].
+//! Three nodes in memory: a sleepy leaf that sends to a root through a router, by TCP and then by
+//! CoAP. Measures the instructions of each of their steps. Runs on QEMU, see [`image::stopwatch`].
 //!
-//! The radios take what they are given at once; time goes on by a few
-//! milliseconds with each frame. One attempt in sixteen finds the channel busy,
-//! another's acknowledgement is lost. Steps are those of the simulator, which
-//! multiplies them by what is counted here.
+//! The radios accept each frame at once; the time advances by a few milliseconds per frame. One
+//! attempt in sixteen finds the channel busy, another one loses its acknowledgment. The steps are
+//! those of the simulator, which multiplies them by these measurements.
 #![no_std]
 #![no_main]
 
@@ -33,7 +31,7 @@ use redpoll_stack::{
 };
 use step::{Before, Loads, Step};
 
-/// CoAP takes its memory from here.
+/// The heap of CoAP.
 #[global_allocator]
 static HEAP: Heap = Heap::new();
 
@@ -44,31 +42,30 @@ const NODES: usize = 3;
 const ROOT: usize = 0;
 const ROUTER: usize = 1;
 const LEAF: usize = 2;
-/// Buffers of a connection.
+/// Bytes of a connection's buffers.
 const BUFFER: usize = 1848;
-/// Room for packets.
+/// Number of packet slots.
 const SLOTS: usize = 4;
 const MTU: usize = 1280;
-/// What the leaf sends.
+/// Bytes that the leaf sends.
 const BYTES: usize = 60_000;
-/// Of that, what is sent before counting begins.
+/// Bytes that the leaf sends before counting begins.
 const FIRST: usize = 6_000;
 const PORT: u16 = 7;
-/// Messages that the leaf sends by CoAP, of each length.
+/// Messages of each length that the leaf sends by CoAP.
 const MESSAGES: u32 = 60;
-/// Bytes in the short ones.
+/// Bytes of a short message.
 const SHORT: usize = 16;
 const COAP_PORT: u16 = 5683;
-/// A packet that is longer takes several frames.
+/// Longest packet in bytes that fits in one frame.
 const ONE_FRAME: u16 = 104;
-/// How long a frame takes, roughly.
+/// Approximate duration of a frame.
 const FRAME: Duration = Duration::from_millis(4);
 
 const PREFIX: Addr = Addr([
     0xfd, 0x72, 0x65, 0x64, 0x70, 0x6f, 0x6c, 0x6c, 0, 0, 0, 0, 0, 0, 0, 0,
 ]);
 
-/// The short address of the node with this index.
 fn short(index: usize) -> u16 {
     index as u16 + 1
 }
@@ -110,7 +107,7 @@ fn config(index: usize, payload: usize) -> NodeConfig {
     })
 }
 
-/// What a node's tables and buffers lie in.
+/// The tables and buffers of a node.
 struct Memory {
     connections: [ConnectionSlot<&'static mut [u8]>; 1],
     listeners: [ListenerSlot; 1],
@@ -137,7 +134,7 @@ impl Memory {
     }
 }
 
-/// At a multiple of four, so that copies cost the same in every build.
+/// Aligned to four bytes, so that copies cost the same in every build.
 #[repr(align(4))]
 struct Buffers {
     tx: [u8; BUFFER],
@@ -148,33 +145,33 @@ struct Buffers {
 #[repr(align(4))]
 struct Packets([u8; SLOTS * MTU]);
 
-/// A local of [`image_main`], which never returns, for as long as the image
-/// runs.
+/// Extends the life of a local of [`image_main`], which never returns, to that of the image.
 fn forever<T: ?Sized>(local: &mut T) -> &'static mut T {
     // SAFETY: every caller is `image_main`, whose frame is never left, and
     // passes each local once.
     unsafe { &mut *core::ptr::from_mut(local) }
 }
 
-/// A node, its radio, and what its steps took.
+/// A node, its radio, and the instructions of its steps.
 struct Station {
     node: Device,
-    /// What is in the radio.
+    /// The frame that the radio has loaded.
     loaded: FrameBuf,
     asleep: bool,
-    /// The radio answers the leaf's requests with "there is something".
+    /// Whether the radio answers the leaf's data requests with a pending frame.
     promises: bool,
     loads: Loads,
     watches: Watches,
 }
 
-/// By step; those with a packet's bytes by whether it took several frames.
+/// Measurements by step; those of steps with a packet's bytes also by whether it took several
+/// frames.
 struct Watches([[Watch; 2]; Step::ALL.len()]);
 
 #[derive(Default)]
 struct Watch {
     stopwatch: Stopwatch,
-    /// How often the step was taken. It may be timed in several laps.
+    /// Number of times the step was taken. A step may be timed in several laps.
     count: u32,
     bytes: u64,
 }
@@ -195,15 +192,15 @@ impl Watches {
 struct World {
     stations: [Station; NODES],
     now: Instant,
-    /// Frames that were to be sent so far.
+    /// Number of attempted frames.
     attempts: u32,
-    /// Bytes of each packet of data, with its headers.
+    /// Bytes of each data packet, with its headers.
     data_bytes: u16,
     ack_bytes: u16,
 }
 
 impl World {
-    /// Does everything that the nodes want at this moment.
+    /// Does all pending work of the nodes.
     fn settle(&mut self) {
         loop {
             let mut busy = false;
@@ -216,7 +213,7 @@ impl World {
         }
     }
 
-    /// Carries out the node's radio work, one at most; whether there was any.
+    /// Carries out one job of the node's radio; returns whether there was one.
     fn serve(&mut self, index: usize) -> bool {
         let Station {
             node,
@@ -263,7 +260,7 @@ impl World {
         watches.enter(lap, (Step::of_result(result), 0));
     }
 
-    /// Brings what a node has loaded to those it is for.
+    /// Delivers a node's loaded frame to its receivers.
     fn transmit(&mut self, from: usize) {
         self.now += FRAME;
         self.attempts += 1;
@@ -307,7 +304,7 @@ impl World {
         self.done(from, result);
     }
 
-    /// Goes on to the next timer.
+    /// Advances the time to the next timer.
     fn wait(&mut self) {
         let wakes = self.stations.iter().filter_map(|s| s.node.poll_at());
         let Some(next) = wakes.map(|wake| wake.at).min() else {
@@ -323,7 +320,7 @@ impl World {
         }
     }
 
-    /// The leaf sends if it can.
+    /// Sends data from the leaf if it fits.
     fn send(&mut self, id: ConnId, data: &[u8]) -> bool {
         let (now, bytes) = (self.now, self.data_bytes);
         let Station { node, watches, .. } = &mut self.stations[LEAF];
@@ -336,12 +333,11 @@ impl World {
         true
     }
 
-    /// The root takes what has come; how much that was.
+    /// Reads arrived data at the root; returns its length.
     fn receive(&mut self, id: ConnId, out: &mut [u8]) -> usize {
         let now = self.now;
         let mut taken = 0;
-        // Both ends hear of what happened: the root of data, the leaf of
-        // acknowledgements.
+        // Both ends get events: the root about data, the leaf about acknowledgments.
         for (index, bytes) in [(ROOT, self.data_bytes), (LEAF, self.ack_bytes)] {
             let Station { node, watches, .. } = &mut self.stations[index];
             let mut lap = Stopwatch::default();
@@ -363,7 +359,7 @@ impl World {
     }
 }
 
-/// An end of CoAP: a socket of a node, and what speaks there.
+/// An end of CoAP: a socket of a node, and its endpoint.
 struct Speaker {
     index: usize,
     socket: UdpId,
@@ -383,7 +379,7 @@ impl Speaker {
         }
     }
 
-    /// `act` makes a message, which leaves for the node with the index `to`.
+    /// Sends the message that `act` makes to the node with the index `to`.
     fn say(&mut self, world: &mut World, to: usize, act: impl FnOnce(&mut coap::Endpoint)) {
         let mut lap = Stopwatch::default();
         let endpoint = &mut self.endpoint;
@@ -408,7 +404,7 @@ impl Speaker {
         );
     }
 
-    /// Lets the world go on until something comes; the event that it is.
+    /// Runs the world until an event of CoAP; returns the event.
     fn hear(&mut self, world: &mut World, from: usize) -> coap::Event {
         for _ in 0..1_000 {
             world.settle();
@@ -438,7 +434,7 @@ impl Speaker {
     }
 }
 
-/// The packet around a datagram in UDP.
+/// Returns the bytes of the packet with a UDP datagram.
 fn packet_bytes(datagram: &[u8]) -> u16 {
     datagram.len() as u16 + 48
 }
@@ -450,7 +446,7 @@ fn peer(index: usize) -> coap::Peer {
     }
 }
 
-/// The leaf posts a body to the root, which says that it has it.
+/// Posts a body from the leaf to the root, which confirms it.
 fn post(world: &mut World, client: &mut Speaker, server: &mut Speaker, body: &[u8]) {
     let now = world.now;
     world.stations[LEAF].node.expect_packets(true);

@@ -131,7 +131,7 @@ fn image_main() -> ! {
     }
 }
 
-/// What a node has more whose frames are protected: AES in software, keys that change.
+/// Adds link-layer security to a node: AES in software, and keys that change.
 #[cfg(feature = "security")]
 #[inline(never)]
 fn secure(
@@ -169,7 +169,7 @@ fn secure(
     }
 }
 
-/// What a node has more that routes by RPL.
+/// Adds routing by RPL to a node.
 #[cfg(feature = "rpl")]
 #[inline(never)]
 fn route_by_rpl(node: &mut Node<StaticMemory>, memory: redpoll_stack::RplMemory<StaticMemory>) {

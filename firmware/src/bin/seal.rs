@@ -21,12 +21,12 @@ use redpoll_stack::wire::ieee802154::Address;
 const FRAMES: u32 = 20;
 const PREFIX: [u8; 6] = [2, 0x72, 0x70, 0, 0, 0];
 
-/// What is left of the work where hardware has the block cipher.
+/// A cipher without cost, which leaves the work that remains with a block cipher in hardware.
 struct Free;
 
 impl Aes for Free {
     fn encrypt(&self, key: &[u8; 16], block: &mut [u8; 16]) {
-        // Something of the key and the block, so that nothing is left out.
+        // Uses key and block, so that the compiler removes nothing.
         for (byte, key) in block.iter_mut().zip(key) {
             *byte ^= *key;
         }
@@ -125,7 +125,7 @@ fn exchange(ends: &mut [End; 2], len: usize, laps: &mut Laps) {
             heard.map(|heard| heard.payload.len())
         });
         check(heard == Some(len));
-        // Another number: the MAC takes it for another frame.
+        // With another sequence number the MAC accepts it as a new frame.
         let mut plain = FrameBuf::new();
         check(plain.copy_from(clear.as_slice()).is_ok());
         let mut bytes = [0; FrameBuf::CAPACITY];

@@ -1,7 +1,7 @@
 //! The changes to every script before it runs, and their reasons.
 //!
-//! These rules replace what only the other system has: its addresses, its settings and its
-//! shell commands. What relaxes a comparison is in [`favours`](super::favours) instead.
+//! These rules replace features of the other system: its addresses, its settings and its shell
+//! commands. The rules that relax a comparison are in [`favours`](super::favours).
 
 use super::script::{Line, Packet, Script};
 use super::suite::Suite;
@@ -13,12 +13,12 @@ pub struct Rule {
     apply: fn(&mut Adapted) -> bool,
 }
 
-/// A script on its way to the tool.
+/// A script before it reaches the tool.
 #[derive(Clone)]
 pub struct Adapted {
     pub suite: Suite,
     pub script: Script,
-    /// The library's flags, `key=value`. Later ones win.
+    /// The library's flags, `key=value`. Later ones override earlier ones.
     pub flags: Vec<String>,
 }
 
@@ -93,13 +93,13 @@ pub const RULES: [Rule; 11] = [
     },
 ];
 
-/// The cookie that the library gives to the tool's address.
+/// The library's cookie for the tool's address.
 const OWN_COOKIE: &str = "29ca9a31c617e327";
 /// The cookies of Linux for the scripts' addresses with the key of the suite, in addition to
 /// those in a script's SYN-ACKs.
 const LINUX_COOKIES: [&str; 3] = ["3021b9d889017eeb", "c1d1e9742a47a9bc", "TFO_COOKIE"];
 
-/// Adapts a script. The indices of the rules that changed it are the second value.
+/// Adapts a script; also returns the indices of the rules that changed it.
 pub fn adapt(suite: Suite, text: &str) -> (Adapted, Vec<usize>) {
     let mut adapted = Adapted {
         suite,
@@ -161,7 +161,7 @@ fn settings(adapted: &mut Adapted) -> bool {
                 _ if wide => "ecn",
                 _ => continue,
             };
-            // Settings after the first socket are those of the host's next test.
+            // Settings after the first socket belong to the host's next test.
             if *line < first {
                 flags.push(format!("{flag}={value}"));
             }
@@ -185,7 +185,7 @@ fn receive_buffer(adapted: &mut Adapted) -> bool {
     changed
 }
 
-/// The size in an assertion about `SO_RCVBUF`.
+/// Returns the size in an assertion about `SO_RCVBUF`.
 fn buffer_size(line: &Line) -> Option<u32> {
     let Line::Other(text) = line else { return None };
     let (_, size) = text
@@ -274,7 +274,7 @@ fn syn_options(adapted: &mut Adapted) -> bool {
     changed
 }
 
-/// The options of a SYN as the library writes them.
+/// Returns the options of a SYN in the library's order.
 fn own_order(packet: &Packet) -> String {
     let list = packet.option_list();
     let find = |prefix: &str| {
@@ -293,7 +293,7 @@ fn own_order(packet: &Packet) -> String {
         let cookie = option
             .split_once(' ')
             .map_or(0, |(_, cookie)| cookie.len() / 2);
-        // Two no-operations go before the option, ends of the list behind it.
+        // Two no-operations precede the option, and ends of the list follow it.
         let ends = ",eol".repeat((2usize.wrapping_sub(kind + cookie)) % 4);
         format!("nop,nop,{option}{ends}")
     }));
@@ -360,10 +360,10 @@ fn listener_fast_open(adapted: &mut Adapted) -> bool {
     changed
 }
 
-/// The bit of Linux's setting with which listeners need no option of their own.
+/// The bit of Linux's setting with which listeners need no own option.
 const LISTENERS: u32 = 0x400;
 
-/// The number that `text` begins with, hexadecimal or decimal.
+/// Returns the hexadecimal or decimal number at the start of `text`.
 fn number_in(text: &str) -> u32 {
     let text = text.trim_start_matches('"');
     let digits = |text: &str, radix| {

@@ -1,19 +1,19 @@
-//! Finds the tells of `tells.txt` in a text.
+//! Finds the patterns of `tells.txt` in a text.
 
-/// Describes the patterns, and has an example and a counter-example of each tell.
+/// Describes the syntax, and has an example and a counter-example of each pattern.
 const TELLS: &str = include_str!("tells.txt");
 
-/// A turn of phrase to avoid, with its place in [`TELLS`].
+/// A turn of phrase to avoid, with its alternative in [`TELLS`].
 pub struct Tell {
     pub name: &'static str,
     pub instead: &'static str,
     patterns: Vec<Vec<&'static str>>,
-    /// Examples, and whether each has the tell.
+    /// Examples, and whether each matches.
     #[cfg_attr(not(test), allow(dead_code))]
     examples: Vec<(bool, &'static str)>,
 }
 
-/// Reads all tells.
+/// Parses [`TELLS`].
 pub fn all() -> Vec<Tell> {
     let mut tells: Vec<Tell> = Vec::new();
     for line in TELLS.lines() {
@@ -39,7 +39,7 @@ pub fn all() -> Vec<Tell> {
 }
 
 impl Tell {
-    /// The words of `words` that have the tell.
+    /// Returns the words that match a pattern.
     pub fn find(&self, words: &[String]) -> Option<String> {
         const SHOWN: usize = 8;
         self.patterns.iter().find_map(|pattern| {
@@ -51,8 +51,8 @@ impl Tell {
     }
 }
 
-/// A block of text as words in lower case and punctuation. Code in back quotes is the word
-/// `` ` ``. Longer quotations are left out.
+/// Splits a block of text into lower-case words and punctuation. Code in back quotes becomes the
+/// word `` ` ``. Long quotations are omitted.
 pub fn words(text: &str) -> Vec<String> {
     let mut words = Vec::new();
     let own = without_quotations(text);
@@ -79,7 +79,7 @@ pub fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// The text without quotations of four words or more.
+/// Returns the text without quotations of four words or more.
 fn without_quotations(text: &str) -> String {
     let parts: Vec<&str> = text.split('"').collect();
     let is_quotation = |index: usize| {
@@ -90,7 +90,7 @@ fn without_quotations(text: &str) -> String {
     own.map(|(_, part)| *part).collect::<Vec<_>>().join("\"")
 }
 
-/// The end of the words that `pattern` matches from `at` on.
+/// Returns the end of the words that `pattern` matches from `at` on.
 fn matched(pattern: &[&str], words: &[String], at: usize) -> Option<usize> {
     let Some((first, rest)) = pattern.split_first() else {
         return Some(at);

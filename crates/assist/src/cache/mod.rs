@@ -21,33 +21,33 @@
 //!
 //! The papers leave these points open, in addition to [`Params`]:
 //!
-//! - Of acknowledgments numbers, window and timestamps are kept, and what is sent is made of
-//!   them. SACK blocks are left out: old ones would say something else (RFC 2883).
-//! - SYNs and FINs are watched, and never kept or answered.
-//! - With [`Choice::Oldest`] a copy is kept while its connection has no other of that
-//!   direction, so with several segments under way it is that of the oldest, which the
-//!   receiver waits for.
-//! - The next hop has a segment once it is heard forwarding it, whole or as the last fragment.
-//!   Where it cannot be heard, because the radio is off or behind [security](Cache::on_heard),
-//!   only acknowledgments count.
+//! - The cache stores the numbers, window and timestamps of acknowledgments, and builds its own
+//!   from them. It omits SACK blocks, because old blocks would have another meaning (RFC 2883).
+//! - It observes SYNs and FINs, and never stores or answers them.
+//! - With [`Choice::Oldest`] it stores a copy while it has no other of that direction of the
+//!   connection. With several segments in flight the copy is therefore the oldest, for which the
+//!   receiver waits.
+//! - The next hop has a segment once it is heard forwarding the segment, whole or as the last
+//!   fragment. If it cannot be heard, because the radio is off or frames are behind
+//!   [security](Cache::on_heard), only acknowledgments count.
 //!
 //! These rules keep the cache invisible to both ends (RFC 9293, 7323, 3168):
 //!
 //! - Only segments with a good checksum count, because an end ignores others. An acknowledgment
-//!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is
-//!   in the window that the receiver announced, and not before data that already passed
-//!   (RFC 9293 §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that
-//!   window, and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for
-//!   a minute, the sequence numbers are learned again.
-//! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable
-//!   (RFC 3168 §6.1.5). It is sent once, before its acknowledgment has passed, and at most a
-//!   minute later.
-//! - An acknowledgment is made for what the receiver has acknowledged, and only then; not even
-//!   its SACK blocks are touched.
+//!   counts if it covers only data that passed here, and if its receiver accepts its SEQ: it is in
+//!   the window that the receiver announced, and not before data that already passed (RFC 9293
+//!   §3.10.7.4). The same holds for the window and the timestamps. A reset counts in that window,
+//!   and a SYN is ignored while both ends send (RFC 5961). If no packet has matched for a minute,
+//!   the sequence numbers are learned again.
+//! - A retransmission is the original packet, byte for byte, except that it is not ECN-capable (RFC
+//!   3168 §6.1.5). The cache retransmits a packet at most one time, before its acknowledgment has
+//!   passed, and at most a minute later.
+//! - The cache only acknowledges data that the receiver has acknowledged. It does not change SACK
+//!   blocks.
 //! - A segment with acknowledged data passes if it contains new information: a later
 //!   acknowledgment, another window, an answer to a congestion mark, or a keepalive.
-//! - Nothing overtakes anything of its direction. With [`Params::holds_back`] a packet waits
-//!   if one before it does, for two timeouts at most; without it nothing waits.
+//! - Packets of a direction stay in order. With [`Params::holds_back`] a packet waits if one before
+//!   it does, for at most two timeouts; without it no packet waits.
 //!
 //! IP fragments, packets forwarded fragment by fragment (RFC 8930), and packets with extension
 //! headers are ignored.
@@ -94,61 +94,60 @@ use packet::{Segment, read};
 pub use params::{Choice, Params};
 use turns::Turn;
 
-/// How long the cache waits if there was no room for its packet.
+/// Delay until the next attempt if there was no room for a packet.
 const LATER: Duration = Duration::from_millis(20);
 
-/// The memory of a cache, which says how much it can take.
+/// The memory of a cache, which determines its capacity.
 #[derive(Debug)]
 pub struct Memory<M: Kinds> {
-    /// A slot for each connection; the one idle for longest goes for a new one.
+    /// A slot for each connection; a new connection replaces the one idle for longest.
     pub flows: M::Table<FlowSlot>,
-    /// A slot for each segment, of whatever connection.
+    /// A slot for each segment of any connection.
     pub held: M::Table<HeldSlot>,
-    /// The segments' packets: each has an equal part.
+    /// The segments' packets, in equal parts.
     pub bytes: M::Buffer,
 }
 
 /// The outcome of a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Verdict {
-    /// Forward it.
+    /// Forward the packet.
     Pass,
-    /// It is not: [`Cache::poll_packet`] has something else in its place, or itself when its
-    /// turn has come.
+    /// Do not forward it: [`Cache::poll_packet`] returns another packet instead, or this one when
+    /// its turn has come.
     Keep,
 }
 
-/// Counters.
+/// Counters of a cache.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
     /// Segments copied.
     pub cached: u32,
-    /// Copies given up because they were acknowledged.
+    /// Copies released because they were acknowledged.
     pub acknowledged: u32,
-    /// Copies sent.
+    /// Retransmitted copies.
     pub repeated: u32,
     /// Retransmissions that were early because no frame was heard.
     pub repeated_early: u32,
     /// Segments dropped because their data were already acknowledged.
     pub dropped: u32,
-    /// Acknowledgments made.
+    /// Acknowledgments that the cache sent.
     pub regenerated: u32,
-    /// Data that would have been copied, had there been room.
+    /// Segments not copied for lack of room.
     pub without_room: u32,
-    /// Connections forgotten for others.
+    /// Connections replaced by others.
     pub evicted: u32,
-    /// Frames heard, with any addressee.
+    /// Frames heard, for any receiver.
     pub heard: u32,
     /// Copies that the next hop was heard forwarding.
     pub reached: u32,
-    /// Duplicate acknowledgments that ended here, because of a copy that was sent.
+    /// Duplicate acknowledgments that ended here because of a retransmitted copy.
     pub duplicates: u32,
-    /// Packets that have waited for those before them.
+    /// Packets that waited for earlier ones.
     pub waited: u32,
-    /// Packets dropped because a copy was here, there was no room to wait, or they waited too
-    /// long.
+    /// Packets dropped because the cache has a copy, had no room, or they waited too long.
     pub refused: u32,
-    /// Acknowledgments repeated.
+    /// Repeated acknowledgments.
     pub again: u32,
 }
 
@@ -165,13 +164,13 @@ pub struct Cache<M: Kinds> {
     activity: Activity,
     rng: Rng,
     next_number: u32,
-    /// Before this there is no room for a packet.
+    /// Time before which there is no room for a packet.
     not_before: Instant,
     counters: Counters,
 }
 
 impl<M: Kinds> Cache<M> {
-    /// A cache that knows nothing. `rng` decides what is left to chance.
+    /// Returns an empty cache. `rng` makes its random choices.
     pub fn new(params: Params, rng: Rng, memory: Memory<M>) -> Self {
         Cache {
             params,
@@ -185,19 +184,19 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Connections that it knows.
+    /// Returns the number of known connections.
     pub fn flows(&self) -> usize {
         let flows = self.flows.as_ref().iter();
         flows.filter(|slot| slot.0.is_some()).count()
     }
 
-    /// The activity level: frames heard within the longest estimated round-trip time of
-    /// all connections, 16 at most.
+    /// Returns the activity level: frames heard within the longest estimated round-trip time of all
+    /// connections, at most 16.
     pub fn activity(&self, now: Instant) -> u32 {
         let flows = self
             .flows
@@ -209,8 +208,8 @@ impl<M: Kinds> Cache<M> {
             .level(now, both.max().unwrap_or(Duration::ZERO))
     }
 
-    /// The radio has received a frame, for this node or not, intact or not. `passing`: what
-    /// is behind the MAC's header of an intact one for another node, if it is readable.
+    /// Handles a received frame, for this node or not, intact or not. `passing` is the MAC payload
+    /// of an intact frame for another node, if it is readable.
     pub fn on_heard(&mut self, now: Instant, passing: Option<&[u8]>) {
         count(&mut self.counters.heard);
         self.activity.on_heard(now);
@@ -303,7 +302,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// The next packet to be sent, written to the start of `out`: its length.
+    /// Writes the next packet to send to the start of `out`; returns its length.
     pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         if self.not_before > now {
             return None;
@@ -313,12 +312,12 @@ impl<M: Kinds> Cache<M> {
             .or_else(|| self.repeat(now, out))
     }
 
-    /// There was no room for a packet: it is asked for again a little later.
+    /// Delays the next packet, because there was no room for one.
     pub fn on_no_room(&mut self, now: Instant) {
         self.not_before = now + LATER;
     }
 
-    /// When [`Cache::poll_packet`] has something to do.
+    /// Returns when to call [`Cache::poll_packet`].
     pub fn poll_at(&self) -> Option<Wake> {
         let flows = self
             .flows
@@ -345,13 +344,13 @@ impl<M: Kinds> Cache<M> {
         self.flows.as_mut().get_mut(place)?.0.as_mut()
     }
 
-    /// A free place for a connection, if need be that of the one idle for longest. A
-    /// connection with packets that wait keeps its own.
+    /// Returns a free entry for a connection, if necessary that of the connection idle for longest.
+    /// A connection with waiting packets keeps its entry.
     fn make_room(&mut self) -> Option<usize> {
         let flows = self.flows.as_ref().iter().enumerate();
         let flows = flows.filter(|(place, _)| !self.has_waiting(*place));
         let used = |slot: &FlowSlot| slot.0.map(|flow| flow.used);
-        // `None`, a free place, comes before all times.
+        // `None`, a free entry, precedes all times.
         let (place, slot) = flows.min_by_key(|(_, slot)| used(slot))?;
         if slot.0.is_some() {
             count(&mut self.counters.evicted);
@@ -360,7 +359,7 @@ impl<M: Kinds> Cache<M> {
         Some(place)
     }
 
-    /// Whether a reset or a SYN is the end of what is known at a place.
+    /// Returns whether a reset or a SYN ends the connection of an entry.
     fn ends_with(&self, now: Instant, place: usize, segment: &Segment) -> bool {
         let known = self.flows.as_ref().get(place).and_then(|slot| slot.0);
         known.is_none_or(|flow| flow.ends_with(now, segment))
@@ -377,7 +376,7 @@ impl<M: Kinds> Cache<M> {
         self.held.release(|copied| copied.flow == place);
     }
 
-    /// All before `ack` of what an end has sent is acknowledged.
+    /// Handles an acknowledgment of all data before `ack` that an end has sent.
     fn on_acked(&mut self, place: usize, upper: bool, ack: SeqNum) {
         let is_over = |it: &Copied| it.is_of(place, upper) && !it.stage.waits() && ack > it.seq;
         let over = self
@@ -412,7 +411,7 @@ impl<M: Kinds> Cache<M> {
         }
     }
 
-    /// A copy that a newer one may take the place of.
+    /// Returns a copy that a newer one may replace.
     fn replaceable(&self, flow: usize, upper: bool) -> Option<usize> {
         let Choice::Newest { .. } = self.params.choice else {
             return None;
@@ -421,7 +420,7 @@ impl<M: Kinds> Cache<M> {
         self.held.iter().find(|(_, it)| is_free(it)).map(|it| it.0)
     }
 
-    /// A copy of the segment that is forwarded now, with the time of its retransmission.
+    /// Sets the time of the retransmission of a copy.
     fn timed(&self, now: Instant, copied: Copied) -> Copied {
         let flow = self.flows.as_ref().get(copied.flow).and_then(|slot| slot.0);
         let rtt = flow.map_or(self.params.initial_rtt, |flow| {

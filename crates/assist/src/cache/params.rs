@@ -2,11 +2,11 @@
 
 use redpoll_base::Duration;
 
-/// Which segments of a direction of a connection are copied.
+/// The segments of a direction of a connection that are copied.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Choice {
-    /// Data that come next, while there is room: the copy is that of the oldest segment that
-    /// is not acknowledged.
+    /// The next data in sequence, while there is room: the copy is the oldest unacknowledged
+    /// segment.
     Oldest,
     /// The next data in sequence replace an older copy; other data do so with this probability
     /// in percent.
@@ -20,46 +20,45 @@ pub enum Choice {
 /// [`Params::tss`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// The round-trip time from this node to a segment's target before it has been
-    /// measured. Assumption: 3 s, the timeout of uIP's first segment.
+    /// Assumed round-trip time from this node to a segment's target before the first measurement: 3
+    /// s, the initial timeout of RFC 1122 §4.2.3.1.
     pub initial_rtt: Duration,
-    /// A new sample counts 2^-n in the estimate (RFC 6298 §2.3: 3), 0 to 7. The first
-    /// one is the estimate (§2.2).
+    /// Exponent n of the weight 2^-n of a new sample (RFC 6298 §2.3: 3), 0 to 7. The first sample
+    /// is the estimate (§2.2).
     pub rtt_weight: u8,
-    /// The first sample is that of the handshake.
+    /// Whether the first sample is that of the handshake.
     pub times_handshake: bool,
     /// Retransmission timeout in tenths of an estimated round-trip time.
     pub timeout_tenths: u16,
-    /// No segment is kept for longer than this, whatever the estimate, so that no copy
-    /// is older than a segment may become (RFC 9293 §3.4.1: two minutes).
-    /// Assumption: 1 min.
+    /// Longest time for which a segment is stored, so that no copy exceeds the maximum segment
+    /// lifetime (RFC 9293 §3.4.1: two minutes). Assumption: 1 min.
     pub max_wait: Duration,
-    /// Segments kept of each direction of a connection, those that wait included.
+    /// Stored segments per direction of a connection, including those that wait.
     pub segments: u8,
-    /// Which ones.
+    /// The segments to copy.
     pub choice: Choice,
-    /// A copy is not replaced before the next hop was heard forwarding it.
+    /// Whether a copy is replaced only after the next hop was heard forwarding it.
     pub locks: bool,
-    /// A segment with acknowledged data is not forwarded but acknowledged.
+    /// Whether a segment with acknowledged data is acknowledged instead of forwarded.
     pub regenerates: bool,
-    /// A segment is retransmitted after two thirds of the timeout if no frame was heard for the
-    /// last estimated round-trip time.
+    /// Whether a segment is retransmitted after two thirds of the timeout if no frame was heard for
+    /// the last estimated round-trip time.
     pub by_activity: bool,
-    /// A duplicate acknowledgment that requests a cached segment is not forwarded: the copy is
-    /// sent.
+    /// Whether a duplicate acknowledgment that requests a cached segment is replaced by the
+    /// retransmission of the copy.
     pub answers_duplicates: bool,
-    /// Back-pressure: while a copy is kept, the following packets of its direction wait. It is
-    /// kept until the next hop was heard forwarding it, or it is acknowledged; or until one
-    /// more timeout after its retransmission.
+    /// Back-pressure: whether the following packets of a direction wait while a copy is stored. The
+    /// copy is stored until the next hop was heard forwarding it, until it is acknowledged, or
+    /// until one more timeout after its retransmission.
     pub holds_back: bool,
-    /// An acknowledgment is repeated if nothing of the end that it was for has come by for
-    /// as long as a segment to that end would wait for its acknowledgment.
+    /// Whether an acknowledgment is repeated if its receiver has sent nothing for as long as a
+    /// segment to that receiver would wait for its acknowledgment.
     pub acknowledges_again: bool,
 }
 
 impl Params {
-    /// cctrl: Hurni et al. 2012 give `timeout_tenths`, `segments`, `regenerates` and what
-    /// `by_activity` does; the rest is left open there, and the values are assumptions.
+    /// cctrl: Hurni et al. 2012 define `timeout_tenths`, `segments`, `regenerates` and the effect
+    /// of `by_activity`; the other values are assumptions.
     pub const fn cctrl() -> Params {
         Params {
             initial_rtt: Duration::from_secs(3),
@@ -79,9 +78,9 @@ impl Params {
     }
 
     /// Distributed TCP Caching (A. Dunkels, J. Alonso, T. Voigt, H. Ritter, J. Schiller,
-    /// "Connecting Wireless Sensornets with TCP/IP Networks", WWIC 2004), without its false
-    /// SACK: the original puts the number of a retransmitted segment into the acknowledgment's
-    /// SACK option before the segment arrives.
+    /// "Connecting Wireless Sensornets with TCP/IP Networks", WWIC 2004), without its false SACK:
+    /// the original puts the number of a retransmitted segment into the acknowledgment's SACK
+    /// option before the segment arrives.
     pub const fn dtc() -> Params {
         Params {
             times_handshake: true,
@@ -93,15 +92,14 @@ impl Params {
         }
     }
 
-    /// TCP Support for Sensor networks (T. Braun, T. Voigt, A. Dunkels, "TCP Support for
-    /// Sensor Networks", WONS 2007). Without its spoofed acknowledgments, which the receiver
-    /// has not made.
+    /// TCP Support for Sensor networks (T. Braun, T. Voigt, A. Dunkels, "TCP Support for Sensor
+    /// Networks", WONS 2007), without its spoofed acknowledgments, which the receiver has not sent.
     pub const fn tss() -> Params {
         Params {
             times_handshake: true,
             timeout_tenths: 15,
-            // Two copies go before the last of three packets, each for two timeouts: it waits
-            // for a minute at most.
+            // Two copies precede the last of three packets, each for two timeouts, so that packet
+            // waits for at most a minute.
             max_wait: Duration::from_secs(15),
             segments: 3,
             holds_back: true,
@@ -110,12 +108,12 @@ impl Params {
         }
     }
 
-    /// Whether a retransmitted copy is remembered for as long again as it was kept before.
+    /// Returns whether a retransmitted copy is stored for as long again as before.
     pub(super) const fn remembers(&self) -> bool {
         self.holds_back || self.answers_duplicates
     }
 
-    /// How long a segment waits for its acknowledgment, over a round-trip time.
+    /// Returns the time for which a segment waits for its acknowledgment over a round-trip time.
     pub(super) fn timeout(&self, rtt: Duration) -> Duration {
         let whole = rtt.times(self.timeout_tenths.into()).divided_by(10);
         whole.min(self.max_wait)

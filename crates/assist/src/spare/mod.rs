@@ -3,35 +3,35 @@
 //! of Communications and Networks 17(6), 2015): a layer above IP at the border router that
 //! prevents the peer's TCP from cutting its data into small segments.
 //!
-//! A node that takes one segment at a time announces a window no longer than that. Its peer
-//! behind the border router then waits with each segment that does not fit, and cuts it in the
-//! end; and it delays the acknowledgment of a segment that comes alone. Here
+//! A node that accepts one segment at a time announces a window of one segment. Its peer behind the
+//! border router then delays each segment that does not fit, and finally cuts it; it also delays
+//! the acknowledgment of a single segment. The border router changes this:
 //!
-//! - towards the peer the node's window is as wide as the room that is kept for the connection,
-//!   and what comes waits there until the node takes it, in pieces as long as its window;
+//! - The peer sees a window as large as the room reserved for the connection. Its data waits there
+//!   until the node accepts it, in pieces of the node's window.
 //! - A segment of the node without another in transit is forwarded in two halves, because a
-//!   receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's answer to
-//!   the first half is not forwarded.
+//!   receiver acknowledges every second segment at once (RFC 5681 §4.2). The peer's answer to the
+//!   first half is not forwarded.
 //!
-//! What no end may notice:
+//! These rules keep it invisible to both ends:
 //!
-//! - No acknowledgment is made, and no number of one changed.
-//! - Bytes are forwarded in order, once for each time that the peer sends them. The peer's
-//!   retransmissions are forwarded whatever the window, because they may request it. Of data
-//!   that the node has already acknowledged one byte is forwarded, which requests the
-//!   acknowledgment. Data beyond a gap are dropped, because the node has no room for them.
-//! - The stored bytes are those without an acknowledgment, as many as the window announced. If
-//!   they are lost, because other connections needed the room or because their end behaved
-//!   unexpectedly, they are lost as on a link: the peer retransmits them.
-//! - Only what has a good checksum is cut or joined. Where a field is changed the checksum
-//!   changes by as much (RFC 1624).
-//! - A closed window is forwarded unchanged, and so are probes of it.
+//! - The border router sends no acknowledgment of its own, and changes no acknowledgment number.
+//! - It forwards bytes in order, as often as the peer transmits them. It forwards the peer's
+//!   retransmissions whatever the window, because they may request it. If the node has already
+//!   acknowledged the data, it forwards one byte, which requests the acknowledgment. It drops data
+//!   beyond a gap, because the node has no room for them.
+//! - The stored bytes are the unacknowledged ones, at most the announced window. If they are lost,
+//!   because other connections needed the room or because their end behaved unexpectedly, they are
+//!   lost as on a link: the peer retransmits them.
+//! - Only data with a good checksum is cut or joined. A changed field updates the checksum (RFC
+//!   1624).
+//! - A closed window and its probes are forwarded unchanged.
 //!
-//! A connection counts from its SYN, if the mesh end's SYN has only the option of a segment
-//! size, no ECN, and a window of at most that size. All others pass unchanged, and so do
-//! packets with extension headers. There are no timers: a packet leaves only when another has
-//! come, so a caller cannot miss a wake-up. If all slots are taken, the connection that has
-//! been idle for longest is replaced.
+//! A connection counts from its SYN, if the mesh end's SYN has only the option of a segment size,
+//! no ECN, and a window of at most that size. All others pass unchanged, and so do packets with
+//! extension headers. There are no timers: a packet leaves only when another has arrived, so a
+//! caller cannot miss a wake-up. If all slots are taken, a new connection replaces the one idle for
+//! longest.
 //!
 //! ```
 //! use redpoll_assist::spare::{FlowSlot, Memory, Side, Spare};

@@ -14,22 +14,22 @@
 //! and [`Taim::poll_at`] the time of the next one. All memory is the caller's ([`Memory`]), so
 //! it is bounded.
 //!
-//! What the paper leaves open:
+//! Decisions that the paper leaves open:
 //!
 //! - Numbers without a value there are parameters with an assumed default ([`Params`]).
-//! - The order of leaving depends on what a flow has accumulated: its smoothed throughput, and
-//!   its bytes in this period. A slow flow therefore overtakes a fast one until it has caught
-//!   up, and not for the rest of the period.
-//! - A flow is a connection: its two directions share one queue and one throughput, the
-//!   new bytes of both, by the highest sequence numbers seen.
-//! - Round-trip times are the sum of those to both ends, each from when a segment to it
-//!   arrives here until its answer does; so they contain the time spent waiting here, as
-//!   the ends' own do. An answer is an acknowledgment, or a new byte after an
-//!   acknowledgment of all before. The expected retransmission timeout is RFC 6298's.
-//! - The number of flows that wait is its mean over the period.
+//! - The order of leaving depends on the total of a flow: its smoothed throughput, and its bytes in
+//!   this period. A slow flow therefore overtakes a fast one only until it has caught up, instead
+//!   of for the rest of the period.
+//! - A flow is a connection: its two directions share one queue and one throughput, the new bytes
+//!   of both, by the highest sequence numbers seen.
+//! - Round-trip times are the sum of those to both ends, each from the arrival of a segment here
+//!   until the arrival of its answer. So they contain the waiting time here, as the ends' own do.
+//!   An answer is an acknowledgment, or a new byte after an acknowledgment of all earlier ones. The
+//!   expected retransmission timeout is RFC 6298's.
+//! - The number of waiting flows is its mean over the period.
 //! - A flow counts for the fastest and the slowest once it has existed for a whole period, and
-//!   while it is active. A flow without data to send counts as a slow one until then: TAiM is
-//!   for flows that send as fast as they can.
+//!   while it is active. A flow without data to send counts as a slow one until then: TAiM is for
+//!   flows that send as fast as they can.
 //!
 //! [`Policy::Lead`] is another rule for the same place, which needs neither `delaytime` nor
 //! minutes: see [`Lead`].

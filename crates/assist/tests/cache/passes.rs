@@ -1,15 +1,15 @@
-//! Packets that pass in any state of the cache: no data may be lost that an end needs.
+//! Packets in any state of the cache: no data may be lost that an end needs.
 
 use crate::packets::{ACK, CWR, RST, SYN, Tcp, ack, cache, data, due, open, pass, sent};
 use redpoll_assist::cache::{Params, Verdict};
 
-/// A segment that was acknowledged, and then one that says what `change` makes it say.
+/// Sends a segment that was acknowledged, and then the same one with a change.
 fn again(change: impl FnOnce(&mut Tcp)) -> Verdict {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);
     let first = data(100, 1, 16);
     pass(&mut cache, 0, &first.packet());
-    // Some of the server's own, so that more could be acknowledged.
+    // Data of the server, so that more can be acknowledged.
     let mut answer = ack(1, 116);
     answer.data = vec![5; 8];
     pass(&mut cache, 80, &answer.packet());
@@ -54,14 +54,14 @@ fn only_what_can_be_counts() {
         pass(&mut cache, 0, &first);
         let mut answer = ack(seq, number).packet();
         if spoil {
-            // The window, which the number is not.
+            // The window, which does not affect the number.
             answer[55] ^= 1;
         }
         assert_eq!(pass(&mut cache, 80, &answer), Verdict::Pass);
         assert!(due(&cache).is_some(), "the copy stays: {number} at {seq}");
         let told = "nothing is acknowledged";
         assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass, "{told}");
-        // The true one counts yet.
+        // The genuine acknowledgment still counts.
         pass(&mut cache, 2_080, &ack(1, 116).packet());
         assert_eq!(pass(&mut cache, 4_000, &first), Verdict::Keep);
         let mut made = ack(1, 116).packet();
@@ -72,7 +72,7 @@ fn only_what_can_be_counts() {
 
 /// Window and timestamps of a forged segment are not forwarded in acknowledgments.
 #[test]
-fn what_a_forged_segment_says_beside_is_not_repeated() {
+fn other_fields_of_a_forged_segment_are_not_repeated() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);
     let first = data(100, 1, 16).packet();
@@ -106,8 +106,8 @@ fn a_forged_reset_or_request_ends_nothing() {
     }
 }
 
-/// Without a handshake the window may be scaled (RFC 7323 §2.2), so more counts; with one
-/// that scales it, that much.
+/// Without an observed handshake the window may be scaled (RFC 7323 §2.2), so a larger range
+/// counts; with one that scales it, exactly that range.
 #[test]
 fn a_scaled_window_counts_as_what_it_is() {
     let reach = |scale: Option<u8>, seq: u32| {
@@ -132,10 +132,10 @@ fn a_scaled_window_counts_as_what_it_is() {
     assert!(reach(Some(99), 65_536) && !reach(Some(99), 65_537));
 }
 
-/// A flow that took another path for a while, or whose first packets were forged, is learned
-/// again when no packet has matched for a minute.
+/// A flow is learned again if no packet has matched for a minute, because its packets used another
+/// path or its first packets were forged.
 #[test]
-fn what_fits_no_more_is_learnt_anew() {
+fn a_flow_without_matches_is_learned_again() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);
     pass(&mut cache, 0, &data(100, 1, 16).packet());
@@ -166,7 +166,7 @@ fn broken_and_foreign_packets_pass_and_leave_nothing() {
     assert_eq!((cache.flows(), due(&cache)), (0, None));
 }
 
-/// RFC 3168 §6.1.5: a retransmission is not ECN-capable; a mark is not taken away.
+/// RFC 3168 §6.1.5: a retransmission is not ECN-capable; a mark is not removed.
 #[test]
 fn copies_are_not_ecn_capable() {
     for (ecn, then) in [(2, 0), (1, 0), (3, 3), (0, 0)] {

@@ -1,4 +1,4 @@
-//! `redpoll study`: a published study run again.
+//! `redpoll study`: repeats a published study.
 
 mod progress;
 mod summary;
@@ -107,12 +107,11 @@ fn tell(text: &str) -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Does `jobs`, so many at the same time or one a core, and keeps what they give in `results`,
-/// the file at `path`; returns the signal that ended it early.
+/// Runs `jobs`, `at_once` at the same time or one per core, and stores their results in `results`,
+/// the file at `path`. Returns the signal that stopped it early.
 ///
 /// # Errors
-///
-/// If one of them cannot be done, or not be kept.
+/// A job cannot run, or its result cannot be stored.
 pub fn simulate(
     jobs: &[Job],
     at_once: Option<u16>,
@@ -121,7 +120,7 @@ pub fn simulate(
 ) -> Result<Option<u8>, Failure> {
     let cores = || thread::available_parallelism().map_or(1, usize::from);
     let threads = at_once.map_or_else(cores, usize::from);
-    // Without descriptors for it Ctrl-C ends the runs as it ends any program.
+    // Without file descriptors for signals, Ctrl-C ends the process at once.
     let signals = Signals::watch().ok();
     let mut signal = None;
     let mut progress = Progress::new(jobs);
@@ -148,8 +147,8 @@ pub fn simulate(
     }
 }
 
-/// A results file that is not to be used is the user's to choose; all else has gone
-/// wrong.
+/// Returns the exit code: an unusable results file is a wrong argument of the user, everything else
+/// is a failure.
 pub fn refuse(error: StudyError) -> Failure {
     let code = match error {
         StudyError::Results(ResultsError::Other { .. }) => FAILED,
@@ -159,7 +158,7 @@ pub fn refuse(error: StudyError) -> Failure {
     (code, error.to_string())
 }
 
-/// The page, and the scenarios under it as files.
+/// Writes the page, and its scenarios as files.
 fn write_page(
     folder: &Path,
     seeds: u64,
@@ -178,7 +177,7 @@ fn write_page(
     write(&folder.join("index.html"), &page.render())
 }
 
-/// Each scene as `NAME.toml` in `folder`, which is made if it is not there.
+/// Writes each scene as `NAME.toml` to `folder`, and creates the folder if necessary.
 fn write_scenes(folder: &Path, scenes: &[&Scene]) -> Result<(), Failure> {
     fs::create_dir_all(folder)
         .map_err(|error| cannot_write(&folder.display().to_string(), &error))?;

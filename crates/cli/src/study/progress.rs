@@ -1,19 +1,19 @@
-//! The progress bar of a study: in virtual time, which says more than runs,
-//! some of which are a thousand times longer than others.
+//! The progress bar of a study. It shows virtual time instead of runs, because some runs are a
+//! thousand times longer than others.
 
 use indicatif::ProgressBar;
 use redpoll_experiments::Job;
 
 use crate::progress::bar;
 
-/// See the [module](self).
+/// A progress bar.
 pub struct Progress {
     bar: ProgressBar,
     jobs: usize,
 }
 
 impl Progress {
-    /// A bar for these jobs.
+    /// Returns a bar for these jobs.
     pub fn new(jobs: &[Job]) -> Progress {
         let total = jobs.iter().map(|job| job.virtual_ms).sum();
         let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
@@ -22,14 +22,14 @@ impl Progress {
         Progress { bar, jobs }
     }
 
-    /// So many jobs are done, and so much of all.
+    /// Sets the number of completed jobs and the simulated milliseconds.
     pub fn set(&mut self, done: usize, virtual_ms: u64) {
         self.bar
             .set_message(format!("{done} of {} runs", self.jobs));
         self.bar.set_position(virtual_ms);
     }
 
-    /// Leaves nothing of it on the screen.
+    /// Removes the bar from the screen.
     pub fn finish(self) {
         self.bar.finish_and_clear();
     }

@@ -1,4 +1,4 @@
-//! A study in a page of text: what holds, what does not and why, figure by figure.
+//! A study in a page of text: rows that hold, and rows that do not with their causes, by figure.
 
 use std::fmt::Write as _;
 
@@ -6,7 +6,7 @@ use redpoll_experiments::page::{measured, number, place};
 use redpoll_experiments::{Figure, Purpose, Row, Study};
 use redpoll_studies::STUDIES;
 
-/// The summary of a study.
+/// Returns the summary of a study.
 pub fn render(study: &Study, told: &[(&Figure, Vec<Row>)], seeds: u64) -> String {
     let mut text = format!("{}\n{seeds} seeds per point\n", study.citation);
     let all: Vec<&Row> = told.iter().flat_map(|(_, rows)| rows).collect();
@@ -45,7 +45,7 @@ fn judged<'a>(rows: &'a [&'a Row], kind: Purpose) -> impl Iterator<Item = &'a &'
     rows.iter().filter(is_judged)
 }
 
-/// A row that does not hold, what it is judged by, and why it does not hold.
+/// Writes a row that does not hold, its band, and its cause.
 fn miss(text: &mut String, row: &Row, of_figure: &[Row]) {
     let band = row.band().map(|band| band.to_string()).unwrap_or_default();
     let paper = row
@@ -82,7 +82,7 @@ fn violations(text: &mut String, rows: &[&Row]) {
     }
 }
 
-/// The studies, or the figures of one.
+/// Lists the studies, or the figures of one.
 pub fn list(study: Option<&Study>, figures: &[Figure]) -> String {
     let mut text = String::new();
     match study {

@@ -1,4 +1,4 @@
-//! What is said of what was found, for people.
+//! The texts of `redpoll tune`.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use redpoll_sweep::tune::{
     Bound, Figure, Found, Goal, Judged, Line, Side, Values, Verdicts, digits,
 };
 
-/// What is free and wanted, and how much is run for it.
+/// Returns the free keys, the aims, and the number of runs.
 pub fn plan(goal: &Goal) -> String {
     let mut text = wanted(goal);
     let all = goal.space.combinations();
@@ -64,7 +64,7 @@ fn at_limit(figure: &Figure, limit: f64) -> String {
     format!("{} {word} {}", figure.name(), figure.shown(limit))
 }
 
-/// For people.
+/// Returns the result as text.
 pub fn text(
     goal: &Goal,
     found: &Found,
@@ -92,7 +92,7 @@ pub fn text(
     text
 }
 
-/// What was found, the runner-up and the scenario as it stands, in columns.
+/// Returns the best point, the runner-up and the unchanged scenario in columns.
 fn table(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut columns: Vec<(&str, &Judged)> = vec![("found", &verdicts.best)];
     columns.extend(verdicts.second.iter().map(|it| ("runner-up", it)));
@@ -140,7 +140,7 @@ fn interval(figure: &Figure, it: &Interval) -> String {
     format!("{} [{low}, {high}]", figure.shown(it.value))
 }
 
-/// Columns as wide as they must be.
+/// Pads all columns to their widths.
 fn aligned(rows: &[Vec<String>]) -> String {
     let columns = rows.first().map_or(0, Vec::len);
     let wide = |at: usize| {
@@ -178,7 +178,7 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
     )
 }
 
-/// `+3.1 % [+1.0, +5.2]`, or the difference where there is no ratio.
+/// Formats `+3.1 % [+1.0, +5.2]`, or the difference if there is no ratio.
 fn change(difference: &Difference) -> String {
     match &difference.ratio {
         Some(ratio) => {
@@ -246,7 +246,7 @@ fn gain(difference: Option<&Difference>) -> String {
     difference.map_or("another".to_owned(), change)
 }
 
-/// What one step along each parameter changes.
+/// Returns the effect of half a step along each parameter.
 fn sensitivity(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut rows = Vec::new();
     let head = goal.aims.figures().map(Figure::name);

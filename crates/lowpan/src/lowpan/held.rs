@@ -1,4 +1,4 @@
-//! Slots in the caller's hands: packets that are read, written and handed to transmission.
+//! Slots that the caller holds: packets that it reads, writes and queues for transmission.
 
 use core::ops::Range;
 
@@ -10,7 +10,7 @@ use crate::SlotId;
 use crate::pool::State;
 
 impl<M: Memory> Lowpan<M> {
-    /// The packet in a slot that the caller holds; empty for any other.
+    /// Returns the packet in a slot that the caller holds; empty for any other slot.
     pub fn packet(&self, slot: SlotId) -> &[u8] {
         if self.is_held(slot) {
             self.pool.packet(slot)
@@ -19,7 +19,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The packet in a slot that the caller holds, to write or edit.
+    /// Returns the packet in a slot that the caller holds, to write or edit.
     pub fn packet_mut(&mut self, slot: SlotId) -> &mut [u8] {
         if self.is_held(slot) {
             self.pool.packet_mut(slot)
@@ -28,9 +28,9 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Changes the length of the packet in a held slot, at most to the slot
-    /// size; bytes that come in are whatever lay there before. So an answer
-    /// can be written over the packet that it answers.
+    /// Changes the length of the packet in a held slot, at most to the slot size. Additional bytes
+    /// keep the slot's previous contents, so an answer can be written over the packet that it
+    /// answers.
     pub fn resize(&mut self, slot: SlotId, len: usize) {
         if self.is_held(slot) {
             let len = len.min(self.pool.slot_size());
@@ -40,22 +40,22 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Copies what there is of the bytes `from` of the packet in one held slot to where
-    /// the packet in another has them at `to`, as far as both go.
+    /// Copies the bytes `from` of the packet in one held slot to `to` in the packet of another, as
+    /// far as both packets extend.
     pub fn copy_part(&mut self, source: SlotId, from: Range<usize>, target: SlotId, to: usize) {
         if self.is_held(source) && self.is_held(target) {
             self.pool.copy_part(source, from, target, to);
         }
     }
 
-    /// Who sent the packet over the link; `None` for one made here.
+    /// Returns the link address of the packet's sender; `None` for a packet of this node.
     pub fn link_source(&self, slot: SlotId) -> Option<Address> {
         self.pool.slot(slot).and_then(|slot| slot.link_src)
     }
 
-    /// Takes a slot for a packet of `len` bytes that the caller is going to
-    /// write. `None` when `len` exceeds the slot size, or when only the slots
-    /// of [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve) are left.
+    /// Allocates a slot for a packet of `len` bytes that the caller is going to write. Returns
+    /// `None` if `len` exceeds the slot size, or if only the slots of
+    /// [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve) are left.
     pub fn allocate(&mut self, len: usize) -> Option<SlotId> {
         if !self.has_room() {
             return None;
@@ -65,7 +65,8 @@ impl<M: Memory> Lowpan<M> {
         slot
     }
 
-    /// Whether more slots are free than those of [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve).
+    /// Returns whether more slots are free than those of
+    /// [`LowpanConfig::receive_reserve`](crate::LowpanConfig::receive_reserve).
     pub fn has_room(&self) -> bool {
         let reserve = self
             .receive_reserve
@@ -73,12 +74,13 @@ impl<M: Memory> Lowpan<M> {
         self.pool.free() > reserve
     }
 
-    /// Whether more than half of the slots are free: room for somebody who can wait.
+    /// Returns whether more than half of the slots are free, which is the condition for packets
+    /// that can wait.
     pub fn has_half(&self) -> bool {
         self.pool.free() > self.pool.count() / 2
     }
 
-    /// Gives a slot back that the caller holds.
+    /// Frees a slot that the caller holds.
     #[inline(never)] // size
     pub fn release(&mut self, slot: SlotId) {
         if self.is_held(slot) {
@@ -86,9 +88,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Hands a held slot to transmission, behind those queued before. From then
-    /// on it is no longer the caller's; it becomes free when its last frame has
-    /// ended. `next_hop` is the link destination of its frames.
+    /// Queues a held slot for transmission. The caller then no longer holds the slot, which becomes
+    /// free at the end of its last frame. `next_hop` is the link destination of its frames.
     pub fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         if !self.is_held(slot) {
             return;
@@ -101,8 +102,8 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
-    /// Whether datagrams for so many neighbours wait or are leaving, none of them for
-    /// `neighbour`: a limit that some MACs have.
+    /// Returns whether datagrams for `limit` neighbours wait or are leaving, without one for
+    /// `neighbour`. Some MACs have such a limit.
     pub fn is_full_of_others(&self, neighbour: Address, limit: usize) -> bool {
         let hops = || {
             self.pool.iter().filter_map(|(_, slot)| match slot.state {
@@ -122,12 +123,11 @@ impl<M: Memory> Lowpan<M> {
         slot.is_some_and(|slot| matches!(slot.state, State::Held))
     }
 
-    /// Slots that are not used for anything.
     pub fn free_slots(&self) -> usize {
         self.pool.free()
     }
 
-    /// Bytes of a slot: the longest packet that can be received or queued.
+    /// Returns the bytes of a slot: the longest packet that can be received or queued.
     pub fn slot_size(&self) -> usize {
         self.pool.slot_size()
     }

@@ -333,8 +333,8 @@ impl<A: Access> Mac<A> {
 
     // --- this node's receiver ---
 
-    /// An intact frame for another node was overheard: X-MAC yields to senders of strobes. Most
-    /// radios do not deliver such frames.
+    /// Handles an intact frame for another node: an access method with strobes yields to their
+    /// senders. Most radios do not deliver such frames.
     pub fn on_overheard(&mut self, frame: &[u8]) {
         if let (Some(cycle), Ok((header, payload))) =
             (self.access.cycle_mut(), FrameHeader::parse(frame))

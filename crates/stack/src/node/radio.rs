@@ -45,9 +45,9 @@ impl<P: Profile> Node<P> {
         self.drain_link(now);
     }
 
-    /// The radio has received a frame, whoever it was for: which, if it is intact. An
-    /// [assistant](crate::assist) wants to know, and X-MAC, which yields to others; it
-    /// needs a radio that tells of frames that its filter or its check of them keeps back.
+    /// Handles a received frame for any node; `frame` is `None` if it is damaged. An
+    /// [assistant](crate::assist) and access methods that yield to other senders use it. Only a
+    /// radio that delivers frames without its address filter and checksum test reports all of them.
     pub fn on_heard(&mut self, now: Instant, frame: Option<&[u8]>) {
         if let Some(frame) = frame {
             self.link.mac.on_overheard(frame);

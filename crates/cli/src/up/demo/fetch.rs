@@ -11,7 +11,7 @@ use super::plan::Plan;
 use super::show::{Step, kbps};
 use super::{Outcome, StepFailure, command, is_installed};
 
-/// Longer than any working mesh takes for a file of this size.
+/// Longest time in seconds, which exceeds that of any working mesh for a file of this size.
 const MAX_TIME_S: &str = "300";
 
 pub(super) fn run(plan: &Plan, step: &Step) -> Result<Outcome, StepFailure> {
@@ -92,7 +92,7 @@ fn curl(plan: &Plan, step: &Step, path: &str, total: Option<u64>) -> Result<Vec<
     Ok(body)
 }
 
-/// The expected content of `/file`.
+/// Returns the expected content of `/file`.
 fn expected(len: u64) -> Vec<u8> {
     let mut bytes = vec![0; usize::try_from(len).unwrap_or(usize::MAX)];
     counting_lines(0, &mut bytes);
@@ -112,7 +112,7 @@ mod tests {
 
     #[test]
     fn the_checksum_is_the_one_everybody_prints() {
-        // FIPS 180-4's example, as of `printf abc | sha256sum`.
+        // FIPS 180-4's example, as printed by `printf abc | sha256sum`.
         assert!(checksum(b"abc").starts_with("ba7816bf8f01cfea"));
     }
 }
