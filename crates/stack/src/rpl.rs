@@ -33,8 +33,9 @@ impl<P: Profile> Node<P> {
         memory: RplMemory<P::Memory>,
     ) {
         let net = &mut self.net;
-        let config = (rules, role, config);
-        net.routing.begin_rpl(now, config, memory, &net.identity);
+        let identity = &net.identity;
+        net.routing
+            .begin_rpl(now, rules, &role, config, memory, identity);
     }
 
     /// Global repair (RFC 6550 §3.2.2): the root begins a new version of its DODAG, in which

@@ -37,7 +37,9 @@ use identity::{Identity, is_loopback};
 use nd::{Discovery, Elapsed, Learned, Question, Standing};
 use outgoing::{Outbox, Outgoing};
 use plan::{Decapsulation, Plan};
-use routing::{Control, HAS_PROTOCOL, Quality, Routing, Signal, default_route};
+use routing::{
+    Control, EchoId, HAS_PROTOCOL, Quality, RouterError, Routing, Signal, default_route,
+};
 
 /// The IPv6 layer of a node.
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
@@ -281,12 +283,16 @@ impl<P: Profile> Net<P> {
                 return Ok(Consequence::Echo { from });
             }
             Message::EchoReply { ident, seq, .. } => {
-                return Ok(self.on_echo_reply(now, &src, (ident, seq)));
+                return Ok(self.on_echo_reply(now, &src, EchoId { ident, seq }));
             }
             Message::DestinationUnreachable { code, quoted } => {
                 if sender.link.is_some() {
-                    let error = (code, quoted);
-                    self.routing.on_error(now, &identity, &src, error);
+                    let error = RouterError {
+                        from: src,
+                        code,
+                        packet: quoted,
+                    };
+                    self.routing.on_error(now, &identity, error);
                 }
                 return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
             }
@@ -326,8 +332,15 @@ impl<P: Profile> Net<P> {
                 code,
                 body,
             } => {
-                let from = sender.link;
-                self.on_signal(now, header, (message_type, code, body), from)?;
+                let signal = Signal {
+                    message_type,
+                    code,
+                    body,
+                    src,
+                    dst: header.dst,
+                    from: sender.link,
+                };
+                self.routing.on_signal(now, &mut self.identity, &signal)?;
             }
             Message::PacketTooBig { mtu, quoted } if PATH_MTU && mtu >= LINK_MTU as u32 => {
                 let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
@@ -343,35 +356,12 @@ impl<P: Profile> Net<P> {
     }
 
     /// An echo reply answers the application, or routing.
-    fn on_echo_reply<'p>(
-        &mut self,
-        now: Instant,
-        src: &Addr,
-        (ident, seq): (u16, u16),
-    ) -> Consequence<'p> {
-        if self.routing.on_echo_reply(now, src, (ident, seq)) {
+    fn on_echo_reply<'p>(&mut self, now: Instant, src: &Addr, echo: EchoId) -> Consequence<'p> {
+        if self.routing.on_echo_reply(now, src, echo) {
             return Consequence::Done;
         }
+        let EchoId { ident, seq } = echo;
         Consequence::EchoReply { ident, seq }
-    }
-
-    /// A message of a routing protocol: its type, its code, and the bytes after the checksum.
-    fn on_signal(
-        &mut self,
-        now: Instant,
-        header: &Ipv6Header,
-        (message_type, code, body): (u8, u8, &[u8]),
-        from: Option<Address>,
-    ) -> Result<(), DropReason> {
-        let signal = Signal {
-            message_type,
-            code,
-            body,
-            src: header.src,
-            dst: header.dst,
-            from,
-        };
-        self.routing.on_signal(now, &mut self.identity, &signal)
     }
 
     /// A router reports a registration.

@@ -39,7 +39,7 @@ use crate::{Error, SleepyConfig};
 
 pub use neighbours::Neighbour;
 pub(crate) use neighbours::{Neighbours, is_stale};
-pub(crate) use protocol::Signal;
+pub(crate) use protocol::{EchoId, RouterError, Signal};
 pub use routes::{Route, RouteSlot, Via};
 #[allow(unused_imports, reason = "RPL may be left out")]
 pub use rpl::*;
@@ -289,21 +289,15 @@ impl<P: Profile> Routing<P> {
     }
 
     /// See [`Protocol::on_error`].
-    pub(crate) fn on_error(
-        &mut self,
-        now: Instant,
-        identity: &Identity,
-        from: &Addr,
-        error: (u8, &[u8]),
-    ) {
+    pub(crate) fn on_error(&mut self, now: Instant, identity: &Identity, error: RouterError<'_>) {
         let table = &mut self.table;
-        ask!(&mut self.way, on_error(now, identity, table, from, error));
+        ask!(&mut self.way, on_error(now, identity, table, error));
     }
 
     /// See [`Protocol::on_echo_reply`].
-    pub(crate) fn on_echo_reply(&mut self, now: Instant, src: &Addr, number: (u16, u16)) -> bool {
+    pub(crate) fn on_echo_reply(&mut self, now: Instant, src: &Addr, echo: EchoId) -> bool {
         let table = &mut self.table;
-        ask!(&mut self.way, on_echo_reply(now, table, src, number))
+        ask!(&mut self.way, on_echo_reply(now, table, src, echo))
     }
 
     /// See [`Protocol::on_load`].

@@ -1,4 +1,4 @@
-//! The interface of a routing protocol: what it hears, and what it decides.
+//! The interface of a routing protocol: its events and its decisions.
 //!
 //! Each function has a default, which is right for a node without a protocol. A protocol
 //! implements those that it needs. It never touches a packet's slot: it rewrites bytes in place,
@@ -32,6 +32,24 @@ pub(crate) struct Signal<'m> {
     pub(crate) from: Option<Address>,
 }
 
+/// A Destination Unreachable that the node has received.
+#[derive(Clone, Copy, Debug)]
+#[allow(dead_code, reason = "a build may have no protocol that reads it")]
+pub(crate) struct RouterError<'m> {
+    /// The node that could not deliver a packet.
+    pub(crate) from: Addr,
+    pub(crate) code: u8,
+    /// The beginning of the packet.
+    pub(crate) packet: &'m [u8],
+}
+
+/// The numbers of an echo request and its reply.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct EchoId {
+    pub(crate) ident: u16,
+    pub(crate) seq: u16,
+}
+
 /// A routing protocol of a node.
 #[expect(unused_variables, reason = "the defaults need few of their arguments")]
 pub(super) trait Protocol<M: Memory + 'static> {
@@ -45,7 +63,7 @@ pub(super) trait Protocol<M: Memory + 'static> {
         })
     }
 
-    /// Whether the protocol knows this neighbour by something other than a route.
+    /// Whether the protocol knows this neighbour other than by a route.
     fn names(&self, now: Instant, link: Address) -> bool {
         false
     }
@@ -81,26 +99,23 @@ pub(super) trait Protocol<M: Memory + 'static> {
         Err(DropReason::IcmpIgnored)
     }
 
-    /// The node `from` could not deliver a packet: the code of its Destination Unreachable, and
-    /// the beginning of the packet.
+    /// A router could not deliver a packet.
     fn on_error(
         &mut self,
         now: Instant,
         identity: &Identity,
         table: &mut Table<M>,
-        from: &Addr,
-        error: (u8, &[u8]),
+        error: RouterError<'_>,
     ) {
     }
 
-    /// An echo reply of `src` has come, with this identifier and sequence number. Returns whether
-    /// the protocol had asked for it.
+    /// An echo reply of `src` has come. Returns whether the protocol had sent the request.
     fn on_echo_reply(
         &mut self,
         now: Instant,
         table: &mut Table<M>,
         src: &Addr,
-        number: (u16, u16),
+        echo: EchoId,
     ) -> bool {
         false
     }

@@ -171,7 +171,8 @@ impl<M: Memory + 'static> Registered<M> {
 pub(super) fn confirm(
     outbox: &mut Outbox,
     identity: &Identity,
-    (link, target): (Address, Addr),
+    link: Address,
+    target: Addr,
     registration: AddressRegistration,
 ) {
     if let Some(to) = addr::link_local(link) {
@@ -242,7 +243,7 @@ impl<M: Memory + 'static> Router<'_, M> {
     /// Answers a registration with this status.
     fn answer(&mut self, link: Address, target: Addr, asked: AddressRegistration, status: u8) {
         let registration = AddressRegistration { status, ..asked };
-        confirm(self.outbox, self.identity, (link, target), registration);
+        confirm(self.outbox, self.identity, link, target, registration);
     }
 
     /// After a registration with this router: tells the next one, if there is
@@ -416,7 +417,7 @@ impl<M: Memory + 'static> Router<'_, M> {
                 Some(_) => address,
                 None => self.identity.link_local,
             };
-            confirm(self.outbox, self.identity, (child, target), registration);
+            confirm(self.outbox, self.identity, child, target, registration);
             return Ok(());
         }
         let Some(NextHop::Link(down)) = self.way.next_hop(self.now, self.table, &address) else {

@@ -9,58 +9,58 @@ use crate::Error;
 use crate::net::routing::Peer;
 use crate::net::routing::rpl::UnackedHop;
 
-/// What a router knows of a target.
+/// The route to a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct DownwardRoute {
-    /// In storing mode the next hop to it, in non-storing mode its parent.
+    /// In storing mode the next hop, in non-storing mode the parent of the target.
     pub(crate) link: Peer,
-    /// Its Path Sequence.
+    /// Path Sequence.
     pub(crate) sequence: Sequence,
-    pub(crate) news: News,
+    pub(crate) advertisement: Advertisement,
     pub(crate) target: Target,
     /// Whether the next hop acknowledges frames.
     pub(crate) hop: UnackedHop,
-    /// Until when, in seconds since the node's start; as bytes, for a number would have
-    /// to lie at an even address and make the route larger.
+    /// The end of the route, in seconds since the start of the node. An aligned number would make
+    /// the route larger, so the field has bytes.
     until_s: [u8; 4],
 }
 
-/// What a target is.
+/// The kind of a target.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Target {
     /// A node of the DODAG.
     Member,
-    /// It does not know RPL; a router tells of it (E, RFC 6550 §6.7.8).
+    /// It does not know RPL; another router advertises it (the E flag, RFC 6550 §6.7.8).
     External,
     /// It does not know RPL, and is registered with this router (RFC 9010).
     Host,
 }
 
-/// What the router's parent knows of a target.
+/// How far a router has advertised a target, or its end, to its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum News {
-    /// All there is to know.
-    Old,
-    /// Not yet what has come last.
-    Fresh,
-    /// It was told; the acknowledgement is on its way.
-    Told,
-    /// That the target is gone is to be told.
-    Gone,
-    /// That was told.
-    GoneTold,
-    /// The target belongs to a version of the DODAG that is over.
+pub(crate) enum Advertisement {
+    /// No DAO is necessary.
+    Done,
+    /// A DAO is due.
+    Due,
+    /// A DAO has left and is not acknowledged yet.
+    Sent,
+    /// A No-Path is due.
+    WithdrawalDue,
+    /// A No-Path has left and is not acknowledged yet.
+    WithdrawalSent,
+    /// The target belongs to a previous version of the DODAG.
     Faded,
 }
 
-/// Seconds for which a withdrawn target is remembered, so that its No-Path can be passed to the
+/// Seconds for which a withdrawn target stays in the table, so that a No-Path can inform the
 /// parent; and for which packets still take a route of the previous version of the DODAG.
 const GRACE_S: u32 = 15;
-/// It never ends.
+/// The end of a route without one.
 const FOR_EVER: u32 = u32::MAX;
 
-/// Whether there may be targets: a router or leaf in non-storing mode, with which no host
-/// registers, has none.
+/// Whether there may be targets. A router or leaf in non-storing mode without registered hosts has
+/// none.
 pub(crate) const HAS_TARGETS: bool = cfg!(any(
     feature = "rpl-root",
     feature = "rpl-storing",
@@ -72,7 +72,7 @@ fn seconds(now: Instant) -> u32 {
 }
 
 impl DownwardRoute {
-    /// A route that ends after `lifetime_s`; `None`: never.
+    /// A route that ends after `lifetime_s` seconds; `None`: never.
     pub(crate) fn new(
         now: Instant,
         link: Peer,
@@ -80,7 +80,7 @@ impl DownwardRoute {
         lifetime_s: Option<u32>,
     ) -> Self {
         let until_s = match lifetime_s {
-            // It counts to the end of the second in which it ends.
+            // It lasts to the end of its last second.
             Some(lifetime_s) => seconds(now)
                 .saturating_add(lifetime_s)
                 .min(FOR_EVER.saturating_sub(1)),
@@ -89,19 +89,19 @@ impl DownwardRoute {
         DownwardRoute {
             link,
             sequence,
-            news: News::Fresh,
+            advertisement: Advertisement::Due,
             target: Target::Member,
             hop: UnackedHop::default(),
             until_s: until_s.to_be_bytes(),
         }
     }
 
-    /// The neighbour that packets to it go to.
+    /// The next hop.
     pub(super) fn next_hop(self) -> Address {
         self.link.link()
     }
 
-    /// Ends within `lifetime_s` seconds; 0: as before.
+    /// Lets the route end within `lifetime_s` seconds; 0 changes nothing.
     #[allow(dead_code, reason = "a root needs it")]
     pub(crate) fn shorten(&mut self, now: Instant, lifetime_s: u32) {
         let until_s = u32::from_be_bytes(self.until_s);
@@ -111,13 +111,13 @@ impl DownwardRoute {
         }
     }
 
-    /// Lasts as long as the `known` route at least.
+    /// Lets the route end no sooner than the `known` one.
     #[allow(dead_code, reason = "a root needs it")]
     pub(crate) fn lengthen(&mut self, known: &DownwardRoute) {
         self.until_s = self.until_s.max(known.until_s);
     }
 
-    /// Seconds that are left of it; `None`: no end.
+    /// Remaining lifetime in seconds; `None`: no end.
     pub(crate) fn left_s(&self, now: Instant) -> Option<u32> {
         match u32::from_be_bytes(self.until_s) {
             FOR_EVER => None,
@@ -125,7 +125,7 @@ impl DownwardRoute {
         }
     }
 
-    /// Whether the entry is still remembered.
+    /// Whether the entry has not expired.
     #[inline(never)] // size
     pub(crate) fn is_good(&self, now: Instant) -> bool {
         u32::from_be_bytes(self.until_s) >= seconds(now)
@@ -134,7 +134,11 @@ impl DownwardRoute {
     /// Whether packets may take the route: it has not expired, and no No-Path has withdrawn it
     /// (RFC 6550 §6.4.3).
     pub(crate) fn is_usable(&self, now: Instant) -> bool {
-        self.is_good(now) && !matches!(self.news, News::Gone | News::GoneTold)
+        self.is_good(now)
+            && !matches!(
+                self.advertisement,
+                Advertisement::WithdrawalDue | Advertisement::WithdrawalSent
+            )
     }
 
     /// Withdraws the route: packets do not take it from now on, and the entry is remembered
@@ -144,10 +148,10 @@ impl DownwardRoute {
         let soon = seconds(now).saturating_add(GRACE_S);
         self.until_s = until_s.min(soon).to_be_bytes();
         self.sequence = sequence;
-        self.news = News::Gone;
+        self.advertisement = Advertisement::WithdrawalDue;
     }
 
-    /// The registration that it comes of has run out: as [`Self::end`].
+    /// Withdraws the route because the registration behind it has expired.
     #[allow(dead_code, reason = "a router of hosts needs it")]
     pub(crate) fn lapse(&mut self, now: Instant) {
         self.until_s = FOR_EVER.to_be_bytes();
@@ -158,14 +162,14 @@ impl DownwardRoute {
     /// over. Until then packets take it, because the new version may not be complete.
     pub(crate) fn fade(&mut self, now: Instant) {
         self.end(now, self.sequence);
-        self.news = News::Faded;
+        self.advertisement = Advertisement::Faded;
     }
 
     pub(crate) fn is_host(&self) -> bool {
         self.target == Target::Host
     }
 
-    /// Whether the next hop has acknowledged a frame, or has registered the address itself.
+    /// Whether the next hop has acknowledged a frame, or has registered the address.
     pub(crate) fn is_proven(&self) -> bool {
         self.hop.is_proven() || self.is_host()
     }
@@ -176,22 +180,34 @@ impl DownwardRoute {
     }
 
     pub(crate) fn is_gone(&self) -> bool {
-        matches!(self.news, News::Gone | News::GoneTold | News::Faded)
+        matches!(
+            self.advertisement,
+            Advertisement::WithdrawalDue | Advertisement::WithdrawalSent | Advertisement::Faded
+        )
     }
 }
 
+/// The rule by which a full table replaces routes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Replacement {
+    /// The lifetime, in seconds, up to which a route is brief.
+    pub(crate) brief_s: u32,
+    /// The routes have next hops (storing mode).
+    pub(crate) by_hops: bool,
+}
+
 impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
-    /// Adds or replaces the route to the one address `to`. A full table first removes what has
-    /// ended, and then the route that ends next of those by other next hops that have never
-    /// acknowledged a frame. A route that is proven and lasts longer than `brief_s` seconds also
-    /// replaces one that does not. In non-storing mode (not `by_hops`) an unproven route is removed
-    /// for a proven one, or after two inquiries without an answer.
+    /// Adds or replaces the route to the one address `to`. A full table first removes expired
+    /// routes. Then it removes, of the routes by other next hops that have never acknowledged a
+    /// frame, the one that ends first. A proven route that is not brief also replaces a brief one.
+    /// In non-storing mode an unproven route is removed for a proven one, or after two inquiries
+    /// without an answer.
     pub(crate) fn add_downward(
         &mut self,
         now: Instant,
         to: Addr,
         downward: DownwardRoute,
-        (brief_s, by_hops): (u32, bool),
+        rule: Replacement,
     ) -> Result<(), Error> {
         let slot = RouteSlot {
             prefix: to,
@@ -204,6 +220,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         if self.insert(slot).is_ok() {
             return Ok(());
         }
+        let Replacement { brief_s, by_hops } = rule;
         let stays = downward.is_proven() && !downward.is_brief(now, brief_s);
         let others = self.downwards().filter(|(_, it)| {
             let may_go = match by_hops {
@@ -217,7 +234,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.insert(slot)
     }
 
-    /// What is known of the target `to`, be it gone.
+    /// The entry of the target `to`, even if it is withdrawn.
     pub(crate) fn downward_mut(&mut self, to: &Addr) -> Option<&mut DownwardRoute> {
         if !HAS_TARGETS {
             return None;
@@ -229,7 +246,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// What is known of the target `to`, if packets may go there.
+    /// The route to the target `to`, if packets may take it.
     pub(crate) fn downward(&self, now: Instant, to: &Addr) -> Option<DownwardRoute> {
         if !HAS_TARGETS {
             return None;
@@ -240,7 +257,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// All targets, those that are gone and not forgotten, too.
+    /// All targets in the table, withdrawn ones included.
     pub(crate) fn downwards(&self) -> impl Iterator<Item = (&Addr, &DownwardRoute)> {
         self.entries().filter_map(|slot| match &slot.kind {
             Kind::Downward(downward) if HAS_TARGETS => Some((&slot.prefix, downward)),
@@ -249,7 +266,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// Has `change` look at what is known of every target.
+    /// Calls `change` with every target.
     pub(crate) fn each_downward(&mut self, mut change: impl FnMut(&Addr, &mut DownwardRoute)) {
         if !HAS_TARGETS {
             return;
@@ -261,7 +278,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Forgets the target `to`.
+    /// Removes the target `to`.
     pub(crate) fn forget_downward(&mut self, to: &Addr) {
         if let Some(link) = self.downward_mut(to).map(|downward| downward.link) {
             self.remove(&Route {
@@ -272,7 +289,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Forgets the targets of which `keep` does not say that they stay.
+    /// Removes the targets for which `keep` returns `false`.
     pub(crate) fn retain_downward(&mut self, mut keep: impl FnMut(&DownwardRoute) -> bool) {
         while HAS_TARGETS {
             let mut ended = self.downwards().filter(|(_, downward)| !keep(downward));
@@ -284,7 +301,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Whether a target lies behind this neighbour.
+    /// Whether this neighbour is the next hop to a target.
     pub(crate) fn leads_down_through(&self, now: Instant, link: Peer) -> bool {
         self.downwards()
             .any(|(_, downward)| downward.link == link && downward.is_usable(now))

@@ -60,13 +60,3 @@ struct DaoSender {
     /// The neighbour that has sent the message itself, if one has.
     near: Option<Peer>,
 }
-
-/// A Destination Unreachable of a router.
-#[derive(Clone, Copy, Debug)]
-#[allow(dead_code, reason = "a root reads it")]
-struct RouterError<'m> {
-    from: &'m Addr,
-    code: u8,
-    /// The beginning of the packet that the router could not deliver.
-    packet: &'m [u8],
-}

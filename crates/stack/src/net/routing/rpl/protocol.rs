@@ -12,15 +12,14 @@ use super::config::count;
 use super::downward;
 use super::upward::HAS_ROOT;
 use super::{
-    Context, Envelope, Passage, Peer, RouterError, RplConfig, RplCounters, RplMemory, RplParts,
-    RplRole, Shared,
+    Context, Envelope, Passage, Peer, RplConfig, RplCounters, RplMemory, RplParts, RplRole, Shared,
 };
 use crate::counters::DropReason;
 use crate::net::icmp::Refusal;
 use crate::net::identity::Identity;
 use crate::net::outgoing::Outbox;
 use crate::net::plan::{Onward, Plan};
-use crate::net::routing::protocol::{Protocol, Signal};
+use crate::net::routing::protocol::{EchoId, Protocol, RouterError, Signal};
 use crate::net::routing::registered::Registered;
 use crate::net::routing::{Control, Quality, Routing, Table, Way, resolve};
 use crate::packet::{NextHop, Origin, PacketView};
@@ -49,12 +48,14 @@ impl<P: Profile> Routing<P> {
     pub(crate) fn begin_rpl(
         &mut self,
         now: Instant,
-        (rules, role, config): (P::Rules, RplRole, RplConfig),
+        rules: P::Rules,
+        role: &RplRole,
+        config: RplConfig,
         memory: RplMemory<P::Memory>,
         identity: &Identity,
     ) {
         let mut shared = Shared::new(rules, config);
-        let mut parts = RplParts::new(now, &role, memory, identity, &mut shared);
+        let mut parts = RplParts::new(now, role, memory, identity, &mut shared);
         if let Way::Registered(hosts) = core::mem::replace(&mut self.way, Way::Fixed) {
             parts.downward.take_hosts(&parts.upward, hosts);
         }
@@ -179,11 +180,8 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         now: Instant,
         identity: &Identity,
         table: &mut Table<P::Memory>,
-        from: &Addr,
-        error: (u8, &[u8]),
+        error: RouterError<'_>,
     ) {
-        let (code, packet) = error;
-        let error = RouterError { from, code, packet };
         let (parts, mut cx) = self.event(now, table);
         let (upward, loops) = (&parts.upward, &mut parts.loops);
         parts
@@ -196,12 +194,10 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         now: Instant,
         table: &mut Table<P::Memory>,
         src: &Addr,
-        number: (u16, u16),
+        echo: EchoId,
     ) -> bool {
         let (parts, mut cx) = self.event(now, table);
-        parts
-            .downward
-            .on_answer(&mut cx, &parts.upward, src, number)
+        parts.downward.on_answer(&mut cx, &parts.upward, src, echo)
     }
 
     fn on_load(&mut self, now: Instant, turned_away: u32) {
@@ -225,7 +221,7 @@ impl<P: Profile> Protocol<P::Memory> for Rpl<P> {
         out: &mut Cursor<'_>,
     ) -> Option<Ipv6Header> {
         let (parts, mut cx) = self.event(now, table);
-        if let Some((to, ident, seq)) = parts.downward.poll_inquiry() {
+        if let Some((to, EchoId { ident, seq })) = parts.downward.poll_inquiry() {
             let ([a, b], [c, d]) = (ident.to_be_bytes(), seq.to_be_bytes());
             out.put(&[128, 0, 0, 0, a, b, c, d]).ok()?;
             return Some(identity.header(identity.address, to, next_header::ICMPV6));

@@ -7,7 +7,7 @@ use redpoll_wire::rpl::{DaoAck, Sequence, status};
 use super::{Downward, FOR_EVER, STORES, Upward};
 use crate::net::identity::Identity;
 use crate::net::routing::Peer;
-use crate::net::routing::routes::{DownwardRoute, News};
+use crate::net::routing::routes::{Advertisement, DownwardRoute};
 use crate::net::routing::rpl::DaoSender;
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::Context;
@@ -38,7 +38,7 @@ pub(super) struct Daos {
     /// A DAO with the address of this node has left since the node joined.
     pub(super) is_known: bool,
     /// Whether the nodes above know the address of this node.
-    pub(super) own: News,
+    pub(super) own: Advertisement,
     /// The end of DelayDAO.
     pub(super) due: Option<Instant>,
     /// A DAO that is not acknowledged yet.
@@ -56,7 +56,7 @@ pub(super) struct NoPath {
     /// The time at which packets take the new route.
     pub(super) at: Instant,
     /// Targets in the No-Paths so far.
-    pub(super) told: usize,
+    pub(super) withdrawn: usize,
 }
 
 /// A DAO that awaits its acknowledgement.
@@ -78,7 +78,7 @@ impl Daos {
             tries: 0,
             repeats: false,
             is_known: false,
-            own: News::Old,
+            own: Advertisement::Done,
             due: None,
             pending: None,
             refresh_at: None,
@@ -112,7 +112,7 @@ impl Daos {
     /// Renews the target of this node: each new DAO has a new Path Sequence (§9.2.1).
     fn renew(&mut self) {
         self.path_sequence = self.path_sequence.next();
-        self.own = News::Fresh;
+        self.own = Advertisement::Due;
         self.repeats = false;
     }
 }
@@ -142,7 +142,7 @@ impl<P: Profile> Downward<P> {
             self.daos.no_path = hears.then_some(NoPath {
                 parent: former,
                 at,
-                told: 0,
+                withdrawn: 0,
             });
         }
         if STORES && self.daos.no_path.map(|it| it.parent) == upward.parent() {
@@ -163,7 +163,7 @@ impl<P: Profile> Downward<P> {
         let mut delay = cx.shared.config.dao_delay;
         cx.table.each_downward(|_, downward| {
             if !downward.is_gone() {
-                downward.news = News::Fresh;
+                downward.advertisement = Advertisement::Due;
             }
         });
         if !upward.is_storing() {
@@ -253,14 +253,14 @@ impl<P: Profile> Downward<P> {
 
     /// Marks every target of the last DAO as not advertised.
     fn on_unacknowledged(&mut self, cx: &mut Context<'_, P>) {
-        if self.daos.own == News::Told {
-            self.daos.own = News::Fresh;
+        if self.daos.own == Advertisement::Sent {
+            self.daos.own = Advertisement::Due;
         }
         cx.table.each_downward(|_, downward| {
-            downward.news = match downward.news {
-                News::Told => News::Fresh,
-                News::GoneTold => News::Gone,
-                news => news,
+            downward.advertisement = match downward.advertisement {
+                Advertisement::Sent => Advertisement::Due,
+                Advertisement::WithdrawalSent => Advertisement::WithdrawalDue,
+                other => other,
             };
         });
     }
@@ -333,12 +333,12 @@ impl<P: Profile> Downward<P> {
             return true;
         }
         self.daos.repeats = false;
-        if self.daos.own == News::Told {
-            self.daos.own = News::Old;
+        if self.daos.own == Advertisement::Sent {
+            self.daos.own = Advertisement::Done;
         }
         cx.table.each_downward(|_, downward| {
-            if downward.news == News::Told {
-                downward.news = News::Old;
+            if downward.advertisement == Advertisement::Sent {
+                downward.advertisement = Advertisement::Done;
             }
         });
         false

@@ -17,7 +17,7 @@ use crate::net::identity::Identity;
 use crate::net::nd::status;
 use crate::net::outgoing::Outbox;
 use crate::net::routing::registered::{Registered, confirm};
-use crate::net::routing::routes::{DownwardRoute, News, Target};
+use crate::net::routing::routes::{Advertisement, DownwardRoute, Replacement, Target};
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::rpl::timing::jittered;
@@ -109,7 +109,7 @@ impl<P: Profile> Downward<P> {
             count(&mut cx.shared.counters.registrations_refused);
         }
         let registration = AddressRegistration { status, ..asked };
-        confirm(outbox, identity, (link, target), registration);
+        confirm(outbox, identity, link, target, registration);
         Ok(())
     }
 
@@ -167,10 +167,13 @@ impl<P: Profile> Downward<P> {
         let mut downward = DownwardRoute::new(now, peer, sequence, Some(lifetime_s));
         downward.target = Target::Host;
         if upward.is_root() {
-            downward.news = News::Old;
+            downward.advertisement = Advertisement::Done;
         }
-        let room = (0, dodag.is_storing());
-        if cx.table.add_downward(now, src, downward, room).is_err() {
+        let rule = Replacement {
+            brief_s: 0,
+            by_hops: dodag.is_storing(),
+        };
+        if cx.table.add_downward(now, src, downward, rule).is_err() {
             count(&mut cx.shared.counters.targets_refused);
             self.forget_host(now, &src);
             return status::CACHE_FULL;

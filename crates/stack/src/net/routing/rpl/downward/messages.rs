@@ -6,9 +6,9 @@ use redpoll_wire::rpl::{Dao, DaoAck, Options, Sequence, TargetOption, Transit, c
 
 use super::advertise::{NoPath, units_left};
 use super::targets::BRIEF;
-use super::{Downward, STORES, Upward, is_news};
+use super::{Downward, STORES, Upward, needs_dao};
 use crate::net::identity::Identity;
-use crate::net::routing::routes::{HAS_TARGETS, News, Target};
+use crate::net::routing::routes::{Advertisement, HAS_TARGETS, Target};
 use crate::net::routing::rpl::config::{TARGETS_MAX, count};
 use crate::net::routing::rpl::shared::{Context, Shared};
 use crate::net::routing::rpl::upward::DodagOf;
@@ -106,13 +106,16 @@ impl<P: Profile> Downward<P> {
             .downwards()
             .filter(|(_, downward)| !downward.is_gone() && downward.left_s(cx.now) != Some(0))
             .map(|(to, downward)| (*to, downward.sequence));
-        let mut all = core::iter::once(own).chain(others).skip(no_path.told);
+        let mut all = core::iter::once(own).chain(others).skip(no_path.withdrawn);
         for (to, sequence) in all.by_ref().take(most) {
             let gone = transit(sequence, 0);
             target(out, to, &gone)?;
         }
-        let told = no_path.told.saturating_add(most);
-        self.daos.no_path = all.next().map(|_| NoPath { told, ..no_path });
+        let withdrawn = no_path.withdrawn.saturating_add(most);
+        self.daos.no_path = all.next().map(|_| NoPath {
+            withdrawn,
+            ..no_path
+        });
         count(&mut cx.shared.counters.daos_sent);
         let (code, dst) = (code::DAO, no_path.parent.link_local());
         Some(Envelope { code, dst })
@@ -128,8 +131,8 @@ impl<P: Profile> Downward<P> {
         let dodag = upward.dodag()?;
         let parent = upward.parent()?;
         let storing = dodag.is_storing();
-        let has_own = matches!(self.daos.own, News::Fresh);
-        let has_others = cx.table.downwards().any(|(_, it)| is_news(it));
+        let has_own = matches!(self.daos.own, Advertisement::Due);
+        let has_others = cx.table.downwards().any(|(_, it)| needs_dao(it));
         if !has_own && !has_others {
             self.daos.due = None;
             return None;
@@ -142,7 +145,11 @@ impl<P: Profile> Downward<P> {
             false => most.min(TARGETS_WITH_PARENTS),
         };
         if has_own {
-            self.daos.own = if acknowledged { News::Told } else { News::Old };
+            self.daos.own = if acknowledged {
+                Advertisement::Sent
+            } else {
+                Advertisement::Done
+            };
             let lifetime = dodag.configuration.lifetime.max(1);
             let own = Transit {
                 parent: (!storing).then(|| parent.within(&dodag.prefix)),
@@ -203,16 +210,16 @@ fn advertise_targets<P: Profile>(
     group: TargetGroup,
     out: &mut Cursor<'_>,
 ) -> Option<bool> {
-    let told = match cx.shared.config.dao_ack {
-        true => News::Told,
-        false => News::Old,
+    let sent = match cx.shared.config.dao_ack {
+        true => Advertisement::Sent,
+        false => Advertisement::Done,
     };
     let TargetGroup { mut room, parent } = group;
     let mut more = false;
     let mut fits = Some(());
     let now = cx.now;
     cx.table.each_downward(|to, downward| {
-        if !is_news(downward) || fits.is_none() {
+        if !needs_dao(downward) || fits.is_none() {
             return;
         }
         if room == 0 {
@@ -232,9 +239,9 @@ fn advertise_targets<P: Profile>(
             ..transit(downward.sequence, lifetime)
         };
         fits = target(out, *to, &advertised);
-        downward.news = match downward.is_gone() {
-            true => News::GoneTold,
-            false => told,
+        downward.advertisement = match downward.is_gone() {
+            true => Advertisement::WithdrawalSent,
+            false => sent,
         };
     });
     fits.map(|()| more)

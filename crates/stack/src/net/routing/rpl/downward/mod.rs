@@ -29,7 +29,7 @@ use redpoll_wire::rpl::{Sequence, TargetOption};
 use super::shared::Context;
 use super::upward::{Dodag, STORES, Upward};
 use crate::net::identity::Identity;
-use crate::net::routing::routes::{DownwardRoute, News};
+use crate::net::routing::routes::{Advertisement, DownwardRoute};
 use crate::net::routing::{Peer, Table, Via};
 use crate::profile::Profile;
 
@@ -186,8 +186,11 @@ fn is_possible<O>(identity: &Identity, dodag: &Dodag<O>, target: &TargetOption) 
 }
 
 /// Whether a DAO has to advertise a target, or its end, to the parent.
-fn is_news(downward: &DownwardRoute) -> bool {
-    matches!(downward.news, News::Fresh | News::Gone)
+fn needs_dao(downward: &DownwardRoute) -> bool {
+    matches!(
+        downward.advertisement,
+        Advertisement::Due | Advertisement::WithdrawalDue
+    )
 }
 
 /// Whether packets may take this route now.

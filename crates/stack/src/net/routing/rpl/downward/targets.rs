@@ -10,7 +10,7 @@ use super::unacked::is_at_limit;
 use super::{Downward, FOR_EVER, UnackedHop, Upward, is_good, is_possible};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
-use crate::net::routing::routes::{DownwardRoute, News, Target};
+use crate::net::routing::routes::{Advertisement, DownwardRoute, Replacement, Target};
 use crate::net::routing::rpl::DaoSender;
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::Context;
@@ -128,7 +128,7 @@ impl<P: Profile> Downward<P> {
         let is_same = known.is_some_and(|known| known.link == *link);
         let is_proven = self.is_proven(cx, upward, dodag, to, *link);
         if let Some(known) = good.filter(|_| !is_same)
-            && let Some(taken) = self.stays(cx, upward, dodag, (&known, is_proven), target)
+            && let Some(taken) = self.stays(cx, upward, dodag, &known, is_proven, target)
         {
             return taken;
         }
@@ -156,11 +156,12 @@ impl<P: Profile> Downward<P> {
         // was proven in the meantime.
         let is_repeated = known.is_some_and(|known| {
             let is_longer = known.is_brief(now, brief_s) && !is_brief;
-            let is_old = known.news == News::Old && known.sequence == transit.sequence;
+            let is_old =
+                known.advertisement == Advertisement::Done && known.sequence == transit.sequence;
             is_same && is_old && !is_longer
         });
         if upward.is_root() || is_repeated || !dodag.is_storing() {
-            downward.news = News::Old;
+            downward.advertisement = Advertisement::Done;
         }
         if known.is_some_and(|known| known.is_host()) {
             self.forget_host(now, to);
@@ -178,10 +179,13 @@ impl<P: Profile> Downward<P> {
     ) -> Taken {
         let now = cx.now;
         let brief_s = brief_s(dodag);
-        let room = (brief_s, dodag.is_storing());
+        let rule = Replacement {
+            brief_s,
+            by_hops: dodag.is_storing(),
+        };
         if cx
             .table
-            .add_downward(now, target.to, downward, room)
+            .add_downward(now, target.to, downward, rule)
             .is_err()
         {
             count(&mut cx.shared.counters.targets_refused);
@@ -211,7 +215,8 @@ impl<P: Profile> Downward<P> {
         cx: &mut Context<'_, P>,
         upward: &Upward<P>,
         dodag: &DodagOf<P>,
-        (known, is_proven): (&DownwardRoute, bool),
+        known: &DownwardRoute,
+        is_proven: bool,
         target: &AdvertisedTarget,
     ) -> Option<Taken> {
         // DAOs of one neighbour arrive in the order in which it sent them, even if its numbers have

@@ -4,7 +4,7 @@
 use redpoll_base::Addr;
 
 use super::{Downward, Upward};
-use crate::net::routing::routes::News;
+use crate::net::routing::routes::Advertisement;
 use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::rpl::upward::{Dodag, DodagOf};
 use crate::net::routing::{Peer, Table};
@@ -104,7 +104,7 @@ impl<P: Profile> Downward<P> {
         let (own, is_root, now) = (upward.own(), upward.is_root(), cx.now);
         let mut lost = 0_u32;
         let mut any = false;
-        let mut is_news = false;
+        let mut is_restored = false;
         cx.table.each_downward(|to, route| {
             let is_it = dodag.first_hop(own, to, route.link) == Some(hop);
             if !is_it || route.is_host() || route.is_gone() {
@@ -117,8 +117,8 @@ impl<P: Profile> Downward<P> {
                 route.end(now, route.sequence);
             } else if ok && !was_proven && !is_root {
                 // The parent knows the route with a brief lifetime, or not yet.
-                route.news = News::Fresh;
-                is_news = true;
+                route.advertisement = Advertisement::Due;
+                is_restored = true;
             }
         });
         if ok && !any && !self.answered.contains(&Some(hop)) {
@@ -132,9 +132,13 @@ impl<P: Profile> Downward<P> {
         let counters = &mut cx.shared.counters;
         counters.routes_unacked = counters.routes_unacked.wrapping_add(lost);
         if is_root && lost > 0 {
-            cx.table
-                .retain_downward(|route| !matches!(route.news, News::Gone | News::GoneTold));
-        } else if lost > 0 || is_news {
+            cx.table.retain_downward(|route| {
+                !matches!(
+                    route.advertisement,
+                    Advertisement::WithdrawalDue | Advertisement::WithdrawalSent
+                )
+            });
+        } else if lost > 0 || is_restored {
             self.daos
                 .due
                 .get_or_insert(now + cx.shared.config.dao_delay);

@@ -3,6 +3,7 @@
 use redpoll_wire::ipv6::addr;
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence, mode};
 
+use super::neighbours::Admission;
 use super::{Dodag, STORES, Upward};
 use crate::counters::DropReason;
 use crate::net::identity::Identity;
@@ -104,9 +105,9 @@ impl<P: Profile> Upward<P> {
     /// Refuses a rank that the sender cannot have (§8.2.2.2, §8.2.2.4 (1)): a rank below that of
     /// the root, or the rank of the root if the sender is another node.
     fn check_rank(&self, link: Peer, dio: &Dio<'_>) -> Result<(), DropReason> {
-        let told = dio.options.configuration();
-        let told = told.map(|configuration| configuration.min_hop_rank_increase);
-        let Some(root_rank) = told.or(self.min_hop()) else {
+        let configured = dio.options.configuration();
+        let configured = configured.map(|configuration| configuration.min_hop_rank_increase);
+        let Some(root_rank) = configured.or(self.min_hop()) else {
             return Ok(());
         };
         let is_root = Peer::at(&dio.dodag) == Some(link);
@@ -194,12 +195,15 @@ impl<P: Profile> Upward<P> {
         };
         let objective = dodag.objective;
         let unknown = cx.shared.rules.initial_etx();
-        let at = (cx.now, unknown);
-        let sender = (link, dio.rank);
-        let Some(neighbour) = self
-            .candidates
-            .admit(at, sender, dodag.version, before.parent)
-        else {
+        let admission = Admission {
+            now: cx.now,
+            initial_etx: unknown,
+            link,
+            rank: dio.rank,
+            version: dodag.version,
+            keep: before.parent,
+        };
+        let Some(neighbour) = self.candidates.admit(&admission) else {
             count(&mut cx.shared.counters.neighbours_refused);
             return false;
         };

@@ -135,6 +135,25 @@ fn seconds(now: Instant) -> u16 {
     divide_long(now.as_micros(), 1_000_000) as u16
 }
 
+/// A neighbour that needs an entry in the table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Admission {
+    pub(super) now: Instant,
+    /// The ETX of a link before the first frame.
+    pub(super) initial_etx: u16,
+    pub(super) link: Peer,
+    /// The rank in its DIO.
+    pub(super) rank: u16,
+    /// The version in which a neighbour can be a parent.
+    pub(super) version: Sequence,
+    /// The neighbour that is not replaced.
+    pub(super) keep: Option<Peer>,
+}
+
+/// Set in the order of replacement for a neighbour that has never acknowledged a frame: more than
+/// any cost, which has 16 bits.
+const UNPROVEN_ORDER: u32 = 1 << 16;
+
 /// The table of candidate neighbours, in the caller's memory.
 pub(super) struct Candidates<T> {
     table: T,
@@ -162,18 +181,19 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
         self.iter_mut().find(|neighbour| neighbour.link == link)
     }
 
-    /// Returns the entry of the neighbour `link`, which advertises `rank`. In a full table the
-    /// neighbour replaces the farthest from the root, if that is farther than the neighbour, but
-    /// not `keep`. Neighbours that have never acknowledged a frame are replaced before those that
-    /// have, and count as infinitely far if they cannot be a parent in `version`. `unknown` is the
-    /// ETX of a link before the first frame.
-    pub(super) fn admit(
-        &mut self,
-        (now, unknown): (Instant, u16),
-        (link, rank): (Peer, u16),
-        version: Sequence,
-        keep: Option<Peer>,
-    ) -> Option<&mut RplNeighbour> {
+    /// Returns the entry of a neighbour that has sent a DIO. In a full table the neighbour replaces
+    /// the one that is farthest from the root, if that is farther than the new one. Neighbours that
+    /// have never acknowledged a frame are replaced before those that have, and count as infinitely
+    /// far if they cannot be a parent.
+    pub(super) fn admit(&mut self, admission: &Admission) -> Option<&mut RplNeighbour> {
+        let Admission {
+            now,
+            initial_etx: unknown,
+            link,
+            rank,
+            version,
+            keep,
+        } = *admission;
         let places = self.table.as_mut();
         let limit = u32::from(rank.saturating_add(unknown));
         let candidates = places.iter().enumerate().map(|(at, place)| {
@@ -190,7 +210,8 @@ impl<T: AsRef<[Option<RplNeighbour>]> + AsMut<[Option<RplNeighbour>]>> Candidate
                         false => it.rank.saturating_add(it.etx),
                     };
                     let cost = u32::from(cost);
-                    (u32::from(!is_proven) << 16 | cost, cost > limit)
+                    let unproven = if is_proven { 0 } else { UNPROVEN_ORDER };
+                    (unproven | cost, cost > limit)
                 }
             };
             (Reverse(order), is_worse.then_some(at))
@@ -262,7 +283,14 @@ mod tests {
         rank: u16,
         keep: Option<Peer>,
     ) -> Option<&mut RplNeighbour> {
-        let it = table.admit((NOW, 2 * ETX), (peer(link), rank), Sequence::FIRST, keep)?;
+        let it = table.admit(&Admission {
+            now: NOW,
+            initial_etx: 2 * ETX,
+            link: peer(link),
+            rank,
+            version: Sequence::FIRST,
+            keep,
+        })?;
         it.rank = rank;
         Some(it)
     }

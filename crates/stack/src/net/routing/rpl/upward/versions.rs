@@ -4,6 +4,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_wire::rpl::{Dio, INFINITE_RANK, Sequence};
 
 use super::Upward;
+use super::neighbours::Admission;
 use crate::net::routing::Peer;
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::shared::Context;
@@ -144,10 +145,13 @@ impl<P: Profile> Upward<P> {
             // A neighbour in an older version, or without a parent, needs a DIO of this root.
             self.reset_trickle(cx);
         }
-        let heard = (link, dio.rank);
-        let unknown = cx.shared.rules.initial_etx();
-        let _ = self
-            .candidates
-            .admit((cx.now, unknown), heard, dio.version, None);
+        let _ = self.candidates.admit(&Admission {
+            now: cx.now,
+            initial_etx: cx.shared.rules.initial_etx(),
+            link,
+            rank: dio.rank,
+            version: dio.version,
+            keep: None,
+        });
     }
 }

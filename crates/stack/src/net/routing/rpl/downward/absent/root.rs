@@ -15,8 +15,8 @@ use redpoll_wire::ieee802154::Address;
 use super::targets::AdvertisedTarget;
 use super::{Downward, Upward};
 use crate::net::identity::Identity;
+use crate::net::routing::protocol::{EchoId, RouterError};
 use crate::net::routing::routes::DownwardRoute;
-use crate::net::routing::rpl::RouterError;
 use crate::net::routing::rpl::loops::Loops;
 use crate::net::routing::rpl::shared::Context;
 use crate::net::routing::rpl::upward::DodagOf;
@@ -107,7 +107,7 @@ impl<P: Profile> Downward<P> {
     ) {
     }
 
-    pub(in crate::net::routing::rpl) const fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
+    pub(in crate::net::routing::rpl) const fn poll_inquiry(&mut self) -> Option<(Addr, EchoId)> {
         None
     }
 
@@ -118,7 +118,7 @@ impl<P: Profile> Downward<P> {
         _: &mut Context<'_, P>,
         _: &Upward<P>,
         _src: &Addr,
-        _number: (u16, u16),
+        _echo: EchoId,
     ) -> bool {
         false
     }

@@ -6,6 +6,7 @@ use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::rpl::Transit;
 
 use crate::net::routing::Peer;
+use crate::net::routing::protocol::EchoId;
 use crate::net::routing::routes::{DownwardRoute, Target};
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::downward::targets::AdvertisedTarget;
@@ -28,8 +29,7 @@ struct Asked {
     claim: AdvertisedTarget,
     /// Whether the table has another route to the target, or none.
     is_new: bool,
-    /// Identifier and sequence number.
-    number: (u16, u16),
+    echo: EchoId,
     is_due: bool,
 }
 
@@ -108,7 +108,10 @@ impl Inquiries {
         self.asked = Some(Asked {
             claim,
             is_new,
-            number: (rng.next_u32() as u16, rng.next_u32() as u16),
+            echo: EchoId {
+                ident: rng.next_u32() as u16,
+                seq: rng.next_u32() as u16,
+            },
             is_due: true,
         });
         self.had_claim = is_new;
@@ -196,14 +199,13 @@ impl<P: Profile> Downward<P> {
         }
     }
 
-    /// Destination, identifier and sequence number of the echo request that is due. It leaves by
-    /// the path of the claim until [`Self::on_inquiry`].
-    pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, u16, u16)> {
+    /// Destination and numbers of the echo request that is due. Until [`Self::on_inquiry`], packets
+    /// to this destination take the path of the claim.
+    pub(in crate::net::routing::rpl) fn poll_inquiry(&mut self) -> Option<(Addr, EchoId)> {
         let asked = self.inquiries.asked.as_mut().filter(|it| it.is_due)?;
         asked.is_due = false;
         self.inquiries.is_leaving = true;
-        let (ident, seq) = asked.number;
-        Some((asked.claim.to, ident, seq))
+        Some((asked.claim.to, asked.echo))
     }
 
     /// A message has left, or there was no room or no path for it. It may be the echo request.
@@ -220,9 +222,9 @@ impl<P: Profile> Downward<P> {
         cx: &mut Context<'_, P>,
         upward: &Upward<P>,
         src: &Addr,
-        number: (u16, u16),
+        echo: EchoId,
     ) -> bool {
-        let is_it = |it: &Asked| it.claim.to == *src && it.number == number && !it.is_due;
+        let is_it = |it: &Asked| it.claim.to == *src && it.echo == echo && !it.is_due;
         let Some(asked) = self.inquiries.asked.filter(is_it) else {
             return false;
         };

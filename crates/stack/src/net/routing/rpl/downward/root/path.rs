@@ -7,8 +7,8 @@ use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 
 use crate::net::identity::Identity;
+use crate::net::routing::protocol::RouterError;
 use crate::net::routing::routes::Target;
-use crate::net::routing::rpl::RouterError;
 use crate::net::routing::rpl::config::count;
 use crate::net::routing::rpl::downward::{Downward, Upward};
 use crate::net::routing::rpl::loops::Loops;
@@ -162,8 +162,8 @@ impl<P: Profile> Downward<P> {
         let is_ours = is_about && identity.is_own(&header.src);
         if is_ours
             && upward.routed_by_source().is_some()
-            && let Some(parent) = Peer::at(error.from)
-            && parent.within(&dodag.prefix) == *error.from
+            && let Some(parent) = Peer::at(&error.from)
+            && parent.within(&dodag.prefix) == error.from
         {
             self.on_unreached(now, &header.dst, parent);
             if let Some(stop) = stop.filter(|stop| stop.link == parent) {
