@@ -1,6 +1,6 @@
-//! The way of a leaf: all packets go through a parent, one of several neighbours
-//! that the leaf was told. It turns to the next one when too many frames in a row
-//! fail, or when the parent does not answer a registration (RFC 6775 §5.5.3).
+//! The routes of a leaf: all packets go through a parent, one of several neighbours that the
+//! program has given. The leaf changes to the next one after a number of consecutive failures, or
+//! if the parent does not answer a registration (RFC 6775 §5.5.3).
 
 use redpoll_wire::ieee802154::Address;
 
@@ -11,11 +11,11 @@ use crate::{PARENTS_MAX, SleepyConfig};
 #[derive(Debug)]
 pub(super) struct Leaf {
     candidates: [Option<u16>; PARENTS_MAX],
-    /// Which of them is the parent.
+    /// The index of the parent.
     chosen: usize,
-    /// Failures in a row.
+    /// Consecutive failures.
     failures: u8,
-    /// So many are too many.
+    /// The number of consecutive failures after which the leaf changes its parent.
     limit: u8,
 }
 
@@ -29,13 +29,14 @@ impl Leaf {
         }
     }
 
-    /// Whether this neighbour is one of those that may be the parent.
+    /// Whether this neighbour is a possible parent.
     pub(super) fn knows(&self, link: Address) -> bool {
         let mut candidates = self.candidates.iter().flatten();
         candidates.any(|candidate| link == Address::Short(*candidate))
     }
 
-    /// A frame or data request has ended; whether the parent is to be given up.
+    /// Processes the result of a frame or data request. Returns whether the leaf changes its
+    /// parent.
     pub(super) fn on_link(&mut self, quality: Quality) -> bool {
         self.failures = match quality.ok {
             true => 0,
@@ -44,7 +45,7 @@ impl Leaf {
         self.failures >= self.limit
     }
 
-    /// The next candidate is the parent; behind the last comes the first.
+    /// Makes the next candidate the parent; after the last one, the first.
     pub(super) fn next_parent(&mut self) -> Address {
         let next = self.chosen.saturating_add(1);
         let is_one = self.candidates.get(next).is_some_and(Option::is_some);

@@ -1,12 +1,12 @@
-//! Where packets go next.
+//! Routes and routing protocols.
 //!
-//! A node has one table of routes, and a [`Way`] of keeping it. The rest of the node does not
-//! know which one it has: what routing protocols decide, they decide behind [`Protocol`].
+//! A node has one table of routes, and a [`Way`] of filling it. The rest of the node does not know
+//! which one it has: routing protocols implement [`Protocol`].
 //!
-//! - *fixed*: the routes that the program has given, and no others;
+//! - *fixed*: only the routes that the program has given;
 //! - *leaf* (`leaf.rs`): all packets go through one of several possible parents;
-//! - *registered* (`registered.rs`): registrations of hosts leave routes behind;
-//! - *RPL* (`rpl/`, RFC 6550): the routers find their ways themselves.
+//! - *registered* (`registered.rs`): registrations of hosts create routes;
+//! - *RPL* (`rpl/`, RFC 6550): the routers find routes by themselves.
 //!
 //! A new protocol is a folder, a variant of [`Way`], and its arm in `ask!`.
 
@@ -55,9 +55,9 @@ type Table<M> = RouteTable<<M as Memory>::Table<Option<RouteSlot>>>;
 /// A message that changes routes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Control {
-    /// The neighbour at `link` registers `address` with this router; `target` is that of its
-    /// solicitation. `crowded`: the neighbour sleeps, and there is no room for packets that
-    /// would wait for it.
+    /// The neighbour at `link` registers `address` with this router; `target` is the target of its
+    /// solicitation. `crowded`: the neighbour sleeps, and there is no room for packets that wait
+    /// for it.
     Registration {
         address: Addr,
         link: Address,
@@ -71,21 +71,21 @@ pub(crate) enum Control {
         report: DuplicateAddress,
         is_proven: bool,
     },
-    /// The router `src` answers a report of this router's.
+    /// The router `src` answers a report of this router.
     Answer { src: Addr, answer: DuplicateAddress },
 }
 
-/// What the link says about a neighbour.
+/// The link layer's result of a frame to a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Quality {
     pub(crate) neighbour: Address,
-    /// Attempts that the frame took.
+    /// Transmissions of the frame.
     pub(crate) attempts: u8,
-    /// Whether it was delivered in the end.
+    /// Whether it was acknowledged.
     pub(crate) ok: bool,
 }
 
-/// How the table is kept.
+/// The way of filling the table.
 #[allow(
     clippy::large_enum_variant,
     reason = "a node has one of them, and a box would need a heap"
@@ -100,8 +100,7 @@ enum Way<P: Profile> {
     Flooding(flooding::Flooding),
 }
 
-/// Calls a function of [`Protocol`], of the protocol that a node has. For nodes without one the
-/// default answers.
+/// Calls a function of [`Protocol`] of the node's protocol. Nodes without one have the default.
 macro_rules! ask {
     ($way:expr, $function:ident($($argument:expr),*)) => {
         match $way {
@@ -115,7 +114,7 @@ macro_rules! ask {
     };
 }
 
-/// Whether this build has a routing protocol. Without one the compiler leaves out what only a
+/// Whether this build has a routing protocol. If not, the compiler removes the code that only a
 /// protocol needs.
 pub(crate) const HAS_PROTOCOL: bool = EXTENSION_MAX != 0;
 /// The longest extension header that a protocol inserts.
@@ -168,28 +167,28 @@ impl<P: Profile> Routing<P> {
         self.table.remove(route);
     }
 
-    /// Forgets every route.
+    /// Removes all routes.
     pub(crate) fn clear(&mut self) {
         self.table.clear();
     }
 
-    /// Routes that registrations or DAOs have left behind.
+    /// The number of routes created by registrations or DAOs.
     pub(crate) fn learnt(&self, now: Instant) -> usize {
         self.table.learnt(now)
     }
 
-    /// Addresses registered with this router.
+    /// The number of addresses registered with this router.
     pub(crate) fn neighbours(&self, now: Instant) -> usize {
         self.registered()
             .map_or(0, |registered| registered.neighbours(now))
     }
 
-    /// What this router tells hosts, if it is one that they may register with.
+    /// The contents of router advertisements, if hosts may register with this router.
     pub(crate) fn advertised(&self) -> Option<Advertised> {
         self.registered().map(Registered::advertised)
     }
 
-    /// What a router has whose hosts register with it.
+    /// The registrations of a router with which hosts register.
     fn registered(&self) -> Option<&Registered<P::Memory>> {
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => Some(registered),
@@ -206,13 +205,13 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Whether this node was told the routers that it may have.
+    /// Whether the program has given this node its possible parents.
     pub(crate) fn knows_routers(&self) -> bool {
         matches!(self.way, Way::Leaf(_))
     }
 
-    /// The next hop of packets to `dst`: link-local ones never leave the link,
-    /// registered neighbours are near, the others have routes.
+    /// The next hop of packets to `dst`. Packets to link-local addresses stay on the link;
+    /// registered neighbours are on it.
     pub(crate) fn next_hop(&self, now: Instant, dst: &Addr) -> Option<NextHop> {
         match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
@@ -222,14 +221,14 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// Whether packets to `dst` are known to have nobody who would take them.
+    /// Whether a route marks `dst` as unreachable.
     pub(crate) fn is_unreachable(&self, now: Instant, dst: &Addr) -> bool {
         let beyond = P::Memory::ROUTES && !dst.is_multicast() && !addr::is_link_local(dst);
         beyond && self.table.lookup(now, dst) == Some(Via::Unreachable)
     }
 
-    /// Whether a route, a registration or the program's choice of parents names this
-    /// neighbour: somebody takes it for one that exists.
+    /// Whether a route, a registration or the program's choice of parents names this neighbour, so
+    /// that it probably exists.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let is_named = match &self.way {
             Way::Registered(registered) if P::Memory::ROUTES => {
@@ -241,7 +240,7 @@ impl<P: Profile> Routing<P> {
         is_named || self.table.names(now, link)
     }
 
-    /// A message that changes routes has come; it was for this node.
+    /// Processes a message for this node that changes routes.
     pub(crate) fn on_control(
         &mut self,
         now: Instant,
@@ -258,12 +257,12 @@ impl<P: Profile> Routing<P> {
         }
     }
 
-    /// A frame to a neighbour has ended. The neighbour that takes the place of a
-    /// parent that was lost, if so.
+    /// Processes the result of a frame to a neighbour. Returns the new parent, if a leaf has lost
+    /// its parent.
     pub(crate) fn on_link(&mut self, now: Instant, quality: Quality) -> Option<Address> {
         let is_lost = match &mut self.way {
             Way::Leaf(leaf) => leaf.on_link(quality),
-            // A given route stays, and a registered one until the registration ends.
+            // A given route stays. A registered route stays until the registration ends.
             way => {
                 ask!(way, on_link(now, &mut self.table, quality));
                 false
@@ -394,25 +393,25 @@ impl<P: Profile> Routing<P> {
         )
     }
 
-    /// The next of a leaf's possible parents takes the place of the one before.
+    /// Replaces a leaf's parent by the next of its possible parents.
     pub(crate) fn next_parent(&mut self) -> Option<Address> {
         let Way::Leaf(leaf) = &mut self.way else {
             return None;
         };
         let parent = leaf.next_parent();
-        // There was a default route before: it takes its place.
+        // This replaces the previous default route.
         let _ = self.table.add(default_route(parent));
         Some(parent)
     }
 
-    /// How long a neighbour is registered, after that has changed.
+    /// The end of a neighbour's registration, after it has changed.
     pub(crate) fn poll_tenure(&mut self) -> Option<Tenure> {
         let tenure = self.registered_mut()?.poll_tenure();
         tenure.filter(|tenure| !self.table.leads_through(tenure.link))
     }
 
-    /// How long a neighbour is registered with this router, if it is. One through
-    /// which routes lead is a router itself, whatever is registered in its name.
+    /// The end of a neighbour's registration with this router. A neighbour that is a next hop is a
+    /// router, whatever addresses it has registered.
     pub(crate) fn tenure(&self, now: Instant, link: Address) -> Option<Tenure> {
         let until = self.registered()?.tenure(now, link)?;
         (!self.table.leads_through(link)).then_some(Tenure { link, until })
@@ -428,7 +427,7 @@ pub(crate) fn default_route(router: Address) -> Route {
     }
 }
 
-/// The next hop to `dst`, of which `lookup` finds the route if it needs one.
+/// The next hop to `dst`. `lookup` finds its route if it needs one.
 fn resolve(dst: &Addr, lookup: impl FnOnce() -> Option<Via>) -> Option<NextHop> {
     let is_near = dst.is_multicast() || addr::is_link_local(dst);
     follow(dst, if is_near { Some(Via::OnLink) } else { lookup() })

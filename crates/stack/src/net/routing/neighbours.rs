@@ -16,7 +16,7 @@ pub struct Neighbour {
     tid: Option<Tid>,
 }
 
-/// The router's side: registered addresses in the caller's memory.
+/// The addresses registered with a router, in the caller's memory.
 pub(crate) struct Neighbours<T> {
     table: T,
 }
@@ -27,8 +27,7 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         Neighbours { table }
     }
 
-    /// Carries out a registration (RFC 6775 §6.5, RFC 8505 §5.6) and says with which
-    /// status.
+    /// Processes a registration (RFC 6775 §6.5, RFC 8505 §5.6). Returns its status.
     pub(crate) fn register(
         &mut self,
         now: Instant,
@@ -80,13 +79,13 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         }
     }
 
-    /// Registrations that are good at `now`.
+    /// The number of registrations that are valid at `now`.
     pub(crate) fn len(&self, now: Instant) -> usize {
         let entries = self.table.as_ref().iter().flatten();
         entries.filter(|n| n.until > now).count()
     }
 
-    /// `addr` is no longer registered here. Where it was.
+    /// Removes the registration of `addr`. Returns the link-layer address of its host.
     pub(crate) fn forget(&mut self, addr: &Addr) -> Option<Address> {
         let mut table = self.table.as_mut().iter_mut();
         let is_it = |neighbour: &Neighbour| neighbour.addr == *addr;
@@ -94,7 +93,7 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         Some(cell.take()?.link)
     }
 
-    /// Until when the neighbour at `link` is registered, if it is.
+    /// The end of the registration of the neighbour at `link`.
     pub(crate) fn tenure(&self, link: Address, now: Instant) -> Option<Instant> {
         let mut until = None;
         for entry in self.table.as_ref().iter().flatten() {
@@ -105,18 +104,17 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
         until
     }
 
-    /// Who has registered `addr`, if that is good at `now`.
+    /// The EUI-64 of the valid registration of `addr`.
     pub(crate) fn owner(&self, addr: &Addr, now: Instant) -> Option<[u8; 8]> {
         Some(self.find(addr, now)?.eui64)
     }
 
-    /// The number of the registration of `addr` that is good at `now`, if it has
-    /// one.
+    /// The TID of the valid registration of `addr`.
     pub(crate) fn tid(&self, addr: &Addr, now: Instant) -> Option<Tid> {
         self.find(addr, now)?.tid
     }
 
-    /// The link-layer address of a neighbour whose registration is good at `now`.
+    /// The link-layer address in the valid registration of `addr`.
     pub(crate) fn lookup(&self, addr: &Addr, now: Instant) -> Option<Address> {
         Some(self.find(addr, now)?.link)
     }
@@ -127,8 +125,8 @@ impl<T: AsRef<[Option<Neighbour>]> + AsMut<[Option<Neighbour>]>> Neighbours<T> {
     }
 }
 
-/// Whether a registration with the number `tid` comes after one with `known` has
-/// taken its place; one without a number is as new as it says (RFC 8505 §6).
+/// Whether a registration with `tid` is older than the one with `known`. A registration without a
+/// TID is never older (RFC 8505 §6).
 pub(crate) fn is_stale(tid: Option<Tid>, known: Option<Tid>) -> bool {
     tid.zip(known)
         .is_some_and(|(tid, known)| tid.is_stale_after(known))
@@ -161,7 +159,7 @@ mod tests {
         assert_eq!(register(now, 3, 13, 3, 5), (0, Some(Address::Short(13))));
         let later = now + Duration::from_secs(301);
         assert_eq!(register(later, 4, 14, 4, 5), (0, Some(Address::Short(14))));
-        // The status "success" of a removal, and a registration run out.
+        // A removal succeeds even if the registration has expired.
         assert_eq!(register(later, 3, 0, 0, 0), (0, None));
     }
 }

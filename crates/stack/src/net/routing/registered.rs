@@ -1,17 +1,15 @@
-//! The way of routers whose hosts register with them: a registration leaves a route
-//! behind on its way to the border router.
+//! The routes of routers whose hosts register with them: a registration creates routes on its way
+//! to the border router.
 //!
 //! A host registers its address with the router that it has chosen (RFC 6775 §5.5).
 //! That router reports it to the next one towards the border router, and so on, in
-//! the messages of multihop duplicate address detection (RFC 6775 §8.2). On their
-//! way hop by hop they leave a route to the address behind. The answer comes back along
-//! those routes, and only then does the first router answer the host: a host that is
-//! registered is reachable.
+//! the messages of multihop duplicate address detection (RFC 6775 §8.2). Each hop creates a route
+//! to the address. The answer returns along these routes, and only then does the first router
+//! answer the host. A registered host is therefore reachable.
 //!
-//! Each registration has a number (RFC 8505 §5.2), so that one that was held up at a
-//! former router does not take the place of a later one. The router where the two
-//! meet reports "moved" to the former one, and what the older one has left on its
-//! way is removed.
+//! Each registration has a TID (RFC 8505 §5.2), so that an older registration, which was delayed at
+//! the previous router, does not replace a newer one. The router where the two meet reports "moved"
+//! to the previous router, which removes the routes of the older one.
 //!
 //! These messages are not authenticated (RFC 6775 §8.2.1 has no check of their sender). A report
 //! counts from a neighbour that a route names or that has acknowledged a frame, an answer from the
@@ -33,16 +31,16 @@ use crate::net::nd::{Advertised, status};
 use crate::net::outgoing::{Content, Outbox};
 use crate::packet::{NextHop, is_unicast};
 
-/// A router's registrations.
+/// The registrations of a router.
 pub(super) struct Registered<M: Memory + 'static> {
     advertised: Advertised,
     neighbours: Neighbours<M::Table<Option<Neighbour>>>,
-    /// How long a neighbour is registered, not polled yet.
+    /// The end of a neighbour's registration that was not polled yet.
     tenure: Option<Tenure>,
 }
 
-/// So long a neighbour that sleeps gets what it asks for after its registration has
-/// failed or ended: the answer that says so.
+/// Time for which a sleeping neighbour can still poll packets after its registration has failed or
+/// ended: the answer is one of them.
 const ANSWER: Duration = Duration::from_secs(40);
 
 impl<M: Memory + 'static> Registered<M> {
@@ -61,7 +59,7 @@ impl<M: Memory + 'static> Registered<M> {
         self.advertised
     }
 
-    /// Addresses registered here.
+    /// The number of addresses registered here.
     pub(super) fn neighbours(&self, now: Instant) -> usize {
         self.neighbours.len(now)
     }
@@ -70,12 +68,12 @@ impl<M: Memory + 'static> Registered<M> {
         self.tenure.take()
     }
 
-    /// Until when the neighbour at `link` is registered here.
+    /// The end of the registration of the neighbour at `link`.
     pub(super) fn tenure(&self, now: Instant, link: Address) -> Option<Instant> {
         self.neighbours.tenure(link, now)
     }
 
-    /// Registered neighbours come before routes.
+    /// The next hop to `dst`: a registered neighbour, or a route.
     pub(super) fn lookup(&self, now: Instant, table: &Table<M>, dst: &Addr) -> Option<Via> {
         match self.neighbours.lookup(dst, now) {
             Some(link) => Some(Via::Neighbour(link)),
@@ -83,8 +81,7 @@ impl<M: Memory + 'static> Registered<M> {
         }
     }
 
-    /// A host registers an address here; with which status. How long it is registered
-    /// waits to be polled.
+    /// Registers an address of a host. Returns the status. The end of the registration is polled.
     #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn register(
         &mut self,
@@ -98,13 +95,14 @@ impl<M: Memory + 'static> Registered<M> {
         status
     }
 
-    /// A neighbour has registered, or no longer is registered: it still hears that.
+    /// Records the end of a neighbour's registration. A neighbour without one still gets the
+    /// answer.
     fn note_tenure(&mut self, now: Instant, link: Address) {
         let until = self.neighbours.tenure(link, now).unwrap_or(now + ANSWER);
         self.tenure = Some(Tenure { link, until });
     }
 
-    /// The address is registered with another router by now.
+    /// Removes a registration: the address is registered with another router now.
     #[allow(dead_code, reason = "routers of RPL need it")]
     pub(super) fn forget(&mut self, now: Instant, address: &Addr) {
         if let Some(link) = self.neighbours.forget(address) {
@@ -185,7 +183,7 @@ pub(super) fn confirm(
     }
 }
 
-/// A router at the moment at which a message has come.
+/// A router that processes a message.
 struct Router<'r, M: Memory + 'static> {
     now: Instant,
     identity: &'r Identity,
@@ -216,11 +214,11 @@ impl<M: Memory + 'static> Router<'_, M> {
         let firm = self.table.firm(self.now, &address);
         let status = match known {
             _ if self.identity.is_own(&address) => status::DUPLICATE,
-            // The program has said where this address is.
+            // The program has given a route to this address.
             _ if firm.is_some_and(elsewhere) => status::DUPLICATE,
-            // RFC 6775 §6.5.1: somebody else's, registered with another router.
+            // RFC 6775 §6.5.1: another host has registered the address with another router.
             Some(known) if !known.is_of(asked.eui64) => status::DUPLICATE,
-            // It may have moved on while this was on its way.
+            // The host may have registered elsewhere in the meantime.
             Some(known) if is_stale(asked.tid, known.tid) => status::MOVED,
             _ => self
                 .way
@@ -228,12 +226,11 @@ impl<M: Memory + 'static> Router<'_, M> {
                 .register(self.now, address, link, &asked),
         };
         self.way.note_tenure(self.now, link);
-        // RFC 8505 §5.1: without R it sees to its being reachable itself.
+        // RFC 8505 §5.1: without the R flag the host itself ensures that it is reachable.
         let is_routed = asked.routed || asked.tid.is_none();
         let is_reported = status == status::SUCCESS && is_routed && self.report(address, asked);
         if is_reported && asked.lifetime_min > 0 {
-            // The next router's answer comes first. One that ends a registration would
-            // not find its way.
+            // The next router answers first. If a registration ends, its answer has no route.
             return Ok(());
         }
         self.answer(link, target, asked, status);
@@ -246,8 +243,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         confirm(self.outbox, self.identity, link, target, registration);
     }
 
-    /// After a registration with this router: tells the next one, if there is
-    /// one. `false` if this router is the last, and can answer.
+    /// Reports a registration with this router to the next router. Returns `false` if this router
+    /// is the last one, and can answer.
     fn report(&mut self, address: Addr, registration: AddressRegistration) -> bool {
         self.pass_up(DuplicateAddress {
             status: status::SUCCESS,
@@ -324,8 +321,8 @@ impl<M: Memory + 'static> Router<'_, M> {
         Ok(())
     }
 
-    /// Leads packets to where a report came from, if it is no older than what is
-    /// known; with which status the report is to be answered, or passed on.
+    /// Creates a route to the sender of a report, unless the report is older than the known
+    /// registration. Returns the status of the answer, or of the forwarded report.
     fn note_moved(&mut self, behind: Address, report: &DuplicateAddress) -> u8 {
         let DuplicateAddress { address, tid, .. } = *report;
         let neighbours = &mut self.way.neighbours;
@@ -335,10 +332,10 @@ impl<M: Memory + 'static> Router<'_, M> {
         let owner = neighbours.owner(&address, self.now);
         let is_others = owner.is_some_and(|owner| owner != report.eui64)
             || registration.is_some_and(|it| !it.is_of(report.eui64));
-        // The program has said where this address is.
+        // The program may have given a route to this address.
         let firm = self.table.firm(self.now, &address);
         let is_elsewhere = firm.is_some_and(|via| via != Via::Neighbour(behind));
-        // RFC 6775 §8.2.4: the address is somebody else's.
+        // RFC 6775 §8.2.4: the address belongs to another host.
         if is_others || is_elsewhere {
             return status::DUPLICATE;
         }
@@ -349,8 +346,8 @@ impl<M: Memory + 'static> Router<'_, M> {
             return status::MOVED;
         }
         let old = self.table.lookup(self.now, &address);
-        // RFC 6775 §6.5.3: a lifetime of zero ends a registration. Only the one that it
-        // came along: it may be registered elsewhere since.
+        // RFC 6775 §6.5.3: a lifetime of zero ends a registration. It removes only the route to its
+        // sender, because the host may have registered elsewhere since.
         if report.lifetime_min == 0 {
             if registration.is_some() && old == Some(Via::Neighbour(behind)) {
                 self.table.remove(&Route {
@@ -361,13 +358,13 @@ impl<M: Memory + 'static> Router<'_, M> {
             }
             return status::SUCCESS;
         }
-        // If it was registered here, it has moved.
+        // A host that was registered here has moved.
         if let Some(link) = neighbours.forget(&address) {
             let until = self.now;
             self.way.tenure = Some(Tenure { link, until });
         }
         let registration = Registration::new(self.now, report);
-        // Routers have short addresses here; for others there is no room in a route.
+        // A route has room for a short address only.
         let Address::Short(link) = behind else {
             return status::CACHE_FULL;
         };
@@ -375,7 +372,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         if added.is_err() {
             return status::CACHE_FULL;
         }
-        // RFC 8505 §5.6: the state on the former way is cleaned up.
+        // RFC 8505 §5.6: the routers on the previous path remove their state.
         if let (Some(old_tid), Some(Via::Neighbour(former))) = (known, old)
             && former != behind
         {
@@ -389,7 +386,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         status::SUCCESS
     }
 
-    /// The answer to a report, on its way back.
+    /// Processes the answer to a report, on its way back.
     fn on_answer(&mut self, src: Addr, answer: DuplicateAddress) -> Result<(), DropReason> {
         if self.up().and_then(addr::link_local) != Some(src) {
             return Err(DropReason::BadSource);
@@ -397,7 +394,7 @@ impl<M: Memory + 'static> Router<'_, M> {
         let DuplicateAddress { address, tid, .. } = answer;
         let neighbours = &mut self.way.neighbours;
         if let Some(child) = neighbours.lookup(&address, self.now) {
-            // It may have been registered anew since.
+            // The host may have registered again since.
             if tid != neighbours.tid(&address, self.now) {
                 return Err(DropReason::IcmpIgnored);
             }

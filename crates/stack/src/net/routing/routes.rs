@@ -1,4 +1,4 @@
-//! The forwarding table: longest prefix first (RFC 8200 leaves the rest to us).
+//! The forwarding table, ordered by prefix length.
 
 #[cfg_attr(not(feature = "rpl"), path = "routes/absent.rs")]
 mod rpl;
@@ -11,42 +11,42 @@ use redpoll_wire::ipv6::addr;
 use crate::Error;
 pub(crate) use rpl::*;
 
-/// Where a packet goes next.
+/// The next hop of a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Via {
     /// Over the radio to this neighbour.
     Neighbour(Address),
-    /// Over the radio to the node itself: its link-layer address is derived
-    /// from the interface identifier (RFC 4944 §6, RFC 6282 §3.2.2).
+    /// Over the radio to the destination. Its link-layer address is derived from the interface
+    /// identifier (RFC 4944 §6, RFC 6282 §3.2.2).
     OnLink,
-    /// To the host side: TUN, a direct link.
+    /// To the host side, for example a TUN interface.
     Host,
-    /// Nowhere: nobody has these addresses but those that longer prefixes or
-    /// registrations name. Their senders are told so at once (RFC 4443 §3.1, code 3).
+    /// No next hop: of these addresses, only those with longer prefixes or registrations exist.
+    /// Senders get an error at once (RFC 4443 §3.1, code 3).
     Unreachable,
 }
 
 /// One entry of the forwarding table.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Route {
-    /// Destinations whose first `len` bits equal these take the route.
+    /// The prefix of the destinations.
     pub prefix: Addr,
-    /// Bits of `prefix` that count, 0 (the default route) to 128.
+    /// Length of the prefix in bits, 0 (the default route) to 128.
     pub len: u8,
-    /// Where they go.
+    /// The next hop.
     pub via: Via,
 }
 
-/// Room for one route in a node's table. A border router has a thousand: one that a
-/// registration has left behind takes no more room than another.
+/// An entry of a node's table of routes. A border router may have a thousand. An entry that a
+/// registration has created takes the same room as any other.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RouteSlot {
     prefix: Addr,
     kind: Kind,
 }
 
-/// In the place of a given route's length: 128, until its destination registers. A flag
-/// of its own would make each route larger.
+/// The length of a given route of 128 bits that ends when its destination registers. A separate
+/// flag would make each route larger.
 const UNTIL_REGISTERED: u8 = 255;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -63,22 +63,22 @@ enum Kind {
     Downward(DownwardRoute),
 }
 
-/// What a router remembers of a registration that has passed it.
+/// The registration that has created a route.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Registration {
     pub(crate) tid: Option<Tid>,
     owner: Owner,
-    /// Until when, in [`spells`], wrapping; as bytes, for a number would have to lie at an
-    /// even address and make the route two bytes larger.
+    /// The end, in [`spells`], wrapping. An aligned number would make the route two bytes larger,
+    /// so the field has bytes.
     until: [u8; 2],
 }
 
-/// Who has registered: of the EUI-64 what its maker gives.
+/// The owner of a registration: the bytes of its EUI-64 that the manufacturer assigns.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Owner([u8; 5]);
 
-/// A registration is believed for a day at most: what was left behind by somebody
-/// who has gone must end. RFC 6775 leaves the limit to the router.
+/// The longest lifetime of a registration in minutes: one day, so that the routes to a host that
+/// has gone end. RFC 6775 leaves the limit to the router.
 pub(crate) const LIFETIME_MAX_MIN: u16 = 24 * 60;
 
 impl Owner {
@@ -88,20 +88,20 @@ impl Owner {
     }
 }
 
-/// Spells of 2^26 microseconds, 67 s: minutes would take a division for each packet to a
-/// registered address.
+/// The time in spells of 2^26 microseconds (67 s). Minutes would require a division for each packet
+/// to a registered address.
 const fn spells(at: Instant) -> u16 {
     (at.as_micros() >> 26) as u16
 }
 
-/// No registration ends later than this many of them, begun ones included.
+/// The longest lifetime of a registration in spells, rounded up.
 const SPELLS_MAX: u16 = {
     let longest = Duration::from_millis_u32(LIFETIME_MAX_MIN as u32 * 60_000);
     spells(Instant::from_micros(longest.as_micros())) + 1
 };
 
 impl Registration {
-    /// It counts to the end of the spell in which it ends.
+    /// The registration lasts to the end of its last spell.
     pub(crate) fn new(now: Instant, report: &DuplicateAddress) -> Self {
         let lifetime = u32::from(report.lifetime_min.min(LIFETIME_MAX_MIN)).wrapping_mul(60_000);
         Registration {
@@ -111,7 +111,7 @@ impl Registration {
         }
     }
 
-    /// Whether it is this one's.
+    /// Whether the host with this EUI-64 has registered.
     pub(crate) fn is_of(&self, eui64: [u8; 8]) -> bool {
         self.owner == Owner::of(eui64)
     }
@@ -125,7 +125,7 @@ impl RouteSlot {
     fn given(route: Route) -> Self {
         let len = route.len.min(128);
         RouteSlot {
-            // Bits behind the prefix say nothing, and must not make two of one.
+            // Bits behind the prefix have no meaning, and must not distinguish routes.
             prefix: addr::prefix(&route.prefix, len),
             kind: Kind::Given {
                 len,
@@ -150,7 +150,7 @@ impl RouteSlot {
         }
     }
 
-    /// Whether the route is a given one, or its registration has not ended.
+    /// Whether the route has not expired. A given route never does.
     fn is_good(&self, now: Instant) -> bool {
         match self.kind {
             Kind::Given { .. } => true,
@@ -173,12 +173,12 @@ impl RouteSlot {
     }
 }
 
-/// A table of routes in the caller's memory, sorted by falling prefix length
-/// and, within a length, by prefix.
+/// A table of routes in the caller's memory, sorted by descending prefix length and, within a
+/// length, by prefix.
 pub(crate) struct RouteTable<T> {
     table: T,
     used: usize,
-    /// How many of the first entries are host routes, found by binary search.
+    /// The number of host routes, which are the first entries and are found by binary search.
     hosts: usize,
 }
 
@@ -212,7 +212,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// Where the program has said that this one address is, whoever registers it.
+    /// The given route to this one address, if registrations do not replace it.
     pub(crate) fn firm(&self, now: Instant, to: &Addr) -> Option<Via> {
         match self.host(now, to)?.kind {
             Kind::Given { len: 128, via } => Some(via),
@@ -220,8 +220,8 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Adds or replaces the route to the one address `to`, by the neighbour with this
-    /// short address, as a registration has it.
+    /// Adds or replaces the route to the one address `to`, for a registration, by the neighbour
+    /// with this short address.
     pub(crate) fn add_registered(
         &mut self,
         to: Addr,
@@ -234,8 +234,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// The registration that has left the route to this address behind, if it is good
-    /// at `now`.
+    /// The valid registration that has created the route to this address.
     pub(crate) fn registration(&self, now: Instant, to: &Addr) -> Option<Registration> {
         match self.host(now, to)?.kind {
             Kind::Registered { registration, .. } => Some(registration),
@@ -243,14 +242,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         }
     }
 
-    /// Routes that registrations have left behind and that are good at `now`.
+    /// The number of valid routes that registrations or DAOs have created.
     pub(crate) fn learnt(&self, now: Instant) -> usize {
         let is_learnt =
             |route: &&RouteSlot| !matches!(route.kind, Kind::Given { .. }) && route.is_good(now);
         self.entries().filter(is_learnt).count()
     }
 
-    /// Forgets the routes whose registrations have ended.
+    /// Removes the expired routes.
     pub(crate) fn expire(&mut self, now: Instant) {
         while let Some(ended) = self.ended(now) {
             self.remove(&ended);
@@ -279,7 +278,7 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         let Some(tail) = slots.get_mut(at..=used) else {
             return Err(Error::NoSlot);
         };
-        // Those behind it move back by one.
+        // The entries behind it move back by one.
         let mut moved = Some(route);
         for place in tail {
             core::mem::swap(place, &mut moved);
@@ -289,14 +288,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         Ok(())
     }
 
-    /// Forgets the route with this prefix and length if it goes `via` there.
+    /// Removes the route with this prefix, length and next hop.
     pub(crate) fn remove(&mut self, route: &Route) {
         let used = self.table.as_mut().get_mut(..self.used).unwrap_or_default();
         let is_it = |slot: &Option<RouteSlot>| slot.as_ref().is_some_and(|slot| slot.is(route));
         let Some(at) = used.iter().position(is_it) else {
             return;
         };
-        // Those behind it move up, from the last one on.
+        // The entries behind it move up, beginning with the last one.
         let mut moved = None;
         for place in used.get_mut(at..).unwrap_or_default().iter_mut().rev() {
             core::mem::swap(place, &mut moved);
@@ -306,14 +305,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         self.hosts = self.hosts.saturating_sub(hosts);
     }
 
-    /// Forgets every route.
+    /// Removes all routes.
     pub(crate) fn clear(&mut self) {
         self.table.as_mut().fill(None);
         self.used = 0;
         self.hosts = 0;
     }
 
-    /// Whether a route to more than the neighbour itself leads through it.
+    /// Whether the neighbour is the next hop to another destination than itself.
     pub(crate) fn leads_through(&self, link: Address) -> bool {
         let own = addr::iid_of(link);
         self.entries().any(|route| {
@@ -323,14 +322,14 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
         })
     }
 
-    /// Whether some route leads to this neighbour.
+    /// Whether a route has this neighbour as its next hop.
     pub(crate) fn names(&self, now: Instant, link: Address) -> bool {
         let via = Via::Neighbour(link);
         self.entries()
             .any(|route| route.via() == via && route.is_good(now))
     }
 
-    /// Where packets to `dst` go, by the longest matching prefix.
+    /// The next hop to `dst`, by the longest matching prefix.
     pub(crate) fn lookup(&self, now: Instant, dst: &Addr) -> Option<Via> {
         if let Some(host) = self.host(now, dst) {
             return Some(host.via());
@@ -341,27 +340,26 @@ impl<T: AsRef<[Option<RouteSlot>]> + AsMut<[Option<RouteSlot>]>> RouteTable<T> {
             .map(RouteSlot::via)
     }
 
-    /// The route with the longest prefix in a table that holds given routes alone, and few: a
-    /// leaf's.
+    /// The next hop to `dst` in the table of a leaf, which has few routes, all of them given.
     pub(crate) fn longest(&self, dst: &Addr) -> Option<Via> {
         let mut entries = self.entries();
         let found = entries.find(|r| r.prefix.shares_prefix(dst, r.len()));
         found.map(RouteSlot::via)
     }
 
-    /// Where packets to `dst` go by a route to it alone.
+    /// The next hop to `dst` by a host route.
     #[allow(dead_code, reason = "RPL alone asks for it")]
     pub(crate) fn lookup_host(&self, now: Instant, dst: &Addr) -> Option<Via> {
         self.host(now, dst).map(RouteSlot::via)
     }
 
-    /// The route to this one address.
+    /// The usable host route to `dst`.
     fn host(&self, now: Instant, dst: &Addr) -> Option<&RouteSlot> {
         let host = self.table.as_ref().get(self.host_at(dst)?)?.as_ref();
         host.filter(|host| host.is_usable(now))
     }
 
-    /// Where in the table that route stands.
+    /// The index of the host route to `dst`.
     fn host_at(&self, dst: &Addr) -> Option<usize> {
         let hosts = self.table.as_ref().get(..self.hosts)?;
         let found = hosts.binary_search_by(|r| match r {
@@ -504,7 +502,7 @@ mod tests {
     /// A table of a thousand routes is most of a border router's memory.
     #[test]
     fn a_registration_makes_no_route_larger() {
-        // What DAOs leave behind has an address more, if that may be an extended one.
+        // A downward route has one more address, which may be an extended one.
         let more = if cfg!(feature = "rpl-eui64") { 4 } else { 0 };
         assert_eq!(size_of::<Option<Route>>(), 28);
         assert_eq!(size_of::<Option<RouteSlot>>(), 28 + more);

@@ -3,7 +3,7 @@
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
-/// What a router knows of a target of a DAO.
+/// The route to a target, which does not exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum DownwardRoute {}
 
