@@ -1,21 +1,21 @@
-//! What attackers do, each at a bounded rate.
+//! Attacks, each with a limited rate.
 
 use serde::Serialize;
 
 use super::scene::Mesh;
 use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
 
-/// From where an attacker works.
+/// Origin of an attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
-    /// From beyond the border router, by packets.
+    /// Beyond the border router, with packets.
     Host,
-    /// From within range of the nodes' radios, by frames.
+    /// Within radio range of the nodes, with frames.
     Air,
 }
 
-/// What an attacker does.
+/// Kind of an attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     SynFlood,
@@ -59,24 +59,24 @@ pub(super) enum Kind {
     TrickleReaders,
 }
 
-/// An attack and the nodes on which it is tried.
+/// An attack and its targets.
 #[derive(Clone, Copy, Debug)]
 pub struct Attack {
-    /// What tables and options call it.
+    /// Name in tables and options.
     pub name: &'static str,
-    /// From where it comes.
+    /// Origin.
     pub side: Side,
-    /// Packets or frames in a second, answers to answers not counted.
+    /// Packets or frames per second, without replies to replies.
     pub per_s: u32,
-    /// What is sent.
+    /// Description of its traffic.
     pub what: &'static str,
-    /// Whom it is tried on.
+    /// Targets.
     pub targets: &'static [Target],
     pub(super) kind: Kind,
 }
 
 impl Attack {
-    /// How the attacked mesh works.
+    /// Returns the configuration of the attacked mesh.
     pub(super) fn mesh(&self) -> Mesh {
         match self.kind {
             Kind::RecoverableFirsts => Mesh::Recovering,

@@ -1,5 +1,5 @@
-//! The attacker: makes what its kind of attack sends next, and answers what it must
-//! answer to get further.
+//! The attacker: generates the traffic of its kind of attack, and replies where the attack needs
+//! it.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -19,23 +19,23 @@ use crate::scenario::global_address;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
 use crate::world::World;
 
-/// What leaves the attacker.
+/// A transmission of the attacker.
 #[derive(Clone, Debug)]
 pub(super) enum Shot {
-    /// Over the air.
+    /// A frame over the air.
     Frame(Vec<u8>),
-    /// From beyond the border router.
+    /// A packet from beyond the border router.
     Packet(Vec<u8>),
 }
 
-/// Connections that the attacker keeps in mind.
+/// Most connections that the attacker tracks.
 const HELD: usize = 32;
-/// Readers that take little.
+/// Number of slow readers.
 const READERS: usize = 4;
-/// Frames that it remembers.
+/// Frames that the attacker stores.
 const HEARD: usize = 32;
 
-/// Frames on the air, the last of them.
+/// Latest frames on the air.
 #[derive(Clone, Default)]
 struct Ear(Rc<RefCell<VecDeque<Vec<u8>>>>);
 
@@ -54,7 +54,7 @@ impl FrameTrace for Ear {
     }
 }
 
-/// A connection that the attacker has made.
+/// A connection of the attacker.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     ends: Ends,
@@ -71,14 +71,14 @@ pub(super) struct Foe<'s> {
     count: u32,
     held: VecDeque<Held>,
     ear: Ear,
-    /// The honest flow's ends, the attacked one first.
+    /// Ends of the honest flow, the attacked one first.
     honest: Option<(Endpoint, Endpoint)>,
-    /// Bytes that were sent to the mesh, and that came from it.
+    /// Bytes sent to the mesh, and bytes received from it.
     pub(super) traffic: (u64, u64),
 }
 
 impl<'s> Foe<'s> {
-    /// An attacker that hears what is on the air of `world`.
+    /// Returns an attacker that receives all frames on the air of `world`.
     pub(super) fn new(scene: &'s Scene, attack: &Attack, seed: u64, world: &mut World) -> Foe<'s> {
         let ear = Ear::default();
         if matches!(attack.kind, Kind::Replays | Kind::SealedReplays) {
@@ -96,7 +96,7 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// What it sends next.
+    /// Returns the next transmission.
     pub(super) fn fire(&mut self, world: &World) -> Option<Shot> {
         self.count += 1;
         if self.honest.is_none() {
@@ -129,7 +129,7 @@ impl<'s> Foe<'s> {
         Some(shot)
     }
 
-    /// The attacked end of the honest flow, and the other.
+    /// Returns the attacked end of the honest flow, and the other end.
     fn ends_of(&self, sender: &SimNode) -> Option<(Endpoint, Endpoint)> {
         let mut all = sender.tcp_connections();
         let (_, connection) = all.find(|(_, c)| c.remote().port == SINK)?;
@@ -142,7 +142,7 @@ impl<'s> Foe<'s> {
         })
     }
 
-    /// An address that nobody has, beyond the border router.
+    /// Returns an unused address beyond the border router.
     fn stranger(&mut self) -> Addr {
         let mut address = [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         address[8..].copy_from_slice(&self.rng.next_u64().to_be_bytes());
@@ -165,7 +165,7 @@ impl<'s> Foe<'s> {
         let port = self.port();
         let packet = match self.kind {
             Kind::SynFlood | Kind::SilentHandshakes | Kind::SlowReaders => self.syn(ends, port),
-            // Every other time a byte more on a connection that there is.
+            // Every other time, it sends another byte on an existing connection.
             Kind::Slowloris if self.count.is_multiple_of(2) => match self.drip() {
                 Some(packet) => packet,
                 None => self.syn(ends, port),
@@ -216,7 +216,7 @@ impl<'s> Foe<'s> {
     fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
         let dst_port = match self.kind {
             Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders => WEB,
-            // The sink is at one end only; everybody has a web server.
+            // Only one end has the sink, but every node has a web server.
             _ if self.count.is_multiple_of(2) => SINK,
             _ => WEB,
         };
@@ -238,14 +238,14 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// The address of the node with this name.
+    /// Returns the address of the node with this name.
     fn named(&self, name: &str) -> Addr {
         let mut places = self.scene.scenario.places();
         let found = places.position(|place| place.name == name);
         self.scene.address(found.unwrap_or(self.scene.attacked))
     }
 
-    /// Acknowledges what has come on one of the connections, and takes 600 bytes more.
+    /// Acknowledges the data on one of the connections, and opens its window for another 600 bytes.
     fn take_some(&mut self) -> Option<Vec<u8>> {
         let held = self.held.pop_front()?;
         self.held.push_back(held);
@@ -260,7 +260,7 @@ impl<'s> Foe<'s> {
         }))
     }
 
-    /// Notes what a reader's connection has brought, or that it was reset.
+    /// Records the data or the reset of a reader's connection.
     fn note(&mut self, packet: &[u8]) {
         let Some((_, tcp)) = segment(packet) else {
             return;
@@ -279,7 +279,7 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// One more byte of a request.
+    /// Returns another byte of a request.
     fn drip(&mut self) -> Option<Vec<u8>> {
         let mut held = self.held.pop_front()?;
         let tcp = Tcp {
@@ -297,7 +297,7 @@ impl<'s> Foe<'s> {
     }
 
     fn scan(&mut self, src: Addr, port: u16) -> Vec<u8> {
-        // 0x4000 on: beyond the scene's nodes.
+        // Addresses from 0x4000 on are unused in the scene.
         let nobody = 0x4000 + self.rng.below(0x4000) as u16;
         let dst = global_address(&self.scene.scenario.border.prefix, nobody);
         let ends = Ends { src, dst };
@@ -315,7 +315,7 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// A segment of the honest flow, or an error about it, with guessed numbers.
+    /// Returns a segment of the honest flow, or an ICMPv6 error about it, with guessed numbers.
     fn about_the_flow(&mut self, mine: Endpoint, theirs: Endpoint) -> Vec<u8> {
         let ends = Ends {
             src: theirs.addr,
@@ -363,9 +363,9 @@ impl<'s> Foe<'s> {
         }
     }
 
-    // --- over the air ---
+    // Attacks over the air.
 
-    /// Any short address that is nobody's.
+    /// Returns an unused short address.
     fn nobody(&mut self) -> u16 {
         0x0100 + self.rng.below(0x7000) as u16
     }
@@ -379,14 +379,14 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// Who is told: what is registered is registered with routers.
+    /// Returns the destination of a frame. Registrations go to routers.
     fn addressee(&self) -> usize {
         let is_for_routers = matches!(
             self.kind,
             Kind::DataRequests | Kind::Registrations | Kind::Reports
         );
         let router = self.scene.scenario.node("router");
-        // The root's routes, or the router's, are what is changed.
+        // These attacks target the routes of the root or of the router.
         let is_for_root = matches!(
             self.kind,
             Kind::RplForgedDao
@@ -485,7 +485,7 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// The first 80 bytes of a datagram for the attacked node or for one behind it.
+    /// Returns the first 80 bytes of a datagram for the attacked node or for one behind it.
     fn beginning(&mut self, ends: Ends) -> Vec<u8> {
         let leaf = self.scene.scenario.node("leaf");
         let dst = match leaf {
@@ -497,7 +497,7 @@ impl<'s> Foe<'s> {
         packet
     }
 
-    /// A heard frame that was not an acknowledgement.
+    /// Returns a received frame other than an acknowledgment.
     fn replay(&mut self) -> Option<Vec<u8>> {
         let heard = self.ear.0.borrow();
         let frames: Vec<&Vec<u8>> = heard.iter().filter(|frame| frame.len() > 5).collect();
@@ -505,7 +505,7 @@ impl<'s> Foe<'s> {
         frames.get(at).map(|frame| (*frame).clone())
     }
 
-    /// Whose address is claimed: the leaf's, the border router's, or nobody's.
+    /// Returns the address to claim: the leaf's, the border router's, or an unused one.
     fn coveted(&mut self, nobody: u16) -> Addr {
         let scenario = &self.scene.scenario;
         let of = |name| scenario.node(name).map(|node| self.scene.address(node));
@@ -539,9 +539,9 @@ impl<'s> Foe<'s> {
         claim.packet(&ends.report(eui64, tid, 0xffff, address))
     }
 
-    // --- answers ---
+    // Replies.
 
-    /// What comes back from the mesh, and what the attacker says to that.
+    /// Handles a packet from the mesh, and returns the reply.
     pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Shot> {
         self.traffic.1 += packet.len() as u64;
         if self.kind == Kind::TrickleReaders {
@@ -589,7 +589,7 @@ impl<'s> Foe<'s> {
     }
 }
 
-/// The segment in a packet without extension headers; `None` if a length in its headers is
+/// Returns the segment in a packet without extension headers; `None` if a length in its headers is
 /// impossible.
 fn segment(packet: &[u8]) -> Option<(Ipv6Header, HeaderView<'_>)> {
     let (ip, bytes) = Ipv6Header::parse(packet).ok()?;

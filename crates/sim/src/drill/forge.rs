@@ -1,5 +1,4 @@
-//! Packets and frames as an attacker makes them: well formed where that gets them
-//! further, false in what they say.
+//! Packets and frames of an attacker: well formed where necessary, with false content.
 
 use redpoll_base::Addr;
 use redpoll_base::checksum::Checksum;
@@ -17,7 +16,7 @@ pub(super) mod flag {
     pub(in crate::drill) const ACK: u8 = 16;
 }
 
-/// Who says something to whom.
+/// Source and destination of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ends {
     pub(super) src: Addr,
@@ -37,7 +36,7 @@ pub(super) struct Tcp<'a> {
 }
 
 impl Ends {
-    /// A packet with this upper layer, in which the checksum stands at `checksum_at`.
+    /// Returns a packet with this upper layer, whose checksum is at `checksum_at`.
     fn packet(
         self,
         protocol: u8,
@@ -52,7 +51,7 @@ impl Ends {
         self.raw(protocol, hop_limit, &upper)
     }
 
-    /// A packet with a source route (RFC 6554) through these stops.
+    /// Returns a packet with a source route (RFC 6554) through these stops.
     pub(super) fn source_route(self, hop_limit: u8, stops: &[Addr]) -> Vec<u8> {
         let mut buffer = [0; 64];
         let mut out = Cursor::new(&mut buffer);
@@ -61,7 +60,7 @@ impl Ends {
         self.raw(next_header::ROUTING, hop_limit, out.written())
     }
 
-    /// A packet with these bytes behind the IPv6 header.
+    /// Returns a packet with these bytes after the IPv6 header.
     pub(super) fn raw(self, protocol: u8, hop_limit: u8, upper: &[u8]) -> Vec<u8> {
         let Ends { src, dst } = self;
         let header = Ipv6Header {
@@ -98,7 +97,7 @@ impl Ends {
         self.packet(next_header::UDP, 64, 6, bytes)
     }
 
-    /// An ICMPv6 message: type, code, the rest behind the checksum.
+    /// Returns an ICMPv6 message from type, code and the bytes after the checksum.
     pub(super) fn icmp(self, hop_limit: u8, (kind, code): (u8, u8), rest: &[u8]) -> Vec<u8> {
         let message = [&[kind, code, 0, 0], rest].concat();
         self.packet(next_header::ICMPV6, hop_limit, 2, message)
@@ -109,8 +108,8 @@ impl Ends {
         self.icmp(64, (128, 0), &[&[7, 7, high, low], data].concat())
     }
 
-    /// A neighbour solicitation that registers the source address for `eui64`
-    /// (RFC 8505 §4.1): link address, transaction, lifetime in minutes.
+    /// Returns a neighbour solicitation that registers the source address for `eui64` (RFC 8505
+    /// §4.1), with link address, transaction identifier and lifetime in minutes.
     pub(super) fn registration(self, link: u16, eui64: [u8; 8], tid: u8, minutes: u16) -> Vec<u8> {
         let [high, low] = link.to_be_bytes();
         let [m1, m0] = minutes.to_be_bytes();
@@ -121,7 +120,7 @@ impl Ends {
         self.icmp(255, (135, 0), &rest)
     }
 
-    /// A duplicate address request (RFC 8505 §4.2), as routers tell each other.
+    /// Returns a duplicate address request between routers (RFC 8505 §4.2).
     pub(super) fn report(self, eui64: [u8; 8], tid: u8, minutes: u16, address: Addr) -> Vec<u8> {
         let [m1, m0] = minutes.to_be_bytes();
         let rest = [&[0, tid, m1, m0], &eui64[..], &address.0].concat();
@@ -129,7 +128,7 @@ impl Ends {
     }
 }
 
-/// The link's ends of a frame, as it claims them.
+/// Claimed link-layer addresses of a frame.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     pub(super) pan_id: u16,
@@ -167,21 +166,21 @@ impl Claim {
         self.frame(FrameType::Command, &[DATA_REQUEST])
     }
 
-    /// A packet in one frame, its header as it is (RFC 4944 §5.1).
+    /// Returns a packet in one frame, with an uncompressed header (RFC 4944 §5.1).
     pub(super) fn packet(self, packet: &[u8]) -> Vec<u8> {
         self.data(&[&[IPV6_DISPATCH], packet].concat())
     }
 
-    /// The first fragment of a datagram of `size` bytes (RFC 4944 §5.3) that begins
-    /// with `packet`, whose length is a multiple of eight.
+    /// Returns the first fragment of a datagram of `size` bytes (RFC 4944 §5.3) that begins with
+    /// `packet`, whose length is a multiple of eight.
     pub(super) fn first_fragment(self, packet: &[u8], size: u16, tag: u16) -> Vec<u8> {
         let [s1, s0] = (0b1100_0000_0000_0000 | size).to_be_bytes();
         let [t1, t0] = tag.to_be_bytes();
         self.data(&[&[s1, s0, t1, t0, IPV6_DISPATCH], packet].concat())
     }
 
-    /// A first fragment that can be recovered (RFC 8931 §5.1), of a compressed
-    /// datagram of `size` bytes.
+    /// Returns a recoverable first fragment (RFC 8931 §5.1) of a compressed datagram of `size`
+    /// bytes.
     pub(super) fn recoverable_first(self, packet: &[u8], size: u16, tag: u8) -> Vec<u8> {
         let header = Fragment {
             ecn: false,

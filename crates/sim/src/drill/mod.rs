@@ -1,15 +1,15 @@
-//! The standing drill: each kind of attacker at its bounded rate against small meshes,
-//! and what is left of one honest flow's goodput beside it.
+//! The drill: attacks of each kind with a limited rate on small meshes, and the remaining goodput
+//! of an honest flow.
 //!
-//! - `attack.rs`: what attackers do, and at which rate;
+//! - `attack.rs`: the attacks and their rates;
 //! - `scene.rs`: the meshes;
-//! - `foe.rs`, `forge.rs`, `rpl.rs`: the attacker, and how its packets are made;
+//! - `foe.rs`, `forge.rs`, `rpl.rs`: the attacker and its packets;
 //! - `play.rs`: one run, with or without an attacker;
-//! - `visitor.rs`: new honest connections beside the one that is open.
+//! - `visitor.rs`: new honest connections in addition to the open one.
 //!
-//! The attacker's own frames take air that nobody else can have meanwhile. That share
-//! is the *floor*: no protocol gives the honest flow more than what is left. Behind the
-//! attack every table of every node must come back to what it is without one.
+//! The attacker's own frames occupy the air. The remaining share of air time is the *floor*, which
+//! no protocol can exceed. After the attack, every table of every node must return to its state
+//! without an attack.
 
 mod attack;
 mod foe;
@@ -30,17 +30,17 @@ use scene::Target;
 use play::Course;
 use scene::{Mesh, Scene};
 
-/// The share of its goodput that an honest flow is to keep.
+/// Share of its goodput that an honest flow must keep.
 pub const KEEPS: f64 = 0.8;
 
-/// What is drilled, and for how long.
+/// Selection of attacks, and their duration.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// Only attacks with one of these names; all if there are none.
+    /// Names of the attacks to run; empty for all.
     pub only: Vec<String>,
-    /// Runs of each row, with seeds from 1 on.
+    /// Runs of each row, with seeds from 1.
     pub seeds: u64,
-    /// How long an attack goes on.
+    /// Duration of an attack.
     pub duration: Duration,
 }
 
@@ -54,67 +54,67 @@ impl Default for Plan {
     }
 }
 
-/// How a row is to be read.
+/// Verdict on a row.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// The flow keeps [`KEEPS`] of its goodput, and as many new connections are served.
+    /// The flow keeps the share [`KEEPS`] of its goodput and of new connections.
     Kept,
-    /// It keeps less, for a reason that is written down.
+    /// The flow keeps less, for a documented reason.
     Explained,
-    /// It keeps less, and nobody has said why.
+    /// The flow keeps less, without a documented reason.
     Lost,
-    /// A table of some node is not what it was without the attack, or the oracle has
-    /// found something.
+    /// A table of a node differs from its state without the attack, or the oracle found a
+    /// violation.
     LeftBehind,
 }
 
-/// One attack on one node.
+/// Result of one attack on one node.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Row {
-    /// The attack.
+    /// Name of the attack.
     pub attack: &'static str,
-    /// Whom it is tried on.
+    /// Name of the target.
     pub target: &'static str,
-    /// From where it comes.
+    /// Origin of the attack.
     pub side: Side,
-    /// Packets or frames in a second.
+    /// Configured packets or frames per second.
     pub per_s: u32,
-    /// What really left the attacker in a second, answers to answers counted.
+    /// Packets or frames that left the attacker per second, including replies to replies.
     pub sent_per_s: f64,
-    /// The honest flow's goodput without the attacker, the mean of the seeds.
+    /// Goodput of the honest flow without the attack, as the mean of the seeds.
     pub alone_kbps: f64,
-    /// Beside the attacker.
+    /// Goodput of the honest flow during the attack.
     pub beside_kbps: f64,
-    /// The second as a share of the first.
+    /// Goodput during the attack as a share of that without it.
     pub share: f64,
-    /// The worst seed's share.
+    /// Share of the worst seed.
     pub worst: f64,
-    /// New honest connections that were served without the attacker, of all that began.
+    /// Share of new honest connections that were served without the attack.
     pub new_alone: f64,
-    /// Beside the attacker.
+    /// Share of new honest connections that were served during the attack.
     pub new_beside: f64,
-    /// The second as a share of the first.
+    /// `new_beside` as a share of `new_alone`.
     pub new_share: f64,
-    /// What the air leaves: one less the share of the time that the attacker's frames,
-    /// or the frames that carry its packets to whom they are for, are on it.
+    /// Share of air time that the attack leaves free: without the attacker's frames, or without the
+    /// frames that carry its packets to their destination.
     pub floor: f64,
-    /// Bytes that packets from the mesh had, by byte that was sent there: what a
-    /// forged source address earns. `None` without packets from the host side.
+    /// Bytes from the mesh for each byte sent to it, which is the amplification for a forged source
+    /// address. `None` without packets from the host side.
     pub answered: Option<f64>,
-    /// Seconds behind the attack and the flow until all tables were as they are
-    /// without an attack, in the worst seed; `None` if they never were.
+    /// Seconds after the attack and the flow until all tables were as without an attack, in the
+    /// worst seed; `None` if they never were.
     pub rest_s: Option<u64>,
-    /// What was left behind, and what the oracle has found.
+    /// Differences in tables, and violations that the oracle found.
     pub left: Vec<String>,
-    /// How the row is to be read.
+    /// Verdict on the row.
     pub outcome: Outcome,
-    /// Why the flow keeps no more.
+    /// Reason why the flow keeps less.
     pub reason: Option<&'static str>,
 }
 
 impl Plan {
-    /// The rows that there are to be measured.
+    /// Returns the attacks and targets to measure.
     fn rows(&self) -> Vec<(&'static Attack, Target)> {
         let wanted = |attack: &&Attack| {
             self.only.is_empty() || self.only.iter().any(|name| *name == attack.name)
@@ -156,7 +156,7 @@ impl Plan {
     }
 }
 
-/// Runs without an attacker: several rows share them.
+/// Runs without an attacker, which several rows share.
 #[derive(Default)]
 struct Alone(Vec<((Target, Mesh, u64), Course)>);
 

@@ -1,5 +1,4 @@
-//! One run: a mesh with an honest flow, with or without an attacker, until all is
-//! quiet again.
+//! One run: a mesh with an honest flow, with or without an attacker, until the mesh is at rest.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -15,50 +14,49 @@ use super::visitor::{Visitor, Visits};
 use crate::radio::State;
 use crate::world::World;
 
-/// The attack begins when the flow has found its pace.
+/// Beginning of the attack, when the flow has reached its rate.
 const BEGINS: Instant = Instant::from_millis(10_000);
-/// Answers reach an attacker beyond the border router so often.
+/// Interval at which an attacker beyond the border router gets replies.
 const STEP: Duration = Duration::from_millis(20);
-/// Behind the attack the flow goes on for so long, then ends.
+/// Time for which the flow continues after the attack.
 const AFTERWARDS: Duration = Duration::from_secs(20);
-/// Without an attack all is quiet so long after the flow's end.
+/// Time after the flow's end after which a mesh without an attack is at rest.
 const QUIET: Duration = Duration::from_secs(600);
-/// With one it has to be after this: the longest that a registration is believed, and
-/// an hour.
+/// Time after which a mesh with an attack must be at rest: the longest lifetime of a registration,
+/// and an hour.
 const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
-/// What a node's tables hold.
+/// Content of a node's tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remains {
-    /// The node.
+    /// Name of the node.
     pub node: String,
     /// Its tables.
     pub tables: Tables,
 }
 
-/// How a run went.
+/// Result of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     /// Bytes of the honest flow that arrived during the attack.
     pub(super) bytes: u64,
-    /// New connections of an honest client.
+    /// New connections of the honest client.
     pub(super) visits: Visits,
     /// Packets and frames that left the attacker.
     pub(super) sent: u64,
-    /// Seconds for which the attacker's frames were on the air.
+    /// Air time of the attacker's frames, in seconds.
     pub(super) air_s: f64,
-    /// Bytes of packets to the mesh, and from it.
+    /// Bytes of packets to the mesh, and bytes of packets from it.
     pub(super) traffic: (u64, u64),
-    /// What is in all tables at the end.
+    /// Content of all tables at the end.
     pub(super) remains: Vec<Remains>,
-    /// Seconds until they were as they are without an attack.
+    /// Seconds until the tables were as without an attack.
     pub(super) rest_s: Option<u64>,
-    /// What differs at the end, and what the oracle has found.
+    /// Differences at the end, and violations that the oracle found.
     pub(super) left: Vec<String>,
 }
 
-/// Plays the scene for `duration`, beside an attacker if there is one; then the course
-/// without one is known.
+/// Runs the scene for `duration`. An attack needs the result of a run without one.
 pub(super) fn play(
     scene: &Scene,
     attack: Option<(&Attack, &Course)>,
@@ -115,7 +113,7 @@ pub(super) fn play(
     course
 }
 
-/// An attacker's packets, and the air that carries them.
+/// Packets of an attacker, and their air time.
 #[derive(Clone, Copy, Default, Debug)]
 struct Air {
     packets: u64,
@@ -124,20 +122,20 @@ struct Air {
 
 /// Turnaround and Imm-ACK (IEEE 802.15.4-2015, O-QPSK at 2.4 GHz).
 const ACK_US: u64 = 192 + 352;
-/// A byte on that air.
+/// Air time of a byte, in µs.
 const BYTE_US: u64 = 32;
-/// Bytes in front of a frame's header: preamble, start of frame, length.
+/// Bytes before a frame's header: preamble, start of frame, length.
 const PHY: u64 = 6;
 /// Header and check sequence of a frame between short addresses.
 const MAC: u64 = 11;
-/// Bytes of a fragment that a frame carries.
+/// Bytes of a fragment in a frame.
 const FRAGMENT: u64 = 96;
-/// What a packet from outside the mesh has for its IPv6 header: of 40 bytes the source
-/// and about ten others stay.
+/// Bytes of the compressed IPv6 header of a packet from outside the mesh: of 40 bytes, the source
+/// and about ten others remain.
 const HEADER: u64 = 26;
 
 impl Air {
-    /// A packet of `len` bytes goes over so many hops, each frame of it once.
+    /// Adds a packet of `len` bytes that is forwarded over `hops` hops, with each frame sent once.
     fn carry(&mut self, len: usize, hops: u64) {
         self.packets += 1;
         let bytes = (len as u64).saturating_sub(40) + HEADER;
@@ -153,7 +151,7 @@ fn delivered(world: &World) -> u64 {
     honest.map(|flow| flow.delivered_bytes).sum()
 }
 
-/// Lets the attacker work until `end`.
+/// Runs the attack until `end`.
 fn assail(
     world: &mut World,
     scene: &Scene,
@@ -187,7 +185,7 @@ fn assail(
     }
 }
 
-/// Whether a packet is for an address that no node has.
+/// Returns whether a packet's destination is an unused address.
 fn is_for_nobody(scene: &Scene, packet: &[u8]) -> bool {
     let nodes = 0..scene.scenario.nodes.len();
     let mut addresses = nodes.map(|index| scene.address(index));
@@ -205,7 +203,7 @@ fn remains(world: &World) -> Vec<Remains> {
     tables.collect()
 }
 
-/// Waits until all tables are as `expected`, and notes how long that took.
+/// Runs until all tables are as `expected`, and records the time.
 fn come_to_rest(world: &mut World, expected: &[Remains], course: &mut Course) {
     let began = world.now();
     loop {

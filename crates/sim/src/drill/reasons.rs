@@ -1,8 +1,8 @@
-//! Why an honest flow keeps less than it is to keep.
+//! Documented reasons why an honest flow keeps less than required.
 
 use super::Target;
 
-/// The reason why the flow beside `attack` on `target` may keep less, if there is one.
+/// Returns the reason why the flow may keep less during `attack` on `target`, if there is one.
 pub(super) fn reason(attack: &str, target: Target) -> Option<&'static str> {
     let is_leaf = matches!(target, Target::Leaf | Target::SleepyLeaf);
     match attack {

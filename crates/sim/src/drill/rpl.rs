@@ -1,4 +1,4 @@
-//! What attackers say to nodes that find their routes by RPL: well formed, and false.
+//! Forged RPL messages of an attacker: well formed, with false content.
 
 use redpoll_base::{Addr, Rng};
 use redpoll_stack::wire::Cursor;
@@ -12,15 +12,15 @@ use super::forge::{Claim, Ends};
 use super::scene::Scene;
 use crate::scenario::global_address;
 
-/// Everybody on the link.
+/// Link-layer broadcast address.
 const BROADCAST: u16 = 0xffff;
 
-/// Makes the frames of one attacker.
+/// Generates the frames of one attacker.
 pub(super) struct Forger<'s> {
     pub(super) scene: &'s Scene,
-    /// Frames before this one.
+    /// Number of previous frames.
     pub(super) count: u32,
-    /// The attacker's own address for now: nobody has it.
+    /// Link-layer addresses of the frame; the attacker's own address is unused.
     pub(super) claim: Claim,
 }
 
@@ -40,7 +40,7 @@ impl Forger<'_> {
         out.written().to_vec()
     }
 
-    /// A control message, to one node or to all.
+    /// Returns a control message to one node or to all.
     fn say(&self, to: u16, message: &Message<'_>) -> Vec<u8> {
         let mut buffer = [0; 128];
         let mut out = Cursor::new(&mut buffer);
@@ -67,8 +67,8 @@ impl Forger<'_> {
         params.expect("the scene routes by RPL").configuration
     }
 
-    /// A DIO with a rank that is better and better, and every other time with a version that
-    /// nobody has begun.
+    /// Returns a DIO with an ever better rank; every other one has a version that the root has not
+    /// begun.
     pub(super) fn dio(&self) -> Vec<u8> {
         let configuration = self.configuration();
         let step = configuration.min_hop_rank_increase;
@@ -93,13 +93,13 @@ impl Forger<'_> {
         self.say(BROADCAST, &Message::Dio(dio))
     }
 
-    /// A question to all, which a router answers with DIOs.
+    /// Returns a DIS to all nodes, which a router answers with DIOs.
     pub(super) fn solicitation(&self) -> Vec<u8> {
         let options = Options::default();
         self.say(BROADCAST, &Message::Dis { options })
     }
 
-    /// A DAO about targets that nobody has; every other time a No-Path about the leaf.
+    /// Returns a DAO about unused targets; every other one contains a No-Path about the leaf.
     pub(super) fn dao(&self, rng: &mut Rng) -> Vec<u8> {
         let prefix = self.scene.scenario.border.prefix;
         let leaf = self.scene.address(self.node("leaf"));
@@ -133,8 +133,8 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
-    /// A DAO that puts `target` behind the attacker's neighbour, with a path sequence that no node
-    /// counts up to and for ever.
+    /// Returns a DAO that places `target` behind the attacker's neighbour, with an infinite
+    /// lifetime and a path sequence that no node reaches.
     pub(super) fn forged_dao(&self, target: Addr) -> Vec<u8> {
         let options = Self::options(&[
             RplOption::Target(TargetOption {
@@ -159,7 +159,7 @@ impl Forger<'_> {
         self.say(self.claim.dst, &Message::Dao(dao))
     }
 
-    /// A DAO to the root of a non-storing DODAG, in the name of `src`.
+    /// Returns a DAO to the root of a non-storing DODAG with the source `src`.
     fn say_to_root(&self, src: Addr, targets: &[Addr], transit: Transit) -> Vec<u8> {
         let mut list = Vec::new();
         for prefix in targets {
@@ -189,7 +189,7 @@ impl Forger<'_> {
         self.claim.packet(&packet)
     }
 
-    /// The global address of a node that does not exist.
+    /// Returns an unused global address.
     fn nowhere(&self, rng: &mut Rng) -> Addr {
         let prefix = self.scene.scenario.border.prefix;
         global_address(&prefix, 0x4000 + rng.below(0x3fff) as u16)
@@ -199,7 +199,8 @@ impl Forger<'_> {
         self.scene.address(self.node(name))
     }
 
-    /// What a false DAO says at most: for ever, with a path sequence that no node counts up to.
+    /// Returns the strongest false transit: an infinite lifetime, and a path sequence that no node
+    /// reaches.
     fn endless(parent: Addr, external: bool) -> Transit {
         Transit {
             external,
@@ -210,8 +211,8 @@ impl Forger<'_> {
         }
     }
 
-    /// By turns: a No-Path in the leaf's name; a node that does not exist behind the router, and
-    /// one behind another one; the leaf, told of by another node.
+    /// Returns in turn: a No-Path from the leaf's address; a nonexistent node behind the router;
+    /// one behind another nonexistent node; the leaf, reported by another node.
     pub(super) fn root_dao(&self, rng: &mut Rng) -> Vec<u8> {
         let (leaf, router) = (self.global("leaf"), self.global("router"));
         let (nobody, other) = (self.nowhere(rng), self.nowhere(rng));
@@ -229,7 +230,8 @@ impl Forger<'_> {
         self.say_to_root(src, &[target], transit)
     }
 
-    /// By turns: the leaf is the router's parent, and the root is the leaf's.
+    /// Returns in turn: a DAO with the leaf as the router's parent, and one with the root as the
+    /// leaf's.
     pub(super) fn false_parent(&self) -> Vec<u8> {
         let (child, parent) = match self.count % 2 {
             0 => ("router", "leaf"),
@@ -239,20 +241,20 @@ impl Forger<'_> {
         self.say_to_root(child, &[child], Self::endless(parent, false))
     }
 
-    /// Two hosts that have not registered with the router, in its name.
+    /// Returns a DAO from the router's address with two hosts that have not registered.
     pub(super) fn false_hosts(&self, rng: &mut Rng) -> Vec<u8> {
         let router = self.global("router");
         let hosts = [self.nowhere(rng), self.nowhere(rng)];
         self.say_to_root(router, &hosts, Self::endless(router, true))
     }
 
-    /// A node that does not exist is the router's child.
+    /// Returns a DAO with a nonexistent node as the router's child.
     pub(super) fn endless_child(&self, rng: &mut Rng) -> Vec<u8> {
         let (nobody, router) = (self.nowhere(rng), self.global("router"));
         self.say_to_root(nobody, &[nobody], Self::endless(router, false))
     }
 
-    /// A source route back and forth between router and leaf.
+    /// Returns a packet with a source route back and forth between router and leaf.
     pub(super) fn source_route(&self) -> Vec<u8> {
         let to = self.claim.dst;
         let (router, leaf) = (self.node("router"), self.node("leaf"));
@@ -275,7 +277,7 @@ mod tests {
     use super::super::scene::{Mesh, Target};
     use super::*;
 
-    /// What is not well formed gets nowhere, and would be no attack.
+    /// Checks that forged messages are well formed, because nodes drop malformed ones.
     #[test]
     fn what_is_forged_is_well_formed() {
         let scene = Scene::new(Target::Router, Mesh::Rpl).unwrap();

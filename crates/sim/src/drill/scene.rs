@@ -1,25 +1,25 @@
-//! The meshes that are attacked: a border router with a host behind it, a router and
-//! a leaf, and an attacker whom all of them hear.
+//! The attacked meshes: a border router with a host behind it, a router and a leaf, and an attacker
+//! within range of all of them.
 
 use redpoll_base::Addr;
 
 use crate::scenario::{Scenario, ScenarioError};
 
-/// Which node is attacked.
+/// The attacked node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Target {
-    /// The border router, while the router next to it sends to it.
+    /// The border router, while the adjacent router sends to it.
     Border,
     /// The router, while the host sends to the leaf behind it.
     Router,
     /// The leaf, while the host sends to it.
     Leaf,
-    /// A leaf that sleeps, while it sends to the host.
+    /// A sleepy leaf, while it sends to the host.
     SleepyLeaf,
 }
 
 impl Target {
-    /// All of them.
+    /// All targets.
     pub const ALL: [Target; 4] = [
         Target::Border,
         Target::Router,
@@ -27,7 +27,7 @@ impl Target {
         Target::SleepyLeaf,
     ];
 
-    /// What tables and options call it.
+    /// Returns the name in tables and options.
     pub const fn name(self) -> &'static str {
         match self {
             Target::Border => "border",
@@ -37,7 +37,7 @@ impl Target {
         }
     }
 
-    /// The name of the attacked node in the scene.
+    /// Returns the name of the attacked node in the scene.
     pub(super) const fn node(self) -> &'static str {
         match self {
             Target::Border => "border",
@@ -46,7 +46,7 @@ impl Target {
         }
     }
 
-    /// Radio hops from the host to it.
+    /// Returns the number of radio hops from the host to it.
     pub(super) const fn hops(self) -> u64 {
         match self {
             Target::Border => 0,
@@ -55,7 +55,7 @@ impl Target {
         }
     }
 
-    /// Sender and receiver of the honest flow.
+    /// Returns sender and receiver of the honest flow.
     const fn flow(self) -> (&'static str, &'static str) {
         match self {
             Target::Border => ("router", "border"),
@@ -65,38 +65,38 @@ impl Target {
     }
 }
 
-/// How a mesh works.
+/// Configuration of a mesh.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Mesh {
-    /// As by default.
+    /// Default configuration.
     Plain,
-    /// Its fragments are forwarded and recovered (RFC 8931).
+    /// Fragments are forwarded individually and recovered (RFC 8931).
     Recovering,
-    /// Its frames are encrypted and authenticated.
+    /// Frames are encrypted and authenticated.
     Sealed,
-    /// Its routes are found by RPL, ways down in every router (RFC 6550).
+    /// Routing by RPL in storing mode (RFC 6550).
     Rpl,
-    /// Its routes are found by RPL, ways down at the root alone.
+    /// Routing by RPL in non-storing mode.
     NonStoring,
 }
 
-/// The port of the honest flow's sink.
+/// Port of the honest flow's sink.
 pub(super) const SINK: u16 = 5_001;
-/// Where the nodes' web servers listen.
+/// Port of the nodes' web servers.
 pub(super) const WEB: u16 = 80;
-/// Where their CoAP servers listen.
+/// Port of the nodes' CoAP servers.
 pub(super) const COAP: u16 = 5_683;
-/// The attacker's node.
+/// Name of the attacker's node.
 pub(super) const FOE: &str = "foe";
 
-/// The attacker does not have this key.
+/// Key of the mesh, which the attacker does not have.
 const SECURITY: &str = r#"
 [security]
 level = "enc-mic-32"
 key = "000102030405060708090a0b0c0d0e0f"
 "#;
 
-/// The root alone knows the ways down.
+/// Non-storing mode.
 const NON_STORING: &str = "\n[rpl]\nmode = \"non-storing\"\n";
 
 const COMMON: &str = r#"
@@ -127,20 +127,20 @@ type = "coap-server"
 on = ["border", "router", "leaf"]
 "#;
 
-/// A mesh, and who in it does what.
+/// A mesh, with the roles of its nodes.
 #[derive(Clone, Debug)]
 pub(super) struct Scene {
     pub(super) scenario: Scenario,
     pub(super) target: Target,
-    /// Indices of nodes.
+    /// Index of the attacked node.
     pub(super) attacked: usize,
     pub(super) foe: usize,
-    /// Index of the honest flow's sender; it may be the host.
+    /// Index of the honest flow's sender, which may be the host.
     pub(super) sender: usize,
 }
 
 impl Scene {
-    /// The scene of an attack on `target`.
+    /// Builds the scene of an attack on `target`.
     pub(super) fn new(target: Target, mesh: Mesh) -> Result<Scene, ScenarioError> {
         let recovers = mesh == Mesh::Recovering;
         let routing = match mesh {
@@ -180,7 +180,7 @@ impl Scene {
         })
     }
 
-    /// The node whose user opens new connections to the attacked one: the host, or the router
+    /// Returns the node that opens new connections to the attacked one: the host, or the router
     /// next to the border router.
     pub(super) fn visitor(&self) -> usize {
         let name = match self.target {
@@ -192,12 +192,12 @@ impl Scene {
         found.unwrap_or(self.sender)
     }
 
-    /// The global address of a node.
+    /// Returns the global address of a node.
     pub(super) fn address(&self, index: usize) -> Addr {
         self.scenario.address(index).unwrap_or_default()
     }
 
-    /// The short address of a node.
+    /// Returns the short address of a node.
     pub(super) fn short(&self, index: usize) -> u16 {
         self.scenario.nodes[index].short
     }

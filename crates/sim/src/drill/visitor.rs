@@ -1,5 +1,5 @@
-//! An honest client that opens a new connection every few seconds: what an attack leaves of those
-//! that are not open yet.
+//! An honest client that opens a new connection every few seconds, to measure the effect of an
+//! attack on new connections.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,11 +10,11 @@ use redpoll_stack::{ConnId, NodeEvent};
 
 use crate::traffic::{App, Context};
 
-/// The time from one visit to the next; one that takes longer has failed.
+/// Interval between two visits, and the time after which a visit has failed.
 const EACH: Duration = Duration::from_secs(5);
 const REQUEST: &[u8] = b"GET / HTTP/1.0\r\n\r\n";
 
-/// Visits that have begun, and those whose page came whole.
+/// Numbers of visits begun, and of visits whose page arrived completely.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct Visits {
     pub(super) begun: u64,
@@ -24,7 +24,7 @@ pub(super) struct Visits {
 /// See the [module](self).
 pub(super) struct Visitor {
     server: Endpoint,
-    /// The first visit, and the end of them.
+    /// Time of the next visit, and the end of all visits.
     next: Instant,
     until: Instant,
     conn: Option<ConnId>,

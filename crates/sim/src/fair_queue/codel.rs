@@ -1,20 +1,20 @@
-//! CoDel (RFC 8289): when the packets of a queue have waited for too long.
+//! CoDel (RFC 8289), which detects packets that have waited too long in a queue.
 
 use redpoll_base::{Duration, Instant};
 
-/// What CoDel is told.
+/// Parameters of CoDel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoDel {
-    /// TARGET (RFC 8289 §4.2): how long packets may wait.
+    /// TARGET (RFC 8289 §4.2): acceptable waiting time of packets.
     pub target: Duration,
-    /// INTERVAL (RFC 8289 §4.3): for how long they may wait longer.
+    /// INTERVAL (RFC 8289 §4.3): time for which packets may wait longer.
     pub interval: Duration,
 }
 
 /// The state of a queue.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct State {
-    /// When packets will have waited for too long for an interval.
+    /// Time at which packets will have waited too long for an interval.
     first_above: Option<Instant>,
     is_dropping: bool,
     drop_next: Instant,
@@ -23,8 +23,8 @@ pub(super) struct State {
 }
 
 impl State {
-    /// RFC 8289 §5.5: a packet leaves that has waited so long, the last of its queue if
-    /// `is_last`. Whether it is to be dropped or marked.
+    /// Handles a packet that leaves after waiting (RFC 8289 §5.5); `is_last` if it is the last of
+    /// its queue. Returns whether to drop or mark it.
     pub(super) fn on_leaving(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl State {
             return false;
         }
         self.is_dropping = true;
-        // §5.4: who was dropping of late goes on where it stopped.
+        // §5.4: if the queue was dropping recently, it continues at the previous rate.
         let delta = self.count - self.last_count;
         let was_late = now.since(self.drop_next) < codel.interval.times(16);
         self.count = if delta > 1 && was_late { delta } else { 1 };
@@ -67,9 +67,10 @@ impl State {
         now >= *self.first_above.get_or_insert(now + codel.interval)
     }
 
-    /// The control law: the interval over the square root of `count` later.
+    /// Returns the next drop by the control law: the interval over the square root of `count` after
+    /// `from`.
     fn next(&self, from: Instant, codel: &CoDel) -> Instant {
-        // In 256ths: the root of 2^16 times the count.
+        // In units of 1/256: the root of 2^16 times the count.
         let root = (u64::from(self.count) << 16).isqrt();
         from + codel.interval.times(256).divided_by(root)
     }
@@ -84,14 +85,14 @@ mod tests {
         interval: Duration::from_millis(100),
     };
 
-    /// When packets are dropped that wait for 20 ms, one each millisecond.
+    /// Returns the times of drops when a packet arrives each millisecond and waits for 20 ms.
     #[test]
     fn drops_come_closer_while_packets_wait_too_long() {
         let mut state = State::default();
         let long = (Duration::from_millis(20), false);
         let mut drops = |ms: &u64| state.on_leaving(Instant::from_millis(*ms), long, &CODEL);
         let dropped: Vec<u64> = (0..400).filter(|ms| drops(ms)).collect();
-        // 100 ms, then 100, 70.7 and 57.7 ms after the one before, and 50.
+        // 100 ms, then 100, 70.7, 57.7 and 50 ms after the previous one.
         assert_eq!(dropped, [100, 200, 271, 329, 379]);
         let short = (Duration::ZERO, false);
         assert!(!state.on_leaving(Instant::from_millis(401), short, &CODEL));

@@ -1,12 +1,12 @@
-//! FQ-CoDel (RFC 8290) behind a shaper, between mesh and host: what a border router has in the
-//! place of TAiM if it has what Linux has.
+//! FQ-CoDel (RFC 8290) behind a shaper, between mesh and host: the equivalent of Linux on a border
+//! router without TAiM.
 //!
-//! A packet leaves each `spacing`, of the queues of all flows in turn: deficit round robin by
-//! bytes, queues that have just begun first; CoDel drops, or marks, what has waited for too
-//! long. Without CoDel it is deficit round robin alone. Without a shaper nothing waits: the
-//! narrow place is the mesh behind it.
+//! A packet leaves at each `spacing`, from the queues of all flows in turn: deficit round robin by
+//! bytes, with priority for new queues. CoDel drops or marks packets that have waited too long.
+//! Without CoDel, this is plain deficit round robin. Without a shaper, no packets would wait,
+//! because the bottleneck is the mesh behind it.
 //!
-//! Each flow has a queue of its own, where RFC 8290 §4.1 has a hash.
+//! Each flow has its own queue, whereas RFC 8290 §4.1 uses a hash.
 
 mod codel;
 
@@ -18,29 +18,30 @@ use redpoll_wire::ipv6;
 pub use codel::CoDel;
 use codel::State;
 
-/// What it is told.
+/// Parameters of fair queueing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FairQueueParams {
-    /// Time between two packets that leave.
+    /// Time between two departures.
     pub spacing: Duration,
     /// Bytes of a turn (RFC 8290 §5.2.4).
     pub quantum: u32,
-    /// `None`: nothing is dropped for having waited.
+    /// CoDel's parameters; `None` disables CoDel.
     pub codel: Option<CoDel>,
-    /// Packets that may wait; of more the first of the longest queue goes (RFC 8290 §4.1.3).
+    /// Most waiting packets. An additional packet replaces the first of the longest queue (RFC 8290
+    /// §4.1.3).
     pub packets: u16,
 }
 
-/// What has happened.
+/// Counters of fair queueing.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct FairQueueCounters {
     /// Packets that have left.
     pub released: u64,
-    /// How long they waited, in microseconds, all together.
+    /// Sum of the waiting times of those packets, in microseconds.
     pub waited_us: u64,
-    /// How long the longest of them waited.
+    /// Longest waiting time, in microseconds.
     pub longest_wait_us: u64,
-    /// Packets dropped by CoDel, or for want of room.
+    /// Packets dropped by CoDel, or for lack of room.
     pub dropped: u64,
     /// Packets marked by CoDel (RFC 3168).
     pub marked: u64,
@@ -77,7 +78,7 @@ impl<P> Default for Queue<P> {
     }
 }
 
-/// See the [module](self). `P` is a packet.
+/// Fair queues of packets of the type `P`.
 #[derive(Debug)]
 pub struct FairQueue<P> {
     params: FairQueueParams,
@@ -90,7 +91,7 @@ pub struct FairQueue<P> {
 }
 
 impl<P: AsMut<Vec<u8>>> FairQueue<P> {
-    /// Without packets.
+    /// Returns empty queues.
     pub fn new(params: FairQueueParams) -> Self {
         FairQueue {
             params,
@@ -103,17 +104,17 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         }
     }
 
-    /// What has happened so far.
+    /// Returns the counters.
     pub fn counters(&self) -> &FairQueueCounters {
         &self.counters
     }
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// A packet comes.
+    /// Adds a packet.
     pub fn input(&mut self, now: Instant, mut packet: P) {
         let bytes = packet.as_mut();
         let flow = flow(bytes);
@@ -147,12 +148,12 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         }
     }
 
-    /// When [`FairQueue::poll`] has a packet.
+    /// Returns the time at which [`FairQueue::poll`] has a packet.
     pub fn poll_at(&self) -> Option<Instant> {
         (self.waiting > 0).then_some(self.next)
     }
 
-    /// The packet that leaves now, if it is time for one.
+    /// Returns the packet that leaves now, if one is due.
     pub fn poll(&mut self, now: Instant) -> Option<P> {
         if self.waiting == 0 || self.next > now {
             return None;
@@ -168,7 +169,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         Some(left.packet)
     }
 
-    /// RFC 8290 §4.2.
+    /// Selects the next packet (RFC 8290 §4.2).
     fn dequeue(&mut self, now: Instant) -> Option<Waiting<P>> {
         loop {
             let is_fresh = !self.fresh.is_empty();
@@ -213,7 +214,7 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
     }
 }
 
-/// RFC 3168 §5: sets CE on what is ECN-capable; whether it was.
+/// Sets CE on an ECN-capable packet (RFC 3168 §5). Returns whether it was capable.
 fn mark(packet: &mut [u8]) -> bool {
     match ipv6::ecn(packet) {
         None | Some(Ecn::NotEct) => false,
@@ -225,7 +226,7 @@ fn mark(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Who a packet is of; of one without ports they are whatever is there.
+/// Returns the flow of a packet. For a packet without ports, the bytes at their place count.
 fn flow(packet: &[u8]) -> Flow {
     let mut flow = [0; 37];
     let parts = [packet.get(6..7), packet.get(8..40), packet.get(40..44)];
@@ -248,7 +249,7 @@ mod tests {
         }
     }
 
-    /// A packet of a flow, its place in its last byte.
+    /// Returns a packet of a flow, with its number in its last byte.
     fn packet(flow: u8, place: u8, len: usize) -> Packet {
         let mut bytes = vec![0; len];
         (bytes[0], bytes[6], bytes[8], bytes[len - 1]) = (0x60, 6, flow, place);

@@ -5,26 +5,25 @@ use std::io::{self, BufRead, BufReader, Read as _};
 
 use flate2::bufread::MultiGzDecoder;
 
-/// Bytes that are read at most, decompressed.
+/// Most bytes that are read, decompressed.
 pub const MOST_BYTES: u64 = 512 << 20;
-/// Bytes of a line at most.
+/// Most bytes of a line.
 const LONGEST_LINE: u64 = 64 << 10;
-/// What a file compressed with gzip begins with (RFC 1952 §2.3.1).
+/// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// What is wrong with a file, and where.
+/// An error in a file, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {
     /// Line, from 1.
     pub line: usize,
     /// Column in bytes, from 1.
     pub column: usize,
-    /// What was found and what is allowed.
+    /// The problem, and the allowed values.
     pub problem: String,
 }
 
 impl FileError {
-    /// What is wrong at a line and column.
     pub(super) fn new(line: usize, column: usize, problem: impl Into<String>) -> FileError {
         FileError {
             line,
@@ -42,7 +41,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// What `reader` has, decompressed if it begins as gzip does.
+/// Returns the content of `reader`, decompressed if it begins like gzip.
 ///
 /// # Errors
 /// Those of the reader.
@@ -55,7 +54,7 @@ pub fn open<'a>(reader: impl io::Read + 'a) -> io::Result<Box<dyn BufRead + 'a>>
     })
 }
 
-/// One line after the other.
+/// Lines of a file.
 pub(super) struct Lines<R> {
     reader: R,
     /// Number of the line last read.
@@ -74,12 +73,12 @@ impl<R: BufRead> Lines<R> {
         }
     }
 
-    /// Number of the line last read, from 1.
+    /// Returns the number of the line last read, from 1.
     pub(super) fn number(&self) -> usize {
         self.number
     }
 
-    /// The next line without its end; `None` after the last.
+    /// Returns the next line without its end; `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<&str>, FileError> {
         self.number += 1;
         self.text.clear();

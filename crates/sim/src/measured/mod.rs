@@ -1,8 +1,8 @@
-//! Files of measurements that a scenario can name: connectivity of a testbed in
-//! the K7 format, and traces of noise.
+//! Files of measurements that a scenario can name: connectivity of a testbed in the K7 format, and
+//! traces of noise.
 //!
-//! Whatever is wrong with a file is told with its line and column. All that is
-//! read is bounded: `lines` limits bytes and lines, each format its rows.
+//! Errors contain their line and column. Sizes are bounded: `lines` limits bytes and lines, and
+//! each format its rows.
 
 mod k7;
 mod lines;

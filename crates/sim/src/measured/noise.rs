@@ -1,5 +1,5 @@
-//! Traces of noise: text with a sample of the power in the channel in dBm on
-//! each line, one a millisecond, as those that come with TOSSIM.
+//! Traces of noise, in the text format of TOSSIM's traces: each line is a sample of the channel's
+//! power in dBm, one for each millisecond.
 
 use std::fmt;
 use std::io::BufRead;
@@ -7,24 +7,23 @@ use std::io::BufRead;
 use super::lines::{FileError, Lines};
 use crate::kernel::Digest;
 
-/// Samples of a trace at most: almost three hours.
+/// Most samples of a trace: almost three hours.
 pub const MOST_SAMPLES: usize = 10_000_000;
-/// What a sample may be, in dBm.
+/// Allowed range of a sample, in dBm.
 const RANGE_DBM: (f32, f32) = (-130.0, 30.0);
 
-/// Noise as it was measured: a sample a millisecond.
+/// Measured noise: a sample for each millisecond.
 #[derive(Clone, PartialEq)]
 pub struct NoiseTrace {
-    /// In dBm; one at least.
+    /// Samples in dBm, at least one.
     pub samples_dbm: Vec<f32>,
 }
 
 impl NoiseTrace {
-    /// Reads `reader`, which is text. Empty lines are passed over.
+    /// Reads the text in `reader`. Ignores empty lines.
     ///
     /// # Errors
-    /// What is wrong with the file, in which line and column, and what is
-    /// allowed.
+    /// The problem in the file with line, column and the allowed values.
     pub fn read(reader: impl BufRead) -> Result<NoiseTrace, FileError> {
         let mut lines = Lines::new(reader);
         let mut samples_dbm = Vec::new();
@@ -69,7 +68,7 @@ impl NoiseTrace {
 }
 
 impl fmt::Debug for NoiseTrace {
-    /// Two that differ show different digests.
+    /// Shows a digest, so different traces differ.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut digest = Digest::default();
         for sample in &self.samples_dbm {

@@ -1,5 +1,4 @@
-//! Bulk transfers: a sender that never has nothing to send, and a sink that
-//! takes all that comes.
+//! Bulk transfers: a sender that always has data, and a sink that reads everything.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
@@ -12,24 +11,23 @@ use super::sessions::{Session, Sessions};
 use super::{App, Context, Route};
 use crate::oracle::{End, counting_lines};
 
-/// Bytes moved between an app and its connection at once.
+/// Bytes moved between an app and its connection at a time.
 const CHUNK: usize = 512;
-/// Connections that may bring data before their handshake is complete.
+/// Connections that may carry data before their handshake is complete.
 const FAST: u8 = 8;
 
-/// Connects, sends so many bytes or without end, closes.
+/// Connects, sends a number of bytes or without end, and closes.
 ///
-/// To a node it sends the oracle's pattern; to a host text that counts its
-/// lines. After a lost connection it starts again from the first byte, or with as many
-/// bytes as were not acknowledged.
+/// It sends the oracle's pattern to a node, and numbered lines of text to a host. After a lost
+/// connection, it starts again at the first byte, or sends as many bytes as were not acknowledged.
 pub(super) struct Sender {
     out: Outgoing,
-    /// What the present connection is to carry.
+    /// Bytes of the present connection; `None` without end.
     total: Option<u64>,
     /// Bytes given to the present connection.
     offset: u64,
     resumes: bool,
-    /// Bytes of the present connection that were acknowledged.
+    /// Acknowledged bytes of the present connection.
     acked: u64,
 }
 
@@ -44,7 +42,7 @@ impl Sender {
         }
     }
 
-    /// Its connections begin with data where they can.
+    /// Sends data with the SYN where possible.
     pub(super) fn opens_fast(mut self, fast: bool) -> Sender {
         if fast {
             self.out.open_fast(self.total);
@@ -52,17 +50,17 @@ impl Sender {
         self
     }
 
-    /// Another connection begins.
+    /// Prepares another connection.
     fn begin(&mut self) {
         if self.resumes {
-            // The last byte is sent again, so that the far end hears of the close.
+            // The last byte is retransmitted, so that the far end learns of the close.
             let left = |total: u64| total.saturating_sub(self.acked).max(1);
             self.total = self.total.map(left);
         }
         (self.offset, self.acked) = (self.out.early(), 0);
     }
 
-    /// Remembers what has been acknowledged, for the connection may be lost.
+    /// Records the acknowledged bytes, because the connection may be lost.
     fn measure(&mut self, cx: &Context<'_>) {
         let stats = self.out.conn().and_then(|conn| cx.node.stats(conn));
         if let Some(stats) = stats {
@@ -72,7 +70,7 @@ impl Sender {
 
     fn pump(&mut self, cx: &mut Context<'_>) {
         let mut chunk = [0; CHUNK];
-        // The peer has nothing to say; its end does not end ours.
+        // The peer sends no data, and its end does not end this direction.
         while self.out.recv(cx, &mut chunk).is_some_and(|len| len > 0) {}
         while let (Some(conn), Some(flow)) = (self.out.conn(), self.out.flow()) {
             let left = self.total.map_or(u64::MAX, |total| total - self.offset);
@@ -81,8 +79,8 @@ impl Sender {
                 return;
             }
             let room = cx.node.stream(conn).map_or(0, |stream| stream.send_room);
-            // One byte more than there is room for: TCP tells of new room only
-            // after it has had to refuse something.
+            // One byte more than there is room for: TCP reports new room only after it has refused
+            // data.
             let len = CHUNK
                 .min(room + 1)
                 .min(usize::try_from(left).unwrap_or(CHUNK));
@@ -127,14 +125,13 @@ impl App for Sender {
     }
 }
 
-/// How long a peer that is no sender of the scenario may say nothing.
+/// Time without data after which a peer that is not a sender of the scenario is reset.
 pub(super) const STRANGER_TIME: Duration = Duration::from_secs(60);
 
-/// Accepts connections and reads as fast as it can.
+/// Accepts connections and reads as fast as possible.
 ///
-/// The scenario's own senders may be silent for as long as they like. Anybody else,
-/// who comes from outside, is reset after [`STRANGER_TIME`], or when there is no
-/// room for another.
+/// The scenario's own senders may be silent without limit. Other peers from outside are reset after
+/// [`STRANGER_TIME`], or when there is no room for another connection.
 pub(super) struct Sink {
     peers: Peers,
     sessions: Sessions<Upload>,
@@ -146,7 +143,7 @@ struct Upload {
     pair: Pair,
     /// Initial sequence number of the sender.
     irs: Option<SeqNum>,
-    /// When it last said something.
+    /// Time of its latest data.
     heard: Instant,
 }
 
@@ -157,7 +154,7 @@ impl Session for Upload {
 }
 
 impl Sink {
-    /// A sink on a node that has memory for `connections`.
+    /// Returns a sink on a node with memory for `connections`.
     pub(super) fn new(port: u16, peers: Peers, connections: u16) -> Sink {
         Sink {
             peers,
@@ -165,7 +162,7 @@ impl Sink {
         }
     }
 
-    /// Takes data with a SYN.
+    /// Accepts data with the SYN.
     pub(super) fn opens_fast(mut self, fast: bool) -> Sink {
         self.sessions.open_fast(if fast { FAST } else { 0 });
         self
@@ -189,7 +186,7 @@ impl Upload {
         })
     }
 
-    /// Since when it has been silent, if it is no sender of the scenario.
+    /// Returns the time of the latest data, if the peer is not a sender of the scenario.
     fn idle_since(&self, peers: &Peers) -> Option<Instant> {
         peers
             .flow(&self.pair, self.irs)
@@ -203,12 +200,12 @@ impl Upload {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Reads what is there; false once the session is over.
+    /// Reads the available data. Returns false once the session is over.
     fn pump(&mut self, cx: &mut Context<'_>, peers: &Peers) -> bool {
         let mut chunk = [0; CHUNK];
         loop {
-            // A connection that its sender has given up on may still hold
-            // bytes: they are read, and belong to no flow any more.
+            // A connection that its sender has abandoned may still hold bytes, which are read and
+            // belong to no flow.
             let flow = peers.flow(&self.pair, self.irs);
             match cx.node.recv(cx.now, self.conn, &mut chunk) {
                 Ok(0) => {

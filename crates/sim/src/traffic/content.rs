@@ -1,4 +1,4 @@
-//! What apps send, other than text: bytes that the other end can make again to compare.
+//! Binary test data of apps, which the other end can reproduce for comparison.
 
 use crate::oracle::{FlowId, Oracle};
 

@@ -1,4 +1,4 @@
-//! The echo service (RFC 862): what arrives goes back.
+//! The echo service (RFC 862), which returns all data.
 
 use redpoll_base::Instant;
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
@@ -7,12 +7,12 @@ use super::bulk::STRANGER_TIME;
 use super::sessions::{Session, Sessions};
 use super::{App, Context};
 
-/// Bytes of a connection that are on their way back at once: until they are sent, the
-/// next ones stay in the receive buffer, and the peer's window shrinks.
+/// Bytes of a connection that are buffered for their return. Until these are sent, the next ones
+/// stay in the receive buffer, and the peer's window shrinks.
 const HELD: usize = 512;
 
-/// Accepts connections and sends back what they bring. A connection on which nothing
-/// moves for [`STRANGER_TIME`] is reset, or earlier if there is no room for another.
+/// Accepts connections and returns their data. A connection without progress for [`STRANGER_TIME`]
+/// is reset, or earlier if there is no room for another.
 pub(super) struct Echo {
     sessions: Sessions<Conversation>,
 }
@@ -21,10 +21,10 @@ pub(super) struct Echo {
 struct Conversation {
     conn: ConnId,
     held: [u8; HELD],
-    /// Of what is held, what has been sent and where it ends.
+    /// Offsets in the buffer: the end of the sent bytes, and the end of all bytes.
     sent: usize,
     end: usize,
-    /// When something last moved.
+    /// Time of the latest progress.
     moved: Instant,
 }
 
@@ -35,7 +35,7 @@ impl Session for Conversation {
 }
 
 impl Echo {
-    /// The service at a node that has memory for `connections`.
+    /// Returns the service on a node with memory for `connections`.
     pub(super) fn new(port: u16, connections: u16) -> Echo {
         Echo {
             sessions: Sessions::new(port, connections),
@@ -61,7 +61,7 @@ impl Conversation {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Moves what can be moved; false once the conversation is over.
+    /// Moves the available data. Returns false once the conversation is over.
     fn pump(&mut self, cx: &mut Context<'_>) -> bool {
         loop {
             while self.sent < self.end {

@@ -1,13 +1,11 @@
-//! A small HTTP/1.1 server: `GET` and `HEAD` of a page and of a file whose
-//! content everybody can make again, whole or in part, over connections that stay
-//! open for more.
+//! A small HTTP/1.1 server: `GET` and `HEAD` of a page and of a file whose content a user can
+//! reproduce, whole or in part, over persistent connections.
 //!
-//! Whatever arrives, a session needs bounded memory and ends: requests that
-//! are too long or make no sense get an answer with an error and a close, and
-//! clients that say nothing, or take nothing, for too long are reset. When a node
-//! has no room for another connection, the client that has been without a request
-//! for longest gives way. If all of them are being answered and a client waits, the slowest of
-//! those that take less than 300 bytes a second gives way.
+//! Every session needs bounded memory and ends. Requests that are too long or malformed get an
+//! error and a close. Clients that neither send nor read for too long are reset. If a node has no
+//! room for another connection, the client that has been without a request for longest is reset. If
+//! all are being answered and a client waits, the slowest of the clients that read less than 300
+//! bytes a second is reset.
 
 mod request;
 mod session;
@@ -26,18 +24,18 @@ use super::{App, Context};
 pub(super) struct Server {
     name: String,
     file_bytes: u64,
-    /// The entity tag of the file, and who the clients are that ask for it as an image.
+    /// Entity tag of the file, and the clients that fetch it as an image.
     image: Option<(String, Peers)>,
     sessions: Sessions<Exchange>,
-    /// When the server looks for clients that wait, if it is full.
+    /// Time at which a full server checks for waiting clients.
     look_at: Option<Instant>,
 }
 
-/// The time between two looks for clients that wait.
+/// Interval between two checks for waiting clients.
 const LOOK: Duration = Duration::from_millis(500);
 
 impl Server {
-    /// The server of the node called `name`, which has memory for `connections`.
+    /// Returns the server of the node called `name`, which has memory for `connections`.
     pub(super) fn new(name: &str, port: u16, file_bytes: u64, connections: u16) -> Server {
         Server {
             name: name.to_owned(),
@@ -48,10 +46,10 @@ impl Server {
         }
     }
 
-    /// A server with a validator for its file (RFC 9110 §8.8.3), which is the image that
-    /// clients of the scenario fetch.
+    /// Adds a validator for its file (RFC 9110 §8.8.3), the image that clients of the scenario
+    /// fetch.
     pub(super) fn of_image(self, peers: Peers) -> Server {
-        // The content follows from the length.
+        // The length determines the content.
         let etag = format!("\"{:x}\"", self.file_bytes);
         let image = Some((etag, peers));
         Server { image, ..self }
@@ -59,14 +57,14 @@ impl Server {
 }
 
 impl Server {
-    /// Has the client give way that has been without a request for longest, if the server is full.
+    /// Resets the client that has been without a request for longest, if the server is full.
     fn make_room(&mut self, cx: &mut Context<'_>) {
         let now = cx.now;
         self.sessions
             .make_room(cx, |it| it.idle_since(now), |cx, it| it.end(cx));
     }
 
-    /// Has the slowest client give way if the server is full and another one waits.
+    /// Resets the slowest client, if the server is full and another client waits.
     fn look_around(&mut self, cx: &mut Context<'_>) {
         if self.look_at.is_none_or(|at| at <= cx.now) {
             self.make_room(cx);
@@ -107,7 +105,7 @@ impl App for Server {
         );
         self.make_room(cx);
         self.look_around(cx);
-        // What a connection repeats whose client has gone elsewhere counts, too.
+        // Retransmissions for a client that has left count as well.
         for exchange in self.sessions.open() {
             exchange.measure(cx);
         }

@@ -1,4 +1,4 @@
-//! An app that starts some time after the run.
+//! An app that starts some time after the beginning of the run.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::NodeEvent;
@@ -9,13 +9,13 @@ use super::{App, Context};
 pub(super) struct Later {
     app: Box<dyn App>,
     delay: Duration,
-    /// When the app starts; `None` before the run and once it has started.
+    /// Start of the app; `None` before the run and after the start.
     start: Option<Instant>,
     has_started: bool,
 }
 
 impl Later {
-    /// `app`, to be started `delay` after the run.
+    /// Returns `app`, started after `delay`.
     pub(super) fn wrap(app: Box<dyn App>, delay: Duration) -> Box<dyn App> {
         if delay.is_zero() {
             return app;

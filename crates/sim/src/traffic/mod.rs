@@ -1,8 +1,7 @@
-//! Applications on the nodes: what makes the traffic of a scenario.
+//! Applications on the nodes, which create the traffic of a scenario.
 //!
-//! An app is a small state machine on the sockets of its node. It is told of
-//! events and of its timer, and shows the oracle every byte that it sends or
-//! takes.
+//! An app is a small state machine on the sockets of its node. It gets the node's events and its
+//! own timer, and shows the oracle every byte that it sends or receives.
 
 mod bulk;
 mod client;
@@ -38,56 +37,57 @@ pub(crate) use transfers::Transfers;
 use later::Later;
 use peers::Peers;
 
-/// What an app may use while it is called.
+/// Environment of an app during a call.
 pub struct Context<'a> {
-    /// The time, by the node's clock.
+    /// Time by the node's clock.
     pub now: Instant,
-    /// The time of the world, by which is measured.
+    /// Time of the world, for measurements.
     pub world_time: Instant,
-    /// The node that it runs on.
+    /// Node of the app.
     pub node: &'a mut SimNode,
-    /// Who sees every byte.
+    /// Observer of all bytes.
     pub oracle: &'a mut Oracle,
-    /// What its processor has to do.
+    /// Work of the node's processor.
     pub(crate) labour: &'a mut Labour,
 }
 
 /// An application on a node.
 pub trait App {
-    /// It begins.
+    /// Starts the app.
     fn start(&mut self, cx: &mut Context<'_>);
 
-    /// Something happened on the node, perhaps to a socket of another app.
+    /// Handles an event of the node, which may concern a socket of another app.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent);
 
-    /// The moment that it had named came.
+    /// Handles the timer that it requested.
     fn on_timer(&mut self, cx: &mut Context<'_>);
 
-    /// When it wants to be called.
+    /// Returns the time of its next timer.
     fn next_timer(&self) -> Option<Instant>;
 
-    /// Whether it waits for something to be acknowledged, of which there is no event.
+    /// Returns whether it waits for an acknowledgment, for which there is no event.
     fn wants_acks(&self) -> bool {
         false
     }
 
-    /// Something may have been acknowledged; only while it wants to know.
+    /// Handles a possible acknowledgment. Called only while [`wants_acks`](Self::wants_acks) is
+    /// true.
     fn on_acks(&mut self, _cx: &mut Context<'_>) {}
 
-    /// The node begins anew: of the app only what is in flash is left.
+    /// Restarts the app with the node. Only its state in flash remains.
     fn restart(&mut self, _cx: &mut Context<'_>) {}
 
-    /// What it lost for want of room, by reason.
+    /// Returns its losses for lack of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// The apps of `scenario`, each with the index of its node, with random
-/// numbers of the run's `seed`; what others must not guess comes from `secrets`.
+/// Creates the apps of `scenario`, each with the index of its node, with random numbers of the
+/// run's `seed`. Secrets come from `secrets`.
 ///
-/// Apps that need a host are among them: whoever has none removes them from
-/// the scenario first ([`Scenario::retain_apps`]).
+/// The apps may need a host. A caller without one removes them from the scenario first
+/// ([`Scenario::retain_apps`]).
 pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize, Box<dyn App>)> {
     let mut maker = Maker {
         seed,
@@ -96,8 +96,7 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
         peers: Peers::default(),
     };
     let mut apps: Vec<(usize, Box<dyn App>)> = Vec::new();
-    // What receives comes first, so that nobody sends to a port that opens in
-    // the same moment.
+    // Receivers come first, so that no app sends to a port that opens at the same instant.
     for index in 0..scenario.places().count() {
         for port in datagram_ports(scenario, index) {
             let sink = sensor::DatagramSink::new(port, maker.peers.clone());
@@ -117,7 +116,7 @@ pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize
     apps
 }
 
-/// What all apps of a run are made with.
+/// Common parts of all apps of a run.
 struct Maker<'a> {
     seed: u64,
     secrets: &'a mut Secrets,
@@ -126,14 +125,14 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Random numbers for one CoAP endpoint.
+    /// Returns the random numbers of one CoAP endpoint.
     fn coap_rng(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
         let node = name_of(scenario, index);
         let seeded = Rng::named(self.seed, &format!("coap/{}/{node}", spec.name));
         self.secrets.stream(seeded)
     }
 
-    /// How long an app waits from the beginning of the run.
+    /// Returns the delay of an app after the beginning of the run.
     fn delay(&self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Duration {
         let span_us = spec.start_spread.as_micros();
         if span_us == 0 {
@@ -218,20 +217,20 @@ impl Maker<'_> {
     }
 }
 
-/// The name of a node or of the host.
+/// Returns the name of a node or of the host.
 fn name_of(scenario: &Scenario, index: usize) -> String {
     let place = scenario.place(index);
     place.map_or(String::new(), |place| place.name.clone())
 }
 
-/// A flow from an app: its name, its ends, its far end's address.
+/// A flow of an app: its name, its ends, and the address of its far end.
 #[derive(Clone, Debug)]
 struct Route {
     flow: String,
     from: String,
     to: String,
     remote: Endpoint,
-    /// The far end is simulated, and shows the oracle what it gets.
+    /// Whether the far end is simulated, and shows the oracle its received bytes.
     is_inside: bool,
     peers: Peers,
 }

@@ -1,7 +1,6 @@
-//! A sensor that publishes its readings to an MQTT 3.1.1 broker, in batches,
-//! as the anemometer of Kumar et al. 2020 does: a reading a second, kept until
-//! a batch is full, in a queue that can overflow; after a failure it connects
-//! again.
+//! A sensor that publishes its readings to an MQTT 3.1.1 broker in batches, like the anemometer of
+//! Kumar et al. 2020: a reading each second, kept until a batch is full, in a queue that can
+//! overflow. It reconnects after a failure.
 
 use std::collections::VecDeque;
 
@@ -16,11 +15,11 @@ use super::sensor::Clock;
 use super::{App, Context, Route};
 use crate::scenario::AppKind;
 
-/// The longest packet that is taken from a broker, which has little to say.
+/// Bytes of the longest packet that is accepted from a broker.
 const MAX_PACKET: usize = 256;
 
-/// How long a broker has for its CONNACK: MQTT 3.1.1 §4.8 has clients close a connection
-/// on which nothing comes within a reasonable time.
+/// Time for a broker's CONNACK: by MQTT 3.1.1 §4.8, clients close a connection without an answer
+/// within a reasonable time.
 const CONNACK_TIME: Duration = Duration::from_secs(30);
 
 /// See the [module](self).
@@ -34,36 +33,35 @@ pub(super) struct Sensor {
     queue: usize,
     keep_alive: Duration,
     clock: Clock,
-    /// Readings made so far.
+    /// Number of readings.
     made: u64,
     /// Readings that wait to be published.
     waiting: VecDeque<String>,
-    /// Readings published whose acknowledgment has not come, oldest first,
-    /// with their packet identifiers.
+    /// Published readings without an acknowledgment, oldest first, with their packet identifiers.
     unacknowledged: VecDeque<(u16, String)>,
     last_id: u16,
     session: Session,
     overflow: u64,
 }
 
-/// What holds while one connection lives.
+/// State of one connection.
 #[derive(Default)]
 struct Session {
-    /// When its connection was opened.
+    /// Time at which the connection was opened.
     began: Instant,
-    /// The broker has accepted it.
+    /// Whether the broker has accepted it.
     is_up: bool,
     /// Encoded packets that TCP had no room for.
     outbox: BytesMut,
     inbox: BytesMut,
-    /// When the last packet went out.
+    /// Time of the last sent packet.
     last_sent: Instant,
-    /// A PINGREQ that has not been answered went out.
+    /// Whether a PINGREQ is unanswered.
     pinged: bool,
 }
 
 impl Sensor {
-    /// The sensor that `kind` describes.
+    /// Creates the sensor that `kind` describes.
     pub(super) fn new(route: Route, kind: &AppKind, clock: Clock) -> Sensor {
         let AppKind::MqttSensor {
             topic,
@@ -97,7 +95,7 @@ impl Sensor {
         }
     }
 
-    /// Makes a reading and puts it into the queue, if there is room.
+    /// Creates a reading and queues it, if there is room.
     fn measure(&mut self, now: Instant) {
         let mut reading = format!(
             "{} {} {:.3}",
@@ -135,7 +133,7 @@ impl Sensor {
         self.pump(cx);
     }
 
-    /// Moves what can be moved in both directions.
+    /// Moves the available data in both directions.
     fn pump(&mut self, cx: &mut Context<'_>) {
         if !self.receive(cx) {
             self.out.abandon(cx);
@@ -186,7 +184,7 @@ impl Sensor {
         let _ = publish.write(&mut self.session.outbox);
     }
 
-    /// Takes in what the broker says; false if the connection is of no use.
+    /// Handles the broker's packets. Returns false if the connection is unusable.
     fn receive(&mut self, cx: &mut Context<'_>) -> bool {
         let mut chunk = [0; 256];
         while let Some(len) = self.out.recv(cx, &mut chunk) {
@@ -216,7 +214,7 @@ impl Sensor {
                     return false;
                 }
                 self.session.is_up = true;
-                // MQTT 3.1.1 §4.4: what was not acknowledged is sent again.
+                // MQTT 3.1.1 §4.4: unacknowledged messages are retransmitted.
                 let again: Vec<(u16, String)> = self.unacknowledged.iter().cloned().collect();
                 for (id, reading) in again {
                     self.publish(id, &reading, true);
@@ -236,16 +234,17 @@ impl Sensor {
         }
     }
 
-    /// When a broker that has not accepted the session is given up.
+    /// Returns the time at which a broker that has not accepted the session is abandoned.
     fn connack_at(&self) -> Option<Instant> {
         let waits = !self.session.is_up && self.out.conn().is_some();
         waits.then(|| self.session.began + CONNACK_TIME)
     }
 
-    /// When the broker must hear something again, or must have answered.
+    /// Returns the time at which the next packet must be sent to the broker, or its answer must
+    /// have arrived.
     fn ping_at(&self) -> Option<Instant> {
         let silent = self.session.is_up && self.out.conn().is_some() && !self.keep_alive.is_zero();
-        // A little early: the packet takes its time.
+        // Early enough for the packet to arrive.
         silent.then(|| self.session.last_sent + self.keep_alive.times(3).divided_by(4))
     }
 }

@@ -1,4 +1,4 @@
-//! A connection that an app opens, and opens again when it was lost.
+//! A connection that an app opens, and reopens after a failure.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
@@ -12,50 +12,49 @@ use crate::oracle::{End, FlowId};
 /// The longest pause between two attempts, unless the scenario has a longer one.
 const PAUSE_CEILING: Duration = Duration::from_secs(1_800);
 
-/// Bytes that a connection may begin with.
+/// Most bytes that a connection sends with its SYN.
 const EARLY: usize = 512;
 
 /// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Outgoing {
     route: Route,
-    /// The pause behind a connection that was lost, and behind a first attempt in
-    /// vain; behind each further one it is twice as long, up to [`PAUSE_CEILING`].
+    /// Pause after a lost connection and after a first failed attempt. It doubles with each further
+    /// failure, up to [`PAUSE_CEILING`].
     retry: Duration,
-    /// Attempts in a row that came to nothing.
+    /// Consecutive failed attempts.
     in_vain: u32,
     state: State,
-    /// Of the present connection: bytes that its far end, outside of the
-    /// simulation, has acknowledged.
+    /// Bytes of the present connection that a far end outside of the simulation has acknowledged.
     acked: u32,
     flow: Option<FlowId>,
-    /// Connections begin with the first bytes of this many.
+    /// Total bytes whose first part may go with the SYN.
     offered: u64,
-    /// How many the present one began with.
+    /// Bytes that went with the SYN of the present connection.
     early: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Not connected; the next attempt is due then.
+    /// Not connected; the next attempt is due at this time.
     Waiting(Instant),
     Connecting(ConnId),
     Open(ConnId),
-    /// Closed by the app; TCP delivers what is queued.
+    /// Closed by the app; TCP delivers the queued bytes.
     Closing(ConnId),
     Over,
 }
 
-/// What an event changed.
+/// Change that an event caused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
     /// The connection is open.
     Opened,
-    /// There is room to send, or something to read, or the peer has closed.
+    /// There is room to send, or data to read, or the peer has closed.
     Progress,
-    /// It failed; there will be another attempt.
+    /// The connection failed; there will be another attempt.
     Lost,
-    /// After [`Outgoing::close`]: all has arrived.
+    /// All bytes have arrived after [`Outgoing::close`].
     Finished,
 }
 
@@ -73,7 +72,7 @@ impl Outgoing {
         }
     }
 
-    /// The connection, while the app may use it.
+    /// Returns the connection, while the app may use it.
     pub(super) fn conn(&self) -> Option<ConnId> {
         match self.state {
             State::Open(conn) => Some(conn),
@@ -81,12 +80,12 @@ impl Outgoing {
         }
     }
 
-    /// The flow; `None` before the first attempt.
+    /// Returns the flow; `None` before the first attempt.
     pub(super) fn flow(&self) -> Option<FlowId> {
         self.flow
     }
 
-    /// Whether the far end is a simulated node.
+    /// Returns whether the far end is a simulated node.
     pub(super) fn is_inside(&self) -> bool {
         self.route.is_inside
     }
@@ -98,12 +97,12 @@ impl Outgoing {
         }
     }
 
-    /// Connections begin with the first bytes of `total`, or of no end of them.
+    /// Sends the first bytes of `total` with the SYN; `None` means an endless transfer.
     pub(super) fn open_fast(&mut self, total: Option<u64>) {
         self.offered = total.unwrap_or(u64::MAX);
     }
 
-    /// Bytes that the present connection began with.
+    /// Returns the bytes that went with the SYN of the present connection.
     pub(super) fn early(&self) -> u64 {
         self.early
     }
@@ -147,14 +146,14 @@ impl Outgoing {
         self.state = State::Connecting(conn);
     }
 
-    /// Tries again if it is time.
+    /// Begins another attempt if it is due.
     pub(super) fn on_timer(&mut self, cx: &mut Context<'_>) {
         if self.next_timer().is_some_and(|at| at <= cx.now) {
             self.open(cx);
         }
     }
 
-    /// What `event` means for this connection; `None` if nothing.
+    /// Returns the change that `event` caused for this connection, if any.
     pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Change> {
         let (State::Connecting(conn) | State::Open(conn) | State::Closing(conn)) = self.state
         else {
@@ -188,7 +187,7 @@ impl Outgoing {
         }
     }
 
-    /// Closes the connection after what was sent.
+    /// Closes the connection after the sent bytes.
     pub(super) fn close(&mut self, cx: &mut Context<'_>) {
         if let State::Open(conn) = self.state {
             cx.node.close(cx.now, conn);
@@ -201,7 +200,7 @@ impl Outgoing {
         self.state = State::Over;
     }
 
-    /// Resets the connection and tries again later.
+    /// Resets the connection and begins another attempt later.
     pub(super) fn abandon(&mut self, cx: &mut Context<'_>) {
         if let State::Connecting(conn) | State::Open(conn) | State::Closing(conn) = self.state {
             cx.node.abort(cx.now, conn);
@@ -221,8 +220,8 @@ impl Outgoing {
         self.state = State::Waiting(cx.now + pause);
     }
 
-    /// Sends as much of `data` as there is room for, and shows it to the
-    /// oracle; how much it was.
+    /// Sends as much of `data` as there is room for, and shows it to the oracle. Returns the number
+    /// of bytes.
     pub(super) fn send(&mut self, cx: &mut Context<'_>, data: &[u8]) -> usize {
         let (Some(conn), Some(flow)) = (self.conn(), self.flow) else {
             return 0;
@@ -234,12 +233,12 @@ impl Outgoing {
                 }
                 sent
             }
-            // What is wrong comes as an event.
+            // An event will report the error.
             Err(_) => 0,
         }
     }
 
-    /// Sends of `data` what is behind its first `sent` bytes, as far as there is room.
+    /// Sends `data` after its first `sent` bytes, as far as there is room.
     pub(super) fn send_rest(&mut self, cx: &mut Context<'_>, data: &[u8], sent: &mut usize) {
         while let Some(rest) = data.get(*sent..).filter(|rest| !rest.is_empty()) {
             match self.send(cx, rest) {
@@ -249,8 +248,7 @@ impl Outgoing {
         }
     }
 
-    /// Reads what has arrived; `None` if nothing is there, `Some(0)` at the
-    /// peer's end.
+    /// Reads received data; `None` if there is none, `Some(0)` at the peer's end.
     pub(super) fn recv(&mut self, cx: &mut Context<'_>, out: &mut [u8]) -> Option<usize> {
         match cx.node.recv(cx.now, self.conn()?, out) {
             Ok(len) => Some(len),
@@ -259,7 +257,7 @@ impl Outgoing {
         }
     }
 
-    /// Counts what a far end outside of the simulation has acknowledged.
+    /// Records the bytes that a far end outside of the simulation has acknowledged.
     fn measure(&mut self, cx: &mut Context<'_>, conn: ConnId) {
         let (false, Some(flow)) = (self.route.is_inside, self.flow) else {
             return;

@@ -1,5 +1,4 @@
-//! The connections of a server: a listener, and what the app keeps of each
-//! connection that it has accepted.
+//! Connections of a server: a listener, and the app's state of each accepted connection.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, DropReason, Listen, ListenerId, NodeEvent, Streams};
@@ -7,7 +6,7 @@ use redpoll_tcp::State;
 
 use super::Context;
 
-/// What an app keeps of a connection.
+/// State of a connection in an app.
 pub(super) trait Session {
     /// The connection.
     fn conn(&self) -> ConnId;
@@ -16,19 +15,19 @@ pub(super) trait Session {
 /// See the [module](self).
 pub(super) struct Sessions<S> {
     port: u16,
-    /// Requests that may bring data before their handshake is complete.
+    /// Connections that may carry data before their handshake is complete.
     fast_open: u8,
-    /// Connections that the node has memory for.
+    /// Connections for which the node has memory.
     connections: usize,
     listener: Option<ListenerId>,
     open: Vec<S>,
-    /// Handshakes that clients had completed and for which there was no slot, at the last look.
+    /// Completed handshakes without a free slot, at the last check.
     turned_away: u32,
-    /// Until when clients are expected to come in vain.
+    /// Time until which further clients without a slot are expected.
     wanted_until: Option<Instant>,
 }
 
-/// The time for which one client that came in vain has others expected.
+/// Time for which a client without a slot lets others be expected.
 const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {
@@ -44,7 +43,7 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Takes data with a SYN, of so many connections at once.
+    /// Accepts data with the SYN, on `pending` connections at once.
     pub(super) fn open_fast(&mut self, pending: u8) {
         self.fast_open = pending;
     }
@@ -61,9 +60,8 @@ impl<S: Session> Sessions<S> {
         };
     }
 
-    /// Accepts what `event` says has come, and has the session that it is
-    /// about served. `begin` makes a session of a connection, `serve` says
-    /// whether it goes on.
+    /// Accepts the connection that `event` reports, or serves the session that it concerns. `begin`
+    /// creates a session from a connection. `serve` returns whether the session continues.
     pub(super) fn on_event(
         &mut self,
         cx: &mut Context<'_>,
@@ -93,10 +91,10 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Keeps room for one connection more: where the node has none left, the session
-    /// that has been idle for longest gives way. `idle` says since when one has been,
-    /// if it may give way at all; `end` resets it. Whose peer has not got everything
-    /// yet stays: a reset would take from it what was said.
+    /// Keeps room for another connection: if the node is full, ends the session that has been idle
+    /// for longest. `idle` returns since when a session has been idle, if it may be ended; `end`
+    /// resets it. A session whose peer has not received all data is not ended, because a reset
+    /// would discard that data.
     pub(super) fn make_room(
         &mut self,
         cx: &mut Context<'_>,
@@ -114,10 +112,9 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Ends the session with the slowest client for each client that has completed its handshake
-    /// in vain since the last look. `pace` gives the bytes a second that a client takes, if its session
-    /// may end for that; `end` resets it. A forged SYN does not count, because its sender
-    /// completes no handshake.
+    /// Ends the slowest session for each client that has completed a handshake without a free slot
+    /// since the last check. `pace` returns the bytes per second of a session that may be ended;
+    /// `end` resets it. A forged SYN does not count, because its sender completes no handshake.
     pub(super) fn relieve(
         &mut self,
         cx: &mut Context<'_>,
@@ -131,7 +128,7 @@ impl<S: Session> Sessions<S> {
         if more > 0 {
             self.wanted_until = Some(cx.now + WANTED);
         }
-        // While clients come in vain one slot is kept free.
+        // While clients without a slot are expected, one slot is kept free.
         let is_wanted = self.wanted_until.is_some_and(|until| cx.now < until);
         let spare = u32::from(is_wanted && self.is_crowded(cx));
         for _ in 0..more.max(spare) {
@@ -144,30 +141,29 @@ impl<S: Session> Sessions<S> {
         }
     }
 
-    /// Whether every slot for a session is taken.
+    /// Returns whether every slot for a session is taken.
     pub(super) fn is_crowded(&self, cx: &Context<'_>) -> bool {
         self.open.len() >= self.connections || self.is_full(cx)
     }
 
-    /// Whether nobody else can be accepted. A connection that only waits for late
-    /// segments, or has only its reset to send, makes room by itself.
+    /// Returns whether no further connection can be accepted. A connection that only waits for late
+    /// segments, or only has to send its reset, makes room automatically.
     fn is_full(&self, cx: &Context<'_>) -> bool {
         cx.node.live() >= self.connections
     }
 
-    /// The sessions that are not over.
+    /// Returns the open sessions.
     pub(super) fn open(&mut self) -> &mut Vec<S> {
         &mut self.open
     }
 
-    /// The sessions that are not over, to look at.
+    /// Returns the open sessions for reading.
     pub(super) fn iter(&self) -> impl Iterator<Item = &S> {
         self.open.iter()
     }
 }
 
-/// Whether the peer has acknowledged all that was said to it, the end included if
-/// there is one.
+/// Returns whether the peer has acknowledged all sent data, including the end of the stream.
 fn is_heard(cx: &Context<'_>, conn: ConnId) -> bool {
     cx.node.stream(conn).is_none_or(|stream| {
         let ends = matches!(

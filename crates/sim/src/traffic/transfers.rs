@@ -1,4 +1,4 @@
-//! Transfers that a viewer starts, beside the apps of the scenario.
+//! Transfers that a viewer starts, in addition to the scenario's apps.
 
 use std::collections::BTreeMap;
 
@@ -8,28 +8,28 @@ use redpoll_tcp::Endpoint;
 use super::peers::Peers;
 use super::{App, Route, bulk};
 
-/// The first port that is tried for a node's sink.
+/// First port for a node's sink.
 const PORT: u16 = 50_001;
-/// The pause before another attempt.
+/// Pause before another attempt.
 const RETRY: Duration = Duration::from_secs(5);
 
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     peers: Peers,
-    /// The ports of the sinks, by node.
+    /// Ports of the sinks, by node.
     sinks: BTreeMap<usize, u16>,
     count: usize,
 }
 
 impl Transfers {
-    /// How many there have been.
+    /// Returns the number of transfers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }
 
-    /// The port of the sink of node `to`, which has memory for `connections`; with the sink
-    /// if there was none yet.
+    /// Returns the port of the sink of node `to`, which has memory for `connections`, with a new
+    /// sink if there was none.
     pub(crate) fn sink(&mut self, to: usize, connections: u16) -> (u16, Option<Box<dyn App>>) {
         if let Some(port) = self.sinks.get(&to) {
             return (*port, None);
@@ -39,7 +39,7 @@ impl Transfers {
         (PORT, Some(Box::new(sink)))
     }
 
-    /// What sends `bytes` from one of two nodes to the other.
+    /// Creates the sender of `bytes` from one of two nodes to the other.
     pub(crate) fn sender(
         &mut self,
         [from, to]: [String; 2],

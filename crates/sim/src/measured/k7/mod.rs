@@ -1,12 +1,11 @@
-//! The K7 format of connectivity measured on a testbed, as the 6TiSCH simulator
-//! reads it: a line of JSON that says what was measured, a line with the names
-//! of the columns, then a row for each directed link and channel each time that
-//! it was measured: when, from whom, to whom, channel, mean RSSI in dBm, share
-//! of frames received, frames sent.
+//! Connectivity of a testbed in the K7 format, as the 6TiSCH simulator reads it: a line of JSON
+//! that describes the measurement, a line with the names of the columns, and a row for each
+//! measurement of a directed link on a channel: time, sender, receiver, channel, mean RSSI in dBm,
+//! share of frames received, frames sent.
 //!
-//! A link over which nothing was received has no row. So the rows of one sender
-//! and channel at one time are a measurement, and whom it leaves out heard
-//! nothing. What one sender has within [`MEASUREMENT_GAP`] is one measurement.
+//! A link without received frames has no row. The rows of one sender and channel at one time form a
+//! measurement, and nodes without a row received nothing. Rows of one sender within
+//! [`MEASUREMENT_GAP`] belong to one measurement.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -16,16 +15,15 @@ use redpoll_base::Duration;
 use super::lines::{FileError, Lines};
 use crate::name::is_name;
 
-/// Rows of a file at most.
+/// Most rows of a file.
 pub const MOST_ROWS: usize = 4_000_000;
-/// Nodes of a file at most.
+/// Most nodes of a file.
 pub const MOST_NODES: usize = 1_000;
-/// Rows of one sender on one channel with less time than this between them are
-/// one measurement: 100 frames take 10 s, and the next measurement of the same
-/// sender is hours away.
+/// Time between rows of one sender and channel below which they belong to one measurement: 100
+/// frames take 10 s, and the sender's next measurement is hours later.
 const MEASUREMENT_GAP: Duration = Duration::from_secs(60);
 
-/// Where nothing was received nobody knows with what power it would have been.
+/// Power in a record without received frames, whose actual power is unknown.
 const SILENCE_DBM: f64 = -130.0;
 
 const COLUMNS: [&str; 7] = [
@@ -40,15 +38,14 @@ const COLUMNS: [&str; 7] = [
 const HEADER: &str =
     "one line of JSON with \"node_count\", a whole number, and \"channels\", a list of them";
 
-/// What a file says about one channel.
+/// Content of a file for one channel.
 #[derive(Clone, PartialEq, Debug)]
 pub struct K7 {
-    /// The nodes' names, as in the file; those of all channels.
+    /// Names of the nodes of all channels, as in the file.
     pub nodes: Vec<String>,
-    /// The directed links over which anything was received, in order of the
-    /// sender and then of the receiver.
+    /// Directed links with received frames, in order of sender and receiver.
     pub links: Vec<K7Link>,
-    /// When the last of them was measured, since the first row of the file.
+    /// Time of their last measurement since the first row of the file.
     pub length: Duration,
 }
 
@@ -59,15 +56,15 @@ pub struct K7Link {
     pub from: usize,
     /// Index of the receiver.
     pub to: usize,
-    /// One for each measurement of the sender, in order of time; the first holds
-    /// before it as well.
+    /// A record for each measurement of the sender, in order of time. The first also holds before
+    /// its time.
     pub records: Vec<Record>,
 }
 
 /// A measurement of a directed link.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Record {
-    /// When, since the first row of the file.
+    /// Time since the first row of the file.
     pub at: Duration,
     /// Mean power of the frames received, in dBm.
     pub rssi_dbm: f64,
@@ -76,11 +73,10 @@ pub struct Record {
 }
 
 impl K7 {
-    /// Reads `reader`, which is text, and keeps what it says of `channel`.
+    /// Reads the text in `reader`, and keeps the rows of `channel`.
     ///
     /// # Errors
-    /// What is wrong with the file, in which line and column, and what is
-    /// allowed.
+    /// The problem in the file with line, column and the allowed values.
     pub fn read(reader: impl BufRead, channel: u8) -> Result<K7, FileError> {
         let mut lines = Lines::new(reader);
         let header = Header::read(&mut lines)?;
@@ -171,7 +167,7 @@ impl Header {
     }
 }
 
-/// The second line: the names of the columns.
+/// Checks the second line, with the names of the columns.
 fn columns<R: BufRead>(lines: &mut Lines<R>) -> Result<(), FileError> {
     let line = lines.next()?.unwrap_or_default();
     let mut column = 1;
@@ -205,7 +201,7 @@ struct Row<'a> {
 }
 
 impl<'a> Row<'a> {
-    /// The values, each with the column at which it begins.
+    /// Returns the values, each with the column at which it begins.
     fn fields(&self) -> Result<[(usize, &'a str); COLUMNS.len()], FileError> {
         let mut fields = [(0, ""); COLUMNS.len()];
         let mut column = 1;
@@ -244,7 +240,7 @@ impl<'a> Row<'a> {
         FileError::new(self.number, column, problem)
     }
 
-    /// A number of the column `index` within limits.
+    /// Reads a number of the column `index` within limits.
     fn number(
         &self,
         field: (usize, &str),
@@ -260,7 +256,7 @@ impl<'a> Row<'a> {
 
 /// A row of the chosen channel.
 struct Kept {
-    /// In microseconds since the year 0.
+    /// Microseconds since the year 0.
     at: u64,
     from: usize,
     to: usize,
@@ -268,17 +264,17 @@ struct Kept {
     pdr: f64,
 }
 
-/// What was read so far.
+/// Content of the rows so far.
 struct Reading {
     header: Header,
     nodes: BTreeMap<String, usize>,
-    /// In the order in which they occur.
+    /// Names in the order of their occurrence.
     names: Vec<String>,
-    /// Of each name, in how many rows it is and the line of the first: of a name too many,
-    /// the one that is there least may be the wrong one.
+    /// For each name, the number of its rows and the line of the first. If there are too many
+    /// names, the rarest one is probably wrong.
     named: Vec<(u32, usize)>,
     rows: Vec<Kept>,
-    /// When the first row of any channel was measured.
+    /// Time of the first row of any channel.
     earliest: u64,
 }
 
@@ -290,7 +286,7 @@ impl Reading {
             return Err(row.refuse(datetime, 0, allowed));
         };
         self.earliest = self.earliest.min(at);
-        // What was measured over all neighbours, or all channels, is no link.
+        // A row over all neighbours or all channels is not a link.
         let is_link = !(src.1.is_empty() || dst.1.is_empty() || on.1.is_empty());
         let rssi_dbm = row.number(rssi, 4, (-130.0, 30.0))?;
         let share = row.number(pdr, 5, (0.0, 1.0))?;
@@ -322,7 +318,7 @@ impl Reading {
         Ok(())
     }
 
-    /// The index of the node that a row names.
+    /// Returns the index of the node that a row names.
     fn node(
         &mut self,
         row: &Row<'_>,
@@ -385,7 +381,7 @@ impl Reading {
     }
 }
 
-/// The links of one sender, whose rows are in order of time.
+/// Returns the links of one sender, whose rows are in order of time.
 fn links_of(rows: &[Kept]) -> Vec<K7Link> {
     let gap = MEASUREMENT_GAP.as_micros();
     let measurements: Vec<&[Kept]> = rows.chunk_by(|a, b| b.at - a.at < gap).collect();
@@ -395,7 +391,7 @@ fn links_of(rows: &[Kept]) -> Vec<K7Link> {
         rssi_dbm: SILENCE_DBM,
         pdr: 0.0,
     };
-    // Of each receiver the measurement that its latest record is of.
+    // Each receiver's link, with the measurement of its latest record.
     let mut links: BTreeMap<usize, (K7Link, usize)> = BTreeMap::new();
     for (number, measurement) in measurements.iter().enumerate() {
         for row in *measurement {
@@ -415,7 +411,7 @@ fn links_of(rows: &[Kept]) -> Vec<K7Link> {
                     .last()
                     .is_some_and(|last| last.at == at(number))
             {
-                // The same link twice in a measurement: the later row counts.
+                // If a measurement contains a link twice, the later row counts.
                 link.records.pop();
             }
             *latest = number;
@@ -436,8 +432,8 @@ fn links_of(rows: &[Kept]) -> Vec<K7Link> {
     links.collect()
 }
 
-/// An ISO 8601 date and time, with a `T` or a blank between them, in
-/// microseconds since the year 0.
+/// Converts an ISO 8601 date and time, separated by `T` or a space, into microseconds since the
+/// year 0.
 fn microseconds(text: &str) -> Option<u64> {
     let (date, time) = text.split_once(['T', ' '])?;
     let number = |text: &str, digits: usize| -> Option<u64> {
@@ -472,8 +468,7 @@ fn microseconds(text: &str) -> Option<u64> {
     Some(seconds * 1_000_000 + fraction)
 }
 
-/// Days from the beginning of the year 0 to that of a month, in the Gregorian
-/// calendar.
+/// Returns the days from the beginning of the year 0 to that of a month, in the Gregorian calendar.
 fn days_before(year: u64, month: u64) -> u64 {
     const BEFORE: [u64; 12] = [0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334];
     let is_leap = year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400));
@@ -487,7 +482,7 @@ fn shown(channels: &[u8]) -> String {
     words.join(", ")
 }
 
-/// The beginning of what a file has, for a message.
+/// Returns the beginning of a text from a file, for a message.
 fn shortened(text: &str) -> String {
     text.chars()
         .take(40)

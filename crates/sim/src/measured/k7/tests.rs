@@ -68,7 +68,7 @@ fn a_link_that_comes_or_goes_is_silent_before_and_after() {
     assert_eq!(records, [vec![1.0, 0.0, 0.2], vec![0.0, 0.5, 0.0]]);
 }
 
-/// Each is refused where it is wrong: line, column, and a part of the message.
+/// Checks each error's line, column, and a part of its message.
 #[test]
 fn of_a_node_too_many_the_rarest_is_named() {
     let rows = [
@@ -225,8 +225,8 @@ fn dates_are_counted_in_the_gregorian_calendar() {
     }
 }
 
-/// Bytes changed, left out or doubled at random: read or refused, never a panic,
-/// and no link that could not be.
+/// Checks files with random bytes changed, removed or duplicated: they are read or refused without
+/// a panic, and every link is possible.
 #[test]
 fn whatever_is_in_a_file_is_read_or_refused() {
     let whole = format!(

@@ -9,14 +9,14 @@ use crate::oracle::FlowId;
 use crate::traffic::coap::{Port, peer};
 use crate::traffic::sensor::open_port;
 
-/// The largest file that it takes: the largest that a server has.
+/// Largest file in bytes: the largest file of a server.
 const MAX_FILE: usize = 1 << 30;
 
 pub(super) struct Coap {
     route: Route,
     port: Port,
     flow: Option<FlowId>,
-    /// Round-trip times that the oracle has been told of.
+    /// Number of round-trip times reported to the oracle.
     samples: u64,
 }
 
@@ -63,7 +63,7 @@ impl Protocol for Coap {
 
     fn ask(&mut self, cx: &mut Context<'_>) {
         let request = Request::new(Method::Get, "file");
-        // One at a time: there is room for it.
+        // There is room, because only one request is made at a time.
         let _ = self
             .port
             .endpoint

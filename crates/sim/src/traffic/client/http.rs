@@ -1,4 +1,4 @@
-//! Requests over HTTP/1.1, a connection each.
+//! Requests over HTTP/1.1, with a connection for each.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::NodeEvent;
@@ -7,16 +7,16 @@ use super::{Context, Outcome, Protocol, Route};
 use crate::oracle::FlowId;
 use crate::traffic::outgoing::{Change, Outgoing};
 
-/// An answer that takes longer will not come.
+/// Time after which an answer is no longer expected.
 const PATIENCE: Duration = Duration::from_secs(240);
 
 pub(super) struct Http {
     out: Outgoing,
     request: Vec<u8>,
-    /// Bytes of the request that are out.
+    /// Sent bytes of the request.
     sent: usize,
     answer: Vec<u8>,
-    /// Until then an answer is waited for.
+    /// Time until which an answer is expected.
     deadline: Option<Instant>,
 }
 
@@ -44,7 +44,7 @@ impl Http {
         None
     }
 
-    /// The exchange is over, unless it had been before.
+    /// Ends the exchange, unless it has ended before.
     fn finish(&mut self, body: Option<Vec<u8>>) -> Option<Outcome> {
         self.deadline.take()?;
         Some(body.map_or(Outcome::Failed, Outcome::Answered))
@@ -55,7 +55,7 @@ impl Protocol for Http {
     fn start(&mut self, _cx: &mut Context<'_>, _flow: FlowId) {}
 
     fn ask(&mut self, cx: &mut Context<'_>) {
-        // What is left of the last exchange is of no use.
+        // The rest of the previous exchange is discarded.
         self.out.abandon(cx);
         self.sent = 0;
         self.answer.clear();
@@ -84,7 +84,7 @@ impl Protocol for Http {
     }
 }
 
-/// The body of a whole answer that says that all is well.
+/// Returns the body of a complete and successful answer.
 fn body(answer: &[u8]) -> Option<&[u8]> {
     let end = answer.windows(4).position(|four| four == b"\r\n\r\n")?;
     let (head, body) = answer.split_at(end + 4);

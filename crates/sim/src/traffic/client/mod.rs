@@ -1,5 +1,5 @@
-//! A client that asks a server for its file again and again, over HTTP or
-//! CoAP, and measures how long each answer takes.
+//! A client that requests a server's file periodically, over HTTP or CoAP, and measures the time of
+//! each answer.
 
 mod coap;
 mod http;
@@ -13,7 +13,7 @@ use crate::oracle::FlowId;
 use crate::oracle::counting_lines;
 use crate::scenario::ClientSpec;
 
-/// How a request is made.
+/// Protocol of requests.
 trait Protocol {
     /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
@@ -21,16 +21,16 @@ trait Protocol {
     /// Begins a request.
     fn ask(&mut self, cx: &mut Context<'_>);
 
-    /// Something happened on the node; what became of the request.
+    /// Handles an event of the node. Returns the outcome of the request, if it has ended.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Outcome>;
 
-    /// The moment that it had named may have come.
+    /// Handles the timer, if it has expired.
     fn on_timer(&mut self, cx: &mut Context<'_>) -> Option<Outcome>;
 
     fn next_timer(&self) -> Option<Instant>;
 }
 
-/// What became of a request.
+/// Outcome of a request.
 enum Outcome {
     /// It was answered, with this body.
     Answered(Vec<u8>),
@@ -38,7 +38,7 @@ enum Outcome {
     Failed,
 }
 
-/// The protocol of a client.
+/// Protocol of a client.
 pub(super) struct Asks(Box<dyn Protocol>);
 
 impl Asks {
@@ -59,9 +59,9 @@ pub(super) struct Client {
     retry: Duration,
     flow: Option<FlowId>,
     protocol: Box<dyn Protocol>,
-    /// When the request under way began.
+    /// Beginning of the request in progress.
     asked: Option<Instant>,
-    /// Not before this another is made.
+    /// Earliest time of the next request.
     not_before: Instant,
     is_due: bool,
 }
@@ -81,7 +81,7 @@ impl Client {
         }
     }
 
-    /// Notes what became of a request, and makes the next one if it is due.
+    /// Records the outcome of a request, and makes the next one if it is due.
     fn go_on(&mut self, cx: &mut Context<'_>, outcome: Option<Outcome>) {
         let Some(flow) = self.flow else { return };
         if let Some(outcome) = outcome

@@ -12,18 +12,18 @@ use crate::oracle::FlowId;
 
 pub(super) use server::Server;
 
-/// Where sensors post their readings.
+/// Path to which sensors post their readings.
 pub(super) const READINGS: &str = "readings";
 
 /// A CoAP endpoint on a UDP port of the node.
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
     socket: Option<UdpId>,
-    /// Requests may come at any time, and are to come soon.
+    /// Whether requests may arrive at any time.
     expects_requests: bool,
-    /// The node has been told that a packet is waited for.
+    /// Whether the node knows that a packet is expected.
     expected: bool,
-    /// Messages for which the node had no room; CoAP repeats what matters.
+    /// Messages that found no room in the node; CoAP retransmits the important ones.
     no_room: u64,
 }
 
@@ -47,7 +47,7 @@ impl Port {
         Ok(())
     }
 
-    /// Takes what has come if `event` says that something has; whether it does.
+    /// Reads the datagrams that `event` reports. Returns whether it reports any.
     pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> bool {
         let NodeEvent::UdpReadable(socket) = event else {
             return false;
@@ -63,7 +63,7 @@ impl Port {
         true
     }
 
-    /// Whether requests are to come soon.
+    /// Sets whether requests are expected.
     pub(super) fn expect_requests(&mut self, expected: bool) {
         self.expects_requests = expected;
     }
@@ -78,7 +78,7 @@ impl Port {
         self.endpoint.poll_at()
     }
 
-    /// Sends what there is to send; the next event.
+    /// Sends the pending messages. Returns the next event.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>) -> Option<Event> {
         while let (Some(socket), Some((to, datagram))) =
             (self.socket, self.endpoint.poll_datagram())
@@ -93,7 +93,7 @@ impl Port {
             }
         }
         let event = self.endpoint.poll_event();
-        // A sleepy node asks its parent more often while an answer may come.
+        // A sleepy node polls its parent more often while an answer is expected.
         let expects = self.expects_requests || self.endpoint.expects() != Expect::Nothing;
         if expects != self.expected {
             self.expected = expects;
@@ -102,8 +102,8 @@ impl Port {
         event
     }
 
-    /// Tells the oracle what it cannot see by itself; `samples` are the
-    /// round-trip times that it knows.
+    /// Reports the counters to the oracle; `samples` is the number of round-trip times reported so
+    /// far.
     pub(super) fn tell(&self, cx: &mut Context<'_>, flow: FlowId, samples: &mut u64) {
         let counters = self.endpoint.counters();
         let is_new = counters.rtt_samples > *samples;
@@ -118,7 +118,7 @@ impl Port {
     }
 }
 
-/// A socket's address as CoAP names it.
+/// Converts a socket's address for CoAP.
 pub(super) fn peer(socket: Socket) -> Peer {
     Peer {
         addr: socket.addr,

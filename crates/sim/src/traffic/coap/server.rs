@@ -1,5 +1,5 @@
-//! A CoAP server: a page, a file whose content everybody can make again, and
-//! a place to put something. Sensors post their readings to it.
+//! A CoAP server with a page, a file whose content a user can reproduce, and a writable resource.
+//! Sensors post their readings to it.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Incoming, Method, Peer, Response, Status};
@@ -22,7 +22,7 @@ pub(in crate::traffic) struct Server {
     file_bytes: u64,
     coap: Port,
     peers: Peers,
-    /// What was put at `/store`, with its format.
+    /// Content of `/store`, with its format.
     store: Option<(Vec<u8>, Option<u16>)>,
 }
 
@@ -62,7 +62,7 @@ impl Server {
         }
     }
 
-    /// Shows the oracle the readings that a sensor has sent.
+    /// Passes the readings of a sensor to the oracle.
     fn take_readings(&self, cx: &mut Context<'_>, from: Peer, payload: &[u8]) -> Response {
         let here = Endpoint {
             addr: cx.node.address(),
@@ -130,7 +130,7 @@ impl Server {
 
 impl App for Server {
     fn start(&mut self, cx: &mut Context<'_>) {
-        // No other app of the node has the port: the scenario says so.
+        // The scenario ensures that no other app of the node uses the port.
         let _ = self.coap.open(cx, self.port);
     }
 

@@ -1,44 +1,44 @@
 //! Requests to the server (RFC 9112 §2, §3).
 
-/// Bytes of the longest request, headers included.
+/// Bytes of the longest request, including headers.
 pub(super) const MAX_REQUEST: usize = 2_048;
 
-/// What a client asked for.
+/// Result of parsing a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Parsed {
     Get(Get),
     Wrong(Status),
 }
 
-/// A request for something to read.
+/// A request to read a resource.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Get {
     pub path: String,
     pub head_only: bool,
-    /// Only this part of it.
+    /// Requested part of the resource.
     pub part: Option<Part>,
-    /// Only if this is the validator of what there is; else all of it.
+    /// Validator for which the part is requested; otherwise the whole is requested.
     pub if_range: Option<String>,
-    /// The connection is to stay open for more.
+    /// Whether the connection stays open.
     pub stays_open: bool,
-    /// It is of HTTP/1.0, which has no Host.
+    /// Whether it is HTTP/1.0, which has no Host.
     is_old: bool,
-    /// Its fields with the name Host.
+    /// Number of fields with the name Host.
     hosts: u8,
 }
 
 /// A range of bytes (RFC 9110 §14.1.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Part {
-    /// From the first to the last, both included; `None`: to the end.
+    /// From the first to the last byte, both included; `None`: to the end.
     From(u64, Option<u64>),
-    /// So many at the end.
+    /// The last bytes of this number.
     Last(u64),
 }
 
 impl Part {
-    /// The offsets of its beginning and behind its end in a file of `whole` bytes;
-    /// `None` if it has none of them.
+    /// Returns the offsets of its beginning and after its end in a file of `whole` bytes; `None` if
+    /// it is empty.
     pub(super) fn of(self, whole: u64) -> Option<(u64, u64)> {
         let (first, end) = match self {
             Part::From(first, last) => {
@@ -50,8 +50,8 @@ impl Part {
         (first < end).then_some((first, end))
     }
 
-    /// What the field `Range` says. What is no single range of bytes is ignored, as
-    /// RFC 9110 §14.2 allows: the whole is sent.
+    /// Parses the field `Range`. Anything other than a single range of bytes is ignored, as RFC
+    /// 9110 §14.2 allows, and the whole is sent.
     fn parse(value: &str) -> Option<Part> {
         let range = value.strip_prefix("bytes=")?;
         let (first, last) = range.split_once('-')?;
@@ -70,7 +70,7 @@ impl Part {
     }
 }
 
-/// The status line of an answer, and a header that goes with it.
+/// Status line of an answer, and a header for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Status {
     pub code: u16,
@@ -101,11 +101,11 @@ impl Status {
     pub(super) const VERSION: Status = Status::new(505, "HTTP Version Not Supported");
 }
 
-/// The request at the beginning of `bytes`, and how many of them it takes; `None`
-/// while its end is not there.
+/// Parses the request at the beginning of `bytes`. Returns it with its length; `None` if it is
+/// incomplete.
 pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
-    // RFC 9112 §2.2: a single line feed may end a line, and empty lines before a
-    // request mean nothing.
+    // RFC 9112 §2.2: a single line feed may end a line, and empty lines before a request are
+    // ignored.
     let blank = bytes.iter().take_while(|byte| b"\r\n".contains(byte));
     let start = blank.count();
     let bytes = &bytes[start..];
@@ -114,7 +114,7 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
         Some((at, start + at + end.len()))
     };
     let Some((end, taken)) = find(b"\r\n\r\n").into_iter().chain(find(b"\n\n")).min() else {
-        // What does not begin like a request needs no end to be refused.
+        // Bytes that do not begin like a request are refused before their end.
         let begins = bytes.iter().take(8).take_while(|byte| **byte != b' ');
         let is_method = begins.clone().all(u8::is_ascii_uppercase);
         return (!is_method).then_some((Parsed::Wrong(Status::BAD_REQUEST), 0));
@@ -129,12 +129,12 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
     if let Parsed::Get(get) = &mut parsed {
         let is_good = lines.all(|line| get.field(line));
         let hosts = usize::from(get.hosts);
-        // RFC 9112 §3.2: one Host, which only HTTP/1.0 may leave out.
+        // RFC 9112 §3.2: exactly one Host, which only HTTP/1.0 may omit.
         if !is_good || hosts > 1 || hosts == 0 && !get.is_old {
             return Some((Parsed::Wrong(Status::BAD_REQUEST), taken));
         }
         if get.head_only {
-            // RFC 9110 §14.2: a range means something with GET alone.
+            // RFC 9110 §14.2: a range applies only to GET.
             get.part = None;
         }
     }
@@ -142,8 +142,8 @@ pub(super) fn parse(bytes: &[u8]) -> Option<(Parsed, usize)> {
 }
 
 impl Get {
-    /// Takes in a line of the header. Returns whether it is one: a name that is a token, directly
-    /// before a colon (RFC 9112 §5.1), and no continuation of another line (§5.2).
+    /// Parses a line of the header. Returns whether it is valid: a name that is a token directly
+    /// before a colon (RFC 9112 §5.1), and not a continuation of another line (§5.2).
     fn field(&mut self, line: &[u8]) -> bool {
         let Some(colon) = line.iter().position(|byte| *byte == b':') else {
             return false;
@@ -168,7 +168,7 @@ impl Get {
             }
             "range" => self.part = Part::parse(value),
             "if-range" => self.if_range = Some(value.to_owned()),
-            // What follows a request with content is not looked at.
+            // Requests after one with content are not read.
             "content-length" if value != "0" => self.stays_open = false,
             "transfer-encoding" => self.stays_open = false,
             "host" => {
@@ -181,12 +181,12 @@ impl Get {
     }
 }
 
-/// Whether a field's name may have this byte (RFC 9110 §5.6.2).
+/// Returns whether a field's name may contain this byte (RFC 9110 §5.6.2).
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte)
 }
 
-/// Whether this may be a host and a port (RFC 9112 §3.2, RFC 3986 §3.2.2); it may be empty.
+/// Returns whether this may be a host and a port (RFC 9112 §3.2, RFC 3986 §3.2.2); it may be empty.
 fn is_host(value: &str) -> bool {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:[]".contains(&byte);
     value.bytes().all(allowed)
@@ -209,7 +209,7 @@ fn request_line(line: &str) -> Parsed {
     if !matches!(method, "GET" | "HEAD") {
         return Parsed::Wrong(Status::NOT_ALLOWED);
     }
-    // RFC 9112 §3.2.2: a server accepts the absolute form, too.
+    // RFC 9112 §3.2.2: a server also accepts the absolute form.
     let path = match target.strip_prefix("http://") {
         Some(rest) => rest.find('/').map_or("/", |at| &rest[at..]),
         None => target,

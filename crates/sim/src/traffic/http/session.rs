@@ -1,5 +1,4 @@
-//! One connection of the server: requests one after another (RFC 9112 §9.3), each
-//! with its time.
+//! One connection of the server: consecutive requests (RFC 9112 §9.3), each with its deadline.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::{ConnId, Error, Streams};
@@ -10,53 +9,50 @@ use crate::oracle::FlowId;
 use crate::traffic::Context;
 use crate::traffic::sessions;
 
-/// Bytes moved between the app and its connection at once.
+/// Bytes moved between the app and its connection at a time.
 const CHUNK: usize = 512;
-/// How long a client has for a whole request, from its first byte on, and for the
-/// first one from the handshake on.
+/// Time for a complete request from its first byte, and for the first request from the handshake.
 const REQUEST_TIME: Duration = Duration::from_secs(60);
-/// How long a connection stays open without a request after an answer.
+/// Time for which a connection stays open without a request after an answer.
 const IDLE_TIME: Duration = Duration::from_secs(15);
-/// How long a client may leave the connection open after our end of it.
+/// Time for which a client may keep the connection open after the server's close.
 const CLOSE_TIME: Duration = Duration::from_secs(60);
-/// A client takes at least [`LEAST_BYTES`] of an answer, or all that is left of it,
-/// in each of these.
+/// Period in which a client must read at least [`LEAST_BYTES`] of an answer, or its rest.
 const LEAST_TIME: Duration = Duration::from_secs(60);
-/// See [`LEAST_TIME`]: less than a single-frame segment a second, which the worst
-/// path still carries.
+/// See [`LEAST_TIME`]: less than a single-frame segment per second, which even the worst path
+/// carries.
 const LEAST_BYTES: u64 = 2_000;
 
-/// A client that has just connected does not give way for this long.
+/// Time for which a new client is not reset in favour of others.
 const FRESH: Duration = Duration::from_secs(2);
-/// While other clients wait for a slot, a client that takes less than this many bytes a second
-/// may be reset...
+/// Bytes per second below which a client may be reset while other clients wait for a slot.
 const LEAST_PACE: u64 = 300;
-/// ...once its answer has been under way for this long.
+/// Minimum duration of its answer before that.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// See the [module](self).
 pub(super) struct Exchange {
     conn: ConnId,
-    /// What has arrived of the next request.
+    /// Received bytes of the next request.
     request: Vec<u8>,
-    /// A request has been answered.
+    /// Whether a request has been answered.
     has_served: bool,
-    /// When the client is given up.
+    /// Time at which the client is reset.
     deadline: Instant,
-    /// Since when it is as it is.
+    /// Time of the latest change of state.
     since: Instant,
     phase: Phase,
-    /// When the present answer began, and its bytes that went to TCP.
+    /// Beginning of the present answer, and its bytes that TCP has accepted.
     answer: Option<(Instant, u64)>,
-    /// The image that its client fetches, and what of the bytes sent has been counted.
+    /// Flow of the image that its client fetches, and the sent bytes that were counted.
     image: Option<(FlowId, u32)>,
 }
 
 enum Phase {
-    /// The next request is waited for.
+    /// Waits for the next request.
     Reading,
     Writing(Writing),
-    /// All is out and closed; the client may still say something.
+    /// All data is sent and the connection is closed; the client may still send.
     Closed,
 }
 
@@ -64,7 +60,7 @@ struct Writing {
     head: Vec<u8>,
     body: Body,
     stays_open: bool,
-    /// Bytes out since the deadline was set.
+    /// Bytes sent since the deadline was set.
     progress: u64,
 }
 
@@ -95,7 +91,7 @@ impl Exchange {
         }
     }
 
-    /// Tells the oracle how much of an image has been sent since it was told last.
+    /// Reports to the oracle the bytes of an image that were sent since the last report.
     pub(super) fn measure(&mut self, cx: &mut Context<'_>) {
         if let (Some((flow, counted)), Some(stats)) = (&mut self.image, cx.node.stats(self.conn)) {
             let new = stats.bytes_sent.saturating_sub(*counted);
@@ -108,16 +104,15 @@ impl Exchange {
         self.deadline
     }
 
-    /// Since when it has been without a whole request, or has only to be closed:
-    /// then it may give way to a client that comes. A client that has just come has a moment for
-    /// its request.
+    /// Returns since when it has been without a complete request, or only has to be closed, so that
+    /// it may be reset in favour of a new client. A new client has a moment for its request.
     pub(super) fn idle_since(&self, now: Instant) -> Option<Instant> {
         let is_fresh = !self.has_served && now < self.since + FRESH;
         (!matches!(self.phase, Phase::Writing(_)) && !is_fresh).then_some(self.since)
     }
 
-    /// The bytes of its answer that the client takes in a second, if these are so few that it may
-    /// give way to a client that waits.
+    /// Returns the bytes per second that the client reads, if it is slow enough to be reset in
+    /// favour of a waiting client.
     pub(super) fn slow_pace(&self, cx: &Context<'_>) -> Option<u64> {
         let (since, given) = self.answer?;
         let age = cx.now.since(since);
@@ -129,8 +124,8 @@ impl Exchange {
         (age >= GRACE && pace < LEAST_PACE).then_some(pace)
     }
 
-    /// The time is up: a connection between two requests ends in order, any other is
-    /// reset. False: it is over.
+    /// Handles the deadline: closes a connection between two requests, and resets any other.
+    /// Returns false once it is over.
     pub(super) fn on_deadline(&mut self, cx: &mut Context<'_>) -> bool {
         let between = matches!(self.phase, Phase::Reading) && self.request.is_empty();
         if between {
@@ -149,7 +144,7 @@ impl Exchange {
         cx.node.release(cx.now, self.conn);
     }
 
-    /// Serves the connection as far as it goes; false once it is over.
+    /// Serves the connection as far as possible. Returns false once it is over.
     pub(super) fn pump(&mut self, cx: &mut Context<'_>, site: &Site<'_>) -> bool {
         loop {
             let step = match &mut self.phase {
@@ -187,12 +182,12 @@ impl Exchange {
         let mut chunk = [0; CHUNK];
         match cx.node.recv(cx.now, self.conn, &mut chunk) {
             Ok(0) => {
-                // The client has gone without a whole request.
+                // The client has closed without a complete request.
                 cx.node.close(cx.now, self.conn);
                 Step::Over
             }
             Ok(len) => {
-                // The clock of the first request has been running since the handshake.
+                // The deadline of the first request began at the handshake.
                 if self.request.is_empty() && self.has_served {
                     self.deadline = cx.now + REQUEST_TIME;
                     cx.node.expect(self.conn, true);
@@ -217,7 +212,7 @@ impl Exchange {
         self.has_served = true;
         let answer = site.answer(parsed);
         if let Some((_, counted)) = &mut self.image {
-            // A head is none of the image.
+            // A head is not part of the image.
             *counted += answer.head.len() as u32;
         }
         let writing = Writing {
@@ -237,7 +232,7 @@ impl Exchange {
         };
         if writing.is_over() {
             if writing.stays_open {
-                // The next request may be there already.
+                // The next request may have arrived already.
                 let time = match self.request.is_empty() {
                     true => IDLE_TIME,
                     false => REQUEST_TIME,
@@ -271,7 +266,7 @@ impl Exchange {
     fn drain(&mut self, cx: &mut Context<'_>) -> Step {
         match cx.node.recv(cx.now, self.conn, &mut [0; CHUNK]) {
             Ok(0) => Step::Over,
-            // More talk does not prolong the session.
+            // Further data does not prolong the session.
             Ok(_) => Step::Again,
             Err(Error::WouldBlock) => Step::Wait,
             Err(_) => Step::Over,
@@ -284,7 +279,7 @@ impl Writing {
         self.head.is_empty() && self.body.left() == 0
     }
 
-    /// Copies the next bytes to `chunk`; how many they are.
+    /// Copies the next bytes to `chunk`. Returns their number.
     fn peek(&self, chunk: &mut [u8]) -> usize {
         if self.head.is_empty() {
             return self.body.peek(chunk);

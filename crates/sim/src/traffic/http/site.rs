@@ -1,24 +1,24 @@
-//! What the server has: a page and a file, whole or in part (RFC 9110 §14).
+//! Resources of the server: a page and a file, whole or in part (RFC 9110 §14).
 
 use super::request::{Get, Parsed, Status};
 use crate::oracle::counting_lines;
 
-/// What there is to serve.
+/// Resources of a server.
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,
-    /// The entity tag of the file; without one no condition about it holds.
+    /// Entity tag of the file; without one, no condition about the file holds.
     pub(super) etag: Option<&'a str>,
 }
 
-/// An answer: its head, what follows it, and whether the connection stays open.
+/// An answer: its head, its body, and whether the connection stays open.
 pub(super) struct Answer {
     pub(super) head: Vec<u8>,
     pub(super) body: Body,
     pub(super) stays_open: bool,
 }
 
-/// What follows the head of an answer, and how much of it is out.
+/// Body of an answer, and the position in it.
 pub(super) enum Body {
     Text(String, usize),
     File { offset: u64, end: u64 },
@@ -33,7 +33,7 @@ impl Site<'_> {
         )
     }
 
-    /// The answer to `parsed`.
+    /// Returns the answer to `parsed`.
     pub(super) fn answer(&self, parsed: &Parsed) -> Answer {
         let get = match parsed {
             Parsed::Get(get) => get,
@@ -58,7 +58,7 @@ impl Site<'_> {
 
     fn file(&self, get: &Get, stays_open: bool) -> Answer {
         let whole = self.file_bytes;
-        // RFC 9110 §13.1.5: a part is sent if it is one of what the client knows.
+        // RFC 9110 §13.1.5: a part is sent if the client knows the same version.
         let is_known = get.if_range.is_none() || get.if_range.as_deref() == self.etag;
         let etag = self.etag.map(|etag| format!("ETag: {etag}\r\n"));
         let etag = etag.unwrap_or_default();
@@ -118,7 +118,7 @@ impl Body {
         }
     }
 
-    /// Copies the next bytes to `chunk`; how many they are.
+    /// Copies the next bytes to `chunk`. Returns their number.
     pub(super) fn peek(&self, chunk: &mut [u8]) -> usize {
         let len = chunk
             .len()

@@ -1,4 +1,4 @@
-//! By Matter's bulk data exchange: the leaf asks for block after block.
+//! Transfer by Matter's bulk data exchange: the leaf requests block after block.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_rivals::bdx::{Config, DATAGRAM_MAX, Provider, Receiver};
@@ -21,7 +21,7 @@ pub(super) struct Bdx {
     rng: Rng,
     datagrams: Datagrams,
     receiver: Option<Receiver>,
-    /// When a transfer that has failed begins again.
+    /// Time at which a failed transfer begins again.
     again: Option<Instant>,
 }
 
@@ -188,7 +188,7 @@ impl Source {
 
 impl App for Source {
     fn start(&mut self, cx: &mut Context<'_>) {
-        // No other app of the node has the port: the scenario says so.
+        // The scenario ensures that no other app of the node uses the port.
         self.datagrams.socket = cx.node.udp_bind(self.spec.port).ok();
     }
 

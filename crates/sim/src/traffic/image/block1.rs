@@ -1,5 +1,5 @@
-//! By CoAP's Block1: the leaf says that it is there and how much it has, and takes block
-//! after block as they are put to it.
+//! Transfer by CoAP's Block1: the leaf announces itself with its progress, and accepts block after
+//! block.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, Response, Status};
@@ -15,9 +15,9 @@ pub(super) struct Block1 {
     route: Route,
     config: Config,
     rng: Rng,
-    /// `None` before it began, and when the node has begun anew.
+    /// `None` before the start and after a restart of the node.
     port: Option<Port>,
-    /// What tells the source of the leaf.
+    /// The request that announces the leaf to the source.
     told: Option<RequestId>,
 }
 
@@ -64,7 +64,7 @@ impl Block1 {
     }
 }
 
-/// The request that tells of a leaf that has so much.
+/// Returns the request that announces a leaf with its progress.
 pub(super) fn hello(flash: &Flash) -> Request {
     Request {
         query: format!("have={}", flash.have.bytes),
@@ -77,7 +77,7 @@ impl Way for Block1 {
         if self.port.is_none() {
             let rng = Rng::new(self.rng.next_u64());
             let mut port = Port::new(self.config, rng);
-            // There is a socket for it.
+            // The node has a socket for it.
             let _ = open_port(cx, &self.route, flash.flow, |cx, number| {
                 port.open(cx, number)
             });

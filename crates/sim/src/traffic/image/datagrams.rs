@@ -1,4 +1,4 @@
-//! A UDP socket of an image's app: what finds no room in the node waits for it.
+//! A UDP socket of an image's app, with a queue for datagrams that find no room in the node.
 
 use std::collections::VecDeque;
 
@@ -8,9 +8,9 @@ use redpoll_tcp::Endpoint;
 
 use crate::traffic::Context;
 
-/// After this the node is asked for room again.
+/// Time after which the node is asked for room again.
 const NO_ROOM: Duration = Duration::from_millis(5);
-/// Datagrams that wait at most; of more the new ones are lost.
+/// Most waiting datagrams; further ones are dropped.
 const WAITING: usize = 64;
 
 /// See the [module](self).
@@ -18,7 +18,7 @@ const WAITING: usize = 64;
 pub(super) struct Datagrams {
     pub(super) socket: Option<UdpId>,
     waiting: VecDeque<(Endpoint, Vec<u8>)>,
-    /// Not before this there is room.
+    /// Time before which no room is expected.
     blocked: Option<Instant>,
     lost: u64,
 }
@@ -32,7 +32,7 @@ impl Datagrams {
         self.flush(cx);
     }
 
-    /// Sends what there is room for.
+    /// Sends the datagrams that find room.
     pub(super) fn flush(&mut self, cx: &mut Context<'_>) {
         let Some(socket) = self.socket else { return };
         if self.blocked.is_some_and(|at| at > cx.now) {
@@ -49,7 +49,7 @@ impl Datagrams {
         }
     }
 
-    /// Whether all is out.
+    /// Returns whether all datagrams are sent.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -58,7 +58,7 @@ impl Datagrams {
         self.blocked
     }
 
-    /// The next datagram that has come, if `event` says that some have.
+    /// Returns the next received datagram, if `event` reports any.
     pub(super) fn receive(
         &mut self,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! By HTTP/1.1 with ranges: a connection, and another one for what is missing.
+//! Transfer by HTTP/1.1 with ranges: one connection, and another for the missing bytes.
 
 use redpoll_base::Instant;
 use redpoll_ota::{Fetch, Have, Pages, Refused};
@@ -16,11 +16,11 @@ pub(super) struct Http {
     route: Route,
     spec: ImageLeafSpec,
     out: Outgoing,
-    /// The request, and how much of it is out.
+    /// The request, and the number of its sent bytes.
     request: Vec<u8>,
     sent: usize,
     fetch: Fetch,
-    /// Once the head of the answer was whole.
+    /// Pages of the flash, once the head of the answer is complete.
     pages: Option<Pages<Vec<u8>>>,
     refused: u64,
 }
@@ -39,13 +39,13 @@ impl Http {
         }
     }
 
-    /// A connection is open.
+    /// Sends a request over the open connection.
     fn ask(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
         flash.heard = cx.now;
         self.fetch = Fetch::new(flash.have);
         self.pages = None;
         let mut request = [0; REQUEST_MAX];
-        // A host's name and a path of ours have room.
+        // A host's name and this path fit.
         let len = self.fetch.request("host", "/file", &mut request);
         self.request = request[..len.unwrap_or(0)].to_vec();
         self.sent = 0;
@@ -58,7 +58,7 @@ impl Http {
         self.out.send_rest(cx, &self.request, &mut self.sent);
         let mut chunk = [0; 512];
         while let Some(len) = self.out.recv(cx, &mut chunk) {
-            // The server has closed, and the image is not whole: it is asked again.
+            // The server has closed before the image is complete, so the leaf requests the rest.
             let ended = len == 0;
             if ended || self.take(cx, flash, &chunk[..len]).is_err() {
                 self.refused += u64::from(!ended);
@@ -75,7 +75,7 @@ impl Http {
         }
     }
 
-    /// Takes bytes of the answer.
+    /// Accepts bytes of the answer.
     fn take(
         &mut self,
         cx: &mut Context<'_>,

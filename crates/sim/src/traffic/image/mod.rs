@@ -1,9 +1,9 @@
-//! A firmware image on its way to the flash of a leaf: what the leaf does, whichever
-//! protocol brings it ([`Way`]), and what has it.
+//! Transfer of a firmware image to the flash of a leaf, by one of several protocols ([`Way`]), and
+//! its source.
 //!
-//! The leaf expects packets until the image is whole. When nothing has come for its patience
-//! it begins again, with what it has not; so it does after a restart, of which only what is
-//! in flash is left.
+//! The leaf expects packets until the image is complete. If nothing arrives within its patience, it
+//! requests the missing bytes again. It does the same after a restart, which only its flash
+//! outlives.
 
 mod bdx;
 mod block1;
@@ -23,50 +23,50 @@ use crate::scenario::{ImageLeafSpec, ImageProtocol};
 
 pub(super) use source::source;
 
-/// Where a CoAP server takes an image, and where its source is told of a leaf.
+/// Resource for the image on a CoAP server, and resource for announcements of leaves at the source.
 const IMAGE: &str = "image";
 const UPDATE: &str = "update";
 
-/// How a protocol brings an image.
+/// Protocol that transfers an image.
 trait Way {
-    /// Begins, or begins again: with what `flash` has not.
+    /// Begins or restarts the transfer of the bytes that `flash` lacks.
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
 
-    /// Something happened on the node.
+    /// Handles an event of the node.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash);
 
-    /// The moment that it had named may have come.
+    /// Handles the timer, if it has expired.
     fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
 
-    /// When it wants to be called.
+    /// Returns the time of its next call.
     fn next_timer(&self) -> Option<Instant>;
 
-    /// The node has begun anew: its sockets are gone.
+    /// Forgets its sockets after a restart of the node.
     fn forget(&mut self);
 
-    /// What it lost for want of room, by reason.
+    /// Returns its losses for lack of room, by reason.
     fn losses(&self) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 }
 
-/// What of a leaf outlives a restart.
+/// State of a leaf that outlives a restart.
 struct Flash {
     flow: FlowId,
     have: Have,
-    /// When something of use came last.
+    /// Time of the latest useful arrival.
     heard: Instant,
 }
 
 impl Flash {
-    /// Writes a piece of the image.
+    /// Writes a part of the image.
     fn write(&mut self, cx: &mut Context<'_>, offset: u64, bytes: &[u8]) {
         cx.oracle
             .image_written(self.flow, cx.world_time, offset, bytes);
         self.heard = cx.now;
     }
 
-    /// Notes how much there is from the beginning on.
+    /// Records the contiguous progress from the beginning.
     fn keep(&mut self, cx: &mut Context<'_>, have: Have) {
         let was_whole = self.have.is_whole();
         self.have = have;
@@ -75,8 +75,7 @@ impl Flash {
         }
     }
 
-    /// Takes a block of a transfer that brings them in order: whether it is the next one, or
-    /// one that is there already.
+    /// Writes a block of a sequential transfer. Returns whether it is the next one or a repetition.
     fn take_block(
         &mut self,
         cx: &mut Context<'_>,
@@ -98,7 +97,7 @@ impl Flash {
     }
 }
 
-/// A leaf that fetches an image; see the [module](self).
+/// A leaf that fetches an image.
 pub(super) struct Leaf {
     route: Route,
     spec: ImageLeafSpec,
@@ -130,7 +129,7 @@ impl Leaf {
         }
     }
 
-    /// The flash while the image is not whole.
+    /// Returns the flash while the image is incomplete.
     fn unfinished(&self) -> Option<&Flash> {
         self.flash.as_ref().filter(|flash| !flash.have.is_whole())
     }

@@ -1,5 +1,4 @@
-//! A CoAP endpoint that puts an image to leaves that have said that they are there, block
-//! after block.
+//! A CoAP endpoint that puts an image to announced leaves, block after block.
 
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_coap::{
@@ -16,14 +15,13 @@ use crate::traffic::coap::Port;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 
-/// The pause behind a block that nobody has answered.
+/// Pause after an unanswered block.
 const PAUSE: Duration = Duration::from_secs(3);
 
-/// Which leaf's flow it is that says that it is there, and how much of an image of `bytes`
-/// it has.
+/// Returns the flow of an announced leaf, and its progress in an image of `bytes` bytes.
 ///
 /// # Errors
-/// What it is answered if it says something else.
+/// The status of the answer to an invalid announcement.
 pub(super) fn hello(
     request: &Incoming,
     from: Peer,
@@ -55,10 +53,10 @@ pub(super) struct Pusher {
 struct Push {
     to: Peer,
     flow: FlowId,
-    /// The block that is under way, or is next.
+    /// Number of the block in progress, or of the next one.
     num: u32,
     under_way: Option<RequestId>,
-    /// How often it has been repeated.
+    /// Number of its repetitions.
     repeats: u8,
     not_before: Instant,
 }
@@ -104,7 +102,7 @@ impl Pusher {
         }
     }
 
-    /// A leaf is there, for the first time or again.
+    /// Handles the first or a repeated announcement of a leaf.
     fn on_hello(&mut self, cx: &mut Context<'_>, from: Peer, request: &Incoming) -> Status {
         let here = (cx.node.address(), self.spec.port);
         let (flow, have) = match hello(request, from, here, &self.peers, self.spec.bytes) {
@@ -129,7 +127,7 @@ impl Pusher {
         Status::Changed
     }
 
-    /// Puts what may be put now.
+    /// Puts the blocks that may be sent now.
     fn push(&mut self, cx: &mut Context<'_>) {
         for push in &mut self.pushes {
             let offset = u64::from(push.num) * self.size.bytes() as u64;
@@ -154,7 +152,7 @@ impl Pusher {
         push.under_way = None;
         match status {
             Status::Changed => push.num += 1,
-            // It has begun anew, and will say so.
+            // The leaf has restarted, and will announce itself.
             _ => push.not_before = cx.now + PAUSE,
         }
     }
@@ -164,7 +162,7 @@ impl Pusher {
         self.pushes.iter_mut().find(is_it)
     }
 
-    /// Tells the oracle of blocks that have been repeated.
+    /// Reports repeated blocks to the oracle.
     fn count_repeats(&mut self, cx: &mut Context<'_>) {
         for push in &mut self.pushes {
             let Some(request) = push.under_way else {
@@ -183,7 +181,7 @@ impl Pusher {
 
 impl App for Pusher {
     fn start(&mut self, cx: &mut Context<'_>) {
-        // No other app of the node has the port: the scenario says so.
+        // The scenario ensures that no other app of the node uses the port.
         let _ = self.port.open(cx, self.spec.port);
     }
 

@@ -1,5 +1,5 @@
-//! By Q-Block1: the leaf says that it is there and how much it has, and takes what is left
-//! as one body in many messages at a time.
+//! Transfer by Q-Block1: the leaf announces itself with its progress, and accepts the rest as one
+//! body in many messages at a time.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_coap::{
@@ -21,7 +21,7 @@ use crate::traffic::peers::Peers;
 use crate::traffic::sensor::open_port;
 use crate::traffic::{App, Context, Route};
 
-/// The longest image that a leaf takes, but for its last body.
+/// Bytes of the longest image that a leaf accepts, without its last body.
 const IMAGE_MAX: u64 = 64 << 20;
 
 fn config(block: u16, quick: &QuickSpec) -> QuickConfig {
@@ -38,16 +38,16 @@ pub(super) struct Quick {
     route: Route,
     config: QuickConfig,
     rng: Rng,
-    /// `None` before it began, and when the node has begun anew.
+    /// `None` before the start and after a restart of the node.
     ends: Option<Ends>,
 }
 
-/// What of it is in memory.
+/// State in memory.
 struct Ends {
     datagrams: Datagrams,
     coap: Coap,
     receiver: QuickReceiver,
-    /// Which blocks of the image have come, whichever body brought them.
+    /// Whether each block of the image has arrived, in any body.
     there: Vec<bool>,
 }
 
@@ -73,7 +73,7 @@ impl Quick {
         while let Some((_, datagram)) = ends.coap.poll_datagram() {
             ends.datagrams.send(cx, self.route.remote, datagram);
         }
-        // What became of the hello shows by itself.
+        // The arrival of blocks shows the outcome of the announcement.
         while ends.coap.poll_event().is_some() {}
         cx.node.expect_packets(!flash.have.is_whole());
     }
@@ -100,8 +100,7 @@ impl Quick {
         ends.there.resize(size.div_ceil(block) as usize, false);
         let place = ends.there.get_mut((offset / block) as usize);
         let is_new = place.is_some_and(|place| !std::mem::replace(place, true));
-        // Of those behind a missing one nothing is known after a restart: they are written
-        // again.
+        // After a restart, blocks beyond a missing one are unknown, and are written again.
         if is_new && offset >= flash.have.bytes {
             flash.write(cx, offset, &taken.payload);
         }
@@ -133,7 +132,7 @@ impl Way for Quick {
         }
         if let Some(ends) = &mut self.ends {
             let to = peer(self.route.remote);
-            // With others under way one more says nothing new.
+            // If other announcements are in progress, another one is redundant.
             let _ = ends.coap.request(cx.now, to, hello(flash));
         }
         self.serve(cx, flash);
@@ -195,7 +194,7 @@ pub(super) struct Source {
 struct Push {
     to: Endpoint,
     flow: FlowId,
-    /// Where the body begins in the image.
+    /// Offset of the body in the image.
     begin: u64,
     sender: QuickSender,
 }
@@ -235,7 +234,7 @@ impl Source {
             self.datagrams.send(cx, Endpoint { addr, port }, datagram);
         }
         for push in &mut self.pushes {
-            // One at a time: what waits here would be old by the time that it goes.
+            // One message at a time, because a waiting message would be outdated when it leaves.
             while self.datagrams.is_idle()
                 && let Some(num) = push.sender.poll_block(cx.now)
             {
@@ -249,7 +248,7 @@ impl Source {
         }
     }
 
-    /// A leaf that has so much is there.
+    /// Begins a transfer to an announced leaf with the progress `have`.
     fn begin(&mut self, to: Endpoint, flow: FlowId, have: u64) {
         self.pushes.retain(|push| push.to != to);
         if self.pushes.len() >= LEAVES {
@@ -272,7 +271,7 @@ impl Source {
 
 impl App for Source {
     fn start(&mut self, cx: &mut Context<'_>) {
-        // No other app of the node has the port: the scenario says so.
+        // The scenario ensures that no other app of the node uses the port.
         self.datagrams.socket = cx.node.udp_bind(self.spec.port).ok();
     }
 
@@ -303,7 +302,7 @@ impl App for Source {
 
     fn next_timer(&self) -> Option<Instant> {
         let pushes = self.pushes.iter().filter_map(|push| push.sender.poll_at());
-        // What may be sent now waits for room.
+        // Messages that may be sent now wait for room.
         let pushes = pushes.filter(|_| self.datagrams.is_idle());
         let others = [self.datagrams.next_timer(), self.coap.poll_at()];
         pushes.chain(others.into_iter().flatten()).min()

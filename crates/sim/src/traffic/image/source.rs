@@ -1,4 +1,4 @@
-//! What has the image, but for one over HTTP, which a web server has.
+//! Sources of images, except over HTTP, where a web server has the image.
 
 use redpoll_base::Rng;
 
@@ -8,10 +8,11 @@ use crate::scenario::{ImageProtocol, ImageSourceSpec};
 use crate::traffic::App;
 use crate::traffic::peers::Peers;
 
-/// Leaves that are served at a time; of more the first one gives way, and asks again.
+/// Most leaves that are served at a time. An additional leaf replaces the first one, which
+/// announces itself again.
 pub(super) const LEAVES: usize = 64;
 
-/// The source of an image.
+/// Returns the source of an image.
 pub(in crate::traffic) fn source(spec: &ImageSourceSpec, peers: Peers, rng: Rng) -> Box<dyn App> {
     match spec.protocol {
         ImageProtocol::QBlock => Box::new(quick::Source::new(spec, peers, rng)),
@@ -22,7 +23,7 @@ pub(in crate::traffic) fn source(spec: &ImageSourceSpec, peers: Peers, rng: Rng)
     }
 }
 
-/// The bytes of an image of `whole` bytes from `offset` on, at most `len` of them.
+/// Returns at most `len` bytes from `offset` of an image of `whole` bytes.
 pub(super) fn piece(whole: u64, offset: u64, len: usize) -> Vec<u8> {
     let left = usize::try_from(whole.saturating_sub(offset)).unwrap_or(usize::MAX);
     let mut bytes = vec![0; len.min(left)];

@@ -1,6 +1,5 @@
-//! Readings over CoAP: confirmable messages, each with as much of the stream of
-//! readings as fits, or whole batches in blocks, or messages of whole readings
-//! that nobody acknowledges.
+//! Readings over CoAP: confirmable messages with parts of the stream of readings, or whole batches
+//! in blocks, or non-confirmable messages of whole readings.
 
 use redpoll_base::{Duration, Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, RtoPolicy};
@@ -19,23 +18,21 @@ pub(super) struct Coap {
     message_bytes: usize,
     in_blocks: bool,
     is_reliable: bool,
-    /// Between messages that are not confirmable, and before another attempt
-    /// after a refusal.
+    /// Time between non-confirmable messages, and before another attempt after a refusal.
     spacing: Duration,
     reconnect: Duration,
-    /// The message that is to arrive before another is made. It has left the
-    /// queue, as what a TCP's send buffer holds has; of a body in blocks only
-    /// one block at a time is in memory, so that stays there.
+    /// The message in progress. Its readings have left the queue, like those in TCP's send buffer.
+    /// A body in blocks stays in the queue, because only one of its blocks is in memory.
     message: Option<Message>,
     /// The request that carries it.
     under_way: Option<RequestId>,
-    /// Bytes of the queue's first reading that have gone into messages.
+    /// Bytes of the queue's first reading that are part of earlier messages.
     taken: usize,
-    /// Bytes of readings that have gone into messages, modulo 2^32.
+    /// Bytes of readings in all messages, modulo 2^32.
     place: u32,
-    /// Not before this another message may be sent.
+    /// Earliest time of the next message.
     not_before: Option<Instant>,
-    /// Round-trip times that the oracle has been told of.
+    /// Number of round-trip times reported to the oracle.
     samples: u64,
     refused: u64,
     given_up: u64,
@@ -43,7 +40,7 @@ pub(super) struct Coap {
 
 struct Message {
     payload: Vec<u8>,
-    /// Readings that the queue keeps until it has arrived.
+    /// Readings that stay in the queue until the message has arrived.
     kept: usize,
 }
 
@@ -82,7 +79,7 @@ impl Coap {
         }
     }
 
-    /// Sends the next message, if it is time and there is something to send.
+    /// Sends the next message, if it is due and there are readings.
     fn send(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
         if self.not_before.is_some_and(|at| at > cx.now) {
             return;
@@ -108,7 +105,7 @@ impl Coap {
         }
     }
 
-    /// Takes the next message from the queue.
+    /// Builds the next message from the queue.
     fn next_message(&mut self, queue: &mut Queue) -> Message {
         let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
         match layout(self.is_reliable, self.in_blocks) {
@@ -123,7 +120,7 @@ impl Coap {
                 Message { payload, kept: 0 }
             }
             Layout::Part => {
-                // Of one that is begun there is less, so perhaps two more.
+                // A begun reading is shorter, so two more may fit.
                 let mut stream = queue.readings(queue.due().min(fitting + 2));
                 let mut payload = self.place.to_be_bytes().to_vec();
                 payload.extend(stream.drain(self.taken..));
@@ -138,7 +135,7 @@ impl Coap {
         }
     }
 
-    /// Does what the endpoint wants, and sends what may be sent.
+    /// Carries out the endpoint's work, and sends the messages that may be sent.
     fn serve(&mut self, cx: &mut Context<'_>, queue: &mut Queue) {
         loop {
             self.send(cx, queue);
@@ -172,14 +169,13 @@ impl Coap {
         }
     }
 
-    /// Whether this request was the one under way; it is over.
+    /// Ends the request in progress if it is `id`. Returns whether it was.
     fn finish(&mut self, id: RequestId) -> bool {
         self.under_way.take_if(|ours| *ours == id).is_some()
     }
 }
 
-/// What the messages consist of: of those that may be lost each is worth
-/// something by itself.
+/// Returns the layout of the messages. Each message that may be lost contains whole readings.
 pub(super) fn layout(is_reliable: bool, in_blocks: bool) -> Layout {
     match is_reliable && !in_blocks {
         true => Layout::Part,

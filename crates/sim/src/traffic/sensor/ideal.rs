@@ -1,6 +1,5 @@
-//! The ideal protocol of Kumar et al. 2020 §8.2.2: it has TCP's header bytes,
-//! and learns which messages were lost without asking anybody. What it costs
-//! is what no reliable protocol can do without.
+//! The ideal protocol of Kumar et al. 2020 §8.2.2: it has as many header bytes as TCP, and learns
+//! of lost messages without communication. Its cost is a lower bound for reliable protocols.
 
 use std::collections::VecDeque;
 
@@ -14,22 +13,22 @@ use crate::scenario::SensorSpec;
 
 /// TCP's header with timestamps is 32 bytes, UDP's 8.
 pub(super) const HEADER: usize = 24;
-/// How long after a message it knows whether that has arrived: longer than a
-/// message takes, with its repetitions on each link.
+/// Time after which it knows whether a message arrived: longer than a message takes, including link
+/// retries.
 const NEWS: Duration = Duration::from_secs(10);
 
 pub(super) struct Ideal {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
     message_bytes: usize,
-    /// Between two messages, so that they do not stand in their own way.
+    /// Time between two messages, so that they do not collide.
     spacing: Duration,
-    /// Messages: when it will be known what became of them, and their readings
-    /// by number and content.
+    /// Sent messages: the time at which their outcome is known, and their readings by number and
+    /// content.
     sent: VecDeque<(Instant, Vec<Reading>)>,
     /// Readings that are known to be lost.
     again: VecDeque<Reading>,
-    /// Not before this another message is sent.
+    /// Earliest time of the next message.
     blocked: Option<Instant>,
     counts: (u64, u64),
 }
@@ -50,7 +49,7 @@ impl Ideal {
         }
     }
 
-    /// What was lost is known now.
+    /// Learns which messages were lost.
     fn learn(&mut self, cx: &mut Context<'_>, flow: FlowId) {
         while self.sent.front().is_some_and(|(at, _)| *at <= cx.now) {
             let readings = self.sent.pop_front().map_or(Vec::new(), |(_, all)| all);

@@ -1,9 +1,8 @@
-//! Sense-and-send: a reading at every interval, one by one or in batches, by
-//! whatever carries them (Kumar et al. 2020, §8.2).
+//! Sense and send: a reading at every interval, one by one or in batches, over one of several
+//! transports (Kumar et al. 2020, §8.2).
 //!
-//! Readings wait in a queue of the application until the transport takes them;
-//! when it is full, new ones are lost. That is the only loss of a transport
-//! that is reliable.
+//! Readings wait in a queue of the application until the transport accepts them. When the queue is
+//! full, new ones are lost, which is the only loss with a reliable transport.
 
 mod coap;
 mod ideal;
@@ -24,19 +23,18 @@ use crate::scenario::{SensorSpec, SensorTransport};
 
 pub(super) use sink::DatagramSink;
 
-/// When readings are due.
+/// Schedule of the readings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     interval: Duration,
-    /// When the first reading comes, from the start.
+    /// Time of the first reading after the start.
     phase: Duration,
     next: Option<Instant>,
 }
 
 impl Clock {
-    /// A clock whose first reading comes at a random moment of the first
-    /// `period`, in which the node sends once, so that not all nodes send at
-    /// once.
+    /// Returns a schedule whose first reading is at a random time of the first `period`, in which
+    /// the node sends a single time. The nodes therefore do not send simultaneously.
     pub(super) fn new(interval: Duration, period: Duration, rng: &mut Rng) -> Clock {
         let phase = Duration::from_micros(rng.below_u64(period.as_micros()));
         Clock {
@@ -54,7 +52,7 @@ impl Clock {
         self.next
     }
 
-    /// Whether a reading is due; the next one is then an interval later.
+    /// Returns whether a reading is due. The next one is an interval later.
     pub(super) fn tick(&mut self, now: Instant) -> bool {
         match self.next {
             Some(at) if at <= now => {
@@ -66,15 +64,15 @@ impl Clock {
     }
 }
 
-/// What takes readings out of the queue and to the far end.
+/// Transport that moves readings from the queue to the far end.
 trait Carrier {
     /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
 
-    /// Something happened on the node.
+    /// Handles an event of the node.
     fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
 
-    /// There may be more in the queue, or its moment has come.
+    /// Sends from the queue: it may have more readings, or the transport's timer has expired.
     fn pump(&mut self, cx: &mut Context<'_>, queue: &mut Queue);
 
     fn next_timer(&self) -> Option<Instant>;
@@ -94,7 +92,7 @@ pub(super) struct Sensor {
 }
 
 impl Sensor {
-    /// The sensor that `spec` describes; `rng` is for its transport.
+    /// Creates the sensor that `spec` describes; `rng` is for its transport.
     pub(super) fn new(route: Route, spec: &SensorSpec, clock: Clock, rng: Rng) -> Sensor {
         let carrier: Box<dyn Carrier> = match spec.transport {
             SensorTransport::Udp => Box::new(udp::Udp::new(route.clone())),
@@ -165,14 +163,13 @@ impl App for Sensor {
     }
 }
 
-/// Without room in the node for a datagram, the next attempt is this much
-/// later.
+/// Time until the next attempt when the node has no room for a datagram.
 const NO_ROOM: Duration = Duration::from_millis(20);
 
-/// Local UDP ports of sensors: any would do.
+/// First local UDP port of sensors.
 const FIRST_PORT: u16 = 40_000;
 
-/// Opens the first free port of those by `bind`, for `flow`.
+/// Opens the first free port from there by `bind`, for `flow`.
 pub(super) fn open_port<S>(
     cx: &mut Context<'_>,
     route: &Route,

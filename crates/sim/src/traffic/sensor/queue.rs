@@ -1,4 +1,4 @@
-//! The readings that wait.
+//! The queue of readings.
 
 use std::collections::VecDeque;
 
@@ -7,21 +7,20 @@ use crate::scenario::SensorSpec;
 use crate::traffic::Context;
 use crate::traffic::content::pattern;
 
-/// Readings in the order in which they were made. Those that a transport has
-/// not let go of stay in front.
+/// Readings in the order of their creation. Those that a transport has not released stay in front.
 ///
-/// Once there is a batch, all may go until the queue is empty, those included
-/// that are made meanwhile: as in the firmware of Kumar et al. 2020, whose loop
-/// waits for a batch and then sends until nothing is left.
+/// Once there is a batch, the transport may send until the queue is empty, including readings
+/// created meanwhile. The firmware of Kumar et al. 2020 does the same: its loop waits for a batch
+/// and then sends all.
 pub(super) struct Queue {
     flow: Option<FlowId>,
     bytes: usize,
     batch: usize,
     capacity: usize,
     waiting: VecDeque<u32>,
-    /// There has been a batch since the queue was empty.
+    /// Whether there has been a batch since the queue was empty.
     is_due: bool,
-    /// Readings made, for flows that the oracle does not number.
+    /// Number of readings, for flows that the oracle does not number.
     made: u32,
     overflow: u64,
 }
@@ -44,7 +43,7 @@ impl Queue {
         self.flow = Some(flow);
     }
 
-    /// Makes a reading, which is lost if there is no room.
+    /// Creates a reading, which is lost if there is no room.
     pub(super) fn make(&mut self, cx: &mut Context<'_>) {
         let Some(flow) = self.flow else { return };
         cx.oracle.reading_made(flow, cx.world_time);
@@ -59,12 +58,12 @@ impl Queue {
         self.is_due |= self.waiting.len() >= self.batch;
     }
 
-    /// Bytes of a reading.
+    /// Returns the bytes of a reading.
     pub(super) fn reading_bytes(&self) -> usize {
         self.bytes
     }
 
-    /// How many readings may go.
+    /// Returns the number of readings that may be sent.
     pub(super) fn due(&self) -> usize {
         match self.is_due {
             true => self.waiting.len(),
@@ -72,17 +71,17 @@ impl Queue {
         }
     }
 
-    /// The number of the reading at place `index` from the front.
+    /// Returns the number of the reading at `index` from the front.
     pub(super) fn number(&self, index: usize) -> Option<u32> {
         self.waiting.get(index).copied()
     }
 
-    /// The number after those of all readings up to now.
+    /// Returns the number of the next reading.
     pub(super) fn next_number(&self) -> u32 {
         self.made
     }
 
-    /// The bytes of the reading at place `index` from the front.
+    /// Returns the bytes of the reading at `index` from the front.
     pub(super) fn reading(&self, index: usize) -> Vec<u8> {
         let mut reading = vec![0; self.bytes];
         if let (Some(number), Some(flow)) = (self.number(index), self.flow) {
@@ -95,19 +94,19 @@ impl Queue {
         reading
     }
 
-    /// The bytes of the first `count` readings.
+    /// Returns the bytes of the first `count` readings.
     pub(super) fn readings(&self, count: usize) -> Vec<u8> {
         (0..count).flat_map(|index| self.reading(index)).collect()
     }
 
-    /// The first `count` readings need not be kept any more.
+    /// Releases the first `count` readings.
     pub(super) fn let_go(&mut self, count: usize) {
         self.waiting.drain(..count.min(self.waiting.len()));
         self.is_due &= !self.waiting.is_empty();
     }
 
-    /// The first `count` readings, all that were due, went as one body: what was
-    /// made meanwhile waits for a batch of its own.
+    /// Releases the first `count` readings, a body of all due ones. Readings created meanwhile wait
+    /// for a batch of their own.
     pub(super) fn let_go_of_body(&mut self, count: usize) {
         self.let_go(count);
         self.is_due = self.waiting.len() >= self.batch;

@@ -1,4 +1,4 @@
-//! The far end of datagrams with readings.
+//! Receiver of datagrams with readings.
 
 use redpoll_base::Instant;
 use redpoll_stack::{NodeEvent, UdpId};
@@ -7,7 +7,7 @@ use redpoll_tcp::Endpoint;
 use crate::traffic::peers::{Pair, Peers};
 use crate::traffic::{App, Context};
 
-/// Shows the readings of all sensors that send to its port to the oracle.
+/// Passes the readings of all sensors that send to its port to the oracle.
 pub(in crate::traffic) struct DatagramSink {
     port: u16,
     peers: Peers,

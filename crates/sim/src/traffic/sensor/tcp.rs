@@ -8,14 +8,14 @@ use super::{Carrier, Context, Route};
 use crate::oracle::FlowId;
 use crate::traffic::outgoing::{Change, Outgoing};
 
-/// Bytes written at once: those of the anemometer of Kumar et al. 2020.
+/// Bytes written at a time: those of the anemometer of Kumar et al. 2020.
 const CHUNK: usize = 1_024;
 
 pub(super) struct Tcp {
     out: Outgoing,
-    /// Bytes of the queue's first reading that the connection has taken.
+    /// Bytes of the queue's first reading that the connection has accepted.
     taken: usize,
-    /// The first reading that the present connection was given.
+    /// Number of the first reading of the present connection.
     first: Option<u32>,
 }
 
@@ -28,8 +28,8 @@ impl Tcp {
         }
     }
 
-    /// The connection is gone, and with it what it had not delivered. The
-    /// reading that it had in part is sent again.
+    /// Records the loss of the connection with its undelivered readings. A partially sent reading
+    /// is retransmitted as a whole.
     fn forget(&mut self, cx: &mut Context<'_>, queue: &Queue) {
         let next = queue.number(0).unwrap_or(queue.next_number());
         if let (Some(first), Some(flow)) = (self.first.take(), self.out.flow()) {

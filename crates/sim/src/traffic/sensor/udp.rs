@@ -1,4 +1,4 @@
-//! A datagram a reading.
+//! A datagram for each reading.
 
 use redpoll_base::Instant;
 use redpoll_stack::UdpId;
@@ -10,7 +10,7 @@ use crate::oracle::FlowId;
 pub(super) struct Udp {
     route: Route,
     socket: Option<(UdpId, FlowId)>,
-    /// Not before this there is room in the node.
+    /// Time before which the node has no room.
     blocked: Option<Instant>,
 }
 
