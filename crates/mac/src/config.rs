@@ -9,21 +9,20 @@ use crate::{Ifs, Promised, RadioCaps};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct MacConfig {
-    /// The PAN that this node belongs to. Default 0x7270.
+    /// PAN identifier of this node. Default 0x7270.
     pub pan_id: u16,
-    /// This node's short address. The default, 0xffff, and 0xfffe mean that it
-    /// has none; then its frames carry the extended address.
+    /// Short address of this node. The default, 0xffff, and 0xfffe mean that it has none; its
+    /// frames then carry the extended address.
     pub short: u16,
     /// This node's EUI-64, big-endian as printed.
     pub extended: [u8; 8],
-    /// The radio's own functions. Default: Imm-ACKs only.
+    /// Functions of the radio. Default: Imm-ACKs only.
     pub caps: RadioCaps,
-    /// Bytes that the driver or the radio adds to every frame except acknowledgements, and
-    /// removes: the auxiliary security header and the MIC of IEEE 802.15.4-2015 §9. They reduce
-    /// the payload. Default 0.
+    /// Bytes of security that the driver or the radio adds to and removes from every frame except
+    /// acknowledgments: the auxiliary security header and the MIC of IEEE 802.15.4-2015 §9. They
+    /// reduce the payload. Default 0.
     pub security_bytes: u8,
-    /// Failed attempts that are followed by another one; the attempts are one
-    /// more. Default 9: the ten attempts of Kumar et al. 2020's published
+    /// Number of retries of a frame. Default 9: the ten attempts of Kumar et al. 2020's published
     /// configuration. The standard's macMaxFrameRetries is 3.
     pub max_frame_retries: u8,
     /// Backoff exponent of the first backoff, macMinBE. Default 3; values over
@@ -32,34 +31,30 @@ pub struct MacConfig {
     /// Largest backoff exponent, macMaxBE. Default 5; values over 8 count as 8,
     /// the standard's limit.
     pub max_be: u8,
-    /// Busy channel assessments after which another backoff follows,
-    /// macMaxCSMABackoffs. Default 4, so the fifth is a channel access failure.
+    /// Busy channel assessments after which another backoff follows, macMaxCSMABackoffs. Default 4,
+    /// so the fifth is a channel access failure.
     pub max_csma_backoffs: u8,
-    /// How the space between two frames is kept. Default [`Ifs::Minimum`].
+    /// Rule for the space between two frames. Default [`Ifs::Minimum`].
     pub ifs: Ifs,
-    /// How a frame goes out that the frame before it promised. Default
-    /// [`Promised::Csma`].
+    /// Channel access of a frame that the previous frame announced. Default [`Promised::Csma`].
     pub promised: Promised,
-    /// `d` of Kumar et al. 2020 §7.1: after a failed attempt the MAC waits for a time uniform
-    /// in [0, d], then starts CSMA-CA again. Frames of hidden terminals that collided therefore
-    /// do not collide again. Default 40 ms.
+    /// `d` of Kumar et al. 2020 §7.1: after a failed attempt the MAC waits for a time uniform in
+    /// [0, d], then restarts CSMA-CA. Collided frames of hidden terminals therefore rarely collide
+    /// again. Default 40 ms.
     pub link_retry_delay: Duration,
-    /// Failed attempts that are followed by another one for frames to a node
-    /// that listens only for a moment, and for data requests. Default 4: the
-    /// five attempts a poll of Kumar et al. 2020's published configuration;
-    /// OpenThread makes none.
+    /// Number of retries of a data request, and of a frame to a node that listens only briefly.
+    /// Default 4: the five attempts per poll of Kumar et al. 2020's published configuration;
+    /// OpenThread has no retries.
     pub indirect_retries: u8,
-    /// `d` for those frames: they are repeated faster, for the node at the
-    /// other end keeps its receiver on meanwhile (Kumar et al. 2020 §8.2.3).
-    /// Default 5 ms; the paper gives no figure.
+    /// `d` for those frames. It is smaller, because the other node keeps its receiver on meanwhile
+    /// (Kumar et al. 2020 §8.2.3). Default 5 ms; the paper gives no number.
     pub indirect_retry_delay: Duration,
-    /// Whether the receiver is off during the backoffs of CSMA-CA, as it is
-    /// while AT86RF2xx chips do them by themselves: *deaf listening* (Kumar et
-    /// al. 2020 §4.2). Default false. A node that sleeps between its frames is
-    /// always deaf then.
+    /// Whether the receiver is off during the backoffs of CSMA-CA, as in AT86RF2xx chips that
+    /// perform CSMA-CA: *deaf listening* (Kumar et al. 2020 §4.2). Default false. A node that
+    /// sleeps between its frames is then always deaf.
     pub deaf_backoff: bool,
-    /// How long a frame heard can suppress a repetition of itself. Longer than
-    /// a neighbour goes on repeating a frame. Default 3 s.
+    /// Time for which a received frame can suppress a copy of itself, longer than a neighbour
+    /// repeats a frame. Default 3 s.
     pub duplicate_timeout: Duration,
 }
 
@@ -71,7 +66,7 @@ impl MacConfig {
         self
     }
 
-    /// The address that this node's frames carry: the short one if it has one.
+    /// Returns the address in this node's frames: the short one if it has one.
     pub const fn address(&self) -> Address {
         match self.has_short() {
             true => Address::Short(self.short),
@@ -79,9 +74,9 @@ impl MacConfig {
         }
     }
 
-    /// Whether this node has a short address.
+    /// Returns whether this node has a short address.
     pub(crate) const fn has_short(&self) -> bool {
-        // 0xffff: none; 0xfffe: associated, but uses the extended one.
+        // 0xffff: none; 0xfffe: associated, but uses the extended address.
         self.short < 0xfffe
     }
 }

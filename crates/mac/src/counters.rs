@@ -1,68 +1,68 @@
-//! The counters of a MAC. Every received frame, and every attempt to send one, has exactly one
+//! Counters of a MAC. Every received frame, and every attempt to send one, counts for exactly one
 //! reason.
 
 /// Counters since the [`Mac`](crate::Mac) was made. They wrap after 2^32.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct MacCounters {
-    /// Frames accepted from the layer above.
+    /// Frames accepted from the upper layer.
     pub submitted: u32,
-    /// Data frames put on the air, each attempt counted.
+    /// Transmitted data frames; each attempt counts.
     pub frames_sent: u32,
-    /// Attempts after the first, on the air or not.
+    /// Attempts after the first, transmitted or not.
     pub frame_retries: u32,
     /// Channel assessments that found the channel busy.
     pub channel_busy: u32,
-    /// Attempts that CSMA-CA gave up without sending.
+    /// Attempts that CSMA-CA ended without a transmission.
     pub channel_access_failures: u32,
-    /// Attempts that were sent and not acknowledged.
+    /// Transmitted attempts without an acknowledgment.
     pub no_ack: u32,
-    /// Frames delivered: acknowledged, or sent without asking for it.
+    /// Delivered frames: acknowledged, or sent without an acknowledgment request.
     pub delivered: u32,
-    /// Frames given up, the last attempt not acknowledged.
+    /// Frames dropped after a last attempt without an acknowledgment.
     pub dropped_no_ack: u32,
-    /// Frames given up, the last attempt without channel access.
+    /// Frames dropped after a last attempt without channel access.
     pub dropped_channel_access: u32,
-    /// Frames given up, because link-layer security could not protect them.
+    /// Frames dropped because link-layer security could not protect them.
     pub dropped_unsealed: u32,
-    /// Frames given back between two attempts because others were more urgent;
-    /// each is submitted again.
+    /// Frames returned between two attempts because others were more urgent; each is submitted
+    /// again.
     pub preempted: u32,
-    /// Data requests among the frames submitted.
+    /// Submitted data requests.
     pub data_requests: u32,
-    /// Results of the radio that do not belong to the work it had.
+    /// Results of the radio that do not match its job.
     pub radio_faults: u32,
 
-    /// Acknowledgements of this node's frames.
+    /// Acknowledgments of this node's frames.
     pub acks_received: u32,
     /// Imm-ACKs sent by the MAC itself (a radio with `auto_ack` counts its own).
     pub acks_sent: u32,
     /// Imm-ACKs not sent because the radio was not free in time.
     pub acks_late: u32,
 
-    /// Data frames handed to the layer above.
+    /// Data frames passed to the upper layer.
     pub rx_frames: u32,
-    /// Dropped: a repetition of a frame already handed up.
+    /// Dropped copies of a frame that was passed to the upper layer.
     pub rx_duplicates: u32,
-    /// Dropped: not a frame of IEEE 802.15.4, or cut short.
+    /// Dropped frames that are truncated or not of IEEE 802.15.4.
     pub rx_malformed: u32,
-    /// Dropped: another PAN's.
+    /// Dropped frames of another PAN.
     pub rx_other_pan: u32,
-    /// Dropped: for another node.
+    /// Dropped frames for another node.
     pub rx_not_for_us: u32,
-    /// Dropped: a frame version that this MAC does not speak.
+    /// Dropped frames of an unsupported version.
     pub rx_version: u32,
-    /// Dropped: secured, where this node has no security.
+    /// Dropped secured frames on a node without security.
     pub rx_secured: u32,
-    /// Dropped: refused by link-layer security, which counts why.
+    /// Frames dropped by link-layer security, which counts the reasons.
     pub rx_refused: u32,
     /// Data requests received from neighbours.
     pub rx_data_requests: u32,
-    /// Dropped: a beacon, or a MAC command other than a data request.
+    /// Dropped beacons, and MAC commands other than data requests.
     pub rx_unsupported_type: u32,
-    /// Dropped: without a source address it cannot be answered or reassembled.
+    /// Dropped frames without a source address, which cannot be answered or reassembled.
     pub rx_no_source: u32,
-    /// Dropped: an unexpected acknowledgement.
+    /// Dropped unexpected acknowledgments.
     pub rx_stray_acks: u32,
 }
 

@@ -1,5 +1,5 @@
-//! The seam between a radio and the driver of a node: one trait, so one driver and one test
-//! (the crate `redpoll-radiotest`) serve all radios.
+//! The interface between a radio and the driver of a node: a single trait, so that one driver and
+//! one test suite (the crate `redpoll-radiotest`) serve all radios.
 
 use core::task::{Context, Poll};
 
@@ -7,19 +7,19 @@ use redpoll_base::Instant;
 
 use crate::{MacConfig, RadioCaps, RadioResult, RadioWork, RxInfo};
 
-/// Whose frames a radio takes, and acknowledges if it does so by itself.
+/// The addresses whose frames a radio accepts, and acknowledges if it sends Imm-ACKs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RadioIdentity {
     /// PAN identifier. Frames to 0xffff are for all PANs.
     pub pan_id: u16,
-    /// Short address; 0xfffe and 0xffff: none.
+    /// Short address; 0xfffe and 0xffff mean none.
     pub short: u16,
-    /// EUI-64, first byte as printed: the reverse of the order on the air.
+    /// EUI-64, first byte as printed, which reverses the order on the air.
     pub extended: [u8; 8],
 }
 
 impl MacConfig {
-    /// The addresses as a radio wants them.
+    /// Returns the addresses for a radio.
     pub const fn identity(&self) -> RadioIdentity {
         RadioIdentity {
             pan_id: self.pan_id,
@@ -32,55 +32,54 @@ impl MacConfig {
 /// An event of a radio, or of its clock.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RadioEvent {
-    /// The time has come that was waited for.
+    /// The requested time has come.
     Time,
-    /// A frame has arrived intact: [`Radio::frame`].
+    /// An intact frame has arrived: [`Radio::frame`].
     Frame(RxInfo),
-    /// The work is done that was begun last and has a result.
+    /// The last started job with a result has ended.
     Done(RadioResult),
 }
 
-/// A radio, and the clock that its times are measured by.
+/// A radio with the clock of its times.
 ///
-/// A driver gives it the works of a [`Mac`](crate::Mac) or a node, and waits for what comes:
-/// `Node::drive` of `redpoll-stack` is such a driver. `docs/porting.md` says what an
-/// implementation must look after, `redpoll-radiotest` whether it does.
+/// A driver passes the jobs of a [`Mac`](crate::Mac) or a node to it, and waits for events:
+/// `Node::drive` of `redpoll-stack` is such a driver. `docs/porting.md` states the requirements of
+/// an implementation, and `redpoll-radiotest` tests them.
 ///
-/// A radio may keep to itself what its address filter keeps back. It must not hand over a
-/// frame whose check sequence was wrong, nor, with
-/// [`auto_ack`](RadioCaps::auto_ack), the acknowledgements that it waited for.
+/// A radio need not deliver frames that its address filter rejects. It must not deliver a frame
+/// with a wrong check sequence, nor, with [`auto_ack`](RadioCaps::auto_ack), the acknowledgments
+/// for which it waited.
 pub trait Radio {
-    /// Its own functions. They do not change.
+    /// Returns the radio's functions, which do not change.
     fn caps(&self) -> RadioCaps;
 
     /// Sets the radio's addresses. Until then it accepts no frame.
     fn set_identity(&mut self, identity: RadioIdentity);
 
-    /// The time, in microseconds since it was switched on or any other moment. It never goes
-    /// back.
+    /// Returns the time, in microseconds since power-on or any other origin. It never decreases.
     fn now(&self) -> Instant;
 
-    /// Whether a work may begin now. Always true, except for radios at the end of a line, which
-    /// accept works only in an answer to a message.
+    /// Returns whether a job may start now. Always true, except for radios at the end of a serial
+    /// line, which accept jobs only in the answer to a message.
     fn is_ready(&self) -> bool {
         true
     }
 
-    /// Begins `work` and returns at once. `frame`, at most 125 bytes without the FCS, is the
-    /// content for [`RadioWork::Load`]; other works ignore it.
+    /// Starts `work` and returns at once. `frame`, at most 125 bytes without the FCS, is the
+    /// content for [`RadioWork::Load`]; other jobs ignore it.
     ///
-    /// Works that have a result come one at a time: the next one after [`RadioEvent::Done`].
-    /// The others may come at any time.
+    /// Jobs with a result are sequential: the next one starts after [`RadioEvent::Done`]. The
+    /// others may start at any time.
     fn start(&mut self, work: RadioWork, frame: &[u8]);
 
-    /// Returns the first event, or that the time is `until`; `None` waits for the radio alone.
-    /// If there is neither, it wakes `cx` later.
+    /// Returns the first event, or that the time is `until`; with `None` only the radio's events
+    /// count. Otherwise it wakes `cx` later.
     ///
-    /// A caller without an executor polls repeatedly with `Context::from_waker(Waker::noop())`,
-    /// and lets the processor rest between calls.
+    /// A caller without an executor polls repeatedly with `Context::from_waker(Waker::noop())`, and
+    /// lets the processor sleep between calls.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent>;
 
-    /// The frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of
+    /// Returns the frame of the last [`RadioEvent::Frame`], without its FCS, until the next call of
     /// [`Self::poll_event`].
     fn frame(&self) -> &[u8];
 }

@@ -1,15 +1,15 @@
-//! Duplicate suppression: a frame whose Imm-ACK was lost comes again.
+//! Duplicate suppression: a frame whose Imm-ACK was lost arrives again.
 //!
-//! A sender repeats a frame before it goes on to the next one, so the last frame of each source
-//! is sufficient. The sequence number alone is not: a neighbour that sends to others wraps its
-//! eight bits in under a second, and a restarted neighbour may start at any number. A
-//! repetition must therefore also have the same payload checksum, and come soon.
+//! A sender repeats a frame before it sends the next one, so the last frame of each source is
+//! sufficient. The sequence number alone is not: a neighbour that sends to others wraps its eight
+//! bits in under a second, and a restarted neighbour may start at any number. A copy must therefore
+//! also have the same payload checksum, and arrive soon.
 
 use redpoll_base::{Duration, Instant, checksum::Checksum, least};
 use redpoll_wire::ieee802154::{Address, FrameHeader};
 
-/// Sources remembered; with more active neighbours the one heard longest ago
-/// is forgotten, and a repetition of its frame would pass.
+/// Remembered sources. With more active neighbours the least recently heard one is forgotten, and a
+/// copy of its frame would pass.
 const SOURCES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
@@ -52,11 +52,11 @@ impl Duplicates {
         }
     }
 
-    /// Notes a frame that asked for an acknowledgement; whether it repeats the
-    /// one before it, heard less than `timeout` ago.
+    /// Records a frame with an acknowledgment request; returns whether it is a copy of the previous
+    /// one, received less than `timeout` ago.
     ///
-    /// A repetition does not renew the time: a neighbour that says the same
-    /// for ever is heard again after each `timeout`.
+    /// A copy does not extend the time: a neighbour that always sends the same content passes once
+    /// per `timeout`.
     pub(crate) fn on_frame(
         &mut self,
         now: Instant,
@@ -84,7 +84,7 @@ impl Duplicates {
         repeats
     }
 
-    /// Whether a frame repeats one that was noted, as [`Duplicates::on_frame`] would say.
+    /// Returns whether a frame is a copy of a recorded one, without recording it.
     #[allow(dead_code, reason = "a MAC with security needs it")]
     pub(crate) fn has(
         &self,
@@ -98,13 +98,13 @@ impl Duplicates {
         entries.any(|old| new.repeats(old, timeout))
     }
 
-    /// The entry of `src`, or otherwise the one to replace: a free one, or the oldest.
+    /// Returns the entry of `src`, or otherwise the one to replace: a free one, or the oldest.
     fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
         let is_its = |slot: &Option<Heard>| slot.as_ref().is_some_and(|entry| entry.src == src);
         if let Some(at) = self.entries.iter().position(is_its) {
             return self.entries.get_mut(at);
         }
-        // Nothing is less than any time.
+        // `None` is less than any time.
         let ages = self.entries.iter_mut();
         least(ages.map(|slot| (slot.as_ref().map(|entry| entry.heard_at), slot)))
     }
@@ -148,7 +148,7 @@ mod tests {
         // 255 frames to others in between, within the timeout.
         assert!(!d.on_frame(at(0), TIMEOUT, A, 7, b"one"));
         assert!(!d.on_frame(at(800), TIMEOUT, A, 7, b"two"));
-        // Restarted, and the first frame is by chance the last one's twin.
+        // The neighbour restarted, and its first frame is by chance a twin of its last one.
         assert!(!d.on_frame(at(4_000), TIMEOUT, A, 7, b"two"));
     }
 

@@ -1,4 +1,4 @@
-//! The types between a MAC and the layer above it: events, received frames, and parameters of a
+//! The types between a MAC and the upper layer: events, received frames, and parameters of a
 //! frame's service.
 
 use redpoll_wire::ieee802154::Address;
@@ -8,93 +8,89 @@ use redpoll_wire::ieee802154::Address;
 pub enum TxStatus {
     /// Acknowledged by the neighbour, or a broadcast that was sent.
     Delivered,
-    /// Given up: the last attempt was not acknowledged. The neighbour may
-    /// still have received the frame.
+    /// Dropped: the last attempt was not acknowledged. The neighbour may still have received the
+    /// frame.
     NoAck,
-    /// Given up: the channel was never free during the last attempt.
+    /// Dropped: the channel was never free during the last attempt.
     ChannelAccessFailure,
-    /// Given up before the first attempt: link-layer security could not protect it.
+    /// Dropped before the first attempt: link-layer security could not protect it.
     Unsealed,
 }
 
-/// Something the layer above should know.
+/// An event for the upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MacEvent {
     /// The service of a frame has ended.
     Done {
-        /// Its addressee.
+        /// Destination address.
         dst: Address,
-        /// How it ended.
+        /// Outcome.
         status: TxStatus,
-        /// Attempts made, 1 or more. With a radio that retries by itself
-        /// always 1.
+        /// Number of attempts, at least 1; always 1 with a radio that retries.
         attempts: u8,
     },
     /// The service of a data request has ended.
     Polled {
-        /// The parent that was asked.
+        /// The polled parent.
         parent: Address,
-        /// How it ended.
+        /// Outcome.
         status: TxStatus,
-        /// The parent has something: it follows at once.
+        /// Whether the parent has a frame, which follows at once.
         frame_pending: bool,
     },
-    /// A neighbour has asked for what waits here for it. An edge: when several
-    /// ask before the caller polls, it sees the latest.
+    /// A neighbour polls for its waiting frames. Several requests before the caller polls are
+    /// reported as the latest one.
     DataRequest {
-        /// Who.
+        /// Address of the neighbour.
         child: Address,
-        /// The acknowledgement said that there is something, so the neighbour
-        /// listens now.
+        /// Whether the acknowledgment announced a frame, so that the neighbour listens now.
         promised: bool,
     },
 }
 
-/// How a frame is to be served.
+/// Parameters of a frame's service.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Service {
-    /// Its frame-pending bit: more follows for the same addressee.
+    /// The frame-pending bit: more frames for the same destination follow.
     pub frame_pending: bool,
-    /// The addressee listens only for a moment: few and quick retries.
+    /// Whether the destination listens only briefly, which needs few and quick retries.
     pub quick: bool,
-    /// The frame has been in service before and goes on where it stopped. Its
-    /// bytes must be the same as then.
+    /// The ticket of a frame whose service continues. Its bytes must be unchanged.
     pub repeats: Option<Ticket>,
 }
 
-/// Identifies a frame that is repeated later.
+/// The identity of a frame that is repeated later.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Ticket {
     pub(crate) dsn: u8,
-    /// Attempts made.
     pub(crate) attempts: u8,
 }
 
 impl Ticket {
-    /// The ticket as a number.
+    /// Returns the ticket as a number.
     pub const fn to_bits(self) -> u16 {
         u16::from_be_bytes([self.dsn, self.attempts])
     }
 
-    /// The ticket of a number.
+    /// Returns the ticket of a number.
     pub const fn from_bits(bits: u16) -> Self {
         let [dsn, attempts] = bits.to_be_bytes();
         Ticket { dsn, attempts }
     }
 }
 
-/// A data frame for this node, seen once.
+/// A data frame for this node, without copies.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Indication<'f> {
     /// The neighbour that sent it; never [`Address::Absent`].
     pub src: Address,
-    /// To which of this node's addresses, or the broadcast address.
+    /// The addressed one of this node's addresses, or the broadcast address.
     pub dst: Address,
-    /// Its payload.
+    /// The payload.
     pub payload: &'f [u8],
-    /// Its signal strength in dBm.
+    /// Signal strength in dBm.
     pub rssi_dbm: i8,
-    /// Its frame-pending bit: its sender has more for this node.
+    /// The frame-pending bit: the sender has more frames for this node.
     pub frame_pending: bool,
 }

@@ -1,33 +1,31 @@
-//! Which frames are for this node (IEEE 802.15.4-2015 §6.7.2).
+//! The filter for frames to this node (IEEE 802.15.4-2015 §6.7.2).
 
 use redpoll_wire::ieee802154::{Address, BROADCAST_PAN, FrameHeader, FrameType};
 
 use crate::MacConfig;
 
-/// The highest frame version accepted. 0 and 1 are the editions of 2003 and 2006, 2 is that of 2015.
-/// Frames of version 2 with information elements or without a sequence number do not get here:
-/// [`FrameHeader::parse`] refuses them, and neither this MAC nor a radio in software acknowledges
-/// them.
+/// The highest accepted frame version. 0 and 1 are the editions of 2003 and 2006, 2 is that of
+/// 2015. [`FrameHeader::parse`] rejects frames of version 2 with information elements or without a
+/// sequence number; neither this MAC nor a radio in software acknowledges them.
 const MAX_VERSION: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Verdict {
-    /// A data frame for this node; `acknowledge` it if no radio has.
+    /// A data frame for this node; `acknowledge` it unless the radio has.
     Accept {
         acknowledge: bool,
     },
-    /// A MAC command for this node; `acknowledge` it if no radio has.
+    /// A MAC command for this node; `acknowledge` it unless the radio has.
     Command {
         acknowledge: bool,
     },
-    /// An acknowledgement; only the sequence number identifies its addressee.
+    /// An acknowledgment, whose addressee only the sequence number identifies.
     Ack,
     OtherPan,
     NotForUs,
     Version,
-    /// For this node, and no use to it. `acknowledge` it all the same: the
-    /// acknowledgement says that the frame arrived, and keeps its sender from
-    /// repeating it.
+    /// A frame for this node that it cannot use. `acknowledge` it nevertheless, so that its sender
+    /// does not repeat it.
     Useless {
         why: Useless,
         acknowledge: bool,
@@ -51,7 +49,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
         // A beacon has no destination and is not acknowledged.
         FrameType::Beacon => true,
         FrameType::Data | FrameType::Command => {
-            // §6.7.2: a PAN identifier that is not in the frame (version 2) is not compared.
+            // §6.7.2: an absent PAN identifier (version 2) is not compared.
             let is_other = match header.dst_pan {
                 Some(pan) => pan != config.pan_id && pan != BROADCAST_PAN,
                 None => header.version < MAX_VERSION,
@@ -65,7 +63,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
             header.dst == Address::BROADCAST
         }
     };
-    // A broadcast is never acknowledged, whatever it asks for.
+    // A broadcast is never acknowledged, whatever its request bit.
     let acknowledge = header.ack_request && !broadcast;
     let why = if header.security {
         Useless::Secured
@@ -74,7 +72,7 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
     } else if header.src == Address::Absent {
         Useless::NoSource
     } else if header.src_pan.is_some_and(|pan| pan != config.pan_id) {
-        // Its short address belongs to a node of another PAN.
+        // The short address belongs to a node of another PAN.
         Useless::ForeignSource
     } else if header.frame_type == FrameType::Command {
         return Verdict::Command { acknowledge };

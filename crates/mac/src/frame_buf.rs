@@ -1,8 +1,8 @@
-//! Room for one frame.
+//! A buffer for one frame.
 
 use core::fmt;
 
-/// Bytes offered that are more than a [`FrameBuf`] holds.
+/// More bytes than a [`FrameBuf`] holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooLong;
 
@@ -22,10 +22,10 @@ pub struct FrameBuf {
 }
 
 impl FrameBuf {
-    /// The longest frame in bytes: aMaxPHYPacketSize (127) less the FCS.
+    /// Bytes of the longest frame: aMaxPHYPacketSize (127) less the FCS.
     pub const CAPACITY: usize = 125;
 
-    /// An empty buffer.
+    /// Returns an empty buffer.
     pub const fn new() -> Self {
         FrameBuf {
             bytes: [0; Self::CAPACITY],
@@ -33,31 +33,30 @@ impl FrameBuf {
         }
     }
 
-    /// The frame.
+    /// Returns the frame.
     pub fn as_slice(&self) -> &[u8] {
         self.bytes.get(..self.len()).unwrap_or_default()
     }
 
-    /// The frame's length in bytes, 0 to [`FrameBuf::CAPACITY`].
+    /// Returns the frame's length in bytes, 0 to [`FrameBuf::CAPACITY`].
     pub const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// Whether there is no frame.
+    /// Returns whether there is no frame.
     pub const fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Forgets the frame.
+    /// Removes the frame.
     pub fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Replaces the frame by `frame`.
+    /// Replaces the content by `frame`.
     ///
     /// # Errors
-    /// [`TooLong`], and nothing has changed, if `frame` has more than
-    /// [`FrameBuf::CAPACITY`] bytes.
+    /// [`TooLong`], without a change, if `frame` has more than [`FrameBuf::CAPACITY`] bytes.
     pub fn copy_from(&mut self, frame: &[u8]) -> Result<(), TooLong> {
         let room = self.bytes.get_mut(..frame.len()).ok_or(TooLong)?;
         room.copy_from_slice(frame);
@@ -65,7 +64,7 @@ impl FrameBuf {
         Ok(())
     }
 
-    /// The whole room, for writing a frame in place before [`Self::set_len`].
+    /// Returns the whole buffer, for writing a frame in place before [`Self::set_len`].
     pub(crate) fn room_mut(&mut self) -> &mut [u8] {
         &mut self.bytes
     }
@@ -76,8 +75,7 @@ impl FrameBuf {
         self.bytes.get_mut(..len).unwrap_or_default()
     }
 
-    /// Declares that the first `len` bytes of the room are the frame; at most
-    /// the capacity.
+    /// Sets the length of the frame in the buffer, limited to the capacity.
     pub(crate) fn set_len(&mut self, len: usize) {
         self.len = u8::try_from(len.min(Self::CAPACITY)).unwrap_or_default();
     }

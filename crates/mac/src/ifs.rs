@@ -1,29 +1,28 @@
-//! The space between two frames of one sender (IEEE 802.15.4-2015 §6.2.4), in
-//! which the receiver of the first one gets through with it.
+//! The space between two frames of one sender (IEEE 802.15.4-2015 §6.2.4), in which the receiver
+//! processes the first one.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::timing;
 
-/// The frame check sequence, which frames at the seam to the radio lack.
+/// Bytes of the frame check sequence, which frames at the radio interface lack.
 const FCS: usize = 2;
 
-/// From the order to send until the first bit is on the air: the channel is
-/// assessed, and the radio turns around.
+/// Time from the transmit command to the first bit on the air: channel assessment and turnaround.
 const ASSESSMENT: Duration =
     Duration::from_micros(timing::CCA_US.saturating_add(timing::TURNAROUND_US));
 
-/// How a MAC keeps the interframe space: 640 µs (LIFS) behind a frame of more
-/// than 18 bytes (aMaxSIFSFrameSize), 192 µs (SIFS) behind a shorter one,
-/// counted from the end of its acknowledgement if it asked for one.
+/// Rule for the interframe space: 640 µs (LIFS) after a frame of more than 18 bytes
+/// (aMaxSIFSFrameSize), 192 µs (SIFS) after a shorter one, from the end of its acknowledgment if
+/// requested.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Ifs {
-    /// The next frame begins no sooner. Loading, backoff and assessment overlap the space.
+    /// The next frame begins after the space. Loading, backoff and assessment overlap the space.
     #[default]
     Minimum,
-    /// The service of the next frame begins only then, with loading and
-    /// CSMA-CA behind the space; so do ns-3 and radios that are busy meanwhile.
+    /// The service of the next frame, including loading and CSMA-CA, begins after the space, as in
+    /// ns-3 and with radios that are busy meanwhile.
     Sequential,
-    /// No space is kept. The standard does not allow that.
+    /// No space, which the standard does not allow.
     Off,
 }
 
@@ -39,8 +38,8 @@ impl Spacing {
         Spacing { how, until }
     }
 
-    /// The exchange of a frame of `mpdu_len` bytes, without its FCS, is over,
-    /// acknowledgement included.
+    /// Handles the end of the exchange of a frame of `mpdu_len` bytes without FCS, including its
+    /// acknowledgment.
     pub(crate) fn on_exchange_end(&mut self, now: Instant, mpdu_len: usize) {
         let psdu_len = mpdu_len.saturating_add(FCS);
         let space = match psdu_len <= timing::MAX_SIFS_PSDU {
@@ -50,7 +49,7 @@ impl Spacing {
         self.until = now + Duration::from_micros(space);
     }
 
-    /// When the service of the next frame may begin.
+    /// Returns when the service of the next frame may begin.
     pub(crate) fn service_from(&self) -> Instant {
         match self.how {
             Ifs::Sequential => self.until,
@@ -58,7 +57,7 @@ impl Spacing {
         }
     }
 
-    /// When the radio may be ordered to assess the channel and send.
+    /// Returns when the radio may assess the channel and send.
     pub(crate) fn assess_from(&self) -> Instant {
         match self.how {
             Ifs::Minimum => {

@@ -1,7 +1,7 @@
-//! Acknowledgements on a radio that leaves them to the MAC.
+//! Acknowledgments by the MAC, for a radio that does not send them.
 //!
 //! An Imm-ACK is due 192 µs after the frame (AIFS). The sender stops waiting macAckWaitDuration
-//! after the frame's end, so an acknowledgement that would be complete later is not sent.
+//! after the frame's end, so the MAC does not send an acknowledgment that would end later.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::timing;
@@ -12,7 +12,7 @@ const IMM_ACK_PSDU: usize = 5;
 /// macAckWaitDuration, 54 symbols (IEEE 802.15.4-2015 §8.4.3).
 pub(crate) const ACK_WAIT: Duration = Duration::from_micros(timing::ACK_WAIT_US);
 
-/// The latest start of an Imm-ACK after the end of its frame.
+/// Latest start of an Imm-ACK after the end of its frame.
 const LATEST_START: Duration =
     Duration::from_micros(timing::ACK_WAIT_US.saturating_sub(timing::air_time_us(IMM_ACK_PSDU)));
 
@@ -24,7 +24,7 @@ pub(crate) struct ImmAck {
 }
 
 impl ImmAck {
-    /// Owed for the frame `dsn` whose last bit arrived at `now`.
+    /// Returns the Imm-ACK for the frame `dsn`, whose last bit arrived at `now`.
     pub(crate) fn owed(now: Instant, dsn: u8, pending: bool) -> Self {
         ImmAck {
             dsn,

@@ -1,8 +1,7 @@
-//! The conductor: takes a frame through its attempts, and sorts what comes in.
+//! The central state machine: takes a frame through its attempts, and classifies received frames.
 //!
-//! The mechanisms live in files of their own; here is their order. For one
-//! frame: load, then for each attempt backoff, assessment and transmission,
-//! acknowledgement, and if that failed a random delay.
+//! The submodules contain the mechanisms. The steps of a frame are loading, then for each attempt
+//! backoff, assessment, transmission and acknowledgment, and after a failure a random delay.
 
 mod burst;
 mod cycled;
@@ -32,8 +31,8 @@ use crate::{
     FrameBuf, Indication, MacConfig, MacCounters, MacEvent, RadioResult, RadioWork, RxInfo, Service,
 };
 
-/// IEEE 802.15.4-2006: the first with data frames of more than 102 bytes of
-/// payload, and understood by every stack in use.
+/// IEEE 802.15.4-2006: the first version with data frames of more than 102 bytes of payload, which
+/// every present stack supports.
 const FRAME_VERSION: u8 = 1;
 
 const DSN_AT: usize = 2;
@@ -47,22 +46,22 @@ enum Kind {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Progress {
-    /// There is none.
+    /// No frame is in service.
     Idle,
-    /// The space behind the frame before it has not passed yet.
+    /// The space after the previous frame has not passed yet.
     Spacing { until: Instant },
-    /// It must be loaded before the first attempt.
+    /// The frame must be loaded before the first attempt.
     Load,
     /// In a backoff; the radio listens.
     Backoff { until: Instant },
-    /// It may be sent as soon as the radio is free.
+    /// The frame may be sent as soon as the radio is free.
     Ready,
-    /// The radio has its transmission.
+    /// The radio is transmitting the frame.
     OnAir,
-    /// Sent; the MAC itself waits for the acknowledgement.
+    /// The MAC waits for the acknowledgment.
     AckWait { until: Instant },
-    /// In the random delay before another attempt; the radio listens, or sleeps
-    /// and has lost the frame.
+    /// In the random delay before another attempt; the radio listens, or sleeps and has lost the
+    /// frame.
     RetryDelay { until: Instant, asleep: bool },
 }
 
@@ -70,7 +69,7 @@ enum Progress {
 enum Work {
     Load(Content),
     Transmit(Content),
-    /// For the frame in service, or for the receiver's cycle.
+    /// An assessment for the frame in service, or for the receiver's cycle.
     Assess {
         for_frame: bool,
     },
@@ -89,17 +88,17 @@ enum Content {
 
 /// The MAC of one node. See the crate's documentation for its use.
 ///
-/// `A` is its method of access to the medium; devices have [`CsmaCa`].
+/// `A` is its access method; devices have [`CsmaCa`].
 #[derive(Clone, Debug)]
-// In this order on purpose, small things first: what lies near costs a Cortex-M0 one
-// instruction, and what lies far three.
+// Small fields come first, because a near field costs a Cortex-M0 one instruction, and a far one
+// three.
 #[repr(C)]
 pub struct Mac<A: Access = CsmaCa> {
     kind: Kind,
     frame_dsn: u8,
     dsn: u8,
     rest: Rest,
-    /// The state of the radio between works, as last ordered.
+    /// The last ordered state of the radio between jobs.
     told: RadioWork<A::Work>,
     work: Option<Work>,
     loaded: Option<Content>,
@@ -125,16 +124,16 @@ pub struct Mac<A: Access = CsmaCa> {
 }
 
 impl Mac {
-    /// A MAC whose radio listens. `rng` is its own: it feeds backoffs, retry
-    /// delays and the first sequence number.
+    /// Returns a MAC whose radio listens. `rng` provides its backoffs, retry delays and first
+    /// sequence number.
     pub fn new(config: MacConfig, rng: Rng) -> Mac {
         Mac::with_access(config, CsmaCa, rng)
     }
 }
 
-/// Calls of the layer above.
+/// Calls of the upper layer.
 impl<A: Access> Mac<A> {
-    /// As [`Mac::new`], with another method of access.
+    /// As [`Mac::new`], with another access method.
     pub fn with_access(config: MacConfig, mut access: A, mut rng: Rng) -> Self {
         // IEEE 802.15.4-2015 table 8-94: macDSN starts at a random value.
         let dsn = rng.next_u32() as u8;
@@ -171,24 +170,24 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Whether a frame can be submitted: none is in service, and the event
-    /// that ended the last one has been polled.
+    /// Returns whether a frame can be submitted: none is in service, and the event of the last one
+    /// has been polled.
     #[inline(never)] // size
     pub fn is_idle(&self) -> bool {
         self.progress == Progress::Idle && self.event.is_none()
     }
 
-    /// Its method of access.
+    /// Returns its access method.
     pub fn access(&self) -> &A {
         &self.access
     }
 
-    /// The parameters given to [`Mac::new`].
+    /// Returns the parameters given to [`Mac::new`].
     pub fn config(&self) -> &MacConfig {
         &self.config
     }
 
-    /// The payload of an overheard data frame for another node, unless it is secured.
+    /// Returns the payload of an overheard data frame for another node, unless it is secured.
     pub fn passing<'f>(&self, frame: &'f [u8]) -> Option<&'f [u8]> {
         let (header, payload) = FrameHeader::parse(frame).ok()?;
         let is_readable = header.frame_type == FrameType::Data && !header.security;
@@ -196,13 +195,13 @@ impl<A: Access> Mac<A> {
         is_for_others.then_some(payload)
     }
 
-    /// The address that this node's frames carry: the short one if it has one.
+    /// Returns the address in this node's frames: the short one if it has one.
     pub fn address(&self) -> Address {
         self.config.address()
     }
 
-    /// Bytes of payload that a frame to `dst` can carry: 116 between short
-    /// addresses, less [`MacConfig::security_bytes`]. 0 for [`Address::Absent`], to which nothing can be sent.
+    /// Returns the payload bytes of a frame to `dst`: 116 between short addresses, less
+    /// [`MacConfig::security_bytes`]. 0 for [`Address::Absent`], which cannot be a destination.
     pub fn payload_capacity(&self, dst: Address) -> usize {
         match dst {
             Address::Absent => 0,
@@ -213,8 +212,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The buffer for the payload of a new frame to `dst`: [`Self::payload_capacity`] bytes, to
-    /// fill before [`Self::submit`]. Its initial content is undefined.
+    /// Returns the buffer for the payload of a new frame to `dst`: [`Self::payload_capacity`]
+    /// bytes, to fill before [`Self::submit`]. Its initial content is undefined.
     ///
     /// `None` while the MAC is not idle, or if `dst` is [`Address::Absent`].
     pub fn frame_mut(&mut self, dst: Address) -> Option<&mut [u8]> {
@@ -231,17 +230,16 @@ impl<A: Access> Mac<A> {
         self.frame.room_mut().get_mut(self.header_len..)
     }
 
-    /// Starts the service of the frame last written by [`Self::frame_mut`],
-    /// with the first `payload_len` bytes of its payload (more than the
-    /// capacity counts as the capacity). It ends in a [`MacEvent::Done`].
+    /// Starts the service of the frame last written by [`Self::frame_mut`], with the first
+    /// `payload_len` bytes of its payload, at most the capacity. It ends in a [`MacEvent::Done`].
     ///
-    /// Every frame but a broadcast asks for an acknowledgement. Does nothing
-    /// without a [`Self::frame_mut`] before it.
+    /// Every frame except a broadcast requests an acknowledgment. Does nothing without an earlier
+    /// [`Self::frame_mut`].
     pub fn submit(&mut self, now: Instant, payload_len: usize) {
         self.submit_as(now, payload_len, Service::default());
     }
 
-    /// As [`submit`](Self::submit), and the frame is served as `how` says.
+    /// As [`submit`](Self::submit), with other parameters of the service.
     pub fn submit_as(&mut self, now: Instant, payload_len: usize, how: Service) {
         if !self.is_idle() || self.header_len == 0 {
             return;
@@ -276,12 +274,12 @@ impl<A: Access> Mac<A> {
         count(&mut self.counters.submitted);
     }
 
-    /// The next event, once.
+    /// Takes the next event.
     pub fn poll_event(&mut self) -> Option<MacEvent> {
         self.event.take().or_else(|| self.request.take())
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &MacCounters {
         &self.counters
     }
@@ -308,9 +306,8 @@ impl<A: Access> Mac<A> {
 
 /// Calls of the driver.
 impl<A: Access> Mac<A> {
-    /// A frame that the radio heard, intact and without its FCS, its last bit
-    /// at `now`. Gives back what is for the layer above; everything else is
-    /// dropped and counted.
+    /// Handles a received intact frame without its FCS, whose last bit arrived at `now`. Returns
+    /// data for the upper layer; drops and counts everything else.
     pub fn input_frame<'f>(
         &mut self,
         now: Instant,
@@ -351,11 +348,11 @@ impl<A: Access> Mac<A> {
         None
     }
 
-    /// The next work for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
-    /// `None` if there is no work, or until [`Self::on_radio_done`] reports the end of the last
-    /// one; the radio then listens.
+    /// Returns the next job for the radio; for [`RadioWork::Load`] the frame is [`Self::frame`].
+    /// `None` if there is no job, or until [`Self::on_radio_done`] reports the end of the last one;
+    /// the radio then listens.
     ///
-    /// It sleeps only after [`Self::set_rest`].
+    /// The radio sleeps only after [`Self::set_rest`].
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.work.is_some() {
             return None;
@@ -387,7 +384,7 @@ impl<A: Access> Mac<A> {
         match self.progress {
             Progress::Load if self.listens_in_vain() => self.poll_rest(),
             Progress::Load => Some(self.load(Content::Frame)),
-            // An Imm-ACK of the MAC's own has displaced it.
+            // An Imm-ACK of the MAC has replaced the frame in the radio.
             Progress::Ready if !matches!(self.loaded, Some(Content::Frame)) => {
                 Some(self.load(Content::Frame))
             }
@@ -400,7 +397,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The frame of a [`RadioWork::Load`], without its FCS, until that is done.
+    /// Returns the frame of a [`RadioWork::Load`], without its FCS, until that job ends.
     pub fn frame(&self) -> &[u8] {
         match self.work {
             Some(Work::Load(Content::ImmAck { .. })) => &self.ack_frame,
@@ -409,10 +406,10 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The work that [`Self::poll_radio`] gave last ended at `now`.
+    /// Handles the end of the last job of [`Self::poll_radio`] at `now`.
     ///
-    /// A result that does not fit the work counts as its failure and as a radio fault. A result
-    /// without a work is only counted.
+    /// A result that does not fit the job counts as its failure and as a radio fault. A result
+    /// without a job is only counted.
     pub fn on_radio_done(&mut self, now: Instant, result: RadioResult<A::Done>) {
         match self.work.take() {
             None => count(&mut self.counters.radio_faults),
@@ -427,7 +424,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// When [`Self::on_timeout`] must be called, if at all.
+    /// Returns when [`Self::on_timeout`] must be called, if at all.
     pub fn poll_at(&self) -> Option<Wake> {
         let frame = self.frame_at();
         match self.access.cycle() {
@@ -436,7 +433,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// When the frame in service has to go on.
+    /// Returns when the frame in service has to continue.
     fn frame_at(&self) -> Option<Wake> {
         match self.progress {
             Progress::Spacing { until }
@@ -447,7 +444,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Time has passed; too early a call does nothing.
+    /// Handles the passing of time; too early a call does nothing.
     pub fn on_timeout(&mut self, now: Instant) {
         match self.progress {
             Progress::Spacing { until } if until <= now => self.progress = Progress::Load,

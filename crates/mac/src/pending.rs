@@ -1,9 +1,8 @@
-//! Which neighbours have something waiting here: the source-match table, from
-//! which the frame-pending bit of acknowledgements to data requests comes
-//! (IEEE 802.15.4-2015 §6.7.3). The MAC keeps it; a radio that acknowledges by
-//! itself has a copy.
+//! The source-match table: the neighbours with waiting frames, which determines the frame-pending
+//! bit of acknowledgments to data requests (IEEE 802.15.4-2015 §6.7.3). The MAC has the table; a
+//! radio that sends Imm-ACKs has a copy.
 
-/// Neighbours that can have something waiting at the same time.
+/// Number of neighbours with waiting frames at the same time.
 pub const PENDING_MAX: usize = 8;
 
 /// The pending change of the radio's table for one neighbour.
@@ -11,14 +10,14 @@ pub const PENDING_MAX: usize = 8;
 struct PendingBit {
     neighbour: u16,
     pending: bool,
-    /// The radio does not know yet.
+    /// Whether the radio's copy lacks this change.
     untold: bool,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) struct Pending {
     entries: [Option<PendingBit>; PENDING_MAX],
-    /// Entries that the radio does not know of.
+    /// Number of entries that the radio's copy lacks.
     untold: u8,
 }
 
@@ -35,8 +34,7 @@ impl Pending {
         entries.any(|entry| entry.neighbour == neighbour && entry.pending)
     }
 
-    /// Notes whether something waits for `neighbour`; `false` if there is no
-    /// room for that.
+    /// Records whether frames wait for `neighbour`; returns `false` if the table is full.
     pub(crate) fn set(&mut self, neighbour: u16, pending: bool) -> bool {
         let mut entries = self.entries.iter_mut().flatten();
         if let Some(entry) = entries.find(|entry| entry.neighbour == neighbour) {

@@ -1,8 +1,8 @@
 //! Link retries with the random delay of Kumar et al. 2020 §7.1.
 //!
-//! Two senders that cannot hear each other make their frames collide at a
-//! common neighbour; CSMA-CA's few milliseconds would make the repetitions
-//! collide again. A delay uniform in [0, d] before each retry keeps them apart.
+//! Frames of two senders that cannot hear each other collide at a common neighbour; after only the
+//! few milliseconds of CSMA-CA the retries would collide again. A delay uniform in [0, d] before
+//! each retry separates them.
 
 use redpoll_base::{Duration, Rng};
 
@@ -11,7 +11,7 @@ use crate::MacConfig;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Retry {
     attempts: u8,
-    /// By the rules for frames to a node that listens only for a moment.
+    /// Whether the rules for a node that listens only briefly apply.
     quick: bool,
 }
 
@@ -19,13 +19,12 @@ pub(crate) struct Retry {
 pub(crate) enum Next {
     /// Another attempt after this time.
     After(Duration),
-    /// Nothing: the attempts are used up.
+    /// No attempts are left.
     GiveUp,
 }
 
 impl Retry {
-    /// The first attempt begins, or of a frame given back the one after
-    /// `made`.
+    /// Starts the first attempt, or for a returned frame the attempt after `made`.
     pub(crate) const fn start(made: u8, quick: bool) -> Self {
         let attempts = made.saturating_add(1);
         Retry { attempts, quick }
@@ -43,15 +42,15 @@ impl Retry {
         self.attempts = self.attempts.saturating_add(1);
     }
 
-    /// The attempt failed: no acknowledgement, or no channel access. `pause` is a constant part
-    /// of the delay before the next attempt.
+    /// Handles a failed attempt, without an acknowledgment or without channel access. `pause` is a
+    /// constant part of the delay before the next attempt.
     pub(crate) fn on_failure(
         &mut self,
         config: &MacConfig,
         pause: Duration,
         rng: &mut Rng,
     ) -> Next {
-        // A radio that repeats by itself has done so by now.
+        // A radio that retries has already done so.
         let (retries, d) = match self.quick {
             true => (config.indirect_retries, config.indirect_retry_delay),
             false => (config.max_frame_retries, config.link_retry_delay),
@@ -114,7 +113,7 @@ mod tests {
                 (100_586..=100_587).contains(&delay.as_micros()),
                 "{delay:?}"
             );
-            // A node that listens only for a moment is not kept waiting.
+            // The delay of a node that listens only briefly has no pause.
             let Next::After(quick) = Retry::start(0, true).on_failure(&config, pause, &mut rng)
             else {
                 panic!("retries are left");

@@ -6,20 +6,20 @@ use super::Access;
 use super::csma::Csma;
 use crate::MacConfig;
 
-/// The channel was busy once too often.
+/// The last allowed channel assessment found the channel busy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AccessFailure;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Contention {
-    /// This MAC.
+    /// The MAC's CSMA-CA.
     Csma(Csma),
-    /// The radio ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is a failure.
+    /// The radio's CSMA-CA ([`RadioCaps::csma`](crate::RadioCaps)): a busy channel is a failure.
     Radio,
 }
 
 impl Contention {
-    /// An attempt begins, with this macMinBE.
+    /// Starts an attempt with this macMinBE.
     pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
         match config.caps.csma {
             true => Contention::Radio,
@@ -27,7 +27,7 @@ impl Contention {
         }
     }
 
-    /// How long to wait before the channel is assessed.
+    /// Returns the backoff before the channel assessment.
     pub(crate) fn delay(&self, access: &impl Access, rng: &mut Rng) -> Duration {
         match self {
             Contention::Csma(csma) => match access.backoff(csma.was_busy(), rng) {
@@ -38,7 +38,7 @@ impl Contention {
         }
     }
 
-    /// The channel was busy; whether another [delay](Self::delay) follows.
+    /// Handles a busy channel; returns whether another [delay](Self::delay) follows.
     pub(crate) fn on_busy(
         &mut self,
         access: &impl Access,

@@ -1,8 +1,8 @@
-//! Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1): when to look at the
-//! channel, and when to give up.
+//! Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1): the times of channel assessments, and the limit
+//! of attempts.
 //!
-//! NB counts the busy assessments of this attempt, BE is the backoff exponent.
-//! Looking at the channel is the radio's work.
+//! NB counts the busy assessments of this attempt, and BE is the backoff exponent. The radio
+//! assesses the channel.
 
 use redpoll_base::{Duration, Rng};
 use redpoll_wire::ieee802154::timing;
@@ -20,7 +20,7 @@ pub(crate) struct Csma {
 }
 
 impl Csma {
-    /// NB = 0, BE = `min_be`, the macMinBE of this frame.
+    /// Starts with NB = 0 and BE = `min_be`, the macMinBE of this frame.
     pub(crate) fn start(config: &MacConfig, min_be: u8) -> Self {
         Csma {
             nb: 0,
@@ -32,14 +32,14 @@ impl Csma {
         self.nb > 0
     }
 
-    /// A backoff: uniform in {0 .. 2^BE - 1} unit backoff periods of 320 µs.
+    /// Draws a backoff, uniform in {0 .. 2^BE - 1} unit backoff periods of 320 µs.
     pub(crate) fn backoff(&self, rng: &mut Rng) -> Duration {
         let slots = 1u32.checked_shl(u32::from(self.be)).unwrap_or(u32::MAX);
         Duration::from_micros(timing::UNIT_BACKOFF_US).times(u64::from(rng.below(slots)))
     }
 
-    /// The channel was busy: NB + 1, BE + 1 up to macMaxBE, and another
-    /// backoff follows unless NB exceeds macMaxCSMABackoffs.
+    /// Handles a busy channel: NB + 1, and BE + 1 up to macMaxBE. Another backoff follows unless NB
+    /// exceeds macMaxCSMABackoffs.
     pub(crate) fn on_busy(&mut self, config: &MacConfig) -> Result<(), AccessFailure> {
         self.nb = self.nb.saturating_add(1);
         self.be = self.be.saturating_add(1).min(max_be(config));

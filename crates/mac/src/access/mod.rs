@@ -1,6 +1,6 @@
-//! Access to the medium: when a frame may go on the air.
+//! Access to the medium: when a frame may be transmitted.
 //!
-//! An [`Access`] says how a [`Mac`](crate::Mac) differs from plain CSMA-CA. Devices have
+//! An [`Access`] defines how a [`Mac`](crate::Mac) differs from plain CSMA-CA. Devices have
 //! [`CsmaCa`], which adds nothing. A method whose receivers are mostly off has a [`Cycle`].
 //!
 //! - `contention.rs`: the backoffs of one attempt; `csma.rs`: those of CSMA-CA;
@@ -20,24 +20,22 @@ pub use cycle::{
     Cargo, Channel, Cycle, CycleState, CycledResult, Errand, Meaning, Move, NoCycle, Target,
 };
 
-/// A method of access to the medium.
-///
-/// Every part has a default, which is that of IEEE 802.15.4-2015.
+/// A method of access to the medium. The default of every part is that of IEEE 802.15.4-2015.
 pub trait Access: Clone + Debug {
-    /// Works that this method needs of a radio beyond those of every radio:
+    /// Radio jobs of this method in addition to those of every radio:
     /// [`RadioWork::Cycled`](crate::RadioWork::Cycled). [`Infallible`] if there are none.
     type Work: Copy + PartialEq + Eq + Debug;
-    /// The results of these works: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
+    /// The results of these jobs: [`RadioResult::Cycled`](crate::RadioResult::Cycled).
     type Done: Copy + PartialEq + Eq + Debug + Into<CycledResult>;
     /// The decisions of a method whose receivers are mostly off.
     type Cycle: Cycle<Self::Work>;
 
-    /// The node begins. `rng` is that of its MAC.
+    /// Starts with the node. `rng` is that of its MAC.
     fn begin(&mut self, rng: &mut Rng) {
         let _ = rng;
     }
 
-    /// Its [`Cycle`]; `None` if the receiver is always on and frames are not repeated. The
+    /// Returns its [`Cycle`]; `None` if the receiver is always on and frames are not repeated. The
     /// result does not change after [`Self::begin`].
     fn cycle(&self) -> Option<&Self::Cycle> {
         None
@@ -48,28 +46,28 @@ pub trait Access: Clone + Debug {
         None
     }
 
-    /// A backoff in the place of those of CSMA-CA, after which attempts do not fail because of a
-    /// busy channel. `was_busy`: the channel has been busy during this attempt. `None`:
+    /// Returns a backoff that replaces those of CSMA-CA; attempts then do not fail because of a
+    /// busy channel. `was_busy` is whether the channel was busy during this attempt. `None` selects
     /// CSMA-CA.
     fn backoff(&self, was_busy: bool, rng: &mut Rng) -> Option<Duration> {
         let _ = (was_busy, rng);
         None
     }
 
-    /// Whether [`Self::backoff`] replaces those of CSMA-CA.
+    /// Returns whether [`Self::backoff`] replaces those of CSMA-CA.
     fn has_backoff(&self) -> bool {
         false
     }
 
-    /// A constant part of the delay before a retransmission, in addition to
+    /// Returns a constant part of the delay before a retransmission, in addition to
     /// [`MacConfig::link_retry_delay`](crate::MacConfig::link_retry_delay).
     fn retry_pause(&self) -> Duration {
         Duration::ZERO
     }
 }
 
-/// Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1) and a receiver that is always on, or sleeps
-/// as the layer above says.
+/// Unslotted CSMA-CA (IEEE 802.15.4-2015 §6.2.5.1) and a receiver that is always on, or sleeps as
+/// the upper layer decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct CsmaCa;
 

@@ -1,12 +1,10 @@
-//! Frames that promise another: those of one datagram, and what waits for a
-//! sleepy node.
+//! Frames that announce another: fragments of one datagram, and waiting frames of a sleepy node.
 //!
-//! A frame whose frame-pending bit is set promises its addressee another (IEEE 802.15.4-2015
-//! §7.2.2.3). The addressee holds its own frames back until that frame has come or its time is
-//! over, so that half a datagram does not wait for the neighbour that needs the other half.
-//! Afterwards the addressee sends all its frames of one datagram without yielding again;
-//! otherwise a relay between many senders would starve. [`Promised`] selects the sender's
-//! behaviour.
+//! A frame whose frame-pending bit is set announces another one to its addressee (IEEE
+//! 802.15.4-2015 §7.2.2.3). The addressee delays its own frames until that frame has arrived or a
+//! time has passed, so that it does not block the neighbour with the rest of the datagram.
+//! Afterwards the addressee sends all its frames of one datagram without yielding; otherwise a
+//! relay between many senders would starve. [`Promised`] selects the sender's behaviour.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -14,37 +12,37 @@ use redpoll_wire::ieee802154::Address;
 use super::{Mac, Progress};
 use crate::access::Access;
 
-/// The time that a receiver waits for a promised frame: loading at a microsecond a bit and the
-/// longest first backoff, 4.1 ms, and the same again for a busy channel. A frame on the air
-/// holds all nodes back by itself.
+/// Time for which a receiver waits for an announced frame: loading at a microsecond per bit and the
+/// longest first backoff, 4.1 ms, and the same again for a busy channel. A frame on the air delays
+/// all nodes anyway.
 const HOLD: Duration = Duration::from_millis(8);
 
-/// How a frame goes out that the frame before it promised.
+/// Channel access of a frame that the previous frame announced.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Promised {
-    /// As every other: CSMA-CA from macMinBE on.
+    /// As any other frame: CSMA-CA from macMinBE on.
     #[default]
     Csma,
     /// With macMinBE reduced by one; the first frame of a burst has it increased by one. The
-    /// standard leaves macMinBE to the device, but has one value for all frames. Other nodes
-    /// wait longer.
+    /// standard leaves macMinBE to the device, but has one value for all frames. Other nodes wait
+    /// longer.
     ByQueue,
-    /// Without a backoff, after a clear channel assessment. The standard does
-    /// not allow that, and others wait longer and lose more.
+    /// Without a backoff, after a clear channel assessment. The standard does not allow that, and
+    /// other nodes wait longer and lose more.
     Burst,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Burst {
     pub(super) promises: bool,
-    /// The frame acknowledged last promised this neighbour another.
+    /// The neighbour to which the last acknowledged frame announced another.
     promised: Option<Address>,
-    /// The frame in service is that one.
+    /// Whether the frame in service is the announced one.
     continues: bool,
-    /// This neighbour has promised this node a frame until then.
+    /// The neighbour that announced a frame to this node, and the end of the wait for it.
     expects: Option<(Address, Instant)>,
     held: bool,
-    /// This node's own frames come first.
+    /// Whether this node's own frames have precedence.
     own_turn: bool,
 }
 
@@ -64,7 +62,7 @@ impl Burst {
         self.continues
     }
 
-    /// An attempt has failed: from now on the frame is one like any other.
+    /// Treats the frame like any other after a failed attempt.
     pub(super) fn on_failure(&mut self) {
         self.continues = false;
     }
@@ -79,7 +77,7 @@ impl Burst {
         }
     }
 
-    /// Until when a frame of this node's own is held back.
+    /// Returns until when a frame of this node is delayed.
     fn hold_until(&mut self, now: Instant) -> Option<Instant> {
         self.forget_late(now);
         let (_, until) = self.expects.filter(|_| !self.continues && !self.own_turn)?;
@@ -100,12 +98,12 @@ impl Burst {
 }
 
 impl<A: Access> Mac<A> {
-    /// Whether the frame in service goes out without a backoff.
+    /// Returns whether the frame in service is sent without a backoff.
     pub(super) fn skips_backoff(&self) -> bool {
         self.config.promised == Promised::Burst && self.burst.continues
     }
 
-    /// The exponent of the first backoff of an attempt.
+    /// Returns the exponent of an attempt's first backoff.
     pub(super) fn first_be(&self) -> u8 {
         let min_be = self.config.min_be;
         match (self.config.promised, self.burst.continues) {
@@ -115,8 +113,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Holds the frame in service back while a neighbour is about to send this
-    /// node another frame. One that was promised goes on.
+    /// Delays the frame in service while a neighbour is about to send this node another frame,
+    /// unless this node has announced its frame.
     pub(super) fn yield_channel(&mut self, now: Instant) {
         if let Some(until) = self.burst.hold_until(now) {
             self.progress = Progress::Backoff { until };

@@ -1,5 +1,5 @@
-//! The MAC with a [`Cycle`]: the receiver's wake-ups between the MAC's works, and frames that
-//! are repeated until their receiver has woken up.
+//! The MAC with a [`Cycle`]: the receiver's wake-ups between the MAC's jobs, and frames that are
+//! repeated until their receiver has woken up.
 
 use redpoll_base::{Instant, Wake};
 use redpoll_wire::Cursor;
@@ -11,20 +11,20 @@ use crate::counters::count;
 use crate::{RadioResult, RadioWork, TxStatus};
 
 impl<A: Access> Mac<A> {
-    /// To how many neighbours the layer above may have packets at a time; 0 if that has no
-    /// limit.
+    /// Returns the number of neighbours for which the upper layer may have packets at a time; 0 for
+    /// no limit.
     pub fn neighbour_queues(&self) -> usize {
         self.access.cycle().map_or(0, Cycle::neighbour_queues)
     }
 
-    /// Whether frames to `dst` ask for an acknowledgement.
+    /// Returns whether frames to `dst` request an acknowledgment.
     pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
         let asks = self.access.cycle().is_none_or(Cycle::asks_for_acks);
         crate::filter::asks_for_ack(dst) && (asks || self.kind == Kind::Request)
     }
 
-    /// Whether the frame in service goes the way of cycle-cycled MACs. One to a sleepy
-    /// child that has just asked for it does not: the child listens.
+    /// Returns whether the cycle handles the frame in service. It does not handle a frame that a
+    /// sleepy child has just requested, because the child listens.
     pub(super) fn is_cycled(&self) -> bool {
         let is_asked_for = self.retry.is_quick() && self.kind == Kind::Data;
         self.access.cycle().is_some() && !is_asked_for
@@ -55,7 +55,7 @@ impl<A: Access> Mac<A> {
         };
     }
 
-    /// As [`Mac::poll_radio`], when the radio has no work.
+    /// Returns the next job of [`Mac::poll_radio`] when the radio is free.
     pub(super) fn poll_with_cycle(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if self.is_probing() {
             return self.poll_probe();
@@ -94,7 +94,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The next work for a frame in service that is ready, if it is one for the radio.
+    /// Returns the next job of the radio for a frame in service that is ready.
     fn poll_cycled(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         let cargo = self.cargo();
         if let Some(content) = cargo
@@ -144,7 +144,7 @@ impl<A: Access> Mac<A> {
         self.try_cycled_again(now, TxStatus::NoAck);
     }
 
-    /// Something else was in the channel. That fails no transmission.
+    /// Handles another signal in the channel, which does not fail a transmission.
     fn on_collision(&mut self, now: Instant) {
         count(&mut self.counters.channel_busy);
         self.burst.on_failure();
@@ -194,7 +194,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// A strobe has been repeated, or a probe sent.
+    /// Handles the end of a repeated strobe or a probe.
     pub(super) fn on_short_sent(&mut self, now: Instant, result: RadioResult<A::Done>) {
         let target = self.target();
         let Some(cycle) = self.access.cycle_mut() else {
@@ -221,8 +221,8 @@ impl<A: Access> Mac<A> {
         cycle.map_or(&[], |cycle| cycle.state().short.as_slice())
     }
 
-    /// Writes the short frame that the method needs now: a strobe for the neighbour that the
-    /// frame in service is for, or a probe.
+    /// Writes the short frame that the method needs now: a strobe for the receiver of the frame in
+    /// service, or a probe.
     pub(super) fn write_short(&mut self) {
         let Some(cycle) = self.access.cycle() else {
             return;
@@ -257,7 +257,7 @@ impl<A: Access> Mac<A> {
         cycle.map_or(0, Cycle::header_len)
     }
 
-    /// Writes them into a frame of `len` bytes; how long the frame becomes.
+    /// Writes the method's header into a frame of `len` bytes; returns the frame's new length.
     pub(super) fn write_access_header(&mut self, len: usize, payload_len: usize) -> usize {
         let addresses = (self.address(), self.dst);
         let Some(cycle) = self.access.cycle().filter(|_| self.kind == Kind::Data) else {
@@ -270,7 +270,7 @@ impl<A: Access> Mac<A> {
         mac_header_len.saturating_add(behind)
     }
 
-    /// Another attempt after a failed one, by the rules of the layer above the method.
+    /// Retries a failed frame by the rules of the layer above the method.
     fn try_cycled_again(&mut self, now: Instant, status: TxStatus) {
         let Some(cycle) = self.access.cycle().filter(|cycle| cycle.has_layer()) else {
             return self.on_attempt_failed(now, status);
@@ -345,8 +345,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// The payload of a data frame without the method's header, if it is for the layer
-    /// above.
+    /// Returns the payload of a data frame without the method's header, if it is for the upper
+    /// layer.
     pub(super) fn unwrap_cycled<'f>(
         &mut self,
         now: Instant,
@@ -384,7 +384,7 @@ impl<A: Access> Mac<A> {
         self.access.cycle().is_some_and(Cycle::repeats_all)
     }
 
-    /// Whether the receiver's cycle may have the radio between the works of a frame.
+    /// Returns the cycle if it may use the radio between the jobs of a frame.
     fn has_turn(&self) -> Option<&A::Cycle> {
         let cycle = self.access.cycle()?;
         let is_free = self.work.is_none() && !cycle.state().probes && !cycle.has_channel();
@@ -395,7 +395,7 @@ impl<A: Access> Mac<A> {
         self.has_turn()?.next().map(Wake::exactly)
     }
 
-    /// The work that the receiver's cycle has for the radio now.
+    /// Returns the job that the receiver's cycle has for the radio now.
     fn poll_receiver(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         self.has_turn()?;
         let cycle = self.access.cycle_mut()?;

@@ -1,5 +1,4 @@
-//! Receiving, step by step: duplicates are dropped, and frames that ask for an acknowledgement
-//! get one.
+//! Reception: drops duplicates, and acknowledges frames that request it.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::FrameHeader;
@@ -20,8 +19,8 @@ impl<A: Access> Mac<A> {
         info: &RxInfo,
     ) -> Option<Indication<'f>> {
         let payload = self.unwrap_cycled(now, header, payload)?;
-        // Without an acknowledgement to lose there is nothing to repeat, unless all
-        // frames are repeated until their receiver wakes up.
+        // Without an acknowledgment to lose there is no copy, unless all frames are repeated until
+        // their receiver wakes up.
         if (header.ack_request && asks_for_ack(header.dst)) || self.repeats_broadcasts() {
             let timeout = self.config.duplicate_timeout;
             let (src, dsn) = (header.src, header.dsn);

@@ -1,8 +1,8 @@
-//! A frame on its way through link-layer security: protected before its first attempt,
-//! opened after the MAC has acknowledged it.
+//! Link-layer security of a frame: it is protected before its first attempt, and opened after the
+//! MAC has acknowledged it.
 //!
-//! An Imm-ACK is due before a frame can be decrypted, so a frame is acknowledged whether or not
-//! it is authentic (IEEE 802.15.4-2015 §6.7.2: the filter comes before security).
+//! An Imm-ACK is due before a frame can be decrypted, so the MAC acknowledges a frame whether or
+//! not it is authentic (IEEE 802.15.4-2015 §6.7.2: the filter comes before security).
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::FrameHeader;
@@ -15,15 +15,15 @@ use crate::security::{Refusal, Security};
 use crate::{FrameBuf, Indication, RxInfo, TxStatus};
 
 impl<A: Access> Mac<A> {
-    /// How many bytes security takes of each frame from now on:
-    /// [`Security::overhead`]. [`MacConfig::security_bytes`](crate::MacConfig) is that.
+    /// Sets the bytes of security in each frame, [`Security::overhead`], as
+    /// [`MacConfig::security_bytes`](crate::MacConfig).
     pub fn set_security_bytes(&mut self, bytes: usize) {
         self.config.security_bytes = u8::try_from(bytes).unwrap_or(u8::MAX);
     }
 
-    /// Protects the frame that has just been submitted, or the data request; to be called
-    /// before the next [`Mac::poll_radio`]. Its repetitions are the same bytes. `false` if
-    /// it could not be protected: its service has ended in [`TxStatus::Unsealed`].
+    /// Protects the submitted frame or data request; to be called before the next
+    /// [`Mac::poll_radio`]. Its copies have the same bytes. Returns `false` if it could not be
+    /// protected: its service has ended in [`TxStatus::Unsealed`].
     pub fn seal<M: Memory>(&mut self, now: Instant, security: &mut Security<M>) -> bool {
         if !matches!(self.progress, Progress::Spacing { .. } | Progress::Load) {
             return false;
@@ -35,9 +35,9 @@ impl<A: Access> Mac<A> {
         is_sealed
     }
 
-    /// As [`Mac::input_frame`], of a node all of whose neighbours protect their frames:
-    /// one that security refuses is counted there, as [`Refusal`] says. `clear` gets the
-    /// frame without its protection.
+    /// As [`Mac::input_frame`], for a node whose neighbours all protect their frames. Security
+    /// counts a rejected frame by its [`Refusal`]. `clear` receives the frame without its
+    /// protection.
     pub fn input_secured<'f, M: Memory>(
         &mut self,
         now: Instant,
@@ -52,13 +52,13 @@ impl<A: Access> Mac<A> {
             Some((header, payload, acknowledge))
         });
         let Some((header, payload, acknowledge)) = addressed else {
-            // It ends here whatever security would say, and is counted.
+            // The frame ends here whatever the result of security, and is counted.
             self.input_frame(now, frame, info);
             return None;
         };
         match security.open((&header, payload), frame, clear) {
             Ok(()) => {}
-            // Its Imm-ACK was lost. The MAC drops it as the duplicate that it is.
+            // Its Imm-ACK was lost. The MAC drops it as a duplicate.
             Err(Refusal::Replayed) if self.was_here(now, clear.as_slice()) => {}
             Err(why) => {
                 security.counters.refuse(why);
@@ -70,8 +70,8 @@ impl<A: Access> Mac<A> {
         self.input_frame(now, clear.as_slice(), info)
     }
 
-    /// Whether a frame wants an acknowledgement of this node; `None` if it is not for it, or
-    /// has nothing that security protects.
+    /// Returns whether this node must acknowledge a frame; `None` if it is not for this node, or
+    /// has no part that security protects.
     fn owes_answer(&self, header: &FrameHeader) -> Option<bool> {
         match filter::judge(&self.config, header) {
             Verdict::Accept { acknowledge }

@@ -1,5 +1,4 @@
-//! Sending, step by step: load, wait for the channel, transmit, wait for the
-//! acknowledgement, and try again.
+//! Transmission: loading, channel access, transmission, acknowledgment, and retries.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154;
@@ -34,7 +33,8 @@ impl<A: Access> Mac<A> {
         if result != RadioResult::Loaded {
             count(&mut self.counters.radio_faults);
         }
-        // The work has ended, whatever its result: an immediate repetition could loop forever.
+        // The content counts as loaded whatever the result, because an immediate repetition could
+        // loop forever.
         self.loaded = Some(content);
         let is_ack = matches!(content, Content::ImmAck { .. });
         if !is_ack && self.progress == Progress::Load {
@@ -87,8 +87,8 @@ impl<A: Access> Mac<A> {
                 self.on_ack(now, frame_pending);
             }
             (RadioResult::NoAck, true) if auto_ack => self.on_no_ack(now),
-            // A radio that speaks of acknowledgements where none was asked
-            // for, or that was to wait for one and did not.
+            // A radio that reports an unrequested acknowledgment, or that did not wait for a
+            // requested one.
             (_, wants_ack) => {
                 count(&mut self.counters.radio_faults);
                 match (result, wants_ack) {
@@ -160,7 +160,7 @@ impl<A: Access> Mac<A> {
             }
         });
         self.progress = Progress::Idle;
-        // After a failure the wait for the acknowledgement was longer.
+        // After a failure, the wait for the acknowledgment has already exceeded the space.
         if status == TxStatus::Delivered {
             self.spacing.on_exchange_end(now, self.frame.len());
         }

@@ -1,5 +1,5 @@
-//! Functions for parents and their sleepy children: data requests, the source-match table,
-//! sleep, and returning a frame between attempts.
+//! Functions for parents and their sleepy children: data requests, the source-match table, sleep,
+//! and the return of a frame between attempts.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
@@ -11,34 +11,34 @@ use crate::filter::asks_for_ack;
 use crate::retry::Retry;
 use crate::{MacEvent, RadioWork, RxInfo, Service, Ticket};
 
-/// The radio's state while the MAC has no work for it.
+/// The radio's state while the MAC has no job for it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Rest {
-    /// Its receiver is on (macRxOnWhenIdle).
+    /// The receiver is on (macRxOnWhenIdle).
     #[default]
     Listen,
-    /// It sleeps, also before a repetition that is not near; its receiver is
-    /// off between the attempts of a frame.
+    /// The radio sleeps, also before a retry that is not near; its receiver is off between the
+    /// attempts of a frame.
     Sleep,
-    /// Its receiver is on when the [`Cycle`](crate::Cycle) of its method of access says so:
-    /// with such a method a MAC begins like this. Without one, as [`Rest::Listen`].
+    /// The [`Cycle`](crate::Cycle) of the access method decides; a MAC with such a method starts in
+    /// this state. Without one, as [`Rest::Listen`].
     Cycle,
 }
 
-/// From this delay on sleep pays: before another attempt the radio wakes up and
-/// the frame is loaded again. That takes 1.4 ms, and of the charge what the
-/// oscillator takes in 11 ms (AT86RF233 beside a Cortex-M0).
+/// Least delay in which sleep saves charge. Before the next attempt the radio wakes up and loads
+/// the frame again. That takes 1.4 ms, and the oscillator's charge of 11 ms (AT86RF233 with a
+/// Cortex-M0).
 const WORTH_SLEEP: Duration = Duration::from_millis(10);
 
 impl<A: Access> Mac<A> {
-    /// Sets the radio's state between works. Initially it listens.
+    /// Sets the radio's state between jobs. Initially the radio listens.
     pub fn set_rest(&mut self, rest: Rest) {
         self.rest = rest;
     }
 
-    /// Starts the service of a data request: it asks `parent` for what waits
-    /// there for this node. It ends in [`MacEvent::Polled`](crate::MacEvent).
-    /// `false`, and nothing happens, while the MAC is not idle.
+    /// Starts the service of a data request, which polls `parent` for this node's waiting frames.
+    /// It ends in [`MacEvent::Polled`](crate::MacEvent). Returns `false`, without effect, while the
+    /// MAC is not idle.
     pub fn request_data(&mut self, now: Instant, parent: Address) -> bool {
         if !self.is_idle() {
             return false;
@@ -60,21 +60,20 @@ impl<A: Access> Mac<A> {
         true
     }
 
-    /// Notes whether something waits here for the neighbour with this short
-    /// address; acknowledgements to its data requests say so.
-    /// `false` if [`PENDING_MAX`](crate::PENDING_MAX) others have something.
+    /// Records whether frames wait for the neighbour with this short address; acknowledgments to
+    /// its data requests then announce them. Returns `false` if frames already wait for
+    /// [`PENDING_MAX`](crate::PENDING_MAX) others.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) -> bool {
         let noted = self.pending.set(neighbour, pending);
         if !self.config.caps.source_match {
-            // There is no copy to keep.
+            // The radio has no copy of the table.
             while self.pending.poll().is_some() {}
         }
         noted
     }
 
-    /// Gives the frame in service back, if it is between two attempts or waits
-    /// for its first. The ticket lets the same frame go on later, by
-    /// [`Self::submit_as`]; there is no event.
+    /// Returns the frame in service if it is between two attempts or waits for its first. With the
+    /// ticket, [`Self::submit_as`] continues its service later; there is no event.
     pub fn preempt(&mut self) -> Option<Ticket> {
         let waits = matches!(
             self.progress,
@@ -96,8 +95,8 @@ impl<A: Access> Mac<A> {
         })
     }
 
-    /// The ticket of the frame whose service ended last: with it the same frame can be
-    /// retransmitted with a new count of attempts.
+    /// Returns the ticket of the frame whose service ended last. With the ticket the same frame can
+    /// be retransmitted with a new count of attempts.
     pub fn last_ticket(&self) -> Ticket {
         Ticket {
             dsn: self.frame_dsn,
@@ -105,7 +104,7 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// Whether a radio that rests asleep sleeps through a delay between two
+    /// Returns whether a radio that sleeps between jobs sleeps through a delay between two
     /// attempts.
     pub(super) fn sleeps_for(&self, delay: Duration) -> bool {
         self.rest == Rest::Sleep && delay >= WORTH_SLEEP
@@ -116,14 +115,13 @@ impl<A: Access> Mac<A> {
         self.retry = Retry::start(made, how.quick);
     }
 
-    /// Whether a radio that is to sleep still listens: making and loading a frame
+    /// Returns whether a radio that should sleep still listens, because making and loading a frame
     /// may take a while.
     pub(super) fn listens_in_vain(&self) -> bool {
         self.rest == Rest::Sleep && self.told == RadioWork::Listen
     }
 
-    /// A change to what the radio does between works, or to its source-match
-    /// table.
+    /// Returns a change of the radio's state between jobs, or of its source-match table.
     pub(super) fn poll_rest(&mut self) -> Option<RadioWork<A::Work>> {
         if self.config.caps.source_match
             && let Some((neighbour, pending)) = self.pending.poll()
@@ -154,8 +152,8 @@ impl<A: Access> Mac<A> {
         }
     }
 
-    /// A neighbour asks for what waits for it. The acknowledgement says whether
-    /// there is anything, so it must be decided here and now.
+    /// Handles a neighbour's data request. The acknowledgment announces whether frames wait, so the
+    /// decision is due now.
     pub(super) fn on_data_request(
         &mut self,
         now: Instant,
@@ -163,8 +161,8 @@ impl<A: Access> Mac<A> {
         acknowledge: bool,
         info: &RxInfo,
     ) {
-        // IEEE 802.15.4-2015 §7.5.5: it goes to a coordinator, from a device that has an
-        // address.
+        // IEEE 802.15.4-2015 §7.5.5: a data request goes to a coordinator, from a device that has
+        // an address.
         if !asks_for_ack(header.dst) || matches!(header.src, Address::Short(0xfffe..)) {
             count(&mut self.counters.rx_malformed);
             return;

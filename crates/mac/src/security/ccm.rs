@@ -1,8 +1,8 @@
-//! CCM* (IEEE 802.15.4-2015 annex B): in software, over a block cipher in hardware, or
-//! whole in hardware.
+//! CCM* (IEEE 802.15.4-2015 annex B): in software, over a hardware block cipher, or completely in
+//! hardware.
 //!
-//! CCM* with an authenticated message is CCM (RFC 3610) with a length field of two bytes
-//! and a nonce of thirteen.
+//! CCM* with an authenticated message is CCM (RFC 3610) with a length field of two bytes and a
+//! nonce of thirteen.
 
 use core::fmt;
 
@@ -12,7 +12,7 @@ use ccm::aead::generic_array::{ArrayLength, GenericArray};
 use ccm::aead::{AeadInPlace, KeyInit};
 use ccm::{Ccm, TagSize};
 use redpoll_base::copy;
-// The traits of the ciphers that `ccm` works over.
+// The cipher traits that the crate `ccm` uses.
 use aes::cipher::inout::InOut;
 use aes::cipher::{
     Block, BlockBackend, BlockCipher, BlockClosure, BlockEncrypt, BlockSizeUser, ParBlocksSizeUser,
@@ -20,8 +20,8 @@ use aes::cipher::{
 
 /// The protection of frames: AES-128 in CCM* mode.
 ///
-/// A radio or a processor that has all of it implements this; for one that has the block
-/// cipher alone there is [`BlockAes`], and for one without [`SoftwareAes`].
+/// Hardware with all of CCM* implements this trait. [`BlockAes`] serves hardware with only the
+/// block cipher, and [`SoftwareAes`] hardware without one.
 pub trait CcmStar: Sync {
     /// Encrypts `message` in place and writes the code that authenticates it together with
     /// `open`. `mic` has 4, 8 or 16 bytes.
@@ -49,7 +49,7 @@ pub trait CcmStar: Sync {
     ) -> bool;
 }
 
-/// The cipher has failed.
+/// The cipher failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CipherFault;
 
@@ -61,7 +61,7 @@ impl fmt::Display for CipherFault {
 
 impl core::error::Error for CipherFault {}
 
-/// AES in software, which takes the same time for every key: the crate `aes`.
+/// AES in software with constant run time for every key: the crate `aes`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SoftwareAes;
 
@@ -91,13 +91,13 @@ impl CcmStar for SoftwareAes {
     }
 }
 
-/// A block cipher in hardware.
+/// A hardware block cipher.
 pub trait Aes: Sync {
     /// Encrypts `block` with AES-128.
     fn encrypt(&self, key: &[u8; 16], block: &mut [u8; 16]);
 }
 
-/// CCM* in software over a block cipher in hardware.
+/// CCM* in software over a hardware block cipher.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BlockAes<A>(pub A);
 
@@ -125,7 +125,7 @@ impl<A: Aes> CcmStar for BlockAes<A> {
     }
 }
 
-/// A block cipher in hardware, as `ccm` wants it.
+/// A hardware block cipher in the form that `ccm` needs.
 struct Keyed<'a, A> {
     key: &'a [u8; 16],
     aes: &'a A,

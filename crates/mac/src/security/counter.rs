@@ -1,19 +1,18 @@
-//! The frame counter (IEEE 802.15.4-2015 §9.2.1, macFrameCounter), and how it outlives a
-//! reboot.
+//! The frame counter (IEEE 802.15.4-2015 §9.2.1, macFrameCounter), and its persistence.
 //!
 //! Reusing a counter with the same key exposes the data of both frames. Therefore a range of
-//! counters is reserved in persistent memory before use: only the end of the range is written,
-//! once for many frames. After a reboot the counter continues at that end, and the unused rest
-//! of the range is skipped.
+//! counters is reserved in persistent memory before use: only the end of the range is written, once
+//! for many frames. After a reboot the counter continues at that end, and the unused rest of the
+//! range is skipped.
 
 /// The largest counter, which no sender may use.
 const EXHAUSTED: u32 = u32::MAX;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum NoCounter {
-    /// All 2^32 - 1 are used up.
+    /// All 2^32 - 1 counters are used.
     Exhausted,
-    /// The next stretch has not been stored yet.
+    /// The next range has not been stored yet.
     NotStored,
 }
 
@@ -22,14 +21,14 @@ pub(super) struct FrameCounter {
     next: u32,
     /// The stored end of the reserved range: counters from here on must not be used yet.
     stored: u32,
-    /// How many are reserved at a time.
+    /// Counters reserved at a time.
     stretch: u32,
-    /// The end of a stretch that the caller has been asked to store.
+    /// The end of a range that the caller was asked to store.
     asked: u32,
 }
 
 impl FrameCounter {
-    /// A counter that goes on at what was stored last.
+    /// Returns a counter that continues at the last stored value.
     pub(super) const fn new(stored: u32, stretch: u32) -> Self {
         FrameCounter {
             next: stored,
@@ -39,7 +38,7 @@ impl FrameCounter {
         }
     }
 
-    /// The counter of the next frame, used up by that.
+    /// Returns the counter of the next frame, and uses it up.
     pub(super) fn take(&mut self) -> Result<u32, NoCounter> {
         if self.is_exhausted() {
             return Err(NoCounter::Exhausted);
@@ -60,8 +59,8 @@ impl FrameCounter {
         self.next >= self.stored && !self.is_exhausted()
     }
 
-    /// Returns what is to be stored now, once: half a stretch before it is needed.
-    /// [`Self::on_stored`] or [`Self::on_failed`] answers it.
+    /// Returns the value to store now, once: half a range before it is needed. [`Self::on_stored`]
+    /// or [`Self::on_failed`] answers it.
     pub(super) fn poll(&mut self) -> Option<u32> {
         let left = self.stored.saturating_sub(self.next);
         if left > self.stretch / 2 || self.asked != self.stored || self.stored == EXHAUSTED {
@@ -71,8 +70,8 @@ impl FrameCounter {
         Some(self.asked)
     }
 
-    /// `stored` is in memory that outlives a reboot. More than was asked for counts as what
-    /// was asked for, and less than before as nothing.
+    /// Handles that persistent memory has `stored`. More than requested counts as the requested
+    /// value, and less than before has no effect.
     pub(super) fn on_stored(&mut self, stored: u32) {
         self.stored = self.stored.max(stored.min(self.asked));
         // The missing part is requested again.
@@ -130,7 +129,7 @@ mod tests {
         for boot in 0..50 {
             let mut counter = FrameCounter::new(stored, 16);
             for _ in 0..boot * 3 {
-                // Sometimes the power fails between the question and the answer.
+                // Sometimes the power fails between the request and the answer.
                 if let Some(end) = counter.poll() {
                     stored = end;
                     counter.on_stored(end);

@@ -1,14 +1,14 @@
-//! The keys of a network: one to send with, and those that neighbours may still, or
-//! already, send with.
+//! The keys of a network: the one to send with, and those with which neighbours may still, or
+//! already, send.
 
 use core::fmt;
 
 use redpoll_wire::ieee802154::KeyIdentifier;
 
-/// Keys that a node has at the same time: the one before, the one in use, the next.
+/// Keys that a node has at the same time: the previous, the current and the next one.
 pub const KEYS_MAX: usize = 3;
 
-/// A key and how frames name it.
+/// A key and its identification in frames.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     index: u8,
@@ -16,13 +16,13 @@ pub struct Key {
 }
 
 impl Key {
-    /// A key with an index, 1 to 255 (key identifier mode 1). Index 0 selects the single key
-    /// that frames do not name (mode 0).
+    /// Returns a key with an index, 1 to 255 (key identifier mode 1). Index 0 is the single key
+    /// that frames do not identify (mode 0).
     pub const fn new(index: u8, bytes: [u8; 16]) -> Key {
         Key { index, bytes }
     }
 
-    /// Its index; 0 for the key that frames do not name.
+    /// Returns its index; 0 for the key that frames do not identify.
     pub const fn index(&self) -> u8 {
         self.index
     }
@@ -31,7 +31,7 @@ impl Key {
         &self.bytes
     }
 
-    /// How a frame names it.
+    /// Returns its identifier in a frame.
     pub(super) const fn identifier(&self) -> KeyIdentifier {
         match self.index {
             0 => KeyIdentifier::Implicit,
@@ -40,25 +40,25 @@ impl Key {
     }
 }
 
-/// Without the key.
+/// Omits the key.
 impl fmt::Debug for Key {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Key({})", self.index)
     }
 }
 
-/// Why a key was not taken, or not removed.
+/// The reason why a key was not added or removed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum KeyError {
-    /// There are [`KEYS_MAX`] already.
+    /// There are already [`KEYS_MAX`] keys.
     Full,
     /// No key has this index.
     Unknown,
-    /// It is the key in use.
+    /// The key is in use.
     InUse,
-    /// Another key has this index, and neighbours would confuse them: remove that key first, or
-    /// use another index.
+    /// Another key has this index, and neighbours would confuse them: remove that key first, or use
+    /// another index.
     Taken,
 }
 
@@ -77,7 +77,7 @@ impl core::error::Error for KeyError {}
 
 #[derive(Clone, Debug)]
 pub(super) struct Keys {
-    /// The first is in use.
+    /// The first key is in use.
     keys: [Option<Key>; KEYS_MAX],
     in_use: Key,
 }

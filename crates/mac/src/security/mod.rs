@@ -1,32 +1,32 @@
 //! Link-layer security (IEEE 802.15.4-2015 §9): frames are authenticated, encrypted if so
-//! configured, and taken once.
+//! configured, and accepted once.
 //!
 //! [`Security`] protects the frames of one node with AES-128 in CCM* mode. The owner of the
 //! [`Mac`](crate::Mac) also owns it, and the MAC borrows it per frame:
 //! [`Mac::seal`](crate::Mac::seal) for the frame in service,
-//! [`Mac::input_secured`](crate::Mac::input_secured) for a received one. With it, no data frame
-//! and no MAC command is sent or accepted unprotected; Imm-ACKs have no security in the
+//! [`Mac::input_secured`](crate::Mac::input_secured) for a received one. With it, the MAC neither
+//! sends nor accepts unprotected data frames and MAC commands; Imm-ACKs have no security in the
 //! standard.
 //!
 //! - `ccm.rs`: AES and CCM*, in software or in hardware;
-//! - `keys.rs`: several keys, so that a network can change from one to the next;
-//! - `counter.rs`: this node's frame counter, which outlives a reboot;
-//! - `replay.rs`: which frames of neighbours were here before.
+//! - `keys.rs`: several keys, so that a network can change its key;
+//! - `counter.rs`: this node's persistent frame counter;
+//! - `replay.rs`: the replay protection for neighbours' frames.
 //!
-//! # Whose frame it is
+//! # Identity of a sender
 //!
-//! The nonce of a frame has the EUI-64 of its sender, but most frames carry a short
-//! address. The EUI-64 of a short address is known by a table
-//! ([`Security::name_neighbour`]) or, where a network gives its nodes such addresses, by a
-//! prefix of six bytes before the short address ([`SecurityConfig::eui64_prefix`]). A frame
-//! of which it is not known is refused ([`Refusal::UnknownSender`]).
+//! The nonce of a frame has the EUI-64 of its sender, but most frames carry a short address. The
+//! EUI-64 of a short address is known from a table ([`Security::name_neighbour`]) or, in a network
+//! with such addresses, from a prefix of six bytes before the short address
+//! ([`SecurityConfig::eui64_prefix`]). A frame of an unknown sender is rejected
+//! ([`Refusal::UnknownSender`]).
 //!
-//! # What it does not do
+//! # Limitations
 //!
-//! It neither agrees on keys nor distributes them. A receiver forgets in a reboot which
-//! frames it has had: the first frame of each neighbour after that is taken with any
-//! counter, so that a recorded one passes once until the neighbour is heard itself. Imm-ACKs
-//! can be forged. Strobes and probes of duty-cycled MACs have no security.
+//! This layer neither agrees on keys nor distributes them. A receiver forgets received frames when
+//! it reboots: it then accepts the first frame of each neighbour with any counter, so a recorded
+//! frame passes once until the neighbour itself is heard. Imm-ACKs can be forged. Strobes and
+//! probes of duty-cycled MACs have no security.
 
 mod ccm;
 mod counter;
@@ -50,33 +50,32 @@ pub use keys::{KEYS_MAX, Key, KeyError};
 pub use replay::ReplayEntry;
 use replay::{Age, Replay};
 
-/// How a node protects its frames.
+/// The protection of a node's frames.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct SecurityConfig {
-    /// The level of what is sent, and the least of what is taken.
+    /// The level of sent frames, and the least level of accepted ones.
     pub level: SecurityLevel,
-    /// The first key; others by [`Security::add_key`].
+    /// The first key; [`Security::add_key`] adds others.
     pub key: Key,
     /// The cipher: [`SoftwareAes`], or hardware.
     pub cipher: &'static dyn CcmStar,
-    /// This node's EUI-64, big-endian as printed: its own in the network, for two nodes
-    /// of one EUI-64 use each other's nonces.
+    /// This node's EUI-64, big-endian as printed. It must be unique in the network, because two
+    /// nodes with one EUI-64 would use the same nonces.
     pub eui64: [u8; 8],
-    /// If the EUI-64 of every node is these six bytes before its short address: they.
+    /// The first six bytes of every node's EUI-64, if its short address follows them.
     pub eui64_prefix: Option<[u8; 6]>,
-    /// The last stored frame counter ([`Security::poll_counter`]); 0 on a node that has never
-    /// used the key.
+    /// The last stored frame counter ([`Security::poll_counter`]); 0 on a node that has never used
+    /// the key.
     pub counter_stored: u32,
-    /// Frame counters that are reserved at a time, by storing the end of the stretch. As
-    /// many are skipped at most by a reboot. 1,000 is usual: then flash of 10,000 cycles
-    /// lasts for ten million frames.
+    /// Frame counters reserved at a time by storing the end of the range, and the most that a
+    /// reboot skips. 1,000 is usual: flash of 10,000 cycles then lasts for ten million frames.
     pub counter_stretch: u32,
 }
 
 impl SecurityConfig {
-    /// The protection of a node that has never used the key, and reserves 1,000 frame counters at
-    /// a time.
+    /// Returns the protection of a node that has never used the key, and reserves 1,000 frame
+    /// counters at a time.
     pub fn new(
         level: SecurityLevel,
         key: Key,
@@ -112,11 +111,11 @@ impl core::fmt::Debug for SecurityConfig {
     }
 }
 
-/// The tables, in the caller's memory. The lengths are the limits.
+/// The tables in the caller's memory; their lengths are the limits.
 pub struct SecurityMemory<M: Memory + 'static> {
-    /// One entry a neighbour and key in use; see [`Refusal::NoRoom`].
+    /// One entry per neighbour and key in use; see [`Refusal::NoRoom`].
     pub replay: M::Table<Option<ReplayEntry>>,
-    /// Neighbours whose EUI-64 is given; may be empty.
+    /// Neighbours with a known EUI-64; may be empty.
     pub names: M::Table<Option<NamedNeighbour>>,
 }
 
@@ -127,34 +126,34 @@ pub struct NamedNeighbour {
     eui64: [u8; 8],
 }
 
-/// Why a frame is refused.
+/// The reason why a frame is rejected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Refusal {
-    /// It has no security.
+    /// The frame has no security.
     Unsecured,
-    /// Its auxiliary header is cut short or of a kind that is not taken: a level that does
-    /// not authenticate, a frame of TSCH; or it is of the standard of 2003.
+    /// Its auxiliary header is truncated or of an unsupported kind: a level that does not
+    /// authenticate, a frame of TSCH, or the standard of 2003.
     Malformed,
-    /// Its level is below the one that is asked for.
+    /// Its level is below the required one.
     Level,
-    /// No key of this node is the one that it names.
+    /// This node does not have the key that it identifies.
     UnknownKey,
     /// The sender's EUI-64 is unknown.
     UnknownSender,
     /// Its code is wrong: a node without the key made or changed it.
     Unauthenticated,
-    /// It has the counter of its sender's last frame: that frame again.
+    /// It repeats the counter of its sender's last frame.
     Replayed,
     /// Its counter is lower than the last one, or is the reserved last value.
     OldCounter,
-    /// It is authentic, and there is no room to remember its sender.
+    /// It is authentic, and there is no room to store its sender.
     NoRoom,
 }
 
 impl Refusal {
-    /// Every reason, in the order of [`SecurityCounters::refusals`].
+    /// All reasons, in the order of [`SecurityCounters::refusals`].
     pub const ALL: [Refusal; 9] = [
         Refusal::Unsecured,
         Refusal::Malformed,
@@ -167,7 +166,7 @@ impl Refusal {
         Refusal::NoRoom,
     ];
 
-    /// The reason's name in reports.
+    /// Returns the reason's name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Refusal::Unsecured => "unsecured",
@@ -183,19 +182,18 @@ impl Refusal {
     }
 }
 
-/// Why a frame could not be protected, and was not sent.
+/// The reason why a frame could not be protected, and was not sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum SealError {
-    /// Every frame counter has been used. The node is silent until it begins with another
-    /// key.
+    /// Every frame counter has been used. The node is silent until it starts with another key.
     Exhausted,
     /// The next frame counters have not been stored yet ([`Security::poll_counter`]).
     NotStored,
-    /// There is no room for the auxiliary header and the code: the frame was built without
-    /// regard to them.
+    /// There is no room for the auxiliary header and the code, because the frame was built without
+    /// them.
     TooLong,
-    /// The cipher has failed.
+    /// The cipher failed.
     Cipher,
 }
 
@@ -216,9 +214,9 @@ impl core::error::Error for SealError {}
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct SecurityCounters {
-    /// Frames protected.
+    /// Protected frames.
     pub sealed: u32,
-    /// Frames that could not be.
+    /// Frames that could not be protected.
     pub unsealed: u32,
     /// Frames found authentic and new.
     pub opened: u32,
@@ -226,12 +224,12 @@ pub struct SecurityCounters {
 }
 
 impl SecurityCounters {
-    /// How many frames were refused for this reason.
+    /// Returns the number of frames rejected for this reason.
     pub fn refused(&self, why: Refusal) -> u32 {
         self.refusals.get(why as usize).copied().unwrap_or(0)
     }
 
-    /// Every reason with its count, zeros included.
+    /// Returns every reason with its count, zeros included.
     pub fn refusals(&self) -> impl Iterator<Item = (Refusal, u32)> + '_ {
         Refusal::ALL.into_iter().zip(self.refusals)
     }
@@ -255,7 +253,7 @@ pub struct Security<M: Memory + 'static> {
 
 /// Calls of its owner.
 impl<M: Memory + 'static> Security<M> {
-    /// Security by this configuration. Nothing can be sealed before the first answer to
+    /// Returns security with this configuration. It protects no frame before the first answer to
     /// [`Security::poll_counter`].
     pub fn new(config: SecurityConfig, memory: SecurityMemory<M>) -> Self {
         Security {
@@ -268,37 +266,36 @@ impl<M: Memory + 'static> Security<M> {
         }
     }
 
-    /// Returns a number to write now to memory that outlives a reboot. It is returned once:
-    /// call [`Security::on_counter_stored`] when it is written, or
-    /// [`Security::on_counter_failed`] if that failed, after which it is returned again. It is
-    /// [`SecurityConfig::counter_stored`] after the next reboot. Frames wait if writing takes
-    /// longer than half a stretch of frames.
+    /// Returns a number to write now to persistent memory. It is returned once: call
+    /// [`Security::on_counter_stored`] when it is written, or [`Security::on_counter_failed`] if
+    /// that failed, after which it is returned again. It is [`SecurityConfig::counter_stored`]
+    /// after the next reboot. Frames wait if writing takes longer than half a range of frames.
     pub fn poll_counter(&mut self) -> Option<u32> {
         self.counter.poll()
     }
 
-    /// The number that was polled has been written.
+    /// Handles that the polled number was written.
     pub fn on_counter_stored(&mut self, stored: u32) {
         self.counter.on_stored(stored);
     }
 
-    /// The number that was polled could not be written. [`Security::poll_counter`] returns it
+    /// Handles that the polled number could not be written. [`Security::poll_counter`] returns it
     /// again, so the caller decides how long to wait before the next attempt.
     pub fn on_counter_failed(&mut self) {
         self.counter.on_failed();
     }
 
-    /// Whether every frame counter has been used: nothing can be sent any more.
+    /// Returns whether every frame counter has been used, so that no frame can be sent.
     pub const fn is_exhausted(&self) -> bool {
         self.counter.is_exhausted()
     }
 
-    /// Whether frames have to wait until a counter is stored.
+    /// Returns whether frames have to wait until a counter is stored.
     pub const fn waits(&self) -> bool {
         self.counter.waits()
     }
 
-    /// A further key, to be taken from neighbours from now on.
+    /// Adds a key, which is accepted from neighbours from now on.
     ///
     /// # Errors
     /// [`KeyError::Full`]; [`KeyError::Taken`] if another key has its index.
@@ -306,7 +303,7 @@ impl<M: Memory + 'static> Security<M> {
         self.keys.add(key)
     }
 
-    /// Sends with the key of this index from now on. The frame counter goes on.
+    /// Sends with the key of this index from now on. The frame counter continues.
     ///
     /// # Errors
     /// [`KeyError::Unknown`].
@@ -314,7 +311,7 @@ impl<M: Memory + 'static> Security<M> {
         self.keys.switch_to(index)
     }
 
-    /// Removes the key of this index, and what neighbours have sent with it.
+    /// Removes the key of this index, and its replay entries.
     ///
     /// # Errors
     /// [`KeyError::Unknown`], [`KeyError::InUse`].
@@ -324,8 +321,8 @@ impl<M: Memory + 'static> Security<M> {
         Ok(())
     }
 
-    /// The neighbour with this short address has this EUI-64; `false` if there is no room
-    /// to note it.
+    /// Sets the EUI-64 of the neighbour with this short address; returns `false` if there is no
+    /// room.
     pub fn name_neighbour(&mut self, short: u16, eui64: [u8; 8]) -> bool {
         let names = self.names.as_mut();
         let own = |place: &Option<NamedNeighbour>| place.is_some_and(|name| name.short == short);
@@ -338,24 +335,24 @@ impl<M: Memory + 'static> Security<M> {
         true
     }
 
-    /// Deletes the counters of a neighbour; returns whether there were any. For a neighbour
-    /// that restarted with the same key and lost its counter, and for one that left. Its
-    /// earlier frames can be replayed once until it is heard again.
+    /// Deletes the counters of a neighbour; returns whether there were any. For a neighbour that
+    /// restarted with the same key and lost its counter, and for one that left. Its earlier frames
+    /// can be replayed once until it is heard again.
     pub fn forget_neighbour(&mut self, eui64: [u8; 8]) -> bool {
         self.replay.forget(eui64)
     }
 
-    /// Entries of neighbours.
+    /// Returns the number of neighbours' entries.
     pub fn neighbours(&self) -> usize {
         self.replay.len()
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub const fn counters(&self) -> &SecurityCounters {
         &self.counters
     }
 
-    /// Bytes that the protection adds to a frame: 9 to 22.
+    /// Returns the bytes that the protection adds to a frame: 9 to 22.
     pub const fn overhead(&self) -> usize {
         self.header(0).overhead()
     }
@@ -402,7 +399,7 @@ impl<M: Memory + 'static> Security<M> {
         let (header, payload) = parsed.map_err(|_| SealError::TooLong)?;
         let (header_len, len) = (frame.len().saturating_sub(payload.len()), frame.len());
         let sealed_len = len.saturating_add(self.overhead());
-        // Without a frame to send no counter is used up.
+        // Without a frame to send, no counter is used up.
         let layout = Layout::of(&header, header_len, &self.header(0), sealed_len);
         let layout = layout.filter(|_| sealed_len <= FrameBuf::CAPACITY);
         let layout = layout.ok_or(SealError::TooLong)?;
@@ -427,12 +424,12 @@ impl<M: Memory + 'static> Security<M> {
         sealed.map_err(|CipherFault| SealError::Cipher)
     }
 
-    /// Writes to `clear` what the frame is without its protection: the incoming frame
-    /// security procedure (§9.2.3). `header` is the frame's.
+    /// Writes the frame without its protection to `clear`: the incoming frame security procedure
+    /// (§9.2.3). `header` is the frame's.
     ///
     /// # Errors
-    /// Why it must not be used. One that is [`Refusal::Replayed`] is authentic, and in
-    /// `clear`.
+    /// The reason why it must not be used. A frame that is [`Refusal::Replayed`] is authentic, and
+    /// in `clear`.
     pub(crate) fn open(
         &mut self,
         (header, payload): (&FrameHeader, &[u8]),
@@ -502,12 +499,12 @@ pub fn look(
     }
 }
 
-/// The auxiliary header of a frame with this header and what is behind it.
+/// Returns the auxiliary header of a frame with this header, and the rest.
 fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Refusal> {
     if !header.security {
         return Err(Refusal::Unsecured);
     }
-    // The security of the standard of 2003 is another.
+    // The standard of 2003 has another security.
     if header.version == 0 {
         return Err(Refusal::Malformed);
     }
@@ -518,15 +515,15 @@ fn auxiliary(header: &FrameHeader, payload: &[u8]) -> Result<AuxiliaryHeader, Re
 /// The parts of a secured frame: MAC header, auxiliary header, unencrypted part, message, code.
 struct Layout {
     header_len: usize,
-    /// Where the payload begins.
+    /// Start of the payload.
     body_at: usize,
-    /// Where the encrypted part begins.
+    /// Start of the encrypted part.
     open_end: usize,
     mic_at: usize,
 }
 
 impl Layout {
-    /// The layout of a frame of `len` bytes; `None` if it is too short for its parts.
+    /// Returns the layout of a frame of `len` bytes; `None` if it is too short for its parts.
     fn of(
         header: &FrameHeader,
         header_len: usize,
@@ -580,8 +577,8 @@ impl Layout {
     }
 }
 
-/// Bytes of the payload that are not encrypted: of MAC commands before version 2 of the
-/// frame their identifier (IEEE 802.15.4-2006 table 59), of data nothing.
+/// Returns the unencrypted bytes of the payload: the identifier of a MAC command before version 2
+/// of the frame (IEEE 802.15.4-2006 table 59), and none of data.
 const fn open_len(header: &FrameHeader) -> usize {
     match header.frame_type {
         FrameType::Command => 1,
@@ -589,7 +586,7 @@ const fn open_len(header: &FrameHeader) -> usize {
     }
 }
 
-/// The EUI-64 of a short address where all nodes have the same six bytes before it.
+/// Returns the EUI-64 of a short address in a network with a common prefix of six bytes.
 const fn derived(prefix: [u8; 6], short: u16) -> [u8; 8] {
     let [a, b, c, d, e, f] = prefix;
     let [high, low] = short.to_be_bytes();

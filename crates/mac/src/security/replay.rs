@@ -1,17 +1,17 @@
-//! Which frames of which neighbours were here before (IEEE 802.15.4-2015 §9.2.3, the frame
-//! counters of secDeviceDescriptors).
+//! Replay protection by the frame counters of neighbours (IEEE 802.15.4-2015 §9.2.3,
+//! secDeviceDescriptors).
 //!
-//! A neighbour's counter only grows, so the last counter of each neighbour and key is
-//! sufficient. The table is bounded, and only a frame that a key of this network authenticates
-//! makes an entry. When it is full, frames of further neighbours are refused: replacing an
-//! entry would allow replays of its neighbour's frames.
+//! A neighbour's counter only grows, so the last counter of each neighbour and key is sufficient.
+//! The table is bounded, and only a frame that a key of this network authenticates makes an entry.
+//! When the table is full, frames of further neighbours are rejected: replacing an entry would
+//! allow replays of its neighbour's frames.
 
 use redpoll_base::Memory;
 
 /// The last frame of a neighbour.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReplayEntry {
-    /// Whose.
+    /// EUI-64 of the neighbour.
     eui64: [u8; 8],
     last: u32,
     key: u8,
@@ -19,13 +19,13 @@ pub struct ReplayEntry {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Age {
-    /// It is newer than all of its sender's.
+    /// The frame is newer than all of its sender's.
     New,
-    /// It has the counter of its sender's last.
+    /// The frame has the counter of its sender's last one.
     Repeated,
-    /// It has a lower one.
+    /// The frame has a lower counter.
     Old,
-    /// Its sender has no entry, and there is no room for one.
+    /// The sender has no entry, and the table is full.
     NoRoom,
 }
 
@@ -50,7 +50,7 @@ impl<M: Memory + 'static> Replay<M> {
         }
     }
 
-    /// Notes a frame that is [`Age::New`] and authentic.
+    /// Records a frame that is [`Age::New`] and authentic.
     pub(super) fn note(&mut self, eui64: [u8; 8], key: u8, counter: u32) {
         let entries = self.entries.as_mut();
         let own = |entry: &ReplayEntry| entry.eui64 == eui64 && entry.key == key;

@@ -18,7 +18,7 @@ impl Memory for Heap {
 const KEY: [u8; 16] = [
     0xc0, 0xc1, 0xc2, 0xc3, 0xc4, 0xc5, 0xc6, 0xc7, 0xc8, 0xc9, 0xca, 0xcb, 0xcc, 0xcd, 0xce, 0xcf,
 ];
-/// The sender of those of annex C.
+/// The sender of the examples of annex C.
 const EXTENDED: [u8; 8] = [0xac, 0xde, 0x48, 0, 0, 0, 0, 1];
 const PREFIX: [u8; 6] = [2, 0x72, 0x70, 0, 0, 0];
 
@@ -220,7 +220,7 @@ fn frames_are_refused_by_name() {
         Err(Refusal::Unsecured)
     );
     let (first, second) = (seal(&mut sender, 0x11), seal(&mut sender, 0x11));
-    // Header and MIC alone; version 0.
+    // Header and MIC only; version 0.
     let cut = &first[..9 + 6 + 3];
     assert_eq!(open(&mut receiver, cut), Err(Refusal::Malformed));
     let mut old = first.clone();
@@ -249,7 +249,7 @@ fn frames_are_refused_by_name() {
     assert_eq!(open(&mut receiver, &last), Err(Refusal::OldCounter));
 }
 
-/// None of what was refused has moved the counter: a foe cannot lock a neighbour out.
+/// A rejected frame does not change the counter, so an attacker cannot block a neighbour.
 #[test]
 fn what_is_not_authentic_leaves_no_trace() {
     let key = Key::new(1, KEY);
