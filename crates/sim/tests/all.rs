@@ -1,5 +1,5 @@
-//! All that is tested from outside, as one program: it is linked once, and not once a
-//! file. `cargo test -p redpoll-sim --test all NAME` runs what has the name in its path.
+//! All integration tests as one program, which links faster than one program for each file. `cargo
+//! test -p redpoll-sim --test all NAME` runs the tests with NAME in their path.
 
 mod bound;
 mod cache;

@@ -1,6 +1,5 @@
-//! What one hop could carry at best, worked out by hand from the standard's
-//! times, and that no run carries more. `docs/model/throughput.md` tells the same in
-//! words.
+//! Upper bound of the goodput over one hop, calculated from the standard's times. Checks that no
+//! run exceeds it. `docs/model/throughput.md` describes the calculation.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -13,15 +12,15 @@ use redpoll_sim::{Scenario, World};
 /// A full segment in its frames.
 #[derive(Debug)]
 struct Segment {
-    /// Bytes of each frame, frame check sequence included: payload and 12 bytes of
-    /// timestamps; the first says in one byte that the segment is capable of ECN.
+    /// Bytes of each frame, including the frame check sequence: payload and 12 bytes of timestamps.
+    /// In the first, one byte shows that the segment is ECN-capable.
     frames: [u64; 5],
     payload_bits: u64,
-    /// What a scenario needs for it.
+    /// Overrides of the scenario for it.
     settings: &'static [(&'static str, &'static str)],
 }
 
-/// The segments and windows of Kumar et al. 2020.
+/// Segments and windows of Kumar et al. 2020.
 const PAPER: Segment = Segment {
     frames: [123, 120, 120, 120, 94],
     payload_bits: 462 * 8,
@@ -32,7 +31,7 @@ const PAPER: Segment = Segment {
     ],
 };
 
-/// Those of the lines as they are shipped.
+/// Segments and windows of the built-in lines.
 const SHIPPED: Segment = Segment {
     frames: [123, 120, 120, 120, 119],
     payload_bits: 487 * 8,
@@ -41,28 +40,28 @@ const SHIPPED: Segment = Segment {
 
 /// Bytes of the frame of a TCP acknowledgement.
 const ACKNOWLEDGEMENT: u64 = 46;
-/// Nanoseconds from the order to send to the first bit: assessment, turnaround.
+/// Nanoseconds from the order to send to the first bit: assessment and turnaround.
 const ASSESSMENT: u64 = 128_000 + 192_000;
-/// The interframe space behind a long frame.
+/// Interframe space after a long frame, in nanoseconds.
 const LIFS: u64 = 640_000;
 
 /// Nanoseconds of an octet at 250 kb/s.
 const OCTET: u64 = 32_000;
 
-/// What decides how long a frame takes.
+/// Parameters of a frame's duration.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     segment: &'static Segment,
-    /// Of an octet on the air, in nanoseconds.
+    /// Nanoseconds of an octet on the air.
     octet_ns: u64,
-    /// Of a byte between processor and radio, in nanoseconds.
+    /// Nanoseconds of a byte between processor and radio.
     spi_ns: u64,
-    /// Only the first frame of a segment has a backoff.
+    /// Whether only the first frame of a segment has a backoff.
     burst: bool,
     ifs: Ifs,
 }
 
-/// How the interframe space is kept: `mac.ifs`.
+/// Interframe spacing: `mac.ifs`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Ifs {
     Minimum,
@@ -80,8 +79,8 @@ impl Ifs {
     }
 }
 
-/// Nanoseconds that loading a frame of so many bytes takes: 10 µs for interrupt
-/// and state, six bytes of registers, the frame.
+/// Returns the nanoseconds to load a frame of `bytes` bytes: 10 µs for interrupt and state, six
+/// bytes of registers, and the frame.
 fn loading_ns(bytes: u64, spi_ns_per_byte: u64) -> u64 {
     match spi_ns_per_byte {
         0 => 0,
@@ -89,9 +88,9 @@ fn loading_ns(bytes: u64, spi_ns_per_byte: u64) -> u64 {
     }
 }
 
-/// Nanoseconds that a frame of so many bytes takes by itself: loading, backoff
-/// of 0 to `most` periods, assessment, turnaround, air, turnaround, link ACK;
-/// and the interframe space from the frame before, beside that or before it.
+/// Returns the nanoseconds of a frame of `bytes` bytes: loading, backoff of 0 to `most` periods,
+/// assessment, turnaround, air, turnaround and link ACK. The interframe space after the previous
+/// frame runs in parallel or comes first.
 fn exchange_ns(bytes: u64, way: Way, most: u64) -> u64 {
     let before = |periods: u64| {
         let gap = loading_ns(bytes, way.spi_ns) + periods * 320_000 + ASSESSMENT;
@@ -107,7 +106,7 @@ fn exchange_ns(bytes: u64, way: Way, most: u64) -> u64 {
     gap + air + ack
 }
 
-/// What two segments take: ten frames.
+/// Returns the duration of two segments: ten frames.
 fn segments_ns(way: Way) -> u64 {
     let later = if way.burst { 0 } else { 7 };
     let most = [7, later, later, later, later];
@@ -121,19 +120,17 @@ fn kbps(way: Way, pair_ns: u64) -> f64 {
     (2 * way.segment.payload_bits) as f64 * 1e6 / pair_ns as f64
 }
 
-/// Goodput in kb/s with one TCP acknowledgement every second segment, no loss
-/// and no time lost in any processor, if one thing is done after another.
-///
-/// In a burst only the first frame of a segment has a backoff.
+/// Returns the goodput in kb/s with one TCP acknowledgment for two segments, no loss and no
+/// processing time, if all steps are sequential. In a burst, only the first frame of a segment has
+/// a backoff.
 fn bound_kbps(way: Way) -> f64 {
     let acknowledgement = exchange_ns(ACKNOWLEDGEMENT, way, 7);
     kbps(way, segments_ns(way) + acknowledgement)
 }
 
-/// Goodput that nothing exceeds. Two nodes do some things at one time: the one that
-/// acknowledges loads its frame while the other gets its own ready, and has kept the
-/// space behind its own frame long ago; the space of the other one passes beside the
-/// acknowledgement.
+/// Returns an upper bound of the goodput. Two nodes work in parallel: the acknowledging node loads
+/// its frame while the other node prepares its own, and its space has long passed. The other node's
+/// space passes during the acknowledgment.
 fn upper_kbps(way: Way) -> f64 {
     let alone = Way {
         spi_ns: 0,
@@ -150,7 +147,7 @@ fn upper_kbps(way: Way) -> f64 {
     kbps(way, segments_ns(way) - beside + acknowledgement)
 }
 
-/// Over so many hops, with a radio of this kind.
+/// Measures the goodput over `hops` hops with this radio.
 fn goodput_kbps(hops: usize, model: &str, delay: &str, way: Way, run: (u64, u64)) -> f64 {
     let how = [
         ("radio.model", model),
@@ -174,14 +171,14 @@ fn overrides(segment: &Segment, more: &[(&str, &str)]) -> Vec<(String, String)> 
         .collect()
 }
 
-/// How many frames of each length each node sent, repetitions aside.
+/// Number of frames of each length that each node sent, without repetitions.
 #[derive(Clone, Default)]
 struct Lengths(
     Rc<RefCell<BTreeMap<(usize, u64), u32>>>,
     BTreeMap<usize, u8>,
 );
 
-/// Where the sequence number of a frame stands.
+/// Offset of the sequence number in a frame.
 const DSN: usize = 2;
 
 impl FrameTrace for Lengths {
@@ -200,7 +197,6 @@ impl FrameTrace for Lengths {
     }
 }
 
-/// The frames are as long as the bound takes them to be.
 #[test]
 fn the_bound_is_about_our_frames() {
     for segment in [&PAPER, &SHIPPED] {
@@ -237,20 +233,19 @@ fn the_bound_by_hand() {
         ifs,
     };
     let each = |spi_ns, burst, ifs| bound_kbps(way(spi_ns, burst, ifs));
-    // Air: (6 * 5 + 577) * 32 µs = 19.424 ms; around it 5 * 1.984 ms; half an
-    // acknowledgement: (6 + 46) * 32 µs / 2 + 0.992 ms. Together 31.168 ms. One
-    // backoff in eight is none, and the space then 320 µs longer: 5.5 * 40 µs.
+    // Air: (6 * 5 + 577) * 32 µs = 19.424 ms; other steps of five frames: 5 * 1.984 ms; half an
+    // acknowledgment: (6 + 46) * 32 µs / 2 + 0.992 ms. The sum is 31.168 ms. One backoff in eight
+    // is zero, and the space is then 320 µs longer: 5.5 * 40 µs.
     let ideal = each(0, false, Ifs::Minimum);
     assert!((ideal - 3_696.0 / 31.388).abs() < 1e-9);
     assert!((ideal - 117.8).abs() < 0.05, "{ideal}");
-    // The whole space before each frame, and none.
+    // With the whole space before each frame, and without.
     let sequential = each(0, false, Ifs::Sequential);
     assert!((sequential - 3_696.0 / 34.688).abs() < 1e-9);
     assert!((sequential - 106.5).abs() < 0.1, "{sequential}");
     assert!((each(0, false, Ifs::Off) - 3_696.0 / 31.168).abs() < 1e-9);
-    // Loading takes longer than what is missing of the space: 5.5 * 10 µs and
-    // (577 + 23 + 33) * 7.14 µs beside 31.168 ms; of the acknowledgement it
-    // takes 381 µs.
+    // Loading takes longer than the rest of the space: 5.5 * 10 µs and (577 + 23 + 33) * 7.14 µs,
+    // in addition to 31.168 ms. Loading the acknowledgment takes 381 µs.
     let loading = each(7_140, false, Ifs::Minimum);
     assert!((loading - 3_696.0 / 35.743).abs() < 0.05, "{loading}");
     let sequential = each(7_140, false, Ifs::Sequential);
@@ -259,7 +254,7 @@ fn the_bound_by_hand() {
     assert!((each(0, true, Ifs::Minimum) - 3_696.0 / 28.028).abs() < 1e-9);
     let burst = each(7_140, true, Ifs::Minimum);
     assert!((burst - 118.2).abs() < 0.1, "{burst}");
-    // 25 bytes more are 800 µs more on the air.
+    // 25 more bytes take 800 µs more on the air.
     let shipped = bound_kbps(Way {
         segment: &SHIPPED,
         ..way(0, false, Ifs::Minimum)
@@ -268,7 +263,7 @@ fn the_bound_by_hand() {
     assert!((shipped - 121.0).abs() < 0.05, "{shipped}");
 }
 
-/// All ways to send of which a bound is known.
+/// Returns all combinations with a known bound.
 fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     let radios = [("ideal", 0), ("cc2420", 7_140), ("at86rf233", 7_140)];
     let kinds = [
@@ -293,8 +288,7 @@ fn ways() -> impl Iterator<Item = (&'static str, Way)> {
     })
 }
 
-/// Within a few percent of the bound over one hop without a retry delay, and never
-/// over it.
+/// Checks that runs over one hop without a retry delay are within a few percent below the bound.
 #[test]
 fn no_run_beats_the_bound() {
     for (model, way) in ways() {
@@ -308,12 +302,11 @@ fn no_run_beats_the_bound() {
     }
 }
 
-/// Over two hops only one of two frames can be on the air, over three and more only
-/// one of three: B, B/2, B/3, B/3 (Kumar et al. 2020 §7.2). It is a bound in the
-/// mean: in theory backoffs of two relays can pass at one time.
+/// Checks the bounds over several hops. Over two hops only one of two frames can be on the air,
+/// over three and more only one of three: B, B/2, B/3, B/3 (Kumar et al. 2020 §7.2). The bound
+/// holds for the mean, because backoffs of two relays can overlap.
 ///
-/// What is loaded meanwhile costs a relay nothing, so beyond one hop loading does not
-/// count.
+/// A relay loads frames while others transmit, so loading does not count beyond one hop.
 #[test]
 fn no_run_beats_its_share_of_the_bound() {
     let long = std::env::var_os("REDPOLL_VALIDATE").is_some_and(|how| how == "long");
@@ -345,9 +338,8 @@ fn no_run_beats_its_share_of_the_bound() {
     assert!(over.is_empty(), "{over:#?}");
 }
 
-/// The bounds are near enough to fail if the radio were too quick: that of a radio half
-/// as fast is exceeded over each number of hops but the last, where hidden terminals take
-/// more than half.
+/// Checks that the bounds are tight: with a radio that is twice as fast as the bound assumes, each
+/// bound is exceeded except the last, where hidden terminals take more than half.
 #[test]
 fn a_radio_twice_as_fast_is_over_the_bound() {
     for (hops, share) in [(1, 1.0), (2, 2.0), (3, 3.0)] {

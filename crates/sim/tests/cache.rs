@@ -9,12 +9,12 @@ use redpoll_sim::{Report, Scenario, World};
 
 const ON: (&str, &str) = ("cache.on", "every node");
 
-/// What all caches of a run have done.
+/// Returns the figures of all caches.
 fn caches(report: &Report) -> impl Iterator<Item = &CacheFigures> {
     report.nodes.iter().filter_map(|node| node.cache.as_ref())
 }
 
-/// Nobody repeats frames on this link: what is lost is missed by uIP for seconds.
+/// Returns overrides for a link without retries, on which uIP waits for seconds after a loss.
 fn lossy<'a>(more: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     let chain = [
         ("mac.access", "nullrdc"),
@@ -40,10 +40,10 @@ fn uip_carries_more_with_it() {
     let repeated: u64 = caches(&with).map(|cache| cache.repeated).sum();
     let dropped: u64 = caches(&with).map(|cache| cache.dropped).sum();
     assert!(repeated > 50 && dropped > 5, "{repeated}, {dropped}");
-    // Those at the ends pass nothing on.
+    // The nodes at the ends do not forward.
     let ends = [&with.nodes[0], &with.nodes[4]].map(|node| node.cache.unwrap().cached);
     assert_eq!(ends, [0, 0]);
-    // Radios hear more than what is for their nodes.
+    // Radios report frames for other nodes as well.
     assert!(with.nodes[0].cache.unwrap().heard > 100);
 }
 
@@ -61,7 +61,8 @@ fn what_is_heard_decides_when_it_is_sent_again() {
     assert!(early(&listening) > 20, "{}", early(&listening));
 }
 
-/// uIP's routers drop what they have passed on already, also copies of a cache's.
+/// Checks that uIP's routers drop packets that they have already forwarded, including copies from a
+/// cache.
 #[test]
 fn routers_of_uip_drop_what_they_know() {
     let kept = |more: &[(&str, &str)]| {
@@ -74,8 +75,7 @@ fn routers_of_uip_drop_what_they_know() {
     assert!(kept(&[ON, known]) < kept(&[ON]));
 }
 
-/// A network with everything drawn: links, MAC, transport, what is lost and doubled, and
-/// the cache's parameters.
+/// Returns a network with random links, MAC, transport, losses, duplicates and cache parameters.
 fn random_network(rng: &mut Rng) -> String {
     let pick = |rng: &mut Rng, of: &[&'static str]| of[rng.below(of.len() as u32) as usize];
     let nodes = 3 + rng.below(4);
@@ -138,7 +138,7 @@ fn random_network(rng: &mut Rng) -> String {
         ("one", &*last, 0),
         ("two", &*last, 0),
         ("three", "node-2", 0),
-        // By then their node has a cookie, if it asks for one.
+        // The node has a cookie by then, if it requests one.
         ("four", &*last, 8),
         ("five", "node-2", 12),
     ];
@@ -155,8 +155,8 @@ fn random_network(rng: &mut Rng) -> String {
     text
 }
 
-/// Streams arrive whole and in order, and nothing is acknowledged that has not arrived:
-/// the oracle watches both ends of every connection.
+/// Checks that streams arrive completely and in order, and that only received data is acknowledged.
+/// The oracle observes both ends of every connection.
 #[test]
 fn the_oracle_finds_nothing_in_random_networks() {
     let mut rng = Rng::new(13);

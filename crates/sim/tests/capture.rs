@@ -1,4 +1,4 @@
-//! Captures of whole runs, read by tshark.
+//! Captures of whole runs, read with tshark.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -7,8 +7,8 @@ use redpoll_base::Instant;
 use redpoll_sim::trace::{Notes, PcapngFile};
 use redpoll_sim::{Scenario, World};
 
-/// Runs a scenario for so long with a capture; tests run side by side and must
-/// not ask for the same.
+/// Runs a scenario for `ms` milliseconds with a capture. Parallel tests must use different
+/// scenarios or durations.
 fn capture(scenario: &str, ms: u64) -> PathBuf {
     capture_with(scenario, &[], ms)
 }
@@ -26,8 +26,8 @@ fn capture_with(scenario: &str, overrides: &[(String, String)], ms: u64) -> Path
     path
 }
 
-/// What tshark says about a capture, a line a frame, without any option that
-/// says what is in it; `None` without tshark.
+/// Returns tshark's output for a capture, a line for each frame, without options that describe the
+/// content; `None` without tshark.
 fn tshark(path: &Path, args: &[&str]) -> Option<String> {
     let output = Command::new("tshark")
         .args(["-r", path.to_str().unwrap(), "-n"])
@@ -42,15 +42,12 @@ fn tshark(path: &Path, args: &[&str]) -> Option<String> {
     Some(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The only thing that tshark cannot know: the prefix that context 0 stands
-/// for, and with it TCP's checksums.
+/// The prefix of context 0, which tshark cannot know, and which TCP's checksums need.
 const CONTEXT: [&str; 2] = ["-o", "6lowpan.context0:fd72:6564:706f:6c6c::/64"];
 
-/// Payload of a full segment inside the mesh: five frames, with the headers as
-/// 6LoWPAN compresses them there.
+/// Payload of a full segment inside the mesh: five frames with compressed headers.
 const FULL_SEGMENT: &str = "487";
 
-/// Nothing malformed and every check sequence right.
 #[test]
 fn tshark_finds_nothing_malformed() {
     for scenario in [
@@ -82,7 +79,7 @@ fn tshark_finds_nothing_malformed() {
     }
 }
 
-/// The header in front of each frame says what was simulated.
+/// Checks the header before each frame against the simulation.
 #[test]
 fn tshark_reads_the_tap_header() {
     let path = capture("line-1", 2_000);
@@ -121,14 +118,14 @@ fn tshark_reads_the_tap_header() {
         let end: u64 = values[5].parse().unwrap();
         let microseconds = (time * 1e6).round() as u64;
         assert_eq!(start, microseconds * 1_000, "{line}");
-        // Preamble, start-of-frame delimiter and length; the frame; its FCS,
-        // which tshark's length leaves out.
+        // Preamble, start-of-frame delimiter and length; the frame; its FCS, which tshark's length
+        // omits.
         let len: u64 = values[6].parse().unwrap();
         assert_eq!(end - start, (6 + len + 2) * 32_000, "{line}");
     }
 }
 
-/// A bulk transfer as tshark sees it: TCP segments reassembled from fragments.
+/// Checks that tshark reassembles the TCP segments of a bulk transfer.
 #[test]
 fn tshark_follows_the_transfer() {
     let path = capture("line-2", 5_000);
@@ -140,8 +137,8 @@ fn tshark_follows_the_transfer() {
     assert!(full > 50, "{full} full segments");
 }
 
-/// Fragments that relays pass on: tshark puts them together on every link, and
-/// TCP's checksums are right.
+/// Checks that tshark reassembles individually forwarded fragments on every link, with correct TCP
+/// checksums.
 #[test]
 fn tshark_reads_forwarded_fragments() {
     let forwarding = ("lowpan.fragment_forwarding".to_owned(), "true".to_owned());
@@ -149,7 +146,7 @@ fn tshark_reads_forwarded_fragments() {
     segments_on_every_hop(&path);
 }
 
-/// The same of those that are recovered (RFC 8931), and their acknowledgments.
+/// Checks recoverable fragments (RFC 8931) and their acknowledgments.
 #[test]
 fn tshark_reads_recoverable_fragments() {
     let set = |key: &str, value: &str| (key.to_owned(), value.to_owned());
@@ -185,7 +182,7 @@ fn tshark_reads_recoverable_fragments() {
     ];
     let firsts = tshark(&path, &fields).unwrap();
     assert!(firsts.lines().count() > 300);
-    // The last fragment is the one that asks.
+    // The last fragment requests the acknowledgment.
     assert!(
         firsts
             .lines()
@@ -193,10 +190,11 @@ fn tshark_reads_recoverable_fragments() {
     );
 }
 
-/// Nothing malformed, and full segments put together on each of three links.
+/// Checks that no frame is malformed, and that full segments are reassembled on each of three
+/// links.
 fn segments_on_every_hop(path: &Path) {
-    // tshark 4.0 reads an acknowledgment of fragments, or an abort, to its end and
-    // then what follows, and calls it malformed because nothing does.
+    // tshark 4.0 also dissects what follows an acknowledgment of fragments or an abort, and calls
+    // the missing rest malformed.
     let bad = "(_ws.malformed || wpan.fcs_ok == 0 || _ws.expert.severity == error) \
                && !6lowpan.rfrag.ack_bitmask && !(6lowpan.rfrag.datagram_size == 0)";
     let Some(found) = tshark(path, &["-Y", bad]) else {

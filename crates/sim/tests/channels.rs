@@ -13,8 +13,7 @@ fn scenario(name: &str, overrides: &[(&str, &str)]) -> Scenario {
     Scenario::load(name, &overrides).unwrap()
 }
 
-/// However links differ by direction: what can be reached over routers, there and
-/// back, has a path, and nothing else has.
+/// Checks that a node has a path if and only if links lead to it and back over routers.
 #[test]
 fn every_node_with_links_both_ways_has_a_path() {
     let asymmetric = [
@@ -49,8 +48,8 @@ fn every_node_with_links_both_ways_has_a_path() {
     }
 }
 
-/// Deep fades cost retries and goodput, and longer ones more than the link can
-/// retry; nothing that arrives is wrong.
+/// Checks that deep fades cost retries and goodput, and longer ones more than link retries can
+/// repair. All received data is correct.
 #[test]
 fn fading_costs_retries() {
     let run = |overrides: &[(&str, &str)]| {
@@ -71,7 +70,7 @@ fn fading_costs_retries() {
     assert!(rician > 0.9 * goodput, "{rician} {goodput}");
 }
 
-/// What is off changes nothing: its parameters draw no random numbers.
+/// Checks that the parameters of disabled features draw no random numbers.
 #[test]
 fn parameters_of_what_is_off_change_nothing() {
     let digest = |overrides: &[(&str, &str)]| {

@@ -1,4 +1,4 @@
-//! Clocks that drift, judged by what nodes do in the world's time.
+//! Clocks with drift, measured in the world's time.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -19,8 +19,8 @@ fn world(text: &str, overrides: &[(&str, &str)]) -> World {
     World::new(&scenario, 1).unwrap()
 }
 
-/// The largest drift, 0.1 %, either way: of 10,000 readings by a true clock it
-/// makes ten more or fewer in the same time, and ten data requests of 10,000.
+/// Checks the largest drift, 0.1 %, in both directions: 10,000 readings of an exact clock become
+/// ten more or fewer, and so do 10,000 data requests.
 #[test]
 fn timers_and_polls_go_by_the_nodes_own_clock() {
     let text = "[nodes.node-2]\nrole = \"leaf\"\nsleepy = true\n[poll]\npolicy = \"base\"\n\
@@ -48,7 +48,7 @@ fn timers_and_polls_go_by_the_nodes_own_clock() {
     );
 }
 
-/// TCP timestamps of a sender, with the world's time at which they were sent.
+/// TCP timestamps of a sender, with the world's time of their transmission.
 #[derive(Clone, Default)]
 struct Timestamps(Rc<RefCell<Vec<(Instant, u32)>>>);
 
@@ -73,8 +73,8 @@ impl FrameTrace for Timestamps {
     }
 }
 
-/// Timestamps count milliseconds: 900 s of a clock that is fast by 0.1 % are
-/// 900,900 of them.
+/// Checks that timestamps count milliseconds: in 900 s, a clock that is fast by 0.1 % counts
+/// 900,900.
 #[test]
 fn tcp_timestamps_go_by_the_nodes_own_clock() {
     let text = "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 5001\n\
@@ -90,7 +90,7 @@ fn tcp_timestamps_go_by_the_nodes_own_clock() {
         let ticks = f64::from(last.1.wrapping_sub(first.1));
         let ms = last.0.since(first.0).as_micros() as f64 / 1_000.0;
         assert!(ms > 890_000.0, "{ms}");
-        // A frame leaves within 60 ms of the moment at which its segment was made.
+        // A frame leaves within 60 ms after its segment was created.
         assert!(
             (ticks - ms * share).abs() < 60.0,
             "{drift}: {ticks} in {ms} ms"
@@ -98,8 +98,8 @@ fn tcp_timestamps_go_by_the_nodes_own_clock() {
     }
 }
 
-/// What is measured goes by the world's time: a request over one hop takes as
-/// long, whatever the clock of who asks.
+/// Checks that measurements use the world's time: the clock of a client does not change the latency
+/// of a request over one hop.
 #[test]
 fn what_is_measured_goes_by_the_worlds_time() {
     let text = "[apps.server]\ntype = \"coap-server\"\non = \"node-1\"\nfile = \"64 B\"\n\

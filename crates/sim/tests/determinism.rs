@@ -1,6 +1,6 @@
-//! Same seed, same events: every scenario of the repository, run twice, and held
-//! against `digests.txt`, so that other machines and later versions are seen to
-//! give the same. Where a change of a model is meant to change them:
+//! Same seed, same events. Every scenario of the repository runs twice, and the digests are
+//! compared with `digests.txt`, so that other machines and later versions give the same events.
+//! After an intended change of a model:
 //!
 //!     REDPOLL_ACCEPT=digests cargo test -p redpoll-sim --test all determinism
 
@@ -14,7 +14,7 @@ fn digest(scenario: &Scenario, seed: u64) -> (u64, u64) {
     let ms = if scenario.nodes.len() > 100 {
         2_000
     } else {
-        // Batches of a reading a second need a minute.
+        // Batches of one reading per second need a minute.
         80_000
     };
     world.run_until(Instant::from_millis(ms));
@@ -56,7 +56,7 @@ fn every_scenario_runs_the_same_twice() {
     );
 }
 
-/// The list of scenarios above is what lies in the folder.
+/// Checks that the list of built-in scenarios matches the folder.
 #[test]
 fn every_shipped_scenario_is_built_in() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");

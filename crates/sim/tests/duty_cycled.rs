@@ -1,6 +1,6 @@
-//! Duty-cycled MACs, seen from outside: frames on the air and the times of radios.
+//! Duty-cycled MACs, observed by their frames on the air and the times of radios.
 //!
-//! Where a figure is somebody else's, its source stands beside it.
+//! Each figure of another author has its source.
 
 use crate::common;
 
@@ -11,7 +11,7 @@ use redpoll_base::Instant;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Report, Scenario, World};
 
-/// A frame on the air, without those fields that no test here looks at.
+/// A frame on the air, without the fields that these tests do not use.
 #[derive(Clone, Copy, Debug)]
 struct Copy {
     from: usize,
@@ -19,7 +19,7 @@ struct Copy {
     end_us: u64,
     is_ack: bool,
     is_broadcast: bool,
-    /// Not the first of its datagram (RFC 4944 §5.3).
+    /// Whether it is a later fragment of its datagram (RFC 4944 §5.3).
     is_later_fragment: bool,
     dsn: u8,
 }
@@ -55,7 +55,7 @@ struct Train {
 }
 
 impl Train {
-    /// The silences between its copies, in microseconds.
+    /// Returns the gaps between its copies, in microseconds.
     fn gaps(&self) -> impl Iterator<Item = u64> {
         let pairs = self.copies.windows(2);
         pairs.map(|pair| pair[1].start_us - pair[0].end_us)
@@ -66,7 +66,7 @@ impl Train {
     }
 }
 
-/// The trains of one sender.
+/// Returns the trains of one sender.
 fn trains(frames: &[Copy], from: usize) -> Vec<Train> {
     let mut trains: Vec<Train> = Vec::new();
     for frame in frames {
@@ -93,7 +93,7 @@ fn trains(frames: &[Copy], from: usize) -> Vec<Train> {
     trains
 }
 
-/// A node that sends a frame, without TCP, at moments that have nothing to do with cycles.
+/// A node that sends frames without TCP, independently of the cycles.
 const READINGS: &str = r#"
 duration = "1 h"
 [topology]
@@ -116,8 +116,8 @@ reading = "40 B"
 interval = "1037 ms"
 "#;
 
-/// A router in the middle of three that do not hear each other, two of which are sent to and
-/// one of which sends.
+/// A router and three nodes out of range of each other, two of which receive and one of which
+/// sends.
 const STAR: &str = r#"
 [topology]
 kind = "positions"
@@ -138,7 +138,7 @@ right = { type = "bulk-sender", on = "node-1", to = "node-3:5001" }
 left = { type = "bulk-sender", on = "node-1", to = "node-4:5001" }
 "#;
 
-/// Readings that go on from the border router to a host behind it.
+/// Readings to a host behind the border router.
 const HOST: &str = r#"
 [topology]
 kind = "line"
@@ -161,7 +161,7 @@ reading = "40 B"
 interval = "1 s"
 "#;
 
-/// A scenario with its frames.
+/// Runs a scenario and records its frames.
 fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Report, Vec<Copy>) {
     let overrides: Vec<(String, String)> = overrides
         .iter()
@@ -186,10 +186,10 @@ fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Report, Vec<
 
 const CONTIKIMAC: (&str, &str) = ("mac.access", "contikimac");
 const CC2420: (&str, &str) = ("radio.model", "cc2420");
-/// The only flow of `pair` begins after every run here has ended.
+/// Delays the only flow of `pair` beyond the end of every run.
 const IDLE: (&str, &str) = ("apps.bulk.start", "1 h");
 
-/// The shares of time in which the two radios of `pair` are on while nobody sends.
+/// Returns the shares of time in which the two radios of `pair` are on without traffic.
 fn idle(overrides: &[(&str, &str)]) -> (f64, f64) {
     let overrides = [&[CC2420, IDLE][..], overrides].concat();
     let report = common::run("pair", &overrides, 1, 100);
@@ -201,9 +201,9 @@ fn idle(overrides: &[(&str, &str)]) -> (f64, f64) {
     )
 }
 
-/// Radio off between 99.2 % and 99.6 % of the time while idle: A. Dunkels, the change that
-/// brought ContikiMAC into Contiki (f8c804e28b, 2010-02-18). "Roughly 99 %" off: A. Dunkels,
-/// "The ContikiMAC Radio Duty Cycling Protocol", SICS T2011:13, abstract.
+/// Checks that the radio is off between 99.2 % and 99.6 % of the time without traffic: A. Dunkels,
+/// the change that brought ContikiMAC into Contiki (f8c804e28b, 2010-02-18). "Roughly 99 %" off: A.
+/// Dunkels, "The ContikiMAC Radio Duty Cycling Protocol", SICS T2011:13, abstract.
 #[test]
 fn an_idle_node_of_contikimac_is_off_as_long_as_its_authors_say() {
     let (_, on) = idle(&[CONTIKIMAC]);
@@ -212,8 +212,9 @@ fn an_idle_node_of_contikimac_is_off_as_long_as_its_authors_say() {
     assert!((fast / on - 2.0).abs() < 0.02, "16 Hz: {fast}");
 }
 
-/// Two assessments a cycle, as CCA_COUNT_MAX of all releases; each takes 192 us until the
-/// CC2420's receiver hears, 128 us of assessment, and 53 us until the processor knows.
+/// Checks two assessments in each cycle, the CCA_COUNT_MAX of all releases. Each takes 192 µs until
+/// the CC2420's receiver receives, 128 µs of assessment, and 53 µs until the processor has the
+/// result.
 #[test]
 fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     let report = common::run("pair", &[CONTIKIMAC, CC2420, IDLE], 1, 100);
@@ -226,8 +227,8 @@ fn an_idle_node_assesses_the_channel_twice_a_cycle() {
     assert!((on - each_s * 16.0).abs() < 1e-4, "{on}");
 }
 
-/// How long the radio of an idle node is on, in seconds, for each wake-up that finds energy
-/// of others: bursts of half a second, half of the time.
+/// Returns how long the radio of a node without traffic is on, in seconds, for each wake-up that
+/// finds foreign energy: bursts of half a second, half of the time.
 fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
     let overrides = [
         CC2420,
@@ -246,15 +247,16 @@ fn on_for_foreign_energy(fast_sleep: &str) -> f64 {
     let duty = node.duty.expect("a duty-cycled MAC");
     let (found, all) = (duty.alarms as f64, duty.wake_ups as f64);
     assert!((0.4..0.6).contains(&(found / all)), "{duty:?}");
-    // Two assessments of 373 us each where nothing is found.
+    // Two assessments of 373 µs each without energy.
     let silent_s = (all - found) * 2.0 * 373e-6;
     (node.radio_duty_cycle * seconds as f64 - silent_s) / found
 }
 
-/// contikimac.c: a look each 20 ticks of 30.5 us, with the 53 us until the processor knows;
-/// with fast sleep ten of them without the beginning of a frame are enough, else it goes on
-/// for 409 ticks, which the 19th exceeds. Before them is the assessment that has found
-/// something, and the last one takes its 128 us.
+/// Checks the duration of a wake-up with foreign energy (contikimac.c): an assessment every 20
+/// ticks of 30.5 µs, with 53 µs until the processor has the result. With fast sleep, ten of them
+/// without the beginning of a frame are enough. Otherwise they continue for 409 ticks, which the
+/// 19th exceeds. Before them is the assessment that found energy, and the last one takes its 128
+/// µs.
 #[test]
 fn fast_sleep_halves_what_foreign_energy_costs() {
     for (fast_sleep, looks) in [("true", 10.0), ("false", 19.0)] {
@@ -271,8 +273,8 @@ fn a_border_router_that_stays_awake_is_always_on() {
     assert!(node < 0.01, "{node}");
 }
 
-/// INTER_PACKET_INTERVAL of 13 (from 2.7 on) and 6 (2.5) ticks of 30.5 us, the assessment
-/// behind it of 128 us, and aTurnaroundTime.
+/// Checks the gap between copies: INTER_PACKET_INTERVAL of 13 (from 2.7 on) or 6 (2.5) ticks of
+/// 30.5 µs, the assessment of 128 µs after it, and aTurnaroundTime.
 #[test]
 fn silence_between_two_copies_is_as_long_as_the_release_has_it() {
     for (release, silence_us) in [
@@ -294,8 +296,8 @@ fn silence_between_two_copies_is_as_long_as_the_release_has_it() {
     }
 }
 
-/// Without phase lock a receiver wakes up anywhere within the repetition: on average after
-/// half a cycle, at most after a whole one, which STROBE_TIME exceeds by 2.4 ms.
+/// Checks that without phase lock a receiver wakes up anywhere within the repetition: on average
+/// after half a cycle, at most after a whole one, which STROBE_TIME exceeds by 2.4 ms.
 #[test]
 fn without_phase_lock_a_frame_is_repeated_for_half_a_cycle() {
     let overrides = [CONTIKIMAC, CC2420, ("mac.phase_lock", "false")];
@@ -311,9 +313,9 @@ fn without_phase_lock_a_frame_is_repeated_for_half_a_cycle() {
     assert!(spans.max().unwrap() <= 127_441);
 }
 
-/// With phase lock a frame begins GUARD_TIME, less the assessments before it, ahead of the
-/// receiver: of 15.9 ms some 10.7 remain (six assessments of 373 us, each with its pause of
-/// 488 us), and the copy that is answered begins at most one copy and one wake-up later.
+/// Checks that with phase lock a frame begins GUARD_TIME, less the assessments before it, ahead of
+/// the receiver: of 15.9 ms about 10.7 remain (six assessments of 373 µs, each with a pause of 488
+/// µs). The answered copy begins at most one copy and one wake-up later.
 #[test]
 fn with_phase_lock_a_frame_begins_shortly_before_its_receiver_wakes_up() {
     let overrides = [CONTIKIMAC, CC2420, ("mac.strobe_bursts", "false")];
@@ -331,7 +333,7 @@ fn with_phase_lock_a_frame_begins_shortly_before_its_receiver_wakes_up() {
     assert!(duty.locked_trains * 10 > duty.trains * 9, "{duty:?}");
 }
 
-/// A frame that was promised follows at once, and its receiver is awake.
+/// Checks that an announced frame follows at once, while its receiver is awake.
 #[test]
 fn frames_of_a_burst_are_sent_once() {
     let (_, frames) = record("pair", &[CONTIKIMAC, CC2420], 30);
@@ -343,7 +345,7 @@ fn frames_of_a_burst_are_sent_once() {
         pair[0].answered && pair[1].copies[0].start_us < last.end_us + 15_000
     });
     assert!(followed.count() * 2 > all.len());
-    // As many frames as have a datagram behind them go alone in 2.5.
+    // In 2.5, a frame is sent alone if another datagram waits.
     let old = ("mac.release", "contiki-2.5");
     let (_, frames) = record("pair", &[CONTIKIMAC, CC2420, old], 30);
     let all = trains(&frames, 1);
@@ -354,8 +356,8 @@ fn frames_of_a_burst_are_sent_once() {
     assert_eq!(quick.count(), 0);
 }
 
-/// A leaf that sleeps as leaves do asks its duty-cycled parent by repeated data requests,
-/// and has its answers while it listens, sent once.
+/// Checks that a sleepy leaf repeats data requests to its duty-cycled parent, and gets its answers
+/// while it listens, without repetition.
 #[test]
 fn a_sleepy_leaf_behind_duty_cycled_routers() {
     let (report, frames) = record("sleepy-3", &[CONTIKIMAC, CC2420], 60);
@@ -380,27 +382,27 @@ const X_MAC: (&str, &str) = ("mac.access", "x-mac");
 const CX_MAC: (&str, &str) = ("mac.access", "cx-mac");
 const LPP: (&str, &str) = ("mac.access", "lpp");
 
-/// xmac.c: 204 of 4,096 ticks on, 5 %. lpp.c: one of sixteen ticks of 7.8 ms, which begins with the
-/// probe.
+/// Checks the idle share. xmac.c: 204 of 4,096 ticks on, 5 %. lpp.c: one of sixteen ticks of 7.8
+/// ms, which begins with the probe.
 #[test]
 fn idle_nodes_of_x_mac_and_lpp_are_on_for_their_part_of_each_cycle() {
     let (_, x_mac) = idle(&[X_MAC]);
     assert!((x_mac - 204.0 / 4_096.0).abs() < 0.001, "{x_mac}");
-    // cxmac.c: a tick of its clock in sixteen.
+    // cxmac.c: one of sixteen ticks of its clock.
     let (_, cx_mac) = idle(&[CX_MAC]);
     assert!((cx_mac - 1.0 / 16.0).abs() < 0.001, "{cx_mac}");
     let overrides = [LPP, CC2420, IDLE];
     let (report, frames) = record("pair", &overrides, 100);
     let on = report.nodes[1].radio_duty_cycle;
     assert!((on - 1.0 / 16.0).abs() < 0.001, "{on}");
-    // Nothing but probes, one each cycle.
+    // Only probes, one in each cycle.
     let probes: Vec<_> = frames.iter().filter(|frame| frame.from == 1).collect();
     assert!((799..=800).contains(&probes.len()), "{}", probes.len());
     assert!(probes.iter().all(|probe| probe.is_broadcast));
 }
 
-/// xmac.c: a strobe every 127 ticks (3.9 ms) for at most 4,708 (143.7 ms); the frame itself
-/// once, after the first that is answered.
+/// Checks that strobes are sent every 127 ticks (3.9 ms) for at most 4,708 (143.7 ms), and the
+/// frame itself once after the first answer (xmac.c).
 #[test]
 fn x_mac_sends_short_strobes_and_then_the_frame() {
     let overrides = [X_MAC, CC2420, ("mac.phase_lock", "false")];
@@ -420,7 +422,7 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
             assert!(apart == 3_876 || apart > 100_000, "{apart}");
         } else {
             answered += 1;
-            // The answer, 1 ms to be sure of it, and loading.
+            // The answer, a margin of 1 ms, and loading.
             let silence = pair[1].start_us - pair[0].end_us;
             assert!((1_288..3_000).contains(&silence), "{silence}");
         }
@@ -431,8 +433,8 @@ fn x_mac_sends_short_strobes_and_then_the_frame() {
     assert!((12.0..20.0).contains(&mean), "{mean}");
 }
 
-/// cxmac.c: once a neighbour has answered, strobes begin 12.5 ms before it wakes up; the
-/// frame behind them asks for no acknowledgement, and is lost where it is lost.
+/// Checks that after the first answer of a neighbour, strobes begin 12.5 ms before its wake-up
+/// (cxmac.c). The frame after them requests no acknowledgment, so its loss is not noticed.
 #[test]
 fn cx_mac_knows_when_to_begin_and_not_what_becomes_of_the_frame() {
     let strobes = |access: (&str, &str)| {
@@ -455,7 +457,8 @@ fn cx_mac_knows_when_to_begin_and_not_what_becomes_of_the_frame() {
     assert!(software < 0.85 * hardware, "{software}, {hardware}");
 }
 
-/// Who hears a strobe for another node yields, where radios pass it on.
+/// Checks that a node yields when it receives a strobe for another node, if radios report such
+/// frames.
 #[test]
 fn x_mac_yields_to_strobes_for_others() {
     let collisions = |overhears: &str| {
@@ -468,8 +471,7 @@ fn x_mac_yields_to_strobes_for_others() {
     assert!(yields > does_not + 20, "{yields}, {does_not}");
 }
 
-/// lpp.c: the frame follows the probe of its receiver, and waits for it for half a cycle on
-/// average.
+/// Checks that the frame follows the probe of its receiver, after half a cycle on average (lpp.c).
 #[test]
 fn lpp_sends_when_its_receiver_has_said_that_it_listens() {
     let (report, frames) = record("readings", &[LPP, CC2420], 300);
@@ -483,13 +485,13 @@ fn lpp_sends_when_its_receiver_has_said_that_it_listens() {
         count += 1;
     }
     assert!(count > 250, "{count}");
-    // 6.9 % idle, and half a cycle of waiting each 1,037 ms.
+    // 6.9 % without traffic, and half a cycle of waiting every 1,037 ms.
     let on = report.nodes[1].radio_duty_cycle;
     assert!((0.10..0.16).contains(&on), "{on}");
 }
 
-/// nullrdc.c: every frame once, without acknowledgments; csma.c: a queue leaves with one frame
-/// a cycle, here of 125 ms.
+/// Checks that every frame is sent once, without acknowledgments (nullrdc.c), and that a queue
+/// sends one frame in each cycle, here of 125 ms (csma.c).
 #[test]
 fn nullrdc_sends_once_and_one_frame_a_cycle() {
     let overrides = [
@@ -514,7 +516,7 @@ fn nullrdc_sends_once_and_one_frame_a_cycle() {
     assert!(acks * 2 >= frames.len() - 1, "{acks} of {}", frames.len());
 }
 
-/// TCP carries every byte over each of them, over one hop and over three.
+/// Checks TCP with each method, over one hop and over three.
 #[test]
 fn tcp_over_every_method() {
     for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {
@@ -526,8 +528,8 @@ fn tcp_over_every_method() {
     }
 }
 
-/// csma.c of 2.6 to 3.0 has queues for two neighbours at a time: what a router would send to a
-/// third is dropped. 2.5 has one queue for all.
+/// Checks that csma.c of 2.6 to 3.0 has queues for two neighbours at a time and drops frames for a
+/// third. 2.5 has one queue for all.
 #[test]
 fn a_third_neighbour_finds_no_queue() {
     let run = |release: &str, limit: Option<&str>| {
@@ -548,7 +550,6 @@ fn a_third_neighbour_finds_no_queue() {
     assert_eq!(drops, 0);
 }
 
-/// A host has no radio, and so no cycle.
 #[test]
 fn a_host_behind_a_duty_cycled_mesh() {
     for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {

@@ -1,4 +1,4 @@
-//! What nodes cost, against sums by hand.
+//! Energy of nodes, compared with manual calculations.
 
 use redpoll_sim::testing::energy::Figures;
 use redpoll_sim::{NodeFigures, Report};
@@ -9,7 +9,7 @@ use common::run;
 
 const TABLE: &str = include_str!("../src/energy/instructions.txt");
 
-/// Instructions of a step of which bytes do not matter.
+/// Returns the instructions of a step that do not depend on bytes.
 fn cost(step: &str) -> f64 {
     let mut lines = TABLE.lines().map(str::split_whitespace);
     lines
@@ -22,7 +22,7 @@ fn node<'r>(report: &'r Report, name: &str) -> &'r NodeFigures {
     found.unwrap_or_else(|| panic!("no {name}"))
 }
 
-/// A leaf that has nothing to say asks its parent every ten seconds.
+/// Runs a leaf without traffic, which polls its parent every ten seconds.
 fn silent(more: &[(&str, &str)], seconds: u64) -> Report {
     let mut overrides = vec![
         ("nodes.node-2.sleepy", "true"),
@@ -33,15 +33,15 @@ fn silent(more: &[(&str, &str)], seconds: u64) -> Report {
     run("pair", &overrides, 1, seconds)
 }
 
-/// What the second half of 1,200 s adds.
+/// Returns the increase in the second half of 1,200 s.
 fn half(name: &str, more: &[(&str, &str)], of: impl Fn(&Figures) -> f64) -> f64 {
     let [first, whole] = [600, 1_200].map(|seconds| of(&node(&silent(more, seconds), name).energy));
     whole - first
 }
 
-/// What a leaf's processor does for a data request, without a backoff: the timer, the
-/// request made, rest while it is loaded; loaded, the order to send, rest;
-/// acknowledged, rest. The radio sleeps between its works anyway.
+/// Returns the instructions of a leaf for a data request without a backoff: the timer, building the
+/// request, rest during the load; loaded, order to send, rest; acknowledged, rest. The radio sleeps
+/// between its works.
 fn request() -> f64 {
     cost("timer")
         + cost("request_out")
@@ -54,7 +54,7 @@ fn request() -> f64 {
 #[test]
 fn the_instructions_of_data_requests_are_those_of_their_steps() {
     let requests = 60.0;
-    // The parent: a request comes in, then rest.
+    // The parent accepts a request, then rests.
     let parent = half("node-1", &[], |e| e.instructions);
     assert_eq!(parent, requests * (cost("request_in") + cost("rest")));
 
@@ -83,9 +83,8 @@ fn the_cpu_duty_cycle_is_instructions_and_moves_of_frames_over_time() {
     }
 }
 
-/// An operating system's share is added to each time the processor wakes up.
-/// A hundred readings of 50 bytes, in datagrams as they are and as messages of CoAP
-/// that nobody answers.
+/// Checks that an operating system's share counts for each wake-up. The node sends a hundred
+/// readings of 50 bytes in plain datagrams, and in messages of CoAP without answers.
 #[test]
 fn a_message_of_coap_costs_more_than_its_datagram() {
     let sender = |transport, sink, when| {
@@ -102,8 +101,8 @@ fn a_message_of_coap_costs_more_than_its_datagram() {
     };
     let [_, plain] = sender("udp", "bulk-sink", "never");
     let [server, message] = sender("unreliable", "coap-server", "always");
-    // And it wakes the processor once more, when the next may go; what is left are
-    // its bytes, 120 with the headers below.
+    // CoAP needs another wake-up when the next message may go; the rest is for its bytes, 120 with
+    // the headers below.
     let bytes = message - plain - cost("message_out") - cost("rest");
     assert!((1_000.0..2_000.0).contains(&bytes), "{plain} {message}");
     assert!(
@@ -125,8 +124,8 @@ fn an_operating_system_costs_so_much_each_time() {
     }
 }
 
-/// A processor that takes time sends less; one that is fast enough as much as
-/// one that takes none.
+/// Checks that a slow processor sends less, and that a fast one sends as much as one without
+/// processing time.
 #[test]
 fn a_slow_processor_slows_transfers_down() {
     let goodput = |more: &[(&str, &str)]| run("line-1", more, 1, 60).flows[0].goodput_kbps;
@@ -134,15 +133,13 @@ fn a_slow_processor_slows_transfers_down() {
     let slow = goodput(&[("energy.takes_time", "true")]);
     let slower = goodput(&[("energy.takes_time", "true"), ("energy.clock", "8 MHz")]);
     let fast = goodput(&[("energy.takes_time", "true"), ("energy.clock", "10000 MHz")]);
-    // How the instants at which two nodes assess the channel lie to each other is
-    // worth a few percent either way.
+    // The relative phase of two nodes' assessments changes the result by a few percent.
     assert!(slow < 1.03 * none && slow > 0.9 * none, "{slow}, {none}");
     assert!(slower < 0.9 * slow, "{slower}, {slow}");
     assert!((fast / none - 1.0).abs() < 0.02, "{fast}, {none}");
 }
 
-/// A leaf that sleeps costs less than one that listens, with every radio and
-/// whatever it does meanwhile.
+/// Checks that a sleepy leaf takes less charge than a listening one, with every radio and traffic.
 #[test]
 fn sleep_never_costs_as_much_as_listening() {
     for model in ["at86rf233", "cc2420", "ideal"] {
@@ -161,9 +158,9 @@ fn sleep_never_costs_as_much_as_listening() {
     }
 }
 
-/// A radio that sleeps is not woken before its processor has a frame for it: what a
-/// slow processor takes for making one is not charged as idle time of the radio. What
-/// it takes with the frame in the radio's buffer is.
+/// Checks that a sleeping radio is not woken before its processor has a frame for it, so a slow
+/// processor does not cause idle time of the radio. The time with the frame in the radio's buffer
+/// counts as idle.
 #[test]
 fn a_sleeping_radio_does_not_wait_for_its_processor() {
     let requests = 60.0;
@@ -181,8 +178,8 @@ fn a_sleeping_radio_does_not_wait_for_its_processor() {
     );
 }
 
-/// Nor does a leaf listen while its processor makes the next packet out of the one
-/// that it has just received, or takes a received one from layer to layer.
+/// Checks that a leaf does not listen while its processor builds the next packet from a received
+/// one, or passes a received one from layer to layer.
 #[test]
 fn a_leaf_does_not_listen_while_its_processor_computes() {
     let listens_s = |packet_instructions| {
@@ -199,8 +196,8 @@ fn a_leaf_does_not_listen_while_its_processor_computes() {
         });
         sum / f64::from(count)
     };
-    // 7.8 ms for each of some four hundred packets, 3 s in all. Its parent takes as long to hand
-    // each of two hundred answers on, for which the leaf does listen: 1.5 s.
+    // 7.8 ms for each of about four hundred packets are 3 s. The parent takes as long to forward
+    // each of two hundred answers, for which the leaf listens: 1.5 s.
     let (fast, slow) = (listens_s("0"), listens_s("250000"));
     assert!(
         slow < fast + 2.5,

@@ -1,6 +1,5 @@
-//! What radios take, worked out a second time: from the frames on the air, the
-//! times of the standard and the chip's currents. The simulator's own account of
-//! what its radios did is what this is held against.
+//! Charge of radios, calculated independently from the frames on the air, the times of the standard
+//! and the chip's currents, and compared with the simulator's figures.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,14 +9,14 @@ use redpoll_sim::testing::energy::Figures;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Scenario, World};
 
-/// AT86RF233, mA: its data sheet, as in `docs/model/energy.md`.
+/// Currents of the AT86RF233 in mA: its data sheet, as in `docs/model/energy.md`.
 const IDLE_MA: f64 = 0.3;
 const LISTEN_MA: f64 = 11.8;
 const TRANSMIT_MA: f64 = 13.8;
-/// From sleep to work, and a byte over the bus, in microseconds.
+/// Time from sleep to work, and time of a byte over the bus, in microseconds.
 const WAKE_UP: f64 = 416.0;
 const SPI_BYTE: f64 = 7.14;
-/// IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
+/// Times of IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
 const CCA: u64 = 128;
 const TURNAROUND: u64 = 192;
 const ACK: u64 = 352;
@@ -26,11 +25,11 @@ const ACK_WAIT: u64 = 864;
 #[derive(Clone, Debug)]
 struct Frame {
     from: usize,
-    /// `None`: an acknowledgement.
+    /// `None`: an acknowledgment.
     to: Option<usize>,
     start: u64,
     end: u64,
-    /// FCS included.
+    /// Length including the FCS.
     bytes: usize,
     /// The frame-pending bit.
     pending: bool,
@@ -64,7 +63,7 @@ impl FrameTrace for Recorder {
     }
 }
 
-/// The frames of a run, and what the report says of each node.
+/// Runs a scenario. Returns its frames and the energy figures of each node.
 fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Vec<Frame>, Vec<Figures>) {
     let overrides: Vec<_> = overrides
         .iter()
@@ -96,12 +95,12 @@ fn record(name: &str, overrides: &[(&str, &str)], seconds: u64) -> (Vec<Frame>, 
     (frames, figures)
 }
 
-/// Charge in mC of so many mA for so many microseconds.
+/// Returns the charge in mC of a current in mA over a time in µs.
 fn charge(ma: f64, us: f64) -> f64 {
     ma * us / 1e6
 }
 
-/// A radio that does not sleep: it sends or it listens.
+/// Checks radios that do not sleep: they transmit or listen.
 #[test]
 fn radios_that_are_always_on() {
     let seconds = 20;
@@ -123,11 +122,11 @@ fn radios_that_are_always_on() {
     }
 }
 
-/// What the leaf's radio took, if every backoff is 0.
+/// Returns the charge of the leaf's radio if every backoff is 0.
 ///
-/// It wakes up, takes the frame, assesses the channel, turns around, sends, and
-/// waits for the acknowledgement. After a data request that promises something it
-/// listens until a frame comes that promises no more, and acknowledges each.
+/// The radio wakes up, loads the frame, assesses the channel, turns around, transmits, and waits
+/// for the acknowledgment. After a data request with a pending answer, it listens until a frame
+/// announces no further one, and acknowledges each.
 fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
     let mut sum = 0.0;
     let mut awake_until = 0;
@@ -136,7 +135,7 @@ fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
         if frame.from == leaf && frame.to.is_some() {
             let load = frame.bytes as f64 * SPI_BYTE;
             let begun = frame.start - CCA - TURNAROUND;
-            // A radio that had nothing to do meanwhile has slept.
+            // A radio without work has slept meanwhile.
             let slept = begun as f64 - load > awake_until as f64 + WAKE_UP;
             let idle = if slept {
                 WAKE_UP + load
@@ -172,7 +171,7 @@ fn leaf_mc(frames: &[Frame], leaf: usize, window: u64) -> f64 {
     sum
 }
 
-/// A leaf that sends readings over TCP, asks for the acknowledgments, and sleeps.
+/// Checks a leaf that sends readings over TCP, polls for the acknowledgments, and sleeps.
 #[test]
 fn a_radio_that_sleeps() {
     let overrides = [

@@ -1,5 +1,5 @@
-//! Meshes of nodes without short addresses: routes that are given or found, fragments and
-//! TCP both ways.
+//! Meshes of nodes without short addresses: fixed routes or RPL, fragments, and TCP in both
+//! directions.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
@@ -47,7 +47,7 @@ fn tcp_flows_over_given_routes_and_found_ones() {
     }
 }
 
-/// Over radios that sleep by themselves, too, and frames are longer by twelve bytes.
+/// Checks TCP over duty-cycled MACs, with frames that are twelve bytes longer.
 #[test]
 fn tcp_flows_over_duty_cycles() {
     for access in ["nullrdc", "contikimac", "x-mac", "cx-mac", "lpp"] {
@@ -58,7 +58,7 @@ fn tcp_flows_over_duty_cycles() {
     }
 }
 
-/// What would have to know short addresses is refused.
+/// Checks that features which need short addresses are refused.
 #[test]
 fn what_needs_short_addresses_is_refused() {
     for (name, key, value, expected) in [
@@ -107,7 +107,6 @@ fn what_needs_short_addresses_is_refused() {
     assert!(error.contains("runs on it"), "{error}");
 }
 
-/// A program without the feature says so, in a line.
 #[test]
 fn modules_need_a_loader() {
     let text = "[mac]\naddresses = \"extended\"\n[topology]\nkind = \"line\"\nnodes = 1\n\

@@ -1,5 +1,5 @@
-//! Nodes that run elsewhere, here at the other end of a line in memory: the same program that
-//! the images of `firmware/` are.
+//! External nodes, here at the other end of a line in memory: the program of the images in
+//! `firmware/`.
 
 #[path = "support/same.rs"]
 mod same;
@@ -19,14 +19,14 @@ use redpoll_uart::{LineRadio, Port};
 
 use same::{Played, assert_same, play, with_a_simulated_leaf, with_an_external_leaf};
 
-/// What goes wrong with a line, and what has.
+/// Faults of a line, and their effects.
 #[derive(Default)]
 struct Trouble {
-    /// One message of so many is damaged, in either direction.
+    /// Average number of messages per damaged one, in both directions.
     damage: Option<u32>,
-    /// After so many requests this happens.
+    /// Number of requests, and the event after them.
     after: Option<(u32, Event)>,
-    /// How often the leaf has begun.
+    /// Number of starts of the leaf.
     begun: u32,
 }
 
@@ -34,9 +34,9 @@ struct Trouble {
 enum Event {
     /// The leaf is reset.
     Reset,
-    /// The line is closed, and opened a little later.
+    /// The line is closed, and reopened a little later.
     Gone,
-    /// The leaf does not answer so many times.
+    /// The leaf ignores this number of requests.
     Silence(u32),
 }
 
@@ -55,7 +55,7 @@ struct Inside {
 #[derive(Default)]
 struct Wire {
     comes: VecDeque<u8>,
-    /// What the leaf has said.
+    /// Bytes from the leaf.
     said: Vec<u8>,
     begins_anew: bool,
 }
@@ -94,7 +94,7 @@ impl Inside {
         self.radio.port_mut().said.splice(0..0, said);
     }
 
-    /// Spoils a message now and then.
+    /// Damages a message at random.
     fn damage(&mut self, bytes: &mut Vec<u8>) {
         let share = self.trouble.lock().unwrap().damage;
         if share.is_none_or(|share| self.rng.below(share) != 0) || bytes.is_empty() {
@@ -111,7 +111,7 @@ impl Inside {
         }
     }
 
-    /// Bytes have come.
+    /// Handles bytes from the simulator.
     fn input(&mut self, bytes: Vec<u8>) {
         self.radio.port_mut().comes.extend(bytes);
         if self.leaf.is_none() {
@@ -177,7 +177,7 @@ impl Line for Inside {
     }
 }
 
-/// Opens one line, to a leaf that has `trouble`.
+/// Opens one line, to a leaf with `trouble`.
 struct One(RefCell<Option<Arc<Mutex<Trouble>>>>);
 
 impl Lines for One {
@@ -214,7 +214,7 @@ fn a_leaf_elsewhere_sends_what_a_simulated_one_sends() {
     let figures = there.world.external_figures(3).unwrap();
     assert_eq!((figures.begun, figures.gone, figures.damaged), (1, 0, 0));
     assert_eq!(figures.impossible, 0);
-    // Its hello may bring the request to begin once more.
+    // Its hello may cause a repeated request to begin.
     assert!(figures.repeated <= 1, "{figures:?}");
     assert!(figures.asked > 400, "{figures:?}");
     assert!(there.world.oracle().violations().is_empty());
@@ -250,7 +250,7 @@ fn a_leaf_that_is_reset_or_goes_begins_anew() {
         let told = told(&mut played);
         assert_eq!(told.len(), 1, "{told:?}");
         assert!(told[0].contains(word), "{told:?}");
-        // It happened before the connection, which nothing is wrong with.
+        // The event happened before the connection, which is not affected.
         assert_eq!(played.echoed, 6_000);
     }
 }
@@ -264,7 +264,7 @@ fn a_leaf_that_does_not_answer_is_told_of_and_taken_back() {
     let more = [("external.patience", "500 ms")];
     let (trouble, mut played) = played(trouble, &more);
     assert_eq!(trouble.begun, 1);
-    // The run did not wait for it any longer than that.
+    // The run did not wait longer.
     assert_eq!(told(&mut played), ["has not answered for 0.5 s"]);
     assert_eq!(played.echoed, 0);
     for _ in 0..100 {

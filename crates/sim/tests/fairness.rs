@@ -1,17 +1,16 @@
-//! A relay that sends as fast as it can, and through it another node: how they
-//! share.
+//! Fairness between a saturated relay and a node behind it.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
 
-/// Goodput in kb/s of a relay one hop from the sink, and of a node behind it.
+/// Returns the goodput in kb/s of a relay one hop from the sink, and of a node behind it.
 fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
     let both = [
         ("apps.own.type", "bulk-sender"),
         ("apps.own.on", "node-2"),
         ("apps.own.to", "node-1:5001"),
         ("tcp.delayed_ack", "100 ms"),
-        // Windows of three segments leave marks little to take.
+        // With windows of three segments, marks have little effect.
         ("tcp.send_buffer", "1948 B"),
         ("tcp.receive_buffer", "1948 B"),
     ];
@@ -32,14 +31,14 @@ fn own_and_forwarded(more: &[(&str, &str)]) -> (f64, f64) {
     (of("node-2"), of("node-3"))
 }
 
-/// Jain's index of two.
+/// Returns Jain's index of two values.
 fn index(a: f64, b: f64) -> f64 {
     (a + b).powi(2) / (2.0 * (a * a + b * b))
 }
 
-/// What is forwarded takes twice the air, and each takes about as much of it:
-/// datagrams take turns at the relay, and the node behind it gets what it can
-/// bring there.
+/// Checks that both flows get about the same air time, although a forwarded frame needs twice as
+/// much: datagrams take turns at the relay, and the node behind it gets the share that its own hop
+/// allows.
 #[test]
 fn a_relay_serves_others_as_well_as_itself() {
     for (how, least) in [
@@ -56,7 +55,7 @@ fn a_relay_serves_others_as_well_as_itself() {
     }
 }
 
-/// Jain's index of the goodput of `four-flows`, seed 1, in 300 s.
+/// Returns Jain's index of the goodput of `four-flows`, seed 1, in 300 s.
 fn four_flows(set: &[(&str, &str)]) -> f64 {
     let set: Vec<_> = set
         .iter()
@@ -75,8 +74,8 @@ fn four_flows(set: &[(&str, &str)]) -> f64 {
     sum * sum / (report.flows.len() as f64 * squares)
 }
 
-/// Leaves of three to five hops through the same relays: random early detection
-/// alone leaves to each what its round trip gives it.
+/// Checks leaves of three to five hops through the same relays. With plain random early detection,
+/// a flow's share depends on its round trip.
 #[test]
 fn marks_by_shares_make_flows_of_different_length_equal() {
     let plain = [("lowpan.red_fair", "false"), ("lowpan.red_pause", "0 ms")];
@@ -85,7 +84,7 @@ fn marks_by_shares_make_flows_of_different_length_equal() {
     assert!(plain < 0.96, "{plain}: there is nothing left to mend");
 }
 
-/// And a relay takes no more than those who send through it.
+/// Checks that a relay gets no more than the nodes that send through it.
 #[test]
 fn marks_by_shares_hold_for_a_relay_s_own_traffic() {
     let red = ("lowpan.red", "true");

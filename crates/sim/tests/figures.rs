@@ -1,14 +1,14 @@
-//! The figures that Redpoll promises, on the built-in scenarios.
+//! The promised figures, on the built-in scenarios.
 //!
-//! Kumar et al. 2020 (§6.3, §7.2) measured 75.0, 28.3, 19.5 and 17.5 kb/s over
-//! one to four hops with an AT86RF233; the bounds here are ours, and higher. No
-//! radio model is tuned to get there: their timings have tests of their own.
+//! Kumar et al. 2020 (§6.3, §7.2) measured 75.0, 28.3, 19.5 and 17.5 kb/s over one to four hops
+//! with an AT86RF233. The bounds here are Redpoll's and higher. No radio model is tuned for them:
+//! the timings have their own tests.
 
 use crate::common;
 
 use common::run;
 
-/// Goodput of the bulk flow of `line-N` is at least `bounds[N - 1]` kb/s.
+/// Checks that the bulk flow of `line-N` has a goodput of at least `bounds[N - 1]` kb/s.
 fn lines_reach(bounds: &[f64], overrides: &[(&str, &str)]) {
     for (hops, bound) in (1..).zip(bounds) {
         for seed in 1..=3 {
@@ -35,9 +35,9 @@ fn lines_of_ideal_radios_reach_their_bounds() {
     lines_reach(&[100.0], &at_once);
 }
 
-/// Kumar et al. 2020, figures 5b and 5d: hidden terminals cost about 6 % of the
-/// segments over three hops if link retries follow at once, and next to none
-/// if they wait. And §6.1: segments of five frames are worth it.
+/// Checks figures 5b and 5d of Kumar et al. 2020: hidden terminals cost about 6 % of the segments
+/// over three hops if link retries follow at once, and almost none if they wait. Also §6.1:
+/// segments of five frames are worthwhile.
 #[test]
 fn three_hops_of_the_testbed_lose_segments_at_once_and_hardly_any_with_a_delay() {
     let run = |delay: &str, mss: &str, seed| {
@@ -73,9 +73,8 @@ fn a_thousand_nodes_deliver_nine_tenths_to_one_corner_in_64_kib_each() {
     }
 }
 
-/// The run comes to its end and the oracle is content (`run` asserts it). How
-/// 29 flows share a mesh that cannot carry them is not promised: some may wait
-/// for minutes.
+/// Checks that the run ends without a violation (`run` asserts it). The shares of 29 flows in a
+/// mesh beyond its capacity are not specified: some may wait for minutes.
 #[test]
 fn a_grid_of_bulk_flows_far_beyond_its_capacity_runs_to_its_end() {
     let report = run("grid-30", &[], 1, 600);

@@ -1,5 +1,4 @@
-//! Fragment forwarding (RFC 8930) and recovery (RFC 8931): what they cost and what
-//! they save.
+//! Cost and benefit of fragment forwarding (RFC 8930) and recovery (RFC 8931).
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
@@ -22,8 +21,7 @@ fn run_seed(scenario: &str, overrides: &[(&str, &str)], seed: u64) -> Report {
 const FORWARDING: (&str, &str) = ("lowpan.fragment_forwarding", "true");
 const RECOVERY: (&str, &str) = ("lowpan.fragment_recovery", "true");
 
-/// Four segments are on their way through two relays, and a relay has room for
-/// one.
+/// Checks four segments in transit through two relays, each with room for one.
 #[test]
 fn a_relay_that_forwards_fragments_needs_no_buffers_to_reassemble_in() {
     let one_slot = ("lowpan.slots", "1");
@@ -42,7 +40,7 @@ fn a_relay_that_forwards_fragments_needs_no_buffers_to_reassemble_in() {
     );
 }
 
-/// Frames are lost, buffers are too few: every drop has a name, and data arrive.
+/// Checks lost frames and scarce buffers: every drop has a reason, and data arrives.
 #[test]
 fn what_relays_drop_has_a_name() {
     let few = ("lowpan.fragments", "6");
@@ -63,7 +61,7 @@ fn what_relays_drop_has_a_name() {
     assert!(report.flows[0].goodput_kbps > 5.0);
 }
 
-/// RFC 8931 §7.2: what was repeated, and how long round trips are.
+/// Checks the repetitions and the round trips in the report (RFC 8931 §7.2).
 #[test]
 fn the_report_says_what_recovery_has_done() {
     let loss = [
@@ -96,8 +94,8 @@ fn the_report_says_what_recovery_has_done() {
     );
 }
 
-/// Frames are lost that no retry of the link brings back: recovery does; where none
-/// is lost it costs.
+/// Checks that recovery helps where frames are lost without link retries, and costs goodput where
+/// none is lost.
 #[test]
 fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
     let loss = |share| {
@@ -123,7 +121,7 @@ fn recovery_pays_where_the_link_fails_and_costs_where_it_does_not() {
     }
 }
 
-/// As over reassembling relays, also through a border router to a host.
+/// Checks uploads through a border router to a host, as with reassembling relays.
 #[test]
 fn uploads_to_a_host_come_through() {
     for how in [FORWARDING, RECOVERY] {
@@ -138,7 +136,7 @@ fn uploads_to_a_host_come_through() {
     }
 }
 
-/// Sleepy leaves take no part; their parents join what is for them.
+/// Checks that sleepy leaves do not take part: their parents reassemble their datagrams.
 #[test]
 fn sleepy_leaves_are_served_as_before() {
     let plain = run("sleepy-3", &[]);

@@ -1,4 +1,4 @@
-//! Congestion control that whoever runs a scenario brings along.
+//! Congestion control that the caller provides.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use redpoll_base::Instant;
 use redpoll_sim::congestion::{CongestionNews, CongestionWindow, Controller, Controllers};
 use redpoll_sim::{BuildError, Scenario, World};
 
-/// Keeps every connection at so many segments, by the name of the scenario.
+/// Keeps every connection's window at a number of segments, by the name in the scenario.
 struct Fixed(Rc<RefCell<BTreeMap<String, u32>>>);
 
 struct Segments {
@@ -46,7 +46,7 @@ fn scenario(changes: &[(&str, &str)]) -> Scenario {
     Scenario::parse_with("line-2", line, &changes, &names).unwrap()
 }
 
-/// Goodput of the first flow in 20 s.
+/// Returns the goodput of the first flow in 20 s.
 fn goodput(scenario: &Scenario, calls: &Rc<RefCell<BTreeMap<String, u32>>>) -> f64 {
     let world = World::builder(scenario).seed(1);
     let controllers = Rc::new(Fixed(calls.clone()));
@@ -70,7 +70,7 @@ fn a_scenario_names_it_for_all_nodes_or_for_one() {
         ["four of node-3"]
     );
     assert!(four > 1.2 * one, "{four} {one}");
-    // The world is gone, and all that it had with it.
+    // The world is dropped, with all of its controllers.
     assert_eq!(Rc::strong_count(&calls), 1);
 }
 

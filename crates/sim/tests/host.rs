@@ -30,7 +30,7 @@ fn echo_request(scenario: &Scenario, to: &str, seq: u16) -> Vec<u8> {
     packet
 }
 
-/// Sends a ping a second to `to` and counts the answers.
+/// Sends a ping each second to `to` and counts the answers.
 fn pings(scenario: &Scenario, to: &str, count: u16) -> (World, u32) {
     let mut world = World::new(scenario, 1).unwrap();
     let mut answers = 0;
@@ -88,8 +88,8 @@ fn what_does_not_belong_into_the_mesh_is_counted() {
     assert_eq!(counters.to_mesh, 0);
 }
 
-/// A packet to an address of the mesh that no node has must not travel to and
-/// fro between border router and host.
+/// Checks that a packet to an unused address of the mesh does not loop between border router and
+/// host.
 #[test]
 fn an_address_that_no_node_has_is_a_dead_end() {
     let scenario = office();
@@ -100,7 +100,7 @@ fn an_address_that_no_node_has_is_a_dead_end() {
     world.run_until(Instant::from_millis(5_000));
     while let Some(packet) = world.host_output() {
         let (header, payload) = Ipv6Header::parse(&packet).unwrap();
-        // At most an error about it.
+        // The only answer is an error about it.
         let message = Message::parse(&header, payload).unwrap();
         let is_error = matches!(message, Message::DestinationUnreachable { .. });
         assert!(is_error, "{message:?}");
@@ -124,7 +124,7 @@ fn faults_drop_and_double_packets_of_the_host() {
     }
 }
 
-/// A relay that is off for a while: nothing gets through, then all does.
+/// Checks a relay that is off for a while: pings fail meanwhile, and succeed afterwards.
 #[test]
 fn a_relay_that_is_off_cuts_its_leaf_off() {
     let mut scenario = office();
@@ -143,7 +143,7 @@ fn a_relay_that_is_off_cuts_its_leaf_off() {
     assert!((off - 0.5).abs() < 0.01, "{off}");
 }
 
-/// The same office in the SINR medium.
+/// Checks the same office in the SINR medium.
 #[test]
 fn pings_cross_a_sinr_medium() {
     let overrides = [
@@ -165,7 +165,7 @@ fn pings_cross_a_sinr_medium() {
     assert_eq!(world.report().oracle.violations, [""; 0]);
 }
 
-/// Forty packets at once are more than a border router has slots for.
+/// Checks forty packets at once, more than a border router has slots for.
 #[test]
 fn packets_wait_at_the_host_until_the_border_router_has_room() {
     let burst = |queue: usize| {
@@ -188,7 +188,7 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
     };
     let (answers, no_slot, full) = burst(500);
     assert_eq!((no_slot, full), (0, 0));
-    // What is missing was lost on the air.
+    // The missing answers were lost on the air.
     assert!(answers >= 30, "{answers} of 40");
     let (answers, no_slot, full) = burst(0);
     assert!(no_slot >= 20 && full == 0, "{no_slot} {full}");
@@ -197,8 +197,8 @@ fn packets_wait_at_the_host_until_the_border_router_has_room() {
     assert!(no_slot == 0 && full >= 15, "{no_slot} {full}");
 }
 
-/// Two packets of the host are one for the leaf, of more than a packet's length on the
-/// mesh.
+/// Checks two packets of the host that are fragments of one, which exceeds the length of a packet
+/// on the mesh.
 #[test]
 fn a_leaf_joins_what_ipv6_has_cut() {
     let mut scenario = office();
@@ -216,14 +216,14 @@ fn a_leaf_joins_what_ipv6_has_cut() {
     let echo = |scenario: &Scenario| {
         let mut world = World::new(scenario, 1).unwrap();
         let whole = echo_request(scenario, "leaf-14", 0);
-        // The end comes first.
+        // The last fragment comes first.
         world.host_input(&cut(scenario, 96, false, &whole[136..]));
         world.host_input(&cut(scenario, 0, true, &whole[40..136]));
         world.run_until(Instant::from_millis(5_000));
         let answers = std::iter::from_fn(|| world.host_output()).map(|packet| packet[40]);
         answers.collect::<Vec<_>>()
     };
-    // What may be an ICMPv6 error is not answered by one.
+    // A packet that may be an ICMPv6 error is not answered by one.
     assert_eq!(echo(&scenario), [0; 0]);
     scenario.lowpan.join_fragments = true;
     assert_eq!(echo(&scenario), [129]);

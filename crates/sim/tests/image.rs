@@ -1,5 +1,4 @@
-//! Images over the air, in short: by each protocol, to leaves that are awake and that sleep,
-//! and whatever happens on the way.
+//! Short image transfers over the air: with each protocol, to awake and sleepy leaves, with faults.
 
 use redpoll_base::Instant;
 use redpoll_sim::testing::oracle::ImageFigures;
@@ -57,7 +56,7 @@ fn scenario(protocol: &str, changes: &[(&str, &str)]) -> Scenario {
     Scenario::parse("image", TEXT, &all).unwrap()
 }
 
-/// What a run gives; nothing that it wrote was wrong.
+/// Runs a transfer and returns its figures. Fails if wrong bytes were written.
 fn fetched(protocol: &str, changes: &[(&str, &str)]) -> ImageFigures {
     let scenario = scenario(protocol, changes);
     let mut world = World::new(&scenario, 1).unwrap();
@@ -72,7 +71,7 @@ fn fetched(protocol: &str, changes: &[(&str, &str)]) -> ImageFigures {
     image.unwrap_or_else(|| panic!("{protocol} {changes:?}: no image"))
 }
 
-/// The same, and all of it has come.
+/// Runs a transfer that must complete.
 fn whole(protocol: &str, changes: &[(&str, &str)]) -> ImageFigures {
     let image = fetched(protocol, changes);
     assert_eq!(
@@ -106,7 +105,7 @@ fn every_protocol_brings_the_image() {
     }
 }
 
-/// What is in flash is not sent again, and what is not is.
+/// Checks that after a restart only the bytes that are not in flash are transferred.
 #[test]
 fn a_leaf_that_has_been_switched_off_goes_on() {
     let restart = [
@@ -120,7 +119,7 @@ fn a_leaf_that_has_been_switched_off_goes_on() {
             let sleep = [("nodes.leaf.sleepy", sleepy)];
             let image = whole(protocol, &[&sleep[..], &restart].concat());
             assert!(image.resumed >= 1, "{protocol}, {sleepy}: {image:?}");
-            // Q-Block writes blocks behind one that is missing, two sets at most.
+            // Q-Block writes blocks beyond a missing one, at most two sets.
             let again = if protocol == "q-block" { 20 * 512 } else { 0 };
             assert!(
                 image.written_again_bytes <= again,
@@ -191,8 +190,8 @@ fn what_cannot_be_is_refused() {
     );
 }
 
-/// A server whose answer to the leaf's FIN is lost resets the connection after the whole image:
-/// the leaf does not connect again, and time goes on.
+/// Checks a server whose answer to the leaf's FIN is lost, and which resets the connection after
+/// the whole image: the leaf does not reconnect, and time advances.
 #[test]
 fn an_image_over_http_ends_whatever_becomes_of_the_connection() {
     let text = r#"

@@ -1,12 +1,11 @@
-//! Interferers: what radios sense of them and lose to them, against what follows
-//! from their bursts.
+//! Effects of interferers on assessments and receptions, compared with calculations from their
+//! bursts.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// Two nodes 10 m apart that share a link both ways, the second one sending a
-/// reading in a frame of its own every 250 ms. Backoffs last up to 82 ms, so that
-/// assessments know nothing of each other.
+/// Two nodes 10 m apart with a link in both directions. The second one sends a single-frame reading
+/// every 250 ms. Backoffs last up to 82 ms, so assessments are independent.
 const PAIR: &str = r#"
 duration = "1 h"
 
@@ -56,7 +55,7 @@ fn run(text: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> (Worl
     (world, report)
 }
 
-/// Near node-2 or near node-1, the other one 30 m away.
+/// Returns an interferer near node-2 or node-1; the other node is 30 m away.
 fn near(node: usize) -> String {
     PAIR.replace("POSITION", ["30", "-20"][2 - node])
 }
@@ -70,7 +69,7 @@ fn an_assessment_finds_bursts_as_often_as_they_are_there() {
         let mac = world.node(1).unwrap().mac_counters();
         let assessments = mac.channel_busy + mac.frames_sent;
         let measured = f64::from(mac.channel_busy) / f64::from(assessments);
-        // It is on, or comes on within 128 µs of a mean gap.
+        // A burst is in progress, or begins within 128 µs of a mean gap.
         let gap_us = 1_000.0 * (1.0 - busy) / busy;
         let expected = 1.0 - (1.0 - busy) * (-128.0_f64 / gap_us).exp();
         assert!(assessments > 10_000, "{assessments}");
@@ -96,7 +95,7 @@ fn a_frame_survives_if_no_burst_meets_it() {
         assert_eq!(mac.channel_busy, 0, "the sender does not hear it");
         let lost = report.nodes[0].drops["radio.interference"];
         let measured = lost as f64 / f64::from(mac.frames_sent);
-        // 40 bytes, UDP, IPv6 and MAC headers; each frame has the same length.
+        // 40 bytes, UDP, IPv6 and MAC headers; all frames have the same length.
         let (_, quiet) = run(&near(1), &[("interferers.wifi.busy", "0 %")], 1, 60);
         assert!(!quiet.nodes[0].drops.contains_key("radio.interference"));
         let air_us = 1e6 * quiet.nodes[0].energy.receive_s / quiet.nodes[1].frames_sent as f64;
@@ -110,8 +109,7 @@ fn a_frame_survives_if_no_burst_meets_it() {
     }
 }
 
-/// In the SINR medium power decides: what a strong one destroys, a weak one
-/// does not.
+/// Checks that in the SINR medium a strong interferer destroys receptions that a weak one does not.
 #[test]
 fn in_the_sinr_medium_power_decides() {
     let text = near(1)
@@ -141,7 +139,7 @@ fn the_same_seed_gives_the_same_run_and_traffic_does_not_change_bursts() {
     assert_ne!(one.0, other.0);
 }
 
-/// By day a share of the readings is lost, by night none.
+/// Checks that a share of the readings is lost by day, and none by night.
 #[test]
 fn it_follows_the_day() {
     let set = [
@@ -155,7 +153,7 @@ fn it_follows_the_day() {
     world.run_until(Instant::from_millis(18 * 3_600_000));
     let evening = world.report();
     let lost = evening.nodes[0].drops["radio.interference"];
-    // 3,240 readings, of which 30 % and a little more meet a burst.
+    // About 30 % of 3,240 readings meet a burst.
     assert!((970..1_400).contains(&lost), "{lost}");
     world.run_until(Instant::from_millis(33 * 3_600_000));
     assert_eq!(world.report().interferers, evening.interferers);

@@ -1,4 +1,4 @@
-//! Measured links, judged by what arrives over them.
+//! Measured links, tested by their deliveries.
 
 use redpoll_base::Instant;
 use redpoll_sim::live::{Kind, Outcome};
@@ -7,8 +7,8 @@ use redpoll_sim::{Role, Scenario, World};
 const HEAD: &str = "{\"node_count\": 3, \"channels\": [11, 26]}\n\
                     datetime,src,dst,channel,mean_rssi,pdr,tx_count\n";
 
-/// A scenario beside a file of measurements with these rows, in a folder of its
-/// own; it has readings from `node-1` to `node-0`, 20 a second, without retries.
+/// Creates a scenario and a file of measurements with these rows in a new folder. `node-1` sends 20
+/// readings a second to `node-0`, without retries.
 fn scenario(name: &str, rows: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -31,7 +31,7 @@ fn share(world: &World, kind: Kind) -> f64 {
     ledger.count(kind, Outcome::Delivered) as f64 / ledger.opened(kind) as f64
 }
 
-/// 10,000 frames: four standard deviations are 2 points.
+/// Checks the delivery of 10,000 frames: four standard deviations are 2 points.
 #[test]
 fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,0.63,100\n\
@@ -47,8 +47,8 @@ fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
     }
 }
 
-/// Measured at 0 s, 200 s and 400 s of the file; the second time `node-0` heard
-/// nothing of `node-1`.
+/// Checks measurements at 0 s, 200 s and 400 s of the file; the second time `node-0` received
+/// nothing from `node-1`.
 #[test]
 fn links_change_when_they_were_measured_again() {
     let rows = "2018-01-11T16:00:00.0,1,0,26,-60,1.0,100\n\
@@ -95,7 +95,7 @@ fn power_and_border_router_are_the_files() {
     let rssi = |from, to| links.find(from, to).map(|link| link.rssi_dbm);
     assert_eq!([rssi(1, 0), rssi(0, 1)], [Some(-60), Some(-73)]);
     assert_eq!(rssi(1, 2), None, "not on this channel");
-    // Without a border router it is the one with the best links.
+    // Without a border router, the root is the node with the best links.
     let border = |channel: &str| {
         let overrides = [
             ("topology.channel", channel),
@@ -108,7 +108,7 @@ fn power_and_border_router_are_the_files() {
     assert_eq!((border("26"), border("11")), (Some(0), Some(1)));
 }
 
-/// Over two hops, 0.9 each way, instead of over one that gets 0.3 of the frames.
+/// Checks that two hops with 0.9 in each direction are preferred to one with 0.3.
 #[test]
 fn paths_need_the_fewest_transmissions() {
     let row = |from: u8, to: u8, pdr: f64| {
@@ -170,7 +170,7 @@ fn a_file_that_is_wrong_is_told_by_line_and_column() {
     );
 }
 
-/// The scenario that is built in, as it is and on its other channel.
+/// Checks the built-in scenario on both of its channels.
 #[test]
 fn the_corridor_carries_data() {
     for channel in ["26", "15"] {

@@ -1,4 +1,4 @@
-//! Traces of noise, judged by what they destroy.
+//! Traces of noise, tested by the frames that they destroy.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use redpoll_base::Instant;
 use redpoll_sim::live::{Kind, Outcome};
 use redpoll_sim::{Scenario, World};
 
-/// A file with `content` in a folder for these tests.
+/// Creates a file with `content` in a folder for these tests.
 fn file(name: &str, content: &str) -> PathBuf {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("noise");
     std::fs::create_dir_all(&folder).unwrap();
@@ -16,7 +16,7 @@ fn file(name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// `cycles` times 20 ms of noise at -60 dBm and 80 ms at -98 dBm.
+/// Returns `cycles` times 20 ms of noise at -60 dBm and 80 ms at -98 dBm.
 fn cycles(cycles: usize) -> String {
     let mut text = String::new();
     for i in 0..cycles * 100 {
@@ -25,9 +25,8 @@ fn cycles(cycles: usize) -> String {
     text
 }
 
-/// Two nodes 10 m apart (-70.2 dBm); readings with 100 ms between them, or rather
-/// 97, without retries; assessments do not hear the noise unless `overrides` say
-/// so.
+/// Returns two nodes 10 m apart (-70.2 dBm) with a reading about every 97 ms, without retries.
+/// Assessments ignore the noise unless `overrides` change that.
 fn scenario(trace: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String> {
     let text = format!(
         "duration = \"400 s\"\n[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\
@@ -45,8 +44,8 @@ fn scenario(trace: &str, overrides: &[(&str, &str)]) -> Result<Scenario, String>
     Scenario::parse(beside.to_str().unwrap(), &text, &overrides).map_err(|error| error.to_string())
 }
 
-/// Frames under way, the share of them that noise destroyed, and of those that
-/// were to be sent how many the channel was free for.
+/// Returns the number of frames, the share that noise destroyed, and the share of intended frames
+/// that found the channel free.
 fn run(scenario: &Scenario) -> (f64, f64, f64) {
     let mut world = World::new(scenario, 1).unwrap();
     world.run_until(Instant::from_millis(400_000));
@@ -60,19 +59,19 @@ fn run(scenario: &Scenario) -> (f64, f64, f64) {
     (frames, lost, busy / (busy + frames))
 }
 
-/// A frame is lost if any of it falls into the 20 ms of 100 that are loud: of
-/// frames that take 2.9 ms, 22.9 %. Four standard deviations are 2.6 points.
+/// Checks that a frame is lost if any of it falls into the 20 ms of 100 that are loud: 22.9 % of
+/// frames that take 2.9 ms. Four standard deviations are 2.6 points.
 #[test]
 fn noise_destroys_the_frames_that_meet_it() {
     file("long.txt", &cycles(5_000));
     let (frames, lost, busy) = run(&scenario("long.txt", &[]).unwrap());
     assert!(frames > 4_000.0 && busy == 0.0, "{frames} {busy}");
     assert!((lost - 0.229).abs() < 0.026, "{lost}");
-    // The model, which knows 20 ms, has loud times as long and as frequent.
+    // The model has equally long and frequent loud intervals, because its history covers 20 ms.
     let model = [("medium.noise_model", "cpm")];
     let (_, lost, _) = run(&scenario("long.txt", &model).unwrap());
     assert!((lost - 0.229).abs() < 0.06, "{lost}");
-    // Noise 14 dB under the signal harms nobody.
+    // Noise 14 dB below the signal does no harm.
     let quiet = [
         ("medium.tx_power", "4 dBm"),
         ("medium.noise_floor", "-80 dBm"),
@@ -83,16 +82,16 @@ fn noise_destroys_the_frames_that_meet_it() {
     assert_eq!(lost, 0.0);
 }
 
-/// With the usual threshold of -77 dBm an assessment fails in the loud times, and
-/// for 128 µs around them: 20 %. The trace is just as long as the run, so that
-/// both nodes have it from its beginning.
+/// Checks that with the default threshold of -77 dBm an assessment fails in the loud intervals, and
+/// for 128 µs around them: 20 %. The trace is as long as the run, so both nodes have it from its
+/// beginning.
 #[test]
 fn assessments_hear_noise() {
     file("exact.txt", &cycles(4_000));
     let usual = [("medium.cca_threshold", "-77 dBm")];
     let (_, lost, busy) = run(&scenario("exact.txt", &usual).unwrap());
     assert!((busy - 0.2).abs() < 0.026, "{busy}");
-    // What is left are frames that the noise begins in: 3.1 ms of 80.
+    // The remaining losses are frames during which noise begins: 3.1 ms of 80.
     assert!((lost - 0.039).abs() < 0.014, "{lost}");
 }
 

@@ -1,12 +1,12 @@
-//! The oracle can fail: a run whose receiver gets one byte wrong is found out,
-//! and the same run without is not.
+//! The oracle can fail: it detects a single wrong byte at a receiver, and accepts the same run
+//! without it.
 
 use redpoll_base::Instant;
 use redpoll_sim::{App, Context, FlowId, Scenario, World};
 use redpoll_stack::{ConnId, ListenerId, NodeEvent};
 use redpoll_tcp::Event;
 
-/// What happens to the stream on its way from TCP to the oracle.
+/// Change of the stream between TCP and the oracle.
 #[derive(Clone, Copy, Debug)]
 enum Mutation {
     None,
@@ -16,7 +16,7 @@ enum Mutation {
     FlipBit,
 }
 
-/// A bulk sink that makes one mistake, after so many bytes.
+/// A bulk sink that makes one mistake after `after` bytes.
 struct Sink {
     mutation: Mutation,
     after: usize,
@@ -76,7 +76,7 @@ impl App for Sink {
     }
 }
 
-/// The first violation of a transfer of 20,000 bytes with a mistake.
+/// Returns the first violation of a transfer of 20,000 bytes with a mistake.
 fn verdict(mutation: Mutation, after: usize) -> Option<String> {
     let overrides = [("apps.bulk.total".to_owned(), "20000 B".to_owned())];
     let mut scenario = Scenario::load("line-1", &overrides).unwrap_or_else(|e| panic!("{e}"));

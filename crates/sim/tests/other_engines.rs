@@ -1,4 +1,4 @@
-//! Scenario keys that make a node's TCP and link as others have them.
+//! Scenario keys that imitate the TCP and the link of other stacks.
 
 use redpoll_base::Instant;
 use redpoll_sim::FlowFigures as Flow;
@@ -19,8 +19,8 @@ fn flow(name: &str, set: &[(&str, &str)]) -> Flow {
 
 const LOSSY: (&str, &str) = ("mac.link_retry_delay", "0 ms");
 
-/// Where frames collide the link gives segments up. Told of it, TCP repeats them
-/// at once; else it finds out by acknowledgments or the timer.
+/// Checks collisions, after which the link gives segments up. With link feedback TCP retransmits
+/// them at once, and otherwise after acknowledgments or the timer.
 #[test]
 fn a_tcp_that_hears_nothing_of_its_link_finds_losses_by_itself() {
     for mute in [("tcp.link_feedback", "false"), ("tcp.queue_window", "true")] {
@@ -33,7 +33,7 @@ fn a_tcp_that_hears_nothing_of_its_link_finds_losses_by_itself() {
     }
 }
 
-/// Without RACK-TLP more is left to the timer.
+/// Checks that without RACK-TLP more losses are left to the timer.
 #[test]
 fn three_duplicates_leave_more_to_the_timer() {
     let mute = ("tcp.link_feedback", "false");
@@ -45,8 +45,8 @@ fn three_duplicates_leave_more_to_the_timer() {
     assert_eq!(duplicates.tail, 0);
 }
 
-/// A window that waits in the link's queue is in the network as TCP sees it: four
-/// segments make up the round trip, and goodput is what it was.
+/// Checks that a window in the link's queue counts as in the network for TCP: the round trip covers
+/// four segments, and the goodput is unchanged.
 #[test]
 fn a_queued_window_is_within_the_round_trip() {
     let four = [
@@ -69,7 +69,7 @@ fn a_queued_window_is_within_the_round_trip() {
     assert!((0.97..1.03).contains(&ratio), "{ratio}");
 }
 
-/// Ten bytes in every frame: less payload and a longer time for the same frame.
+/// Checks ten additional bytes in every frame: less payload, and longer frames.
 #[test]
 fn link_security_costs_what_its_bytes_take() {
     let plain = flow("line-1", &[("tcp.mss", "5 frames")]);
@@ -78,15 +78,15 @@ fn link_security_costs_what_its_bytes_take() {
         &[("tcp.mss", "5 frames"), ("mac.security_bytes", "10")],
     );
     let ratio = secured.goodput_kbps / plain.goodput_kbps;
-    // 429 bytes of 466, 0.92, in four frames as long; the fifth, which is not full,
-    // and ACKs are longer.
+    // 429 bytes instead of 466, 0.92, in four equally long frames; the fifth, partial frame and
+    // ACKs are longer.
     assert!((0.85..0.92).contains(&ratio), "{ratio}");
 }
 
-/// Each mechanism of TCP has a key that leaves it out or takes another, and what is on the
-/// air shows it: sixteen segments over three hops that lose packets, with no word from the
-/// link and no timestamps. Rate reduction and doubts about a timeout need larger windows and
-/// delays than a mesh has: `algorithms.rs` of `redpoll-tcp` shows what they do.
+/// Checks that each mechanism of TCP has a key that disables or replaces it, with an effect on the
+/// air: sixteen segments over three hops that lose packets, without link feedback and timestamps.
+/// Rate reduction and spurious timeout detection need larger windows and delays than a mesh has:
+/// `algorithms.rs` of `redpoll-tcp` tests them.
 #[test]
 fn every_mechanism_has_a_key_that_counts() {
     let digest = |set: &[(&str, &str)]| {

@@ -1,6 +1,5 @@
-//! What nodes put on the air, judged by the rules of the standard from the
-//! recorded frames alone: nothing here looks at how the simulator came to its
-//! decisions.
+//! Frames on the air, tested against the rules of the standard from recorded frames alone, without
+//! knowledge of the simulator's internal decisions.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -10,7 +9,7 @@ use redpoll_base::Instant;
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{Scenario, World};
 
-/// IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
+/// Times of IEEE 802.15.4-2015 at 2.4 GHz, in microseconds.
 const OCTET: u64 = 32;
 const UNIT_BACKOFF: u64 = 320;
 const CCA: u64 = 128;
@@ -18,13 +17,13 @@ const TURNAROUND: u64 = 192;
 const ACK_WAIT: u64 = 864;
 const SIFS: u64 = 192;
 const LIFS: u64 = 640;
-/// Preamble, start of frame and length, and the longest frame with a short space.
+/// Octets of the longest frame with a short space: preamble, start of frame, length and MPDU.
 const SIFS_OCTETS: u64 = 6 + 18;
 
-/// No receiver waits for a frame that was promised.
+/// No receiver waits for an announced frame.
 const NO_PROMISES: (&str, &str) = ("lowpan.frame_pending", "false");
 
-/// Microseconds that moving a frame takes: interrupt and state, registers, frame.
+/// Returns the microseconds to move a frame: interrupt and state, registers, frame.
 fn loading(octets: u64, spi_ns: u64) -> u64 {
     match spi_ns {
         0 => 0,
@@ -35,14 +34,14 @@ fn loading(octets: u64, spi_ns: u64) -> u64 {
 #[derive(Clone, Debug)]
 struct Frame {
     from: usize,
-    /// `None`: a link acknowledgement.
+    /// `None`: a link acknowledgment.
     to: Option<usize>,
     dsn: u8,
     start: u64,
     end: u64,
-    /// Preamble to FCS.
+    /// Octets from preamble to FCS.
     octets: u64,
-    /// Index of the frame's acknowledgement.
+    /// Index of the frame's acknowledgment.
     acked_by: Option<usize>,
 }
 
@@ -76,8 +75,8 @@ impl FrameTrace for Recorder {
     }
 }
 
-/// The frames of a run of `line-N`, each with its acknowledgement. Checks that
-/// an acknowledgement comes from the addressee, a turnaround after the frame.
+/// Returns the frames of a run of `line-N`, each with its acknowledgment. Checks that an
+/// acknowledgment comes from the addressee, a turnaround after the frame.
 fn record(scenario: &str, radio: &str, how: &[(&str, &str)], seconds: u64) -> Vec<Frame> {
     let overrides = [("radio.model", radio)];
     let overrides = overrides.iter().chain(how);
@@ -105,19 +104,18 @@ fn record(scenario: &str, radio: &str, how: &[(&str, &str)], seconds: u64) -> Ve
             }
         }
     }
-    // What was on the air at the end may yet be acknowledged.
+    // A frame at the end of the run may still be acknowledged.
     let last = frames.last().map_or(0, |frame| frame.end);
     frames.retain(|frame| frame.end + 1_000 < last || frame.to.is_none());
     frames
 }
 
-/// Nodes of a line that are next to each other hear each other, and nobody
-/// else.
+/// Returns whether nodes of a line are neighbours, which receive each other; others do not.
 fn is_heard(from: usize, at: usize) -> bool {
     from.abs_diff(at) == 1
 }
 
-/// The frames on the air at some time from `start` to `end`.
+/// Returns the frames on the air at some time from `start` to `end`.
 fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame> {
     let longest = 133 * OCTET;
     let first = frames.partition_point(|frame| frame.start + longest <= start);
@@ -127,19 +125,18 @@ fn around(frames: &[Frame], start: u64, end: u64) -> impl Iterator<Item = &Frame
         .filter(move |frame| frame.overlaps(start, end))
 }
 
-/// A frame is acknowledged if and only if nothing disturbed it where it went:
-/// no other neighbour of its addressee, and not its addressee's own sending or
-/// turning around for it. A chip that sends by procedure is deaf while it waits
-/// for an acknowledgement, too, and has no room for a frame that comes while
-/// another is being read.
+/// Checks that a frame is acknowledged if and only if it was not disturbed at its addressee: by
+/// another neighbour, or by the addressee's own transmission or turnaround. A chip that sends by
+/// procedure is also deaf while it waits for an acknowledgment, and has no buffer for a frame that
+/// arrives while another is read.
 ///
-/// How many frames collided.
+/// Returns the number of collisions.
 fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
     let mut collisions = 0;
     let last = frames.last().map_or(0, |frame| frame.end);
     for frame in frames {
         let Some(to) = frame.to else { continue };
-        // What it collides with may still have been on the air at the end.
+        // The colliding frame may have been on the air at the end.
         if frame.end + 10_000 > last {
             continue;
         }
@@ -175,7 +172,7 @@ fn check_collisions(frames: &[Frame], sends_by_procedure: bool) -> usize {
     collisions
 }
 
-/// Nobody sends over what it could hear in its assessment of the channel.
+/// Checks that no node transmits over a frame that its assessment could detect.
 fn check_assessments(frames: &[Frame]) {
     for frame in frames.iter().filter(|frame| frame.to.is_some()) {
         let assessed = frame.start.saturating_sub(TURNAROUND + CCA);
@@ -185,15 +182,15 @@ fn check_assessments(frames: &[Frame]) {
     }
 }
 
-/// Nobody begins a frame before the space behind its last one has passed, counted
-/// from its acknowledgement; acknowledgements keep none.
+/// Checks that a node's frame begins after the space that follows its previous one, counted from
+/// the acknowledgment. Acknowledgments keep no space.
 fn check_spaces(frames: &[Frame]) {
     let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
     for frame in frames.iter().filter(|frame| frame.to.is_some()) {
         let Some(before) = last.insert(frame.from, frame) else {
             continue;
         };
-        // Without an acknowledgement the wait for it was longer.
+        // Without an acknowledgment the wait for it was longer.
         let end = before
             .acked_by
             .map_or(before.end + ACK_WAIT, |ack| frames[ack].end);
@@ -206,9 +203,8 @@ fn check_spaces(frames: &[Frame]) {
     }
 }
 
-/// How often each number of backoff periods passed between an acknowledgement
-/// and the next frame of the same node, where nobody sent in between.
-/// `spi_ns` is the time that it takes to load a byte.
+/// Returns how often each number of backoff periods passed between an acknowledgment and the next
+/// frame of the same node, if no other frame was between them. `spi_ns` is the time to load a byte.
 fn backoffs(frames: &[Frame], spi_ns: u64) -> Vec<u32> {
     let mut seen = vec![0; 8];
     for pair in frames.windows(2) {
@@ -248,8 +244,8 @@ fn the_air_of_every_line_keeps_the_rules() {
     }
 }
 
-/// With the ideal radio the space is what keeps frames apart whose backoff was
-/// none; without it they are too close.
+/// Checks that with the ideal radio only the space separates frames without a backoff: otherwise
+/// they are too close.
 #[test]
 fn without_a_space_frames_follow_too_closely() {
     let frames = |ifs| record("line-1", "ideal", &[("mac.ifs", ifs)], 30);
@@ -269,8 +265,8 @@ fn without_a_space_frames_follow_too_closely() {
     assert!(too_close(&frames("off")) > 100);
 }
 
-/// Outside of bursts 0 to 7 periods, each as often. Long ones are seen less often than drawn:
-/// the receiver's own frame may come first.
+/// Checks that 0 to 7 periods occur equally often outside of bursts. Long ones are observed less
+/// often than drawn, because the receiver's own frame may come first.
 #[test]
 fn backoffs_are_uniform() {
     for (radio, spi_ns) in [("at86rf233", 7_140), ("ideal", 0)] {
@@ -286,8 +282,8 @@ fn backoffs_are_uniform() {
     }
 }
 
-/// The standard's interframe space of 640 µs is a backoff period longer than
-/// assessment and turnaround: no backoff at all becomes one of a period.
+/// Checks the standard's interframe space of 640 µs, which is a backoff period longer than
+/// assessment and turnaround: a backoff of zero becomes one of a period.
 #[test]
 fn the_space_lengthens_a_backoff_of_none() {
     let seen = backoffs(&record("line-1", "ideal", &[NO_PROMISES], 30), 0);
@@ -297,15 +293,15 @@ fn the_space_lengthens_a_backoff_of_none() {
     assert!((0.22..0.28).contains(&share), "{seen:?}");
 }
 
-/// How long a frame that was not acknowledged waited before it was sent again.
+/// Wait of an unacknowledged frame until its retransmission.
 struct Wait {
     us: u64,
-    /// When its sender first heard another meanwhile.
+    /// Time until its sender first received another frame meanwhile.
     heard: Option<u64>,
 }
 
-/// The waits of frames that were sent again, less what each must take: the time for
-/// the acknowledgement, one clear channel assessment and turning around.
+/// Returns the waits before retransmissions, less their fixed parts: the wait for the
+/// acknowledgment, one clear channel assessment and the turnaround.
 fn waits(frames: &[Frame]) -> Vec<Wait> {
     let mut last: BTreeMap<usize, &Frame> = BTreeMap::new();
     let mut waits = Vec::new();
@@ -327,9 +323,9 @@ fn waits(frames: &[Frame]) -> Vec<Wait> {
     waits
 }
 
-/// The share of waits, in percent, that would end before `limit` if nobody were
-/// ever heard: the estimate of Kaplan and Meier, for which a wait in which another
-/// is heard is known to be no shorter than up to there, and no more.
+/// Returns the share of waits, in percent, that would end before `limit` without other frames: the
+/// estimate of Kaplan and Meier. A wait with another frame is known only to last at least until
+/// that frame.
 fn undisturbed_before(waits: &[Wait], limit: u64) -> f64 {
     let ends = |wait: &Wait| match wait.heard {
         Some(heard) if heard < wait.us => (heard, false),
@@ -346,13 +342,12 @@ fn undisturbed_before(waits: &[Wait], limit: u64) -> f64 {
     100.0 * (1.0 - goes_on)
 }
 
-/// A frame that was not acknowledged is sent again after the time that its
-/// acknowledgement had, a delay from 0 to 40 ms, and CSMA.
+/// Checks that an unacknowledged frame is retransmitted after the wait for the acknowledgment, a
+/// delay from 0 to 40 ms, and CSMA.
 ///
-/// Before 10 ms that should be (10 − 1.12) / 40 = 22 %, as the first backoff takes
-/// 1.12 ms on average. It is 16 %: four of five senders hear another
-/// meanwhile, whose frame or acknowledgement makes them wait. Without those it is
-/// what it should be.
+/// Before 10 ms the share should be (10 − 1.12) / 40 = 22 %, as the first backoff takes 1.12 ms on
+/// average. It is 16 %, because four of five senders receive another frame meanwhile, whose frame
+/// or acknowledgment delays them. Without those, the share is as expected.
 #[test]
 fn retries_wait_for_a_uniform_delay() {
     let how = [

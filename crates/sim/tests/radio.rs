@@ -1,6 +1,6 @@
-//! Radios put through `redpoll_radiotest`: the simulator's, each of its chips; one at the end
-//! of a serial line; one over a driver that only receives and sends, as `embassy-nrf`'s; one
-//! that is all software; and that one with each of many faults, which are found.
+//! Radios tested with `redpoll_radiotest`: the simulator's with each of its chips; one at the end
+//! of a serial line; one over a driver that only receives and sends, like `embassy-nrf`'s; a
+//! software radio; and that one with each of many faults, all of which are detected.
 
 #[path = "support/nrf.rs"]
 pub mod nrf;
@@ -137,7 +137,7 @@ fn so_is_one_over_a_driver_that_only_receives_and_sends() {
     assert_eq!(report.passed(), 16, "{report}");
 }
 
-/// Asks a radio until it has something to say.
+/// Polls a radio until it has an event.
 fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     let mut cx = Context::from_waker(Waker::noop());
     loop {
@@ -148,8 +148,8 @@ fn next(ether: &Ether, radio: &mut dyn Radio, until: Instant) -> RadioEvent {
     }
 }
 
-/// Asleep it is off, not only deaf: neither a receiver that was stopped nor a transmission leaves
-/// it ramped up.
+/// Checks that a sleeping chip is off: neither a stopped receiver nor a transmission leaves it
+/// ramped up.
 #[test]
 fn over_such_a_driver_sleep_switches_the_chip_off() {
     let (ether, nrf, mut radio) = over_a_driver();
@@ -168,7 +168,7 @@ fn over_such_a_driver_sleep_switches_the_chip_off() {
         let done = next(&ether, &mut radio, Instant::FAR_FUTURE);
         assert_eq!(done, RadioEvent::Done(RadioResult::Loaded));
         radio.start(RadioWork::Transmit { cca: true }, &[]);
-        // 130 µs up, 128 to assess, 130 up, 17 bytes with preamble and FCS.
+        // 130 µs ramp-up, 128 assessment, 130 ramp-up, 17 bytes with preamble and FCS.
         let sending = on(&mut radio, us(10_000));
         assert!(sending > us(900) && sending < us(1_000), "{sending:?}");
         radio.start(RadioWork::Listen, &[]);
@@ -176,8 +176,8 @@ fn over_such_a_driver_sleep_switches_the_chip_off() {
     }
 }
 
-/// What changes nothing costs nothing: a frame that is being received arrives though the node
-/// says once more that it listens, or has something for a neighbour.
+/// Checks that redundant orders cost nothing: a frame in reception arrives although the node
+/// repeats its order to listen, or announces pending data for a neighbour.
 #[test]
 fn an_order_that_changes_nothing_costs_no_frame() {
     let (ether, _, mut radio) = over_a_driver();
@@ -198,7 +198,7 @@ fn an_order_that_changes_nothing_costs_no_frame() {
     assert_eq!(radio.frame(), frame);
 }
 
-/// What a fault makes of a radio that has these abilities.
+/// Faults, each with the abilities of a radio that has it.
 const FAULTS: &[(Fault, RadioCaps)] = &[
     (Fault::TimeComesEarly, ACKS),
     (Fault::DropsBroadcasts, ACKS),
@@ -255,7 +255,7 @@ fn every_fault_is_found() {
         assert!(!report.failures().is_empty(), "{fault:?} is not found");
         found.extend(report.failures());
     }
-    // And each property is one that some radio lacks.
+    // Each property is one that some radio lacks.
     let all = soft(EVERYTHING, None).checks;
     let never: Vec<_> = (all.iter().map(|it| it.name))
         .filter(|name| !found.contains(name))

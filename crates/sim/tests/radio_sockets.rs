@@ -1,4 +1,4 @@
-//! Async sockets over nodes that are on the simulator's radio, by the driver that a board has.
+//! Async sockets over nodes on the simulator's radio, with the driver that boards use.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -24,7 +24,7 @@ type Watches = [Watch; 3];
 const WATCHES: Watches = [const { Watch::FREE }; 3];
 const PREFIX: Addr = Addr([0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// Of the node with this short address on this radio.
+/// Returns the MAC configuration of the node with this short address on this radio.
 fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
     let mac = MacConfig::default().with(|it| {
         it.short = short;
@@ -34,7 +34,7 @@ fn mac(radio: &mut impl Radio, short: u16) -> MacConfig {
     mac
 }
 
-/// A node with routes: to everything, and to single nodes.
+/// Returns a node with a default route and host routes.
 fn node<M: Memory>(
     config: NodeConfig,
     memory: NodeMemory<M>,
@@ -82,9 +82,9 @@ fn three_thousand_bytes_come_back() {
     assert_eq!(echoed(&ether, &server, &client, to, drivers), expected());
 }
 
-/// A leaf over a driver that only receives and sends, as `embassy-nrf`'s, whose acknowledgements
-/// the node makes: the other one, which waits for them as the standard has it, gets each of them,
-/// and so repeats nothing.
+/// Checks a leaf over a driver that only receives and sends, like `embassy-nrf`'s, so that the node
+/// creates the acknowledgments. The other node waits for them as the standard specifies, gets each
+/// of them, and repeats nothing.
 #[test]
 fn so_they_do_over_a_driver_that_only_receives_and_sends() {
     let ether = Ether::new(2, &RadioConfig::default());
@@ -107,14 +107,14 @@ fn so_they_do_over_a_driver_that_only_receives_and_sends() {
     assert_eq!(there.radio_faults, 0, "{there:?}");
 }
 
-/// What drives a node.
+/// Future that drives a node.
 type Driver<'a> = Pin<Box<dyn Future<Output = Infallible> + 'a>>;
 
 fn expected() -> Vec<u8> {
     (0..30).flat_map(|number| [number; 100]).collect()
 }
 
-/// What comes back of 3,000 bytes by the echo service of `server`.
+/// Returns the bytes that the echo service of `server` returns for 3,000 bytes.
 fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     ether: &Ether,
     server: &Net<P, C, Watches>,
@@ -143,7 +143,7 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     });
     let mut cx = Context::from_waker(Waker::noop());
     loop {
-        // Every task is asked, whether it was woken or not: time does not pass meanwhile.
+        // Every task is polled, whether it was woken or not: time does not pass meanwhile.
         for _ in 0..4 {
             for driver in &mut drivers {
                 assert!(driver.as_mut().poll(&mut cx).is_pending());
@@ -160,8 +160,8 @@ fn echoed<const N: usize, P: Profile, Q: Profile, C: Clock, D: Clock>(
     }
 }
 
-/// A border router, a router and a leaf, each with the memory and the configuration that
-/// such a node begins with: the leaf's packets go over the router, and back.
+/// Checks a border router, a router and a leaf, each with typical memory and configuration: the
+/// leaf's packets use the router in both directions.
 #[test]
 fn a_leaf_talks_to_a_border_router_over_a_router() {
     let ether = Ether::new(3, &RadioConfig::default());

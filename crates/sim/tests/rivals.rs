@@ -1,9 +1,9 @@
-//! Nodes with other TCPs: beside each other, and beside Redpoll's.
+//! Nodes with other TCP implementations, in combination with one another and with Redpoll's.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// A bulk transfer of so many bytes over a line of two nodes, by these TCPs.
+/// Runs a bulk transfer of `bytes` bytes over a line of two nodes with these TCPs.
 fn transfer(sender: &str, receiver: &str, bytes: u32, more: &[(&str, &str)]) -> Report {
     let text = format!(
         r#"
@@ -33,8 +33,8 @@ fn transfer(sender: &str, receiver: &str, bytes: u32, more: &[(&str, &str)]) -> 
     report
 }
 
-/// BLIP takes all that is near nought for far away, where uIP's numbers begin, and resets its
-/// answer to the SYN.
+/// Returns corrections of BLIP, which treats numbers near zero, where uIP's begin, as far away, and
+/// resets the answer to its SYN.
 fn corrections(sender: &str, receiver: &str) -> &'static [(&'static str, &'static str)] {
     let begins_at_nought = receiver.starts_with("uip") || receiver == "one-segment";
     match sender == "blip" && begins_at_nought {
@@ -74,8 +74,8 @@ fn every_tcp_sends_to_every_other() {
 /// Bytes of each transfer over a bad link.
 const BYTES: u64 = 1_500;
 
-/// Three hops, of which each loses, doubles and delays frames; the oracle watches every
-/// byte. Who gives up begins anew from the first byte.
+/// Checks three hops, each of which loses, duplicates and delays frames; the oracle observes every
+/// byte. A sender that gives up restarts at the first byte.
 #[test]
 fn losses_and_doubles_cost_time_and_no_byte() {
     let all = [
@@ -133,8 +133,8 @@ fn losses_and_doubles_cost_time_and_no_byte() {
     }
 }
 
-/// Kim et al. 2015: BLIP's connection ends with the seventh send that its timer
-/// makes, whatever is acknowledged, until that is corrected.
+/// Checks that BLIP's connection ends with the seventh transmission by its timer, regardless of
+/// acknowledgments, unless this is corrected (Kim et al. 2015).
 #[test]
 fn stock_blip_does_not_keep_a_connection() {
     let stock = transfer(
@@ -145,14 +145,14 @@ fn stock_blip_does_not_keep_a_connection() {
     );
     let corrected = transfer("blip", "redpoll", 3_000, &[]);
     assert_eq!(corrected.flows[0].delivered_bytes, 3_000);
-    // Seven buffers of 150 bytes; then its peer takes the same port and number for the
-    // old connection.
+    // Seven buffers of 150 bytes. Then its peer mistakes the same port and number for the old
+    // connection.
     let delivered = stock.flows[0].delivered_bytes;
     assert!(delivered <= 7 * 150, "{delivered} bytes");
 }
 
-/// The host end of a downstream flow: a node whose window is 40 bytes makes a Linux of
-/// writes of 48 bytes send segments of 8, at one a round trip and the probe timer's 200 ms.
+/// Checks the host end of a downstream flow: with a node's window of 40 bytes and writes of 48
+/// bytes, Linux sends segments of 8, one for each round trip and the probe timer's 200 ms.
 #[test]
 fn a_window_of_one_short_segment_makes_linux_send_scraps() {
     let run = |window: &str| {
@@ -199,8 +199,8 @@ fn a_window_of_one_short_segment_makes_linux_send_scraps() {
     assert!(many as f64 > 1.9 * few as f64, "{many} segments, not {few}");
 }
 
-/// smoltcp at both ends of a hop and of three, both ways at once: each flow arrives whole, and
-/// neither waits for a timer.
+/// Checks smoltcp at both ends of one hop and of three, in both directions at once: each flow
+/// arrives completely, without waiting for a timer.
 #[cfg(feature = "smoltcp")]
 #[test]
 fn smoltcp_carries_a_flow_each_way() {
@@ -245,7 +245,7 @@ fn smoltcp_carries_a_flow_each_way() {
     }
 }
 
-/// A program without smoltcp says so, and where it is asked for.
+/// Checks the error of a program without smoltcp, and its place.
 #[cfg(not(feature = "smoltcp"))]
 #[test]
 fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
@@ -255,8 +255,8 @@ fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
     assert!(error.contains("built without smoltcp"), "{error}");
 }
 
-/// RPL's header takes room in each packet, so a segment of the largest configured MSS would not
-/// fit beside it.
+/// Checks that RPL's header leaves less room in each packet, so that the MSS is below the
+/// configured maximum.
 #[test]
 fn the_largest_segments_fit_beside_rpls_header() {
     let rpl = ("routing", "rpl");

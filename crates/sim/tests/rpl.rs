@@ -1,5 +1,4 @@
-//! Meshes that find their routes themselves (RFC 6550), from nothing to TCP in both
-//! directions.
+//! Meshes with RPL (RFC 6550), from their formation to TCP in both directions.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
@@ -22,7 +21,7 @@ fn run(name: &str, set: &[(&str, &str)], seed: u64, seconds: u64) -> (World, Rep
     (world, report)
 }
 
-/// Indices of nodes without a parent, but for the root.
+/// Returns the indices of nodes without a parent, except the root.
 fn lost(world: &World, root: usize) -> Vec<usize> {
     let count = world.scenario().nodes.len();
     let parent = |index| world.node(index).and_then(|node| node.rpl_place()?.1);
@@ -30,8 +29,8 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
     all.filter(|index| parent(*index).is_none()).collect()
 }
 
-/// From nothing: all nodes join, the root knows the way to each, and TCP carries bytes
-/// from a leaf and to it.
+/// Checks that all nodes join, the root has a route to each, and TCP carries bytes from a leaf and
+/// to it.
 #[test]
 fn a_mesh_forms_and_tcp_flows_both_ways() {
     for mode in ["storing", "non-storing"] {
@@ -76,8 +75,8 @@ fn a_mesh_forms_and_tcp_flows_both_ways() {
     }
 }
 
-/// What nodes without short addresses have for a parent is in the report as of others; and
-/// nobody tells of itself, or of those behind it, more often than lifetimes ask for.
+/// Checks that the report names the parents of nodes without short addresses as well, and that no
+/// target is advertised more often than its lifetime requires.
 #[test]
 fn acknowledged_daos_are_rare_and_parents_are_named() {
     for mode in ["storing", "non-storing"] {
@@ -92,7 +91,7 @@ fn acknowledged_daos_are_rare_and_parents_are_named() {
                 let rpl = node.rpl.as_ref().unwrap();
                 assert_eq!(rpl.hops, Some(index), "{mode}, {addresses}: {rpl:?}");
                 assert_eq!(rpl.parent.is_some(), index > 0);
-                // The lifetime is 30 min: each target is told of anew after 7.5 to 22.5.
+                // The lifetime is 30 min: each target is advertised again after 7.5 to 22.5.
                 let told = 1 + rpl.targets as u32;
                 let most = if index == 0 { 0 } else { 8 * told };
                 assert!(rpl.sent.dao <= most, "{mode}, {addresses}: {rpl:?}");
@@ -102,18 +101,18 @@ fn acknowledged_daos_are_rare_and_parents_are_named() {
     }
 }
 
-/// Global repair (RFC 6550 §3.2.2): a border router that begins a new version every minute
-/// costs DIOs and DAOs, and no node its place or its connection.
+/// Checks global repair (RFC 6550 §3.2.2): a border router that starts a new version every minute
+/// costs DIOs and DAOs, but no node loses its place or its connection.
 #[test]
 fn a_mesh_forms_anew_in_each_version() {
     for mode in ["storing", "non-storing"] {
         let set = [("rpl.mode", mode), ("rpl.version_interval", "60 s")];
         let (world, report) = run("office", &set, 1, 310);
         let versions = |index| world.node(index).map(|node| node.rpl_counters().versions);
-        // When it started it found nobody.
+        // No node was known when the root started.
         assert_eq!(versions(0), Some(5), "{mode}");
         for index in 1..15 {
-            // Who has not heard of one is in the next.
+            // A node that missed a version joins the next one.
             let joined = versions(index);
             assert!(
                 joined >= Some(3) && joined <= Some(5),
@@ -128,8 +127,8 @@ fn a_mesh_forms_anew_in_each_version() {
     }
 }
 
-/// RPL over a duty-cycled MAC, where each broadcast takes the radio for a whole cycle: the
-/// mesh forms, is known to the root, and carries bytes, with radios that are mostly off.
+/// Checks RPL over a duty-cycled MAC, where each broadcast occupies the radio for a whole cycle:
+/// the mesh forms, the root knows all nodes, and data arrives, with radios that are mostly off.
 #[test]
 fn a_mesh_forms_over_contikimac() {
     for mode in ["storing", "non-storing"] {
@@ -163,8 +162,8 @@ fn a_mesh_forms_over_contikimac() {
     }
 }
 
-/// 30 nodes in a grid around their border router, each with a connection to the host that
-/// carries a reading every two seconds.
+/// 30 nodes in a grid around their border router, each with a connection to the host that carries a
+/// reading every two seconds.
 const THIRTY: &[(&str, &str)] = &[
     ("medium.transmission_range", "60 m"),
     ("medium.interference_range", "60 m"),
@@ -184,28 +183,28 @@ const THIRTY: &[(&str, &str)] = &[
     ("apps.reading.reading", "40 B"),
     ("apps.reading.interval", "5 s"),
     ("apps.reading.start", "60 s"),
-    // A network that is out of order for a while is no reason to end a connection.
+    // A temporary outage does not end a connection.
     ("apps.reading.queue", "1000"),
 ];
 
-/// When the fault comes, in seconds.
+/// Time of the fault, in seconds.
 const FAULT_S: u64 = 180;
 
-/// What the network is like after a fault.
+/// State of the network after a fault.
 struct Healing {
-    /// By flow: the longest time in which nothing arrived, in seconds, and its sender.
+    /// Longest time without an arrival of each flow, in seconds, and its sender.
     gaps: Vec<(u64, String)>,
-    /// When the root has known a way down to everybody again, in seconds after the fault.
+    /// Time after the fault, in seconds, when the root had routes to all nodes again.
     reachable_s: Option<u64>,
-    /// The longest time, in seconds, for which it did not know a way down to somebody.
+    /// Longest time, in seconds, in which the root lacked a route to some node.
     unreachable_s: u64,
-    /// How far the farthest node is from the root.
+    /// Largest distance of a node from the root, in hops.
     hops: usize,
-    /// Connections that did not outlast it.
+    /// Number of failed connections.
     failed: u64,
 }
 
-/// Runs a mesh of thirty with `fault`, and looks at it every second.
+/// Runs a mesh of thirty nodes with `fault`, and samples it every second.
 fn heal(mode: &str, seed: u64, fault: &[(&str, &str)], dead: Option<usize>) -> Healing {
     let set: Vec<_> = [("rpl.mode", mode)]
         .iter()
@@ -238,7 +237,7 @@ fn heal(mode: &str, seed: u64, fault: &[(&str, &str)], dead: Option<usize>) -> H
         let known = world
             .node(0)
             .map_or(0, |node| node.rpl_targets(world.now()));
-        // A root that is switched off knows what it knew, and nobody reaches it.
+        // A root that is off keeps its routes, but is unreachable.
         let is_reachable = known >= survivors && second > 3;
         if is_reachable {
             reachable_s = reachable_s.or(Some(second));
@@ -268,12 +267,12 @@ fn heal(mode: &str, seed: u64, fault: &[(&str, &str)], dead: Option<usize>) -> H
     }
 }
 
-/// For how long nobody may be unreachable when the border router restarts, in seconds, as
-/// Trickle's parameters and those of DAOs have it: it is off for so long; it listens for two of
-/// Trickle's shortest intervals; the new version takes an interval a hop, and the next one,
-/// twice as long, where one DIO is lost; DAOs wait for DelayDAO and half as much more a hop; and
-/// one that is lost is repeated as often as it is before it counts as given up, each time
-/// after a timeout of half as much more than its mean.
+/// Returns the longest time in seconds for which a node may be unreachable after a restart of the
+/// border router, by the parameters of Trickle and DAOs. The border router is off, and then listens
+/// for two of Trickle's shortest intervals. The new version takes an interval for each hop, and the
+/// next, twice as long interval if a DIO is lost. DAOs wait for DelayDAO and up to half as much
+/// more at each hop. A lost DAO is repeated up to its limit, each time after a timeout of up to 1.5
+/// times its mean.
 fn longest_unreachable_s(world: &Scenario, off_s: f64, hops: usize) -> f64 {
     let rpl = world.routing.rpl().expect("routed by RPL");
     let config = redpoll_stack::RplConfig::new(0);
@@ -285,7 +284,7 @@ fn longest_unreachable_s(world: &Scenario, off_s: f64, hops: usize) -> f64 {
     off_s + 2.0 * shortest_s + hops as f64 * hop_s + repeated_s
 }
 
-/// The router that most nodes are behind when the fault comes.
+/// Returns the router with the most nodes behind it at the time of the fault.
 fn busiest_router(mode: &str, seed: u64) -> usize {
     let set: Vec<_> = [("rpl.mode", mode)].iter().chain(THIRTY).copied().collect();
     let mut world = World::new(&load("grid-30", &set), seed).unwrap();
@@ -308,15 +307,15 @@ fn busiest_router(mode: &str, seed: u64) -> usize {
     (1..30).max_by_key(|index| behind[*index]).unwrap()
 }
 
-/// How long a network takes to mend, by seed: with `REDPOLL_SEEDS=20` (`make heal`) as
-/// many as the project's aim names, else two.
+/// Returns the seeds of the healing tests: two, or the number in `REDPOLL_SEEDS` (20 with `make
+/// heal`).
 fn seeds() -> std::ops::RangeInclusive<u64> {
     let asked = std::env::var("REDPOLL_SEEDS").ok();
     1..=asked.and_then(|seeds| seeds.parse().ok()).unwrap_or(2)
 }
 
-/// The router with most nodes behind it dies: every other node's connection carries bytes
-/// again within 60 s in 95 % of the seeds, and none of them fails.
+/// Checks that after the death of the router with the most nodes behind it, every other node's
+/// connection carries data again within 60 s in 95 % of the seeds, and none fails.
 #[test]
 fn a_mesh_heals_when_its_busiest_router_dies() {
     for mode in ["storing", "non-storing"] {
@@ -350,8 +349,8 @@ fn a_mesh_heals_when_its_busiest_router_dies() {
     }
 }
 
-/// The border router restarts and has forgotten everything: all nodes can be reached again
-/// within 120 s, and nobody is unreachable for longer than Trickle's parameters allow.
+/// Checks that after a restart of the border router without state, all nodes are reachable within
+/// 120 s, and none is unreachable for longer than Trickle's parameters allow.
 #[test]
 fn a_border_router_that_restarts_is_found_again() {
     for mode in ["storing", "non-storing"] {
@@ -391,9 +390,9 @@ fn a_border_router_that_restarts_is_found_again() {
     }
 }
 
-/// RFC 9010: a sleepy leaf registers with a router, which tells of it; TCP flows both ways
-/// between it and a host beyond the border router, and does again when its router has died
-/// and the leaf has turned to another one.
+/// Checks that a sleepy leaf registers with a router, which advertises it (RFC 9010). TCP flows in
+/// both directions between the leaf and a host beyond the border router, and again after the leaf
+/// has changed its parent because its router died.
 #[test]
 fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
     for mode in ["storing", "non-storing"] {
@@ -411,7 +410,7 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
             assert_eq!(report.oracle.violations, [""; 0], "{what}");
             let lost = world.oracle().connections_lost().map(|(_, lost)| lost);
             assert_eq!(lost.sum::<u64>(), 0, "{what}");
-            // Of each flow most of what was due.
+            // Most due bytes of each flow have arrived.
             for (flow, least) in [("readings", 60 * 82), ("commands", 10 * 40)] {
                 let at = report.flows.iter().position(|it| it.name == flow).unwrap();
                 for part in delivered.windows(2) {
@@ -432,8 +431,8 @@ fn a_sleepy_leaf_is_found_under_routers_of_rpl() {
     }
 }
 
-/// The border router restarts and knows nobody: the leaf's router tells of it anew, without
-/// hearing from the leaf, and nothing is lost.
+/// Checks that after a restart of the border router without state, the leaf's router advertises it
+/// again without a message from the leaf, and nothing is lost.
 #[test]
 fn a_sleepy_leaf_is_found_again_when_the_border_router_restarts() {
     for mode in ["storing", "non-storing"] {

@@ -1,5 +1,4 @@
-//! Meshes whose frames are protected: transfers, nodes without the key, restarts, and what
-//! tshark makes of captures.
+//! Meshes with secured frames: transfers, nodes without the key, restarts, and captures in tshark.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,7 +10,7 @@ use redpoll_testkit::skipped;
 
 const KEY: &str = "000102030405060708090a0b0c0d0e0f";
 
-/// A scenario with security at a level and `more` overrides.
+/// Returns a scenario with security at a level and `more` overrides.
 fn scenario(name: &str, level: &str, more: &[(&str, &str)]) -> Scenario {
     let own = [("security.level", level), ("security.key", KEY)];
     let overrides: Vec<(String, String)> = own
@@ -56,7 +55,7 @@ fn every_level_carries_a_transfer_over_three_hops() {
         assert!((0.7..1.0).contains(&share), "{level}: {share}");
         for node in &report.nodes {
             for (why, count) in &node.drops {
-                // Data requests apart, of which there are none, nothing is refused.
+                // No frame is refused, since there are no data requests.
                 assert!(!why.starts_with("security."), "{level}: {why} {count}");
             }
         }
@@ -182,7 +181,7 @@ fn capture(scenario: &Scenario, name: &str) -> PathBuf {
     path
 }
 
-/// Neither its bytes nor its digits are in what a run writes of its frames.
+/// Checks that a run's captures contain neither the key's bytes nor its digits.
 #[test]
 fn the_key_is_in_no_capture() {
     let bytes: Vec<u8> = (0..16).collect();
@@ -196,8 +195,8 @@ fn the_key_is_in_no_capture() {
     }
 }
 
-/// With the key and the addresses tshark decrypts every frame, checks every code, and finds
-/// TCP with right checksums inside; without the key it finds none.
+/// Checks that tshark, with the key and the addresses, decrypts every frame, verifies every code,
+/// and finds TCP with correct checksums. Without the key it finds none.
 #[test]
 fn tshark_decrypts_captures_with_the_key() {
     for level in ["enc-mic-32", "enc-mic-128"] {

@@ -1,5 +1,4 @@
-//! Sleepy leaves: what they get, what it costs, and what each technique of the
-//! link is good for.
+//! Sleepy leaves: their service, their cost, and the benefit of each technique of the link.
 
 use redpoll_base::Instant;
 use redpoll_sim::{App, Context, NodeFigures, Report, Scenario, World};
@@ -29,7 +28,7 @@ fn a_sleepy_sensor_loses_nothing_and_sleeps_most_of_the_time() {
     }
 }
 
-/// Nothing unasked is sent to a leaf that sleeps, from its first frame on.
+/// Checks that a sleepy leaf gets only requested frames, from its first frame on.
 #[test]
 fn hardly_a_frame_comes_to_a_sleeping_radio() {
     for policy in ["fixed", "learned"] {
@@ -42,18 +41,18 @@ fn hardly_a_frame_comes_to_a_sleeping_radio() {
     }
 }
 
-/// With nothing expected a leaf asks once in its base interval.
+/// Checks that a leaf without expected packets polls once in its base interval.
 #[test]
 fn an_idle_leaf_asks_once_in_its_base_interval() {
     let idle = [("apps.readings.when", "never")];
     let report = run("sleepy-3", &idle, 1, 2_400);
     let leaf = node(&report, "node-4");
-    // Ten, and a few for its registration, which it renews half an hour later.
+    // Ten, and a few for its registration and the renewal half an hour later.
     assert!((10..=20).contains(&leaf.data_requests), "{leaf:?}");
     assert!(leaf.radio_duty_cycle < 0.000_1, "{leaf:?}");
 }
 
-/// A page of five frames for a leaf costs a request and not five.
+/// Checks that a page of five frames for a leaf costs one data request.
 #[test]
 fn a_datagram_of_many_frames_costs_one_request() {
     let requests = |burst| {
@@ -78,7 +77,7 @@ fn a_datagram_of_many_frames_costs_one_request() {
     assert!(apart > together + 4 * 40, "{together}, {apart}");
 }
 
-/// Its parent goes away twice, and nothing is lost from end to end.
+/// Checks that nothing is lost end to end although the leaf's parent disappears twice.
 #[test]
 fn a_leaf_turns_to_another_parent_and_is_found_there() {
     for seed in 1..=5 {
@@ -91,8 +90,8 @@ fn a_leaf_turns_to_another_parent_and_is_found_there() {
     }
 }
 
-/// What comes down finds the leaf behind its new parent, too: the host sends
-/// first, and only after the change.
+/// Checks that downstream packets find the leaf behind its new parent, even if the host sends first
+/// after the change.
 #[test]
 fn what_comes_down_takes_the_new_way() {
     let download = [
@@ -112,8 +111,8 @@ fn what_comes_down_takes_the_new_way() {
     assert_eq!(node(&report, "leaf").parent_changes, 1);
 }
 
-/// A leaf that listens while its parent repeats a frame to somebody else waits
-/// less if that frame makes way (Kumar et al. 2020 §8.2.3).
+/// Checks that a leaf which listens while its parent repeats a frame for another node waits less if
+/// that frame yields (Kumar et al. 2020 §8.2.3).
 #[test]
 fn making_way_for_a_listening_leaf_shortens_its_wait() {
     let listening = |preempt: &str| -> f64 {
@@ -139,11 +138,11 @@ fn making_way_for_a_listening_leaf_shortens_its_wait() {
     );
 }
 
-/// Segments are marked; their acknowledgements take no marks (RFC 3168 §6.1.4)
-/// and may be dropped, which costs little.
+/// Checks that segments are marked. Their acknowledgments cannot be marked (RFC 3168 §6.1.4) and
+/// may be dropped, which costs little.
 #[test]
 fn red_marks_what_understands_marks() {
-    // A fourth segment is what waits.
+    // The fourth segment of a window waits.
     let window = [
         ("tcp.send_buffer", "1948 B"),
         ("tcp.receive_buffer", "1948 B"),
@@ -163,8 +162,8 @@ fn red_marks_what_understands_marks() {
     assert!(with.flows[0].goodput_kbps > 0.7 * without.flows[0].goodput_kbps);
 }
 
-/// A parent that waits for the segment that was promised sends nothing that the
-/// leaf, after its sleep, cannot hear: fewer repetitions and less radio time.
+/// Checks that a parent which waits for the announced segment sends nothing that the sleeping leaf
+/// cannot receive: fewer repetitions and less radio time.
 #[test]
 fn segments_of_a_sleepy_leaf_follow_one_another() {
     let costs = |pending: &str| -> (f64, u64) {
@@ -182,7 +181,7 @@ fn segments_of_a_sleepy_leaf_follow_one_another() {
     assert!(duty < 0.98 * apart_duty, "{duty}, {apart_duty}");
 }
 
-/// Opens a connection that fails, and keeps it as if more might come.
+/// Opens a connection that fails, and does not release it.
 struct Keeper {
     server: Endpoint,
 }
@@ -204,7 +203,6 @@ impl App for Keeper {
     }
 }
 
-/// Nothing comes over a connection that was refused, whatever its application says.
 #[test]
 fn a_failed_connection_that_is_kept_costs_no_data_requests() {
     let idle = [("apps.readings.when".to_owned(), "never".to_owned())];
@@ -220,9 +218,8 @@ fn a_failed_connection_that_is_kept_costs_no_data_requests() {
     assert!((10..=30).contains(&leaf.data_requests), "{leaf:?}");
 }
 
-/// The border router is away for a day less ten minutes: a leaf that registers, turns
-/// to its other parent and connects again in vain spends at most twice the radio time
-/// of a day on which all is well.
+/// Checks a border router that is away for a day less ten minutes: a leaf that registers, changes
+/// its parent and reconnects without success spends at most twice the radio time of a normal day.
 #[test]
 fn a_days_outage_costs_at_most_twice_a_normal_day() {
     let day = |readings: &'static str, more: &[(&str, &str)]| {

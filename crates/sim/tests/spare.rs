@@ -1,4 +1,4 @@
-//! The border router that stands in for small windows, under the oracle.
+//! The border router's help for small windows, observed by the oracle.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
@@ -12,7 +12,7 @@ fn run(text: &str, seed: u64) -> Report {
     report
 }
 
-/// Both ways at once between the host and two nodes, one and three hops away.
+/// Runs transfers in both directions between the host and two nodes, one and three hops away.
 fn both_ways(node: &str, host: &str, more: &str) -> Report {
     let text = format!(
         r#"
@@ -53,8 +53,8 @@ fn both_ways(node: &str, host: &str, more: &str) -> Report {
     })
 }
 
-/// Every TCP that takes one segment at a time, with every host, over links and a wire that lose
-/// and double.
+/// Checks every TCP that sends one segment at a time, with every host, over links and a wire that
+/// lose and duplicate.
 #[test]
 fn the_oracle_finds_nothing_whoever_is_spared() {
     let faults = r#"
@@ -83,7 +83,7 @@ fn the_oracle_finds_nothing_whoever_is_spared() {
     }
 }
 
-/// A TCP with a window of several segments passes as if nothing were there.
+/// Checks that a TCP with a window of several segments is not affected.
 #[test]
 fn who_has_a_whole_window_is_left_alone() {
     let report = both_ways("redpoll", "redpoll", "");
@@ -91,7 +91,7 @@ fn who_has_a_whole_window_is_left_alone() {
     assert_eq!((spare.flows, spare.pieces, spare.halved), (0, 0, 0));
 }
 
-/// A window of 40 bytes, and writes of 48: without help Linux sends 40 and 8, 200 ms apart.
+/// Checks a window of 40 bytes, and writes of 48: without help Linux sends 40 and 8, 200 ms apart.
 #[test]
 fn nobody_cuts_small_segments_for_a_small_window() {
     let down = |spares: bool| {
@@ -140,7 +140,7 @@ fn nobody_cuts_small_segments_for_a_small_window() {
     );
 }
 
-/// A peer that delays acknowledgments: who sends a segment at a time waits for each.
+/// Checks a peer that delays acknowledgments: a sender of one segment at a time waits for each.
 #[test]
 fn nobody_waits_for_an_acknowledgment_that_is_delayed() {
     let up = |host: &str, spares: bool| {
@@ -168,7 +168,7 @@ fn nobody_waits_for_an_acknowledgment_that_is_delayed() {
     let (without, with) = (up("redpoll", false), up("redpoll", true));
     println!("redpoll: {without} -> {with}");
     assert!(with > 3.0 * without, "{without} -> {with} bytes");
-    // Linux's application reads, so nothing is delayed: and nothing is lost by it.
+    // Linux's application reads, so acknowledgments are not delayed, and the help costs nothing.
     let (without, with) = (up("linux", false), up("linux", true));
     println!("linux: {without} -> {with}");
     assert!(with > 0.97 * without, "{without} -> {with} bytes");

@@ -3,8 +3,8 @@
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// Three nodes in a line behind the border router, of which the first and the last send as
-/// fast as they can, a segment at a time: one hop to the border router, and three.
+/// Runs three nodes in a line behind the border router. The first and the last send as fast as they
+/// can, a segment at a time: over one hop to the border router, and over three.
 fn unequal(more: &[(&str, &str)]) -> Report {
     let text = r#"
         duration = "20 min"
@@ -38,7 +38,7 @@ fn unequal(more: &[(&str, &str)]) -> Report {
     report
 }
 
-/// What the faster flow had, divided by what the slower one had; and both together.
+/// Returns the bytes of the faster flow divided by those of the slower one, and the sum of both.
 fn shares(report: &Report) -> (f64, f64) {
     let bytes = |name: &str| {
         let flow = report.flows.iter().find(|flow| flow.name == name);

@@ -1,5 +1,5 @@
-//! Applications of futures on simulated nodes: those of `samples`, which run over a fake
-//! device, a serial line and a TUN interface as well.
+//! Applications with futures on simulated nodes: those of `samples`, which also run over a fake
+//! device, a serial line and a TUN interface.
 
 use std::cell::{Cell, RefCell};
 use std::net::SocketAddr;
@@ -15,7 +15,7 @@ use redpoll_sim::{Scenario, World};
 
 const FILE: usize = 5_000;
 
-/// Four nodes in a line, with one frame of twenty lost.
+/// Returns four nodes in a line, with one of twenty frames lost.
 fn line() -> (Scenario, World) {
     let overrides = [
         ("medium.success_ratio_rx", "95 %"),
@@ -93,7 +93,7 @@ fn tasks_share_a_node_and_end_with_their_sockets() {
                 let mut bytes = [0; 4];
                 stream.read_exact(&mut bytes).await.unwrap();
                 assert_eq!(bytes[..2], port.to_be_bytes());
-                // The other end's task has ended, and its socket with it.
+                // The other end's task has ended, which closed its socket.
                 assert_eq!(stream.read(&mut bytes).await, Ok(0));
                 let begun = redpoll_socket::nal::Clock::now(&time);
                 time.sleep(Duration::from_secs(2)).await;
@@ -143,7 +143,7 @@ fn datagrams_between_tasks() {
     assert!(heard.get());
 }
 
-/// Frames of a node that hold the first fragment of a segment with a reading.
+/// Frames of a node with the first fragment of a segment with a reading.
 struct Readings {
     from: usize,
     count: Rc<Cell<u64>>,
@@ -161,8 +161,9 @@ impl FrameTrace for Readings {
     }
 }
 
-/// A sleepy leaf opens a connection for each reading. The server delays its acknowledgment,
-/// which the leaf then fetches from its parent. RFC 8985 §7.2: a probe before that is needless.
+/// Checks a sleepy leaf that opens a connection for each reading. The server delays its
+/// acknowledgment, which the leaf then fetches from its parent, so that a probe before that would
+/// be needless (RFC 8985 §7.2).
 #[test]
 fn a_leaf_asks_its_parent_before_it_probes() {
     const READINGS: u64 = 40;
@@ -226,7 +227,7 @@ fn a_leaf_asks_its_parent_before_it_probes() {
         );
         world.run_until(Instant::ZERO + pause.times(READINGS + 1));
         assert_eq!(heard.get() as u64, 82 * READINGS);
-        // Without the request before a probe, between 58 and 80.
+        // Without a data request before a probe, the count is between 58 and 80.
         let count = count.get();
         assert!(
             (READINGS..=READINGS + 4).contains(&count),

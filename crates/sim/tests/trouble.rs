@@ -1,5 +1,4 @@
-//! Runs in which much goes wrong: nobody panics, nothing wrong gets through,
-//! and afterwards all works again.
+//! Runs with many faults: no panic, no wrong data, and normal operation afterwards.
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_sim::testing::fault::{FaultSpec, FrameKind};
@@ -11,7 +10,7 @@ fn ms(ms: u64) -> Instant {
     Instant::from_millis(ms)
 }
 
-/// Delivered bytes by each of these times; the oracle is satisfied at the end.
+/// Returns the delivered bytes at each of these times; the oracle is satisfied at the end.
 fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
     let mut world = World::new(scenario, 1).unwrap();
     let delivered = times_ms.iter().map(|at| {
@@ -23,8 +22,8 @@ fn delivered(scenario: &Scenario, times_ms: &[u64]) -> Vec<u64> {
     delivered.collect()
 }
 
-/// Whoever is off for ten seconds, sender, relay or receiver: the stream stands
-/// still and goes on.
+/// Checks that the stream pauses and continues when sender, relay or receiver is off for ten
+/// seconds.
 #[test]
 fn a_stream_survives_any_node_being_off() {
     for node in 0..3 {
@@ -41,8 +40,8 @@ fn a_stream_survives_any_node_being_off() {
     }
 }
 
-/// Off and on every few milliseconds, in the middle of frames, loads,
-/// assessments and acknowledgements.
+/// Checks nodes that are switched every few milliseconds, during frames, loads, assessments and
+/// acknowledgments.
 #[test]
 fn nodes_that_flicker_do_no_harm() {
     for model in ["at86rf233", "cc2420", "ideal"] {
@@ -64,7 +63,7 @@ fn nodes_that_flicker_do_no_harm() {
     }
 }
 
-/// A third of all frames and acknowledgements lost, a tenth doubled.
+/// Checks losses of a third of all frames and acknowledgments, and duplicates of a tenth.
 #[test]
 fn lost_and_doubled_frames_cost_time_only() {
     let mut scenario = Scenario::load("line-2", &[]).unwrap();
@@ -89,8 +88,8 @@ fn lost_and_doubled_frames_cost_time_only() {
     assert!(at[0] > 20_000, "{at:?}");
 }
 
-/// Packets that are well formed as far as the IPv6 header, and garbage from
-/// there on, for nodes that run and for nobody.
+/// Checks packets with a valid IPv6 header and garbage after it, for existing and nonexistent
+/// nodes.
 #[test]
 fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
     let scenario = Scenario::load("office", &[]).unwrap();
@@ -104,7 +103,7 @@ fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
             ecn: Ecn::NotEct,
             flow_label: rng.below(1 << 20),
             payload_len: len as u16,
-            // Mostly what a node looks into.
+            // Mostly headers that a node processes.
             next_header: [6, 17, 58, 0, 43, 44, 60, rng.below(256) as u8][i % 8],
             hop_limit: rng.below(256) as u8,
             src: scenario.border.host,
@@ -120,7 +119,7 @@ fn garbage_behind_good_headers_goes_into_the_mesh_and_no_further() {
         world.run_until(ms(i as u64 * 50));
         while world.host_output().is_some() {}
     }
-    // What waited for room comes in as well.
+    // Waiting packets enter as well.
     world.run_until(ms(60_000));
     assert!(world.gate().counters().to_mesh > 300);
     let report = world.report();

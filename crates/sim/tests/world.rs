@@ -9,7 +9,7 @@ fn scenario(name: &str) -> Scenario {
     Scenario::load(name, &[]).unwrap()
 }
 
-/// Nodes in a line; all but the first send readings to the first.
+/// Returns nodes in a line; all except the first send readings to the first.
 fn readings(nodes: usize, interval: &str) -> Scenario {
     let text = format!(
         r#"
@@ -83,7 +83,7 @@ fn running_in_steps_is_running_at_once() {
     assert_eq!(whole.digest(), steps.digest());
 }
 
-/// A frame that its receiver gets twice is delivered once.
+/// Checks that a frame which its receiver gets twice is delivered once.
 #[test]
 fn duplicated_frames_are_suppressed() {
     let mut scenario = readings(3, "200 ms");
@@ -190,8 +190,7 @@ fn bulk_over_each_line() {
     }
 }
 
-/// Ports and sequence numbers of the first connection requests that `office` has for
-/// its host.
+/// Returns the ports and sequence numbers of the first connection requests of `office` to its host.
 fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     let mut scenario = scenario("office");
     scenario.host = None;
@@ -216,8 +215,8 @@ fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     requests
 }
 
-/// A seed that is written in a file, or is the default, tells nobody the ports and
-/// sequence numbers of a mesh that is joined to a network.
+/// Checks that a seed in a file, or the default one, does not determine the ports and sequence
+/// numbers of a mesh that is connected to a network.
 #[test]
 fn secrets_from_outside_do_not_follow_from_the_seed() {
     let of = |seed| {
@@ -237,7 +236,7 @@ fn secrets_from_outside_do_not_follow_from_the_seed() {
     }
 }
 
-/// A datagram that the path duplicates arrives twice, and its bytes count once.
+/// Checks that a duplicated datagram arrives twice, and that its bytes count once.
 #[test]
 fn datagrams_that_a_fault_duplicates_are_no_violations() {
     let text = r#"

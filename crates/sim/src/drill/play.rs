@@ -135,7 +135,7 @@ const FRAGMENT: u64 = 96;
 const HEADER: u64 = 26;
 
 impl Air {
-    /// Adds a packet of `len` bytes that is forwarded over `hops` hops, with each frame sent once.
+    /// Adds a packet of `len` bytes that is forwarded over `hops` hops without retransmissions.
     fn carry(&mut self, len: usize, hops: u64) {
         self.packets += 1;
         let bytes = (len as u64).saturating_sub(40) + HEADER;

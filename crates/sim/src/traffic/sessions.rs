@@ -27,7 +27,7 @@ pub(super) struct Sessions<S> {
     wanted_until: Option<Instant>,
 }
 
-/// Time for which a client without a slot lets others be expected.
+/// Time for which further clients are expected after a client without a slot.
 const WANTED: Duration = Duration::from_secs(10);
 
 impl<S: Session> Sessions<S> {

@@ -1,10 +1,10 @@
-//! A built-in scenario from its beginning to its report.
+//! Runs built-in scenarios.
 
 use redpoll_base::Instant;
 use redpoll_sim::{Report, Scenario, World};
 
-/// The scenario `name` with `overrides`, after so many virtual seconds; the
-/// oracle has found nothing.
+/// Runs the scenario `name` with `overrides` for `seconds` of virtual time. Fails if the oracle
+/// found a violation.
 pub fn run(name: &str, overrides: &[(&str, &str)], seed: u64, seconds: u64) -> Report {
     let overrides: Vec<(String, String)> = overrides
         .iter()

@@ -1,11 +1,11 @@
-//! The radio of an nRF52840 as `embassy-nrf` 0.11 offers it, over a raw radio of the simulator: it
-//! receives a frame when it is told to, and sends one after an assessment, and does no more.
+//! The radio of an nRF52840 with the interface of `embassy-nrf` 0.11, over a raw radio of the
+//! simulator. It receives a frame on request, and sends one after an assessment.
 //!
-//! States and times are the manual's (§6.20) and the driver's: 130 µs until receiver or
-//! transmitter are on, 128 of assessment, 21 until the transmitter is off; a receiver that is
-//! stopped stays ramped up, a transmission leaves the chip off, as does a channel that is
-//! occupied; whoever changes the assessment has the chip switched off and on again for the next
-//! work. Between an interrupt and the task that it wakes [`TASK`] goes by.
+//! States and times are those of the manual (§6.20) and the driver: 130 µs until receiver or
+//! transmitter are on, 128 for an assessment, 21 until the transmitter is off. A stopped receiver
+//! stays ramped up. A transmission or a busy channel leaves the chip off. A change of the
+//! assessment's settings switches the chip off and on for the next work. A task runs [`TASK`] after
+//! its interrupt.
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -23,22 +23,22 @@ use redpoll_wire::ieee802154::timing;
 const RAMP_UP: Duration = Duration::from_micros(130);
 const TX_DISABLE: Duration = Duration::from_micros(21);
 const CCA: Duration = Duration::from_micros(timing::CCA_US);
-/// From an interrupt to the task: some 600 instructions at 64 MHz.
+/// Time from an interrupt to the task: about 600 instructions at 64 MHz.
 pub const TASK: Duration = Duration::from_micros(10);
-/// Of the clock, RTC1: 32,768 Hz.
+/// Frequency of the clock, RTC1: 32,768 Hz.
 const TICKS_PER_S: u64 = 32_768;
-/// What the chip says of every frame.
+/// Link quality of every frame.
 const LQI: u8 = 43;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum State {
-    /// Off from then on.
+    /// Off from this time.
     Disabled(Instant),
-    /// Ramped up, and deaf.
+    /// Ramped up without receiving.
     RxIdle,
-    /// A receiver from then on.
+    /// Receiving from this time.
     Rx(Instant),
-    /// Assessing, turning around or sending.
+    /// Assessing, turning around or transmitting.
     Sends,
 }
 
@@ -58,25 +58,25 @@ enum Outcome {
 struct Chip {
     raw: RawRadio,
     state: State,
-    /// Something has been set that asks for it to be switched off and on.
+    /// Whether a changed setting requires switching it off and on.
     needs_enable: bool,
     assessment: Assessment,
     step: Option<(Instant, Step)>,
-    /// What has happened, and when the task hears of it.
+    /// The outcome, and the time at which the task gets it.
     outcome: Option<(Instant, Outcome)>,
     packet: Vec<u8>,
-    /// The alarm of the clock.
+    /// Alarm of the clock.
     alarm: Option<Instant>,
-    /// Time in which it was not off.
+    /// Time in which the chip was not off.
     on: Duration,
     on_since: Option<Instant>,
 }
 
-/// The driver, and beside it the clock.
+/// The driver and the clock.
 #[derive(Clone)]
 pub struct Nrf {
     chip: Rc<RefCell<Chip>>,
-    /// The frame that was received last.
+    /// Latest received frame.
     received: Vec<u8>,
 }
 
@@ -100,7 +100,7 @@ impl Nrf {
         }
     }
 
-    /// The time in which the chip was not off.
+    /// Returns the time in which the chip was not off.
     pub fn on(&self) -> Duration {
         let chip = self.chip.borrow();
         let now = chip.raw.now();
@@ -119,7 +119,7 @@ impl Nrf {
 }
 
 impl Chip {
-    /// What has happened up to now, and when to be called again.
+    /// Handles the events up to now, and registers the next call.
     fn advance(&mut self, cx: &mut Context<'_>) {
         loop {
             let steps = self.step.map(|(at, _)| at);
@@ -173,7 +173,7 @@ impl Chip {
                 frame,
                 ..
             } => {
-                // It hears what begins after it has become a receiver.
+                // It receives frames that begin after its ramp-up.
                 if !matches!(self.state, State::Rx(since) if since <= began) {
                     return;
                 }
@@ -199,7 +199,7 @@ impl Chip {
         self.state = state;
     }
 
-    /// The chip is ramped up as a receiver: from when on.
+    /// Ramps the chip up as a receiver. Returns when it is on.
     fn prepare(&mut self) -> Instant {
         let now = self.raw.now();
         let needs_enable = std::mem::take(&mut self.needs_enable);
@@ -218,7 +218,7 @@ impl Chip {
     }
 }
 
-/// Stops the receiver when whoever waits for a frame goes away.
+/// Stops the receiver when the future that waits for a frame is dropped.
 struct Stops<'a>(&'a Nrf);
 
 impl Drop for Stops<'_> {
@@ -271,13 +271,13 @@ impl Transceiver for Nrf {
 }
 
 impl Ticker for Nrf {
-    /// Whole ticks, rounded down.
+    /// Returns whole ticks, rounded down.
     fn now(&self) -> Instant {
         at_tick(ticks(self.chip.borrow().raw.now()))
     }
 
     fn poll_until(&mut self, cx: &mut Context<'_>, at: Instant) -> Poll<()> {
-        // The first tick that is not before it.
+        // The first tick that is not before the time.
         let due = (ticks(at)..).map(at_tick).find(|it| *it >= at).unwrap();
         // The tick begins within the microsecond that is rounded down.
         let due = due + Duration::from_micros(1);

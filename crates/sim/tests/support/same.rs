@@ -1,6 +1,6 @@
-//! One input for a leaf, wherever it runs: pings of one frame and of several, a connection to
-//! a port where nobody listens, and an echo of 6,000 bytes over three hops of which each loses
-//! frames; and what was on the air meanwhile.
+//! One test sequence for simulated and external leaves: pings of one frame and of several, a
+//! connection to a closed port, and an echo of 6,000 bytes over three lossy hops. It also records
+//! the frames on the air.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -37,12 +37,12 @@ role = "leaf"
 const HERE: &str = "[apps.echo]\ntype = \"echo\"\non = \"node-4\"\nport = 7\n";
 const BYTES: usize = 6_000;
 
-/// The scenario with a simulated leaf.
+/// Returns the scenario with a simulated leaf.
 pub fn with_a_simulated_leaf() -> Scenario {
     Scenario::parse("same", &(SCENARIO.to_owned() + HERE), &[]).unwrap()
 }
 
-/// The scenario with a leaf at the end of `line`.
+/// Returns the scenario with a leaf at the end of `line`.
 pub fn with_an_external_leaf(line: &str, more: &[(&str, &str)]) -> Scenario {
     let there = format!("{SCENARIO}kind = \"external\"\nline = \"{line}\"\n");
     let more = more.iter();
@@ -50,7 +50,7 @@ pub fn with_an_external_leaf(line: &str, more: &[(&str, &str)]) -> Scenario {
     Scenario::parse("same", &there, &more).unwrap()
 }
 
-/// A frame: when it left, who sent it, and its bytes.
+/// A frame: its time, its sender and its bytes.
 pub type Frame = (Instant, usize, Vec<u8>);
 
 struct Recorder(Rc<RefCell<Vec<Frame>>>);
@@ -67,11 +67,11 @@ impl FrameTrace for Recorder {
     }
 }
 
-/// What came of the input.
+/// Result of the sequence.
 pub struct Played {
     pub world: World,
     pub frames: Vec<Frame>,
-    /// Bytes that came back, all of them right.
+    /// Number of correctly echoed bytes.
     pub echoed: usize,
 }
 
@@ -84,7 +84,7 @@ pub fn world(scenario: &Scenario, lines: Option<&dyn Lines>) -> Result<World, Bu
     }
 }
 
-/// Plays the input.
+/// Runs the sequence.
 pub fn play(scenario: &Scenario, lines: Option<&dyn Lines>) -> Played {
     let mut world = world(scenario, lines).unwrap();
     let frames = Rc::new(RefCell::new(Vec::new()));
@@ -141,7 +141,7 @@ fn byte(at: usize) -> u8 {
     (at * 7 + at / 251) as u8
 }
 
-/// All that was to come has come, and the frames of both are the same.
+/// Checks that all bytes were echoed, and that the frames of both runs are the same.
 pub fn assert_same(one: &Played, other: &Played) {
     for played in [one, other] {
         assert_eq!(played.echoed, BYTES);

@@ -1,6 +1,6 @@
-//! A radio whose chip does nothing by itself: acknowledgements, their timeout, CSMA-CA,
-//! repetitions, source match and filter are software over a raw radio, each as the standard
-//! has it, or with one fault.
+//! A radio whose chip has no automatic functions: acknowledgments, their timeout, CSMA-CA,
+//! repetitions, source match and filter are software over a raw radio, as the standard specifies,
+//! or with one fault.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll};
@@ -12,7 +12,7 @@ use redpoll_mac::{
 use redpoll_sim::testing::ether::{RawEvent, RawRadio};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader, FrameType, imm_ack, timing};
 
-/// What is wrong with it.
+/// Fault of the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     TimeComesEarly,
@@ -59,16 +59,16 @@ pub enum Fault {
     ClaimsAck,
 }
 
-/// What a moment is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Step {
-    /// Assess, the first of two looks, and the second.
+    /// Assess the channel, at the first or the second of two checks.
     Look { first: bool },
-    /// Send.
+    /// Transmit.
     Send,
-    /// The acknowledgement has not come.
+    /// End the wait for the acknowledgment.
     GiveUp,
-    /// The work ends so.
+    /// End the work with this result.
     End(RadioResult),
 }
 
@@ -83,7 +83,7 @@ pub struct SoftRadio {
     loaded: FrameBuf,
     events: VecDeque<(RadioEvent, Option<Vec<u8>>)>,
     step: Option<(Instant, Step)>,
-    /// What is on the air is the loaded frame, not an acknowledgement.
+    /// Whether the transmission is the loaded frame rather than an acknowledgment.
     sends: bool,
     cca: bool,
     backoffs: u8,
@@ -140,7 +140,7 @@ impl SoftRadio {
         }
     }
 
-    /// A transmission begins, with CSMA-CA or a look, or without.
+    /// Begins a transmission, with CSMA-CA, one assessment, or neither.
     fn begin(&mut self) {
         let looks = (self.cca || self.has(Fault::AlwaysLooks)) && !self.has(Fault::NeverLooks);
         let backoff = match self.caps.csma && self.cca {
@@ -206,7 +206,7 @@ impl SoftRadio {
         Self::header(self.loaded.as_slice()).is_some_and(|header| header.ack_request)
     }
 
-    /// What the radio sent has left.
+    /// Handles the end of the radio's transmission.
     fn on_sent(&mut self) {
         if !std::mem::take(&mut self.sends) || self.has(Fault::SentTooEarly) && !self.wants_ack() {
             return;

@@ -1,5 +1,5 @@
-//! The other station of the test of a radio, in the simulator: one raw radio that speaks, one
-//! that speaks at the same time where a frame is to be spoiled, and one that listens.
+//! The tester's stations in the simulator: a raw radio that sends, one that sends at the same time
+//! to destroy a frame, and one that listens.
 
 use std::task::{Context, Poll, Waker};
 
@@ -8,9 +8,9 @@ use redpoll_radiotest::{By, Reply, Seen, Tester, What};
 use redpoll_sim::Ether;
 use redpoll_sim::testing::ether::{Answer, RawEvent, RawRadio};
 
-/// The station of the radio that is examined.
+/// Station of the tested radio.
 pub const SUBJECT: usize = 0;
-/// All stations.
+/// Number of stations.
 pub const STATIONS: usize = 4;
 
 /// See the [module](self).
@@ -18,7 +18,7 @@ pub struct SimTester {
     speaker: RawRadio,
     spoiler: RawRadio,
     listener: RawRadio,
-    /// When something of the tester's own has ended.
+    /// Ends of the tester's own transmissions.
     own: Vec<Instant>,
 }
 

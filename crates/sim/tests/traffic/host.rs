@@ -1,11 +1,11 @@
-//! The host behind the border router, simulated: servers and clients on it,
-//! and what its link loses.
+//! The simulated host behind the border router: its servers and clients, and the losses of its
+//! link.
 
 use redpoll_sim::{Scenario, World};
 
 use super::run;
 
-/// A border router, a node behind it, and what `apps` adds.
+/// Returns a border router, a node behind it, and the apps in `apps`.
 fn scenario(apps: &str) -> Scenario {
     let text = format!(
         "[topology]\nkind = \"positions\"\n[radio]\nmodel = \"ideal\"\n\
@@ -36,8 +36,8 @@ fn clients_on_the_host_fetch_a_file_again_and_again() {
             (10, 10, 0)
         );
         assert_eq!(flow.delivered_bytes, 10_000, "{protocol}");
-        // Twice 6 ms on the wire for each round trip: one over CoAP a block,
-        // two at least over HTTP.
+        // Each round trip takes twice 6 ms on the wire: one for each block over CoAP, at least two
+        // over HTTP.
         let p50 = requests.latency_ms.p50.unwrap();
         assert!((24.0..400.0).contains(&p50), "{protocol}: {p50}");
     }
@@ -71,8 +71,8 @@ fn what_the_far_end_refuses_fails() {
     }
 }
 
-/// Figure 10 of Kumar et al. 2020: losses at the border router, after the link
-/// and the adaptation layer have done their best.
+/// Checks losses at the border router, which only the transports can repair (Kumar et al. 2020,
+/// figure 10).
 #[test]
 fn losses_between_border_router_and_host_are_the_transports_to_mend() {
     for transport in ["tcp", "coap", "cocoa", "unreliable", "ideal", "udp"] {
@@ -114,7 +114,7 @@ fn losses_between_border_router_and_host_are_the_transports_to_mend() {
     }
 }
 
-/// A leaf that sleeps hears the answers it waits for, and sleeps otherwise.
+/// Checks that a sleepy leaf gets the answers that it expects, and sleeps otherwise.
 #[test]
 fn sleepy_sensors_wake_for_their_answers() {
     for transport in ["tcp", "coap", "cocoa", "unreliable", "ideal"] {
@@ -139,7 +139,7 @@ fn sleepy_sensors_wake_for_their_answers() {
         let report = world.report();
         let readings = report.flows[0].readings.clone().unwrap();
         assert_eq!(readings.lost, 0, "{transport}: {readings:?}");
-        // What is left waits for a batch to be full.
+        // The remaining readings wait for a full batch.
         assert!(readings.under_way < 64, "{transport}: {readings:?}");
         assert!(readings.delivered >= 19 * 64, "{transport}: {readings:?}");
         let duty_cycle = report.nodes[1].radio_duty_cycle;

@@ -1,4 +1,4 @@
-//! The HTTP server, asked by a client on the other node.
+//! The HTTP server, with a client on the other node.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -10,7 +10,7 @@ use redpoll_stack::{ConnId, NodeEvent};
 
 use super::{pair, run};
 
-/// What a client got, and whether the connection is over.
+/// Bytes of a client, and whether the connection has ended.
 #[derive(Clone, Debug, Default)]
 struct Got {
     bytes: Vec<u8>,
@@ -33,14 +33,14 @@ impl Got {
     }
 }
 
-/// Sends a request, takes what comes, closes when the server has.
+/// Sends a request, reads the answer, and closes after the server.
 struct Client {
     server: Endpoint,
     request: Vec<u8>,
     sent: usize,
     conn: Option<ConnId>,
     got: Rc<RefCell<Got>>,
-    /// Takes [`Self::gulp`] bytes in each of these; `None`: all that is there.
+    /// Interval at which it reads [`Self::gulp`] bytes; `None`: reads all data.
     pace: Option<Duration>,
     gulp: usize,
     next: Instant,
@@ -110,7 +110,7 @@ fn server() -> Scenario {
     pair("[apps.web]\ntype = \"http-server\"\non = \"node-2\"\n[tcp]\ntime_wait = \"1 s\"\n")
 }
 
-/// Asks the server of `world` and waits `wait` for what it says.
+/// Sends a request to the server of `world` and waits `wait` for the answer.
 fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
     let got = begin(world, request, None);
     let until = world.now() + wait;
@@ -118,12 +118,12 @@ fn ask_for(world: &mut World, request: &[u8], wait: Duration) -> Got {
     got.take()
 }
 
-/// Sends `request` to the server of `world`, and takes what comes.
+/// Sends `request` to the server of `world`, and reads the answer.
 fn begin(world: &mut World, request: &[u8], pace: Option<Duration>) -> Rc<RefCell<Got>> {
     begin_slow(world, request, pace, 1)
 }
 
-/// As [`begin`], of a client that takes `gulp` bytes at a time.
+/// Works like [`begin`], with a client that reads `gulp` bytes at a time.
 fn begin_slow(
     world: &mut World,
     request: &[u8],
@@ -236,13 +236,13 @@ fn garbage_does_not_keep_the_server_from_serving() {
     assert!(page.head().starts_with("HTTP/1.1 200 OK"));
 }
 
-/// The connections on the server's side.
+/// Returns the connections on the server's side.
 fn connections(world: &World) -> usize {
     world.node(1).unwrap().tcp_connections().count()
 }
 
-/// RFC 9112 §9.3: two requests, the second before the first is answered, and a third
-/// later; then the server ends in order what nobody uses.
+/// Checks two requests, the second before the first is answered, and a later third (RFC 9112 §9.3).
+/// Then the server closes the unused connection regularly.
 #[test]
 fn a_connection_serves_one_request_after_another() {
     let mut world = World::new(&server(), 1).unwrap();
@@ -294,12 +294,12 @@ fn silent_clients_give_way_to_one_with_a_request() {
         assert!(page.ended && page.head().starts_with("HTTP/1.1 200 OK"));
     }
     let given_up = silent.iter().filter(|got| got.borrow().failed).count();
-    // The fourth left no room, and neither did the first with a request.
+    // The fourth client and the first one with a request needed room.
     assert_eq!(given_up, 2);
 }
 
-/// Six ask at once, as a browser does. Whose answer is still on its way does not give
-/// way to those who come after it.
+/// Checks six simultaneous requests, as from a browser. A client whose answer is in progress is not
+/// reset in favour of later clients.
 #[test]
 fn an_answer_on_its_way_is_not_cut_off() {
     let busy = "[apps.web]\ntype = \"http-server\"\non = \"node-2\"\n\
@@ -319,8 +319,8 @@ fn an_answer_on_its_way_is_not_cut_off() {
     }
 }
 
-/// Four clients that take 600 bytes every five seconds, and come again when they are reset: an
-/// honest client gets its page within 15 s each time.
+/// Checks four clients that read 600 bytes every five seconds, and reconnect when they are reset:
+/// an honest client gets its page within 15 s each time.
 #[test]
 fn slow_readers_give_way_to_clients_that_wait() {
     let mut scenario = server();
@@ -349,7 +349,7 @@ fn slow_readers_give_way_to_clients_that_wait() {
     assert!(answered >= 9, "{answered} of 10");
 }
 
-/// Slow readers alone are let be, as long as they take the least that a client may take.
+/// Checks that slow readers without competition are not reset while they read the required minimum.
 #[test]
 fn slow_readers_are_not_cut_off_without_need() {
     let mut world = World::new(&server(), 1).unwrap();
@@ -362,8 +362,8 @@ fn slow_readers_are_not_cut_off_without_need() {
     assert!(slow.iter().all(|got| !got.borrow().failed));
 }
 
-/// Connections that all stay open without a request: the one that was idle for longest makes room
-/// for each that comes.
+/// Checks connections that stay open without a request: the one that was idle for longest makes
+/// room for a new one.
 #[test]
 fn idle_connections_give_way() {
     let mut scenario = server();
@@ -379,7 +379,7 @@ fn idle_connections_give_way() {
     }
 }
 
-/// One client sends a byte now and then, the others take one now and then.
+/// Checks one client that sends single bytes at long intervals, and others that read single bytes.
 #[test]
 fn slow_clients_are_given_up() {
     let mut world = World::new(&server(), 1).unwrap();

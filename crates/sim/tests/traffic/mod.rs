@@ -1,5 +1,4 @@
-//! The applications of scenarios, in whole worlds and against clients and
-//! servers that do not behave.
+//! The applications of scenarios, in whole worlds and against misbehaving clients and servers.
 
 mod bulk;
 mod host;
@@ -10,7 +9,7 @@ mod sensors;
 use redpoll_base::Instant;
 use redpoll_sim::{Scenario, World};
 
-/// Two nodes in range of each other, and what `apps` adds.
+/// Returns two nodes in range of each other, with the apps in `apps`.
 fn pair(apps: &str) -> Scenario {
     let text = format!(
         "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\

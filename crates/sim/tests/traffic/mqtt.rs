@@ -1,4 +1,4 @@
-//! The MQTT sensor, against a broker on the other node.
+//! The MQTT sensor, with a broker on the other node.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -14,17 +14,17 @@ use super::{pair, run};
 
 const PORT: u16 = 1883;
 
-/// What the broker has seen.
+/// Packets that the broker received.
 #[derive(Debug, Default)]
 struct Seen {
     connects: Vec<Instant>,
     pings: usize,
-    /// Topic, payload, whether it was marked as sent before.
+    /// Topic, payload, and whether it was marked as a duplicate.
     published: Vec<(String, String, bool)>,
 }
 
 impl Seen {
-    /// The numbers of the readings, in the order of their arrival.
+    /// Returns the numbers of the readings, in the order of their arrival.
     fn numbers(&self) -> Vec<u64> {
         let number = |payload: &str| payload.split(' ').nth(1).unwrap().parse().unwrap();
         self.published
@@ -34,11 +34,11 @@ impl Seen {
     }
 }
 
-/// A broker that acknowledges all but every `mute_after`th reading, at which it
-/// resets the connection instead.
+/// A broker that acknowledges all readings except every `mute_after`th, at which it resets the
+/// connection.
 struct Broker {
     mute_after: Option<usize>,
-    /// `None`: it never answers a CONNECT.
+    /// Answer to a CONNECT; `None`: no answer.
     answer: Option<ConnectReturnCode>,
     listener: Option<ListenerId>,
     conn: Option<ConnId>,
@@ -124,8 +124,8 @@ impl App for Broker {
     }
 }
 
-/// A scenario with an MQTT sensor on node 2 that takes node 1 for a broker
-/// outside, and the kind of the sensor as `change` makes it.
+/// Returns a scenario with an MQTT sensor on node 2, whose broker outside is node 1, and the
+/// sensor's kind after `change`.
 fn sensor(change: impl FnOnce(&mut AppKind)) -> Scenario {
     let mut scenario = pair("");
     let addr = scenario.address(0).unwrap();
@@ -206,7 +206,7 @@ fn after_a_lost_connection_nothing_is_missing() {
     let mut numbers = seen.numbers();
     assert!(numbers.len() > 190);
     assert!(seen.published.iter().any(|(_, _, again)| *again));
-    // At least once each: sorted and without repetitions there is no gap.
+    // Each at least once: sorted and without repetitions there is no gap.
     numbers.sort_unstable();
     numbers.dedup();
     let last = *numbers.last().unwrap();

@@ -1,4 +1,4 @@
-//! Sensors over everything that carries readings.
+//! Sensors over every transport for readings.
 
 use redpoll_sim::World;
 use redpoll_sim::testing::oracle::ReadingFigures;
@@ -26,7 +26,7 @@ fn every_reading_arrives_over_tcp() {
     let sink = "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 7\n";
     let mut world = World::new(&pair(&sensor("tcp", sink)), 1).unwrap();
     run(&mut world, 40);
-    // The last reading may be on its way.
+    // The last reading may be in transit.
     let delivered = world.report().flows[0].delivered_bytes;
     assert!((19 * 50..=20 * 50).contains(&delivered), "{delivered}");
 }
@@ -41,7 +41,7 @@ fn readings_that_a_fault_swallows_are_counted_as_lost() {
     assert!((flow.segment_loss - 2.0 / 3.0).abs() < 0.05, "{flow:?}");
 }
 
-/// What is at the far end of every transport, if it is no plain datagrams.
+/// Receivers of all transports except plain datagrams.
 const SINK: &str = "[apps.sink]\ntype = \"bulk-sink\"\non = \"node-1\"\nport = 7\n";
 const SERVER: &str = "[apps.server]\ntype = \"coap-server\"\non = \"node-1\"\nport = 7\n";
 
@@ -99,8 +99,8 @@ fn batches_wait_until_they_are_full() {
     assert_eq!((figures.delivered, figures.lost), (80, 0));
 }
 
-/// The far end is gone for a minute: who is reliable loses what the queue does
-/// not hold, who is not loses all of it.
+/// Checks a far end that is off for a minute: a reliable transport loses the readings that the
+/// queue cannot hold, an unreliable one loses all.
 #[test]
 fn queues_bridge_an_outage_as_long_as_they_last() {
     let outage = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\
@@ -120,8 +120,8 @@ fn queues_bridge_an_outage_as_long_as_they_last() {
     }
 }
 
-/// As what a TCP's send buffer holds, the message under way takes no place in the
-/// queue; of a body in blocks nothing but a block is elsewhere.
+/// Checks that the message in progress has left the queue, like data in TCP's send buffer. Of a
+/// body in blocks, only one block has.
 #[test]
 fn the_message_under_way_is_not_in_the_queue() {
     let gone = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\
@@ -140,15 +140,14 @@ fn the_message_under_way_is_not_in_the_queue() {
     }
 }
 
-/// Once a batch is there, the queue is emptied: what is made meanwhile goes with
-/// it instead of waiting for the next.
+/// Checks that once there is a batch, the queue is emptied, including the readings created
+/// meanwhile.
 #[test]
 fn a_batch_takes_with_it_what_is_made_meanwhile() {
-    // One reading a second goes, one every other second comes.
+    // One reading each second is sent, and one every other second is created.
     let slow = "batch = 10\nmessage = \"50 B\"\nspacing = \"1 s\"";
     let figures = readings("unreliable", slow, 400);
-    // 10, then 5, 2 and 1 more: of 18 readings the first waits for 9 others, the
-    // last for none.
+    // 10, then 5, 2 and 1 more: of 18 readings the first waits for 9 others, the last for none.
     let p50 = figures.latency_ms.p50.unwrap();
     assert!(p50 < 12_000.0, "{figures:?}");
     assert!(figures.latency_ms.max.unwrap() >= 18_000.0, "{figures:?}");

@@ -1,5 +1,4 @@
-//! Saturated senders beside `scripts/validate/contention.py`, a simulation that
-//! shares no code with ours.
+//! Saturated senders, compared with `scripts/validate/contention.py`, an independent simulation.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_mac::{Ifs, MacConfig, TxStatus};
@@ -12,7 +11,7 @@ use crate::macs::{Above, Macs, Outgoing, Said};
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
-/// Every node but the first sends to the first as fast as it can.
+/// Every node except the first sends to the first as fast as it can.
 struct Saturated {
     len: usize,
     delivered: u64,
@@ -38,15 +37,15 @@ impl Above for Saturated {
     }
 }
 
-/// How a run of saturated senders went.
+/// Result of a run of saturated senders.
 pub struct Shares {
     /// Frames acknowledged per second.
     pub per_second: f64,
-    /// Share of the frames sent that were not acknowledged.
+    /// Share of the sent frames that were not acknowledged.
     pub collisions: f64,
 }
 
-/// What so many senders beside one another carry to one receiver in their midst.
+/// Runs `senders` senders within range of one another, with one receiver in their midst.
 pub fn saturate(
     config: &MacConfig,
     senders: usize,
@@ -80,7 +79,7 @@ pub fn saturate(
     }
 }
 
-/// The standard's own parameters: three retries, no delay before them.
+/// Returns the standard's parameters: three retries, without a delay before them.
 pub fn standard() -> MacConfig {
     MacConfig::default().with(|it| {
         it.max_frame_retries = 3;
@@ -88,7 +87,7 @@ pub fn standard() -> MacConfig {
     })
 }
 
-/// Mean of so many runs, each of them with a seed of its own.
+/// Returns the mean of `seeds` runs with different seeds.
 pub fn saturated(config: &MacConfig, senders: usize, seconds: u64, seeds: u64) -> [f64; 2] {
     mean(seeds, |seed| {
         let shares = saturate(config, senders, 100, false, seconds, seed);
@@ -97,7 +96,7 @@ pub fn saturated(config: &MacConfig, senders: usize, seconds: u64, seeds: u64) -
     .unwrap()
 }
 
-/// The mean of pairs over seeds, if there are any.
+/// Returns the mean of pairs over seeds, if there are any.
 pub fn mean(seeds: u64, of: impl Fn(u64) -> Option<[f64; 2]>) -> Option<[f64; 2]> {
     let mut sum = [0.0; 2];
     for seed in 1..=seeds {
@@ -107,7 +106,7 @@ pub fn mean(seeds: u64, of: impl Fn(u64) -> Option<[f64; 2]>) -> Option<[f64; 2]
     Some(sum.map(|sum| sum / seeds as f64))
 }
 
-/// What `scripts/validate/contention.py` finds; `None` without Python.
+/// Returns the result of `scripts/validate/contention.py`; `None` without Python.
 pub fn outside(more: &[&str], senders: usize, seconds: u64, seeds: u64) -> Option<[f64; 2]> {
     let (seconds, senders) = (seconds.to_string(), senders.to_string());
     mean(seeds, |seed| {
@@ -127,7 +126,7 @@ fn contention_is_that_of_a_program_of_its_own() {
         (Ifs::Sequential, "sequential"),
         (Ifs::Off, "off"),
     ] {
-        // Senders keep their phase to one another, so seeds count more than time.
+        // Senders keep their relative phase, so seeds count more than time.
         let (senders, seconds, seeds, limit) = match is_long() {
             true => (&[1, 2, 5, 10, 20][..], 50, 20, 0.03),
             false if ifs == Ifs::Minimum => (&[1, 2, 20][..], 10, 3, 0.06),

@@ -1,6 +1,5 @@
-//! Frame error rates over a noisy link beside the standard's formula
-//! (IEEE 802.15.4-2006, E.4.1.8), which `scripts/validate/closed_forms.py` has
-//! a second time.
+//! Frame error rates over a noisy link, compared with the standard's formula (IEEE 802.15.4-2006,
+//! E.4.1.8), which `scripts/validate/closed_forms.py` implements independently.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -20,7 +19,7 @@ use crate::table::{Row, check};
 
 const NOISE_DBM: f64 = -100.0;
 
-/// A medium in which two nodes a metre apart have so much more signal than noise.
+/// Returns a medium in which two nodes a metre apart have a signal `db` over the noise.
 fn with_margin(db: f64) -> MediumConfig {
     MediumConfig::Sinr(Sinr {
         tx_power_dbm: 0.0,
@@ -32,7 +31,7 @@ fn with_margin(db: f64) -> MediumConfig {
     })
 }
 
-/// Node 1 sends so many frames that nobody acknowledges.
+/// Node 1 broadcasts a number of frames, without acknowledgments.
 struct Broadcasts {
     left: u64,
     received: u64,
@@ -56,7 +55,7 @@ impl Above for Broadcasts {
     }
 }
 
-/// Share of full frames with an error.
+/// Returns the share of full frames with an error.
 fn frame_errors(db: f64, frames: u64) -> f64 {
     let radio = RadioConfig::from(RadioModel::Ideal);
     let places = [(0.0, 0.0), (1.0, 0.0)];
@@ -71,8 +70,7 @@ fn frame_errors(db: f64, frames: u64) -> f64 {
     1.0 - above.received as f64 / frames as f64
 }
 
-/// The same through a whole world: readings over UDP, each in one full frame, without
-/// retries and without anything to wait for.
+/// Measures the same in a whole world: readings over UDP, each in one full frame, without retries.
 fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
     let floor = format!("{NOISE_DBM} dBm");
     let loss = format!("{} dB", -NOISE_DBM - db.parse::<f64>().unwrap());
@@ -100,7 +98,7 @@ fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
 /// Bytes of a reading that fills a frame of 127.
 const FULL: usize = 107;
 
-/// The lengths of data frames, without FCS.
+/// Lengths of data frames, without FCS.
 #[derive(Clone, Default)]
 struct Lengths(Rc<RefCell<BTreeSet<usize>>>);
 

@@ -1,4 +1,4 @@
-//! Nodes with a MAC and nothing above it, on the simulator's radios and medium.
+//! Nodes with a MAC and no other layer, on the simulator's radios and medium.
 
 use redpoll_base::{Duration, Instant, Wake};
 use redpoll_mac::{Mac, MacConfig, MacEvent, Service, Ticket, TxStatus};
@@ -10,7 +10,7 @@ use redpoll_sim::testing::radio::Identity;
 use redpoll_sim::{MediumConfig, RadioConfig};
 use redpoll_wire::ieee802154::Address;
 
-/// Bytes of a frame between short addresses beside its payload: header and FCS.
+/// Bytes of a frame between short addresses in addition to its payload: header and FCS.
 pub const OVERHEAD: usize = 9 + 2;
 
 /// Turnaround and acknowledgment.
@@ -30,34 +30,34 @@ impl From<Event> for Next {
     }
 }
 
-/// Something that a MAC says to what stands above it.
+/// Event of a MAC for its upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Said {
-    /// The moment given to [`Macs::start_at`] has come.
+    /// The time given to [`Macs::start_at`] has come.
     Start,
     /// The service of a frame has ended.
     Done(TxStatus),
-    /// A frame has come in, with these bytes at the beginning of its payload.
+    /// A frame arrived, with these bytes at the beginning of its payload.
     Frame([u8; 3]),
 }
 
 /// A frame to send.
 #[derive(Clone, Copy, Debug)]
 pub struct Outgoing {
-    /// `None`: a broadcast.
+    /// Addressee; `None`: a broadcast.
     pub to: Option<usize>,
-    /// Bytes in all, FCS included.
+    /// Length in bytes, including the FCS.
     pub len: usize,
-    /// The beginning of its payload.
+    /// Beginning of its payload.
     pub tag: [u8; 3],
 }
 
-/// What stands above the MACs: told of everything that happens at a node, and
-/// asked whenever that node has nothing in service.
+/// Upper layer of the MACs. It gets all events of a node, and is asked for a frame whenever the
+/// node has none in service.
 pub trait Above {
     fn on(&mut self, now: Instant, node: usize, said: Said);
     fn next(&mut self, now: Instant, node: usize) -> Option<Outgoing>;
-    /// A node that has to be asked though nothing happened there.
+    /// Returns a node to ask although it had no event.
     fn also(&mut self) -> Option<usize> {
         None
     }
@@ -67,10 +67,10 @@ pub trait Above {
 pub struct Macs {
     pub air: Air,
     pub macs: Vec<Mac<Replay>>,
-    /// A frame that comes while a node is in a backoff makes it begin anew with its
-    /// own, once it has acknowledged that frame: what ns-3 does.
+    /// Whether a frame that arrives during a backoff restarts the backoff after its acknowledgment,
+    /// as in ns-3.
     pub restarts: bool,
-    /// The frames that have been given back for that.
+    /// Frames that were returned for that.
     held: Vec<Option<(Outgoing, Ticket)>>,
     /// The frames in service.
     served: Vec<Option<Outgoing>>,
@@ -126,12 +126,12 @@ impl Macs {
         }
     }
 
-    /// Has `node` be asked for a frame at `at`.
+    /// Asks `node` for a frame at `at`.
     pub fn start_at(&mut self, at: Instant, node: usize) {
         self.queue.schedule(at, Next::Start(node));
     }
 
-    /// Lets everything up to `until` happen.
+    /// Handles all events up to `until`.
     pub fn run_until(&mut self, until: Instant, above: &mut impl Above) {
         while let Some(next) = self.queue.pop_until(until) {
             self.now = next.at;
@@ -229,7 +229,7 @@ impl Macs {
                     }
                     node
                 }
-                // No radio here is a raw one, and nobody wants to overhear.
+                // No radio here is a raw one, and no node overhears.
                 Indication::Follows { .. }
                 | Indication::Heard { .. }
                 | Indication::Overheard { .. } => continue,

@@ -1,8 +1,8 @@
-//! Checks from outside the model; `docs/validation.md` has the source of each.
+//! Checks against independent sources; `docs/validation.md` lists the source of each.
 //!
-//! Short by default; with `REDPOLL_VALIDATE=long` (`make validate`) as long as
-//! the figures of that page. What this machine lacks is skipped, and named in
-//! the file that `REDPOLL_SKIPPED` names.
+//! They are short by default. With `REDPOLL_VALIDATE=long` (`make validate`) they are as long as
+//! for the figures of that page. Checks whose programs are missing are skipped, and named in the
+//! file that `REDPOLL_SKIPPED` names.
 
 mod contention;
 mod frame_errors;
@@ -14,7 +14,7 @@ mod script;
 mod table;
 mod throughput;
 
-/// Whether these are the long checks.
+/// Returns whether the long checks are selected.
 fn is_long() -> bool {
     std::env::var_os("REDPOLL_VALIDATE").is_some_and(|value| value == "long")
 }

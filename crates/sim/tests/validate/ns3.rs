@@ -1,4 +1,4 @@
-//! Saturated senders and lines beside the lr-wpan module of ns-3.
+//! Saturated senders and lines, compared with the lr-wpan module of ns-3.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,7 +20,7 @@ const LIBRARIES: [&str; 6] = [
     "core",
 ];
 
-/// Builds `scripts/validate/lr_wpan.cc`; `None` where ns-3 or a compiler is missing.
+/// Builds `scripts/validate/lr_wpan.cc`; `None` if ns-3 or a compiler is missing.
 fn build(name: &str) -> Option<PathBuf> {
     if !Path::new("/usr/include/ns3/lr-wpan-mac.h").exists() {
         skipped("ns-3: libns3-dev is missing");
@@ -41,7 +41,7 @@ fn build(name: &str) -> Option<PathBuf> {
     Some(program)
 }
 
-/// Whether ns-3 assesses the channel as the standard says, or as it does.
+/// Channel assessment of ns-3: corrected to the standard, or unchanged.
 #[derive(Clone, Copy)]
 enum Assessment {
     Whole,
@@ -78,7 +78,7 @@ fn lr_wpan(
     mean(seeds, pair).unwrap()
 }
 
-/// The standard's parameters, and the interframe space that ns-3 keeps.
+/// Returns the standard's parameters with ns-3's interframe space.
 fn sequential() -> MacConfig {
     standard().with(|it| it.ifs = Ifs::Sequential)
 }
@@ -88,7 +88,7 @@ fn contention_beside_ns3() {
     let Some(program) = build("lr_wpan_contention") else {
         return;
     };
-    // Senders keep their phase to one another, so seeds count more than time.
+    // Senders keep their relative phase, so seeds count more than time.
     let (senders, seconds, seeds, limit) = match is_long() {
         true => (&[1, 2, 5, 10, 20][..], 20, 10, 0.05),
         false => (&[1, 5][..], 10, 3, 0.08),
@@ -134,7 +134,7 @@ fn lines_beside_ns3() {
                 Some([carried.per_second, carried.lost])
             };
             let ours = mean(seeds, pair).unwrap();
-            // Over four hops relays are heard by others than their senders hear.
+            // Over four hops, relays are received by more nodes than their senders receive.
             let limit = match hops > 3 && !restarts {
                 true => 0.15,
                 false => limit,

@@ -1,10 +1,9 @@
-//! Datagrams of five frames over a line, without anything above the MAC: what
-//! `scripts/validate/lr_wpan.cc` does on ns-3.
+//! Datagrams of five frames over a line of MACs: the equivalent of `scripts/validate/lr_wpan.cc` on
+//! ns-3.
 //!
-//! They go from the last node to the first, hop by hop; for every second one
-//! that arrives a frame goes back. At most [`WINDOW`] are under way. A relay
-//! passes a datagram on when it has all of it. When a frame fails, the rest of
-//! its datagram is dropped, and the sender knows at once.
+//! They go from the last node to the first, hop by hop. For every second arrival, a frame returns.
+//! At most [`WINDOW`] are in transit. A relay forwards a datagram when it has all of it. When a
+//! frame fails, the rest of its datagram is dropped, and the sender learns it at once.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -15,25 +14,25 @@ use redpoll_sim::{MediumConfig, RadioModel, UnitDisk};
 
 use crate::macs::{Above, Macs, Outgoing, Said};
 
-/// Datagrams under way.
+/// Most datagrams in transit.
 const WINDOW: u16 = 4;
-/// The frames of a full segment of the lines, FCS included, and of the frame
-/// that goes back: those of `crates/sim/tests/bound.rs`.
+/// Frames of a full segment of the lines, including the FCS, and the returning frame: those of
+/// `crates/sim/tests/bound.rs`.
 const FRAMES: [usize; 5] = [123, 120, 120, 120, 94];
 const REPLY_BYTES: usize = 46;
-/// The number of a frame that goes back.
+/// Number of a returning frame.
 const REPLY: u8 = FRAMES.len() as u8;
 
-/// What a line carried.
+/// Result of a line.
 pub struct Carried {
     /// Datagrams per second that arrived.
     pub per_second: f64,
-    /// Share of the datagrams that was lost.
+    /// Share of lost datagrams.
     pub lost: f64,
 }
 
-/// A line of nodes that hear their neighbours and nobody else. With `restarts` a
-/// backoff begins anew if a frame comes meanwhile, as in ns-3.
+/// Runs a line of nodes within range of their neighbours only. With `restarts`, a frame that
+/// arrives during a backoff restarts the backoff, as in ns-3.
 pub fn carry(config: &MacConfig, restarts: bool, hops: usize, seconds: u64, seed: u64) -> Carried {
     let disk = MediumConfig::UnitDisk(UnitDisk {
         interference_range_m: 50.0,
@@ -63,7 +62,7 @@ struct Frame {
 
 #[derive(Clone, Default)]
 struct Place {
-    /// What it has to send; the first may be in service.
+    /// Frames to send; the first may be in service.
     queue: VecDeque<Frame>,
     parts: BTreeMap<u16, BTreeSet<u8>>,
     replies: BTreeSet<u16>,
@@ -74,7 +73,7 @@ struct Pipe {
     places: Vec<Place>,
     under_way: u16,
     next: u16,
-    /// The sender has something new.
+    /// Whether the sender has new frames.
     filled: bool,
     arrived: u64,
     lost: u64,

@@ -1,5 +1,5 @@
-//! Saturated senders beside `scripts/validate/saturation.py`, a Markov renewal model
-//! of unslotted CSMA-CA, and that model beside `scripts/validate/contention.py`.
+//! Saturated senders, compared with `scripts/validate/saturation.py`, a Markov renewal model of
+//! unslotted CSMA-CA, and that model compared with `scripts/validate/contention.py`.
 
 use redpoll_mac::Ifs;
 
@@ -8,10 +8,11 @@ use crate::is_long;
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
-/// Of frames a second and of the share not acknowledged, for every number of senders.
+/// Largest relative difference of frames per second, and largest difference of the unacknowledged
+/// share, for every number of senders.
 const LIMIT: f64 = 0.05;
 
-/// Frames a second and the share not acknowledged by the model; `None` without Python.
+/// Returns the model's frames per second and unacknowledged share; `None` without Python.
 fn model(ifs: &str, senders: usize) -> Option<[f64; 2]> {
     let found = numbers(&run(
         "saturation.py",
@@ -27,7 +28,7 @@ fn saturation_is_that_of_a_markov_model() {
         (Ifs::Sequential, "sequential"),
         (Ifs::Off, "off"),
     ] {
-        // Senders keep their phase to one another, so seeds count more than time.
+        // Senders keep their relative phase, so seeds count more than time.
         let (senders, seconds, seeds) = match is_long() {
             true => (&[1, 2, 5, 10, 20][..], 20, 20),
             false if ifs == Ifs::Minimum => (&[1, 2, 10][..], 10, 5),

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-/// Where they are.
+/// Folder of the programs.
 pub const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/validate/");
 
-/// What a Python program prints; `None` where Python is missing, which is noted.
+/// Returns the output of a Python program; `None` if Python is missing, which is recorded.
 pub fn run(name: &str, args: &[&str]) -> Option<String> {
     let command = Command::new("python3")
         .arg(format!("{FOLDER}{name}"))
@@ -20,14 +20,14 @@ pub fn run(name: &str, args: &[&str]) -> Option<String> {
     Some(String::from_utf8(output.stdout).unwrap())
 }
 
-/// All numbers of a text.
+/// Returns all numbers of a text.
 pub fn numbers(text: &str) -> Vec<f64> {
     text.split_whitespace()
         .map(|word| word.parse().unwrap())
         .collect()
 }
 
-/// Says which check is left out.
+/// Records a skipped check.
 pub fn skipped(what: &str) {
     redpoll_testkit::skipped(&format!("check {what}"));
 }

@@ -1,4 +1,4 @@
-//! A table of what was measured beside what it is held against.
+//! A table of measured values and their references.
 
 /// One figure.
 pub struct Row {
@@ -10,13 +10,13 @@ pub struct Row {
 
 #[derive(Clone, Copy)]
 enum Limit {
-    /// Of their value.
+    /// Share of the reference.
     Share(f64),
     Absolute(f64),
 }
 
 impl Row {
-    /// Ours must be within this share of theirs.
+    /// Returns a row whose measured value must be within this share of the reference.
     pub fn within(what: String, ours: f64, theirs: f64, share: f64) -> Row {
         let limit = Limit::Share(share);
         Row {
@@ -27,7 +27,7 @@ impl Row {
         }
     }
 
-    /// Ours must be no further from theirs than this.
+    /// Returns a row whose measured value must be within this distance of the reference.
     pub fn near(what: String, ours: f64, theirs: f64, distance: f64) -> Row {
         let limit = Limit::Absolute(distance);
         Row {
@@ -38,14 +38,14 @@ impl Row {
         }
     }
 
-    /// Ours is the share of so many trials, and theirs its expectation: within
-    /// four standard errors.
+    /// Returns a row for a share of `trials` trials, which must be within four standard errors of
+    /// its expectation.
     pub fn share(what: String, ours: f64, theirs: f64, trials: u64) -> Row {
         let error = (theirs * (1.0 - theirs) / trials as f64).sqrt();
         Row::near(what, ours, theirs, 4.0 * error)
     }
 
-    /// The difference and how much it may be, and how both are shown.
+    /// Returns whether the row holds, and the texts of the difference and the limit.
     fn judge(&self) -> (bool, String, String) {
         let distance = self.ours - self.theirs;
         match self.limit {
@@ -82,7 +82,7 @@ pub fn check(title: &str, rows: &[Row]) {
             missed.push(&row.what);
         }
     }
-    // One call: checks run side by side.
+    // One call, because checks run in parallel.
     println!("{text}");
     assert!(missed.is_empty(), "{title}: {missed:?}");
 }

@@ -1,5 +1,5 @@
-//! One sender that always has a full frame, beside the closed form of Latré et
-//! al. 2006, which `scripts/validate/closed_forms.py` works out.
+//! One sender that always has a full frame, compared with the closed form of Latré et al. 2006 in
+//! `scripts/validate/closed_forms.py`.
 
 use redpoll_mac::Ifs;
 
