@@ -1,4 +1,4 @@
-//! Parameters and memory, both the caller's.
+//! Parameters and memory, which belong to the caller.
 
 use redpoll_base::{Duration, Memory};
 
@@ -8,69 +8,61 @@ use crate::{RedConfig, Slot};
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct LowpanConfig {
-    /// How long a reassembly waits for the next fragment that brings something
-    /// new before it is given up. Default 3 s, as RIOT; OpenThread takes 2 s.
+    /// Longest wait of a reassembly for the next new fragment. Default 3 s, as RIOT; OpenThread has
+    /// 2 s.
     pub reassembly_timeout: Duration,
-    /// How long a reassembly may take altogether, progress or not. More than
-    /// 60 s counts as 60 s, the most that RFC 4944 §5.3 allows. Default 10 s.
+    /// Longest time of a reassembly, with or without progress. More than 60 s counts as 60 s, the
+    /// limit of RFC 4944 §5.3. Default 10 s.
     pub reassembly_limit: Duration,
-    /// When no slot is free, a reassembly without progress for this long gives
-    /// way to a new datagram. Default 250 ms: some tens of frame times.
+    /// Time without progress after which a new datagram may replace a reassembly if no slot is
+    /// free. Default 250 ms: some tens of frame times.
     pub eviction_stall: Duration,
-    /// How long the tags of finished datagrams are remembered, so that late
-    /// copies of their fragments are recognised. Default 5 s.
+    /// Time for which the tags of finished datagrams are stored, to recognise late copies of their
+    /// fragments. Default 5 s.
     pub duplicate_memory: Duration,
-    /// Free slots that [`Lowpan::allocate`](crate::Lowpan::allocate) leaves for
-    /// packets from the radio, so that a flood from the host side cannot
-    /// silence the mesh side. Always at least one slot can be allocated.
-    /// Default 1.
+    /// Free slots that [`Lowpan::allocate`](crate::Lowpan::allocate) leaves for packets from the
+    /// radio, so that a flood from the host side cannot block the mesh side. At least one slot can
+    /// always be allocated. Default 1.
     pub receive_reserve: u8,
-    /// How long a datagram waits for a sleepy node to ask for it: the
-    /// standard's macTransactionPersistenceTime. Default 7.68 s.
+    /// Longest wait of a datagram for a sleepy node's request: the standard's
+    /// macTransactionPersistenceTime. Default 7.68 s.
     pub indirect_persistence: Duration,
-    /// Datagrams that wait at most for one sleepy node. Default 4, a window of
-    /// Kumar et al. 2020.
+    /// Datagrams that may wait for one sleepy node. Default 4, a window of Kumar et al. 2020.
     pub indirect_limit: u8,
-    /// How long a sleepy node listens after it has asked, and after each frame
-    /// that promised another: the data request timeout. Default 100 ms, as
-    /// OpenThread.
+    /// Time for which a sleepy node listens after its request, and after each frame that announced
+    /// another: the data request timeout. Default 100 ms, as OpenThread.
     pub indirect_window: Duration,
-    /// How often a sleepy node may ask for the same frame without getting it
-    /// before its datagram is dropped. Default 4, as OpenThread.
+    /// Requests for the same frame without its delivery, after which its datagram is dropped.
+    /// Default 4, as OpenThread.
     pub indirect_polls: u8,
-    /// Whether all frames that wait for a sleepy node follow one data request. Otherwise each
-    /// takes its own request, as in the standard. Default true.
+    /// Whether all frames that wait for a sleepy node follow one data request. Otherwise each needs
+    /// its own request, as in the standard. Default true.
     pub indirect_burst: bool,
-    /// Whether the rest of a datagram is dropped when one of its frames is
-    /// lost. Default true.
+    /// Whether the rest of a datagram is dropped if one of its frames is lost. Default true.
     pub drop_rest: bool,
-    /// Whether all fragments of a datagram but the last have the frame-pending
-    /// bit, so that their receiver holds its own frames back for the next one.
-    /// Default true.
+    /// Whether all fragments of a datagram except the last have the frame-pending bit, so that
+    /// their receiver delays its own frames for the next one. Default true.
     pub fragment_pending: bool,
-    /// Whether a pulled datagram that is
-    /// [followed](crate::PulledDatagram::is_followed) by another promises that
-    /// one in its last fragment. Only with `fragment_pending`. Default true.
+    /// Whether a pulled datagram that is [followed](crate::PulledDatagram::is_followed) by another
+    /// announces that one in its last fragment. Only with `fragment_pending`. Default true.
     pub segment_pending: bool,
-    /// How long the next fragment of a datagram waits after one of them, while
-    /// other frames may leave: the inter-frame gap of RFC 8930 §5, for
-    /// datagrams that relays forward by fragments. Only while this node
-    /// forwards so itself. Default 0.
+    /// Gap after a fragment before the next fragment of its datagram, in which other frames may
+    /// leave: the inter-frame gap of RFC 8930 §5, for datagrams that relays forward by fragments.
+    /// Only while this node also forwards in this way. Default 0.
     pub fragment_gap: Duration,
-    /// Collision avoidance: the pause per frame of a datagram that its addressee forwards,
-    /// before the next datagram begins; zero for none. Default none; OpenThread waits 8 ms
-    /// after each frame. Without effect in memory without
-    /// [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
+    /// Collision avoidance: the pause before the next datagram, per frame of a datagram that its
+    /// addressee forwards; zero for none. Default none; OpenThread waits 8 ms after each frame.
+    /// Without effect in memory without [`Memory::ROUTES`](redpoll_base::Memory::ROUTES).
     pub pause: Duration,
     /// Random early detection on the queue towards the radio; `None` for a
     /// plain queue. Default none.
     pub red: Option<RedConfig>,
-    /// Seed of the random numbers of [`Self::red`]. Nodes with different seeds do not drop at
-    /// the same moments; an attacker that knows the seed can predict the drops. Default an
+    /// Seed of the random numbers of [`Self::red`]. Nodes with different seeds do not drop at the
+    /// same moments; an attacker that knows the seed can predict the drops. The default is an
     /// arbitrary number.
     pub red_seed: u64,
-    /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one keeps
-    /// a restarted node from repeating the tags it has just used. Default 0.
+    /// The first datagram tag. RFC 4944 §5.3 leaves it open; a random one prevents a restarted node
+    /// from repeating its recent tags. Default 0.
     pub first_tag: u16,
 }
 
@@ -110,10 +102,9 @@ impl Default for LowpanConfig {
 
 /// The memory of one [`Lowpan`](crate::Lowpan).
 ///
-/// The bytes are divided evenly among the slots: `bytes.len() / slots.len()`
-/// bytes each, 1,280 (the IPv6 MTU, [`MTU`](crate::MTU)) in real use. Smaller
-/// slots work; a datagram that does not fit is dropped as
-/// [`DropReason::TooLarge`](crate::DropReason::TooLarge). At most 254 slots are used.
+/// The bytes are divided evenly among the slots: `bytes.len() / slots.len()` bytes each, 1,280 (the
+/// IPv6 MTU, [`MTU`](crate::MTU)) in real use. Smaller slots work; a datagram that does not fit is
+/// dropped as [`DropReason::TooLarge`](crate::DropReason::TooLarge). At most 254 slots are used.
 pub struct LowpanMemory<M: Memory> {
     /// One entry per slot, filled with [`Slot::EMPTY`].
     pub slots: M::Table<Slot>,

@@ -4,22 +4,22 @@ use redpoll_base::Instant;
 
 use crate::{DropReason, LossReason};
 
-/// Running totals. They wrap after 2³² events.
+/// Totals. They wrap after 2³² events.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[non_exhaustive]
 pub struct LowpanCounters {
-    /// Frames given to `input`.
+    /// Frames passed to `input`.
     pub frames_received: u32,
-    /// Whole packets handed up.
+    /// Whole packets passed to the upper layer.
     pub packets_received: u32,
     /// Frames built.
     pub frames_sent: u32,
-    /// Pulled datagrams of which every frame was delivered.
+    /// Pulled datagrams whose frames were all delivered.
     pub segments_sent: u32,
-    /// Queued datagrams of which every frame was delivered.
+    /// Queued datagrams whose frames were all delivered.
     pub datagrams_sent: u32,
 
-    /// Datagrams of which the first fragment was taken to be forwarded.
+    /// Datagrams whose first fragment was accepted for forwarding.
     pub datagrams_forwarded: u32,
     /// Fragments forwarded and delivered.
     pub fragments_forwarded: u32,
@@ -42,14 +42,14 @@ pub struct LowpanCounters {
     pub fragment_gap: u32,
     /// Frames dropped as [`DropReason::NoFragmentBuffer`].
     pub no_fragment_buffer: u32,
-    /// Datagrams to forward by fragments whose next one did not come in time.
+    /// Datagrams to forward by fragments whose next fragment did not arrive in time.
     pub forward_timeout: u32,
-    /// Partial datagrams given up because no fragment came in time.
+    /// Partial datagrams given up because no fragment arrived in time.
     pub reassembly_timeout: u32,
-    /// Partial datagrams given up because a newer one needed the slot.
+    /// Partial datagrams replaced because a newer one needed the slot.
     pub evicted: u32,
 
-    /// Datagrams given up because the MAC gave up one of their frames.
+    /// Datagrams dropped because the MAC dropped one of their frames.
     pub link_failure: u32,
     /// Pulled datagrams whose payload disappeared before the last frame.
     pub segment_gone: u32,
@@ -60,22 +60,21 @@ pub struct LowpanCounters {
     /// Datagrams whose recoverable fragments were not acknowledged.
     pub not_recovered: u32,
 
-    /// Datagrams that a sleepy node did not ask for in time.
+    /// Datagrams that a sleepy node did not request in time.
     pub expired: u32,
-    /// Datagrams for a sleepy node for which too many waited already.
+    /// Datagrams for a sleepy node for which too many already waited.
     pub indirect_full: u32,
-    /// Datagrams that random early detection dropped because they take no
-    /// marks.
+    /// Datagrams that random early detection dropped because they do not support marks.
     pub red: u32,
-    /// Datagrams that it marked "congestion experienced"; they were sent.
+    /// Datagrams that it marked "congestion experienced" and sent.
     pub marked: u32,
 
-    /// The most slots that were ever taken at once, for whatever purpose.
+    /// Most slots in use at once, for any purpose.
     pub peak_slots: u8,
 }
 
 impl LowpanCounters {
-    /// Every reason for which frames or datagrams are dropped, by name.
+    /// Returns every reason for dropped frames or datagrams, by name.
     pub fn drops(&self) -> [(&'static str, u32); 20] {
         [
             ("malformed", self.malformed),
@@ -129,26 +128,25 @@ impl LowpanCounters {
     }
 }
 
-/// One more, wrapping.
 pub(crate) fn count(counter: &mut u32) {
     *counter = counter.wrapping_add(1);
 }
 
-/// How many datagrams have waited for the radio or been in service, over time.
+/// Number of datagrams that waited for the radio or were in service, over time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Occupancy {
-    /// Datagrams now.
+    /// Present number of datagrams.
     pub current: u8,
-    /// The most there ever were.
+    /// Greatest number of datagrams.
     pub peak: u8,
-    /// The sum over time, in datagrams times microseconds, up to `since`.
+    /// Integral over time up to `since`, in datagrams times microseconds.
     datagram_us: u64,
     since: Instant,
 }
 
 impl Occupancy {
-    /// The time average from the caller's origin of time to `now`, in
-    /// thousandths of a datagram.
+    /// Returns the time average from the caller's origin of time to `now`, in thousandths of a
+    /// datagram.
     pub fn mean_milli(&self, now: Instant) -> u32 {
         let total = self.total(now).saturating_mul(1_000);
         let mean = total.checked_div(now.as_micros()).unwrap_or(0);

@@ -1,11 +1,10 @@
-//! Which eight-byte units of a datagram have arrived.
+//! The eight-byte units of a datagram that have arrived.
 
-/// Units of the longest datagram that a fragment header can express: 2,047
-/// bytes (RFC 4944 §5.3, an 11-bit size).
+/// Units of the longest datagram that a fragment header can express: 2,047 bytes (RFC 4944 §5.3, an
+/// 11-bit size).
 const UNITS: usize = 256;
 
-/// A bit per eight-byte unit. Fixed in size, so nothing that arrives can make
-/// it grow.
+/// A bit per eight-byte unit, of fixed size, so that received data cannot make it grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Coverage {
     words: [u32; UNITS / 32],
@@ -25,8 +24,8 @@ impl Coverage {
         covered: 0,
     };
 
-    /// Compares the bytes `offset..offset + len` with what has arrived.
-    /// `offset` is a multiple of eight; `len` is rounded up to one.
+    /// Compares the bytes `offset..offset + len` with those that have arrived. `offset` is a
+    /// multiple of eight; `len` is rounded up to one.
     pub(crate) fn overlap(&self, offset: usize, len: usize) -> Overlap {
         let mut seen = 0usize;
         let mut units = 0usize;
@@ -42,13 +41,13 @@ impl Coverage {
         }
     }
 
-    /// Notes that the bytes `offset..offset + len` have arrived.
+    /// Records that the bytes `offset..offset + len` have arrived.
     pub(crate) fn insert(&mut self, offset: usize, len: usize) {
         for (word, mask) in masks(offset, len) {
             if let Some(bits) = self.words.get_mut(word) {
                 let new = (mask & !*bits).count_ones();
                 *bits |= mask;
-                // At most 256 in all.
+                // The total is at most 256.
                 self.covered = self.covered.saturating_add(new as u16);
             }
         }
@@ -59,8 +58,7 @@ impl Coverage {
     }
 }
 
-/// The words that hold the units of `offset..offset + len`, each with the mask
-/// of those units.
+/// Returns the words with the units of `offset..offset + len`, each with the mask of those units.
 fn masks(offset: usize, len: usize) -> impl Iterator<Item = (usize, u32)> {
     let first = (offset / 8).min(UNITS);
     let end = offset.saturating_add(len).div_ceil(8).min(UNITS);
@@ -73,7 +71,7 @@ fn masks(offset: usize, len: usize) -> impl Iterator<Item = (usize, u32)> {
     })
 }
 
-/// A word with its `n` low bits set, 32 and more setting all.
+/// Returns a word with its `n` low bits set; 32 and more set all.
 fn low_bits(n: usize) -> u32 {
     match 1u32.checked_shl(n as u32) {
         Some(bit) => bit.wrapping_sub(1),
@@ -106,7 +104,7 @@ mod tests {
         assert!(!seen.is_complete(211));
         seen.insert(208, 3);
         assert!(seen.is_complete(211));
-        // Twice the same does not count twice.
+        // A repeated unit counts once.
         let mut twice = Coverage::EMPTY;
         twice.insert(0, 8);
         twice.insert(0, 8);

@@ -1,16 +1,15 @@
-//! The datagrams that need no more fragments: complete ones and given-up ones.
+//! Datagrams that need no more fragments: complete ones and those given up.
 //!
-//! When a link ACK is lost the sender repeats a frame that has arrived. If that
-//! was the last fragment, the datagram is complete and its slot on its way; the
-//! copy must not open a second reassembly that can never finish, nor deliver
-//! the packet twice. The fragments that follow a refused first one must not
-//! open one either.
+//! If a link ACK is lost, the sender repeats a frame that has arrived. If that was the last
+//! fragment, the datagram is complete and its slot has been passed on. The copy must neither start
+//! a second reassembly, which could never finish, nor deliver the packet twice. The fragments after
+//! a rejected first one must not start one either.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
-/// The identity of a datagram among the fragments on a link (RFC 4944 §5.3: source,
-/// destination, size and tag).
+/// The identity of a datagram among the fragments on a link (RFC 4944 §5.3: source, destination,
+/// size and tag).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) src: Address,
@@ -21,9 +20,9 @@ pub(crate) struct Key {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// It was handed up.
+    /// It was passed to the upper layer.
     Complete,
-    /// It was dropped, timed out or refused.
+    /// It was dropped, timed out or rejected.
     GivenUp,
 }
 
@@ -34,11 +33,11 @@ struct FinishedDatagram {
     expires: Instant,
 }
 
-/// More than a second's worth of datagrams at the full speed of the link; a
-/// sender's retries end well before that.
+/// More datagrams than the link carries per second at full speed; a sender's retries end well
+/// before that.
 const ENTRIES: usize = 16;
 
-/// A ring of finished datagrams; the oldest is forgotten first.
+/// A ring of finished datagrams, which replaces the oldest.
 #[derive(Clone, Debug)]
 pub(crate) struct Finished {
     entries: [Option<FinishedDatagram>; ENTRIES],

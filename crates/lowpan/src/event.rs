@@ -1,37 +1,36 @@
-//! The types of the interface besides bytes: pulled datagrams, frames, events, reasons.
+//! The types of the interface except bytes: pulled datagrams, frames, events, reasons.
 
 use core::fmt;
 
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// Room for a transport header of 60 bytes, and for a header of eight bytes that a routing
-/// protocol puts before it (RFC 6553).
+/// Room for a transport header of 60 bytes, and for a preceding header of eight bytes of a routing
+/// protocol (RFC 6553).
 pub const TRANSPORT_HEADER_MAX: usize = 68;
 
-/// A datagram of the node's own transport: headers now, payload on demand.
+/// A datagram of the node's own transport: its headers, and payload that is read on demand.
 #[derive(Clone, Debug)]
 pub struct PulledDatagram {
-    /// The IPv6 header. Its `payload_len` is not read: the lengths below count.
+    /// The IPv6 header. Its `payload_len` is ignored: the lengths below count.
     pub ip: Ipv6Header,
-    /// The transport header with its checksum, after any extension headers; the first
-    /// `header_len` bytes count.
+    /// The transport header with its checksum, after any extension headers; the first `header_len`
+    /// bytes count.
     pub header: [u8; TRANSPORT_HEADER_MAX],
-    /// Length of the headers in bytes; more than there is room counts as that.
+    /// Bytes of the headers, limited to the room for them.
     pub header_len: u8,
-    /// Length in bytes of the payload behind the transport header.
+    /// Bytes of the payload after the transport header.
     pub payload_len: u16,
-    /// The caller's name for this datagram, handed back in [`PayloadSource`]
-    /// and in events.
+    /// The caller's handle of this datagram, returned to [`PayloadSource`] and in events.
     pub handle: u32,
-    /// The link address of the next hop.
+    /// Link address of the next hop.
     pub next_hop: Address,
-    /// Another one for the same next hop comes right behind
+    /// Whether another datagram for the same next hop follows at once
     /// ([`segment_pending`](crate::LowpanConfig::segment_pending)).
     pub is_followed: bool,
 }
 
-/// The bytes asked for no longer exist.
+/// The requested bytes no longer exist.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Gone;
 
@@ -43,22 +42,21 @@ impl fmt::Display for Gone {
 
 impl core::error::Error for Gone {}
 
-/// Where the payload of pulled datagrams is read from, frame by frame.
+/// The source of the payload of pulled datagrams, which is read frame by frame.
 pub trait PayloadSource {
-    /// Reads the payload of datagram `handle` from byte `offset` on into `out`
-    /// and says how many bytes it wrote. It is asked for no byte beyond
-    /// [`PulledDatagram::payload_len`].
+    /// Reads the payload of datagram `handle` from byte `offset` on into `out`, and returns the
+    /// number of bytes. No requested byte is beyond [`PulledDatagram::payload_len`].
     ///
     /// # Errors
-    /// [`Gone`] when the range has been acknowledged or its connection has
-    /// ended. Fewer bytes than asked for count as `Gone` too.
+    /// [`Gone`] if the range has been acknowledged or its connection has ended. Fewer bytes than
+    /// requested also count as `Gone`.
     fn read(&mut self, handle: u32, offset: usize, out: &mut [u8]) -> Result<usize, Gone>;
 }
 
-/// Where frames are built: in the buffer that the radio reads.
+/// The buffer in which frames are built, and from which the radio reads them.
 pub trait FrameRoom {
-    /// Room for the payload of a frame to `dst`, exactly as long as that payload may
-    /// become. `None` if no frame can go there.
+    /// Returns the buffer for the payload of a frame to `dst`, whose length is the limit of that
+    /// payload. `None` if the frame has no room.
     fn room(&mut self, dst: Address) -> Option<&mut [u8]>;
 }
 
@@ -69,19 +67,19 @@ impl FrameRoom for &mut [u8] {
     }
 }
 
-/// A frame that [`Lowpan::next_frame`](crate::Lowpan::next_frame) has built.
+/// A frame built by [`Lowpan::next_frame`](crate::Lowpan::next_frame).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FrameOut {
-    /// The link destination.
+    /// Link destination.
     pub dst: Address,
-    /// Bytes written, the MAC payload's length.
+    /// Length of the MAC payload in bytes.
     pub len: usize,
-    /// More frames for the same node follow at once: the frame-pending bit.
+    /// The frame-pending bit: more frames for the same node follow at once.
     pub more: bool,
-    /// The addressee sleeps, and listens now for a moment.
+    /// Whether the addressee sleeps, and listens only briefly.
     pub indirect: bool,
-    /// The frame was built before and not delivered: what its caller noted
-    /// then, by [`Lowpan::on_frame_suspended`](crate::Lowpan).
+    /// The note of [`Lowpan::on_frame_suspended`](crate::Lowpan) about this frame, if it was built
+    /// before and not delivered.
     pub repeats: Option<Note>,
 }
 
@@ -89,84 +87,79 @@ pub struct FrameOut {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Note(pub u16);
 
-/// Why a received frame was dropped.
+/// The reason why a received frame was dropped.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// Not 6LoWPAN, or a header that cannot be decoded or contradicts itself.
+    /// The frame is not 6LoWPAN, or a header cannot be decoded or is inconsistent.
     Malformed,
-    /// A dispatch that this node does not handle: mesh header, HC1, broadcast
-    /// header, or something that is not 6LoWPAN at all.
+    /// This node does not handle the dispatch: mesh header, HC1, broadcast header, or not 6LoWPAN
+    /// at all.
     Unsupported,
     /// The datagram does not fit into a slot.
     TooLarge,
-    /// Every slot is taken.
+    /// No slot is free.
     NoSlot,
-    /// A fragment contradicts one that was received before; the whole datagram
-    /// is dropped.
+    /// A fragment contradicts a previous one; the whole datagram is dropped.
     Overlap,
-    /// A copy of a fragment that was received before, or of a fragment of a
-    /// datagram that is complete already.
+    /// A copy of a received fragment, or a fragment of a complete datagram.
     Duplicate,
-    /// A fragment of a datagram that has been given up.
+    /// A fragment of a datagram that was given up.
     Orphan,
-    /// A fragment to forward before which another is missing; the rest of its
-    /// datagram is dropped.
+    /// A fragment to forward after a missing one; the rest of its datagram is dropped.
     FragmentGap,
-    /// A fragment to forward while too many wait for the radio; the rest of its
-    /// datagram is dropped, unless it can be recovered. Or a recoverable one
-    /// behind too many gaps.
+    /// A fragment to forward while too many wait for the radio; the rest of its datagram is
+    /// dropped, unless it can be recovered. Also a recoverable fragment after too many gaps.
     NoFragmentBuffer,
 }
 
-/// Why a datagram did not leave, or left only in part.
+/// The reason why a datagram was not sent completely.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LossReason {
-    /// The MAC gave up on one of its frames.
+    /// The MAC dropped one of its frames.
     LinkFailure,
     /// The payload of a pulled datagram disappeared before its last fragment.
     Gone,
-    /// A slot handed to `queue` holds no well-formed IPv6 packet.
+    /// The queued slot does not contain a well-formed IPv6 packet.
     Malformed,
-    /// The headers do not fit into a frame of this link, or the datagram is
-    /// longer than 2,047 bytes.
+    /// The headers do not fit into a frame of this link, or the datagram is longer than 2,047
+    /// bytes.
     Unsendable,
-    /// A sleepy node did not ask for it in time (macTransactionPersistenceTime,
-    /// IEEE 802.15.4-2015 table 8-94).
+    /// A sleepy node did not request it in time (macTransactionPersistenceTime, IEEE 802.15.4-2015
+    /// table 8-94).
     Expired,
-    /// As many datagrams as may wait for a sleepy node wait already.
+    /// The limit of datagrams that wait for a sleepy node is reached.
     IndirectFull,
-    /// Random early detection would have marked it, and it takes no marks.
+    /// Random early detection would have marked it, and it does not support marks.
     Red,
-    /// Not all of its recoverable fragments were acknowledged, after all retries.
+    /// Not all of its recoverable fragments were acknowledged, even after all retries.
     NotRecovered,
 }
 
-/// Something the layer above should know.
+/// An event for the upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum LowpanEvent {
-    /// Every frame of a pulled datagram has been delivered to the next hop; of one
-    /// in recoverable fragments, to the node that joins them.
+    /// Every frame of a pulled datagram was delivered to the next hop; one in recoverable fragments
+    /// was delivered to the reassembling node.
     SegmentSent {
         /// The datagram's handle.
         handle: u32,
     },
-    /// A pulled datagram was not delivered there.
+    /// A pulled datagram was not delivered in this sense.
     SegmentLost {
         /// The datagram's handle.
         handle: u32,
-        /// Why.
+        /// The reason.
         reason: LossReason,
     },
-    /// A queued datagram was not delivered to its next hop. An edge: when
-    /// several are lost before the caller polls, it sees the latest; the
-    /// counters see them all.
+    /// A queued datagram was not delivered to its next hop. Several losses before the caller polls
+    /// are reported as the latest one; the counters include all.
     DatagramDropped {
-        /// Where it should have gone.
+        /// Link address of the next hop.
         next_hop: Address,
-        /// Why.
+        /// The reason.
         reason: LossReason,
     },
 }

@@ -1,14 +1,14 @@
-//! Fragment forwarding: datagrams pass through a relay fragment by fragment
-//! (RFC 8930), without a buffer to reassemble them in.
+//! Fragment forwarding: datagrams pass through a relay fragment by fragment (RFC 8930), without a
+//! reassembly buffer.
 //!
-//! The record of a datagram in transit is a *virtual reassembly buffer* (§6): its previous hop
-//! and tag, and its next hop and tag. Its fragments wait for the radio in a ring, each as its
-//! future frame. The caller owns both, so they bound the datagrams in transit; a datagram for
-//! which one of them is full is reassembled, or dropped with a reason.
+//! The record of a datagram in transit is a *virtual reassembly buffer* (§6): its previous hop and
+//! tag, and its next hop and tag. Its fragments wait for the radio in a ring, each as its future
+//! frame. The caller owns both, so they bound the datagrams in transit. A datagram without room in
+//! one of them is reassembled, or dropped with a reason.
 //!
-//! A neighbour sends the fragments of a datagram in their order and each until
-//! it is acknowledged. So one that comes out of order shows that another is
-//! lost, and the datagram is given up: its end could not complete it.
+//! A neighbour sends the fragments of a datagram in order, each until it is acknowledged. A
+//! fragment out of order therefore shows that another is lost, and the datagram is dropped, because
+//! its destination could not complete it.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::Cursor;
@@ -27,20 +27,20 @@ use crate::{DropReason, Note};
 
 const FRAME: usize = 116;
 
-/// The growth of the first fragment at the first relay, in bytes: after it the source's address
-/// and the hop limit can no longer be elided. A sender to relays leaves this room (RFC 8930 §5
-/// leaves the method open).
+/// Growth in bytes of the first fragment at the first relay, after which the source's address and
+/// the hop limit can no longer be elided. A sender to relays leaves this room (RFC 8930 §5 leaves
+/// the method open).
 pub(crate) const SLACK: usize = 3;
 
-/// A slow start of the timer does no harm.
+/// The timer may fire late without harm.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);
 
-/// Where the fragments of a datagram go on to.
+/// The next hop of a datagram's fragments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Onward {
-    /// The neighbour that gets them.
+    /// The neighbour that receives them.
     pub next_hop: Address,
-    /// The source address that the frames will carry.
+    /// Source address of the frames.
     pub link_src: Address,
     /// Bytes that a frame to that neighbour can carry.
     pub capacity: usize,
@@ -48,11 +48,10 @@ pub struct Onward {
 
 /// The memory of fragment forwarding.
 pub struct ForwardingMemory<M: Memory> {
-    /// One entry for each datagram of which fragments are still to come, filled
-    /// with [`VirtualBuffer::EMPTY`].
+    /// One entry for each datagram with missing fragments, filled with [`VirtualBuffer::EMPTY`].
     pub datagrams: M::Table<VirtualBuffer>,
-    /// One entry for each fragment that waits for the radio, filled with
-    /// [`FragmentBuffer::EMPTY`]; at most 254 are used.
+    /// One entry for each fragment that waits for the radio, filled with [`FragmentBuffer::EMPTY`];
+    /// at most 254 are used.
     pub fragments: M::Table<FragmentBuffer>,
 }
 
@@ -61,7 +60,7 @@ pub struct ForwardingMemory<M: Memory> {
 pub struct VirtualBuffer(Option<PassingDatagram>);
 
 impl VirtualBuffer {
-    /// One that is free.
+    /// A free entry.
     pub const EMPTY: VirtualBuffer = VirtualBuffer(None);
 }
 
@@ -71,9 +70,9 @@ struct PassingDatagram {
     next_hop: Address,
     capacity: u8,
     tag: u16,
-    /// Bytes of the datagram that have come.
+    /// Received bytes of the datagram.
     covered: u16,
-    /// When the latest came.
+    /// Time of the latest fragment.
     progress: Instant,
 }
 
@@ -83,9 +82,9 @@ pub struct FragmentBuffer {
     next_hop: Address,
     tag: u16,
     place: Place,
-    /// Others of its datagram do not depend on it (RFC 8931).
+    /// Whether other fragments of its datagram do not depend on it (RFC 8931).
     recoverable: bool,
-    /// Its datagram has been given up.
+    /// Whether its datagram was given up.
     dead: bool,
     repeats: Option<Note>,
     len: u8,
@@ -93,7 +92,7 @@ pub struct FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// One that is free.
+    /// A free entry.
     pub const EMPTY: FragmentBuffer = FragmentBuffer {
         next_hop: Address::Absent,
         tag: 0,
@@ -107,7 +106,7 @@ impl FragmentBuffer {
 }
 
 impl FragmentBuffer {
-    /// Which datagram it belongs to: the two kinds have tags of their own.
+    /// Returns the identity of its datagram; the two kinds have separate tags.
     fn name(&self) -> (u16, bool) {
         (self.tag, self.recoverable)
     }
@@ -134,8 +133,7 @@ pub(crate) struct Front {
     pub(crate) repeats: Option<Note>,
 }
 
-/// Forwarding, if there is memory for it; never, and without any code, without
-/// the feature `forwarding`.
+/// Forwarding, if there is memory for it. Without the feature `forwarding` it has no code.
 pub(crate) struct Passing<M: Memory>(ForwardingRoom<Forwarding<M>>);
 
 impl<M: Memory> Passing<M> {
@@ -188,14 +186,14 @@ impl<M: Memory> Forwarding<M> {
         (self.entries().count(), self.len.into())
     }
 
-    // --- fragments that come ---
+    // --- received fragments ---
 
     pub(crate) fn knows(&self, key: &Key) -> bool {
         self.datagrams.as_ref().iter().any(|entry| is(entry, key))
     }
 
-    /// RFC 8930 §5: a first fragment makes the entry and is itself forwarded,
-    /// or neither: then `false`.
+    /// Accepts a first fragment: RFC 8930 §5 demands that it makes the entry and is forwarded, or
+    /// neither. Returns `false` for neither.
     pub(crate) fn on_first(
         &mut self,
         now: Instant,
@@ -244,12 +242,11 @@ impl<M: Memory> Forwarding<M> {
         true
     }
 
-    /// A later fragment of a datagram that this node [knows](Self::knows): it
-    /// goes where the first one went (RFC 8930 §5). `true`: it was the last.
+    /// Accepts a later fragment of a [known](Self::knows) datagram, which follows the first one
+    /// (RFC 8930 §5). Returns whether it is the last.
     ///
     /// # Errors
-    /// The fragment is dropped, and with it the datagram unless it is a
-    /// [`DropReason::Duplicate`].
+    /// The fragment is dropped, and with it the datagram unless it is a [`DropReason::Duplicate`].
     pub(crate) fn on_later(
         &mut self,
         now: Instant,
@@ -317,13 +314,12 @@ impl<M: Memory> Forwarding<M> {
         Some(Wake::within(progress + self.timeout, TIMEOUT_SLACK))
     }
 
-    // --- recoverable fragments that come ---
+    // --- received recoverable fragments ---
 
-    /// The first fragment of a recoverable datagram, for the next hop of its
-    /// `path`.
+    /// Accepts the first fragment of a recoverable datagram, for the next hop of its `path`.
     ///
     /// # Errors
-    /// It is dropped: no room, or it does not fit.
+    /// The fragment is dropped, because there is no room or it does not fit.
     pub(crate) fn on_recoverable_first(
         &mut self,
         path: &mut Path,
@@ -348,10 +344,10 @@ impl<M: Memory> Forwarding<M> {
         Ok(())
     }
 
-    /// A later fragment, or what aborts the datagram.
+    /// Accepts a later fragment, or an abort of the datagram.
     ///
     /// # Errors
-    /// As the first.
+    /// As for the first fragment.
     pub(crate) fn on_recoverable_later(
         &mut self,
         path: &Path,
@@ -384,8 +380,8 @@ impl<M: Memory> Forwarding<M> {
         })
     }
 
-    /// RFC 8931 §4.3: a node that is congested MAY say so. It is when three
-    /// quarters of the fragments that may wait do (our choice).
+    /// Marks congestion: RFC 8931 §4.3 says that a congested node MAY do so. A node counts as
+    /// congested if three quarters of the fragment buffers are in use, which the RFC leaves open.
     fn marked(&self, header: &Recoverable) -> Recoverable {
         let spare = self.ring().saturating_sub(self.len);
         Recoverable {
@@ -394,15 +390,15 @@ impl<M: Memory> Forwarding<M> {
         }
     }
 
-    /// A recoverable datagram is aborted: what waits of it need not leave.
+    /// Discards the waiting fragments of an aborted recoverable datagram.
     pub(crate) fn kill_recoverable(&mut self, tag: u8) {
         self.kill((tag.into(), true));
     }
 
-    // --- fragments that leave ---
+    // --- sent fragments ---
 
-    /// The part of its datagram that the fragment which leaves next is; `None`
-    /// if no fragment waits.
+    /// Returns which part of its datagram the next fragment to leave is; `None` if no fragment
+    /// waits.
     pub(crate) fn waiting(&self) -> Option<Place> {
         let mut waiting = (0..self.len).filter_map(|i| self.get(i));
         let next = waiting.find(|fragment| !fragment.dead);
@@ -436,7 +432,7 @@ impl<M: Memory> Forwarding<M> {
             .unwrap_or_default()
     }
 
-    /// Whether the fragment behind the front is of the same datagram.
+    /// Returns whether the fragment after the front belongs to the same datagram.
     pub(crate) fn goes_on(&self) -> bool {
         let (front, next) = (self.get(0), self.get(1));
         front
@@ -444,16 +440,16 @@ impl<M: Memory> Forwarding<M> {
             .is_some_and(|(front, next)| !next.dead && next.name() == front.name())
     }
 
-    /// The fragment at the front is to be built again later.
+    /// Marks the fragment at the front to be built again later.
     pub(crate) fn suspend(&mut self, note: Note) {
         if let Some(fragment) = self.fragments.as_mut().get_mut(usize::from(self.head)) {
             fragment.repeats = Some(note);
         }
     }
 
-    /// The fragment at the front has left, or never will; in that case, with
-    /// `drop_rest`, neither will the others. Says which datagram then ends
-    /// before all of it has come.
+    /// Removes the fragment at the front, which was delivered or dropped. With `drop_rest` a
+    /// dropped one removes the others of its datagram. Returns the datagram that then ends before
+    /// all of it has arrived.
     pub(crate) fn finish(&mut self, delivered: bool, drop_rest: bool) -> Option<Key> {
         let (tag, recoverable) = self.get(0)?.name();
         self.pop();
@@ -526,8 +522,8 @@ fn is(entry: &VirtualBuffer, key: &Key) -> bool {
     entry.0.as_ref().is_some_and(|entry| entry.key == *key)
 }
 
-/// Rewrites a first fragment: with the hop limit decremented (RFC 8200 §3), and the headers
-/// compressed for the next link. `None` if it does not fit.
+/// Rewrites a first fragment: decrements the hop limit (RFC 8200 §3), and compresses the headers
+/// for the next link. `None` if it does not fit.
 fn rewrite(
     out: &mut Cursor<'_>,
     header: &Ipv6Header,

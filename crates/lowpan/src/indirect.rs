@@ -1,9 +1,8 @@
-//! Datagrams for nodes that sleep (IEEE 802.15.4-2015 §6.7.3): they wait until
-//! their node asks for them, then leave before all others, frame after frame,
-//! while that node listens.
+//! Datagrams for nodes that sleep (IEEE 802.15.4-2015 §6.7.3): they wait until their node requests
+//! them, then leave before all others, frame after frame, while that node listens.
 //!
-//! A datagram whose node stops listening half way keeps its place, and goes on
-//! with the same frame when the node asks again.
+//! If the node stops listening half way, its datagram keeps its place, and continues with the same
+//! frame at the next request.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
@@ -109,14 +108,14 @@ impl IndirectQueue {
         self.queue.remove(pool, id);
     }
 
-    /// `child` has asked, and listens for a while.
+    /// Handles a request of `child`, which listens for a while.
     pub(crate) fn wake<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
         let until = now + self.window;
         self.update(pool, child, |indirect| indirect.awake_until = Some(until));
     }
 
-    /// `child` has got a frame; whether it listens on for another is for the
-    /// frame to have said.
+    /// Handles a frame delivered to `child`, which listens for another only if the frame announced
+    /// one.
     pub(crate) fn on_delivered<M: Memory>(&self, now: Instant, pool: &mut Pool<M>, child: Address) {
         let until = self.burst.then(|| now + self.window);
         self.update(pool, child, |indirect| {
@@ -124,8 +123,8 @@ impl IndirectQueue {
         });
     }
 
-    /// `child` no longer listens: the frame after this progress of the datagram in `id` failed.
-    /// `false` if that has happened too often.
+    /// Handles that `child` no longer listens, because the frame after this progress of the
+    /// datagram in `id` failed. Returns `false` after too many failures.
     pub(crate) fn on_failed<M: Memory>(
         &self,
         pool: &mut Pool<M>,
@@ -163,22 +162,21 @@ impl IndirectQueue {
         indirect.is_some_and(|indirect| indirect.listens(now))
     }
 
-    /// The datagram whose turn it is: the first of a node that listens.
+    /// Returns the next datagram to send: the first of a node that listens.
     pub(crate) fn ready<M: Memory>(&self, now: Instant, pool: &Pool<M>) -> Option<SlotId> {
         self.iter(pool)
             .find(|(_, indirect)| indirect.listens(now))
             .map(|(id, _)| id)
     }
 
-    /// Whether another datagram than that in `id` follows for a node that
-    /// listens.
+    /// Returns whether a datagram other than `id` follows for a node that listens.
     pub(crate) fn follows<M: Memory>(&self, pool: &Pool<M>, id: SlotId, child: Address) -> bool {
         self.iter(pool).any(|(other, indirect)| {
             other != id && indirect.next_hop == child && indirect.awake_until.is_some()
         })
     }
 
-    /// A datagram that was not requested in time; `except` is in service.
+    /// Returns a datagram that was not requested in time; `except` is in service.
     pub(crate) fn expired<M: Memory>(
         &self,
         now: Instant,

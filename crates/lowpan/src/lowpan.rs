@@ -1,4 +1,4 @@
-//! The adaptation layer as one object. It calls the mechanisms in its submodules in sequence.
+//! The adaptation layer as one type, which calls the mechanisms in its submodules in sequence.
 
 mod forwarding;
 mod fragments;
@@ -94,16 +94,16 @@ pub struct Lowpan<M: Memory> {
     indirect: IndirectQueue,
     forwarding: Passing<M>,
     recovery: Recovering<M>,
-    /// The datagram begun last was a forwarded one.
+    /// Whether the last started datagram was a forwarded one.
     has_forwarded: bool,
     drop_rest: bool,
     fragment_pending: bool,
     segment_pending: bool,
     fragment_gap: Duration,
-    /// The next fragment of the datagram in service waits until then.
+    /// Earliest time of the next fragment of the datagram in service.
     gap_until: Instant,
     pause: Duration,
-    /// No datagram begins before.
+    /// Earliest start of the next datagram.
     paused_until: Option<Instant>,
     red: Option<Red>,
     frame_out: bool,
@@ -125,7 +125,7 @@ enum Turn {
 }
 
 impl<M: Memory> Lowpan<M> {
-    /// An idle instance without contexts.
+    /// Returns an idle instance without contexts.
     pub fn new(config: LowpanConfig, memory: LowpanMemory<M>) -> Self {
         Lowpan {
             contexts: Contexts::new(),
@@ -162,28 +162,26 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The contexts for header compression in both directions.
+    /// Returns the contexts for header compression in both directions.
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
     }
 
-    /// The contexts, to set them. A change counts from the next datagram on.
+    /// Returns the contexts, to change them. A change applies from the next datagram on.
     pub fn contexts_mut(&mut self) -> &mut Contexts {
         &mut self.contexts
     }
 
     // --- from the radio ---
 
-    /// Takes in the payload of a received frame; `src` and `dst` are the
-    /// frame's link addresses.
+    /// Handles the payload of a received frame; `src` and `dst` are the frame's link addresses.
     ///
-    /// `Some(slot)`: a complete, uncompressed IPv6 packet whose payload length
-    /// is right lies in the slot. The caller then [releases](Self::release) or
-    /// [queues](Self::queue) it. Checksums and addresses are not checked here.
+    /// Returns the slot of a complete, uncompressed IPv6 packet with a correct payload length. The
+    /// caller then [releases](Self::release) or [queues](Self::queue) it. Checksums and addresses
+    /// are not checked here.
     ///
     /// # Errors
-    /// Why the frame, or the datagram it belongs to, was dropped. All is
-    /// counted.
+    /// The reason why the frame or its datagram was dropped. All drops are counted.
     pub fn input(
         &mut self,
         now: Instant,
@@ -194,11 +192,10 @@ impl<M: Memory> Lowpan<M> {
         self.input_routed(now, src, dst, payload, |_| None)
     }
 
-    /// As [`input`](Self::input), and a datagram's fragments are forwarded as they come if
-    /// there is [memory](Self::forward_fragments) for it. `route` is asked about
-    /// the header of a first fragment. It says where it goes on to if the
-    /// datagram may go there as it is, and `None` for one that this node wants
-    /// to see whole.
+    /// As [`input`](Self::input), but forwards a datagram's fragments as they arrive if there is
+    /// [memory](Self::forward_fragments) for it. `route` receives the header of a first fragment.
+    /// It returns the next hop if the datagram may be forwarded unchanged, and `None` for one that
+    /// this node reassembles.
     ///
     /// # Errors
     /// As [`Self::input`].
@@ -265,9 +262,9 @@ impl<M: Memory> Lowpan<M> {
         Ok(id)
     }
 
-    // --- the usual rest ---
+    // --- events, time and counters ---
 
-    /// The next thing that happened.
+    /// Takes the next event.
     pub fn poll_event(&mut self) -> Option<LowpanEvent> {
         self.segment_event
             .take()
@@ -276,7 +273,7 @@ impl<M: Memory> Lowpan<M> {
             .or_else(|| self.ended_slot())
     }
 
-    /// When [`Lowpan::on_timeout`] wants to be called.
+    /// Returns when to call [`Lowpan::on_timeout`].
     pub fn poll_at(&self) -> Option<Wake> {
         let indirect = match M::ROUTES {
             true => self.indirect.poll_at(&self.pool, self.slot_in_service()),
@@ -300,14 +297,13 @@ impl<M: Memory> Lowpan<M> {
         self.end_pause(now);
     }
 
-    /// Totals since the start.
+    /// Returns the totals since the start.
     pub fn counters(&self) -> &LowpanCounters {
         &self.counters
     }
 
-    /// How long the queue towards the radio has been: queued datagrams, the
-    /// one in service, and a pulled one. Always 0 with memory that no router
-    /// can have ([`Memory::ROUTES`]).
+    /// Returns the length of the queue towards the radio: queued datagrams, the one in service, and
+    /// a pulled one. Always 0 with memory that no router can have ([`Memory::ROUTES`]).
     pub fn occupancy(&self) -> &Occupancy {
         &self.occupancy
     }
@@ -316,7 +312,7 @@ impl<M: Memory> Lowpan<M> {
         if !M::ROUTES {
             return;
         }
-        // Those for sleepy nodes stay in their queue while they are in service.
+        // Datagrams for sleepy nodes stay in their queue while they are in service.
         let slots = [&self.in_service, &self.suspended].into_iter().flatten();
         let leaving = slots
             .filter(|datagram| matches!(datagram.origin, Origin::Slot(_)) && !datagram.indirect);

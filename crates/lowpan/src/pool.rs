@@ -1,4 +1,4 @@
-//! The slots in which datagrams lie, and what each of them is being used for.
+//! The slots that contain datagrams, and their present use.
 
 use core::ops::Range;
 
@@ -10,52 +10,51 @@ use crate::duplicates::Key;
 use crate::waiting::Indirect;
 use crate::{LossReason, LowpanMemory};
 
-/// Names a slot that the caller holds. It is valid until the slot is released
-/// or queued.
+/// The handle of a slot that the caller holds, valid until the slot is released or queued.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SlotId(u8);
 
-/// The book-keeping of one slot; opaque, made by the caller as [`Slot::EMPTY`].
+/// The state of one slot; opaque, made by the caller as [`Slot::EMPTY`].
 #[derive(Clone, Debug)]
 pub struct Slot {
     pub(crate) state: State,
-    /// Length in bytes of the uncompressed packet, also while it is incomplete.
+    /// Bytes of the uncompressed packet, also while it is incomplete.
     pub(crate) len: u16,
-    /// The link source of a packet that came over the radio.
+    /// Link source of a packet from the radio.
     pub(crate) link_src: Option<Address>,
-    /// The slot behind this one in the transmission queue.
+    /// The following slot in the transmission queue.
     pub(crate) next: Option<SlotId>,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum State {
     Free,
-    /// Fragments are coming in.
+    /// Fragments are arriving.
     Reassembling(Partial),
-    /// Recoverable fragments are; what has come is known to `recovery`.
+    /// Recoverable fragments are arriving; `recovery` has their state.
     Recovering,
     /// The caller reads or writes it.
     Held,
-    /// It waits for the radio or its frames are leaving.
+    /// It waits for the radio, or its frames are leaving.
     Queued {
         next_hop: Address,
     },
-    /// It waits for a node that sleeps, until that node asks.
+    /// It waits for the request of a sleepy node.
     Indirect(Indirect),
-    /// It has left, or never will, and its caller has not heard of that yet.
+    /// It was sent or dropped, and its caller has not received the event yet.
     Ended {
         handle: u32,
         outcome: Result<(), LossReason>,
     },
 }
 
-/// A datagram that has not arrived in full.
+/// A datagram that has not arrived completely.
 #[derive(Clone, Debug)]
 pub(crate) struct Partial {
     pub(crate) key: Key,
-    /// When its first fragment came.
+    /// Time of its first fragment.
     pub(crate) first: Instant,
-    /// When the latest fragment came that brought something new.
+    /// Time of the latest new fragment.
     pub(crate) progress: Instant,
     pub(crate) seen: Coverage,
 }
@@ -103,7 +102,7 @@ pub(crate) struct Pool<M: Memory> {
     slot_size: usize,
 }
 
-/// 254 and not 256, so that counts of slots fit into a byte with room to spare.
+/// 254 instead of 256, so that counts of slots fit into a byte with room to spare.
 const MAX_SLOTS: usize = 254;
 
 impl<M: Memory> Pool<M> {
@@ -112,7 +111,7 @@ impl<M: Memory> Pool<M> {
         slots.as_mut().fill(Slot::EMPTY);
         let count = slots.as_ref().len().min(MAX_SLOTS);
         let len = u32::try_from(bytes.as_ref().len()).unwrap_or(u32::MAX);
-        // Lengths are kept in 16 bits.
+        // Lengths have 16 bits.
         let slot_size = u16::try_from(divide(len, count as u32)).unwrap_or(u16::MAX);
         Pool {
             slots,
@@ -139,8 +138,7 @@ impl<M: Memory> Pool<M> {
         (0..MAX_SLOTS as u8).map(SlotId).zip(self.slots.as_ref())
     }
 
-    /// Takes a free slot for `len` bytes. `None` when there is none or `len`
-    /// is too much.
+    /// Allocates a free slot for `len` bytes. `None` if there is none or `len` is too large.
     pub(crate) fn take(&mut self, len: usize, state: State) -> Option<SlotId> {
         let len = u16::try_from(len)
             .ok()
@@ -170,7 +168,7 @@ impl<M: Memory> Pool<M> {
         self.slots.as_mut().get_mut(usize::from(id.0))
     }
 
-    /// The packet in a slot, all of its length; empty for a free slot.
+    /// Returns the whole packet in a slot; empty for a free slot.
     pub(crate) fn packet(&self, id: SlotId) -> &[u8] {
         let (start, end) = self.range(id);
         self.bytes.as_ref().get(start..end).unwrap_or(&[])
@@ -181,13 +179,13 @@ impl<M: Memory> Pool<M> {
         self.bytes.as_mut().get_mut(start..end).unwrap_or(&mut [])
     }
 
-    /// The part of a packet from `offset` on, `len` bytes of it.
+    /// Returns `len` bytes of a packet from `offset` on.
     pub(crate) fn part_mut(&mut self, id: SlotId, offset: usize, len: usize) -> Option<&mut [u8]> {
         self.packet_mut(id)
             .get_mut(offset..offset.checked_add(len)?)
     }
 
-    /// Copies what there is of the bytes `from` of one packet to `to` in another.
+    /// Copies the existing bytes of the range `from` of one packet to `to` in another.
     pub(crate) fn copy_part(
         &mut self,
         source: SlotId,

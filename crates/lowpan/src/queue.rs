@@ -5,8 +5,7 @@ use redpoll_base::Memory;
 use crate::SlotId;
 use crate::pool::Pool;
 
-/// A list threaded through the slots themselves: it can hold them all and
-/// needs no memory of its own.
+/// A linked list through the slots, which can hold them all and needs no memory of its own.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Queue {
     head: Option<SlotId>,

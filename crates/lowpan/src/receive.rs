@@ -1,4 +1,4 @@
-//! From a frame's payload to a packet or a piece of one.
+//! Parser from a frame's payload to a packet or a part of one.
 
 use redpoll_base::copy;
 use redpoll_wire::Error;
@@ -9,15 +9,15 @@ use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
 use crate::DropReason;
 use crate::duplicates::Key;
 
-/// Room for the headers that one frame can hold in compressed form: 40 bytes
-/// of IPv6, and extension headers that expansion pads.
+/// Buffer for the headers that one frame can hold in compressed form: 40 bytes of IPv6, and
+/// extension headers that expansion pads.
 pub(crate) type HeaderScratch = [u8; 192];
 
-/// Consecutive bytes of an uncompressed datagram. They come in two parts,
-/// because headers are expanded and the rest is taken from the frame.
+/// Consecutive bytes of an uncompressed datagram, in two parts: expanded headers, and the rest of
+/// the frame.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece<'a> {
-    /// Where it belongs in the datagram, in bytes; a multiple of eight.
+    /// Offset in the datagram in bytes, a multiple of eight.
     pub(crate) offset: usize,
     pub(crate) head: &'a [u8],
     pub(crate) body: &'a [u8],
@@ -28,13 +28,13 @@ impl Piece<'_> {
         self.head.len().saturating_add(self.body.len())
     }
 
-    /// Whether `bytes` are these.
+    /// Returns whether the piece equals `bytes`.
     pub(crate) fn is(&self, bytes: &[u8]) -> bool {
         let parts = bytes.split_at_checked(self.head.len());
         parts.is_some_and(|(head, body)| head == self.head && body == self.body)
     }
 
-    /// Writes it to the front of `out`, which has room for it.
+    /// Writes the piece to the start of `out`, which has room for it.
     pub(crate) fn write(&self, out: &mut [u8]) {
         if let Some((head, body)) = out.split_at_mut_checked(self.head.len()) {
             copy(self.head, head);
@@ -44,13 +44,13 @@ impl Piece<'_> {
 }
 
 pub(crate) enum Arrival<'a> {
-    /// A packet that needed no fragmentation.
+    /// An unfragmented packet.
     Whole(Piece<'a>),
     /// Part of a packet.
     Fragment(Key, Piece<'a>),
 }
 
-/// Takes a frame's payload apart. Headers are expanded into `scratch`.
+/// Parses a frame's payload. Expands headers into `scratch`.
 pub(crate) fn parse<'a>(
     payload: &'a [u8],
     src: Address,
@@ -74,8 +74,8 @@ pub(crate) fn parse<'a>(
                 fragment::Header::First { size, .. } => {
                     beginning(rest, src, dst, contexts, Some(usize::from(size)), scratch)?
                 }
-                // The beginning of a datagram needs a dispatch of its own,
-                // which only FRAG1 has room for.
+                // The beginning of a datagram needs its own dispatch, for which only FRAG1 has
+                // room.
                 fragment::Header::Next { offset: 0, .. } => return Err(DropReason::Malformed),
                 fragment::Header::Next { offset, .. } => Piece {
                     offset: usize::from(offset),
@@ -85,7 +85,7 @@ pub(crate) fn parse<'a>(
             };
             Ok(Arrival::Fragment(key, piece))
         }
-        // Those have a way of their own.
+        // Other functions handle these.
         Dispatch::Recoverable
         | Dispatch::RecoverableAck
         | Dispatch::Mesh
@@ -95,8 +95,8 @@ pub(crate) fn parse<'a>(
     }
 }
 
-/// The beginning of a datagram of `size` bytes, or all of it if `size` is
-/// `None`. Its payload length is right afterwards.
+/// Parses the beginning of a datagram of `size` bytes, or all of it if `size` is `None`, and
+/// corrects its payload length.
 fn beginning<'a>(
     bytes: &'a [u8],
     src: Address,
@@ -126,8 +126,7 @@ fn beginning<'a>(
     })
 }
 
-/// The beginning of a datagram that has `size` bytes in compressed form
-/// (RFC 8931 §5.1).
+/// Parses the beginning of a datagram with `size` bytes in compressed form (RFC 8931 §5.1).
 pub(crate) fn beginning_of<'a>(
     bytes: &'a [u8],
     src: Address,
@@ -148,7 +147,7 @@ pub(crate) fn beginning_of<'a>(
     })
 }
 
-/// As much of `packet` as belongs to it, once its length has been checked.
+/// Returns the bytes of `packet` that belong to it, after a check of its length.
 fn uncompressed(packet: &[u8], size: Option<usize>) -> Result<&[u8], DropReason> {
     let (header, payload) = Ipv6Header::parse_partial(packet).map_err(reason)?;
     let announced = Ipv6Header::LEN.saturating_add(usize::from(header.payload_len));

@@ -1,47 +1,44 @@
-//! Random early detection on the queue towards the radio (Floyd and Jacobson
-//! 1993; RFC 7567), counted in datagrams, with ECN (RFC 3168).
+//! Random early detection on the queue towards the radio (Floyd and Jacobson 1993; RFC 7567),
+//! counted in datagrams, with ECN (RFC 3168).
 //!
-//! The average is updated when a datagram arrives and when one leaves. The decision is made
-//! when a datagram is about to leave, before its first fragment: later it could not be marked,
-//! and a mark should report the present queue.
+//! The average is updated when a datagram arrives and when one leaves. The decision is made when a
+//! datagram is about to leave, before its first fragment: later it could not be marked, and a mark
+//! should report the present queue.
 //!
-//! Windows of two or three segments give each flow what its round trip takes,
-//! whatever share of all datagrams is marked. So marks go to conversations with
-//! more than their share, and while several wait for a node it lets each
-//! datagram get ahead before it sends the next ([`RedConfig::pause`]).
+//! With windows of two or three segments the round-trip time determines the rate of a flow,
+//! whatever share of all datagrams is marked. So marks go to conversations with more than their
+//! share. While several conversations wait, the node pauses after each datagram
+//! ([`RedConfig::pause`]).
 
 use redpoll_base::{Duration, Ecn, Rng};
 
 use crate::shares::{Pair, Shares};
 
-/// Parameters. The queue is a few datagrams long, so an average over hundreds of packets, as
-/// for Internet routers, would be useless; Kumar et al. 2020 do not publish theirs. The
-/// defaults are chosen, not measured by others.
+/// Parameters. The queue is a few datagrams long, so an average over hundreds of packets, as in
+/// Internet routers, would be useless; Kumar et al. 2020 do not publish theirs. The defaults are
+/// choices of this project.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct RedConfig {
-    /// The average moves by 1 / 2^`weight_shift` of the difference. Default 4,
-    /// a sixteenth: some two seconds of a busy relay.
+    /// Exponent of the average's weight, 1 / 2^`weight_shift`. Default 4, a sixteenth: some two
+    /// seconds of a busy relay.
     pub weight_shift: u8,
-    /// The average from which datagrams are marked, in sixteenths of a
-    /// datagram. Default 8, a half: mostly the queue is empty or has one.
+    /// Average from which datagrams are marked, in sixteenths of a datagram. Default 8, a half:
+    /// mostly the queue is empty or has one.
     pub min_threshold: u8,
-    /// The average from which all datagrams are marked except those that `fair` spares, in
-    /// sixteenths of a datagram. Default 48, three: half of six slots.
+    /// Average from which all datagrams are marked except those that `fair` spares, in sixteenths
+    /// of a datagram. Default 48, three: half of six slots.
     pub max_threshold: u8,
-    /// The probability just below `max_threshold`, in 1/256. Default 26, a
-    /// tenth.
+    /// Probability just below `max_threshold`, in 1/256. Default 26, a tenth.
     pub max_probability: u8,
-    /// Whether marks depend on what a conversation (two nodes, both directions)
-    /// has had of late: with less than its share it is left alone; with more
-    /// and an average of `min_threshold` a part of its datagrams is marked that
-    /// is twice what exceeds the share. Default true.
+    /// Whether marks depend on the recent share of a conversation (two nodes, both directions).
+    /// Below its share, its datagrams are not marked. Above it, with an average of at least
+    /// `min_threshold`, the marked part of its datagrams is twice its excess. Default true.
     pub fair: bool,
-    /// The pause per frame of a datagram that its addressee forwards, before the next datagram
-    /// begins, as with [`LowpanConfig::pause`](crate::LowpanConfig::pause), while the average
-    /// is `min_threshold` or more and several conversations are active. Default 16 ms: the next
-    /// two nodes on its way, with whose frames this node's next one would collide, can send a
-    /// full frame each.
+    /// Pause before the next datagram, per frame of a datagram that its addressee forwards, as with
+    /// [`LowpanConfig::pause`](crate::LowpanConfig::pause), while the average is at least
+    /// `min_threshold` and several conversations are active. Default 16 ms: the next two nodes on
+    /// its way, whose frames this node's next one would collide with, can each send a full frame.
     pub pause: Duration,
 }
 
@@ -72,7 +69,7 @@ pub(crate) enum Verdict {
     Send,
     /// It gets the CE codepoint.
     Mark,
-    /// It does not understand marks.
+    /// It does not support marks.
     Drop,
 }
 
@@ -105,7 +102,7 @@ impl Red {
         };
     }
 
-    /// The verdict on a datagram of `len` bytes with this codepoint.
+    /// Decides about a datagram of `len` bytes with this codepoint.
     pub(crate) fn judge(&mut self, ecn: Ecn, pair: Pair, len: usize) -> Verdict {
         self.shares.note(pair, len);
         let (own, fair) = match self.config.fair {
@@ -116,8 +113,8 @@ impl Red {
             return Verdict::Send;
         }
         let strikes = self.strikes();
-        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead. It is not dropped
-        // for its share alone: lost acknowledgments would inform the wrong end.
+        // RFC 3168 §5: a packet that is not ECN-capable is dropped instead. It is not dropped for
+        // its share only, because lost acknowledgments would inform the wrong end.
         match ecn {
             Ecn::NotEct if strikes => Verdict::Drop,
             Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => Verdict::Mark,
@@ -137,8 +134,8 @@ impl Red {
         self.average >= u32::from(self.config.min_threshold) << 8
     }
 
-    /// Twice the excess: a window shrinks by a fifth for a mark, however many
-    /// there are in a round trip.
+    /// Twice the excess, because a window shrinks by a fifth for a mark, however many marks a round
+    /// trip has.
     fn exceeds(&mut self, own: u32, fair: u32) -> bool {
         let excess = own.saturating_sub(fair).saturating_mul(2);
         self.is_long() && excess > 0 && self.rng.below(own) < excess
@@ -189,7 +186,7 @@ mod tests {
 
     #[test]
     fn between_the_thresholds_by_the_average() {
-        // A fifth and three fifths of the way between them: of a tenth.
+        // A fifth and three fifths of the difference: of a tenth.
         let low = strikes_in_10_000(after(1, 90));
         assert!((170..240).contains(&low), "{low}");
         let high = strikes_in_10_000(after(2, 90));
@@ -217,8 +214,8 @@ mod tests {
         assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), Verdict::Drop);
     }
 
-    /// Marks in a thousand datagrams each of one conversation that sends three
-    /// times as much as the other.
+    /// Returns the marks in a thousand datagrams of each conversation; one sends three times as
+    /// much as the other.
     fn marks(red: &mut Red) -> (u32, u32) {
         let (mut greedy, mut modest) = (0, 0);
         for _ in 0..1000 {

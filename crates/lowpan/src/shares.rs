@@ -1,27 +1,25 @@
-//! The recent shares of conversations in a node's radio time, so that random early detection
-//! marks the largest ones first.
+//! The recent shares of conversations in a node's radio time, so that random early detection marks
+//! the largest ones first.
 //!
-//! After "approximate fairness through differential dropping" (Pan, Breslau,
-//! Prabhakar and Shenker 2003), where a flow above its fair share loses what
-//! exceeds it. They sample what has passed; here few share a relay, and bytes
-//! are counted.
+//! After "approximate fairness through differential dropping" (Pan, Breslau, Prabhakar and Shenker
+//! 2003), which drops the excess of a flow above its fair share. That method samples past packets;
+//! here bytes are counted, because few conversations share a relay.
 
 use redpoll_base::{Addr, divide, least};
 
-/// Conversations that are known at most; a further one takes the place of that
-/// with the least.
+/// Greatest number of known conversations; a further one replaces that with the fewest bytes.
 const LEN: usize = 8;
 
-/// Bytes after which all counts are halved: 50 datagrams of three frames. Counts therefore
-/// cover the last five to ten seconds of a busy relay, several round trips.
+/// Bytes after which all counts are halved: 50 datagrams of three frames. Counts therefore cover
+/// the last five to ten seconds of a busy relay, several round trips.
 const MEMORY: u16 = 16_384;
 
-/// A conversation is active if it has more than this part of the largest share, so that small
-/// ones do not make the others look greedy.
+/// A conversation is active if it has more than this part of the largest share, so that small ones
+/// do not make the others look greedy.
 const ACTIVE: u16 = 8;
 
-/// Two nodes that speak with each other, whichever sends: data and their
-/// acknowledgments take the same air.
+/// Two nodes that communicate in either direction, because data and their acknowledgments use the
+/// same channel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pair(u16);
 
@@ -31,8 +29,7 @@ impl Pair {
     }
 }
 
-/// FNV-1a, folded. Two pairs in 65,536 share a count by chance, which
-/// costs them fairness and nothing else.
+/// FNV-1a, folded. Two pairs in 65,536 share a count by chance, which only reduces their fairness.
 fn fold(addr: &Addr) -> u16 {
     let hash = addr.0.iter().fold(0x811c_9dc5_u32, |hash, octet| {
         (hash ^ u32::from(*octet)).wrapping_mul(0x0100_0193)
@@ -43,7 +40,7 @@ fn fold(addr: &Addr) -> u16 {
 #[derive(Clone, Copy, Default, Debug)]
 struct Share {
     pair: u16,
-    /// Zero: nobody's.
+    /// Zero for a free entry.
     bytes: u16,
 }
 

@@ -1,24 +1,24 @@
-//! Sizes in frames: how much fits, and the MSS that follows from it.
+//! Sizes in frames: the number of frames of a packet, and the MSS that fills them.
 
-/// The largest IPv6 packet on this link, in bytes (RFC 4944 §4).
+/// Bytes of the largest IPv6 packet on this link (RFC 4944 §4).
 pub const MTU: usize = 1280;
 
-/// The longest compressed IPv6 header in bytes (RFC 6282 §3.1): two bytes of
-/// encoding, four of traffic class and flow label, next header, hop limit and
-/// two addresses in full. With a context the extra byte saves at least eight.
+/// Bytes of the longest compressed IPv6 header (RFC 6282 §3.1): two bytes of encoding, four of
+/// traffic class and flow label, next header, hop limit and two full addresses. With a context the
+/// extra byte saves at least eight.
 pub const COMPRESSED_HEADER_MAX: usize = 40;
 
-/// The TCP header that an MSS leaves room for, in bytes: 20 and the timestamp
-/// option with its padding (RFC 7323 §3.2).
+/// Bytes of the TCP header for which an MSS leaves room: 20 and the timestamp option with its
+/// padding (RFC 7323 §3.2).
 pub const TCP_HEADER_LEN: usize = 32;
 
 /// Bytes of a FRAG1 and of a FRAGN header (RFC 4944 §5.3).
 pub(crate) const FRAG1_LEN: usize = 4;
 pub(crate) const FRAGN_LEN: usize = 5;
-/// Length of the IPv6 header that compression replaces, in bytes.
+/// Bytes of the IPv6 header that compression replaces.
 const IPV6_LEN: usize = 40;
 
-/// `n` rounded down to the unit of fragment offsets.
+/// Returns `n` rounded down to the unit of fragment offsets.
 pub(crate) const fn whole_units(n: usize) -> usize {
     n & !7
 }
@@ -42,8 +42,8 @@ pub fn mss_for_frames(frames: u8, header_len: usize, capacity: usize) -> u16 {
     let transport = match frames {
         0 => 0,
         1 => capacity.saturating_sub(header_len),
-        // RFC 4944 §5.3: all fragments but the last are multiples of eight
-        // bytes of the uncompressed datagram; the IPv6 header is five units.
+        // RFC 4944 §5.3: all fragments but the last are multiples of eight bytes of the
+        // uncompressed datagram; the IPv6 header has five units.
         _ if header_len.saturating_add(FRAG1_LEN) > capacity => 0,
         _ => {
             let last = capacity.saturating_sub(FRAGN_LEN);
@@ -61,9 +61,8 @@ pub fn mss_for_frames(frames: u8, header_len: usize, capacity: usize) -> u16 {
     u16::try_from(mss).unwrap_or(u16::MAX)
 }
 
-/// How many frames a packet with `transport_len` bytes behind its IPv6 header
-/// takes; see [`mss_for_frames`] for the other arguments. `None` when it cannot
-/// be sent at all.
+/// Returns the number of frames of a packet with `transport_len` bytes after its IPv6 header; see
+/// [`mss_for_frames`] for the other arguments. `None` if it cannot be sent.
 pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -> Option<usize> {
     if header_len.saturating_add(transport_len) <= capacity {
         return Some(1);
@@ -81,7 +80,7 @@ pub fn frames_needed(transport_len: usize, header_len: usize, capacity: usize) -
     middle.checked_add(2)
 }
 
-/// Transport bytes in a FRAG1 behind a compressed header of `header_len` bytes.
+/// Returns the transport bytes in a FRAG1 after a compressed header of `header_len` bytes.
 fn first_coverage(header_len: usize, capacity: usize) -> usize {
     whole_units(
         capacity

@@ -1,9 +1,8 @@
-//! The datagram in service: its frames, one by one, each as full as it goes.
+//! The datagram in service and its frames, each as full as possible.
 //!
-//! RFC 4944 §5.3: offsets count eight-byte units of the *uncompressed*
-//! datagram, so every fragment but the last covers a multiple of eight bytes
-//! of it. The first carries the compressed headers and fills the rest of its
-//! frame; the MSS that makes the last one full as well is
+//! RFC 4944 §5.3: offsets count eight-byte units of the *uncompressed* datagram, so every fragment
+//! but the last covers a multiple of eight bytes of it. The first carries the compressed headers
+//! and fills the rest of its frame; the MSS that also fills the last one is
 //! [`mss_for_frames`](crate::mss_for_frames).
 
 use redpoll_base::Memory;
@@ -23,11 +22,11 @@ use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 pub(crate) enum Origin {
     /// In a slot.
     Slot(SlotId),
-    /// A fragment on its way through this node: the frame as it is.
+    /// A forwarded fragment, as its frame.
     Forwarded(Forwards),
     /// In the transport's buffer; the headers are in the [`PulledDatagram`].
     Pulled,
-    /// A datagram in recoverable fragments: its place among those.
+    /// A datagram in recoverable fragments, by its index.
     Recoverable(u8, Recovers),
     /// An acknowledgment of recoverable fragments.
     Acknowledgment(Recovers),
@@ -39,17 +38,17 @@ pub(crate) struct InService {
     pub(crate) next_hop: Address,
     /// Bytes of the uncompressed datagram.
     size: usize,
-    /// Bytes of it that the frames built so far stand for.
+    /// Bytes of it in the frames built so far.
     covered: usize,
-    /// Pinned from the first fragment to the last.
+    /// The same for all fragments.
     tag: u16,
-    /// For a sleepy node.
+    /// Whether it is for a sleepy node.
     pub(crate) indirect: bool,
-    /// The frame that comes next has been built before.
+    /// The note about the next frame, if that frame was built before.
     pub(crate) repeats: Option<Note>,
     /// The value of `covered` before the last frame was built.
     before: u16,
-    /// One of its frames was lost.
+    /// Whether one of its frames was lost.
     pub(crate) broken: bool,
     /// Frames built so far; 255 may mean more.
     pub(crate) frames: u8,
@@ -81,7 +80,7 @@ impl InService {
         }
     }
 
-    /// The frame built last has to be built again, and is then known by `note`.
+    /// Marks the last built frame to be built again, then with `note`.
     pub(crate) fn step_back(&mut self, note: Note) {
         self.covered = usize::from(self.before);
         self.repeats = Some(note);
@@ -100,21 +99,20 @@ impl InService {
         self.size
     }
 
-    /// Whether it is this one among those in recoverable fragments.
+    /// Returns whether it is the recoverable datagram with this index.
     pub(crate) fn is_recoverable(&self, index: u8) -> bool {
         matches!(self.origin, Origin::Recoverable(it, _) if it == index)
     }
 
-    /// A frame has been built elsewhere; whether it is the last.
+    /// Handles a frame built elsewhere; returns whether it is the last.
     pub(crate) fn on_built(&mut self, is_last: bool) {
         self.before = u16::try_from(self.covered).unwrap_or(u16::MAX);
         self.covered = if is_last { self.size } else { 0 };
         self.frames = self.frames.saturating_add(1);
     }
 
-    /// Builds the next frame into `out`, which is as long as the frame may be,
-    /// and says how long it has become. A datagram that needs fragments takes
-    /// its tag from `next_tag`.
+    /// Builds the next frame into `out`, whose length is the limit, and returns the frame's length.
+    /// A datagram that needs fragments takes its tag from `next_tag`.
     pub(crate) fn build<M: Memory, S: PayloadSource>(
         &mut self,
         context: &Sending<'_, M>,
@@ -149,7 +147,7 @@ impl InService {
         let uncompressed_len = context.compress(self, &mut headers)?;
         let rest = self.size.saturating_sub(uncompressed_len);
 
-        // RFC 4944 §5.3: what fits into one frame is not fragmented.
+        // RFC 4944 §5.3: a datagram that fits into one frame is not fragmented.
         if headers.position().saturating_add(rest) <= out.remaining() {
             out.put(headers.written())?;
             context.copy(self, source, uncompressed_len, rest, out)?;
@@ -159,7 +157,7 @@ impl InService {
         if size > fragment::MAX_DATAGRAM {
             return Err(LossReason::Unsendable);
         }
-        // A first fragment that is repeated keeps its tag.
+        // A repeated first fragment keeps its tag.
         let fresh = self.repeats.is_none();
         let tag = if fresh { *next_tag } else { self.tag };
         fragment::Header::First { size, tag }.emit(out)?;
@@ -216,8 +214,7 @@ pub(crate) struct Sending<'a, M: Memory> {
 }
 
 impl<M: Memory> Sending<'_, M> {
-    /// Writes the compressed headers; returns how many bytes of the datagram
-    /// they stand for.
+    /// Writes the compressed headers; returns the bytes of the datagram that they represent.
     pub(crate) fn compress(
         &self,
         datagram: &InService,
@@ -227,8 +224,8 @@ impl<M: Memory> Sending<'_, M> {
             Origin::Slot(id) => {
                 let (ip, payload) =
                     Ipv6Header::parse(self.pool.packet(id)).map_err(|_| LossReason::Malformed)?;
-                // The payload length is elided and comes back as the size of
-                // the datagram, so the two must agree.
+                // The payload length is elided and restored from the size of the datagram, so the
+                // two must agree.
                 if payload.len().saturating_add(Ipv6Header::LEN) != datagram.size {
                     return Err(LossReason::Malformed);
                 }
@@ -242,7 +239,7 @@ impl<M: Memory> Sending<'_, M> {
                 (pulled.ip_header(), pulled.transport_header())
             }
         };
-        // The length field is checked against the packet by the compressor.
+        // The compressor checks the length field against the packet.
         let udp = match (ip.next_header, transport.first_chunk::<8>()) {
             (next_header::UDP, Some(bytes)) => Some(udp_header(bytes)),
             _ => None,
@@ -321,7 +318,7 @@ impl PulledDatagram {
     }
 }
 
-/// A UDP header of which the payload need not be at hand.
+/// Parses a UDP header whose payload need not be available.
 pub(crate) fn udp_header(bytes: &[u8; 8]) -> UdpHeader {
     let [a, b, c, d, e, f, g, h] = *bytes;
     UdpHeader {

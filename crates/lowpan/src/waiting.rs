@@ -9,16 +9,16 @@ use crate::Note;
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
     pub(crate) next_hop: Address,
-    /// By which its caller knows it, if the caller wants to hear of its end.
+    /// The caller's handle, if the caller wants an event of its end.
     pub(crate) handle: Option<u32>,
     pub(crate) expires: Instant,
-    /// Until when its node listens; `None` while it sleeps.
+    /// End of the node's listening time; `None` while it sleeps.
     pub(crate) awake_until: Option<Instant>,
     /// As in [`InService`](crate::transmit::InService), while it is not in service.
     pub(crate) covered: u16,
     pub(crate) tag: u16,
     pub(crate) repeats: Option<Note>,
-    /// Requests after which the frame that comes next was not delivered.
+    /// Requests after which the next frame was not delivered.
     pub(crate) vain: u8,
 }
 

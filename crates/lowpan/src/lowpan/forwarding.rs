@@ -1,4 +1,4 @@
-//! Fragments that pass through this node: from the radio and back to it.
+//! Fragments that pass through this node.
 
 use redpoll_base::{Instant, Memory, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
@@ -15,8 +15,8 @@ use crate::transmit::{InService, Origin};
 use crate::{DropReason, Note, Onward};
 
 impl<M: Memory> Lowpan<M> {
-    /// Whether the fragment was taken to be forwarded; otherwise this node reassembles it.
-    /// `route` returns the next hop for a first fragment.
+    /// Returns whether the fragment was accepted for forwarding; otherwise this node reassembles
+    /// it. `route` returns the next hop for a first fragment.
     pub(super) fn forward(
         &mut self,
         now: Instant,
@@ -80,8 +80,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Whether a forwarded fragment leaves before this node's own datagrams: the
-    /// rest of one that has begun does, and else they take turns.
+    /// Returns whether a forwarded fragment leaves before this node's own datagrams: the rest of a
+    /// started datagram does, and otherwise they take turns.
     pub(super) fn fragment_goes_first(&self) -> bool {
         let waiting = self.forwarding.get().and_then(Forwarding::waiting);
         waiting.is_some_and(|place| place != Place::First || !self.has_forwarded)
@@ -101,7 +101,7 @@ impl<M: Memory> Lowpan<M> {
         Some(fragment)
     }
 
-    /// Whether the datagram in service waits for the nodes that forward its fragments.
+    /// Returns whether the datagram in service waits for the nodes that forward its fragments.
     pub(super) fn is_in_gap(&self, now: Instant) -> bool {
         SPREADS_FRAGMENTS && now < self.gap_until
     }

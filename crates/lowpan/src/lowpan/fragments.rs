@@ -9,13 +9,13 @@ use redpoll_base::Memory;
 
 use super::Lowpan;
 
-/// How a 6LoWPAN treats fragments beyond its own: the features `forwarding` and `recovery`.
+/// Additional treatment of fragments by a 6LoWPAN: the features `forwarding` and `recovery`.
 pub struct Fragments<'l, M: Memory>(
     #[allow(dead_code, reason = "a build may have nothing to choose")] &'l mut Lowpan<M>,
 );
 
 impl<M: Memory> Lowpan<M> {
-    /// How fragments are treated, to be chosen.
+    /// Returns the options of fragments.
     pub fn fragments(&mut self) -> Fragments<'_, M> {
         Fragments(self)
     }

@@ -1,5 +1,5 @@
-//! Which datagram leaves next: own and queued ones take turns, and random early
-//! detection has its say before the first fragment.
+//! The order of datagrams: own and queued ones take turns, and random early detection decides
+//! before the first fragment.
 
 use redpoll_base::{Ecn, Memory};
 use redpoll_wire::ipv6::{self, Ipv6Header};
@@ -50,8 +50,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The node's own datagram is marked like forwarded ones, so that it gets no larger share.
-    /// If it cannot be marked it is sent all the same, because TCP would only retransmit it.
+    /// The node's own datagram is marked like forwarded ones, so that it gets no larger share. If
+    /// it cannot be marked it is sent nevertheless, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());
@@ -65,7 +65,7 @@ impl<M: Memory> Lowpan<M> {
         Some(InService::new(Origin::Pulled, pulled.next_hop, len))
     }
 
-    /// Whether the queued datagram may leave; it may be marked.
+    /// Returns whether the queued datagram may leave; marks it if necessary.
     fn passes_red(&mut self, id: SlotId) -> bool {
         let Some(red) = self.red.as_mut().filter(|_| M::ROUTES) else {
             return true;

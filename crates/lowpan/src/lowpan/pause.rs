@@ -1,12 +1,11 @@
-//! Collision avoidance: after a datagram that its addressee forwards, the sender pauses while
-//! the datagram travels on.
+//! Collision avoidance: after a datagram that its addressee forwards, the sender pauses while the
+//! datagram travels on.
 //!
-//! Nodes two hops apart do not hear each other. While the next hop's next hop
-//! sends the datagram on, a new one would meet it at the node between.
-//! OpenThread waits for 8 ms after such a frame; here the fragments of a
-//! datagram follow one another, and the time for all of them comes after the
-//! last. Random early detection has a pause of its own for a node that
-//! several conversations wait for: elsewhere it would only cost time.
+//! Nodes two hops apart do not hear each other. While the node after the next hop forwards the
+//! datagram, a new one would collide with it at the next hop. OpenThread waits for 8 ms after such
+//! a frame. Here the fragments of a datagram follow one another, and the time for all of them comes
+//! after the last. Random early detection has a separate pause for a node that several
+//! conversations wait for; elsewhere it would only cost time.
 
 use redpoll_base::{Duration, Instant, Memory, Wake};
 use redpoll_wire::ieee802154::Address;
@@ -17,7 +16,7 @@ use crate::red::Red;
 use crate::transmit::{InService, Origin};
 
 impl<M: Memory> Lowpan<M> {
-    /// All frames of a datagram have been delivered to the next hop.
+    /// Starts a pause after all frames of a datagram were delivered to the next hop.
     pub(super) fn pause_after(&mut self, now: Instant, datagram: &InService) {
         if !M::ROUTES {
             return;
@@ -31,8 +30,8 @@ impl<M: Memory> Lowpan<M> {
         self.paused_until = Some(now + pause.times(datagram.frames.into()));
     }
 
-    /// Whether the addressee will forward the datagram: it goes to one node,
-    /// and that is not the addressee itself.
+    /// Returns whether the addressee will forward the datagram: its destination is a single node
+    /// other than the addressee.
     fn goes_on(&self, datagram: &InService) -> bool {
         let dst = match datagram.origin {
             Origin::Pulled => self.pulled.as_ref().map(|pulled| pulled.ip.dst),
@@ -40,8 +39,8 @@ impl<M: Memory> Lowpan<M> {
                 let parsed = Ipv6Header::parse(self.pool.packet(id));
                 parsed.ok().map(|(ip, _)| ip.dst)
             }
-            // Fragments that pass through have a gap of their own, and recoverable
-            // ones wait for their acknowledgment.
+            // Forwarded fragments have a separate gap, and recoverable ones wait for their
+            // acknowledgment.
             Origin::Forwarded(_) | Origin::Recoverable(..) | Origin::Acknowledgment(_) => None,
         };
         let next_hop = datagram.next_hop;

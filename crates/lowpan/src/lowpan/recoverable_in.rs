@@ -1,5 +1,5 @@
-//! Recoverable fragments (RFC 8931): received ones, and the progress of this node's own
-//! datagrams. `recoverable_out.rs` sends their fragments.
+//! Recoverable fragments (RFC 8931): received ones, and the progress of this node's own datagrams.
+//! `recoverable_out.rs` sends their fragments.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -64,7 +64,7 @@ impl<M: Memory> Lowpan<M> {
         self.open(now, src, &header, (&piece, body.len()))
     }
 
-    /// RFC 8931 §6.1.1: the first fragment makes the path and is itself forwarded, or neither.
+    /// RFC 8931 §6.1.1: the first fragment makes the path and is forwarded, or neither.
     fn open_path(
         &mut self,
         now: Instant,
@@ -103,7 +103,7 @@ impl<M: Memory> Lowpan<M> {
         passed.is_ok()
     }
 
-    /// A fragment of a datagram that passes through goes where the first went.
+    /// Forwards a later fragment of a datagram in transit.
     fn pass(
         &mut self,
         now: Instant,
@@ -122,7 +122,7 @@ impl<M: Memory> Lowpan<M> {
             .path_mut(src, header.tag)
             .ok_or(DropReason::Orphan)?;
         if path.is_full {
-            // RFC 8931 §6.2: its sender has not heard that all has arrived.
+            // RFC 8931 §6.2: the sender has not received the acknowledgment of all fragments.
             if header.ack_request {
                 path.repeat_full();
             }
@@ -144,7 +144,7 @@ impl<M: Memory> Lowpan<M> {
         Ok(())
     }
 
-    /// RFC 8931 §6.3: a datagram that comes here is aborted by its sender.
+    /// Handles an abort of a datagram by its sender (RFC 8931 §6.3).
     fn on_abort(&mut self, now: Instant, src: Address, header: &Fragment) {
         let Some(recovery) = self.recovery.get_mut() else {
             return;
@@ -157,8 +157,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// A datagram for this node begins to arrive; its first fragment took `len`
-    /// bytes in compressed form.
+    /// Starts the reassembly of a datagram for this node, whose first fragment had `len` bytes in
+    /// compressed form.
     fn open(
         &mut self,
         now: Instant,
@@ -197,8 +197,8 @@ impl<M: Memory> Lowpan<M> {
         self.join(now, src, header, piece)
     }
 
-    /// Makes room for a datagram at the expense of a recoverable one, if there is none
-    /// and one can be spared; `begins`: the newcomer is recoverable itself.
+    /// Discards a recoverable datagram if there is no room for another one and one can be spared;
+    /// `begins` is whether the new one is recoverable itself.
     pub(super) fn evict_recovering(&mut self, now: Instant, begins: bool) {
         let is_full = self.pool.free() == 0;
         let Some(recovery) = self.recovery.get_mut().filter(|_| begins || is_full) else {
@@ -210,7 +210,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// A fragment of a datagram that arrives here is put in its place.
+    /// Copies a fragment of a datagram for this node to its place.
     fn join(
         &mut self,
         now: Instant,
@@ -237,7 +237,7 @@ impl<M: Memory> Lowpan<M> {
         Ok(complete)
     }
 
-    /// An acknowledgment is for a datagram of this node's, or goes back further.
+    /// Handles an acknowledgment of a datagram of this node, or forwards it.
     fn on_ack(&mut self, now: Instant, src: Address, ack: Ack) -> Result<(), DropReason> {
         let Some(recovery) = self.recovery.get_mut() else {
             return Err(DropReason::Unsupported);

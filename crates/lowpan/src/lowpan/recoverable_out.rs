@@ -1,5 +1,4 @@
-//! This node's own datagrams in recoverable fragments (RFC 8931 §6): their
-//! frames, and their ends.
+//! This node's own datagrams in recoverable fragments (RFC 8931 §6): their frames, and their ends.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::Cursor;
@@ -124,7 +123,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Draws the conclusion from an acknowledgment or a timeout.
+    /// Handles the effect of an acknowledgment or a timeout.
     pub(super) fn conclude(&mut self, now: Instant, index: u8, standing: Standing) {
         let Some((sender, config)) = self
             .recovery
@@ -137,7 +136,7 @@ impl<M: Memory> Lowpan<M> {
         match standing {
             Standing::GoesOn => {}
             Standing::Exhausted => sender.abort(LossReason::NotRecovered, config),
-            // A frame of it is with the MAC.
+            // The MAC has a frame of the datagram.
             _ if self.frame_out && self.in_service.as_mut().is_some_and(is_it) => {
                 sender.pending = Some(standing);
             }
@@ -213,7 +212,8 @@ impl<M: Memory> Lowpan<M> {
         })
     }
 
-    /// Acknowledgments leave before new datagrams: they are short, and a sender waits for them.
+    /// Returns the next acknowledgment. Acknowledgments precede new datagrams, because they are
+    /// short, and a sender waits for them.
     pub(super) fn next_ack(&mut self) -> Option<InService> {
         let recovery = self.recovery.get_mut()?;
         let (to, _) = recovery.next_ack()?;
@@ -274,7 +274,7 @@ fn put_part<M: Memory, S: PayloadSource>(
     if header.sequence == 0 {
         let start = out.position();
         sending.compress(&whole, out)?;
-        // A context that has changed since would shift everything.
+        // A changed context would shift all bytes.
         if out.position().saturating_sub(start) != head {
             return Err(LossReason::Unsendable);
         }

@@ -1,4 +1,4 @@
-//! Towards the radio: whose datagram goes next, its frames one by one, and how it ended.
+//! Transmission: the next datagram, its frames, and its outcome.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -12,12 +12,12 @@ use crate::transmit::{InService, Origin, Sending};
 use crate::{PayloadSource, PulledDatagram};
 
 impl<M: Memory> Lowpan<M> {
-    /// Whether a datagram of the node's own transport could start now.
+    /// Returns whether a datagram of the node's own transport could start now.
     ///
-    /// It is true only while nothing is in service, no pulled datagram waits,
-    /// its last event has been polled, and it is the transport's turn: after
-    /// each pulled datagram a queued one goes first, if there is any. So ask
-    /// whenever the MAC is idle, before [`Lowpan::next_frame`].
+    /// It is true only while nothing is in service, no pulled datagram waits, its last event has
+    /// been polled, and it is the transport's turn: after each pulled datagram a queued one
+    /// precedes, if there is any. So call this whenever the MAC is idle, before
+    /// [`Lowpan::next_frame`].
     pub fn wants_segment(&self) -> bool {
         self.takes_segment()
             && !self.is_mid_datagram()
@@ -27,12 +27,11 @@ impl<M: Memory> Lowpan<M> {
             && (self.turn == Turn::Own || self.queue.is_empty())
     }
 
-    /// Hands over a datagram of the node's own transport.
+    /// Starts a datagram of the node's own transport.
     ///
-    /// Exactly one of [`LowpanEvent::SegmentSent`] and
-    /// [`LowpanEvent::SegmentLost`] follows. `false`
-    /// means that it was refused, without an event, because another one has not
-    /// ended yet; that cannot happen after [`Lowpan::wants_segment`] said yes.
+    /// Exactly one of [`LowpanEvent::SegmentSent`] and [`LowpanEvent::SegmentLost`] follows.
+    /// Returns `false`, without an event, if another one has not ended yet; that cannot happen
+    /// after [`Lowpan::wants_segment`] returned true.
     pub fn start_segment(&mut self, now: Instant, datagram: PulledDatagram) -> bool {
         if !self.takes_segment() {
             return false;
@@ -46,8 +45,7 @@ impl<M: Memory> Lowpan<M> {
         self.pulled.is_none() && self.segment_event.is_none()
     }
 
-    /// Whether [`Lowpan::next_frame`] has something to build, sleepy nodes not
-    /// counted.
+    /// Returns whether [`Lowpan::next_frame`] has a frame to build, except for sleepy nodes.
     pub fn has_frame(&self) -> bool {
         let forwarding = self.forwarding.get();
         let something = self.is_mid_datagram()
@@ -58,13 +56,13 @@ impl<M: Memory> Lowpan<M> {
         !self.frame_out && something
     }
 
-    /// Whether some frames of a datagram have left and others have not.
+    /// Returns whether a datagram has been sent partly.
     pub fn is_mid_datagram(&self) -> bool {
         self.in_service.is_some() || M::ROUTES && self.suspended.is_some()
     }
 
     /// Builds the next frame's MAC payload into `out`, at most `capacity` bytes for any
-    /// destination; otherwise like [`Lowpan::build_frame`].
+    /// destination; otherwise as [`Lowpan::build_frame`].
     pub fn next_frame<S: PayloadSource>(
         &mut self,
         now: Instant,
@@ -77,12 +75,11 @@ impl<M: Memory> Lowpan<M> {
         self.build_frame(now, link_src, &mut out.get_mut(..end)?, source)
     }
 
-    /// Builds the next frame's MAC payload in the room that `rooms` has for a frame to
-    /// its destination. `link_src` is the source address that the frame will carry.
+    /// Builds the next frame's MAC payload in the buffer that `rooms` has for its destination.
+    /// `link_src` is the source address of the frame.
     ///
-    /// `None` when there is nothing to send or a frame has not ended yet. A
-    /// datagram that cannot be sent is dropped, with its event, and the next
-    /// one tried.
+    /// Returns `None` if there is nothing to send or a frame has not ended yet. Drops a datagram
+    /// that cannot be sent, with its event, and tries the next one.
     pub fn build_frame<R: FrameRoom, S: PayloadSource>(
         &mut self,
         now: Instant,
@@ -148,9 +145,8 @@ impl<M: Memory> Lowpan<M> {
         datagram.build(&sending, source, &mut self.next_tag, out)
     }
 
-    /// Says how the frame built last has ended. When it was not delivered, the
-    /// rest of its datagram is dropped
-    /// ([`drop_rest`](crate::LowpanConfig::drop_rest)): link retries are
+    /// Handles the end of the last built frame. If it was not delivered, drops the rest of its
+    /// datagram ([`drop_rest`](crate::LowpanConfig::drop_rest)), because link retries are
     /// exhausted.
     pub fn on_frame_done(&mut self, now: Instant, delivered: bool) {
         if !core::mem::take(&mut self.frame_out) {

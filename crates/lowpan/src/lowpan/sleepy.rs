@@ -1,4 +1,4 @@
-//! Datagrams for sleepy nodes: what the caller does, and whose turn it is.
+//! Datagrams for sleepy nodes: the caller's functions, and the order.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -12,18 +12,17 @@ use crate::transmit::{InService, Origin};
 use crate::{Note, SlotId};
 
 impl<M: Memory> Lowpan<M> {
-    /// Hands a held slot to indirect transmission: it waits until `next_hop`
-    /// asks ([`Self::on_data_request`]), at most
-    /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence).
-    /// When too many wait for that node already it is dropped, as
-    /// [`LossReason::IndirectFull`].
+    /// Queues a held slot for indirect transmission: it waits for a request of `next_hop`
+    /// ([`Self::on_data_request`]), at most
+    /// [`indirect_persistence`](crate::LowpanConfig::indirect_persistence). If too many already
+    /// wait for that node, it is dropped as [`LossReason::IndirectFull`].
     pub fn queue_indirect(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         self.hold_indirect(now, slot, next_hop, None);
     }
 
-    /// Hands a held slot to indirect transmission in which a segment of the node's own
-    /// transport lies: exactly one of [`LowpanEvent::SegmentSent`], when the sleepy
-    /// node has all of it, and [`LowpanEvent::SegmentLost`] follows.
+    /// Queues a held slot with a segment of the node's own transport for indirect transmission.
+    /// Exactly one of [`LowpanEvent::SegmentSent`], when the sleepy node has the whole segment, and
+    /// [`LowpanEvent::SegmentLost`] follows.
     pub fn queue_indirect_segment(
         &mut self,
         now: Instant,
@@ -55,8 +54,8 @@ impl<M: Memory> Lowpan<M> {
         self.note_occupancy(now);
     }
 
-    /// The datagram in a slot has left, or never will. The slot is free, unless its
-    /// caller has to hear of that first.
+    /// Ends the datagram in a slot, delivered or not. Frees the slot, unless the caller must get an
+    /// event first.
     pub(super) fn end_slot(
         &mut self,
         id: SlotId,
@@ -82,7 +81,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The outcome of a segment for a sleepy node; its slot is then free.
+    /// Takes the outcome of a segment for a sleepy node, and frees its slot.
     pub(super) fn ended_slot(&mut self) -> Option<LowpanEvent> {
         if !M::ROUTES || self.ended == 0 {
             return None;
@@ -109,24 +108,24 @@ impl<M: Memory> Lowpan<M> {
         })
     }
 
-    /// Whether one more datagram may wait for a sleepy node.
+    /// Returns whether one more datagram may wait for a sleepy node.
     pub fn has_indirect_room(&self, next_hop: Address) -> bool {
         self.indirect.has_room(&self.pool, next_hop)
     }
 
-    /// Whether anything waits for a sleepy node.
+    /// Returns whether a datagram waits for a sleepy node.
     pub fn has_indirect(&self, child: Address) -> bool {
         self.indirect.has(&self.pool, child)
     }
 
-    /// A sleepy node has sent a data request, and listens because the acknowledgement announced
+    /// Handles a data request of a sleepy node, which listens because the acknowledgment announced
     /// data.
     pub fn on_data_request(&mut self, now: Instant, child: Address) {
         self.indirect.wake(now, &mut self.pool, child);
     }
 
-    /// Whether the frame that the MAC has should make way: it can wait, and a
-    /// node that listens only for a moment cannot.
+    /// Returns whether the frame in the MAC should be preempted: it can wait, and a node that
+    /// listens only briefly cannot.
     pub fn wants_preemption(&self, now: Instant) -> bool {
         let can_wait = self.in_service.is_some_and(|datagram| !datagram.indirect);
         self.frame_out && can_wait && self.next_indirect(now).is_some()
@@ -139,9 +138,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Instead of [`Self::on_frame_done`]: the frame built last has not been
-    /// delivered, but shall be built again later, and is then to be known by
-    /// `note`. So end a frame that made way for another, and one whose sleepy
+    /// Replaces [`Self::on_frame_done`] for a frame that was not delivered and is built again
+    /// later, then with `note`. This applies to a preempted frame, and to one whose sleepy
     /// addressee did not answer.
     pub fn on_frame_suspended(&mut self, now: Instant, note: Note) {
         if !core::mem::take(&mut self.frame_out) {
@@ -160,14 +158,14 @@ impl<M: Memory> Lowpan<M> {
                 }
             }
             Origin::Forwarded(_) => self.suspend_fragment(note),
-            // It is the next again.
+            // The acknowledgment is built next again.
             Origin::Acknowledgment(_) => {}
             _ => self.suspended = Some(datagram),
         }
     }
 
-    /// The datagram of the next frame: that of a listening sleepy node, otherwise the one in
-    /// service, otherwise the next.
+    /// Returns the datagram of the next frame: that of a listening sleepy node, otherwise the one
+    /// in service, otherwise the next.
     pub(super) fn turn(&mut self, now: Instant) -> Option<InService> {
         if !M::ROUTES {
             return self.in_service.or_else(|| self.start_next());
@@ -198,7 +196,7 @@ impl<M: Memory> Lowpan<M> {
         self.suspended.take().or_else(|| self.start_next())
     }
 
-    /// Whether more frames follow at once for the node that gets this one.
+    /// Returns whether more frames follow at once for the receiver of this one.
     pub(super) fn has_more(&self, datagram: &InService) -> bool {
         let fragment_follows = !datagram.is_covered();
         match datagram.origin {
@@ -217,7 +215,7 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// Whether the node's own transport has another datagram for the same node.
+    /// Returns whether the node's own transport has another datagram for the same node.
     fn segment_follows(&self, datagram: &InService) -> bool {
         let is_followed = || {
             self.pulled
@@ -227,14 +225,14 @@ impl<M: Memory> Lowpan<M> {
         self.segment_pending && matches!(datagram.origin, Origin::Pulled) && is_followed()
     }
 
-    /// A frame for a sleepy node has arrived there.
+    /// Handles a frame that was delivered to a sleepy node.
     pub(super) fn on_indirect_delivered(&mut self, now: Instant, datagram: &InService) {
         let child = datagram.next_hop;
         self.indirect.on_delivered(now, &mut self.pool, child);
     }
 
-    /// Gives up a datagram that its node has not asked for in time: which node. `None` if
-    /// there is no other. [`on_timeout`](Self::on_timeout) gives up all of them.
+    /// Gives up a datagram that its node did not request in time; returns the node, or `None` if
+    /// there is no such datagram. [`on_timeout`](Self::on_timeout) gives up all of them.
     pub fn expire_indirect(&mut self, now: Instant) -> Option<Address> {
         if !M::ROUTES {
             return None;

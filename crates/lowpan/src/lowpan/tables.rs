@@ -1,31 +1,30 @@
-//! How much of the caller's memory is taken: what a test or an operator looks at to
-//! see that nothing was left behind.
+//! Use of the caller's memory, by which a test or an operator verifies that nothing was leaked.
 
 use redpoll_base::Memory;
 
 use super::Lowpan;
 
-/// Entries in use, by table. All of them are zero on a node with nothing under way.
+/// Entries in use, by table. All are zero on an idle node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct LowpanTables {
     /// Datagram slots.
     pub slots: usize,
     /// Slots in which a datagram waits for a sleepy neighbour.
     pub indirect: usize,
-    /// Datagrams of which fragments pass through (RFC 8930), or have recently.
+    /// Datagrams whose fragments pass through (RFC 8930), now or recently.
     pub forwarded: usize,
     /// Fragments that wait for the radio.
     pub fragments: usize,
     /// Datagrams that leave in recoverable fragments (RFC 8931).
     pub outgoing: usize,
-    /// Datagrams that arrive in such, or have recently.
+    /// Datagrams that arrive in recoverable fragments, now or recently.
     pub incoming: usize,
-    /// Datagrams that pass through in such, or have recently.
+    /// Datagrams that pass through in recoverable fragments, now or recently.
     pub paths: usize,
 }
 
 impl<M: Memory> Lowpan<M> {
-    /// How much of each table is in use.
+    /// Returns the number of entries in use of each table.
     pub fn tables(&self) -> LowpanTables {
         let (forwarded, fragments) = self
             .forwarding

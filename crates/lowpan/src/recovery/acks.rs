@@ -1,5 +1,5 @@
-//! Acknowledgments that leave: of what arrives here, of what passes through, and refusals
-//! (RFC 8931 §6.1.2, §6.2, §6.3).
+//! Acknowledgments to send: of received datagrams, of forwarded ones, and refusals (RFC 8931
+//! §6.1.2, §6.2, §6.3).
 
 use redpoll_base::{Duration, Instant, Memory};
 use redpoll_wire::ieee802154::Address;
@@ -7,20 +7,20 @@ use redpoll_wire::sixlowpan::recoverable::{Ack, Bitmap};
 
 use super::{Arriving, Incoming, Path, Recovery};
 
-/// Refusals that may fail in a row, and the time after which one more may leave: the refused
+/// Consecutive refusals that may fail, and the time after which one more may leave. The refused
 /// sender may not exist, and an acknowledgment to it occupies the radio for all its retries.
 pub(super) const REFUSALS_AT_ONCE: u8 = 8;
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(2);
 
 impl<M: Memory> Recovery<M> {
-    /// RFC 8931 §6.1.2: nothing is known of the datagram, which aborts it.
+    /// Refuses a datagram without a record, which aborts it (RFC 8931 §6.1.2).
     pub(crate) fn refuse(&mut self, now: Instant, to: Address, tag: u8) {
         self.counters.refused = self.counters.refused.wrapping_add(1);
         let refusal = Some((to, tag));
         if self.refusals.contains(&refusal) {
             return;
         }
-        // If there are too many, the sender's timer takes care of it.
+        // If there are too many, the sender's timer ends its wait.
         if !self.may_refuse(now) {
             return;
         }
@@ -42,8 +42,8 @@ impl<M: Memory> Recovery<M> {
         tokens > 0
     }
 
-    /// RFC 8931 §6.2: an acknowledgment goes back along the path of its datagram.
-    /// `false`: there is none.
+    /// Forwards an acknowledgment back along the path of its datagram (RFC 8931 §6.2); returns
+    /// `false` if there is no path.
     pub(crate) fn pass_back(&mut self, now: Instant, from: Address, ack: Ack) -> bool {
         let mut paths = self
             .paths
@@ -77,8 +77,8 @@ impl<M: Memory> Recovery<M> {
         self.leaving.map(|(_, ack)| ack)
     }
 
-    /// The acknowledgment has left, `delivered` to the next hop or not. A neighbour that
-    /// receives a refusal exists: that refusal does not count.
+    /// Handles the end of an acknowledgment, `delivered` or not. A neighbour that receives a
+    /// refusal exists, so that refusal does not count.
     pub(crate) fn on_ack_done(&mut self, delivered: bool) {
         let was_refusal = self
             .leaving

@@ -1,5 +1,4 @@
-//! A datagram that comes in recoverable fragments: the reassembling endpoint of
-//! RFC 8931 §6.
+//! A datagram that arrives in recoverable fragments: the reassembling endpoint of RFC 8931 §6.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
@@ -14,7 +13,7 @@ use crate::{DropReason, SlotId};
 pub struct Incoming(pub(crate) Option<Arriving>);
 
 impl Incoming {
-    /// One that is free.
+    /// A free entry.
     pub const EMPTY: Incoming = Incoming(None);
 
     pub(crate) fn peek(&self) -> Option<&Arriving> {
@@ -25,13 +24,14 @@ impl Incoming {
         self.0.as_mut()
     }
 
-    /// Whether another datagram may have it.
+    /// Returns whether another datagram may use the entry.
     pub(crate) fn is_available(&self) -> bool {
         let over = |entry: &Arriving| entry.slot.is_none() && !entry.ack_due;
         self.0.as_ref().is_none_or(over)
     }
 
-    /// How willingly: a free one first, then one that arrived longest ago.
+    /// Returns the order of reuse: a free entry first, then the one whose datagram arrived longest
+    /// ago.
     pub(crate) fn rank(&mut self) -> Option<(Option<Instant>, &mut Self)> {
         let available = self.is_available();
         let since = self.0.as_ref().map(|entry| entry.expires);
@@ -43,36 +43,36 @@ impl Incoming {
 pub(crate) struct Arriving {
     pub(crate) src: Address,
     pub(crate) tag: u8,
-    /// Where it is put together; `None` once all of it has been handed up.
+    /// The slot of the reassembly; `None` after the datagram was passed to the upper layer.
     pub(crate) slot: Option<SlotId>,
     /// Bytes of the compressed datagram.
     size: u16,
-    /// Bytes of its compressed headers, and of the same expanded.
+    /// Bytes of its compressed headers, and of the expanded ones.
     head: (u16, u16),
     bitmap: Bitmap,
     seen: Ranges,
-    /// A fragment met congestion, and the sender does not know yet.
+    /// Whether a fragment met congestion that was not reported to the sender yet.
     ecn: bool,
     pub(crate) ack_due: bool,
-    /// When the latest fragment came that brought something new.
+    /// Time of the latest new fragment.
     progress: Instant,
-    /// When it is given up whatever comes.
+    /// Time at which the datagram is given up in any case.
     limit: Instant,
-    /// When it is given up, or forgotten once it has arrived.
+    /// Time at which the datagram is given up, or its record deleted after its arrival.
     pub(crate) expires: Instant,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Outcome {
-    /// It belongs at this place of the expanded datagram.
+    /// Its offset in the expanded datagram.
     Place(usize),
-    /// It is here already.
+    /// It has already arrived.
     Known,
 }
 
 impl Arriving {
-    /// A datagram of which the first fragment, `header`, has come: `consumed`
-    /// bytes of compressed headers stand for `expanded`. It is given up at `limit`.
+    /// Returns the record of a datagram whose first fragment, `header`, has arrived: `consumed`
+    /// bytes of compressed headers represent `expanded`. The datagram is given up at `limit`.
     pub(crate) fn new(
         (now, limit): (Instant, Instant),
         src: Address,
@@ -100,11 +100,11 @@ impl Arriving {
         self.src == src && self.tag == tag
     }
 
-    /// A fragment has come. RFC 8931 §6: "the reassembling endpoint MUST
-    /// acknowledge a fragment with the acknowledgment request bit set".
+    /// Handles a fragment. RFC 8931 §6: "the reassembling endpoint MUST acknowledge a fragment with
+    /// the acknowledgment request bit set".
     ///
     /// # Errors
-    /// It cannot be part of the datagram, or there is no room for one more gap.
+    /// The fragment cannot belong to the datagram, or there is no room for one more gap.
     pub(crate) fn on_fragment(&mut self, header: &Fragment) -> Result<Outcome, DropReason> {
         self.ecn |= header.ecn;
         self.ack_due |= header.ack_request;
@@ -137,8 +137,8 @@ impl Arriving {
         Ok(Outcome::Place(place))
     }
 
-    /// Whether all of the datagram is here. RFC 8931 §6: it is handed up, and
-    /// acknowledged as a whole whether the sender asked or not.
+    /// Returns the slot if the datagram is complete. RFC 8931 §6: it is acknowledged as a whole
+    /// even without a request.
     pub(crate) fn complete(&mut self, now: Instant, waits: Waits) -> Option<SlotId> {
         self.progress = now;
         if !self.seen.is_complete(self.size) {
@@ -151,13 +151,13 @@ impl Arriving {
         self.slot.take()
     }
 
-    /// Whether more than the first fragment has come, which is easy to forge.
+    /// Returns whether more than the first fragment has arrived, which is easy to forge.
     pub(crate) fn has_grown(&self) -> bool {
         self.bitmap != Bitmap::of(0)
     }
 
-    /// How willingly it gives its slot away; `None` while its sender may be about to
-    /// send on.
+    /// Returns the order in which the datagram gives up its slot; `None` while its sender may be
+    /// about to continue.
     pub(crate) fn readiness(&self, now: Instant, patience: &Patience) -> Option<(bool, Instant)> {
         self.slot?;
         let grown = self.has_grown();
@@ -166,8 +166,7 @@ impl Arriving {
             .then_some((grown, self.progress))
     }
 
-    /// The acknowledgment that is due. RFC 8931 §6: congestion is echoed "at
-    /// most once".
+    /// Takes the acknowledgment that is due. RFC 8931 §6: congestion is echoed "at most once".
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         if !core::mem::take(&mut self.ack_due) {
             return None;

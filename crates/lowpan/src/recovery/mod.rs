@@ -1,17 +1,17 @@
-//! Selective fragment recovery (RFC 8931): the fragments of a datagram go from the node that
-//! makes them to the node that reassembles them, through relays that only switch labels. Only
-//! lost fragments are retransmitted.
+//! Selective fragment recovery (RFC 8931): the fragments of a datagram go from the node that makes
+//! them to the node that reassembles them, through relays that only switch labels. Only lost
+//! fragments are retransmitted.
 //!
-//! Three roles, each with a bounded table in the caller's memory: [`Outgoing`] datagrams of
-//! this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
+//! A node has three roles, each with a bounded table in the caller's memory: [`Outgoing`] datagrams
+//! of this node (the *fragmenting endpoint*), [`Incoming`] ones (the *reassembling endpoint*), and
 //! [`SwitchedPath`]s of forwarded datagrams. Without a free entry a datagram leaves in plain
 //! fragments, is refused, or is reassembled instead of forwarded. A datagram that has begun to
 //! arrive keeps its slot until it is complete, aborted or times out, because its sender may be
-//! waiting. If slots are needed, a stalled datagram gives way, and first of all one with only
-//! its first fragment, which can be forged from any address.
+//! waiting. If slots are needed, a stalled datagram is discarded, and preferably one with only its
+//! first fragment, which can be forged from any address.
 //!
-//! Not here: a fragment that is split because the MTU has shrunk (§6.2), other
-//! next hops for a first fragment (§6.3), diverse paths (§6.4).
+//! Not implemented: splitting a fragment after the MTU has shrunk (§6.2), other next hops for a
+//! first fragment (§6.3), diverse paths (§6.4).
 
 mod acks;
 mod config;
@@ -38,8 +38,7 @@ pub(crate) use path::Path;
 pub use path::SwitchedPath;
 use timeout::RoundTrip;
 
-/// Recovery, if there is memory for it; never, and without any code, without the
-/// feature `recovery`.
+/// Recovery, if there is memory for it. Without the feature `recovery` it has no code.
 pub(crate) struct Recovering<M: Memory>(RecoveryRoom<Recovery<M>>);
 
 impl<M: Memory> Recovering<M> {
@@ -67,16 +66,16 @@ impl<M: Memory> Recovering<M> {
     }
 }
 
-/// Slots that datagrams of which nothing came but the first fragment leave to others,
-/// or hold so long only: some frame times.
+/// Slots that datagrams with only their first fragment leave to others, and the time for which such
+/// a datagram may hold one of these: some frame times.
 const RESERVE: usize = 2;
 const CROWDED: Duration = Duration::from_millis(100);
 
 /// Neighbours that wait for a refusal.
 const REFUSALS: usize = 4;
 
-/// How long a datagram that arrives or passes through may stand still, how long it
-/// may take, and how long it is remembered afterwards.
+/// Longest pause and longest duration of an incoming or forwarded datagram, and lifetime of its
+/// record afterwards.
 #[derive(Clone, Copy)]
 pub(crate) struct Waits {
     pub(crate) timeout: Duration,
@@ -84,12 +83,12 @@ pub(crate) struct Waits {
     pub(crate) linger: Duration,
 }
 
-/// How long a datagram that has stopped coming keeps what others need.
+/// Time for which a stalled datagram keeps resources that others need.
 #[derive(Clone, Copy)]
 pub(crate) struct Patience {
-    /// One of which nothing came but the first fragment.
+    /// For a datagram with only its first fragment.
     pub(crate) first: Duration,
-    /// Any other: its sender may be waiting for an acknowledgment.
+    /// For any other, whose sender may be waiting for an acknowledgment.
     pub(crate) grown: Duration,
 }
 
@@ -111,7 +110,7 @@ pub(crate) struct Recovery<M: Memory> {
     /// Refusals that may leave now, and since when.
     may_refuse: (u8, Instant),
     patience: Patience,
-    /// The acknowledgment that leaves next, or is with the MAC.
+    /// The acknowledgment that leaves next, or that the MAC has.
     leaving: Option<(Address, Ack)>,
     next_tag: u8,
     round_trip: RoundTrip,
@@ -172,7 +171,7 @@ impl<M: Memory> Recovery<M> {
         numbered.filter_map(|(i, entry)| Some((i, entry.0.as_ref()?)))
     }
 
-    /// Entries in use: of outgoing and incoming datagrams, and of paths.
+    /// Returns the entries in use: outgoing and incoming datagrams, and paths.
     pub(crate) fn in_use(&self) -> [usize; 3] {
         let incoming = self.incoming.as_ref().iter().filter_map(Incoming::peek);
         [
@@ -217,7 +216,7 @@ impl<M: Memory> Recovery<M> {
             .filter_map(|path| path.0.as_ref())
     }
 
-    /// Datagrams that are on their way from here or through here.
+    /// Returns the number of datagrams that this node is sending or forwarding.
     pub(crate) fn datagrams(&self) -> usize {
         let runs = |(_, sender): &(u8, &Sender)| !matches!(sender.phase, Phase::Ended(_));
         let passing = self.paths().filter(|path| !path.is_full);
@@ -232,8 +231,7 @@ impl<M: Memory> Recovery<M> {
         entries.into_iter().any(|entry| entry.0.is_none())
     }
 
-    /// Takes a datagram over that is in service; there is
-    /// [room](Self::has_outgoing_room).
+    /// Takes over a datagram in service; there is [room](Self::has_outgoing_room).
     pub(crate) fn begin(&mut self, source: Source, next_hop: Address, shape: Shape) -> Option<u8> {
         let tag = self.new_tag();
         let window = self.config.window;
@@ -244,8 +242,8 @@ impl<M: Memory> Recovery<M> {
         Some(index)
     }
 
-    /// RFC 8931 §5: a tag is "locally unique" to its sender for the lifetime of
-    /// the datagram, whether that begins here or passes through.
+    /// Returns an unused tag. RFC 8931 §5: a tag is "locally unique" to its sender for the lifetime
+    /// of the datagram, own or forwarded.
     pub(crate) fn new_tag(&mut self) -> u8 {
         let mut tag = self.next_tag;
         for _ in 0..u8::MAX {
@@ -259,8 +257,7 @@ impl<M: Memory> Recovery<M> {
         tag
     }
 
-    /// The datagram of this node's that has fragments to send and is not in
-    /// service.
+    /// Returns a datagram of this node that has fragments to send and is not in service.
     pub(crate) fn ready(&self) -> Option<u8> {
         self.find(|sender| matches!(sender.phase, Phase::Ready | Phase::Aborting))
     }
@@ -275,7 +272,7 @@ impl<M: Memory> Recovery<M> {
         Some((entry.0.as_mut()?, &self.config))
     }
 
-    /// A frame of a datagram has ended; whether another of its train follows.
+    /// Handles the end of a frame; returns whether another one of its train follows.
     pub(crate) fn on_frame_done(&mut self, now: Instant, index: u8) -> bool {
         let entry = self.outgoing.as_mut().get_mut(usize::from(index));
         let Some(sender) = entry.and_then(|entry| entry.0.as_mut()) else {
@@ -285,8 +282,8 @@ impl<M: Memory> Recovery<M> {
         sender.on_frame_done(now, wait)
     }
 
-    /// An acknowledgment from `src`: for which of this node's datagrams, and what
-    /// follows from it.
+    /// Handles an acknowledgment from `src`; returns the acknowledged datagram of this node, and
+    /// the effect.
     pub(crate) fn on_ack(
         &mut self,
         now: Instant,
@@ -311,7 +308,7 @@ impl<M: Memory> Recovery<M> {
         Some((index, sender.on_ack(ack, &self.config)))
     }
 
-    /// The datagram whose acknowledgment is overdue, and what follows from that.
+    /// Returns a datagram with an overdue acknowledgment, and the effect.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<(u8, Standing)> {
         let due = |sender: &Sender| sender.deadline().is_some_and(|at| at <= now);
         let index = self.find(due)?;
@@ -324,8 +321,7 @@ impl<M: Memory> Recovery<M> {
 
     // --- the reassembling endpoint and the relay ---
 
-    /// An entry for a datagram that begins to arrive, if need be that of one
-    /// that has arrived in full.
+    /// Allocates an entry to an arriving datagram, if necessary that of a completely arrived one.
     pub(crate) fn accept(&mut self, arriving: Arriving) -> bool {
         let entries = self.incoming.as_mut().iter_mut();
         let Some(entry) = least(entries.filter_map(Incoming::rank)) else {
@@ -340,14 +336,14 @@ impl<M: Memory> Recovery<M> {
         entries.any(Incoming::is_available)
     }
 
-    /// Forgets a datagram that was arriving; says which slot it had.
+    /// Deletes the record of an arriving datagram; returns its slot.
     pub(crate) fn forget(&mut self, src: Address, tag: u8) -> Option<SlotId> {
         let mut entries = self.incoming.as_mut().iter_mut();
         let entry = entries.find(|entry| entry.peek().is_some_and(|entry| entry.is(src, tag)))?;
         entry.0.take()?.slot
     }
 
-    /// Evicts a stalled datagram and returns its slot, first one with only a first fragment. A
+    /// Evicts a stalled datagram and returns its slot, preferably one with only a first fragment. A
     /// datagram in the reserve of `slots` counts as stalled sooner.
     pub(crate) fn evict(&mut self, now: Instant, slots: usize, is_full: bool) -> Option<SlotId> {
         let arriving = || self.incoming.as_ref().iter().filter_map(Incoming::peek);
@@ -366,8 +362,7 @@ impl<M: Memory> Recovery<M> {
             Some((rank, (entry.src, entry.tag)))
         });
         let (src, tag) = least(ready)?;
-        // No refusal is sent: a forged sender does not exist, and a real one notices by its
-        // timer.
+        // No refusal is sent: a forged sender does not exist, and a real one has a timer.
         self.forget(src, tag)
     }
 
@@ -394,7 +389,7 @@ impl<M: Memory> Recovery<M> {
 
     // --- time ---
 
-    /// The datagram that was arriving and has waited too long.
+    /// Returns an arriving datagram that has waited too long.
     pub(crate) fn stale(&self, now: Instant) -> Option<(Address, u8)> {
         let mut entries = self.incoming.as_ref().iter().filter_map(Incoming::peek);
         entries
@@ -402,8 +397,7 @@ impl<M: Memory> Recovery<M> {
             .map(|entry| (entry.src, entry.tag))
     }
 
-    /// Forgets what is over, says how many paths died with their datagram under
-    /// way.
+    /// Deletes finished records; returns the number of paths whose datagram was still in transit.
     pub(crate) fn expire(&mut self, now: Instant) -> u32 {
         for entry in self.incoming.as_mut() {
             entry.0.take_if(|entry| entry.expires <= now);
@@ -426,5 +420,5 @@ impl<M: Memory> Recovery<M> {
     }
 }
 
-/// A slow start of the other timers does no harm.
+/// The other timers may fire late without harm.
 const TIMEOUT_SLACK: Duration = Duration::from_millis(500);

@@ -1,9 +1,8 @@
-//! A datagram that leaves in recoverable fragments: the fragmenting endpoint of
-//! RFC 8931 §6.
+//! A datagram that leaves in recoverable fragments: the fragmenting endpoint of RFC 8931 §6.
 //!
-//! Its fragments leave in *trains*, the last fragment of which requests an acknowledgment:
-//! first all fragments, one window at a time, then the missing ones, until none is missing or
-//! the retries are used up.
+//! Its fragments leave in *trains*, whose last fragment requests an acknowledgment: first all
+//! fragments, one window at a time, then the missing ones, until none is missing or the retries are
+//! used up.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
@@ -17,7 +16,7 @@ use crate::{LossReason, PulledDatagram, SlotId};
 pub struct Outgoing(pub(crate) Option<Sender>);
 
 impl Outgoing {
-    /// One that is free.
+    /// A free entry.
     pub const EMPTY: Outgoing = Outgoing(None);
 }
 
@@ -29,26 +28,25 @@ pub(crate) enum Source {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// Length of the uncompressed datagram.
+    /// Bytes of the uncompressed datagram.
     pub(crate) size: u16,
-    /// Length of its compressed headers, and of their uncompressed form.
+    /// Bytes of its compressed headers, and of their uncompressed form.
     pub(crate) head: u16,
     pub(crate) expanded: u16,
-    /// Payload of the first fragment, which has the headers, and of every other except the
+    /// Payload bytes of the first fragment, which has the headers, and of every other except the
     /// last.
     pub(crate) first: u16,
     pub(crate) step: u16,
     pub(crate) count: u8,
 }
 
-/// RFC 8931 §4.1: a first fragment leaves room as if the MTU were 8 bytes less, for the
-/// source's interface identifier; one more byte is for the hop limit.
+/// RFC 8931 §4.1: a first fragment leaves room as if the MTU were 8 bytes less, for the source's
+/// interface identifier; one more byte is for the hop limit.
 pub(crate) const SLACK: u16 = 8 + 1;
 
 impl Shape {
-    /// A datagram of `size` bytes whose first `expanded` bytes become `head`, in
-    /// frames that carry `capacity`. `None` if it needs no fragments, or these
-    /// cannot carry it.
+    /// Returns the shape of a datagram of `size` bytes whose first `expanded` bytes become `head`,
+    /// in frames that carry `capacity`. `None` if it needs no fragments, or these cannot carry it.
     pub(crate) fn new(
         (size, head, expanded): (u16, u16, u16),
         capacity: u16,
@@ -82,7 +80,7 @@ impl Shape {
         })
     }
 
-    /// Bytes of the compressed datagram.
+    /// Returns the bytes of the compressed datagram.
     pub(crate) fn total(&self) -> u16 {
         let behind = self.size.saturating_sub(self.expanded);
         self.head.saturating_add(behind)
@@ -104,11 +102,11 @@ pub(crate) enum Phase {
     Ready,
     /// Its fragments leave.
     Leaving,
-    /// It waits for an acknowledgment until then.
+    /// It waits for an acknowledgment until this time.
     Waiting { asked: Instant, until: Instant },
-    /// It waits for the radio to say that it is aborted.
+    /// It waits for the radio to send its abort.
     Aborting,
-    /// It has ended, which the transport does not know yet.
+    /// It has ended, and the transport has no event yet.
     Ended(Result<(), LossReason>),
 }
 
@@ -116,11 +114,11 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
     GoesOn,
-    /// It has arrived.
+    /// The datagram has arrived.
     Arrived,
-    /// No node on the path has a record of it.
+    /// No node on the path has a record of the datagram.
     Refused,
-    /// Its retries are used up.
+    /// The retries are used up.
     Exhausted,
 }
 
@@ -131,19 +129,19 @@ pub(crate) struct Sender {
     pub(crate) tag: u8,
     pub(crate) shape: Shape,
     pub(crate) phase: Phase,
-    /// The reason for which it ends after the abort; `None`: it restarts.
+    /// Reason of the end after the abort; `None` for a restart.
     ends: Option<LossReason>,
     window: u8,
     sent: Bitmap,
     acked: Bitmap,
-    /// The rest of the train.
+    /// Remaining fragments of the train.
     todo: Bitmap,
     current: u8,
     retries: u8,
     restarts: u8,
-    /// Timeouts in a row.
+    /// Consecutive timeouts.
     pub(crate) backoff: u8,
-    /// An acknowledgment that came while the MAC had a frame.
+    /// An acknowledgment that arrived while the MAC had a frame.
     pub(crate) pending: Option<Standing>,
 }
 
@@ -200,8 +198,7 @@ impl Sender {
         train
     }
 
-    /// The header of the fragment that leaves next, and whether it is the last
-    /// of its train.
+    /// Returns the header of the next fragment, and whether it is the last of its train.
     pub(crate) fn next(&mut self) -> Option<(Fragment, bool)> {
         if self.phase == Phase::Aborting {
             return Some((Fragment::abort(self.tag), true));
@@ -230,8 +227,8 @@ impl Sender {
         self.phase != Phase::Aborting && self.sent.has(self.current)
     }
 
-    /// A frame has ended; whether another of the train follows. If not, an
-    /// acknowledgment is waited for.
+    /// Handles the end of a frame; returns whether another one of the train follows. If not, the
+    /// wait for an acknowledgment begins.
     pub(crate) fn on_frame_done(&mut self, now: Instant, wait: Duration) -> bool {
         let this = Bitmap::of(self.current);
         self.todo = self.todo.without(this);
@@ -258,8 +255,8 @@ impl Sender {
         }
     }
 
-    /// How long an acknowledgment took that comes now, if it is clear what it
-    /// answers (RFC 6298 §3).
+    /// Returns the round-trip time of an acknowledgment that arrives now, if the request that it
+    /// answers is unambiguous (RFC 6298 §3).
     pub(crate) fn round_trip(&self, now: Instant) -> Option<Duration> {
         match self.phase {
             Phase::Waiting { asked, .. } if self.backoff == 0 => Some(now.since(asked)),
@@ -300,8 +297,7 @@ impl Sender {
         Standing::GoesOn
     }
 
-    /// RFC 8931 §6: the timer has run out, and "the fragment that carries the X
-    /// flag MAY be retried".
+    /// Handles a timeout. RFC 8931 §6: then "the fragment that carries the X flag MAY be retried".
     pub(crate) fn on_timeout(&mut self, config: &RecoveryConfig) -> Standing {
         if !self.may_retry(config) {
             return Standing::Exhausted;
@@ -317,15 +313,15 @@ impl Sender {
         self.retries <= config.fragment_retries
     }
 
-    /// It fails for `reason`: an abort is sent along its path, and then it may restart.
+    /// Fails for `reason`: sends an abort along its path, and may then restart.
     pub(crate) fn abort(&mut self, reason: LossReason, config: &RecoveryConfig) {
         let again = reason == LossReason::NotRecovered && self.restarts < config.datagram_retries;
         self.ends = (!again).then_some(reason);
         self.phase = Phase::Aborting;
     }
 
-    /// The abort has been sent. `Some`: the datagram has ended; otherwise it restarts with
-    /// another tag.
+    /// Handles the end of the abort. Returns the reason if the datagram has ended; otherwise it
+    /// restarts with another tag.
     pub(crate) fn after_abort(&mut self, tag: u8, window: u8) -> Option<LossReason> {
         if self.ends.is_none() {
             self.tag = tag;

@@ -1,5 +1,5 @@
-//! The way of a datagram through a relay: a label-switched path (RFC 8931
-//! §6.1.1), forward for its fragments and back for their acknowledgments.
+//! The path of a datagram through a relay: a label-switched path (RFC 8931 §6.1.1), forward for its
+//! fragments and back for their acknowledgments.
 
 use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
@@ -13,12 +13,11 @@ use crate::Onward;
 pub struct SwitchedPath(pub(crate) Option<Path>);
 
 impl SwitchedPath {
-    /// One that is free.
+    /// A free entry.
     pub const EMPTY: SwitchedPath = SwitchedPath(None);
 
-    /// How willingly it takes another datagram, if it does: a free one first, then one
-    /// whose datagram has arrived, then one of which nothing came but the first fragment;
-    /// of these the oldest.
+    /// Returns the order of reuse, if the entry is available: a free one first, then one whose
+    /// datagram has arrived, then one with only a first fragment; the oldest precedes.
     pub(crate) fn rank(&self, now: Instant, patience: &Patience) -> Option<(u8, Instant)> {
         let Some(path) = &self.0 else {
             return Some((0, Instant::ZERO));
@@ -38,18 +37,18 @@ pub(crate) struct Path {
     src: Address,
     tag_in: u8,
     pub(crate) next_hop: Address,
-    /// The tag that the next hop knows.
+    /// The tag for the next hop.
     pub(crate) tag_out: u8,
     pub(crate) onward: Onward,
-    /// RFC 8931 §4.4: by how much the first fragment has grown.
+    /// Growth of the first fragment in bytes (RFC 8931 §4.4).
     shift: i16,
     pub(crate) is_full: bool,
-    /// On its way back.
+    /// The acknowledgment to forward.
     pub(crate) ack: Option<Ack>,
     progress: Instant,
-    /// More than the first fragment has passed, which is easy to forge.
+    /// Whether more than the first fragment has passed, which is easy to forge.
     has_grown: bool,
-    /// When it is given up, or forgotten once all has passed.
+    /// Time at which the datagram is given up, or the record deleted after all has passed.
     pub(crate) expires: Instant,
 }
 
@@ -75,7 +74,7 @@ impl Path {
         }
     }
 
-    /// A fragment of the datagram passes; `later`: it is not the first.
+    /// Handles a passing fragment; `later` is whether it is not the first.
     pub(crate) fn on_passed(&mut self, now: Instant, later: bool, expires: Instant) {
         self.progress = now;
         self.has_grown |= later;
@@ -86,8 +85,8 @@ impl Path {
         self.src == src && self.tag_in == tag
     }
 
-    /// The header of the datagram's first fragment for the next hop, where it
-    /// measures `size` bytes; all later ones shift accordingly.
+    /// Returns the header of the datagram's first fragment for the next hop, where it has `size`
+    /// bytes; all later ones shift accordingly.
     pub(crate) fn first(&mut self, header: &Fragment, size: u16) -> Option<Fragment> {
         let shift = i32::from(size).checked_sub(header.size.into())?;
         self.shift = i16::try_from(shift).ok()?;
@@ -99,8 +98,7 @@ impl Path {
         })
     }
 
-    /// The header of a later fragment for the next hop, or of what aborts the
-    /// datagram.
+    /// Returns the header of a later fragment, or of an abort, for the next hop.
     pub(crate) fn later(&self, header: &Fragment) -> Option<Fragment> {
         let shift = if header.is_abort() { 0 } else { self.shift };
         let offset = header.offset.checked_add_signed(shift)?;
@@ -111,7 +109,8 @@ impl Path {
         })
     }
 
-    /// RFC 8931 §6.2: a full bitmap ends the path, but it is kept for a while.
+    /// Handles an acknowledgment. RFC 8931 §6.2: a full bitmap ends the path; its record remains
+    /// for a while.
     pub(crate) fn on_ack(&mut self, now: Instant, ack: Ack, waits: Waits) {
         self.is_full |= ack.bitmap == Bitmap::FULL;
         self.expires = match self.is_full {
@@ -125,7 +124,7 @@ impl Path {
         });
     }
 
-    /// The sender asks again for what it has not heard.
+    /// Repeats the full acknowledgment, because the sender requests it again.
     pub(crate) fn repeat_full(&mut self) {
         self.ack.get_or_insert(Ack {
             ecn: false,
@@ -134,7 +133,7 @@ impl Path {
         });
     }
 
-    /// The acknowledgment for the previous hop, by the tag that it knows.
+    /// Takes the acknowledgment for the previous hop, with the tag of that hop.
     pub(crate) fn take_ack(&mut self) -> Option<(Address, Ack)> {
         let ack = self.ack.take()?;
         let tag = self.tag_in;

@@ -1,8 +1,8 @@
-//! Which bytes of a datagram have arrived, in ranges of any size.
+//! The bytes of a datagram that have arrived, in ranges of any size.
 
-/// Ranges at most: those of half of a datagram's fragments, if every second one
-/// is missing. A fragment for which there is no room is not acknowledged, and
-/// comes again when a gap has closed.
+/// Greatest number of ranges: half of a datagram's fragments, if every second one is missing. A
+/// fragment for which there is no room is not acknowledged, and arrives again when a gap has
+/// closed.
 const RANGES: usize = 8;
 
 /// Ranges of bytes that do not touch one another.
@@ -13,7 +13,8 @@ pub(crate) struct Ranges {
 }
 
 impl Ranges {
-    /// Adds the bytes `start..end`; `false`, without a change, if there are too many ranges.
+    /// Adds the bytes `start..end`; returns `false`, without a change, if there are too many
+    /// ranges.
     pub(crate) fn insert(&mut self, mut start: u16, mut end: u16) -> bool {
         let mut merged = Ranges::default();
         for (from, to) in self.iter() {

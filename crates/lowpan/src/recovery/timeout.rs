@@ -5,7 +5,7 @@ use redpoll_base::Duration;
 
 use super::RecoveryConfig;
 
-/// Over one hop round trips are short, and now and then one waits for the channel.
+/// Round trips over one hop are short, and occasionally one waits for the channel.
 const LEAST: Duration = Duration::from_millis(100);
 
 /// Consecutive timeouts, without a round-trip sample between them, that indicate a too short
@@ -16,17 +16,17 @@ const DOUBTFUL: u8 = 4;
 /// seldom has more than one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RoundTrip {
-    /// Zero before the first.
+    /// Zero before the first sample.
     smoothed: u32,
     variation: u32,
-    /// The longest of late: it sinks by 1/16 of the way to each shorter one.
+    /// Longest recent round trip, which decreases by 1/16 of the difference to each shorter one.
     longest: u32,
-    /// Timeouts since the last.
+    /// Timeouts since the last sample.
     unclear: u8,
 }
 
 impl RoundTrip {
-    /// RFC 6298 §2.2, §2.3: one more, of a train that was asked for once (§3).
+    /// Adds a sample of a train with a single request (RFC 6298 §2.2, §2.3, §3).
     pub(crate) fn sample(&mut self, took: Duration) {
         let took = u32::try_from(took.as_micros()).unwrap_or(u32::MAX).max(1);
         self.unclear = 0;
@@ -40,10 +40,10 @@ impl RoundTrip {
         self.smoothed = mean(self.smoothed, took, 3).max(1);
     }
 
-    /// An acknowledgment is late. A repeated request gives no round-trip sample, so a timeout
-    /// that is too short would stay so: after every [`DOUBTFUL`] consecutive timeouts the
-    /// initial timeout doubles. RFC 6298 §5.7 doubles it after one, which over a link that
-    /// loses fragments costs a fifth of the goodput.
+    /// Handles a late acknowledgment. A repeated request gives no round-trip sample, so a timeout
+    /// that is too short would persist: after every [`DOUBTFUL`] consecutive timeouts the initial
+    /// timeout doubles. RFC 6298 §5.7 doubles it after one, which over a link that loses fragments
+    /// costs a fifth of the goodput.
     pub(crate) fn on_timeout(&mut self) {
         self.unclear = self.unclear.saturating_add(1);
     }
@@ -52,7 +52,7 @@ impl RoundTrip {
         Duration::from_micros(self.smoothed.into())
     }
 
-    /// The timeout, doubled `backoff` times.
+    /// Returns the timeout, doubled `backoff` times.
     pub(crate) fn wait(&self, backoff: u8, config: &RecoveryConfig) -> Duration {
         let backoff = (self.unclear / DOUBTFUL).max(backoff);
         // RFC 8931 §7.1: "MUST be more than the maximum expected round-trip time".
@@ -73,7 +73,7 @@ impl RoundTrip {
     }
 }
 
-/// `old`, moved by 1 / 2^`shift` of the way to `new`.
+/// Returns `old`, moved by 1 / 2^`shift` of the difference to `new`.
 fn mean(old: u32, new: u32, shift: u32) -> u32 {
     let kept = old.saturating_sub(old.checked_shr(shift).unwrap_or(0));
     kept.saturating_add(new.checked_shr(shift).unwrap_or(0))
@@ -120,7 +120,7 @@ mod tests {
             for _ in 0..100 {
                 trips.sample(ms(usual));
             }
-            // Now and then one takes twice as long.
+            // Occasionally one takes twice as long.
             for _ in 0..50 {
                 trips.sample(ms(2 * usual));
                 for _ in 0..8 {
@@ -141,7 +141,7 @@ mod tests {
         assert_eq!(near.wait(0, &config), LEAST);
     }
 
-    /// A way whose round trip is longer than the first timeout.
+    /// A path whose round trip is longer than the first timeout.
     #[test]
     fn after_some_timeouts_in_a_row_it_begins_longer() {
         let config = RecoveryConfig::default();

@@ -2,13 +2,13 @@
 
 use core::marker::PhantomData;
 
-/// No node has the feature.
+/// A type without values, because no node has the feature.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Forwards {}
 
 pub(crate) const FORWARDS: Option<Forwards> = None;
 
-/// No room: an `Option` would take as much of it as the state.
+/// An empty type, because an `Option` would take as much room as the state.
 pub(crate) struct ForwardingRoom<T>(PhantomData<T>);
 
 pub(crate) fn room<T>(_state: Option<T>) -> ForwardingRoom<T> {

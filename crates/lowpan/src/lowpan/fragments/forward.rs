@@ -6,9 +6,9 @@ use super::Fragments;
 use crate::{ForwardingMemory, Lowpan};
 
 impl<M: Memory> Lowpan<M> {
-    /// From now on fragments are forwarded as they come (RFC 8930), as far as
-    /// this memory goes. Without it this node reassembles whatever it
-    /// forwards; it can still send through relays that do not.
+    /// Forwards fragments as they arrive (RFC 8930) from now on, within this memory. Without it
+    /// this node reassembles the datagrams that it forwards; it can still send through relays that
+    /// do not.
     pub fn forward_fragments(&mut self, memory: ForwardingMemory<M>) {
         const {
             assert!(M::ROUTES, "a leaf forwards no fragments: StaticMemory");

@@ -6,11 +6,11 @@ use super::Fragments;
 use crate::{Lowpan, RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 impl<M: Memory> Lowpan<M> {
-    /// From now on this node sends datagrams in recoverable fragments (RFC 8931), and accepts
-    /// them, within this memory. As a relay it forwards them if it [forwards
+    /// Sends datagrams in recoverable fragments (RFC 8931) from now on, and accepts them, within
+    /// this memory. As a relay the node forwards them if it [forwards
     /// fragments](Self::forward_fragments); otherwise it reassembles them.
     ///
-    /// All nodes of a mesh must do it: those that do not drop such fragments as
+    /// All nodes of a mesh must use it: other nodes drop such fragments as
     /// [`DropReason::Unsupported`](crate::DropReason::Unsupported).
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
@@ -19,7 +19,7 @@ impl<M: Memory> Lowpan<M> {
         self.recovery.begin(config, memory, timeouts, first_tag);
     }
 
-    /// The counters of recovery.
+    /// Returns the counters of recovery.
     pub fn recovery_counters(&self) -> RecoveryCounters {
         let recovery = self.recovery.get();
         recovery.map_or_else(RecoveryCounters::default, |recovery| recovery.counters)
