@@ -9,10 +9,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
-use redpoll_tcp::{
-    Config, Connection, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta, Segment, SeqNum,
-    SeqRange, TimestampOption, Token,
-};
+use redpoll_tcp::{SendRing, Config, Connection, Endpoint, Fields, Header, IcmpKind, IpMeta, Segment, SeqNum, TimestampOption, Token};
+use redpoll_wire::tcp::{Flags, SeqRange};
 use redpoll_testkit::Between;
 
 const LOCAL: Endpoint = Endpoint {
@@ -222,7 +220,7 @@ fn alone(data: &[u8]) {
     let now = Instant::from_millis(1);
     let iss = SeqNum(u32::MAX - 500);
     let mut world = World {
-        connection: Connection::connect(now, &config, LOCAL, REMOTE, iss, buffer(), buffer()),
+        connection: Connection::connect(now, &config, LOCAL, REMOTE, iss, SendRing::new(buffer()), buffer()),
         now,
         held: Vec::new(),
         ours: SeqNum(iss.0.wrapping_add(1)),

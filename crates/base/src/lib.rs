@@ -22,6 +22,7 @@ mod ecn;
 mod hash;
 mod least;
 mod memory;
+mod ring;
 mod rng;
 mod time;
 
@@ -32,5 +33,6 @@ pub use ecn::Ecn;
 pub use hash::half_sip_hash;
 pub use least::least;
 pub use memory::{Bytes, LeafMemory, Memory, StaticKind, StaticMemory};
+pub use ring::Ring;
 pub use rng::Rng;
 pub use time::{Duration, Instant, Wake, earliest};

@@ -9,7 +9,9 @@ use std::collections::BTreeMap;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_peers::link::{Link, Pipe};
 use redpoll_peers::loss;
-use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum, State};
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum, State,
+};
 
 /// The stream's length in bytes.
 const TOTAL: usize = 1 << 20;
@@ -120,7 +122,15 @@ impl World {
         let iss = SeqNum(ISS);
         World {
             now,
-            sender: Connection::connect(now, &config, local, remote, iss, buffer(), buffer()),
+            sender: Connection::connect(
+                now,
+                &config,
+                local,
+                remote,
+                iss,
+                SendRing::new(buffer()),
+                buffer(),
+            ),
             config,
             buffer: limits.buffer_bytes,
             link,
@@ -221,12 +231,19 @@ impl World {
                 end.input(now, &meta, &seg);
             } else if let Action::Accept(request) = Listener::new(ENDS[1]).input(&meta, &seg) {
                 let (tx, rx) = (vec![0; self.buffer], vec![0; self.buffer]);
-                let end = Connection::accept(now, &self.config, request, SeqNum(2_000), tx, rx);
+                let end = Connection::accept(
+                    now,
+                    &self.config,
+                    request,
+                    SeqNum(2_000),
+                    SendRing::new(tx),
+                    rx,
+                );
                 self.receiver = Some(end);
             }
         } else if let Some(packet) = self.pipes[1].receive(now) {
             let segment = u32::from(self.config.mss - 12);
-            let is_full = self.sender.in_flight() + segment > self.sender.cwnd();
+            let is_full = self.sender.info().in_flight + segment > self.sender.info().cwnd;
             let meta = meta(0, packet[0]);
             let seg = Segment::parse(&meta, &packet[IPV6_LEN..]).expect("a segment");
             self.sender.input(now, &meta, &seg);

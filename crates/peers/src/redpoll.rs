@@ -5,7 +5,9 @@
 //! it later, and carry a fresher acknowledgment, is not used.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
-use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum, State};
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum, State,
+};
 
 use crate::packet;
 use crate::peer::{Limits, Peer};
@@ -43,7 +45,7 @@ pub(crate) fn open(now: Instant, limits: &Limits, min_rto: Option<Duration>) -> 
         endpoint(0),
         endpoint(1),
         SeqNum(1_000),
-        buffer.clone(),
+        SendRing::new(buffer.clone()),
         buffer,
     );
     let end = |side, conn| {
@@ -84,7 +86,7 @@ impl Peer for End {
                 &self.config,
                 request,
                 SeqNum(2_000),
-                buffer.clone(),
+                SendRing::new(buffer.clone()),
                 buffer,
             );
             self.conn = Some(conn);

@@ -79,10 +79,10 @@ fn what_it_says_is_in_force_at_once_until_the_connection_ends() {
     assert_eq!(*TWO.begun.lock().unwrap(), [42]);
     assert_eq!(TWO.events(), [CongestionEvent::Established]);
     assert_eq!(t.sent().len(), 2);
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (200, 300));
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (200, 300));
     t.wait(100);
     send!(t, seq 1, ack 201, win 60_000);
-    assert_eq!((t.sent().len(), t.conn.cwnd()), (2, 200));
+    assert_eq!((t.sent().len(), t.conn.info().cwnd), (2, 200));
     let news = *TWO.heard.lock().unwrap().last().unwrap();
     assert_eq!(
         (news.event, news.acked),
@@ -113,9 +113,12 @@ fn a_window_has_room_for_a_segment() {
         ssthresh: u32::MAX,
     }));
     let t = busy(CongestionChoice::given(&NONE, 0));
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (MSS, MSS));
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (MSS, MSS));
     let t = busy(CongestionChoice::given(&ALL, 0));
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (65_535, 65_535));
+    assert_eq!(
+        (t.conn.info().cwnd, t.conn.info().ssthresh),
+        (65_535, 65_535)
+    );
 }
 
 /// A controller that returns nothing gets the window of RFC 5681 and RFC 6582, and receives all
@@ -135,7 +138,7 @@ fn without_an_answer_it_is_new_reno() {
         t.wait(5_000);
     }
     let state = |t: &mut Host<OtherTcp>| {
-        let windows = (t.conn.cwnd(), t.conn.ssthresh());
+        let windows = (t.conn.info().cwnd, t.conn.info().ssthresh);
         (windows, t.sent().len(), t.conn.stats().rtos)
     };
     assert_eq!(state(&mut given), state(&mut own));

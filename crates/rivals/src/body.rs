@@ -1,10 +1,10 @@
 //! The state of every connection, independent of the protocol: its ends, its bytes, pending
 //! events, and counters.
 
-use redpoll_base::{Bytes, copy};
+use redpoll_base::{Bytes, Ring, copy};
 #[cfg(feature = "stats")]
 use redpoll_tcp::Stats;
-use redpoll_tcp::{Endpoint, Error, Event, Ring, SeqNum};
+use redpoll_tcp::{Endpoint, Error, Event, SeqNum};
 
 const CONNECTED: u8 = 1 << 0;
 const READABLE: u8 = 1 << 1;

@@ -1,7 +1,8 @@
 //! The decisions of a TCP; the [`Table`](crate::Table) does the rest.
 
 use redpoll_base::{Bytes, Instant, Rng};
-use redpoll_tcp::{Fields, Flags, Header, IpMeta, Options, Segment, SeqNum, State, reset_reply};
+use redpoll_tcp::{Fields, Header, IpMeta, Options, Segment, SeqNum, State, reset_reply};
+use redpoll_wire::tcp::Flags;
 
 use crate::Body;
 

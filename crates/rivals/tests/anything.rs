@@ -11,7 +11,8 @@ use redpoll_stack::wire::ipv6::Ipv6Header;
 use redpoll_stack::{
     Arrived, Ask, NodeCounters, NodeEvent, Reach, Side, StreamTransport, Transport,
 };
-use redpoll_tcp::{Endpoint, Event, Fields, Flags, Header, Options, SeqNum};
+use redpoll_tcp::{Endpoint, Event, Fields, Header, Options, SeqNum};
+use redpoll_wire::tcp::Flags;
 
 enum Heap {}
 

@@ -404,14 +404,14 @@ fn packet_too_big_does_not_shrink_segments() {
     let now = lone.now;
     assert_eq!(lone.node.tcp_send(now, conn, &[7; 900]), Ok(900));
     let sent = lone.host_packets();
-    let before = lone.node.tcp_connection(conn).unwrap().eff_snd_mss();
+    let before = lone.node.tcp_connection(conn).unwrap().info().eff_snd_mss;
     for mtu in [0u32, 100, 1_279] {
         let rest = [&mtu.to_be_bytes()[..], &sent[0]].concat();
         lone.host_sends(&icmp(HOST, address(1), 64, 2, 0, &rest))
             .unwrap();
     }
     let connection = lone.node.tcp_connection(conn).unwrap();
-    assert_eq!(connection.eff_snd_mss(), before);
+    assert_eq!(connection.info().eff_snd_mss, before);
     assert_eq!(lone.dropped(DropReason::IcmpIgnored), 3);
     assert!(lone.host_packets().is_empty(), "nothing is sent again");
     peer.acknowledge(&mut lone);

@@ -94,13 +94,8 @@ impl Header {
     }
 
     /// Length in bytes.
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         (self.len as usize) << 2
-    }
-
-    /// Never: a header has at least 20 bytes.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Adds a word of options.

@@ -23,7 +23,9 @@
 //!
 //! ```
 //! use redpoll_base::{Addr, Ecn, Instant};
-//! use redpoll_tcp::{Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum};
+//! use redpoll_tcp::{
+//!     Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum,
+//! };
 //!
 //! let (a, b) = (Endpoint::new(Addr([1; 16]), 49152), Endpoint::new(Addr([2; 16]), 80));
 //! let (config, now) = (Config::default(), Instant::ZERO);
@@ -39,7 +41,8 @@
 //!     Some(bytes)
 //! }
 //!
-//! let mut client = Connection::connect(now, &config, a, b, SeqNum(7), [0; 512], [0; 512]);
+//! let store = || SendRing::new([0; 512]);
+//! let mut client = Connection::connect(now, &config, a, b, SeqNum(7), store(), [0; 512]);
 //! client.send(now, b"hello").unwrap();
 //!
 //! let meta = IpMeta { src: a.addr, dst: b.addr, ecn: Ecn::NotEct, hop_limit: 64 };
@@ -49,7 +52,7 @@
 //! let listener = Listener::new(b);
 //! let Action::Accept(request) = listener.input(&meta, &Segment::parse(&meta, &syn).unwrap())
 //! else { panic!("not a connection request") };
-//! let mut server = Connection::accept(now, &config, request, SeqNum(99), [0; 512], [0; 512]);
+//! let mut server = Connection::accept(now, &config, request, SeqNum(99), store(), [0; 512]);
 //!
 //! loop {
 //!     let mut idle = true;
@@ -109,13 +112,12 @@ mod recovery;
 mod recv;
 mod recycled;
 mod reset;
-mod ring;
 mod rtt;
 mod sack;
 mod segment;
 mod send;
 mod seq;
-pub mod state;
+mod state;
 mod stats;
 mod syn_cache;
 mod syn_cookie;
@@ -126,7 +128,7 @@ mod user_timeout;
 pub use algorithms::{Algorithms, Standard};
 pub use config::{Config, EcnUse, Keepalive};
 pub use congestion::{Congestion, FlowState, NewReno};
-pub use connection::{Connection, IcmpKind, SegmentDesc};
+pub use connection::{Connection, IcmpKind, Info, SegmentDesc};
 pub use endpoint::Endpoint;
 pub use error::{Error, Gone, ParseError, RecvError, SendError};
 pub use event::{Event, Expect, Trouble};
@@ -140,7 +142,6 @@ pub use pmtu::ON as PATH_MTU;
 pub use reconnect::{Reconnect, ReconnectPolicy};
 pub use recycled::Recycled;
 pub use reset::reset_reply;
-pub use ring::Ring;
 pub use sack::SackBlocks;
 pub use segment::{Incoming, IpMeta, Segment};
 pub use send::{Chain, ChainSlot, SendRing, SendStore, Token};
@@ -149,6 +150,6 @@ pub use stats::{Retransmissions, Stats};
 pub use syn_cache::{Answer, Cookies, HalfOpen, Handshake, Overflow, SynAck, SynCache};
 pub use user_timeout::{UserTimeout, UserTimeoutOption};
 
-/// TCP's protocol number in an IP header.
-pub use redpoll_wire::ipv6::next_header::TCP as PROTOCOL;
-pub use redpoll_wire::tcp::{Flags, SeqNum, SeqRange};
+pub(crate) use redpoll_wire::ipv6::next_header::TCP as PROTOCOL;
+pub use redpoll_wire::tcp::SeqNum;
+pub(crate) use redpoll_wire::tcp::{Flags, SeqRange};

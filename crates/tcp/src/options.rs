@@ -81,11 +81,6 @@ pub(crate) fn sack_space(blocks: usize) -> usize {
     }
 }
 
-/// The bytes that a Fast Open option takes, with two NOPs and filled up.
-fn fast_open_space(cookie: &FastOpenCookie) -> usize {
-    cookie.words().len().wrapping_add(1).wrapping_mul(WORD)
-}
-
 impl Options {
     /// The blocks of the SACK option.
     pub fn sack(&self) -> Option<&SackBlocks> {
@@ -155,39 +150,6 @@ impl Options {
         if let Extra::Sack(sack) = &mut self.extra {
             sack.push(block);
         }
-    }
-
-    /// The bytes these options take in a header, a multiple of four.
-    pub fn len(&self) -> usize {
-        let mss = if self.mss.is_some() { MSS_LEN } else { 0 };
-        let timestamps = match self.timestamps {
-            Some(_) => usize::from(TIMESTAMPS_SPACE),
-            None => 0,
-        };
-        // Two NOPs align it, or it takes the place of the timestamps' two.
-        let permitted = match (self.sack_permitted, self.timestamps) {
-            (true, None) => WORD,
-            _ => 0,
-        };
-        let user_timeout = if user_timeout::ON && self.user_timeout.is_some() {
-            USER_TIMEOUT_LEN
-        } else {
-            0
-        };
-        mss.wrapping_add(timestamps)
-            .wrapping_add(permitted)
-            .wrapping_add(user_timeout)
-            .wrapping_add(match &self.extra {
-                Extra::FastOpen(_) if !fast_open::ON => 0,
-                Extra::None => 0,
-                Extra::Sack(sack) => sack_space(sack.len()),
-                Extra::FastOpen(cookie) => fast_open_space(cookie),
-            })
-    }
-
-    /// Whether there is no option.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// Puts the option bytes behind the beginning of `header`.
@@ -358,7 +320,6 @@ mod tests {
     fn assert_read_back(all: &[Options]) {
         for options in all {
             let bytes = emitted(options);
-            assert_eq!(bytes.len(), options.len());
             assert_eq!(bytes.len() % 4, 0);
             assert!(bytes.len() <= 40);
             assert_eq!(Options::parse(OptionList(&bytes)), *options);

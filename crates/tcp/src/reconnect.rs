@@ -117,11 +117,6 @@ impl Reconnect {
     pub fn take_due(&mut self, now: Instant) -> bool {
         self.due.take_if(|wake| wake.at <= now).is_some()
     }
-
-    /// Failures in a row.
-    pub const fn failures(&self) -> u8 {
-        self.failures
-    }
 }
 
 #[cfg(test)]
@@ -165,12 +160,12 @@ mod tests {
         assert_eq!(again.poll_at(), None);
         now += Duration::from_secs(59);
         again.on_failed(now, &mut rng);
-        assert_eq!(again.failures(), 6);
+        assert_eq!(again.failures, 6);
         again.on_connected(now);
         now += Duration::from_secs(60);
         let wake = again.on_failed(now, &mut rng).unwrap();
         assert!(wake.at.since(now) <= Duration::from_secs(2));
-        assert_eq!(again.failures(), 1);
+        assert_eq!(again.failures, 1);
     }
 
     #[test]

@@ -15,7 +15,7 @@ pub struct SackBlocks {
 
 impl SackBlocks {
     /// No block: the option is not there.
-    pub const NONE: SackBlocks = SackBlocks {
+    pub(crate) const NONE: SackBlocks = SackBlocks {
         list: [SeqRange::new(SeqNum(0), SeqNum(0)); BLOCKS],
         len: 0,
     };
@@ -41,20 +41,15 @@ impl SackBlocks {
     }
 
     /// How many blocks there are.
-    pub const fn len(&self) -> usize {
+    pub(crate) const fn len(&self) -> usize {
         self.len as usize
-    }
-
-    /// Whether there is no block.
-    pub const fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// The first block if it tells of a segment that arrived twice.
     ///
     /// RFC 2883 §4: it is below the cumulative acknowledgment `ack`, or inside
     /// the second block.
-    pub fn duplicate(&self, ack: SeqNum) -> Option<SeqRange> {
+    pub(crate) fn duplicate(&self, ack: SeqNum) -> Option<SeqRange> {
         let mut blocks = self.iter();
         let first = blocks.next()?;
         let inside = |second: SeqRange| second.start <= first.start && first.end <= second.end;

@@ -94,7 +94,7 @@ impl<'a> Segment<'a> {
         (self.payload.len() as u32).wrapping_add(controls)
     }
 
-    /// Whether the segment occupies no sequence number.
+    /// Returns whether the segment occupies no sequence number.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

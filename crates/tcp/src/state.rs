@@ -50,7 +50,7 @@ impl fmt::Display for State {
 
 /// What moves a synchronised connection from state to state.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Cause {
+pub(crate) enum Cause {
     /// The application closed its direction.
     Close,
     /// The peer's FIN arrived, in order.
@@ -63,7 +63,7 @@ pub enum Cause {
 
 /// The synchronised states: both ends know both sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Synchronized {
+pub(crate) enum Synchronized {
     /// See [`State::Established`].
     Established,
     /// See [`State::FinWait1`].
@@ -83,7 +83,7 @@ pub enum Synchronized {
 /// Every transition between synchronised states; `None` is CLOSED
 /// (RFC 9293 §3.3.2, figure 5). A cause that is not listed changes nothing.
 /// Resets and timeouts lead from every state to CLOSED and are not listed.
-pub const TRANSITIONS: &[(Synchronized, Cause, Option<Synchronized>)] = {
+pub(crate) const TRANSITIONS: &[(Synchronized, Cause, Option<Synchronized>)] = {
     use Cause::*;
     use Synchronized::*;
     &[
@@ -101,7 +101,7 @@ pub const TRANSITIONS: &[(Synchronized, Cause, Option<Synchronized>)] = {
 
 impl Synchronized {
     /// Where `cause` leads from here; `None` is CLOSED.
-    pub fn on(self, cause: Cause) -> Option<Synchronized> {
+    pub(crate) fn on(self, cause: Cause) -> Option<Synchronized> {
         TRANSITIONS
             .iter()
             .find(|(from, by, _)| *from == self && *by == cause)
@@ -109,17 +109,17 @@ impl Synchronized {
     }
 
     /// Whether the peer may still send data: its FIN has not arrived.
-    pub const fn may_receive(self) -> bool {
+    pub(crate) const fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
     /// Whether data or a FIN of ours may still be unacknowledged.
-    pub const fn may_send(self) -> bool {
+    pub(crate) const fn may_send(self) -> bool {
         !matches!(self, Self::FinWait2 | Self::TimeWait)
     }
 
     /// Whether the application may still write.
-    pub const fn may_write(self) -> bool {
+    pub(crate) const fn may_write(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait)
     }
 }
@@ -217,5 +217,24 @@ impl Phase {
             Phase::SynReceived(state) => Some(&mut state.syn),
             Phase::Synchronized(_) | Phase::Closed(_) => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use std::format;
+    use std::string::String;
+
+    use super::*;
+
+    #[test]
+    fn the_graph_is_as_written_down() {
+        let mut graph = String::new();
+        for (from, cause, to) in TRANSITIONS {
+            let to = to.map_or(State::Closed, State::from);
+            graph += &format!("{} --{cause:?}--> {to}\n", State::from(*from));
+        }
+        assert_eq!(graph, include_str!("state_graph.txt"));
     }
 }

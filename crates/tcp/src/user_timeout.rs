@@ -25,7 +25,7 @@ impl UserTimeout {
     const LEAST: UserTimeout = UserTimeout(NonZero::new(LEAST as u16).unwrap());
 
     /// The option's value; `None` for those that RFC 5482 §3.4 reserves.
-    pub const fn from_bits(bits: u16) -> Option<UserTimeout> {
+    pub(crate) const fn from_bits(bits: u16) -> Option<UserTimeout> {
         match NonZero::new(bits) {
             Some(bits) if bits.get() != MINUTES => Some(UserTimeout(bits)),
             _ => None,
@@ -33,7 +33,7 @@ impl UserTimeout {
     }
 
     /// The option's value.
-    pub const fn bits(self) -> u16 {
+    pub(crate) const fn bits(self) -> u16 {
         self.0.get()
     }
 

@@ -3,8 +3,9 @@
 
 use redpoll_base::Rng;
 use redpoll_base::checksum::Checksum;
-use redpoll_tcp::{Config, PROTOCOL, ParseError, Segment};
+use redpoll_tcp::{Config, ParseError, Segment};
 use redpoll_testkit::{Host, IRS, ISS, LOCAL, REMOTE, Record, inward};
+use redpoll_wire::ipv6::next_header::TCP as PROTOCOL;
 
 /// A segment from the peer with these option bytes, padded to words.
 fn with_options(seq: u32, options: &[u8], data: &[u8]) -> Vec<u8> {

@@ -2,8 +2,9 @@
 //! stall, a negative window or a wrong byte. A section for each kind of lie.
 
 use redpoll_base::Duration;
-use redpoll_tcp::{Config, Event, Flags, State};
+use redpoll_tcp::{Config, Event, State};
 use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 const MSS: u16 = 100;
 
@@ -114,11 +115,11 @@ fn impossible_blocks_are_ignored() {
         let mut t = with_sack();
         t.write(&[1; 300]);
         assert_eq!(t.sent().len(), 3);
-        let cwnd = t.conn.cwnd();
+        let cwnd = t.conn.info().cwnd;
         for _ in 0..5 {
             send!(t, seq 1, ack 1, sack [block]);
         }
-        assert!(t.conn.cwnd() <= cwnd, "{block:?}");
+        assert!(t.conn.info().cwnd <= cwnd, "{block:?}");
         assert_eq!(t.conn.unacked(), 300, "{block:?}");
         all_arrives(&mut t, 1, 301);
     }
@@ -159,7 +160,7 @@ fn lies_about_duplicates_open_no_window() {
     let mut t = with_sack();
     t.write(&[1; 400]);
     t.sent();
-    let before = t.conn.cwnd();
+    let before = t.conn.info().cwnd;
     for n in 0..50u32 {
         send!(t, seq 1, ack 1, sack [(1, 1), (101, 401)]);
         t.wait(400);
@@ -168,9 +169,9 @@ fn lies_about_duplicates_open_no_window() {
         t.sent();
     }
     assert!(
-        t.conn.cwnd() <= before + u32::from(MSS),
+        t.conn.info().cwnd <= before + u32::from(MSS),
         "{}",
-        t.conn.cwnd()
+        t.conn.info().cwnd
     );
     all_arrives(&mut t, 1, 401);
 }
@@ -270,8 +271,8 @@ fn lies_in_the_echo_do_not_break_the_timeout() {
             t.sent();
             send!(t, seq 1, ack 11 + n * 10, ts (600 + n, echo));
         }
-        assert!(t.conn.rto() >= Duration::from_millis(300), "{echo}");
-        assert!(t.conn.rto() <= Duration::from_secs(60), "{echo}");
+        assert!(t.conn.info().rto >= Duration::from_millis(300), "{echo}");
+        assert!(t.conn.info().rto <= Duration::from_secs(60), "{echo}");
         assert_eq!(t.conn.unacked(), 0);
     }
 }
@@ -299,10 +300,10 @@ fn acknowledgments_of_data_never_sent_do_nothing() {
     let mut t = established();
     t.write(&[1; 100]);
     t.sent();
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     for ack in [102, 5_000, 1 << 30, 1 << 31, u32::MAX - 5_000] {
         send!(t, seq 1, ack ack);
-        assert_eq!((t.conn.unacked(), t.conn.cwnd()), (100, cwnd), "{ack}");
+        assert_eq!((t.conn.unacked(), t.conn.info().cwnd), (100, cwnd), "{ack}");
     }
     all_arrives(&mut t, 1, 101);
 }
@@ -315,11 +316,11 @@ fn split_acknowledgments_open_the_window_no_faster() {
         let mut t = established();
         t.write(&[1; 400]);
         t.sent();
-        let before = t.conn.cwnd();
+        let before = t.conn.info().cwnd;
         for n in 1..=pieces {
             send!(t, seq 1, ack 1 + n * 100 / pieces);
         }
-        t.conn.cwnd() - before
+        t.conn.info().cwnd - before
     };
     assert_eq!(grown(1), 100);
     for pieces in [2, 10, 100] {
@@ -452,7 +453,11 @@ fn an_absurd_mss_does_not_make_absurd_segments() {
             assert_eq!(record.payload().len(), 64, "{mss}");
         }
         send!(t, seq 1, ack 1, mss 1);
-        assert_eq!(t.conn.eff_snd_mss(), 64, "and none behind the handshake");
+        assert_eq!(
+            t.conn.info().eff_snd_mss,
+            64,
+            "and none behind the handshake"
+        );
         all_arrives(&mut t, 257, 257);
     }
 }

@@ -250,9 +250,9 @@ fn first_data_that_is_slower_than_the_handshake_counts_an_eighth_or_all() {
     ];
     for (recovery, srtt) in cases {
         let mut t = four_segments(recovery);
-        assert_eq!(t.conn.srtt(), Some(ms(100)));
+        assert_eq!(t.conn.info().srtt, Some(ms(100)));
         t.wait(180);
         send!(t, seq 1, ack 401, win 60_000);
-        assert_eq!(t.conn.srtt(), Some(srtt), "{recovery:?}");
+        assert_eq!(t.conn.info().srtt, Some(srtt), "{recovery:?}");
     }
 }

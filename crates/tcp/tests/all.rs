@@ -48,5 +48,4 @@ mod rfc9293_open;
 mod rfc9937;
 mod scoreboard;
 mod silence;
-mod state_graph;
 mod traces;

@@ -46,7 +46,7 @@ impl Rig {
             ..Config::default()
         };
         let chain = Chain::new([const { ChainSlot::EMPTY }; BUFFERS.len()]);
-        let conn = Connection::connect_with(now, &config, LOCAL, REMOTE, ISS, chain, vec![0; 100]);
+        let conn = Connection::connect(now, &config, LOCAL, REMOTE, ISS, chain, vec![0; 100]);
         let mut rig = Rig {
             conn,
             now,

@@ -2,7 +2,7 @@
 //! is refused.
 
 use redpoll_base::{Addr, Duration, Instant};
-use redpoll_tcp::{Config, Connection, Error, FreezeError, SeqNum, State, ThawError};
+use redpoll_tcp::{Config, Connection, Error, FreezeError, SendRing, SeqNum, State, ThawError};
 use redpoll_testkit::{LOCAL, Link, Outcome, Pair, Plan, REMOTE, ms};
 
 /// What a frozen connection takes beside the bytes that wait.
@@ -72,7 +72,15 @@ impl Two {
         let now = Instant::from_millis(5_000);
         let buffer = || vec![0; 1_848];
         let iss = SeqNum(u32::MAX - 100);
-        let mut here = Connection::connect(now, config, LOCAL, REMOTE, iss, buffer(), buffer());
+        let mut here = Connection::connect(
+            now,
+            config,
+            LOCAL,
+            REMOTE,
+            iss,
+            SendRing::new(buffer()),
+            buffer(),
+        );
         let (syn, _) = next(&mut here, now).unwrap();
         let there = meta(LOCAL.addr, REMOTE.addr);
         let seg = redpoll_tcp::Segment::parse(&there, &syn).unwrap();
@@ -81,7 +89,8 @@ impl Two {
             panic!("no request");
         };
         let iss = SeqNum(70);
-        let there = Connection::accept(now, config, request, iss, buffer(), buffer());
+        let there =
+            Connection::accept(now, config, request, iss, SendRing::new(buffer()), buffer());
         let mut two = Two { here, there, now };
         two.settle();
         assert_eq!(two.here.state(), State::Established);
@@ -284,8 +293,15 @@ fn only_what_lives_is_frozen() {
     let (config, now) = (Config::default(), Instant::ZERO);
     let mut out = [0; 300];
     let iss = SeqNum(1);
-    let mut opening =
-        Connection::connect(now, &config, LOCAL, REMOTE, iss, vec![0; 100], vec![0; 100]);
+    let mut opening = Connection::connect(
+        now,
+        &config,
+        LOCAL,
+        REMOTE,
+        iss,
+        SendRing::new(vec![0; 100]),
+        vec![0; 100],
+    );
     assert_eq!(opening.freeze(now, &mut out), Err(FreezeError::State));
     let mut two = Two::new(&config);
     let short = two.here.frozen_len() - 1;

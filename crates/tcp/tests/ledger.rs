@@ -1,12 +1,13 @@
 //! What `docs/rfc` promises and the files of the single RFCs do not show.
 
 use redpoll_tcp::{
-    Config, Error, Event, Fields, Flags, Header, Keepalive, Options, Segment, State, reset_reply,
+    Config, Error, Event, Fields, Header, Keepalive, Options, Segment, State, reset_reply,
 };
 use redpoll_testkit::{
     FIN_ACK, Host, LOCAL, REMOTE, RST, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, ms,
     outward, recv, recv_nothing, send,
 };
+use redpoll_wire::tcp::Flags;
 use redpoll_wire::tcp::OptionList;
 
 fn plain() -> Config {
@@ -123,7 +124,7 @@ fn an_mss_option_behind_the_handshake_changes_nothing() {
     let mut t = established();
     send!(t, seq 1, ack 1, mss 64, data b"x");
     assert_eq!(t.read(9), b"x");
-    assert_eq!(t.conn.eff_snd_mss(), 100);
+    assert_eq!(t.conn.info().eff_snd_mss, 100);
 }
 
 /// §3.5, MUST-11: a reset of a simultaneous open is a refusal.
@@ -347,8 +348,8 @@ fn the_handshake_does_not_open_the_window() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN).mss(100));
     t.drain();
     send!(t, seq 1, ack 1);
-    assert_eq!(t.conn.cwnd(), 400);
-    assert_eq!(established().conn.cwnd(), 400);
+    assert_eq!(t.conn.info().cwnd, 400);
+    assert_eq!(established().conn.info().cwnd, 400);
 }
 
 /// §4.3: the loss of a retransmission is a second sign of congestion.
@@ -357,7 +358,7 @@ fn a_lost_retransmission_lowers_the_threshold_again() {
     let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);
     let mut acked = 1;
-    while t.conn.cwnd() < 800 {
+    while t.conn.info().cwnd < 800 {
         t.drain();
         acked += 100;
         send!(t, seq 1, ack acked, win 60_000);
@@ -367,11 +368,11 @@ fn a_lost_retransmission_lowers_the_threshold_again() {
         send!(t, seq 1, ack acked, win 60_000);
     }
     t.sent();
-    let once = t.conn.ssthresh();
+    let once = t.conn.info().ssthresh;
     assert_eq!((once, t.conn.stats().retransmissions.fast), (400, 1));
     recv!(t, at 1000, seq acked, ack 1, len 100);
-    assert!(t.conn.ssthresh() < once);
-    assert_eq!(t.conn.cwnd(), 100);
+    assert!(t.conn.info().ssthresh < once);
+    assert_eq!(t.conn.info().cwnd, 100);
 }
 
 // RFC 5961.

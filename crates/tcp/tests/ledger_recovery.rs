@@ -2,8 +2,9 @@
 //! test shows: RFC 3168, 8985, 9937.
 
 use redpoll_base::Ecn;
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN_ACK, ms, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 const ACK: Flags = Flags::ACK;
 const SETUP_SYN: Flags = Flags::SYN.with(Flags::ECE).with(Flags::CWR);
@@ -32,7 +33,7 @@ fn with_sack(bytes: usize) -> Host {
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
-    while t.conn.cwnd() < 1_200 {
+    while t.conn.info().cwnd < 1_200 {
         t.sent();
         t.wait(100);
         una += 100;
@@ -117,7 +118,7 @@ fn bare_duplicates_mean_nothing_with_sack() {
         send!(t, seq 1, ack 1, win 60_000);
     }
     recv_nothing!(t);
-    assert_eq!(t.conn.ssthresh(), 65_535);
+    assert_eq!(t.conn.info().ssthresh, 65_535);
 }
 
 /// §9.3 and RFC 5681 §4.3: the loss of a retransmission is another sign of
@@ -131,11 +132,11 @@ fn a_retransmission_that_is_lost_reduces_again() {
     let sent = starts(&mut t);
     assert_eq!(sent[0], una);
     assert!(sent.contains(&end), "{sent:?}");
-    let once = t.conn.ssthresh();
+    let once = t.conn.info().ssthresh;
     t.wait(100);
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, end + 100)]);
     assert_eq!(starts(&mut t)[0], una);
-    assert!(t.conn.ssthresh() < once, "{once}");
+    assert!(t.conn.info().ssthresh < once, "{once}");
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
@@ -159,7 +160,7 @@ fn a_timeout_leaves_alone_what_was_sent_just_now() {
     assert_eq!(starts(&mut t), [1]);
     // cwnd would let it go now.
     send!(t, seq 1, ack 101, win 60_000);
-    assert_eq!(t.conn.cwnd(), 200);
+    assert_eq!(t.conn.info().cwnd, 200);
     recv_nothing!(t);
 }
 
@@ -174,8 +175,8 @@ fn recovery_ends_with_the_threshold() {
     t.wait(100);
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 400)]);
     assert_eq!(starts(&mut t)[0], una);
-    assert!(t.conn.cwnd() > t.conn.ssthresh());
+    assert!(t.conn.info().cwnd > t.conn.info().ssthresh);
     t.wait(100);
     send!(t, seq 1, ack end, win 60_000);
-    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+    assert_eq!(t.conn.info().cwnd, t.conn.info().ssthresh);
 }

@@ -3,8 +3,9 @@
 //! nothing is sent again that the link has yet to send.
 
 use redpoll_base::Duration;
-use redpoll_tcp::{Config, Flags, Gone, Header, Segment, SegmentDesc, State};
+use redpoll_tcp::{Config, Gone, Header, Segment, SegmentDesc, State};
 use redpoll_testkit::{FIN_ACK, Host, ISS, RST, outward, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 const MSS: u16 = 100;
 const FRAGMENT: usize = 40;
@@ -369,7 +370,7 @@ fn a_syn_that_the_link_loses_is_repeated_at_once() {
     send!(t, flags redpoll_testkit::SYN_ACK, seq 0, ack 1, mss 100);
     recv!(t, seq 1, ack 1);
     assert_eq!(
-        t.conn.cwnd(),
+        t.conn.info().cwnd,
         100,
         "RFC 5681 §3.1: one segment after a lost SYN"
     );
@@ -389,7 +390,7 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     let held: Vec<_> = std::iter::from_fn(|| t.conn.poll_segment(now, 1240)).collect();
     assert_eq!(held.len(), 4);
     t.conn.on_segment_lost(held[0].token, now);
-    assert_eq!((t.conn.ssthresh(), t.conn.cwnd()), (200, 200));
+    assert_eq!((t.conn.info().ssthresh, t.conn.info().cwnd), (200, 200));
     recv!(t, seq 1, ack 1, len 100);
     for desc in &held[1..] {
         t.conn.on_segment_sent(desc.token, now);
@@ -399,7 +400,7 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
         send!(t, seq 1, ack 1);
     }
     recv_nothing!(t);
-    assert_eq!(t.conn.ssthresh(), 200);
+    assert_eq!(t.conn.info().ssthresh, 200);
     assert_eq!(t.conn.stats().retransmissions.link_lost, 1);
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
     send!(t, seq 1, ack 401);
@@ -447,10 +448,10 @@ fn a_timeout_while_the_retransmission_is_with_the_link_counts_for_nothing() {
     }
     let now = t.now();
     let again = t.conn.poll_segment(now, 1240).unwrap();
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     t.skip_to(1_000);
     assert_eq!(t.conn.stats().rtos, 0);
-    assert_eq!(t.conn.cwnd(), cwnd);
+    assert_eq!(t.conn.info().cwnd, cwnd);
     let now = t.now();
     assert!(t.conn.poll_segment(now, 1240).is_none());
     t.conn.on_segment_sent(again.token, now);

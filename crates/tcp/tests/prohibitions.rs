@@ -2,8 +2,9 @@
 //! behaviour that the RFCs forbid. Each segment that the connection sends is checked.
 
 use redpoll_base::{Duration, Rng};
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, send};
+use redpoll_wire::tcp::Flags;
 
 /// Bytes in each direction.
 const TOTAL: usize = 12_000;
@@ -129,15 +130,18 @@ impl World {
         let is_new = from < to && !self.arrived[from..to].iter().any(|it| *it);
         self.arrived[from..to].fill(true);
         self.segments += 1;
-        let (cwnd, undone) = (self.t.conn.cwnd(), self.t.conn.stats().undone_reductions);
+        let (cwnd, undone) = (
+            self.t.conn.info().cwnd,
+            self.t.conn.stats().undone_reductions,
+        );
         self.t.send(record);
         self.told = self.acked;
-        self.before = self.t.conn.in_flight();
+        self.before = self.t.conn.info().in_flight;
         // RFC 5681 §3.1, RFC 3465 §2.3: no more than two segments for an ACK, but to
         // the threshold when a recovery ends, or back when it was needless.
-        let most = (cwnd + 2 * MSS as u32).max(self.t.conn.ssthresh());
+        let most = (cwnd + 2 * MSS as u32).max(self.t.conn.info().ssthresh);
         let is_undone = self.t.conn.stats().undone_reductions > undone;
-        assert!(self.t.conn.cwnd() <= most || is_undone, "{cwnd}");
+        assert!(self.t.conn.info().cwnd <= most || is_undone, "{cwnd}");
         if is_new && from > self.whole() && self.has_sack {
             self.check_first_block(from, to);
         }
@@ -191,7 +195,12 @@ impl World {
     /// State that no forged segment may change.
     fn state(&self) -> (redpoll_tcp::State, usize, usize, u32) {
         let conn = &self.t.conn;
-        (conn.state(), conn.recv_queue(), conn.unacked(), conn.cwnd())
+        (
+            conn.state(),
+            conn.recv_queue(),
+            conn.unacked(),
+            conn.info().cwnd,
+        )
     }
 
     /// Ranges that the peer holds beyond a gap.
@@ -227,7 +236,7 @@ impl World {
                 self.held[from..from + len].fill(true);
             }
         }
-        self.before = self.t.conn.in_flight();
+        self.before = self.t.conn.info().in_flight;
         self.check_timers();
         let missing = self.held.iter().position(|held| !held).unwrap_or(TOTAL);
         self.acked = self.acked.max(missing);
@@ -314,7 +323,7 @@ impl World {
             if !is_probe {
                 self.sent = end;
                 // RFC 5681 §2: nor beyond cwnd, except for a probe (RFC 8985 §7.3).
-                let (out, cwnd) = (self.t.conn.in_flight(), self.t.conn.cwnd());
+                let (out, cwnd) = (self.t.conn.info().in_flight, self.t.conn.info().cwnd);
                 let most = cwnd.max(self.before) + MSS as u32;
                 assert!(out <= most, "{record:?} {out} {cwnd}");
             }
@@ -379,13 +388,13 @@ impl World {
                 break;
             }
             let (rtos, given) = (self.t.conn.stats().rtos, self.t.conn.unacked());
-            let ssthresh = self.t.conn.ssthresh();
+            let ssthresh = self.t.conn.info().ssthresh;
             self.t.run_until(at.max(self.t.ms()));
             if self.t.conn.stats().rtos > rtos {
                 // RFC 5681 §3.1: the loss window, and equation (4).
                 let half = (given / 2).max(2 * MSS) as u32;
-                assert!(self.t.conn.cwnd() <= MSS as u32);
-                assert!(self.t.conn.ssthresh() <= half.max(ssthresh));
+                assert!(self.t.conn.info().cwnd <= MSS as u32);
+                assert!(self.t.conn.info().ssthresh <= half.max(ssthresh));
             }
             self.check(loss);
         }
@@ -470,7 +479,7 @@ fn nothing_is_retransmitted_within_a_timeout() {
             let _ = t.conn.send(now, &vec![b'x'; len]);
             let end = t.ms() + u64::from(rng.below(2_000));
             while t.ms() < end {
-                let rto = t.conn.rto().as_millis();
+                let rto = t.conn.info().rto.as_millis();
                 for record in t.sent() {
                     let (seq, ms) = (record.seq_number(), t.ms());
                     let before = last.insert(seq, (ms, rto));

@@ -3,10 +3,11 @@
 
 use redpoll_base::{Addr, Ecn, Instant, Rng};
 use redpoll_tcp::{
-    Action, Config, Connection, Endpoint, Fields, Flags, Header, IpMeta, Listener, Segment, SeqNum,
-    State,
+    Action, Config, Connection, Endpoint, Fields, Header, IpMeta, Listener, Segment, SendRing,
+    SeqNum, State,
 };
 use redpoll_testkit::{RST, SYN, SYN_ACK};
+use redpoll_wire::tcp::Flags;
 
 /// Addresses of the host, and of the peers. Each pair gives another checksum.
 const OWN: [Addr; 3] = [Addr([0x0a; 16]), Addr([0x1a; 16]), Addr([0x2a; 16])];
@@ -64,7 +65,8 @@ impl World {
             let iss = SeqNum(self.rng.next_u32());
             let config = Config::default();
             let (tx, rx) = (vec![0; 200], vec![0; 200]);
-            let conn = Connection::connect(self.now, &config, local, remote, iss, tx, rx);
+            let conn =
+                Connection::connect(self.now, &config, local, remote, iss, SendRing::new(tx), rx);
             self.conns.push(conn);
         }
     }
@@ -129,7 +131,8 @@ impl World {
                 let iss = SeqNum(self.rng.next_u32());
                 let config = Config::default();
                 let (tx, rx) = (vec![0; 200], vec![0; 200]);
-                let conn = Connection::accept(self.now, &config, request, iss, tx, rx);
+                let conn =
+                    Connection::accept(self.now, &config, request, iss, SendRing::new(tx), rx);
                 assert_eq!((conn.local(), conn.remote()), (local, remote));
                 self.conns.push(conn);
                 claims += 1;

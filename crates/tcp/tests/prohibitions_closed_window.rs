@@ -5,8 +5,9 @@
 //! The engine has no urgent mechanism (MUST-30), so there is no urgency to report to the application.
 
 use redpoll_base::Rng;
-use redpoll_tcp::{Config, Error, Event, Flags, State};
+use redpoll_tcp::{Config, Error, Event, State};
 use redpoll_testkit::{Host, RST, Record};
+use redpoll_wire::tcp::Flags;
 
 /// Bytes of the receive buffer.
 const BUFFER: usize = 300;

@@ -5,8 +5,9 @@
 #![cfg(feature = "stats")]
 
 use redpoll_base::Rng;
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms};
+use redpoll_wire::tcp::Flags;
 
 /// Bytes of each segment.
 const MSS: u32 = 100;
@@ -90,7 +91,7 @@ impl World {
 
     /// RFC 9937 §6.2, inflight "for non-SACK-enabled connections".
     fn judge(&mut self) {
-        let (in_flight, flight) = (self.t.conn.in_flight(), self.nxt - self.una);
+        let (in_flight, flight) = (self.t.conn.info().in_flight, self.nxt - self.una);
         let Some(episode) = &self.episode else { return };
         let told = self.dup_acks * MSS;
         let subtracted = told.min(episode.recover_fs);
@@ -106,7 +107,7 @@ impl World {
             assert_eq!(in_flight, expected, "{flight} out, {told} told");
         }
         // RecoverFS and the window bound the segments that duplicate ACKs release.
-        let most = 2 * episode.recover_fs + self.t.conn.ssthresh() + MSS;
+        let most = 2 * episode.recover_fs + self.t.conn.info().ssthresh + MSS;
         assert!(flight <= most, "{flight} out, {}", episode.recover_fs);
     }
 

@@ -178,12 +178,12 @@ impl<A: Algorithms> World<A> {
             stats: *self.t.conn.stats(),
             una: self.una,
             nxt: self.nxt,
-            cwnd: self.t.conn.cwnd(),
-            ssthresh: self.t.conn.ssthresh(),
-            srtt: self.t.conn.srtt().map_or(0, |it| it.as_millis()),
+            cwnd: self.t.conn.info().cwnd,
+            ssthresh: self.t.conn.info().ssthresh,
+            srtt: self.t.conn.info().srtt.map_or(0, |it| it.as_millis()),
             flight: self.bytes(|_, _| true),
         };
-        self.windows.push((self.t.ms(), self.t.conn.cwnd()));
+        self.windows.push((self.t.ms(), self.t.conn.info().cwnd));
         let mut heard = false;
         match (timer, next) {
             (Some(timer), next) if next.is_none_or(|next| timer <= next) => {
@@ -212,7 +212,7 @@ impl<A: Algorithms> World<A> {
             self.given += len;
         }
         let sent = self.t.sent();
-        self.windows.push((self.t.ms(), self.t.conn.cwnd()));
+        self.windows.push((self.t.ms(), self.t.conn.info().cwnd));
         self.judge(&before, &sent, heard);
     }
 
@@ -319,7 +319,7 @@ impl<A: Algorithms> World<A> {
         self.judge_reduction(before, is_timeout || is_undone, lost_again, &data);
         // RFC 3465 §2.3: L is one segment until what was out at the timeout is acknowledged.
         if before.una < self.timeout.1 && !is_timeout && !is_undone {
-            let cwnd = self.t.conn.cwnd();
+            let cwnd = self.t.conn.info().cwnd;
             assert!(cwnd <= before.cwnd + MSS, "{cwnd} after {}", before.cwnd);
         }
         let has_new = data.iter().any(|at| *at >= before.nxt);
@@ -332,7 +332,7 @@ impl<A: Algorithms> World<A> {
         }
         self.judge_pipe(before, heard, is_timeout);
         // RFC 9937 §3, RFC 6675 §5: only the first retransmission and a probe may exceed cwnd.
-        let (pipe, cwnd) = (self.t.conn.in_flight(), self.t.conn.cwnd());
+        let (pipe, cwnd) = (self.t.conn.info().in_flight, self.t.conn.info().cwnd);
         let is_free = !data.is_empty() && pipe > cwnd;
         assert!(
             !is_free || data.len() == 1 && (is_again || probes > 0),
@@ -396,7 +396,7 @@ impl<A: Algorithms> World<A> {
         lost_again: bool,
         data: &[usize],
     ) {
-        let ssthresh = self.t.conn.ssthresh();
+        let ssthresh = self.t.conn.info().ssthresh;
         let ends = before.una < self.reduced && self.reduced <= self.una;
         if ssthresh < before.ssthresh && !is_other {
             let in_timeout = before.una < self.timeout.1;
@@ -413,7 +413,7 @@ impl<A: Algorithms> World<A> {
             }
         } else if ends && !is_other && self.reduced > self.timeout.1 {
             assert!(
-                self.t.conn.cwnd() <= ssthresh,
+                self.t.conn.info().cwnd <= ssthresh,
                 "cwnd at the end of recovery"
             );
             self.recovered += 1;
@@ -427,7 +427,7 @@ impl<A: Algorithms> World<A> {
     fn judge_pipe(&self, before: &Before, heard: bool, is_timeout: bool) {
         let now = self.t.ms();
         let last = |it: &Segment| *it.sent.last().unwrap();
-        let pipe = self.t.conn.in_flight();
+        let pipe = self.t.conn.info().in_flight;
         if !is_timeout {
             let least = self.bytes(|_, it| {
                 // Without RFC 8985 §6.3 a timeout marks all that was out as lost.
@@ -437,7 +437,7 @@ impl<A: Algorithms> World<A> {
             assert!(least <= pipe, "{least} are in flight, not {pipe}");
         }
         // RFC 8985 §6.2, step 4: SRTT bounds RACK.reo_wnd. An ACK or the timer finds what is overdue.
-        let srtt = self.t.conn.srtt().map_or(0, |it| it.as_millis());
+        let srtt = self.t.conn.info().srtt.map_or(0, |it| it.as_millis());
         let patience = self.max_rtt + srtt.max(before.srtt) + 2 + FLIGHT as u64;
         // The reordering timer waits for the segment that is due last (RFC 8985 §6.2, step 5).
         let latest = self.newest.map_or(0, |it| it.0);

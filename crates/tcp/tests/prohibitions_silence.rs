@@ -5,8 +5,9 @@
 #![cfg(feature = "stats")]
 
 use redpoll_base::{Duration, Rng};
-use redpoll_tcp::{Config, Error, Event, Flags, Keepalive, State, Trouble};
+use redpoll_tcp::{Config, Error, Event, Keepalive, State, Trouble};
 use redpoll_testkit::{Host, Record};
+use redpoll_wire::tcp::Flags;
 
 /// Bytes of the stream.
 const TOTAL: usize = 20_000;
@@ -129,7 +130,7 @@ impl World {
         if self.is_open() {
             assert!(self.timeouts < R1 || self.is_told, "R1 is not reported");
             self.judge_openness();
-            self.rto = self.t.conn.rto().as_millis();
+            self.rto = self.t.conn.info().rto.as_millis();
         }
     }
 

@@ -5,8 +5,9 @@
 //! would not.
 
 use redpoll_base::{Duration, Rng};
-use redpoll_tcp::{Config, Flags, State};
+use redpoll_tcp::{Config, State};
 use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK};
+use redpoll_wire::tcp::Flags;
 
 const FIN: Flags = FIN_ACK;
 

@@ -4,8 +4,9 @@
 #![cfg(feature = "stats")]
 
 use redpoll_base::{Duration, Rng};
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN_ACK};
+use redpoll_wire::tcp::Flags;
 
 /// Bytes of a whole stream.
 const TOTAL: usize = 6_000;

@@ -5,11 +5,13 @@ use std::cell::Cell;
 use proptest::prelude::*;
 use proptest::test_runner::TestRunner;
 use redpoll_base::{Duration, Instant, Rng};
-use redpoll_tcp::{Config, Connection, Fields, Flags, Header, Keepalive, Options, Segment, SeqNum};
-use redpoll_tcp::{Extra, IcmpKind, SackBlocks, SeqRange, TimestampOption};
+use redpoll_tcp::{Config, Connection, Fields, Header, Keepalive, Options, Segment, SeqNum};
+use redpoll_tcp::{Extra, IcmpKind, SackBlocks, TimestampOption};
 use redpoll_testkit::{
     Host, IRS, ISS, LOCAL, Link, Outcome, Pair, Plan, REMOTE, Record, SYN, inward, ms,
 };
+use redpoll_wire::tcp::Flags;
+use redpoll_wire::tcp::SeqRange;
 
 fn link() -> impl Strategy<Value = Link> {
     (
@@ -331,11 +333,11 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
 /// Blocks that may overlap, be inside out, or tell of what was never sent; `room`
 /// at most.
 fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
-    let mut blocks = SackBlocks::NONE;
+    let mut blocks = SackBlocks::default();
     for _ in 0..rng.below(5) {
         let start = ISS + rng.below(3000) - 500;
         let block = SeqRange::new(start, start + rng.below(1500) - 100);
-        if blocks.len() < room {
+        if blocks.iter().count() < room {
             blocks.push(block);
         }
     }
@@ -398,8 +400,8 @@ fn wild_step(
             let closed = conn.is_closed();
             let max_len = 60 + rng.below(1240) as usize;
             with_link.extend(conn.poll_segment(*now, max_len).inspect(|desc| {
-                let len = desc.header.len() + usize::from(desc.payload_len);
-                assert!(len <= max_len && desc.header.len() >= 20);
+                let len = desc.header.as_bytes().len() + usize::from(desc.payload_len);
+                assert!(len <= max_len && desc.header.as_bytes().len() >= 20);
                 let flags = Flags(desc.header.as_bytes()[13]);
                 assert!(flags.rst() || !closed, "{flags:?} from a closed connection");
             }));

@@ -182,12 +182,12 @@ fn lies_neither_stall_nor_panic() {
 #[test]
 fn an_ack_of_unsent_data_is_not_believed() {
     let mut t = four_out();
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     for _ in 0..5 {
         send!(t, seq 1, ack 402, sack [(101, 201)]);
         t.sent();
     }
-    assert_eq!((t.conn.unacked(), t.conn.cwnd()), (400, cwnd));
+    assert_eq!((t.conn.unacked(), t.conn.info().cwnd), (400, cwnd));
     assert_eq!(t.conn.stats().retransmissions.total(), 0);
 }
 

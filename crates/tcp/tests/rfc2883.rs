@@ -80,17 +80,17 @@ fn a_needless_reduction_is_taken_back() {
     t.write(&[b'x'; 2000]);
     assert_eq!(t.sent().len(), 4);
     t.wait(100);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     // The first segment is late, not lost.
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     recv!(t, seq 1, ack 1, len 100);
-    assert_eq!(t.conn.ssthresh(), 200);
+    assert_eq!(t.conn.info().ssthresh, 200);
     t.sent();
     send!(t, seq 1, ack 401);
     t.sent();
     t.wait(10);
     send!(t, seq 1, ack 401, sack [(1, 101)]);
-    assert_eq!(t.conn.ssthresh(), ssthresh.max(400));
+    assert_eq!(t.conn.info().ssthresh, ssthresh.max(400));
     assert_eq!(t.conn.stats().undone_reductions, 1);
 }
 
@@ -105,7 +105,7 @@ fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
     recv!(t, seq 1, ack 1, len 100);
     send!(t, seq 1, ack 401, sack [(1, 51)]);
     recv_nothing!(t);
-    assert_eq!(t.conn.ssthresh(), 200);
+    assert_eq!(t.conn.info().ssthresh, 200);
     assert_eq!(t.conn.stats().undone_reductions, 0);
 }
 

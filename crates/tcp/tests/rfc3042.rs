@@ -27,11 +27,11 @@ fn starts(t: &mut Host) -> Vec<u32> {
 #[test]
 fn two_duplicates_bring_a_new_segment_each() {
     let mut t = four_out(60_000);
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     for new in [401, 501] {
         send!(t, seq 1, ack 1, win 60_000);
         assert_eq!(starts(&mut t), [new]);
-        assert_eq!(t.conn.cwnd(), cwnd);
+        assert_eq!(t.conn.info().cwnd, cwnd);
     }
     send!(t, seq 1, ack 1, win 60_000);
     assert_eq!(starts(&mut t), [1]);
@@ -56,14 +56,14 @@ fn no_more_than_two_segments_beyond_cwnd() {
     t.sent();
     send!(t, seq 1, ack 401, win 60_000);
     assert_eq!(starts(&mut t), [401, 501]);
-    assert_eq!(t.conn.cwnd(), 200);
+    assert_eq!(t.conn.info().cwnd, 200);
     let mut new = Vec::new();
     for _ in 0..5 {
         send!(t, seq 1, ack 401, win 60_000);
         new.extend(starts(&mut t));
     }
     assert_eq!(new, [601, 701]);
-    assert_eq!(t.conn.cwnd(), 200);
+    assert_eq!(t.conn.info().cwnd, 200);
 }
 
 /// §2 and RFC 5681 §3.2, step 2: what limited transmit added does not count for
@@ -75,5 +75,5 @@ fn it_is_left_out_of_the_flight() {
         send!(t, seq 1, ack 1, win 60_000);
         t.drain();
     }
-    assert_eq!(t.conn.ssthresh(), 200, "half of four, not of six");
+    assert_eq!(t.conn.info().ssthresh, 200, "half of four, not of six");
 }

@@ -1,8 +1,9 @@
 //! RFC 3168: explicit congestion notification, with RFC 8511's answer.
 
 use redpoll_base::Ecn;
-use redpoll_tcp::{Config, EcnUse, Flags};
+use redpoll_tcp::{Config, EcnUse};
 use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 const ACK: Flags = Flags::ACK;
 const ACK_ECE: Flags = Flags::ACK.with(Flags::ECE);
@@ -133,12 +134,12 @@ fn an_echo_reduces_once_a_window() {
     t.sent();
     send!(t, flags ACK, seq 1, ack 401);
     t.sent();
-    let (cwnd, out) = (t.conn.cwnd(), 600);
+    let (cwnd, out) = (t.conn.info().cwnd, 600);
     t.wait(100);
     send!(t, flags ACK_ECE, seq 1, ack 501);
-    assert_eq!(t.conn.ssthresh(), (out - 100) / 5 * 4);
-    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
-    assert!(t.conn.cwnd() > cwnd / 2 && t.conn.cwnd() < cwnd);
+    assert_eq!(t.conn.info().ssthresh, (out - 100) / 5 * 4);
+    assert_eq!(t.conn.info().cwnd, t.conn.info().ssthresh);
+    assert!(t.conn.info().cwnd > cwnd / 2 && t.conn.info().cwnd < cwnd);
     t.sent();
     for ack in [601, 701, 801, 901] {
         send!(t, flags ACK_ECE, seq 1, ack ack);
@@ -160,18 +161,18 @@ fn an_echo_reduces_once_a_window() {
 fn the_window_does_not_grow_by_an_echo() {
     let mut t = capable();
     t.sent();
-    let before = t.conn.cwnd();
+    let before = t.conn.info().cwnd;
     send!(t, flags ACK_ECE, seq 1, ack 101);
-    let reduced = t.conn.cwnd();
+    let reduced = t.conn.info().cwnd;
     assert!(reduced < before);
     t.sent();
     for ack in [201, 301, 401] {
         send!(t, flags ACK_ECE, seq 1, ack ack);
         t.sent();
-        assert_eq!(t.conn.cwnd(), reduced);
+        assert_eq!(t.conn.info().cwnd, reduced);
     }
     // Without the echo it grows.
-    while t.conn.cwnd() == reduced {
+    while t.conn.info().cwnd == reduced {
         let una = t.conn.stats().bytes_acked + 1;
         send!(t, flags ACK, seq 1, ack una + 100);
         assert!(!t.sent().is_empty());
@@ -185,12 +186,12 @@ fn an_echo_in_recovery_reduces_no_further() {
     t.sent();
     t.wait(100);
     send!(t, flags ACK, seq 1, ack 1, sack [(101, 401)]);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     let sent = t.sent();
     assert_eq!(sent[0].seq_number(), 1);
     assert_eq!(sent[0].codepoint(), Ecn::NotEct, "§6.1.5: sent again");
     send!(t, flags ACK_ECE, seq 1, ack 401);
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
     assert_eq!(t.conn.stats().ecn_reductions, 0);
     // A loss, too, is told by CWR on new data.
     let sent: Vec<Record> = sent.into_iter().chain(t.sent()).collect();
@@ -259,10 +260,10 @@ fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
     t.wait(100);
     send!(t, flags ACK_ECE, seq 1, ack 501);
     assert_eq!(t.conn.stats().ecn_reductions, 1);
-    let window = (t.conn.cwnd(), t.conn.ssthresh());
+    let window = (t.conn.info().cwnd, t.conn.info().ssthresh);
     send!(t, seq 1, ack 501, sack [(1, 101)]);
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), window);
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), window);
 }
 
 /// A recovery that let go no more than had arrived, a byte, is taken back, but
@@ -291,7 +292,7 @@ fn a_segment_fits_though_nothing_is_restored() {
     send!(t, seq 1, ack 2_001, sack [(3_001, 3_002)]);
     recv!(t, seq 2_001, ack 1, len 100);
     recv_nothing!(t);
-    assert_eq!(t.conn.cwnd(), 1);
+    assert_eq!(t.conn.info().cwnd, 1);
     t.wait(100);
     send!(t, flags ACK_ECE, seq 1, ack 3_002, sack [(2_001, 2_101)]);
     assert_eq!(t.conn.stats().undone_reductions, 1);

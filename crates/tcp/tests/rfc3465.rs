@@ -16,7 +16,7 @@ fn busy() -> Host {
     let mut t = Host::established_with(&config, MSS as u16, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);
     t.drain();
-    assert_eq!(t.conn.cwnd(), 4 * MSS);
+    assert_eq!(t.conn.info().cwnd, 4 * MSS);
     t
 }
 
@@ -25,7 +25,7 @@ fn busy() -> Host {
 #[test]
 fn slow_start_counts_bytes() {
     let mut t = busy();
-    let mut cwnd = t.conn.cwnd();
+    let mut cwnd = t.conn.info().cwnd;
     let mut ack = 1;
     for (bytes, growth) in [
         (1, 1),
@@ -39,7 +39,7 @@ fn slow_start_counts_bytes() {
         send!(t, seq 1, ack ack, win 60_000);
         t.drain();
         cwnd += growth;
-        assert_eq!(t.conn.cwnd(), cwnd, "for {bytes}");
+        assert_eq!(t.conn.info().cwnd, cwnd, "for {bytes}");
     }
 }
 
@@ -49,9 +49,9 @@ fn a_limit_of_one_behind_a_timeout() {
     let mut t = busy();
     t.run_until(1_000);
     t.drain();
-    assert_eq!((t.conn.cwnd(), t.conn.stats().rtos), (MSS, 1));
+    assert_eq!((t.conn.info().cwnd, t.conn.stats().rtos), (MSS, 1));
     send!(t, seq 1, ack 401, win 60_000);
-    assert_eq!(t.conn.cwnd(), 2 * MSS);
+    assert_eq!(t.conn.info().cwnd, 2 * MSS);
 }
 
 /// §2.1: above ssthresh by a segment for each window of bytes, however many
@@ -65,17 +65,17 @@ fn congestion_avoidance_counts_bytes() {
         let mut una = 401;
         send!(t, seq 1, ack una, win 60_000);
         t.drain();
-        assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+        assert_eq!(t.conn.info().cwnd, t.conn.info().ssthresh);
         for segments in 2..6 {
             let window = segments * MSS;
-            assert_eq!(t.conn.cwnd(), window, "{step} an ACK");
+            assert_eq!(t.conn.info().cwnd, window, "{step} an ACK");
             let end = una + window;
             while una < end {
                 una = end.min(una + step);
                 send!(t, seq 1, ack una, win 60_000);
                 t.drain();
                 let is_growing = una == end;
-                assert_eq!(t.conn.cwnd() > window, is_growing, "{step} an ACK");
+                assert_eq!(t.conn.info().cwnd > window, is_growing, "{step} an ACK");
             }
         }
     }

@@ -24,12 +24,12 @@ fn a_premature_timeout_is_taken_back() {
     let flight = 4 * 88;
     t.run_until(2_000);
     assert!(t.conn.stats().rtos >= 1);
-    assert_eq!(t.conn.cwnd(), 88);
+    assert_eq!(t.conn.info().cwnd, 88);
     t.sent();
     send!(t, seq 1, ack 89, ts (8, 1_100));
     assert_eq!(t.conn.stats().undone_reductions, 1);
-    assert!(t.conn.ssthresh() >= flight);
-    assert!(t.conn.cwnd() >= flight);
+    assert!(t.conn.info().ssthresh >= flight);
+    assert!(t.conn.info().cwnd >= flight);
     assert!(t.sent().iter().all(|record| record.seq_number() > flight));
 }
 
@@ -41,7 +41,7 @@ fn a_timeout_that_was_right_stays() {
     let again = t.sent().last().unwrap().timestamps().unwrap().0;
     send!(t, seq 1, ack 89, ts (8, again));
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!(t.conn.ssthresh(), 2 * 88);
+    assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
 /// §3.2, step 5: everything had arrived and all ACKs were lost: the timeout was
@@ -53,7 +53,7 @@ fn the_loss_of_all_acknowledgments_is_a_loss() {
     t.sent();
     send!(t, seq 1, ack 353, ts (8, 1_100));
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!(t.conn.ssthresh(), 2 * 88);
+    assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
 /// Reordering beyond RACK's patience: the window comes back.
@@ -64,11 +64,11 @@ fn a_needless_fast_retransmission_is_taken_back() {
     send!(t, seq 1, ack 1, ts (8, 1_000), sack [(89, 353)]);
     recv!(t, seq 1, ack 1, len 88);
     t.sent();
-    assert_eq!(t.conn.ssthresh(), 2 * 88);
+    assert_eq!(t.conn.info().ssthresh, 2 * 88);
     t.wait(5);
     send!(t, seq 1, ack 353, ts (8, 1_100));
     assert_eq!(t.conn.stats().undone_reductions, 1);
-    assert!(t.conn.ssthresh() >= 4 * 88);
+    assert!(t.conn.info().ssthresh >= 4 * 88);
 }
 
 /// §3.2: one ACK is judged in a recovery, the first. A later one may well echo
@@ -101,5 +101,5 @@ fn later_retransmissions_make_no_earlier_one_needless() {
     t.wait(5);
     send!(t, seq 1, ack 617, ts (11, echo), sack [(last, last + 88)]);
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!(t.conn.ssthresh(), 4 * 88);
+    assert_eq!(t.conn.info().ssthresh, 4 * 88);
 }

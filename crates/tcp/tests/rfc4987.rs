@@ -2,10 +2,11 @@
 
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{
-    Answer, Config, Connection, Cookies, EcnUse, Endpoint, Fields, Flags, HalfOpen, Handshake,
-    Header, Incoming, IsnGenerator, Options, Overflow, Segment, SeqNum, State, SynCache, Terms,
+    Answer, Config, Connection, Cookies, EcnUse, Endpoint, Fields, HalfOpen, Handshake, Header,
+    Incoming, IsnGenerator, Options, Overflow, Segment, SendRing, SeqNum, State, SynCache, Terms,
 };
 use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN, from_peer, inward, outward};
+use redpoll_wire::tcp::Flags;
 
 const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 const BUFFER: usize = 1_848;
@@ -108,7 +109,8 @@ impl<O: Overflow> Node<O> {
     fn connection(&self, handshake: &Handshake, ack: &Record) -> Connection<Vec<u8>> {
         let buffer = || vec![0; BUFFER];
         let (now, config) = (self.now, &self.config);
-        let mut connection = Connection::complete(now, config, handshake, buffer(), buffer());
+        let mut connection =
+            Connection::complete(now, config, handshake, SendRing::new(buffer()), buffer());
         let bytes = from_peer(ack);
         connection.input(now, &inward(), &Segment::parse(&inward(), &bytes).unwrap());
         connection
@@ -186,7 +188,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
         let segment = connection.poll_segment(node.now, 1_240).unwrap();
         assert!(segment.ecn.is_capable());
         // A segment beyond a gap is reported by SACK: 12 bytes more.
-        let header_len = segment.header.len();
+        let header_len = segment.header.as_bytes().len();
         let beyond = Record::new()
             .seq(21)
             .ack(answer.ack)
@@ -199,7 +201,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
             &Segment::parse(&inward(), &bytes).unwrap(),
         );
         let segment = connection.poll_segment(node.now, 1_240).unwrap();
-        assert_eq!(segment.header.len(), header_len + 12);
+        assert_eq!(segment.header.as_bytes().len(), header_len + 12);
     }
 }
 

@@ -57,18 +57,18 @@ fn initial_window_after_a_lost_syn() {
 fn slow_start() {
     let mut t = busy();
     assert_eq!(sizes(&mut t).len(), 4);
-    assert_eq!(t.conn.cwnd(), 400);
+    assert_eq!(t.conn.info().cwnd, 400);
     send!(t, seq 1, ack 201, win 60_000);
-    assert_eq!(t.conn.cwnd(), 600);
+    assert_eq!(t.conn.info().cwnd, 600);
     assert_eq!(sizes(&mut t).len(), 4);
     // ACK division buys nothing.
     for ack in 202..=220 {
         send!(t, seq 1, ack ack, win 60_000);
     }
-    assert_eq!(t.conn.cwnd(), 619);
+    assert_eq!(t.conn.info().cwnd, 619);
     t.drain();
     send!(t, seq 1, ack 801, win 60_000);
-    assert_eq!(t.conn.cwnd(), 819);
+    assert_eq!(t.conn.info().cwnd, 819);
 }
 
 /// §3.1: one SMSS per round trip above ssthresh.
@@ -78,12 +78,12 @@ fn congestion_avoidance() {
     t.sent();
     t.run_until(1000);
     // A timeout with four segments out: ssthresh is two, cwnd one.
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 200));
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 200));
     t.sent();
     // The peer had the rest already: the ACK covers it.
     let mut next = 401;
     send!(t, seq 1, ack next, win 60_000);
-    assert_eq!(t.conn.cwnd(), 200);
+    assert_eq!(t.conn.info().cwnd, 200);
     let mut ack_all = |t: &mut Host| {
         for (seq, len) in sizes(t) {
             next = next.max(seq + len as u32);
@@ -92,7 +92,7 @@ fn congestion_avoidance() {
     };
     for window in 3..8 {
         ack_all(&mut t);
-        assert_eq!(t.conn.cwnd(), window * 100);
+        assert_eq!(t.conn.info().cwnd, window * 100);
     }
 }
 
@@ -104,13 +104,13 @@ fn timeouts_collapse_the_window() {
     send!(t, seq 1, ack 401, win 60_000);
     t.drain();
     send!(t, seq 1, ack 901, win 60_000);
-    assert_eq!(t.conn.cwnd(), 800);
+    assert_eq!(t.conn.info().cwnd, 800);
     t.drain();
     t.sent();
     recv!(t, at 1000, seq 901, ack 1, len 100);
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 400));
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 400));
     recv!(t, at 3000, seq 901, ack 1, len 100);
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh()), (100, 400));
+    assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 400));
 }
 
 /// §3.2, step 1 (RFC 3042): a new segment on each of the first two duplicate
@@ -126,12 +126,16 @@ fn fast_retransmit() {
         send!(t, seq 1, ack 101, win 60_000);
         recv!(t, seq seq, ack 1, len 100);
         recv_nothing!(t);
-        assert_eq!(t.conn.cwnd(), 500, "limited transmit does not change cwnd");
+        assert_eq!(
+            t.conn.info().cwnd,
+            500,
+            "limited transmit does not change cwnd"
+        );
     }
     send!(t, seq 1, ack 101, win 60_000);
     recv!(t, seq 101, ack 1, len 100);
     // ssthresh is half of the five segments without limited transmit.
-    assert_eq!(t.conn.ssthresh(), 250);
+    assert_eq!(t.conn.info().ssthresh, 250);
     recv_nothing!(t);
     // Of the seven out three have arrived and one is sent again. Two more
     // duplicates bring the rest below ssthresh; then new data follows.
@@ -143,7 +147,7 @@ fn fast_retransmit() {
     recv_nothing!(t);
     // RFC 9937 §6.4.
     send!(t, seq 1, ack 901, win 60_000);
-    assert_eq!(t.conn.cwnd(), 250);
+    assert_eq!(t.conn.info().cwnd, 250);
     assert_eq!(t.conn.stats().retransmissions.fast, 1);
     assert_eq!(t.conn.stats().rtos, 0);
 }
@@ -183,7 +187,7 @@ fn two_duplicates_are_not_a_loss() {
     send!(t, seq 1, ack 1, win 60_000);
     send!(t, seq 1, ack 401, win 60_000);
     assert_eq!(t.conn.stats().retransmissions.total(), 0);
-    assert_eq!(t.conn.cwnd(), 600);
+    assert_eq!(t.conn.info().cwnd, 600);
 }
 
 /// §4.1: after more than an RTO of silence the restart window is IW.
@@ -200,13 +204,13 @@ fn an_idle_connection_restarts_slowly() {
         acked = end.unwrap_or(acked).max(acked);
         send!(t, seq 1, ack acked, win 60_000);
     }
-    assert!(t.conn.cwnd() > 1000);
-    let cwnd = t.conn.cwnd();
+    assert!(t.conn.info().cwnd > 1000);
+    let cwnd = t.conn.info().cwnd;
     t.wait(500);
     t.write(b"x");
     t.sent();
     send!(t, seq 1, ack acked + 1, win 60_000);
-    assert!(t.conn.cwnd() >= cwnd, "half a second is not idle");
+    assert!(t.conn.info().cwnd >= cwnd, "half a second is not idle");
     t.wait(5_000);
     t.write(&[b'x'; 2000]);
     assert_eq!(t.sent().len(), 4);
@@ -222,7 +226,7 @@ fn a_window_that_is_not_used_does_not_grow() {
         ..Config::default()
     };
     let mut t = Host::established(&config, 462, 60_000);
-    let begin = t.conn.cwnd();
+    let begin = t.conn.info().cwnd;
     let mut acked = 1;
     for _ in 0..3_000 {
         t.write(&[b'x'; 100]);
@@ -232,7 +236,7 @@ fn a_window_that_is_not_used_does_not_grow() {
         send!(t, seq 1, ack acked, win 60_000);
         t.wait(50);
     }
-    assert_eq!(t.conn.cwnd(), begin);
+    assert_eq!(t.conn.info().cwnd, begin);
     // One that is filled does, and not beyond twice what is out in a round trip.
     for _ in 0..20 {
         t.write(&[b'x'; 4_000]);
@@ -245,8 +249,12 @@ fn a_window_that_is_not_used_does_not_grow() {
             }
         }
     }
-    assert!(t.conn.cwnd() > begin);
-    assert!(t.conn.cwnd() <= 2 * 4_000 + 462, "{}", t.conn.cwnd());
+    assert!(t.conn.info().cwnd > begin);
+    assert!(
+        t.conn.info().cwnd <= 2 * 4_000 + 462,
+        "{}",
+        t.conn.info().cwnd
+    );
 }
 
 /// RFC 7661 §4.3: whether a window was filled is judged by the most that was out
@@ -261,7 +269,7 @@ fn every_acknowledgment_of_a_filled_window_counts() {
         assert_eq!(sizes(t).len(), 4);
         for n in 1..=4 {
             send!(t, seq 1, ack 1 + 100 * n, win 60_000);
-            assert_eq!(t.conn.cwnd(), 400 + 100 * n, "{filled}");
+            assert_eq!(t.conn.info().cwnd, 400 + 100 * n, "{filled}");
         }
     }
     // Of a window of eight segments two are used: less than half.
@@ -269,18 +277,18 @@ fn every_acknowledgment_of_a_filled_window_counts() {
     assert_eq!(sizes(&mut t4).len(), 2);
     send!(t4, seq 1, ack 501, win 60_000);
     send!(t4, seq 1, ack 601, win 60_000);
-    assert_eq!(t4.conn.cwnd(), 800);
+    assert_eq!(t4.conn.info().cwnd, 800);
     // And what follows after a filled window, without filling it, counts no more.
     t4.write(&[b'x'; 800]);
     assert_eq!(sizes(&mut t4).len(), 8);
     send!(t4, seq 1, ack 1201, win 60_000);
-    assert_eq!(t4.conn.cwnd(), 1_000);
+    assert_eq!(t4.conn.info().cwnd, 1_000);
     t4.write(&[b'x'; 100]);
     assert_eq!(sizes(&mut t4).len(), 1);
     send!(t4, seq 1, ack 1401, win 60_000);
-    assert_eq!(t4.conn.cwnd(), 1_200, "the rest of the filled window");
+    assert_eq!(t4.conn.info().cwnd, 1_200, "the rest of the filled window");
     send!(t4, seq 1, ack 1501, win 60_000);
-    assert_eq!(t4.conn.cwnd(), 1_200);
+    assert_eq!(t4.conn.info().cwnd, 1_200);
 }
 
 /// Acknowledgments that `t` has sent by now, and in half a second after that.

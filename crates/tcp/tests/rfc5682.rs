@@ -2,8 +2,9 @@
 //! RFC 4015 answers.
 #![cfg(feature = "gentle-recovery")]
 
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN_ACK, ms, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 const RTT: u64 = 100;
 
@@ -36,7 +37,10 @@ fn timed_out(sack: bool, bytes: usize, window: u16) -> Host {
     }
     let again = starts(&mut t);
     assert_eq!(again.last(), Some(&1));
-    assert_eq!((t.conn.cwnd(), t.conn.ssthresh() < u32::MAX), (100, true));
+    assert_eq!(
+        (t.conn.info().cwnd, t.conn.info().ssthresh < u32::MAX),
+        (100, true)
+    );
     t
 }
 
@@ -58,8 +62,8 @@ fn two_advances_tell_that_it_was_spurious() {
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.stats().undone_reductions, 1);
     // RFC 4015 §3.1, step 9: FlightSize and what was acknowledged.
-    assert_eq!(t.conn.cwnd(), 400 + 100);
-    assert_eq!(t.conn.ssthresh(), 65_535, "it had been in slow start");
+    assert_eq!(t.conn.info().cwnd, 400 + 100);
+    assert_eq!(t.conn.info().ssthresh, 65_535, "it had been in slow start");
     assert_eq!(starts(&mut t), [601]);
     for ack in [301, 401, 501, 601] {
         send!(t, seq 1, ack ack, win 60_000);
@@ -72,16 +76,16 @@ fn two_advances_tell_that_it_was_spurious() {
 #[test]
 fn a_duplicate_as_the_second_answer_tells_of_loss() {
     let mut t = timed_out(false, 4096, 60_000);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     send!(t, seq 1, ack 101, win 60_000);
     assert_eq!(starts(&mut t), [401, 501]);
     send!(t, seq 1, ack 101, win 60_000);
-    assert!(t.conn.cwnd() <= 300);
+    assert!(t.conn.info().cwnd <= 300);
     assert_eq!(starts(&mut t).first(), Some(&101));
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(starts(&mut t).first(), Some(&201), "slow start goes on");
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
 /// §2.1, step 2a: the first ACK is a duplicate, or covers all, or only a part
@@ -104,12 +108,12 @@ fn some_first_answers_settle_it() {
     assert_eq!(t.conn.stats().undone_reductions, 0);
 
     let mut t = timed_out(false, 4096, 60_000);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     send!(t, seq 1, ack 401, win 60_000);
     assert_eq!(starts(&mut t), [401, 501]);
     send!(t, seq 1, ack 501, win 60_000);
     assert_eq!(t.conn.stats().undone_reductions, 0);
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
 /// §2.1: what is neither new nor a duplicate is no answer.
@@ -237,10 +241,10 @@ fn a_marked_answer_restores_nothing() {
     assert_eq!(starts(&mut t), [1]);
     send!(t, seq 1, ack 101, win 60_000);
     assert_eq!(starts(&mut t), [401, 501]);
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     send!(t, flags Flags::ACK.with(Flags::ECE), seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.stats().undone_reductions, 1);
-    assert!(t.conn.cwnd() <= cwnd);
+    assert!(t.conn.info().cwnd <= cwnd);
     recv_nothing!(t);
 }
 
@@ -259,5 +263,5 @@ fn the_timer_becomes_more_patient() {
     send!(t, seq 1, ack 601, win 60_000);
     assert_eq!(t.conn.stats().rtt_samples, samples + 1);
     // SRTT 1600 and RTTVAR 800.
-    assert_eq!(t.conn.rto(), ms(1_600 + 4 * 800));
+    assert_eq!(t.conn.info().rto, ms(1_600 + 4 * 800));
 }

@@ -1,7 +1,8 @@
 //! RFC 5961: resets, SYNs and data from who cannot see the connection.
 
-use redpoll_tcp::{Config, Flags, State};
+use redpoll_tcp::{Config, State};
 use redpoll_testkit::{FIN_ACK, Host, RST, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 fn established() -> Host {
     let config = Config {

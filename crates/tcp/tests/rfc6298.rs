@@ -32,12 +32,12 @@ fn round_trip(t: &mut Host, seq: u32, rtt: u64) {
 #[test]
 fn one_second_before_and_at_least_after_the_first_measurement() {
     let mut t = Host::connect(&plain(), 64, 64);
-    assert_eq!(t.conn.rto(), ms(1_000));
+    assert_eq!(t.conn.info().rto, ms(1_000));
     recv!(t, flags SYN, seq 0, mss 462);
     t.wait(50);
     send!(t, flags SYN_ACK, seq 0, ack 1);
     assert_eq!(t.conn.stats().rtt_samples, 1);
-    assert_eq!(t.conn.rto(), ms(1_000));
+    assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
 /// §2.2 and §2.3, by the formulas.
@@ -49,13 +49,13 @@ fn the_estimate_follows_the_formulas() {
     send!(t, flags SYN_ACK, seq 0, ack 1);
     t.drain();
     t.sent();
-    assert_eq!(t.conn.rto(), ms(80 + 4 * 40));
+    assert_eq!(t.conn.info().rto, ms(80 + 4 * 40));
     // The first data takes longer than the handshake: §2.2 again.
     round_trip(&mut t, 1, 120);
-    assert_eq!(t.conn.rto(), ms(120 + 4 * 60));
+    assert_eq!(t.conn.info().rto, ms(120 + 4 * 60));
     round_trip(&mut t, 2, 160);
     // RTTVAR = 3/4·60 + 1/4·|120 - 160| = 55; SRTT = 7/8·120 + 1/8·160 = 125.
-    assert_eq!(t.conn.rto(), ms(125 + 4 * 55));
+    assert_eq!(t.conn.info().rto, ms(125 + 4 * 55));
 }
 
 /// §2.3: the first data takes no longer than the handshake did.
@@ -69,7 +69,7 @@ fn first_data_that_is_faster_is_one_measurement_of_many() {
     t.sent();
     round_trip(&mut t, 1, 40);
     // RTTVAR = 3/4·40 + 1/4·|80 - 40| = 40; SRTT = 7/8·80 + 1/8·40 = 75.
-    assert_eq!(t.conn.rto(), ms(75 + 4 * 40));
+    assert_eq!(t.conn.info().rto, ms(75 + 4 * 40));
 }
 
 /// §4: the variance term is never less than the clock's granularity.
@@ -85,9 +85,9 @@ fn a_steady_path_keeps_a_margin_of_g() {
         round_trip(&mut t, 1 + n, 100);
     }
     assert!(
-        t.conn.rto() > ms(100) && t.conn.rto() <= ms(102),
+        t.conn.info().rto > ms(100) && t.conn.info().rto <= ms(102),
         "{:?}",
-        t.conn.rto()
+        t.conn.info().rto
     );
 }
 
@@ -117,8 +117,8 @@ fn new_data_acknowledged_restarts_the_timer() {
     t.run_until(900);
     send!(t, seq 1, ack 101);
     let at = t.conn.poll_at().unwrap().at;
-    assert_eq!(at.since(t.now()), t.conn.rto());
-    let due = 900 + t.conn.rto().as_millis();
+    assert_eq!(at.since(t.now()), t.conn.info().rto);
+    let due = 900 + t.conn.info().rto.as_millis();
     recv_nothing!(t, until due - 1);
     recv!(t, at due, seq 101, ack 1, len 100);
 }
@@ -161,10 +161,10 @@ fn the_backoff_stays_until_a_segment_is_measured() {
     let samples = t.conn.stats().rtt_samples;
     send!(t, seq 1, ack 2);
     assert_eq!(t.conn.stats().rtt_samples, samples);
-    assert_eq!(t.conn.rto(), ms(2_000));
+    assert_eq!(t.conn.info().rto, ms(2_000));
     round_trip(&mut t, 2, 30);
     assert_eq!(t.conn.stats().rtt_samples, samples + 1);
-    assert_eq!(t.conn.rto(), ms(1_000));
+    assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
 /// §5.7: after a lost SYN the timeout is three seconds when data flows.
@@ -188,7 +188,7 @@ fn three_seconds_after_a_lost_syn_ack() {
     recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
     send!(t, seq 1, ack 1);
     assert_eq!(t.conn.state(), State::Established);
-    assert_eq!(t.conn.rto(), ms(3_000));
+    assert_eq!(t.conn.info().rto, ms(3_000));
 }
 
 /// §3: one measurement per round trip, from the first segment of a flight.
@@ -224,5 +224,5 @@ fn timestamps_measure_retransmissions() {
     t.wait(40);
     send!(t, seq 1, ack 2, ts (1_500, 2_000));
     assert_eq!(t.conn.stats().last_rtt, ms(40));
-    assert_eq!(t.conn.rto(), ms(1_000));
+    assert_eq!(t.conn.info().rto, ms(1_000));
 }

@@ -16,7 +16,7 @@ fn ten_out() -> Host {
     t.sent();
     // Grow the window to ten segments, then begin to count at 1.
     let mut acked = 0;
-    while t.conn.cwnd() < 1000 {
+    while t.conn.info().cwnd < 1000 {
         acked += 100;
         send!(t, seq 1, ack 1 + acked, win 60_000);
         t.drain();
@@ -27,7 +27,7 @@ fn ten_out() -> Host {
 
 /// SND.UNA and SND.NXT, relative.
 fn edges(t: &mut Host) -> (u32, u32) {
-    send!(t, flags redpoll_tcp::Flags::SYN, seq 0); // a challenge ACK tells SND.NXT
+    send!(t, flags redpoll_wire::tcp::Flags::SYN, seq 0); // a challenge ACK tells SND.NXT
     let nxt = t.sent().last().unwrap().seq_number();
     (nxt - 1000, nxt)
 }
@@ -45,7 +45,7 @@ fn partial_acknowledgments_repair_one_hole_each() {
     let (una, nxt) = edges(&mut t);
     // Lost: the segments at una, una + 300 and una + 600.
     duplicates(&mut t, una, 3);
-    assert_eq!(t.conn.ssthresh(), 500);
+    assert_eq!(t.conn.info().ssthresh, 500);
     let sent = t.sent();
     assert_eq!(sent.last().unwrap().seq_number(), una);
     duplicates(&mut t, una, 4);
@@ -57,11 +57,11 @@ fn partial_acknowledgments_repair_one_hole_each() {
         assert_eq!(sent.iter().filter(|r| r.seq_number() < nxt).count(), 1);
     }
     assert_eq!(t.conn.stats().retransmissions.fast, 3);
-    assert_eq!(t.conn.ssthresh(), 500, "one reduction for one window");
+    assert_eq!(t.conn.info().ssthresh, 500, "one reduction for one window");
     assert_eq!(t.conn.stats().rtos, 0);
     // Full: everything that was out when recovery began.
     send!(t, seq 1, ack nxt, win 60_000);
-    assert!(t.conn.cwnd() <= 500);
+    assert!(t.conn.info().cwnd <= 500);
     assert_eq!(
         t.conn.stats().bad_segments,
         1,
@@ -83,7 +83,7 @@ fn partial_acknowledgments_do_not_inflate_the_window() {
             ack += step;
             send!(t, seq 1, ack ack, win 60_000);
             t.drain();
-            assert!(t.conn.cwnd() <= 500 + 100, "{}", t.conn.cwnd());
+            assert!(t.conn.info().cwnd <= 500 + 100, "{}", t.conn.info().cwnd);
         }
     }
 }
@@ -96,7 +96,7 @@ fn duplicates_after_a_timeout_do_not_reduce_again() {
     let (una, nxt) = edges(&mut t);
     t.run_until(1000);
     assert_eq!(t.conn.stats().rtos, 1);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     t.sent();
     duplicates(&mut t, una, 5);
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
@@ -104,7 +104,7 @@ fn duplicates_after_a_timeout_do_not_reduce_again() {
     send!(t, seq 1, ack nxt, win 60_000);
     duplicates(&mut t, nxt, 5);
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
 /// Two windows with a loss each are two reductions.
@@ -116,12 +116,12 @@ fn a_loss_in_the_next_window_counts_again() {
     t.sent();
     send!(t, seq 1, ack nxt, win 60_000);
     t.sent();
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     send!(t, seq 1, ack nxt + 100, win 60_000);
     t.sent();
     duplicates(&mut t, nxt + 100, 3);
     t.sent();
-    assert!(t.conn.ssthresh() < ssthresh);
+    assert!(t.conn.info().ssthresh < ssthresh);
     assert_eq!(t.conn.stats().retransmissions.fast, 2);
 }
 

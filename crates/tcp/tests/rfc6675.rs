@@ -26,7 +26,7 @@ fn with_sack(bytes: usize) -> Host {
 fn grown(cwnd: u32) -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
-    while t.conn.cwnd() < cwnd {
+    while t.conn.info().cwnd < cwnd {
         t.sent();
         t.wait(100);
         una += 100;
@@ -50,7 +50,7 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
         t.wait(100);
         send!(t, seq 1, ack 1, win 60_000, sack [(101, end)]);
         assert_eq!(starts(&mut t), vec![1; resent], "up to {end}");
-        assert_eq!(t.conn.ssthresh() < 65_535, resent == 1);
+        assert_eq!(t.conn.info().ssthresh < 65_535, resent == 1);
     }
 }
 
@@ -67,8 +67,11 @@ fn holes_come_before_new_data() {
     assert_eq!(sent[..3], [una, una + 300, end], "{sent:?}");
     assert!(sent[2..].is_sorted());
     // Pipe: two retransmissions and the new data are out, no more than cwnd.
-    assert!(sent.len() as u32 * 100 <= t.conn.cwnd());
-    assert!((sent.len() as u32 + 1) * 100 > t.conn.cwnd(), "and no less");
+    assert!(sent.len() as u32 * 100 <= t.conn.info().cwnd);
+    assert!(
+        (sent.len() as u32 + 1) * 100 > t.conn.info().cwnd,
+        "and no less"
+    );
 }
 
 /// §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data
@@ -79,22 +82,22 @@ fn one_reduction_up_to_the_recovery_point() {
     let (mut t, una, end) = grown(800);
     t.wait(100);
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 500)]);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     assert!(starts(&mut t).contains(&una));
     // Another hole in the same window.
     t.wait(5);
     let blocks = [(una + 600, end), (una + 100, una + 500)];
     send!(t, seq 1, ack una, win 60_000, sack blocks);
     assert!(starts(&mut t).contains(&(una + 500)));
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
     t.wait(100);
     send!(t, seq 1, ack end, win 60_000);
-    assert_eq!(t.conn.cwnd(), ssthresh, "recovery is over");
+    assert_eq!(t.conn.info().cwnd, ssthresh, "recovery is over");
     t.drain();
     t.wait(100);
     let new = t.sent().last().unwrap().seq_number() + 100;
     send!(t, seq 1, ack end, win 60_000, sack [(end + 100, new)]);
-    assert!(t.conn.ssthresh() < ssthresh, "another window");
+    assert!(t.conn.info().ssthresh < ssthresh, "another window");
 }
 
 /// §5, step 3, and RFC 5681 §3.2: a segment that has arrived lets a new one out; a duplicate
@@ -104,14 +107,14 @@ fn limited_transmit_needs_news() {
     let mut t = with_sack(2000);
     assert_eq!(starts(&mut t), [1, 101, 201, 301]);
     t.wait(100);
-    let cwnd = t.conn.cwnd();
+    let cwnd = t.conn.info().cwnd;
     send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
     assert_eq!(starts(&mut t), [401]);
     for _ in 0..3 {
         send!(t, seq 1, ack 1, win 60_000, sack [(101, 201)]);
         recv_nothing!(t);
     }
-    assert_eq!(t.conn.cwnd(), cwnd);
+    assert_eq!(t.conn.info().cwnd, cwnd);
 }
 
 /// §5.1: after a timeout what SACK tells fills the holes, and is no
@@ -125,7 +128,7 @@ fn sacks_after_a_timeout_are_used() {
         t.run_until(at.as_millis() - 1_000);
     }
     assert_eq!(starts(&mut t).last(), Some(&una));
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     assert!(ssthresh > 500, "{ssthresh}");
     t.wait(100);
     // The second was lost with the first; the third has arrived, and others.
@@ -136,7 +139,7 @@ fn sacks_after_a_timeout_are_used() {
     assert_eq!(sent.first(), Some(&(una + 100)));
     assert!(!sent.contains(&(una + 200)), "{sent:?}");
     assert!(sent.contains(&(una + 300)), "{sent:?}");
-    assert_eq!(t.conn.ssthresh(), ssthresh);
+    assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
 /// §5.1: a loss of what was out when the timer ran out begins no
@@ -146,7 +149,7 @@ fn sacks_after_a_timeout_are_used() {
 fn a_loss_found_after_a_timeout_is_no_other() {
     let mut t = with_sack(0);
     let mut una = 1;
-    while t.conn.cwnd() < 1_200 {
+    while t.conn.info().cwnd < 1_200 {
         // More than half of the window, or it would not grow.
         t.write(&[b'x'; 700]);
         while t.conn.unacked() > 0 {
@@ -166,13 +169,13 @@ fn a_loss_found_after_a_timeout_is_no_other() {
     t.write(&[b'x'; 600]);
     assert_eq!(t.sent().len(), 6);
     t.wait(30);
-    assert_eq!((t.conn.stats().rtos, t.conn.ssthresh()), (1, 350));
+    assert_eq!((t.conn.stats().rtos, t.conn.info().ssthresh), (1, 350));
     assert_eq!(starts(&mut t), [una]);
     t.wait(120);
     let block = (una + 200, una + 700);
     send!(t, seq 1, ack una + 100, win 60_000, sack [block]);
     assert_eq!(starts(&mut t), [una + 100]);
-    assert_eq!(t.conn.ssthresh(), 350);
+    assert_eq!(t.conn.info().ssthresh, 350);
 }
 
 /// §5, step 4.2, where RFC 9937 is left out: the window is half of what was out,
@@ -183,7 +186,7 @@ fn without_rate_reduction_the_window_is_the_threshold() {
     let (mut t, una, _) = grown(800);
     t.wait(100);
     send!(t, seq 1, ack una, win 60_000, sack [(una + 100, una + 500)]);
-    assert_eq!(t.conn.cwnd(), t.conn.ssthresh());
+    assert_eq!(t.conn.info().cwnd, t.conn.info().ssthresh);
     assert!(starts(&mut t).contains(&una));
 }
 

@@ -74,14 +74,14 @@ fn a_smaller_path_mtu_makes_smaller_segments() {
     assert_eq!(t.sent().len(), 4);
     let now = t.now();
     t.conn.on_path_mtu(now, 40 + 20 + 200);
-    assert_eq!(t.conn.cwnd(), 800);
+    assert_eq!(t.conn.info().cwnd, 800);
     for seq in [1, 201, 401, 601] {
         recv!(t, seq seq, ack 1, len 200);
     }
     recv_nothing!(t);
     assert_eq!(t.conn.stats().retransmissions.path_mtu, 4);
-    assert_eq!(t.conn.ssthresh(), 65_535, "not a sign of congestion");
+    assert_eq!(t.conn.info().ssthresh, 65_535, "not a sign of congestion");
     // A larger one is no news.
     t.conn.on_path_mtu(now, 1280);
-    assert_eq!(t.conn.eff_snd_mss(), 200);
+    assert_eq!(t.conn.info().eff_snd_mss, 200);
 }

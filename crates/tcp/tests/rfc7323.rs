@@ -1,8 +1,9 @@
 //! RFC 7323: timestamps and PAWS, packet by packet.
 
 use redpoll_base::{Addr, Instant};
-use redpoll_tcp::{Config, Endpoint, Flags, IsnGenerator, State};
+use redpoll_tcp::{Config, Endpoint, IsnGenerator, State};
 use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, recv, recv_nothing, send};
+use redpoll_wire::tcp::Flags;
 
 fn with_timestamps() -> Config {
     Config {
@@ -175,7 +176,7 @@ fn only_new_acknowledgments_measure() {
 #[test]
 fn the_option_comes_off_the_segment() {
     let mut t = established();
-    assert_eq!(t.conn.eff_snd_mss(), 100);
+    assert_eq!(t.conn.info().eff_snd_mss, 100);
     t.write(&[b'x'; 250]);
     recv!(t, seq 1, ack 1, len 100);
 }

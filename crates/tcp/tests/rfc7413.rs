@@ -4,14 +4,15 @@
 
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, Flags,
-    HalfOpen, Header, IcmpKind, Incoming, IpMeta, IsnGenerator, Segment, State, SynCache, Terms,
+    Answer, Config, Connection, Event, FastOpenCookie, FastOpenServer, FastOpenServers, HalfOpen,
+    Header, IcmpKind, Incoming, IpMeta, IsnGenerator, Segment, SendRing, State, SynCache, Terms,
     Trouble,
 };
 use redpoll_testkit::{
     Host, ISS, LOCAL, REMOTE, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, recv, recv_nothing,
     send,
 };
+use redpoll_wire::tcp::Flags;
 use redpoll_wire::tcp::OptionList;
 
 const COOKIE: &[u8] = b"a cookie";
@@ -141,7 +142,7 @@ mod client {
             // The answer has measured the round trip; this one does not.
             t.wait(50);
             send!(t, seq 1, ack 11);
-            assert_eq!(t.conn.rto(), Duration::from_millis(300));
+            assert_eq!(t.conn.info().rto, Duration::from_millis(300));
             assert_eq!(t.conn.unacked(), 0);
             recv_nothing!(t, until 9_000);
         }
@@ -377,8 +378,15 @@ mod servers {
         for port in [1, 2, 3] {
             let (config, iss) = (config(), ISS);
             let buffer = || vec![0; 64];
-            let mut conn =
-                Connection::connect(START, &config, LOCAL, at(port), iss, buffer(), buffer());
+            let mut conn = Connection::connect(
+                START,
+                &config,
+                LOCAL,
+                at(port),
+                iss,
+                SendRing::new(buffer()),
+                buffer(),
+            );
             conn.fast_open(&FastOpenCookie::REQUEST, None);
             let icmp = IcmpKind::Prohibited;
             let desc = conn.poll_segment(START, 1240).unwrap();

@@ -45,14 +45,18 @@ fn what_was_too_large_is_retransmitted_at_once() {
         send!(t, seq 1, ack 1446);
         assert_eq!(t.conn.stats().rtos, 0);
         assert_eq!(t.conn.stats().retransmissions.fast, 0);
-        assert_eq!(t.conn.ssthresh(), 65_535, "not a sign of congestion");
+        assert_eq!(t.conn.info().ssthresh, 65_535, "not a sign of congestion");
     }
 }
 
 /// Sends 20,000 bytes over a path that takes packets of `mtu` bytes, and reports
 /// what is larger if it `reports`. Returns how long that took in milliseconds.
 fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
-    let headers = if t.conn.eff_snd_mss() == 1440 { 60 } else { 72 };
+    let headers = if t.conn.info().eff_snd_mss == 1440 {
+        60
+    } else {
+        72
+    };
     let (mut left, mut acked) = (20_000usize, 1u32);
     let mut arrived = std::collections::BTreeMap::new();
     while left > 0 || t.conn.unacked() > 0 {
@@ -87,7 +91,7 @@ fn a_path_that_reports_costs_no_timeout() {
         let mut t = host(&config(), sack);
         transfer(&mut t, mtu, true);
         assert_eq!(t.conn.stats().rtos, 0);
-        assert_eq!(t.conn.eff_snd_mss() as usize, mtu - 60);
+        assert_eq!(t.conn.info().eff_snd_mss as usize, mtu - 60);
     }
 }
 
@@ -98,7 +102,7 @@ fn a_silent_path_is_found_by_two_timeouts() {
     for sack in [false, true] {
         let mut t = host(&config(), sack);
         let ms = transfer(&mut t, 1280, false);
-        assert_eq!(t.conn.eff_snd_mss(), 1220);
+        assert_eq!(t.conn.info().eff_snd_mss, 1220);
         assert!(t.conn.stats().rtos <= 2, "{:?}", t.conn.stats());
         assert!(ms < 5_000, "{ms}");
     }
@@ -122,7 +126,7 @@ fn an_outage_with_small_segments_does_not_shrink_them() {
     t.write(&[b'x'; 1000]);
     t.run_until(20_000);
     assert!(t.conn.stats().rtos > 3);
-    assert_eq!(t.conn.eff_snd_mss(), 1440);
+    assert_eq!(t.conn.info().eff_snd_mss, 1440);
 }
 
 /// §4: "A node must not increase its estimate of the Path MTU in response to
@@ -136,8 +140,8 @@ fn nothing_makes_segments_larger_again() {
     for mtu in [1301, 1500, u16::MAX] {
         t.conn.on_packet_too_big(t.now(), mtu, ISS + 1);
         t.conn.on_path_mtu(t.now(), mtu);
-        assert_eq!(t.conn.eff_snd_mss(), 1240);
+        assert_eq!(t.conn.info().eff_snd_mss, 1240);
     }
     t.run_until(30_000);
-    assert_eq!(t.conn.eff_snd_mss(), 1220);
+    assert_eq!(t.conn.info().eff_snd_mss, 1220);
 }

@@ -159,10 +159,10 @@ fn a_loss_that_the_probe_repaired_counts() {
     send!(t, seq 1, ack 202);
     t.write(&[b'x'; 100]);
     recv!(t, seq 202, ack 1, len 100);
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     t.wait(RTT);
     send!(t, seq 1, ack 302);
-    assert!(t.conn.ssthresh() < ssthresh);
+    assert!(t.conn.info().ssthresh < ssthresh);
 }
 
 /// §7.4.2, case 1: the probe was needless, says the peer.
@@ -173,13 +173,13 @@ fn a_needless_probe_changes_nothing() {
     let at = t.conn.poll_at().unwrap().at;
     t.run_until(at.as_millis() - 1_000);
     recv!(t, seq 102, ack 1, len 100);
-    let before = t.conn.ssthresh();
+    let before = t.conn.info().ssthresh;
     send!(t, seq 1, ack 202);
     send!(t, seq 1, ack 202, sack [(102, 202)]);
     t.write(&[b'x'; 100]);
     t.sent();
     send!(t, seq 1, ack 302);
-    assert_eq!(t.conn.ssthresh(), before);
+    assert_eq!(t.conn.info().ssthresh, before);
 }
 
 /// A FIN at the tail is probed for as well.

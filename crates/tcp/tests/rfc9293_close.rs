@@ -457,7 +457,7 @@ fn in_time_wait_the_last_acknowledgment_is_owed_until_it_leaves() {
     t.sent();
     send!(t, flags FIN_ACK, seq 1, ack 2);
     assert_eq!(t.conn.state(), State::TimeWait);
-    assert!(t.conn.owes_acknowledgment());
+    assert!(t.conn.info().owes_acknowledgment);
     recv!(t, seq 2, ack 2);
-    assert!(!t.conn.owes_acknowledgment());
+    assert!(!t.conn.info().owes_acknowledgment);
 }

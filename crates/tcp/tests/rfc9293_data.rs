@@ -207,7 +207,7 @@ fn the_last_segment_is_pushed() {
     let push = |t: &mut Host, seq| {
         recv!(t, seq seq, ack 1, len 100)
             .control()
-            .contains(redpoll_tcp::Flags::PSH)
+            .contains(redpoll_wire::tcp::Flags::PSH)
     };
     assert!(!push(&mut t, 1));
     assert!(push(&mut t, 101));

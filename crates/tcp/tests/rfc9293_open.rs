@@ -2,7 +2,7 @@
 
 use redpoll_tcp::{
     Action, Config, Connection, Endpoint, Error, Event, IpMeta, Listener, Segment, SendError,
-    SeqNum, State, reset_reply,
+    SendRing, SeqNum, State, reset_reply,
 };
 use redpoll_testkit::{
     FIN_ACK, Host, LOCAL, RST, RST_ACK, Record, SYN, SYN_ACK, from_peer, inward, ms, recv,
@@ -134,7 +134,7 @@ fn text_on_a_crossing_syn_is_queued() {
 #[test]
 fn a_fin_on_a_crossing_syn_is_queued() {
     for text in [&b""[..], b"all of it"] {
-        let both = SYN.with(redpoll_tcp::Flags::FIN);
+        let both = SYN.with(redpoll_wire::tcp::Flags::FIN);
         let mut t = Host::connect(&plain(), 2048, 2048);
         recv!(t, flags SYN, seq 0, mss 462);
         t.send(Record::new().flags(both).mss(300).data(text));
@@ -317,7 +317,7 @@ fn listen_ignores_resets_and_resets_acks() {
     assert!(matches!(listen(Record::new().flags(RST)), Action::Drop));
     assert!(matches!(listen(Record::new().flags(RST_ACK)), Action::Drop));
     assert!(matches!(
-        listen(Record::new().flags(redpoll_tcp::Flags::NONE)),
+        listen(Record::new().flags(redpoll_wire::tcp::Flags::NONE)),
         Action::Drop
     ));
     assert!(matches!(
@@ -336,7 +336,7 @@ fn listen_ignores_resets_and_resets_acks() {
 /// the answer does not acknowledge.
 #[test]
 fn a_request_with_a_fin_and_text_is_answered() {
-    let both = SYN.with(redpoll_tcp::Flags::FIN);
+    let both = SYN.with(redpoll_wire::tcp::Flags::FIN);
     for text in [&b""[..], b"all of it"] {
         let len = text.len() as u32;
         let syn = Record::new().flags(both).mss(462).data(text);
@@ -408,7 +408,7 @@ fn a_connection_claims_only_its_own_segments() {
             ..redpoll_testkit::REMOTE
         },
         SeqNum(0),
-        vec![0; 16],
+        SendRing::new(vec![0; 16]),
         vec![0; 16],
     );
     let bytes = from_peer(&Record::new());

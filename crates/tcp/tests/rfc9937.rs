@@ -57,7 +57,7 @@ fn the_window_comes_down_in_proportion() {
             assert!(n.div_ceil(2).abs_diff(sent) <= 1, "{sent} for {n}");
         }
     }
-    let ssthresh = t.conn.ssthresh();
+    let ssthresh = t.conn.info().ssthresh;
     assert_eq!(ssthresh, 16 * MSS / 2);
     assert!(sent * MSS >= ssthresh - 2 * MSS, "{sent}: no standstill");
     assert!(
@@ -66,7 +66,7 @@ fn the_window_comes_down_in_proportion() {
     );
     t.wait(RTT);
     send!(t, seq 1, ack una + 16 * MSS, win 60_000);
-    assert_eq!(t.conn.cwnd(), ssthresh);
+    assert_eq!(t.conn.info().cwnd, ssthresh);
     assert_eq!(t.conn.stats().retransmissions.total(), 1);
 }
 

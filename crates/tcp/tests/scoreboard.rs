@@ -34,7 +34,7 @@ impl Out {
         let mut host = Host::established_by(&config, answer, 100);
         // Grow the window until so many fit.
         let mut una = 1;
-        while host.conn.cwnd() < count * SEGMENT {
+        while host.conn.info().cwnd < count * SEGMENT {
             host.write(&vec![b'x'; (count * SEGMENT) as usize]);
             while host.conn.unacked() > 0 {
                 let sent = host.sent();

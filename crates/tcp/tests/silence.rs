@@ -3,10 +3,11 @@
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_tcp::{
-    Config, Connection, Fields, Flags, Header, IpMeta, Segment, SeqNum, SeqRange, State,
-    TimestampOption, Token,
+    Config, Connection, Fields, Header, IpMeta, Segment, SendRing, SeqNum, State, TimestampOption,
+    Token,
 };
 use redpoll_testkit::{Host, IRS, ISS, LOCAL, REMOTE, Record, inward, send};
+use redpoll_wire::tcp::{Flags, SeqRange};
 
 struct World {
     conn: Connection<Vec<u8>>,
@@ -38,7 +39,15 @@ impl World {
         let len = [462, 2_048, 20_000, 70_000][rng.below(4) as usize];
         let now = Instant::from_millis(1_000);
         let buffer = || vec![0; len];
-        let mut conn = Connection::connect(now, &config, LOCAL, REMOTE, ISS, buffer(), buffer());
+        let mut conn = Connection::connect(
+            now,
+            &config,
+            LOCAL,
+            REMOTE,
+            ISS,
+            SendRing::new(buffer()),
+            buffer(),
+        );
         let desc = conn.poll_segment(now, 1240).expect("a SYN");
         conn.on_segment_sent(desc.token, now);
         let mut world = World {
@@ -192,7 +201,7 @@ impl World {
                 "{:?} sent {token:?} {:?} cwnd {}",
                 self.now,
                 self.conn.poll_at(),
-                self.conn.cwnd()
+                self.conn.info().cwnd
             ));
             self.conn.on_segment_sent(token, self.now);
         }
@@ -263,8 +272,8 @@ impl World {
                 "{} unacked {} cwnd {} ssthresh {} next {:?}",
                 self.conn.state(),
                 self.conn.unacked(),
-                self.conn.cwnd(),
-                self.conn.ssthresh(),
+                self.conn.info().cwnd,
+                self.conn.info().ssthresh,
                 self.conn.poll_at(),
             );
         }

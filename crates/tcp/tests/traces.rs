@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::ops::RangeInclusive;
 
 use redpoll_base::Duration;
-use redpoll_tcp::{Config, Flags};
+use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN_ACK, ms};
+use redpoll_wire::tcp::Flags;
 
 const RTT: u64 = 100;
 const MSS: usize = 100;
@@ -160,7 +161,7 @@ impl Fate {
 }
 
 fn note(text: &mut String, t: &Host, event: &str) {
-    let ssthresh = match t.conn.ssthresh() {
+    let ssthresh = match t.conn.info().ssthresh {
         65_535 => "-".to_owned(),
         bytes => bytes.to_string(),
     };
@@ -168,7 +169,7 @@ fn note(text: &mut String, t: &Host, event: &str) {
         text,
         "{:5}  {event:16} {:6} {ssthresh:>8}",
         t.ms(),
-        t.conn.cwnd()
+        t.conn.info().cwnd
     );
 }
 

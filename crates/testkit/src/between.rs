@@ -9,9 +9,10 @@ use std::collections::VecDeque;
 
 use redpoll_base::{Duration, Ecn, Instant};
 use redpoll_tcp::{
-    Action, Config, Connection, EcnUse, Endpoint, Fields, Flags, Header, IcmpKind, IpMeta,
-    Listener, Segment, SeqNum, SeqRange, State, Token,
+    Action, Config, Connection, EcnUse, Endpoint, Fields, Header, IcmpKind, IpMeta, Listener,
+    Segment, SendRing, SeqNum, State, Token,
 };
+use redpoll_wire::tcp::{Flags, SeqRange};
 
 use crate::host::{Buffer, LOCAL, REMOTE};
 use crate::pattern;
@@ -117,8 +118,15 @@ impl Between {
     fn open(config: &Config, input: &mut Input<'_>) -> Between {
         let now = Instant::from_millis(1);
         let buffer = || vec![0; BUFFER];
-        let mut client =
-            Connection::connect(now, config, LOCAL, REMOTE, ISS[0], buffer(), buffer());
+        let mut client = Connection::connect(
+            now,
+            config,
+            LOCAL,
+            REMOTE,
+            ISS[0],
+            SendRing::new(buffer()),
+            buffer(),
+        );
         let desc = client.poll_segment(now, 1240).expect("a SYN");
         client.on_segment_sent(desc.token, now);
         let mss = [0, 1, 64, 474, 1220, u16::MAX];
@@ -129,7 +137,14 @@ impl Between {
         let Action::Accept(request) = action else {
             panic!("refused: {action:?}")
         };
-        let mut server = Connection::accept(now, config, request, ISS[1], buffer(), buffer());
+        let mut server = Connection::accept(
+            now,
+            config,
+            request,
+            ISS[1],
+            SendRing::new(buffer()),
+            buffer(),
+        );
         let desc = server.poll_segment(now, 1240).expect("its answer");
         server.on_segment_sent(desc.token, now);
         let answer = with_mss(1, desc.header.as_bytes(), choice[1]);
@@ -504,7 +519,7 @@ impl Between {
                 end.written,
                 end.read,
                 conn.unacked(),
-                conn.cwnd(),
+                conn.info().cwnd,
                 conn.poll_at()
             )
         };

@@ -38,7 +38,15 @@ impl<A: Algorithms> Host<A> {
     /// Opens actively, with `tx` and `rx` bytes of buffer: a SYN is about to be sent.
     pub fn connect(config: &Config<A>, tx: usize, rx: usize) -> Self {
         let now = Instant::from_millis(1_000);
-        let conn = Connection::connect(now, config, LOCAL, REMOTE, ISS, vec![0; tx], vec![0; rx]);
+        let conn = Connection::connect(
+            now,
+            config,
+            LOCAL,
+            REMOTE,
+            ISS,
+            SendRing::new(vec![0; tx]),
+            vec![0; rx],
+        );
         Host::new(conn, now)
     }
 
@@ -51,7 +59,14 @@ impl<A: Algorithms> Host<A> {
         let Action::Accept(half_open) = action else {
             panic!("refused: {action:?}")
         };
-        let conn = Connection::accept(now, config, half_open, ISS, vec![0; tx], vec![0; rx]);
+        let conn = Connection::accept(
+            now,
+            config,
+            half_open,
+            ISS,
+            SendRing::new(vec![0; tx]),
+            vec![0; rx],
+        );
         Host::new(conn, now)
     }
 

@@ -7,7 +7,8 @@ use std::collections::BinaryHeap;
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_tcp::{
-    Action, Config, Connection, Event, IpMeta, Listener, Segment, SegmentDesc, SeqNum, State, Stats,
+    Action, Config, Connection, Event, IpMeta, Listener, Segment, SegmentDesc, SendRing, SeqNum,
+    State, Stats,
 };
 
 use crate::host::{Buffer, LOCAL, REMOTE};
@@ -186,7 +187,15 @@ impl Pair {
         let [plan0, plan1] = plans;
         let (tx, rx) = plan0.buffers;
         let iss = SeqNum(u32::MAX - 2_000);
-        let client = Connection::connect(now, config, LOCAL, REMOTE, iss, vec![0; tx], vec![0; rx]);
+        let client = Connection::connect(
+            now,
+            config,
+            LOCAL,
+            REMOTE,
+            iss,
+            SendRing::new(vec![0; tx]),
+            vec![0; rx],
+        );
         Pair {
             now,
             rng: Rng::named(seed, "pair"),
@@ -361,7 +370,7 @@ impl Pair {
         else {
             return;
         };
-        let len = desc.header.len() + usize::from(desc.payload_len);
+        let len = desc.header.as_bytes().len() + usize::from(desc.payload_len);
         let time = this
             .link
             .per_byte
@@ -466,8 +475,14 @@ impl Pair {
         if let Action::Accept(request) = listener.input(&meta, &seg) {
             let (tx, rx) = self.sides[side].plan.buffers;
             let iss = SeqNum(u32::MAX - 500);
-            let conn =
-                Connection::accept(now, &self.config, request, iss, vec![0; tx], vec![0; rx]);
+            let conn = Connection::accept(
+                now,
+                &self.config,
+                request,
+                iss,
+                SendRing::new(vec![0; tx]),
+                vec![0; rx],
+            );
             self.sides[side].conn = Some(conn);
         }
     }

@@ -4,10 +4,10 @@ use std::fmt;
 
 use redpoll_base::{Duration, Ecn};
 
-use redpoll_tcp::{
-    Endpoint, FastOpenCookie, Fields, Flags, Header, Options, SackBlocks, Segment, SeqNum,
-};
-use redpoll_tcp::{Extra, SeqRange, TimestampOption, UserTimeout};
+use redpoll_tcp::{Endpoint, FastOpenCookie, Fields, Header, Options, SackBlocks, Segment, SeqNum};
+use redpoll_tcp::{Extra, TimestampOption, UserTimeout};
+use redpoll_wire::tcp::Flags;
+use redpoll_wire::tcp::SeqRange;
 
 /// SYN.
 pub const SYN: Flags = Flags::SYN;
@@ -242,7 +242,7 @@ impl Record {
     }
 
     fn blocks(&self, base: SeqNum) -> SackBlocks {
-        let mut blocks = SackBlocks::NONE;
+        let mut blocks = SackBlocks::default();
         for &(start, end) in self.sack.iter().flatten() {
             blocks.push(SeqRange::new(base + start, base + end));
         }

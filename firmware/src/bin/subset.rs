@@ -16,7 +16,7 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
-use redpoll_tcp::{Action, Config, Connection, IpMeta, IsnGenerator, Listener, Segment, Token};
+use redpoll_tcp::{SendRing, Action, Config, Connection, IpMeta, IsnGenerator, Listener, Segment, Token};
 
 type Buffer = &'static mut [u8];
 type Slot = Option<Connection<Buffer>>;
@@ -91,7 +91,7 @@ impl Node<'_> {
             here,
             there,
             iss,
-            tx,
+            SendRing::new(tx),
             rx,
         ));
     }
@@ -124,7 +124,7 @@ impl Node<'_> {
                     return;
                 };
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let made = Connection::accept(now(), self.config, request, iss, tx, rx);
+                let made = Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
                 *slot = Some(made);
             }
             Action::Drop => {}
@@ -177,9 +177,9 @@ fn query(connection: &mut Connection<Buffer>) {
     black_box((connection.expects(), connection.state(), connection.error()));
     black_box((connection.local(), connection.remote()));
     black_box((connection.is_closed(), connection.is_finished()));
-    black_box((connection.cwnd(), connection.ssthresh(), connection.rto()));
+    black_box(connection.info());
     black_box((connection.send_room(), connection.recv_queue()));
-    black_box((connection.unacked(), connection.eff_snd_mss()));
+    black_box(connection.unacked());
 }
 
 #[panic_handler]

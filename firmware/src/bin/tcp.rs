@@ -17,7 +17,7 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
-use redpoll_tcp::{
+use redpoll_tcp::{SendRing, 
     Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, Incoming,
     IpMeta, IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
 };
@@ -100,7 +100,7 @@ impl Node<'_> {
         let (here, there) = (endpoint(), endpoint());
         let iss = self.isn.isn(now(), &here, &there);
         let offset = self.isn.timestamp_offset(&here, &there);
-        let connection = Connection::connect(now(), self.config, here, there, iss, tx, rx);
+        let connection = Connection::connect(now(), self.config, here, there, iss, SendRing::new(tx), rx);
         let connection = slot.insert(connection);
         connection.set_timestamp_offset(offset);
         if let Some((cookie, mss)) = self.servers.find(now(), &there) {
@@ -161,12 +161,12 @@ impl Node<'_> {
                 black_box(handshake.is_by_cookie());
                 let (tx, rx) = free.iter_mut().find_map(Option::take)?;
                 half_open.remove(&handshake);
-                Connection::complete(now(), self.config, &handshake, tx, rx)
+                Connection::complete(now(), self.config, &handshake, SendRing::new(tx), rx)
             }
             Answer::Open(request) => {
                 let (tx, rx) = free.iter_mut().find_map(Option::take)?;
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let mut made = Connection::accept(now(), self.config, request, iss, tx, rx);
+                let mut made = Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
                 made.take_syn_data(seg);
                 made
             }
@@ -273,9 +273,9 @@ fn query(connection: &mut Connection<Buffer>) {
     black_box((connection.expects(), connection.state(), connection.error()));
     black_box((connection.local(), connection.remote()));
     black_box((connection.is_closed(), connection.is_finished()));
-    black_box((connection.cwnd(), connection.ssthresh(), connection.rto()));
+    black_box(connection.info());
     black_box((connection.send_room(), connection.recv_queue()));
-    black_box((connection.unacked(), connection.eff_snd_mss()));
+    black_box(connection.unacked());
     black_box((connection.peek(), connection.user_timeout()));
     black_box(connection.consume(now(), any(1)));
 }

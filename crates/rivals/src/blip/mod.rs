@@ -13,7 +13,8 @@
 mod input;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Error, Flags, Header, IpMeta, Segment, SeqNum, State};
+use redpoll_tcp::{Error, Header, IpMeta, Segment, SeqNum, State};
+use redpoll_wire::tcp::Flags;
 
 use crate::{Body, Out, Protocol};
 

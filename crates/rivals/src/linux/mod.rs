@@ -17,7 +17,8 @@ mod rtt;
 mod send;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
+use redpoll_tcp::{Error, Segment, SeqNum, State};
+use redpoll_wire::tcp::Flags;
 
 use crate::{Body, Out, Protocol};
 use congestion::Window;

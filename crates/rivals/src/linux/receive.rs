@@ -1,7 +1,8 @@
 //! Linux's way of receiving: what is kept, and when it is acknowledged.
 
 use redpoll_base::{Bytes, Duration, Instant};
-use redpoll_tcp::{Error, Flags, Segment, SeqNum, State};
+use redpoll_tcp::{Error, Segment, SeqNum, State};
+use redpoll_wire::tcp::Flags;
 
 use super::{Control, Linux};
 use crate::Body;

@@ -1,7 +1,8 @@
 //! Linux's way of sending: how long a segment is, and when it goes.
 
 use redpoll_base::{Bytes, Instant};
-use redpoll_tcp::{Flags, Segment, SeqNum, State};
+use redpoll_tcp::{Segment, SeqNum, State};
+use redpoll_wire::tcp::Flags;
 
 use super::{ACK, Control, Linux};
 use crate::{Body, Out};

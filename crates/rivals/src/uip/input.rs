@@ -1,7 +1,8 @@
 //! uIP's processing of a segment of a connection, in its order.
 
 use redpoll_base::{Bytes, Instant};
-use redpoll_tcp::{Error, Flags, Segment, State};
+use redpoll_tcp::{Error, Segment, State};
+use redpoll_wire::tcp::Flags;
 
 use super::{ACK, Control, REFUSAL, SYN, SYN_ACK, Uip, has_room, is_only};
 use crate::Body;

@@ -13,7 +13,8 @@ mod input;
 mod timer;
 
 use redpoll_base::{Bytes, Duration, Instant, Rng};
-use redpoll_tcp::{Endpoint, Error, Fields, Flags, Header, IpMeta, Segment, SeqNum, State};
+use redpoll_tcp::{Endpoint, Error, Fields, Header, IpMeta, Segment, SeqNum, State};
+use redpoll_wire::tcp::Flags;
 
 pub use timer::{Standard, Timing, Weak};
 

@@ -134,20 +134,20 @@ impl World {
         let mut connections = Vec::new();
         for (index, native) in self.natives() {
             for (id, conn) in native.node.tcp_connections() {
-                let stats = conn.stats();
+                let (stats, info) = (conn.stats(), conn.info());
                 let watch = native.watches.iter().find(|watch| watch.conn == id);
                 connections.push(ConnectionSample {
                     node: index as u32,
                     local: conn.local(),
                     remote: conn.remote(),
                     state: format!("{:?}", conn.state()),
-                    cwnd: conn.cwnd(),
-                    ssthresh: conn.ssthresh(),
-                    rto_ms: conn.rto().as_micros() as f64 / 1e3,
+                    cwnd: info.cwnd,
+                    ssthresh: info.ssthresh,
+                    rto_ms: info.rto.as_micros() as f64 / 1e3,
                     rtt_ms: stats.last_rtt.as_micros() as f64 / 1e3,
                     rtt_samples: stats.rtt_samples,
-                    srtt_ms: conn.srtt().map(|srtt| srtt.as_micros() as f64 / 1e3),
-                    in_flight: conn.in_flight(),
+                    srtt_ms: info.srtt.map(|srtt| srtt.as_micros() as f64 / 1e3),
+                    in_flight: info.in_flight,
                     unacked: u32::try_from(conn.unacked()).unwrap_or(u32::MAX),
                     acked: stats.bytes_acked,
                     received: stats.bytes_received,

@@ -62,7 +62,7 @@ impl Peers {
 /// Returns the initial send sequence number (ISS) of a connection that has sent nothing yet;
 /// `None` over another TCP than Redpoll's.
 pub(super) fn iss(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
-    let [snd_nxt, _] = node.tcp_connection(conn)?.next_numbers();
+    let snd_nxt = node.tcp_connection(conn)?.info().snd_nxt;
     Some(snd_nxt)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn iss(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
 pub(super) fn irs(node: &SimNode, conn: ConnId) -> Option<SeqNum> {
     use State::{CloseWait, Closing, LastAck, TimeWait};
     let connection = node.tcp_connection(conn)?;
-    let [_, rcv_nxt] = connection.next_numbers();
+    let rcv_nxt = connection.info().rcv_nxt;
     let has_fin = matches!(connection.state(), CloseWait | Closing | LastAck | TimeWait);
     let controls = 1 + u32::from(has_fin);
     let received = connection.counted()?.bytes_received;

@@ -125,7 +125,7 @@ impl<P: Profile> Sockets<'_, P> {
             Opt::UserTimeout => number(tuning.user_timeout_ms.unwrap_or(0)),
             Opt::FastOpen => tuning.fast_open.into(),
             Opt::MaxSegment => match self.connected(fd) {
-                Ok((_, connection)) => connection.eff_snd_mss() as i32,
+                Ok((_, connection)) => connection.info().eff_snd_mss as i32,
                 Err(_) => self.node.tcp_config().mss.into(),
             },
         })

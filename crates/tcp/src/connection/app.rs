@@ -177,10 +177,4 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let SeqRange { start, end } = self.outbox.range();
         (end - start.max(self.snd.una)) as usize
     }
-
-    /// Bytes that the link reads where they lie and has not reported sent or
-    /// lost: of so many a link that copies would need a copy.
-    pub fn pinned(&self) -> usize {
-        self.pins.bytes()
-    }
 }

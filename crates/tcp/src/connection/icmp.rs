@@ -31,7 +31,7 @@ pub enum IcmpKind {
 
 impl IcmpKind {
     /// Whether RFC 9293 §3.9.2.2 counts the message as a hard error.
-    pub const fn is_hard(self) -> bool {
+    pub(crate) const fn is_hard(self) -> bool {
         matches!(self, IcmpKind::Prohibited | IcmpKind::PortUnreachable)
     }
 }

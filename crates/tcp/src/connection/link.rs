@@ -4,7 +4,7 @@ use redpoll_base::{Bytes, Instant};
 
 use super::Connection;
 use crate::recovery::Loss;
-use crate::send::{Pin, PinKind, SendStore, Tick, Token};
+use crate::send::{Pin, PinKind, SendStore, SendStoreExt, Tick, Token};
 use crate::timers::Timer;
 use crate::{Algorithms, Gone};
 

@@ -23,6 +23,7 @@ mod fast_open;
 mod freeze;
 mod handshake;
 mod icmp;
+mod info;
 mod input;
 mod link;
 mod marks;
@@ -61,6 +62,7 @@ use crate::{
 };
 
 pub use icmp::IcmpKind;
+pub use info::Info;
 pub use output::SegmentDesc;
 
 /// A TCP connection in any state but LISTEN.
@@ -119,58 +121,8 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Stan
 }
 
 impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
-    /// RFC 9293 §3.10.1, an active OPEN. The SYN goes out by
-    /// [`poll_segment`](Self::poll_segment). `iss` comes from an
-    /// [`IsnGenerator`](crate::IsnGenerator); `tx` and `rx` are the buffers.
-    pub fn connect(
-        now: Instant,
-        config: &Config<A>,
-        local: Endpoint,
-        remote: Endpoint,
-        iss: SeqNum,
-        tx: B,
-        rx: B,
-    ) -> Self {
-        Self::connect_with(now, config, local, remote, iss, SendRing::new(tx), rx)
-    }
-
-    /// Continues a connection request as SYN-RECEIVED. The SYN with ACK goes
-    /// out by [`poll_segment`](Self::poll_segment).
-    pub fn accept(
-        now: Instant,
-        config: &Config<A>,
-        request: Request,
-        iss: SeqNum,
-        tx: B,
-        rx: B,
-    ) -> Self {
-        Self::accept_with(now, config, request, iss, SendRing::new(tx), rx)
-    }
-
-    /// Continues a handshake of which a [`SynCache`](crate::SynCache) has sent
-    /// our part. The segment that completes it is the first for
-    /// [`input`](Self::input); if the state is not
-    /// [synchronised](crate::state::Synchronized) after that, it did not.
-    pub fn complete(now: Instant, config: &Config<A>, handshake: &Handshake, tx: B, rx: B) -> Self {
-        Self::complete_with(now, config, handshake, SendRing::new(tx), rx)
-    }
-
-    /// The first half of [`accept`](Self::accept) and [`complete`](Self::complete), of which
-    /// [`on_request`](Self::on_request) and [`resume`](Self::resume) are the others: between
-    /// them the connection can be put where it stays, and a second one is not on the stack.
-    pub fn prepare(
-        now: Instant,
-        config: &Config<A>,
-        request: &Request,
-        iss: SeqNum,
-        tx: B,
-        rx: B,
-    ) -> Self {
-        Self::prepare_with(now, config, request, iss, SendRing::new(tx), rx)
-    }
-
-    /// Gives the buffers back, send buffer first. The connection must be
-    /// closed or abandoned, and the link must hold none of its segments.
+    /// Returns the send buffer and the receive buffer. The connection must be closed or
+    /// abandoned, and the link must hold none of its segments.
     pub fn into_buffers(self) -> (B, B) {
         let (store, rx) = self.into_parts();
         (store.into_buffer(), rx)
@@ -178,8 +130,10 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// [`connect`](Connection::connect) with any store for what is to be sent.
-    pub fn connect_with(
+    /// Opens a connection actively (RFC 9293 §3.10.1). [`poll_segment`](Self::poll_segment)
+    /// returns the SYN. `iss` comes from an [`IsnGenerator`](crate::IsnGenerator), `store` is a
+    /// [`SendRing`] or a [`Chain`](crate::Chain), and `rx` is the receive buffer.
+    pub fn connect(
         now: Instant,
         config: &Config<A>,
         local: Endpoint,
@@ -195,8 +149,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Self::new(now, config, local, remote, iss, phase, store, rx)
     }
 
-    /// [`accept`](Connection::accept) with any store for what is to be sent.
-    pub fn accept_with(
+    /// Accepts a connection request: the state is SYN-RECEIVED, and
+    /// [`poll_segment`](Self::poll_segment) returns the SYN with ACK.
+    pub fn accept(
         now: Instant,
         config: &Config<A>,
         request: Request,
@@ -204,13 +159,17 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         store: S,
         rx: B,
     ) -> Self {
-        let mut connection = Self::prepare_with(now, config, &request, iss, store, rx);
+        let mut connection = Self::prepare(now, config, &request, iss, store, rx);
         connection.on_request(&request);
         connection
     }
 
-    /// [`complete`](Connection::complete) with any store for what is to be sent.
-    pub fn complete_with(
+    /// Continues a handshake after a [`SynCache`](crate::SynCache) has sent the SYN with ACK.
+    ///
+    /// Pass the segment that the cache found to complete the handshake to
+    /// [`input`](Self::input) first. If the state is still SYN-RECEIVED then, the segment did
+    /// not complete the handshake.
+    pub fn complete(
         now: Instant,
         config: &Config<A>,
         handshake: &Handshake,
@@ -218,13 +177,16 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         rx: B,
     ) -> Self {
         let (request, iss) = (&handshake.request, handshake.how.iss);
-        let mut connection = Self::prepare_with(now, config, request, iss, store, rx);
+        let mut connection = Self::prepare(now, config, request, iss, store, rx);
         connection.resume(handshake);
         connection
     }
 
-    /// [`prepare`](Connection::prepare) with any store for what is to be sent.
-    pub fn prepare_with(
+    /// Makes the first half of [`accept`](Self::accept) and [`complete`](Self::complete).
+    ///
+    /// Move the connection to its final place, then call [`on_request`](Self::on_request) or
+    /// [`resume`](Self::resume). This avoids a second copy of the connection on the stack.
+    pub fn prepare(
         now: Instant,
         config: &Config<A>,
         request: &Request,
@@ -406,14 +368,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.is_closed() && self.reset.is_none()
     }
 
-    /// Whether an acknowledgment waits to be sent. In TIME-WAIT it is the one
-    /// without which the peer stays in LAST-ACK.
-    pub fn owes_acknowledgment(&self) -> bool {
-        self.acks.is_due()
-    }
-
     /// Returns SND.NXT and RCV.NXT (RFC 9293 §3.3.1).
-    pub fn next_numbers(&self) -> [SeqNum; 2] {
+    pub(crate) fn next_numbers(&self) -> [SeqNum; 2] {
         [self.snd.max(), self.rcv.nxt]
     }
 
@@ -439,26 +395,23 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         None
     }
 
-    /// The congestion window in bytes (RFC 5681 §2).
-    pub fn cwnd(&self) -> u32 {
-        self.cc.cwnd()
-    }
-
-    /// The slow start threshold in bytes (RFC 5681 §2): 65,535 until something
-    /// was lost.
-    pub fn ssthresh(&self) -> u32 {
-        self.cc.ssthresh()
-    }
-
-    /// The present retransmission timeout, backoff included (RFC 6298).
-    pub fn rto(&self) -> Duration {
-        Duration::from_millis_u32(self.rto_ms())
-    }
-
-    /// The smoothed round-trip time (RFC 6298 §2); `None` before the first measurement.
-    pub fn srtt(&self) -> Option<Duration> {
-        let srtt = self.rtt.srtt()?;
-        Some(Duration::from_millis_u32(srtt.into()))
+    /// Returns a snapshot of the sender's state, for diagnosis.
+    pub fn info(&self) -> Info {
+        Info {
+            snd_nxt: self.snd.max(),
+            rcv_nxt: self.rcv.nxt,
+            cwnd: self.cc.cwnd(),
+            ssthresh: self.cc.ssthresh(),
+            in_flight: self.in_flight(),
+            eff_snd_mss: self.eff_snd_mss(),
+            pinned: self.pins.bytes(),
+            rto: Duration::from_millis_u32(self.rto_ms()),
+            srtt: self
+                .rtt
+                .srtt()
+                .map(|ms| Duration::from_millis_u32(ms.into())),
+            owes_acknowledgment: self.acks.is_due(),
+        }
     }
 
     fn rto_ms(&self) -> u32 {
@@ -488,7 +441,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Eff.snd.MSS: the payload of a full-sized segment (RFC 9293 §3.7.1).
-    pub fn eff_snd_mss(&self) -> u32 {
+    fn eff_snd_mss(&self) -> u32 {
         self.size.eff_snd_mss()
     }
 

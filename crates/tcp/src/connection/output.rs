@@ -9,7 +9,7 @@ use crate::ahead::{Ahead, Span};
 use crate::congestion::Congestion;
 use crate::options::{MAX_OPTIONS, SACK_HEAD};
 use crate::recovery::Loss;
-use crate::send::{PinKind, SendStore, Tick, Token};
+use crate::send::{PinKind, SendStore, SendStoreExt, Tick, Token};
 use crate::state::Phase;
 use crate::timers::Timer;
 use crate::{Algorithms, Flags, Header, SackBlocks, SeqRange, UserTimeout};

@@ -59,7 +59,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     /// Bytes in the network, as far as is known (RFC 9937 §6.2).
-    pub fn in_flight(&self) -> u32 {
+    pub(super) fn in_flight(&self) -> u32 {
         let in_flight = self.board.in_flight();
         if self.has_sack() {
             return in_flight;

@@ -7,7 +7,7 @@ use super::marks::Marks;
 use crate::keepalive::KeepaliveProbes;
 use crate::recovery::Expiry;
 use crate::reset::Reset;
-use crate::send::{Persist, SendStore};
+use crate::send::{Persist, SendStore, SendStoreExt};
 use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Algorithms, Error};
@@ -80,7 +80,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
         if state == Some(Synchronized::TimeWait) {
-            return (!self.owes_acknowledgment()).then_some(left);
+            return (!self.acks.is_due()).then_some(left);
         }
         let idle = self.timers.now().wrapping_sub(self.last_sent);
         let stalls = match state {

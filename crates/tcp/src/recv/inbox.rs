@@ -1,9 +1,8 @@
 //! In-place reassembly: the receive store and what is known about its gaps.
 
-use redpoll_base::Bytes;
+use redpoll_base::{Bytes, Ring};
 
 use super::ranges::{Ranges, TextSpan};
-use crate::ring::Ring;
 use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
 

@@ -2,7 +2,7 @@
 
 use core::marker::PhantomData;
 
-use super::SendStore;
+use super::{SendStore, SendStoreExt};
 use crate::{SeqNum, SeqRange};
 
 /// Memory for one buffer of a [`Chain`].

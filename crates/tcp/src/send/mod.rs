@@ -18,4 +18,5 @@ pub(crate) use pins::{Pin, PinKind, Pins};
 pub use ring::SendRing;
 pub(crate) use scoreboard::{Scoreboard, Stretch, TIMED, Tick};
 pub use store::SendStore;
+pub(crate) use store::SendStoreExt;
 pub(crate) use window::SendWindow;

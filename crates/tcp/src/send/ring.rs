@@ -1,9 +1,8 @@
 //! Bytes waiting to be sent or acknowledged, in a ring in the caller's memory.
 
-use redpoll_base::Bytes;
+use redpoll_base::{Bytes, Ring};
 
 use super::SendStore;
-use crate::ring::Ring;
 use crate::{SeqNum, SeqRange};
 
 /// The send store of a [`Connection`](crate::Connection) unless another one is
@@ -76,6 +75,7 @@ impl<B: Bytes> SendStore for SendRing<B> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::send::SendStoreExt;
 
     fn read(ring: &SendRing<[u8; 8]>, start: SeqNum, len: u32) -> ([u8; 8], usize) {
         let mut out = [0; 8];

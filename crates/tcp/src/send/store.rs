@@ -36,13 +36,16 @@ pub trait SendStore {
     fn end(&self) -> SeqNum {
         self.range().end
     }
+}
 
-    /// Frees everything.
+/// What the engine derives from a [`SendStore`].
+pub(crate) trait SendStoreExt: SendStore {
+    /// Frees all bytes.
     fn clear(&mut self) {
         self.free_before(self.end());
     }
 
-    /// Copies the bytes of `range` to the front of `out`; says how many.
+    /// Copies the bytes of `range` to the start of `out`, and returns how many were copied.
     fn read(&self, range: SeqRange, out: &mut [u8]) -> usize {
         let mut done = 0usize;
         self.show(range, |piece| {
@@ -52,10 +55,12 @@ pub trait SendStore {
         done
     }
 
-    /// The one's-complement sum of the bytes of `range` (RFC 1071).
+    /// Returns the one's-complement sum of the bytes of `range` (RFC 1071).
     fn sum(&self, range: SeqRange) -> Checksum {
         let mut sum = Checksum::new();
         self.show(range, |piece| sum.add(piece));
         sum
     }
 }
+
+impl<S: SendStore> SendStoreExt for S {}

@@ -23,7 +23,7 @@ use core::marker::PhantomData;
 use redpoll_base::{Instant, Memory, Rng, least};
 use redpoll_tcp::{
     Algorithms, Config, Connection, Endpoint, FastOpenServer, FastOpenServers, HalfOpen, Incoming,
-    IsnGenerator, Overflow, Recycled, State, SynCache,
+    IsnGenerator, Overflow, Recycled, SendRing, State, SynCache,
 };
 
 pub use listeners::{Listen, ListenerSlot};
@@ -210,7 +210,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         let slot = self.connections.as_mut().get_mut(usize::from(index));
         let slot = slot.ok_or(Error::NoSlot)?;
         slot.start(|tx, rx| {
-            let mut connection = Connection::connect(now, config, local, remote, iss, tx, rx);
+            let mut connection =
+                Connection::connect(now, config, local, remote, iss, SendRing::new(tx), rx);
             connection.set_timestamp_offset(offset);
             Open::new(connection, None)
         });

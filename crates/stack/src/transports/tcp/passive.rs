@@ -2,8 +2,8 @@
 
 use redpoll_base::{Instant, Memory, least};
 use redpoll_tcp::{
-    Algorithms, Answer, Connection, FAST_OPEN, Handshake, Incoming, Overflow, Request, SeqNum,
-    State, Terms,
+    Algorithms, Answer, Connection, FAST_OPEN, Handshake, Incoming, Overflow, Request, SendRing,
+    SeqNum, State, Terms,
 };
 
 use super::listeners::Listening;
@@ -126,7 +126,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         let (config, turn) = (&self.config, self.turn);
         let slot = self.connections.as_mut().get_mut(usize::from(index))?;
         slot.start(|tx, rx| {
-            let connection = Connection::prepare(now, config, request, iss, tx, rx);
+            let connection = Connection::prepare(now, config, request, iss, SendRing::new(tx), rx);
             Open::new(connection, Some(Waits { at, turn }))
         });
         Some(slot)

@@ -43,7 +43,7 @@ impl Look<Course> for Watch {
     fn look(&mut self, world: &mut World) {
         let node = world.node(self.node);
         let first = node.and_then(|node| node.tcp_connections().next());
-        let cwnd = first.map(|(_, connection)| f64::from(connection.cwnd()));
+        let cwnd = first.map(|(_, connection)| f64::from(connection.info().cwnd));
         let samples = &mut self.course.samples;
         samples.extend(cwnd.map(|cwnd| (seconds(world.now()), cwnd)));
     }

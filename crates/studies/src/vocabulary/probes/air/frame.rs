@@ -1,9 +1,10 @@
 //! Parser of a frame: the header lengths of all layers, and TCP's header.
 
-use redpoll_tcp::{Flags, Options};
+use redpoll_tcp::Options;
 use redpoll_wire::ieee802154::{FrameHeader, FrameType};
 use redpoll_wire::ipv6::{Ipv6Header, next_header, skip_extension_headers};
 use redpoll_wire::sixlowpan::{Contexts, Dispatch, dispatch, fragment, iphc};
+use redpoll_wire::tcp::Flags;
 use redpoll_wire::tcp::HeaderView;
 
 /// Bytes of the frame check sequence, which traces omit.

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use redpoll_base::Instant;
 use redpoll_sim::World;
 use redpoll_sim::trace::TracedFrame;
-use redpoll_tcp::SeqRange;
 use redpoll_wire::sixlowpan::Contexts;
+use redpoll_wire::tcp::SeqRange;
 use serde::{Deserialize, Serialize};
 
 use super::frame::{Tcp, mac, parts};

@@ -1,22 +1,21 @@
 //! A ring of bytes in the caller's memory.
 
-use redpoll_base::{Bytes, copy};
+use crate::{Bytes, copy};
 
-/// The bytes that are kept, and behind them free space, which can be written to
-/// out of order.
+/// A queue of bytes in a buffer, followed by free space that can be written out of order.
 ///
-/// Of a longer buffer the first 65,535 bytes serve: no window is larger.
+/// The ring uses at most the first 65,535 bytes of the buffer.
 #[derive(Debug)]
 pub struct Ring<B> {
     buf: B,
-    /// Where in `buf` the first byte that is kept lies.
+    /// Offset in `buf` of the first queued byte.
     head: u16,
-    /// How many are kept.
+    /// Number of queued bytes.
     len: u16,
 }
 
 impl<B: Bytes> Ring<B> {
-    /// An empty ring in `buf`.
+    /// Creates an empty ring in `buf`.
     pub fn new(buf: B) -> Self {
         Ring {
             buf,
@@ -25,28 +24,29 @@ impl<B: Bytes> Ring<B> {
         }
     }
 
-    /// Bytes for which there is room in all.
+    /// Returns the capacity in bytes.
     pub fn capacity(&self) -> usize {
         self.buf.as_ref().len().min(usize::from(u16::MAX))
     }
 
-    /// Bytes that are kept.
+    /// Returns the number of queued bytes.
     pub fn len(&self) -> usize {
         usize::from(self.len)
     }
 
-    /// Whether none is kept.
+    /// Returns whether the queue is empty.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Bytes for which there is room behind them.
+    /// Returns the number of free bytes after the queued bytes.
     pub fn room(&self) -> usize {
         self.capacity().wrapping_sub(self.len())
     }
 
-    /// Writes what fits of `bytes` to the free space, from `offset` behind the
-    /// last byte that is kept on. Says how much that was.
+    /// Copies `bytes` into the free space, starting `offset` bytes after the last queued byte,
+    /// and returns how many bytes fitted. The copied bytes are not queued before
+    /// [`keep`](Self::keep).
     pub fn write_at(&mut self, offset: usize, bytes: &[u8]) -> usize {
         let count = bytes.len().min(self.room().saturating_sub(offset));
         let at = self.position(self.len().wrapping_add(offset));
@@ -61,13 +61,14 @@ impl<B: Bytes> Ring<B> {
         count
     }
 
-    /// Keeps `count` bytes more, which were written.
+    /// Appends the first `count` bytes of the free space, which were written before, to the
+    /// queue.
     pub fn keep(&mut self, count: usize) {
         self.len = self.len().wrapping_add(count).min(self.capacity()) as u16;
     }
 
-    /// `count` bytes from `offset` behind the first one that is kept on, in up to
-    /// two pieces.
+    /// Returns `count` bytes from `offset` bytes after the first queued byte, in up to two
+    /// pieces.
     pub fn pieces(&self, offset: usize, count: usize) -> [&[u8]; 2] {
         let buf = self.buf.as_ref();
         let first = buf.get(self.position(offset)..self.capacity());
@@ -77,7 +78,8 @@ impl<B: Bytes> Ring<B> {
         [first, second.unwrap_or(&[])]
     }
 
-    /// Frees the first `count` bytes, or all if there are fewer; says how many.
+    /// Removes the first `count` queued bytes, or all if there are fewer, and returns how many
+    /// were removed.
     #[inline(never)] // size
     pub fn free(&mut self, count: usize) -> usize {
         let count = count.min(self.len());
@@ -86,12 +88,12 @@ impl<B: Bytes> Ring<B> {
         count
     }
 
-    /// Gives the memory back.
+    /// Returns the buffer.
     pub fn into_buffer(self) -> B {
         self.buf
     }
 
-    /// Where in `buf` the byte `offset` behind the first one lies.
+    /// Returns the position in `buf` of the byte `offset` bytes after the first queued byte.
     fn position(&self, offset: usize) -> usize {
         let position = usize::from(self.head).wrapping_add(offset);
         position.checked_sub(self.capacity()).unwrap_or(position)
