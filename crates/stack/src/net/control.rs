@@ -1,4 +1,4 @@
-//! ICMPv6 messages for the node: what each of them changes.
+//! ICMPv6 messages for the node, and their consequences.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_tcp::PATH_MTU;
@@ -20,30 +20,30 @@ use crate::transports::Trouble;
 pub(crate) struct Sender {
     /// `None` for the host side.
     pub(crate) link: Option<Address>,
-    /// It sleeps, and there is no room for what would wait for it.
+    /// It sleeps, and there is no room for packets that wait for it.
     pub(crate) crowds: bool,
-    /// It has acknowledged a frame lately.
+    /// It has acknowledged a frame recently.
     pub(crate) is_proven: bool,
 }
 
-/// What an ICMPv6 message for the node leads to.
+/// The consequence of an ICMPv6 message for the node.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Consequence<'p> {
-    /// It has done its work; messages may wait to be polled.
+    /// The message is processed; other messages may be due.
     Done,
-    /// An echo request, to be answered from this address.
+    /// The node answers an echo request from this address.
     Echo { from: Addr },
-    /// An answer to an echo request of the node's.
+    /// A reply to an echo request of the node.
     EchoReply { ident: u16, seq: u16 },
-    /// An error about a packet of the node's, of which it quotes the beginning.
+    /// An error about a packet of the node, with the beginning of the packet.
     Trouble(Trouble, &'p [u8]),
     /// A context for header compression.
     Context(ContextInformation),
 }
 
 impl<P: Profile> Net<P> {
-    /// An ICMPv6 message for the node, `offset` bytes behind the fixed header.
-    // Its temporaries are gone when the answer is sent.
+    /// Processes an ICMPv6 message for the node, `offset` bytes behind the fixed header.
+    // Out of line, so that its temporaries leave the stack before the answer is sent.
     #[inline(never)]
     pub(crate) fn on_icmp<'p>(
         &mut self,
@@ -127,8 +127,8 @@ impl<P: Profile> Net<P> {
                 let mtu = u16::try_from(mtu).unwrap_or(u16::MAX);
                 return Ok(Consequence::Trouble(Trouble::PacketTooBig { mtu }, quoted));
             }
-            // RFC 8201 §4: below the minimum MTU it must be discarded; and where
-            // there is no path MTU discovery, no packet of ours is larger than that.
+            // RFC 8201 §4: a node discards a report of less than the minimum MTU. Without path MTU
+            // discovery, no packet of this node is larger than the minimum.
             Message::PacketTooBig { .. } => {
                 return Err(DropReason::IcmpIgnored);
             }
@@ -136,7 +136,7 @@ impl<P: Profile> Net<P> {
         Ok(Consequence::Done)
     }
 
-    /// An echo reply answers the application, or routing.
+    /// Passes an echo reply to routing or to the application.
     fn on_echo_reply<'p>(&mut self, now: Instant, src: &Addr, echo: EchoId) -> Consequence<'p> {
         if self.routing.on_echo_reply(now, src, echo) {
             return Consequence::Done;
@@ -145,7 +145,7 @@ impl<P: Profile> Net<P> {
         Consequence::EchoReply { ident, seq }
     }
 
-    /// A router reports a registration.
+    /// Processes a router's report of a registration.
     fn on_report(
         &mut self,
         now: Instant,
@@ -162,7 +162,7 @@ impl<P: Profile> Net<P> {
         self.on_control(now, control)
     }
 
-    /// RFC 6775 §5.4: takes prefix, context and default route from a router.
+    /// Takes prefix, context and default route from a router (RFC 6775 §5.4).
     fn on_router_advertisement<'p>(
         &mut self,
         now: Instant,
@@ -245,18 +245,18 @@ impl<P: Profile> Net<P> {
         Ok(())
     }
 
-    /// A message that changes routes.
+    /// Processes a message that changes routes.
     fn on_control(&mut self, now: Instant, control: Control) -> Result<(), DropReason> {
         let (identity, outbox) = (&self.identity, &mut self.outbox);
         self.routing.on_control(now, identity, outbox, control)
     }
 }
 
-/// The ICMPv6 message behind `header`, if its checksum is right.
+/// Parses the ICMPv6 message behind `header`, and checks its checksum.
 fn parsed<'p, M: Memory>(header: &Ipv6Header, bytes: &'p [u8]) -> Result<Message<'p>, DropReason> {
     let message = match M::ROUTES {
         true => Message::parse(header, bytes),
-        // A leaf has nobody behind it.
+        // No host registers with a leaf.
         false => Message::parse_for_host(header, bytes),
     };
     message.map_err(|error| match error {

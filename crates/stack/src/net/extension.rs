@@ -1,5 +1,5 @@
-//! Extension headers of packets that have arrived (RFC 8200 §4): the way past
-//! them to the upper layer, with the objections that a destination must raise.
+//! Extension headers of received packets (RFC 8200 §4): finding the upper layer behind them, and
+//! the errors that a destination must report.
 
 use redpoll_wire::icmpv6::parameter_problem;
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
@@ -8,23 +8,23 @@ use crate::counters::DropReason;
 use crate::net::icmp::IcmpError;
 use crate::net::routing::is_option;
 
-/// Where the fixed header says what comes next.
+/// The offset of the Next Header field in the fixed header.
 const FIXED_NEXT_HEADER: usize = 6;
-/// The options of one byte, and the other one, that only fill space (§4.2).
+/// The padding options (§4.2).
 const PAD1: u8 = 0;
 const PADN: u8 = 1;
 
-/// What lies behind the extension headers.
+/// The upper layer behind the extension headers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Upper {
     pub(crate) protocol: u8,
-    /// Where it starts, in bytes behind the fixed header.
+    /// Its beginning, in bytes behind the fixed header.
     pub(crate) offset: usize,
-    /// Where in the packet its number stands, for those who do not know it.
+    /// The offset of its protocol number in the packet, for errors about an unknown protocol.
     pub(crate) pointer: u16,
 }
 
-/// Why a packet is dropped, and what its sender is told.
+/// The reason why a packet is dropped, and the error for its sender.
 pub(crate) type Objection = (DropReason, Option<IcmpError>);
 
 const MALFORMED: Objection = (DropReason::Malformed, None);
@@ -35,9 +35,8 @@ fn parameter_problem_at(code: u8, at: usize) -> Objection {
     (DropReason::UnknownProtocol, Some(error))
 }
 
-/// Walks over the extension headers in `payload`, of which `first` says what
-/// the first one is. Fragments are not put together here: a fragment header
-/// counts as an upper layer.
+/// Skips the extension headers in `payload`; `first` is the type of the first one. A fragment
+/// header counts as an upper layer, because the reassembly is elsewhere.
 pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, Objection> {
     let mut upper = Upper {
         protocol: first,
@@ -59,8 +58,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
                 check_options(options, at.saturating_add(2), to_group)?;
                 len
             }
-            // §4.4: no type is known here; with segments left the packet would
-            // have to go on.
+            // §4.4: a header of an unknown type is skipped if no segments are left.
             (next_header::ROUTING, &[_, units, _, left, ..]) => {
                 if left > 0 {
                     let code = parameter_problem::HEADER_FIELD;
@@ -68,7 +66,7 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
                 }
                 length(units)
             }
-            // RFC 6946 §2.1: a fragment that is the whole packet.
+            // RFC 6946 §2.1: an atomic fragment, which is the whole packet.
             (next_header::FRAGMENT, &[_, _, 0, flags, ..]) if flags & 0xf9 == 0 => 8,
             (next_header::HOP_BY_HOP | next_header::DST_OPTIONS | next_header::ROUTING, _) => {
                 return Err(MALFORMED);
@@ -86,12 +84,13 @@ pub(crate) fn walk(first: u8, payload: &[u8], to_group: bool) -> Result<Upper, O
     }
 }
 
-/// In units of 8 octets, not including the first 8 octets.
+/// The length in bytes of a header whose length field counts `units` of 8 octets after the first 8.
 fn length(units: u8) -> usize {
     usize::from(units).saturating_add(1).saturating_mul(8)
 }
 
-/// RFC 8200 §4.2: what to do about an unknown option is in its two highest bits.
+/// Checks the options of a header. The two highest bits of an unknown option define how it is
+/// processed (RFC 8200 §4.2).
 fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<(), Objection> {
     loop {
         let len = match *options {
@@ -102,11 +101,11 @@ fn check_options(mut options: &[u8], mut at: usize, to_group: bool) -> Result<()
         };
         let kind = options.first().copied().unwrap_or(PAD1);
         if !matches!(kind, PAD1 | PADN) && !is_option(kind) {
-            let told = parameter_problem_at(parameter_problem::OPTION, at);
+            let error = parameter_problem_at(parameter_problem::OPTION, at);
             match kind >> 6 {
                 0b00 => {}
-                0b10 => return Err(told),
-                0b11 if !to_group => return Err(told),
+                0b10 => return Err(error),
+                0b11 if !to_group => return Err(error),
                 _ => return Err((DropReason::UnknownProtocol, None)),
             }
         }

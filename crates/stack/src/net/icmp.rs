@@ -1,6 +1,5 @@
-//! ICMPv6 replies and errors, written in place over the packet that caused
-//! them (RFC 4443). Nothing here allocates: an error is built in the datagram
-//! slot of the packet it speaks of.
+//! ICMPv6 replies and errors (RFC 4443). They are written in place, in the slot of the packet that
+//! has caused them.
 
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Duration, Instant, move_within};
@@ -9,19 +8,19 @@ use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 
 use crate::counters::DropReason;
 
-/// An IPv6 packet of this size passes every link (RFC 8200 §5); errors quote
-/// no more than fits it (RFC 4443 §2.4(c)).
+/// The minimum link MTU (RFC 8200 §5). An error quotes no more of a packet than fits into it
+/// (RFC 4443 §2.4(c)).
 const MIN_MTU: usize = 1280;
-/// ICMPv6 type, code, checksum and the four bytes that each error has.
+/// Bytes of ICMPv6 type, code, checksum and the four further bytes of each error.
 const ERROR_HEADER: usize = 8;
-/// RFC 4861 §4.5.
+/// The type of a redirect (RFC 4861 §4.5).
 const REDIRECT: u8 = 137;
-/// ICMPv6 type, code, checksum, identifier and sequence number of an echo.
+/// Bytes of ICMPv6 type, code, checksum, identifier and sequence number of an echo.
 pub(crate) const ECHO_HEADER: usize = 8;
 const BEFORE_QUOTE: usize = Ipv6Header::LEN + ERROR_HEADER;
 
-/// What an ICMPv6 error says. Its numbers count bytes of a packet, which 16 bits can: so
-/// a [`Refusal`] fits the two registers in which a result is returned.
+/// An ICMPv6 error. Its numbers count bytes of a packet in 16 bits, so that a [`Refusal`] fits the
+/// two registers in which a result is returned.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum IcmpError {
     /// RFC 4443 §3.1, with this code.
@@ -41,7 +40,7 @@ impl IcmpError {
     pub(crate) const NO_ROUTE: Self = Self::unreachable(unreachable::NO_ROUTE);
     /// The packet would leave the scope of its source.
     pub(crate) const BEYOND_SCOPE: Self = Self::unreachable(unreachable::BEYOND_SCOPE);
-    /// No node has the address, as far as is known.
+    /// No node is known to have the address.
     pub(crate) const ADDRESS_UNREACHABLE: Self = Self::unreachable(unreachable::ADDRESS);
     /// No socket has the port.
     pub(crate) const PORT_UNREACHABLE: Self = Self::unreachable(unreachable::PORT);
@@ -62,7 +61,7 @@ impl IcmpError {
     }
 }
 
-/// Why a packet was not passed on, and the error that its sender may get.
+/// The reason why a packet is dropped, and the error that its sender may get.
 pub(crate) struct Refusal(pub(crate) DropReason, pub(crate) Option<IcmpError>);
 
 impl From<(DropReason, Option<IcmpError>)> for Refusal {
@@ -77,8 +76,8 @@ impl From<DropReason> for Refusal {
     }
 }
 
-/// Whether `error` may be sent about this packet, of which `payload` may be
-/// only the beginning (RFC 4443 §2.4(e)).
+/// Whether `error` may be sent about this packet (RFC 4443 §2.4(e)). `payload` may be only the
+/// beginning of its payload.
 pub(crate) fn may_answer(header: &Ipv6Header, payload: &[u8], error: IcmpError) -> bool {
     // (e.3) has two exceptions: packet too big, and unknown options.
     let group = header.dst.is_multicast()
@@ -99,15 +98,15 @@ fn is_error(first: u8, payload: &[u8]) -> bool {
     let is_error_type = |kind: &u8| *kind < 128 || *kind == REDIRECT;
     match (protocol, upper) {
         (next_header::ICMPV6, _) => upper.first().is_none_or(is_error_type),
-        // The type is in the first fragment, wherever that is.
+        // The type is in the first fragment, which may be another one.
         (next_header::FRAGMENT, _) => upper.first() == Some(&next_header::ICMPV6),
         _ => false,
     }
 }
 
-/// Turns the `len` bytes of packet at the start of `buffer` into an ICMPv6 error
-/// about it, with the addresses and the hop limit of `ip`. Returns the error's
-/// IPv6 header, or `None` if the buffer is too small for any.
+/// Turns the packet in the first `len` bytes of `buffer` into an ICMPv6 error about it, with the
+/// addresses and the hop limit of `ip`. Returns the IPv6 header of the error, or `None` if the
+/// buffer is too small.
 pub(crate) fn write_error(
     buffer: &mut [u8],
     len: usize,
@@ -184,8 +183,8 @@ pub(crate) struct ErrorLimiter {
 
 impl ErrorLimiter {
     const BURST: u8 = 10;
-    /// The RFC's example is for links of megabits; here ten answers a second, each
-    /// longer than what it answers, are a fifth of what a route of two hops carries.
+    /// The interval of one token. The example of RFC 4443 is for links of megabits per second. On a
+    /// route of two hops, ten errors a second would take a fifth of the capacity.
     const INTERVAL: Duration = Duration::from_millis(500);
 
     pub(crate) const fn new() -> Self {
@@ -195,7 +194,7 @@ impl ErrorLimiter {
         }
     }
 
-    /// Whether one more error may go out now; takes a token if so.
+    /// Takes a token. Returns whether there was one, so that one more error may leave now.
     pub(crate) fn admit(&mut self, now: Instant) -> bool {
         while self.tokens < Self::BURST && now >= self.refilled + Self::INTERVAL {
             self.tokens = self.tokens.saturating_add(1);
@@ -276,7 +275,7 @@ mod tests {
         };
         assert!(quiet(58, &[1, 0, 0, 0]));
         assert!(quiet(58, &[]));
-        // Behind extension headers it is an error still.
+        // An error behind extension headers.
         assert!(quiet(60, &[58, 0, 1, 4, 0, 0, 0, 0, 1, 0, 0, 0]));
         assert!(quiet(44, &[58, 0, 0, 8, 0, 0, 0, 0, 128]));
         assert!(!quiet(60, &[58, 0, 1, 4, 0, 0, 0, 0, 128, 0, 0, 0]));

@@ -1,33 +1,32 @@
-//! Who a node is to the network: its addresses, and which packets are for it.
+//! The identity of a node: its addresses, and the packets that are for it.
 
 use redpoll_base::Addr;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{Ipv6Header, addr};
 
-/// A node's addresses, and how it takes part.
+/// The addresses of a node, its hop limit, and whether it forwards.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Identity {
-    /// The link-layer address that its frames carry.
+    /// The link-layer address in its frames.
     pub(crate) link: Address,
-    /// Its EUI-64, by which registrations know it.
+    /// The EUI-64 in its registrations.
     pub(crate) eui64: [u8; 8],
     pub(crate) link_local: Addr,
-    /// The global address; unspecified until there is one.
+    /// The global address; unspecified until the node has one.
     pub(crate) address: Addr,
     /// The hop limit of packets that start here.
     pub(crate) hop_limit: u8,
-    /// Whether packets for others are passed on.
+    /// Whether the node forwards packets for other nodes.
     pub(crate) forwards: bool,
 }
 
 impl Identity {
-    /// The unicast addresses, in the order that [`Ask::own`](crate::transports::Ask)
-    /// has.
+    /// The unicast addresses, in the order of [`Ask::own`](crate::transports::Ask).
     pub(crate) fn own(&self) -> [Addr; 2] {
         [self.link_local, self.address]
     }
 
-    /// The place of `dst` in [`Self::own`].
+    /// The index of `dst` in [`Self::own`].
     pub(crate) fn local(&self, dst: &Addr) -> u8 {
         u8::from(*dst != self.link_local)
     }
@@ -62,8 +61,8 @@ impl Identity {
         Some(self.address).filter(|address| !address.is_unspecified())
     }
 
-    /// RFC 4443 §2.2: the source of an answer to this packet, the address that
-    /// it was sent to if that is the node's own.
+    /// The source of an answer to this packet: its destination, if that is an address of the node
+    /// (RFC 4443 §2.2).
     pub(crate) fn answers_from(&self, header: &Ipv6Header) -> Option<Addr> {
         if self.is_own(&header.dst) {
             return Some(header.dst);
@@ -71,7 +70,7 @@ impl Identity {
         self.source_for(&header.src)
     }
 
-    /// The header of a packet that starts here, but for its length.
+    /// The header of a packet of this node, without the length.
     pub(crate) fn header(&self, src: Addr, dst: Addr, next_header: u8) -> Ipv6Header {
         Ipv6Header {
             next_header,

@@ -1,8 +1,8 @@
-//! Packets that their senders have cut into fragments (RFC 8200 §4.5): what has come
-//! of each, and when it is whole.
+//! Reassembly of IPv6 fragments (RFC 8200 §4.5): the fragments received of each packet, and when it
+//! is complete.
 //!
-//! The bytes lie in a slot of 6LoWPAN: the first fragment's IPv6 header, its fragment
-//! header, and behind them what was cut.
+//! The bytes are in a slot of 6LoWPAN: the IPv6 header and the fragment header of the first
+//! received fragment, followed by the data.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant, Memory, Wake};
 use redpoll_lowpan::SlotId;
@@ -12,11 +12,11 @@ use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use super::icmp::{IcmpError, Refusal};
 use crate::counters::DropReason;
 
-/// Where the data of a packet lie while it is put together: behind an IPv6 header and a
-/// fragment header.
+/// The offset of the data of a packet during reassembly: behind an IPv6 header and a fragment
+/// header.
 pub(crate) const DATA: usize = Ipv6Header::LEN + FRAGMENT_HEADER;
 pub(crate) const FRAGMENT_HEADER: usize = 8;
-/// Offsets count in units of 8 octets.
+/// The unit of offsets in octets.
 const UNIT: usize = 8;
 /// Units of the longest packet: 1,536 octets behind the header, where RFC 8200 §5 asks
 /// for 1,460.
@@ -25,10 +25,10 @@ const UNITS: usize = 192;
 /// seconds" (§4.5).
 const TIMEOUT: Duration = Duration::from_secs(60);
 const TIMEOUT_SLACK: Duration = Duration::from_secs(1);
-/// Where in a packet its length stands.
+/// The offset of the Payload Length field in a packet.
 const PAYLOAD_LENGTH: u16 = 4;
 
-/// What tells the packets of one sender apart.
+/// The key of a fragmented packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Key {
     pub(crate) src: Addr,
@@ -36,7 +36,7 @@ pub(crate) struct Key {
     pub(crate) identification: u32,
 }
 
-/// A fragment header, and how many octets lie behind it.
+/// A fragment header, and the number of octets behind it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Fragment {
     pub(crate) identification: u32,
@@ -48,8 +48,7 @@ pub(crate) struct Fragment {
 }
 
 impl Fragment {
-    /// Reads the header at the start of `bytes`, which stands `at` bytes into its
-    /// packet.
+    /// Parses the header at the start of `bytes`, which are at the offset `at` in the packet.
     pub(crate) fn parse(bytes: &[u8], at: usize) -> Result<Fragment, Refusal> {
         let &[next_header, _, high, low, a, b, c, d, ref data @ ..] = bytes else {
             return Err(DropReason::Malformed.into());
@@ -104,47 +103,47 @@ impl Units {
     }
 }
 
-/// Memory for what is known of a packet of which not all has come.
+/// Memory for the reassembly of one packet.
 #[derive(Clone, Debug)]
 pub struct PartialSlot(Option<Partial>);
 
 impl PartialSlot {
-    /// One that holds nothing.
+    /// An empty slot.
     pub const EMPTY: PartialSlot = PartialSlot(None);
 }
 
-/// A packet of which not all has come.
+/// An incomplete packet.
 #[derive(Clone, Debug)]
 struct Partial {
     key: Key,
-    /// Until the packet is spoilt.
+    /// `None` after fragments have overlapped.
     slot: Option<SlotId>,
     began: Instant,
     seen: Units,
     /// The units with which fragments begin.
     begins: Units,
-    /// Octets behind the fragment header, once the last fragment has come.
+    /// Octets behind the fragment header, once the last fragment was received.
     end: Option<usize>,
-    /// From the fragment with offset zero, once that has come.
+    /// The Next Header field of the fragment with offset zero, once it was received.
     next_header: Option<u8>,
     ecn: Ecn,
 }
 
-/// What to do with a fragment.
+/// The treatment of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Placement {
-    /// It is the first that comes of its packet: [`Joiner::begin`].
+    /// It is the first received fragment of its packet: [`Joiner::begin`].
     Begin,
-    /// Its data belong into this slot, at its offset behind [`DATA`].
+    /// Its data are copied into this slot, at its offset behind [`DATA`].
     Copy(SlotId),
     /// It is dropped.
     Drop(DropReason),
-    /// It is dropped, and so is all that has come of its packet, which lies in this
-    /// slot: fragments overlap (§4.5).
+    /// It is dropped with all fragments of its packet, which is in this slot: fragments overlap
+    /// (§4.5).
     Spoilt(SlotId),
 }
 
-/// A packet of which all has come.
+/// A complete packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Joined {
     pub(crate) slot: SlotId,
@@ -154,19 +153,19 @@ pub(crate) struct Joined {
     pub(crate) ecn: Ecn,
 }
 
-/// A packet of which not all has come in time.
+/// A packet that was not complete in time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Late {
     pub(crate) slot: Option<SlotId>,
-    /// Octets from its beginning on, without a gap, that lie behind the fragment header.
-    /// With some of them its sender is told (§4.5).
+    /// Octets behind the fragment header, from the beginning to the first gap. The error for the
+    /// sender quotes some of them (§4.5).
     pub(crate) len: usize,
 }
 
-/// All packets of which some has come.
+/// All incomplete packets.
 pub(crate) struct Joiner<M: Memory + 'static> {
     partials: M::Table<PartialSlot>,
-    /// The longest that a slot holds, in octets behind the fragment header.
+    /// The longest data in a slot, in octets behind the fragment header.
     longest: usize,
 }
 
@@ -207,8 +206,8 @@ impl<M: Memory + 'static> Joiner<M> {
         Placement::Copy(slot)
     }
 
-    /// The first fragment of a packet lies in `slot`. Returns the slot of a packet that
-    /// gives way to it: the oldest.
+    /// Begins the reassembly of a packet whose first received fragment is in `slot`. Returns the
+    /// slot of the oldest packet, if the new one replaces it.
     pub(crate) fn begin(
         &mut self,
         now: Instant,
@@ -226,14 +225,14 @@ impl<M: Memory + 'static> Joiner<M> {
             next_header: None,
             ecn,
         };
-        // Alone it overlaps nothing.
+        // A single fragment does not overlap another one.
         partial.add(fragment, ecn);
         let oldest = |it: &&mut Option<Partial>| it.as_ref().map(|partial| partial.began);
         let place = self.places().min_by_key(oldest)?;
         place.replace(partial)?.slot
     }
 
-    /// A packet of which all has come; it is forgotten here.
+    /// Removes and returns a complete packet.
     pub(crate) fn take_joined(&mut self) -> Option<Joined> {
         let mut places = self.places();
         places.find_map(|place| {
@@ -243,7 +242,7 @@ impl<M: Memory + 'static> Joiner<M> {
         })
     }
 
-    /// A packet that has waited too long; it is forgotten here.
+    /// Removes and returns a packet that has waited too long.
     pub(crate) fn take_late(&mut self, now: Instant) -> Option<Late> {
         let is_late = |it: &Partial| it.began + TIMEOUT <= now;
         let mut places = self.places();
@@ -271,7 +270,7 @@ impl Partial {
         fragment.offset / UNIT..fragment.end().div_ceil(UNIT)
     }
 
-    /// Whether a fragment with the same beginning and the same end has come.
+    /// Whether a fragment with the same beginning and the same end was received.
     fn has_exactly(&self, fragment: &Fragment) -> bool {
         let units = Self::units(fragment);
         let (first, behind) = (units.start, units.end);
@@ -287,7 +286,7 @@ impl Partial {
             && (!fragment.more || self.end != Some(fragment.end()))
     }
 
-    /// Takes a fragment in; `false` where it contradicts what has come.
+    /// Adds a fragment. Returns `false` if it contradicts the fragments received before.
     fn add(&mut self, fragment: &Fragment, ecn: Ecn) -> bool {
         let units = Self::units(fragment);
         if units.clone().any(|unit| self.seen.has(unit)) {
@@ -301,8 +300,8 @@ impl Partial {
             (false, None) => self.end = Some(end),
             (true, _) => {}
         }
-        // RFC 3168 §5.3: a mark on one is a mark on all, and a packet that says that it
-        // must not be marked cannot have been.
+        // RFC 3168 §5.3: a CE mark of one fragment marks the packet. A packet with a fragment that
+        // is not ECN-capable cannot have a CE mark.
         self.ecn = match (self.ecn, ecn) {
             (Ecn::NotEct, Ecn::Ce) | (Ecn::Ce, Ecn::NotEct) => return false,
             (Ecn::Ce, _) | (_, Ecn::Ce) => Ecn::Ce,
@@ -329,8 +328,8 @@ impl Partial {
     }
 }
 
-/// Whether the fragment with offset zero, of which `data` are the octets, has all
-/// headers up to the upper layer's, as §4.5 demands.
+/// Whether `upper`, the upper layer in the fragment with offset zero, has its whole header, as §4.5
+/// requires.
 pub(crate) fn has_all_headers(protocol: u8, upper: &[u8]) -> bool {
     let least = match protocol {
         next_header::TCP => 20,

@@ -1,14 +1,14 @@
-//! The second of a node's three conductors: the IPv6 layer. It knows which packets
-//! are for the node, where the others go, and what the control messages say.
+//! The second of a node's three conductors: the IPv6 layer. It decides which packets are for the
+//! node and where the others go, and processes the control messages.
 //!
 //! - `routing/`: the next hop;
 //! - `nd/`: neighbour discovery;
-//! - `icmp.rs`: errors and echo; `extension.rs`: the way to the upper layer;
-//!   `joiner.rs`: packets that were cut; `plan.rs`: changes of headers;
-//! - [`assist`](crate::assist): who looks at what is passed on.
+//! - `control.rs`: ICMPv6 messages for the node; `icmp.rs`: errors and echo;
+//! - `extension.rs`: extension headers; `joiner.rs`: reassembly; `plan.rs`: changes of headers;
+//! - [`assist`](crate::assist): assistants, which read forwarded packets.
 //!
-//! Nothing here sends: neighbour discovery and routing have messages to be polled,
-//! and what is decided about a packet is returned.
+//! The layer sends nothing itself: messages of neighbour discovery and routing are polled, and
+//! functions return decisions about packets.
 
 mod control;
 pub(crate) mod extension;
@@ -44,14 +44,14 @@ pub(crate) struct Net<P: Profile> {
     pub(crate) identity: Identity,
     pub(crate) routing: Routing<P>,
     pub(crate) nd: Discovery,
-    /// What neighbour discovery and routing have to say.
+    /// Messages of neighbour discovery and routing that are due.
     pub(crate) outbox: Outbox,
     pub(crate) errors: ErrorLimiter,
-    /// RFC 9293 §3.10.7.1 sets resets no limit; without one each stray segment is
-    /// worth an answer, which costs a network of radios more than it tells.
+    /// The limit of resets. RFC 9293 §3.10.7.1 has none, but in a radio network an answer to each
+    /// stray segment is costly.
     pub(crate) resets: ErrorLimiter,
     pub(crate) assist: P::Assist,
-    /// Without it a fragment header is one that the node does not have.
+    /// The reassembly of IPv6 fragments; `None`: the node does not know fragment headers.
     pub(crate) joiner: Option<joiner::Joiner<P::Memory>>,
 }
 
@@ -59,8 +59,8 @@ impl<P: Profile> Net<P> {
     /// Checks the addresses of a packet from outside (RFC 4291 §2.5).
     pub(crate) fn admit(&self, packet: &Packet) -> Result<(), DropReason> {
         let (src, dst) = (&packet.header.src, &packet.header.dst);
-        // §2.7: a group is never a source. What we have sent comes back in a
-        // loop only, or from somebody who pretends to be us.
+        // §2.7: a group is never a source. A packet from an address of this node has a forged
+        // source, or has returned in a loop.
         if src.is_multicast() || is_loopback(src) || self.identity.is_own(src) {
             return Err(DropReason::BadSource);
         }
@@ -69,13 +69,13 @@ impl<P: Profile> Net<P> {
             return Err(DropReason::BadDestination);
         }
         match packet.origin {
-            // Like a host that is given somebody else's frame (RFC 1122
-            // §3.3.6): all the neighbours have it as well.
+            // RFC 1122 §3.3.6: a unicast packet in a broadcast frame. All neighbours have received
+            // it as well.
             Origin::Link {
                 broadcast: true, ..
             } if !dst.is_multicast() => Err(DropReason::LinkBroadcast),
-            // §2.5.6: the host side is another link, and ours is the radio's:
-            // an answer would go to the wrong one.
+            // §2.5.6: the host side is another link than the radio, so an answer would go to the
+            // wrong link.
             Origin::Host
                 if dst.is_multicast() || addr::is_link_local(src) || addr::is_link_local(dst) =>
             {
@@ -85,7 +85,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Judges a packet from outside: its addresses, and what routing says of it.
+    /// Checks a packet from outside: its addresses, and the rules of the routing protocol.
     pub(crate) fn screen(&self, packet: &Packet, view: &PacketView<'_>) -> Result<(), DropReason> {
         self.routing.admit(&self.identity, view, self.admit(packet))
     }
@@ -116,7 +116,7 @@ impl<P: Profile> Net<P> {
         let payload = payload.ok_or(DropReason::Malformed)?;
         let to_group = header.dst.is_multicast();
         let upper = extension::walk(header.next_header, payload, to_group)?;
-        // RFC 4291 §2.5.2: only a node that is finding its address has none.
+        // RFC 4291 §2.5.2: only duplicate address detection has an unspecified source.
         if header.src.is_unspecified() && upper.protocol != next_header::ICMPV6 {
             return Err(DropReason::BadSource.into());
         }
@@ -143,9 +143,9 @@ impl<P: Profile> Net<P> {
         routing.encapsulate(now, &self.identity, &mut packet, next_hop)
     }
 
-    /// Whether a packet for another node may be passed on (RFC 4291 §2.5.6).
+    /// Checks whether a packet for another node may be forwarded (RFC 4291 §2.5.6).
     pub(crate) fn may_forward(&self, header: &Ipv6Header) -> Result<(), Refusal> {
-        // Multicast stays on its link: nobody here has groups beyond it.
+        // Multicast packets stay on their link, because no node joins larger groups.
         if header.dst.is_multicast() || !self.identity.forwards {
             return Err(DropReason::NoRoute.into());
         }
@@ -163,7 +163,7 @@ impl<P: Profile> Net<P> {
         Ok(())
     }
 
-    /// Shows the assistant a packet that is about to be passed on.
+    /// Shows the assistant a packet that is about to be forwarded.
     pub(crate) fn on_forward(
         &mut self,
         now: Instant,
@@ -173,7 +173,7 @@ impl<P: Profile> Net<P> {
         self.assist.on_forward(now, &mut Passing { header, bytes })
     }
 
-    /// Where a packet goes next; not back to where it came from.
+    /// The next hop of a packet, which is never its previous hop.
     pub(crate) fn next_hop(&mut self, now: Instant, packet: &Packet) -> Result<NextHop, Refusal> {
         let dst = &packet.header.dst;
         let next_hop = self.routing.next_hop(now, dst);
@@ -190,9 +190,9 @@ impl<P: Profile> Net<P> {
         })
     }
 
-    /// Where a packet from the neighbour `from` goes next, if its fragments may be
-    /// passed on as they come (RFC 8930 §5: the decision is made on the first). What
-    /// would have to be refused is put together, so that its sender may be told.
+    /// The next hop of a packet from the neighbour `from`, if its fragments may be forwarded as
+    /// they come (RFC 8930 §5: the first fragment decides). A packet that would be refused is
+    /// reassembled, so that its sender may get an error.
     pub(crate) fn passes_through(
         &self,
         now: Instant,
@@ -222,7 +222,7 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// Where the segments of a connection go, for the side that asks for some.
+    /// Whether the segments of a connection leave by the side that asks for them.
     pub(crate) fn reach(&self, now: Instant, side: Side, dst: &Addr) -> Reach<Address> {
         match (self.routing.next_hop(now, dst), side) {
             (None, _) => Reach::Nowhere,
@@ -232,8 +232,8 @@ impl<P: Profile> Net<P> {
         }
     }
 
-    /// A frame to a neighbour has ended. The neighbour that is the node's parent
-    /// from now on, if another was until now.
+    /// Processes the result of a frame to a neighbour. Returns the new parent, if the parent has
+    /// changed.
     pub(crate) fn on_link(
         &mut self,
         now: Instant,
@@ -245,7 +245,7 @@ impl<P: Profile> Net<P> {
         Some(parent)
     }
 
-    /// Runs the timers that are due, with the same answer.
+    /// Runs the timers that are due. Returns the new parent, if the parent has changed.
     pub(crate) fn on_timeout(
         &mut self,
         now: Instant,
@@ -274,7 +274,7 @@ impl<P: Profile> Net<P> {
         self.nd.solicitor.begin_registration(parent, now);
     }
 
-    /// The next control message to be sent.
+    /// The next control message that is due.
     pub(crate) fn poll_message(&mut self) -> Option<Outgoing> {
         self.outbox.pop()
     }
@@ -298,7 +298,7 @@ impl<P: Profile> Net<P> {
     }
 }
 
-/// Checks a packet that is about to be taken out of the one around it (RFC 2473 §3.3).
+/// Checks a packet inside another one before decapsulation (RFC 2473 §3.3).
 fn check_inner(inner: &[u8]) -> Result<(), DropReason> {
     let (header, payload) = Ipv6Header::parse(inner).map_err(|_| DropReason::Malformed)?;
     // A third level of encapsulation is refused, which bounds the recursion.

@@ -1,5 +1,5 @@
-//! Control messages that neighbour discovery and routing have to send. They say
-//! what is to be said; the bytes are made when a message leaves.
+//! Control messages of neighbour discovery and routing that are due. Their bytes are written when
+//! they leave.
 
 use redpoll_base::Addr;
 use redpoll_wire::icmpv6::Message;
@@ -20,19 +20,19 @@ pub(crate) struct Outgoing {
     pub(crate) content: Content,
 }
 
-/// What a message says.
+/// The content of a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content {
-    /// Who is a router here? (RFC 4861 §4.1)
+    /// A router solicitation (RFC 4861 §4.1).
     RouterSolicitation,
-    /// This node is one (RFC 4861 §4.2, RFC 6775 §4.2 and §4.3).
+    /// A router advertisement (RFC 4861 §4.2, RFC 6775 §4.2 and §4.3).
     RouterAdvertisement(Advertised),
     /// Registers `target` with a router (RFC 8505 §5.5).
     Registration {
         target: Addr,
         asked: AddressRegistration,
     },
-    /// This node has the address `target`, and what became of a registration.
+    /// A neighbour advertisement of the address `target`, with the outcome of a registration.
     NeighborAdvertisement {
         router: bool,
         target: Addr,
@@ -48,7 +48,7 @@ impl Outgoing {
     /// Writes the message with a checksum of zero.
     ///
     /// # Errors
-    /// [`NoRoom`] also for one of a router's if this node cannot be one (`routes`).
+    /// [`NoRoom`] also for a message of a router if this node cannot be a router (not `routes`).
     pub(crate) fn emit(
         &self,
         identity: &Identity,
@@ -56,7 +56,7 @@ impl Outgoing {
         out: &mut Cursor<'_>,
     ) -> Result<(), NoRoom> {
         self.begin(identity, routes, out)?;
-        // The node's own link-layer address comes first.
+        // The first option is the node's own link-layer address.
         match self.content {
             Content::Report(_) | Content::Answer(_) => return Ok(()),
             Content::NeighborAdvertisement { .. } => {
@@ -75,7 +75,7 @@ impl Outgoing {
         }
     }
 
-    /// Writes what comes before the options.
+    /// Writes the message up to its options.
     fn begin(&self, identity: &Identity, routes: bool, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let options = Options::NONE;
         match self.content {
@@ -113,7 +113,7 @@ impl Outgoing {
     }
 }
 
-/// Writes the options of a router advertisement behind the router's own address.
+/// Writes the options of a router advertisement after the link-layer address.
 fn emit_advertised(advertised: &Advertised, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
     let lifetime_s = u32::from(advertised.context_lifetime_min).saturating_mul(60);
     NdOption::PrefixInformation(PrefixInformation {
@@ -141,19 +141,19 @@ fn emit_advertised(advertised: &Advertised, out: &mut Cursor<'_>) -> Result<(), 
     .emit(out)
 }
 
-/// Room for one message: a router advertisement is the longest.
+/// Bytes of the longest message, a router advertisement.
 pub(crate) const MESSAGE_MAX: usize = 104;
 
-/// Messages that wait to be polled: as many as one message that has come, or
-/// one timer, can cause: they leave before the next.
+/// Messages that wait to be polled. There is room for the messages that one event can cause: they
+/// leave before the next event.
 #[derive(Debug, Default)]
 pub(crate) struct Outbox {
     waiting: [Option<Outgoing>; 2],
 }
 
 impl Outbox {
-    /// Appends a message. One too many is left out, as if it were lost on the way:
-    /// control messages are repeated by whoever needs them.
+    /// Appends a message. A message without room is lost, because nodes repeat control messages
+    /// that they need.
     pub(crate) fn push(&mut self, src: Addr, dst: Addr, content: Content) {
         if let Some(free) = self.waiting.iter_mut().find(|place| place.is_none()) {
             *free = Some(Outgoing { src, dst, content });
@@ -162,8 +162,8 @@ impl Outbox {
 
     pub(crate) fn pop(&mut self) -> Option<Outgoing> {
         let [first, second] = &mut self.waiting;
-        // A node asks at every step, and mostly nothing waits: a message that is
-        // moved all the same takes two thousand instructions.
+        // A node calls this at every step, mostly without a waiting message. Moving an empty
+        // message would take two thousand instructions.
         let next = first.take()?;
         *first = second.take();
         Some(next)

@@ -1,6 +1,6 @@
-//! Changes of headers: [`Net`](super::Net) decides on them, and the node, which holds the packet's
-//! slot, makes them. They are those that change a packet's length; what keeps the length, the
-//! protocol rewrites itself.
+//! Changes of headers that change the length of a packet. [`Net`](super::Net) decides on them, and
+//! the node, which holds the packet's slot, makes them. A protocol itself makes changes that keep
+//! the length.
 #![allow(dead_code, reason = "a build may have no protocol that asks for it")]
 
 use redpoll_base::Addr;

@@ -1,4 +1,4 @@
-//! What a router advertisement tells a host (RFC 4862 §5.5.3, RFC 6775 §5.4).
+//! Prefix and context in a router advertisement (RFC 4862 §5.5.3, RFC 6775 §5.4).
 
 use redpoll_base::Addr;
 use redpoll_wire::icmpv6::nd::{ContextInformation, Options};

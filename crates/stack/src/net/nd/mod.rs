@@ -1,10 +1,9 @@
-//! Neighbour discovery for 6LoWPAN (RFC 4861, RFC 6775, RFC 8505), as far as it is
-//! about a node itself: a host finds its router, prefix and contexts; a router
-//! answers those who look for one. What registrations mean for the way of packets
-//! is a matter of [`routing`](super::routing).
+//! Neighbour discovery for 6LoWPAN (RFC 4861, RFC 6775, RFC 8505) of the node itself: a host finds
+//! its router, prefix and contexts, and a router answers solicitations. [`routing`](super::routing)
+//! creates routes from registrations.
 //!
-//! There is no resolution of addresses by multicast: link-local addresses carry
-//! the link-layer address (RFC 6775 §5.6), and the others are registered.
+//! Addresses are not resolved by multicast: link-local addresses contain the link-layer address
+//! (RFC 6775 §5.6), and hosts register the others.
 
 mod learned;
 mod solicitor;
@@ -23,14 +22,14 @@ pub(crate) use learned::Learned;
 pub(crate) use solicitor::Solicitor;
 use solicitor::{Due, REGISTRATION_LIFETIME_MIN};
 
-/// What a node does about neighbour discovery.
+/// The configuration of neighbour discovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NdConfig {
-    /// Ask routers for prefix, context and a default route, form the address
-    /// from the prefix and register it. For hosts that were told nothing.
+    /// Whether to ask routers for prefix, context and a default route, form an address from the
+    /// prefix and register it. For hosts without a given address.
     pub solicit: bool,
-    /// What to advertise to those who ask; `None` for a node that is no router.
+    /// The contents of router advertisements; `None` for a node that is not a router.
     pub advertise: Option<Advertised>,
 }
 
@@ -43,17 +42,17 @@ impl NdConfig {
     }
 }
 
-/// What a router tells its hosts.
+/// The contents of a router advertisement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Advertised {
-    /// The /64 from which hosts form their addresses; also context 0.
+    /// The 64-bit prefix from which hosts form their addresses. It is also context 0.
     pub prefix: Addr,
-    /// How long the router serves as a default router, in seconds.
+    /// Lifetime of the router as a default router, in seconds.
     pub router_lifetime_s: u16,
-    /// How long prefix and context are valid, in minutes.
+    /// Lifetime of prefix and context, in minutes.
     pub context_lifetime_min: u16,
-    /// The border router that all this comes from.
+    /// The border router that distributes prefix and context.
     pub border_router: Addr,
 }
 
@@ -69,7 +68,7 @@ impl Advertised {
         }
     }
 
-    /// Returns it after `set` has changed it.
+    /// Returns these contents after `set` has changed them.
     #[must_use]
     pub fn with(mut self, set: impl FnOnce(&mut Self)) -> Self {
         set(&mut self);
@@ -85,17 +84,16 @@ pub(crate) mod status {
     pub(crate) const MOVED: u8 = 3;
 }
 
-/// What has become of a timer.
+/// The outcome of a timer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Elapsed {
-    /// A message waits, or nothing was due.
+    /// A message is due, or no timer was.
     Quiet,
-    /// The host's router does not answer, and the host was told which there are.
+    /// The router of a host with given routers does not answer.
     RouterSilent,
 }
 
-/// A node's own part in neighbour discovery. What it has to say goes to the outbox that
-/// it is lent.
+/// A node's own part in neighbour discovery. Its messages go to the outbox in the arguments.
 #[derive(Debug)]
 pub(crate) struct Discovery {
     pub(crate) solicitor: Solicitor,
@@ -110,7 +108,7 @@ impl Discovery {
         self.solicitor.poll_at()
     }
 
-    /// Runs what is due. A host that `knows_routers` does not look for others.
+    /// Runs the timers that are due. A host that `knows_routers` does not solicit others.
     pub(crate) fn on_timeout(
         &mut self,
         now: Instant,
@@ -151,7 +149,7 @@ impl Discovery {
         outbox.push(identity.address, to, content);
     }
 
-    /// RFC 6775 §6.3: a router answers a solicitation, to the one who asked.
+    /// Answers a router solicitation of `src` (RFC 6775 §6.3).
     pub(crate) fn on_router_solicitation(
         &self,
         identity: &Identity,
@@ -160,7 +158,7 @@ impl Discovery {
         outbox: &mut Outbox,
     ) -> Result<(), DropReason> {
         let advertised = advertised.ok_or(DropReason::IcmpIgnored)?;
-        // The answer must not leave the link, where it counts.
+        // The answer is valid on this link only.
         if !addr::is_link_local(&src) {
             return Err(DropReason::BadSource);
         }
@@ -169,7 +167,8 @@ impl Discovery {
         Ok(())
     }
 
-    /// RFC 6775 §5.4: from whom a router advertisement comes, if the host takes it.
+    /// Processes a router advertisement of `src`. Returns the router, if the host uses it (RFC 6775
+    /// §5.4).
     pub(crate) fn on_router_advertisement(
         &mut self,
         now: Instant,
@@ -208,8 +207,8 @@ impl Discovery {
             target,
             registration: None,
         };
-        // RFC 6775 §6.5.2: the answer to a registration that may have failed
-        // goes to the link-local address, which is never in doubt.
+        // RFC 6775 §6.5.2: the answer to a registration goes to the link-local address, which is
+        // unique even if the registration has failed.
         match link.and_then(addr::link_local) {
             Some(to) if question.registers => outbox.push(identity.link_local, to, content),
             _ if src.is_unspecified() => {
@@ -219,7 +218,7 @@ impl Discovery {
         }
     }
 
-    /// Takes the answer of the router `src` to this host's registration (RFC 6775 §5.5.2).
+    /// Processes the answer of the router `src` to this host's registration (RFC 6775 §5.5.2).
     pub(crate) fn on_neighbor_advertisement(
         &mut self,
         now: Instant,
@@ -239,20 +238,20 @@ impl Discovery {
     }
 }
 
-/// A neighbour solicitation that leads to no registration.
+/// A neighbour solicitation without a registration that this node processes.
 pub(crate) struct Question {
     pub(crate) src: Addr,
     pub(crate) target: Addr,
-    /// Where the asker is, if it registers.
+    /// The link-layer address in the solicitation.
     pub(crate) link: Option<Address>,
     pub(crate) registers: bool,
 }
 
-/// What a router advertisement says of its sender.
+/// The role of the sender of a router advertisement.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Standing {
-    /// It is this host's router.
+    /// The sender is this host's router.
     Serves(Address),
-    /// It was, and is none any more.
+    /// The sender was this host's router and no longer is.
     Gone(Address),
 }

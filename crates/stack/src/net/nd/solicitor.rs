@@ -1,8 +1,8 @@
-//! A host's side of neighbour discovery (RFC 6775 §5, RFC 8505 §5): solicit routers
-//! until one advertises itself, then register the address with it, and again before
-//! that expires.
+//! The host's part of neighbour discovery (RFC 6775 §5, RFC 8505 §5). A host solicits routers until
+//! one advertises itself, registers its address with the router, and renews the registration before
+//! it expires.
 //!
-//! A [`Solicitor`] sends nothing: it says what is due.
+//! A [`Solicitor`] sends nothing: it returns the message that is due.
 
 use redpoll_base::{Duration, Instant, Wake};
 use redpoll_wire::icmpv6::nd::{AddressRegistration, Tid};
@@ -10,45 +10,46 @@ use redpoll_wire::ieee802154::Address;
 
 use super::status;
 
-/// For how long a host registers, in minutes. RFC 6775 leaves the value open;
-/// an hour keeps a sleepy host's upkeep far below its data.
+/// Lifetime of a registration in minutes. RFC 6775 leaves the value open. With one hour, a sleepy
+/// host sends far fewer registrations than data.
 pub(crate) const REGISTRATION_LIFETIME_MIN: u16 = 60;
-/// RFC 6775 §9.
+/// Constants of RFC 6775 §9.
 const RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(10);
 const MAX_RTR_SOLICITATIONS: u8 = 3;
 const MAX_RTR_SOLICITATION_INTERVAL: Duration = Duration::from_secs(60);
-/// RFC 4861 §10; each time twice as long (RFC 7048 §3).
+/// RetransTimer (RFC 4861 §10). It doubles with each repetition (RFC 7048 §3).
 const RETRANS_TIMER: Duration = Duration::from_secs(1);
-/// RFC 4861 §10 has three, for an answer from the next hop. That to a registration
-/// comes from the border router, over hops that others load: 31 s in all.
+/// RFC 4861 §10 has three, for an answer of the next hop. The answer to a registration comes from
+/// the border router over several loaded hops. Five attempts take 31 s.
 const MAX_UNICAST_SOLICIT: u8 = 5;
 
-/// After a router in vain another one is looked for at once. Who fails with that as well
-/// has no router to blame, but what is beyond them: it waits, each time twice as long,
-/// up to the ceiling (an assumption: an hour of a sleepy host's time after an outage),
-/// and then asks [`LATER_SOLICIT`] times only.
+/// After a router that does not answer, a host solicits another one at once. If the next router
+/// does not answer either, the fault is probably beyond the routers. Then the host waits, each time
+/// twice as long up to the ceiling, and repeats a registration [`LATER_SOLICIT`] times only. The
+/// ceiling of one hour is an assumption about the time that a sleepy host may lose after an outage.
 const HOLD: Duration = Duration::from_secs(30);
 const HOLD_CEILING: Duration = Duration::from_secs(3_600);
 const LATER_SOLICIT: u8 = 2;
 
-/// What a host should send now.
+/// The message that a host sends now.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Due {
     /// A router solicitation to all routers.
     Solicit,
-    /// A neighbour solicitation with registration to this router.
+    /// A neighbour solicitation with a registration, to this router.
     Register(Address),
 }
 
-/// The host's side.
+/// The host's part.
 #[derive(Debug)]
 pub(crate) struct Solicitor {
     state: HostState,
-    /// The number of the last registration, or of the one under way.
+    /// The TID of the last registration, or of the present one.
     tid: Tid,
-    /// Registrations in a row that nobody answered.
+    /// Consecutive registrations without an answer.
     failures: u8,
-    /// A router has said that the address is somebody else's, and nobody knows yet.
+    /// A router has reported that another host has the address, and the program has not polled it
+    /// yet.
     is_duplicate: bool,
 }
 
@@ -71,7 +72,7 @@ enum HostState {
 }
 
 impl Solicitor {
-    /// A solicitor that first speaks at `start`, or never.
+    /// A solicitor whose first solicitation is due at `start`; `None`: never.
     pub(crate) fn new(start: Option<Instant>) -> Self {
         Solicitor {
             state: match start {
@@ -96,11 +97,11 @@ impl Solicitor {
         }
     }
 
-    /// What is due at `now`, if anything; it counts as sent.
+    /// Returns the message that is due at `now`. It counts as sent.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> Option<Due> {
         match self.state {
             HostState::Soliciting { at, tries } if at <= now => {
-                // RFC 6775 §5.3: some attempts, then binary exponential backoff.
+                // RFC 6775 §5.3: the interval doubles after the first attempts.
                 let sent = tries.saturating_add(1);
                 let shift = sent.saturating_sub(MAX_RTR_SOLICITATIONS.saturating_sub(1));
                 let wait = RTR_SOLICITATION_INTERVAL
@@ -113,7 +114,7 @@ impl Solicitor {
                 Some(Due::Solicit)
             }
             HostState::Registering { at, tries, .. } if at <= now && tries >= self.most_tries() => {
-                // RFC 6775 §5.5.3: this router is gone; look for another.
+                // RFC 6775 §5.5.3: this router does not answer; solicit another one.
                 let hold = self.hold();
                 self.failures = self.failures.saturating_add(1);
                 self.state = HostState::Soliciting {
@@ -138,7 +139,7 @@ impl Solicitor {
         }
     }
 
-    /// How often a registration is asked for.
+    /// The largest number of transmissions of a registration.
     fn most_tries(&self) -> u8 {
         match self.failures {
             0 | 1 => MAX_UNICAST_SOLICIT,
@@ -146,7 +147,7 @@ impl Solicitor {
         }
     }
 
-    /// How long it waits after one more registration in vain.
+    /// The pause after one more registration without an answer.
     fn hold(&self) -> Duration {
         match self.failures.checked_sub(1) {
             None => Duration::ZERO,
@@ -154,8 +155,8 @@ impl Solicitor {
         }
     }
 
-    /// A router with a lifetime has advertised itself. `true` if the host
-    /// takes it for its default router.
+    /// Processes the advertisement of a router with a lifetime. Returns whether it is the host's
+    /// default router.
     pub(crate) fn on_advertisement(&mut self, router: Address, now: Instant) -> bool {
         match self.state {
             HostState::Soliciting { .. } => {
@@ -168,8 +169,8 @@ impl Solicitor {
         }
     }
 
-    /// A router says that it is none any more. `true` if it was the host's: the
-    /// search begins anew (RFC 4861 §6.3.4).
+    /// Processes the advertisement of a router that no longer is one. Returns whether it was the
+    /// host's router, so that the host solicits again (RFC 4861 §6.3.4).
     pub(crate) fn on_router_gone(&mut self, router: Address, now: Instant) -> bool {
         let mine = match self.state {
             HostState::Registering { router, .. } | HostState::Registered { router, .. } => router,
@@ -181,7 +182,7 @@ impl Solicitor {
         mine == router
     }
 
-    /// A host that was told its router registers with it at `at`.
+    /// A solicitor with a given router, with which it registers at `at`.
     pub(crate) fn registering(router: Address, at: Instant) -> Self {
         Solicitor {
             state: HostState::Registering {
@@ -195,18 +196,18 @@ impl Solicitor {
         }
     }
 
-    /// The number of the registration under way (RFC 8505 §5.2).
+    /// The TID of the present registration (RFC 8505 §5.2).
     pub(crate) fn tid(&self) -> Tid {
         self.tid
     }
 
-    /// Whether the router's answer to a registration is due.
+    /// Whether the host waits for the answer to a registration.
     pub(crate) fn is_registering(&self) -> bool {
         matches!(self.state, HostState::Registering { tries, .. } if tries > 0)
     }
 
-    /// RFC 8505 §5.2: each registration has the next number; its repetitions have
-    /// the same.
+    /// Begins a registration. It has the next TID; its repetitions have the same one (RFC 8505
+    /// §5.2).
     #[inline(never)] // size
     pub(crate) fn begin_registration(&mut self, router: Address, now: Instant) {
         self.tid = self.tid.next();
@@ -217,21 +218,20 @@ impl Solicitor {
         };
     }
 
-    /// Registers anew with the router that the address is registered with.
+    /// Renews the registration with the present router.
     pub(crate) fn renew(&mut self, now: Instant) {
         if let HostState::Registered { router, .. } = self.state {
             self.begin_registration(router, now);
         }
     }
 
-    /// Whether a router has said since the last call that the address is somebody
-    /// else's.
+    /// Whether a router has reported since the last call that another host has the address.
     pub(crate) fn take_duplicate(&mut self) -> bool {
         core::mem::take(&mut self.is_duplicate)
     }
 
-    /// The router's answer to a registration, with its status (RFC 6775 §4.1, RFC
-    /// 8505 §4.1).
+    /// Processes the router's answer to a registration, with its status (RFC 6775 §4.1, RFC 8505
+    /// §4.1).
     pub(crate) fn on_registration(
         &mut self,
         from: Address,
@@ -243,12 +243,12 @@ impl Solicitor {
             HostState::Registered { router, .. } if answer.status == status::MOVED => (router, 0),
             _ => return,
         };
-        // An answer to another registration says nothing about this one.
+        // The answer belongs to another registration.
         if router != from || answer.tid.is_some_and(|tid| tid != self.tid) {
             return;
         }
         self.state = if answer.status == status::MOVED {
-            // This node has forgotten how far it was: its numbers go on from there.
+            // This node has restarted, and continues with a newer TID.
             self.tid = self.tid.skip();
             HostState::Registering {
                 router,
@@ -264,7 +264,7 @@ impl Solicitor {
             }
         } else {
             self.is_duplicate |= answer.status == status::DUPLICATE;
-            // Duplicate, or no room there: look for another router, later.
+            // The address is a duplicate, or the router has no room: solicit another router later.
             HostState::Soliciting {
                 at: now + MAX_RTR_SOLICITATION_INTERVAL,
                 tries: MAX_RTR_SOLICITATIONS,
@@ -304,7 +304,7 @@ mod tests {
             solicitor.on_timeout(now);
             assert_eq!(solicitor.tid(), Tid(240));
         }
-        // Another router's answer, and one to a registration before this.
+        // Answers of another router, and to a previous registration.
         let other = Address::Short(9);
         solicitor.on_registration(other, answered(&solicitor, 0), now);
         let before = AddressRegistration {
@@ -317,13 +317,13 @@ mod tests {
         assert!(!solicitor.is_registering());
         solicitor.renew(now);
         assert_eq!(solicitor.tid(), Tid(241));
-        // A router that knows RFC 6775 alone answers without a number.
+        // A router that knows only RFC 6775 answers without a TID.
         solicitor.on_timeout(now);
         solicitor.on_registration(ROUTER, AddressRegistration::default(), now);
         assert!(!solicitor.is_registering());
     }
 
-    /// A node that has begun anew while the network remembers it.
+    /// A node that has restarted while the network has its previous registration.
     #[test]
     fn who_is_told_that_it_is_stale_goes_on_with_a_greater_number() {
         let mut cache = Neighbours::new([None; 1]);
@@ -352,7 +352,7 @@ mod tests {
         assert_eq!(register(&reset), status::SUCCESS);
         reset.on_registration(ROUTER, answered(&reset, status::SUCCESS), later);
         assert!(!reset.is_registering());
-        // Told so afterwards, it registers again at once.
+        // If its registration is stale later, it registers again at once.
         reset.on_registration(ROUTER, answered(&reset, status::MOVED), later);
         let due = reset.on_timeout(later + RETRANS_TIMER);
         assert_eq!(due, Some(Due::Register(ROUTER)));
@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(times, [0, 10, 20, 40, 80, 140, 200, 260]);
     }
 
-    /// RFC 7048: a border router that is away for a day is asked for ever less often.
+    /// RFC 7048: during an outage of one day, registrations become ever less frequent.
     #[test]
     fn an_outage_is_met_ever_more_slowly() {
         let mut solicitor = Solicitor::registering(ROUTER, Instant::ZERO);
@@ -376,7 +376,7 @@ mod tests {
         let mut longest = 0;
         for s in 0..86_400 {
             match solicitor.on_timeout(Instant::from_millis(s * 1_000)) {
-                // The router itself is there, and answers at once.
+                // The router itself works, and answers at once.
                 Some(Due::Solicit) => {
                     solicitor.on_advertisement(ROUTER, Instant::from_millis(s * 1_000 + 1));
                 }
