@@ -124,6 +124,7 @@ impl<M: Memory> Lowpan<M> {
     }
 
     /// Returns the number of free slots.
+    /// Returns the number of free slots.
     pub fn free_slots(&self) -> usize {
         self.pool.free()
     }
