@@ -86,12 +86,9 @@ pub enum FrameKind {
     Ack,
 }
 
-/// Treatment of a frame or a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Treatment {
-    /// Delivered.
     Pass,
-    /// Lost.
     Drop,
     /// Acknowledged and then lost.
     Lose,
@@ -130,7 +127,6 @@ impl Faults {
         }
     }
 
-    /// Adds a rule.
     pub(crate) fn add(&mut self, spec: Spec) {
         self.about_frames |= is_about_frames(&spec);
         self.specs.push(spec);
@@ -149,7 +145,6 @@ impl Faults {
         ended
     }
 
-    /// Returns the rules that hold at `now`.
     pub fn rules(&self, now: Instant) -> impl Iterator<Item = &Rule> {
         self.holding(now)
     }
@@ -167,7 +162,6 @@ impl Faults {
         })
     }
 
-    /// Returns whether the radio of `node` is off at `now`.
     pub fn is_off(&self, now: Instant, node: usize) -> bool {
         self.holding(now)
             .any(|rule| [Rule::NodeOff { node }, Rule::NodeRestart { node }].contains(rule))

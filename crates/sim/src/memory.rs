@@ -2,7 +2,6 @@
 
 use redpoll_base::Memory;
 
-/// Memory on the heap, for hosts.
 #[derive(Debug)]
 pub enum HeapMemory {}
 

@@ -271,7 +271,6 @@ pub(crate) fn begin(
     }
 }
 
-/// Returns the configuration of a node.
 fn config(
     scenario: &Scenario,
     index: usize,
@@ -544,7 +543,6 @@ fn bytes_of<T>(table: &impl AsRef<[T]>) -> usize {
     size_of_val(table.as_ref())
 }
 
-/// Returns the node or host with this index.
 fn place(scenario: &Scenario, index: usize) -> &NodeSpec {
     scenario
         .place(index)

@@ -23,9 +23,7 @@ const HOST_ROUTES_MAX: usize = 1_000_000;
 /// A neighbour with a link in both directions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Neighbour {
-    /// Its index.
     pub node: usize,
-    /// Cost of the link.
     pub cost: u32,
 }
 
@@ -49,21 +47,17 @@ pub struct NodeRoutes {
     pub parents: Vec<usize>,
     /// Hops to the root; `None` without a path.
     pub hops_to_root: Option<usize>,
-    /// Cost of the path to the root.
     pub cost_to_root: Option<u32>,
 }
 
-/// A route to one node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostRoute {
     /// Index of the destination.
     pub dest: usize,
-    /// Index of the next hop.
     pub next_hop: usize,
 }
 
 impl NodeRoutes {
-    /// Returns the next hop towards `dest`.
     pub fn next_hop(&self, dest: usize) -> Option<usize> {
         match self.hosts.binary_search_by_key(&dest, |route| route.dest) {
             Ok(at) => Some(self.hosts[at].next_hop),

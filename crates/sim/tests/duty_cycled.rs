@@ -490,7 +490,7 @@ fn lpp_sends_when_its_receiver_has_said_that_it_listens() {
     assert!((0.10..0.16).contains(&on), "{on}");
 }
 
-/// Checks that every frame is sent once, without acknowledgments (nullrdc.c), and that a queue
+/// Checks that every frame has a single copy, without acknowledgments (nullrdc.c), and that a queue
 /// sends one frame in each cycle, here of 125 ms (csma.c).
 #[test]
 fn nullrdc_sends_once_and_one_frame_a_cycle() {

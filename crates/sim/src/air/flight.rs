@@ -11,15 +11,11 @@ use crate::medium::TxId;
 pub struct Label {
     /// Unicast, broadcast or acknowledgment.
     pub kind: Kind,
-    /// Destination PAN.
     pub pan_id: Option<u16>,
-    /// Destination.
     pub dst: Address,
-    /// Sequence number.
     pub dsn: u8,
     /// Whether the sender waits for an acknowledgment.
     pub wants_ack: bool,
-    /// Whether the frame is a data request.
     pub is_data_request: bool,
     /// Frame pending bit of an acknowledgment.
     pub frame_pending: bool,
@@ -71,7 +67,6 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
 /// A transmission in progress.
 #[derive(Clone, Debug)]
 pub struct Flight {
-    /// Its number in the run.
     pub id: u64,
     /// Layout of the medium at its beginning.
     pub layout: u32,

@@ -55,7 +55,6 @@ impl Outcome {
         Outcome::Interference,
     ];
 
-    /// Returns the name in reports.
     pub(crate) const fn name(self) -> &'static str {
         match self {
             Outcome::Delivered => "delivered",
@@ -91,11 +90,9 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds, in the order of their numbers.
     pub(crate) const ALL: [Kind; 3] = [Kind::Unicast, Kind::Broadcast, Kind::Ack];
 }
 
-/// Counters by outcome.
 pub type Counts = [u32; Outcome::ALL.len()];
 
 /// The ledger. A transmission opens an entry for every addressee, and each entry is closed once
@@ -109,7 +106,6 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns an empty ledger for `nodes` nodes.
     pub fn new(nodes: usize) -> Self {
         Ledger {
             opened: [0; Kind::ALL.len()],
@@ -132,12 +128,10 @@ impl Ledger {
         }
     }
 
-    /// Returns the number of frames of a kind with this outcome.
     pub fn count(&self, kind: Kind, outcome: Outcome) -> u64 {
         self.closed[kind as usize][outcome as usize]
     }
 
-    /// Returns the number of entries opened for a kind.
     pub fn opened(&self, kind: Kind) -> u64 {
         self.opened[kind as usize]
     }

@@ -125,7 +125,6 @@ impl Indication {
     }
 }
 
-/// A work of a simulated radio.
 pub type AirWork = RadioWork<replay::Work>;
 /// Result of such a work.
 pub type AirResult = RadioResult<CycledResult>;
@@ -142,7 +141,6 @@ pub struct Air {
     traces: Traces,
     /// Recording for a viewer, while there is one.
     tape: Option<Box<Tape>>,
-    /// Number of transmissions.
     sent: u64,
     indications: VecDeque<Indication>,
 }
@@ -352,7 +350,6 @@ impl Air {
         &mut self.faults
     }
 
-    /// Returns the frame traces.
     pub(crate) fn traces_mut(&mut self) -> &mut Traces {
         &mut self.traces
     }

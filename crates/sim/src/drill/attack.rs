@@ -5,7 +5,6 @@ use serde::Serialize;
 use super::scene::Mesh;
 use super::scene::Target::{self, Border, Leaf, Router, SleepyLeaf};
 
-/// Origin of an attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {
@@ -15,7 +14,6 @@ pub enum Side {
     Air,
 }
 
-/// Kind of an attack.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
     SynFlood,
@@ -59,18 +57,15 @@ pub(super) enum Kind {
     TrickleReaders,
 }
 
-/// An attack and its targets.
 #[derive(Clone, Copy, Debug)]
 pub struct Attack {
     /// Name in tables and options.
     pub name: &'static str,
-    /// Origin.
     pub side: Side,
     /// Packets or frames per second, without replies to replies.
     pub per_s: u32,
     /// Description of its traffic.
     pub what: &'static str,
-    /// Targets.
     pub targets: &'static [Target],
     pub(super) kind: Kind,
 }

@@ -30,7 +30,6 @@ pub(super) enum Shot {
 
 /// Most connections that the attacker tracks.
 const HELD: usize = 32;
-/// Number of slow readers.
 const READERS: usize = 4;
 /// Frames that the attacker stores.
 const HEARD: usize = 32;

@@ -114,7 +114,6 @@ pub struct Row {
 }
 
 impl Plan {
-    /// Returns the attacks and targets to measure.
     fn rows(&self) -> Vec<(&'static Attack, Target)> {
         let wanted = |attack: &&Attack| {
             self.only.is_empty() || self.only.iter().any(|name| *name == attack.name)

@@ -29,9 +29,7 @@ const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 /// Content of a node's tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Remains {
-    /// Name of the node.
     pub node: String,
-    /// Its tables.
     pub tables: Tables,
 }
 

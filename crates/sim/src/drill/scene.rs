@@ -19,7 +19,6 @@ pub enum Target {
 }
 
 impl Target {
-    /// All targets.
     pub const ALL: [Target; 4] = [
         Target::Border,
         Target::Router,

@@ -15,9 +15,7 @@ use crate::radio::{Currents, State, Station};
 /// Parameters of the processor and the battery.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Params {
-    /// Clock of the processor in MHz.
     pub clock_mhz: f64,
-    /// Mean cycles of an instruction.
     pub cycles_per_instruction: f64,
     /// Instructions for each wake-up of the processor in addition to the engine's: those of an
     /// operating system.
@@ -32,7 +30,6 @@ pub struct Params {
     pub cpu_active_ma: f64,
     /// Current of the processor asleep in mA.
     pub cpu_sleep_ma: f64,
-    /// Charge of the battery in mAh.
     pub battery_mah: f64,
 }
 

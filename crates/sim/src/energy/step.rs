@@ -48,14 +48,12 @@ pub enum Step {
     Sent,
     /// Handles a busy channel or a missing acknowledgment.
     Failed,
-    /// Handles a timer.
     Timer,
     /// Determines the next wake-up before the processor sleeps.
     Rest,
 }
 
 impl Step {
-    /// Every step.
     pub const ALL: [Step; 19] = [
         Step::PacketOut,
         Step::PacketIn,
@@ -88,7 +86,6 @@ impl Step {
         Step::RelayedIn,
     ];
 
-    /// Its name in files.
     pub const fn name(self) -> &'static str {
         match self {
             Step::PacketOut => "packet_out",

@@ -2,7 +2,6 @@
 
 use redpoll_base::{Duration, Instant};
 
-/// Parameters of CoDel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CoDel {
     /// TARGET (RFC 8289 §4.2): acceptable waiting time of packets.
@@ -11,7 +10,6 @@ pub struct CoDel {
     pub interval: Duration,
 }
 
-/// The state of a queue.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct State {
     /// Time at which packets will have waited too long for an interval.

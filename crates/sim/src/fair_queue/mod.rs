@@ -18,7 +18,6 @@ use redpoll_wire::ipv6;
 pub use codel::CoDel;
 use codel::State;
 
-/// Parameters of fair queueing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct FairQueueParams {
     /// Time between two departures.
@@ -32,7 +31,6 @@ pub struct FairQueueParams {
     pub packets: u16,
 }
 
-/// Counters of fair queueing.
 #[derive(Clone, Copy, Default, PartialEq, Debug)]
 pub struct FairQueueCounters {
     /// Packets that have left.
@@ -104,17 +102,14 @@ impl<P: AsMut<Vec<u8>>> FairQueue<P> {
         }
     }
 
-    /// Returns the counters.
     pub fn counters(&self) -> &FairQueueCounters {
         &self.counters
     }
 
-    /// Returns the number of waiting packets.
     pub fn waiting(&self) -> usize {
         self.waiting
     }
 
-    /// Adds a packet.
     pub fn input(&mut self, now: Instant, mut packet: P) {
         let bytes = packet.as_mut();
         let flow = flow(bytes);

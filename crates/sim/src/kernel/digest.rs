@@ -3,7 +3,6 @@
 //! Two runs with the same digest had, in practice, the same events in the same order. It is not a
 //! cryptographic hash.
 
-/// The digest so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Digest(u64);
 
@@ -14,7 +13,6 @@ impl Default for Digest {
 }
 
 impl Digest {
-    /// Adds one word.
     pub const fn add(&mut self, word: u64) {
         // One multiplication, rotation and exclusive or for each word, as in FxHash, with the
         // multiplier of PCG. `value` mixes the result again.
@@ -36,7 +34,6 @@ impl Digest {
         self.add(bytes.len() as u64);
     }
 
-    /// Returns the digest.
     pub const fn value(&self) -> u64 {
         let x = self.0;
         let x = (x ^ (x >> 32)).wrapping_mul(0xd6e8_feb8_6659_fd93);

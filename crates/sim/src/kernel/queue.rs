@@ -18,7 +18,6 @@ pub struct Scheduled<E> {
     pub at: Instant,
     /// Order of events at the same instant: first scheduled, first handled.
     sequence: u64,
-    /// The event.
     pub event: E,
 }
 

@@ -12,7 +12,6 @@ const LONGEST_LINE: u64 = 64 << 10;
 /// First bytes of a file compressed with gzip (RFC 1952 §2.3.1).
 const GZIP: [u8; 2] = [0x1f, 0x8b];
 
-/// An error in a file, with its place.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct FileError {
     /// Line, from 1.
@@ -54,7 +53,6 @@ pub fn open<'a>(reader: impl io::Read + 'a) -> io::Result<Box<dyn BufRead + 'a>>
     })
 }
 
-/// Lines of a file.
 pub(super) struct Lines<R> {
     reader: R,
     /// Number of the line last read.

@@ -15,13 +15,11 @@ const LAYOUTS: usize = 16;
 /// Links of earlier layouts.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Retired {
-    /// Number of the present layout.
     layout: u32,
     links: Vec<(u32, Links)>,
 }
 
 impl Medium {
-    /// Returns the number of the present layout.
     pub fn layout(&self) -> u32 {
         self.retired.layout
     }

@@ -105,13 +105,11 @@ pub struct Sinr {
 /// independently.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct Fading {
-    /// Distribution of the gain.
     pub gain: Gain,
     /// Duration of a gain in microseconds, over 0.
     pub coherence_us: u64,
 }
 
-/// Distribution of a fading gain.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Gain {
@@ -135,7 +133,6 @@ pub enum Gain {
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NoiseModel {
-    /// Constant noise.
     Constant,
     /// Noise of a trace, from a random start for each node.
     Replay,

@@ -9,10 +9,8 @@ use redpoll_base::{Duration, Instant, Rng};
 
 use crate::fault::{chance, unit};
 
-/// Parameters of an interferer.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Interferer {
-    /// Its name, as in results.
     pub name: String,
     /// Position of its antenna, in metres.
     pub position_m: (f64, f64),
@@ -37,7 +35,6 @@ pub struct Interferer {
 /// Distribution of lengths of time with a separate mean.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Lengths {
-    /// Constant lengths.
     Constant,
     /// Exponential lengths, without memory.
     Exponential,
@@ -115,7 +112,6 @@ impl Course {
         self.is_silenced = true;
     }
 
-    /// Returns whether it was silenced.
     pub fn is_silenced(&self) -> bool {
         self.is_silenced
     }
@@ -146,12 +142,10 @@ impl Course {
         (self.is_on, next)
     }
 
-    /// Returns the parameters.
     pub fn spec(&self) -> &Interferer {
         &self.spec
     }
 
-    /// Returns the number of bursts.
     pub fn bursts(&self) -> u64 {
         self.bursts
     }

@@ -97,12 +97,10 @@ impl Links {
         &self.links[self.range(from)]
     }
 
-    /// Returns all links.
     pub(super) fn all(&self) -> &[Link] {
         &self.links
     }
 
-    /// Returns the link at an index, mutably.
     pub(super) fn at_mut(&mut self, index: usize) -> &mut Link {
         &mut self.links[index]
     }

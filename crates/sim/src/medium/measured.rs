@@ -42,7 +42,6 @@ impl Measured {
         self.k7.links.len()
     }
 
-    /// Returns whether there are no links.
     pub fn is_empty(&self) -> bool {
         self.k7.links.is_empty()
     }

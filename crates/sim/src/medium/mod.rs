@@ -76,7 +76,6 @@ impl Change {
 }
 
 impl Medium {
-    /// Returns the medium of a site.
     pub fn new(site: &Site<'_>, seed: Seed) -> Self {
         let nodes = site.positions_m.len();
         let shadowing = links::shadowing(seed);
@@ -118,7 +117,6 @@ impl Medium {
         !matches!(self.change, Change::Never)
     }
 
-    /// Returns all links.
     pub fn links(&self) -> &Links {
         &self.links
     }
@@ -156,7 +154,6 @@ impl Medium {
         self.ears.abandon(node)
     }
 
-    /// Returns the first burst of each interferer, if there is one.
     pub fn first_bursts(&mut self) -> Vec<Option<Instant>> {
         self.interferers.iter_mut().map(Course::first).collect()
     }
@@ -181,7 +178,6 @@ impl Medium {
         self.interferers.iter().zip(reached)
     }
 
-    /// Returns whether the channel is busy at `node`.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         self.ears.is_busy(now, node)
     }

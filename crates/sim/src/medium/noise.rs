@@ -27,7 +27,6 @@ const STEP_DB: f32 = 5.0;
 /// therefore depends only on the time, and unused intervals need not be generated.
 const EPISODE: u64 = 10_000;
 
-/// Source of noise.
 #[derive(Clone, PartialEq, Debug)]
 pub struct NoiseSource {
     /// Measured noise.
@@ -37,13 +36,11 @@ pub struct NoiseSource {
 }
 
 impl NoiseSource {
-    /// Returns the length of the trace.
     pub fn length(&self) -> Duration {
         Duration::from_micros(self.trace.samples_dbm.len() as u64 * SAMPLE_US)
     }
 }
 
-/// Returns the noise of each node.
 pub fn of_nodes(site: &Site<'_>, sinr: &Sinr, seed: Seed) -> impl Iterator<Item = NodeNoise> {
     let nodes = site.positions_m.len();
     let model = sinr.noise;
@@ -83,7 +80,6 @@ pub fn of_nodes(site: &Site<'_>, sinr: &Sinr, seed: Seed) -> impl Iterator<Item 
     })
 }
 
-/// The noise of one node.
 #[derive(Clone, Debug)]
 pub struct NodeNoise {
     floor_mw: f64,
@@ -105,7 +101,6 @@ enum Course {
 }
 
 impl NodeNoise {
-    /// Returns whether it changes with time.
     pub fn changes(&self) -> bool {
         self.changing.is_some()
     }
@@ -226,7 +221,6 @@ impl Patterns {
     }
 }
 
-/// Generated noise.
 #[derive(Clone, Debug)]
 struct Cpm {
     patterns: Arc<Patterns>,

@@ -9,16 +9,12 @@ use crate::kernel::Seed;
 /// Limit of drawn values, in standard deviations.
 const LIMIT: f64 = 4.0;
 
-/// The radio of one node.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub struct Radio {
-    /// Power at its antenna.
     pub tx_power_dbm: f64,
-    /// Noise in its channel.
     pub noise_floor_dbm: f64,
 }
 
-/// The radios of all nodes.
 pub struct Radios(Vec<Radio>);
 
 impl Radios {
@@ -41,7 +37,6 @@ impl Radios {
         Radios((0..nodes).map(radio).collect())
     }
 
-    /// Returns the radio of one node.
     pub fn of(&self, node: usize) -> Radio {
         self.0[node]
     }

@@ -12,7 +12,6 @@ const REMEMBERED: usize = 1 << 16;
 /// skips their numbers.
 #[derive(Debug, Default)]
 pub(super) struct Datagrams {
-    /// Latest sent datagrams.
     sent: VecDeque<Datagram>,
     /// Number of older datagrams, and how many of them never arrived.
     old: u64,

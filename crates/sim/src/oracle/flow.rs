@@ -23,7 +23,6 @@ pub enum End {
     Receiver,
 }
 
-/// State of a flow.
 #[derive(Debug)]
 pub(super) struct Flow {
     name: String,
@@ -122,7 +121,6 @@ pub struct Retransmissions {
 /// Percentiles of round-trip times in milliseconds; `null` without a sample.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct RttMs {
-    /// The median.
     pub p50: Option<f64>,
     /// The 95th percentile.
     pub p95: Option<f64>,

@@ -28,7 +28,6 @@ pub struct ImageFigures {
 /// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Image {
-    /// Whether each byte is in flash.
     flash: Vec<bool>,
     written: u64,
     again: u64,

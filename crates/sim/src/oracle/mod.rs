@@ -45,7 +45,6 @@ const KEPT: usize = 100;
 pub struct FlowId(u32);
 
 impl FlowId {
-    /// Returns its index among all flows.
     pub(crate) fn index(self) -> u32 {
         self.0
     }
@@ -286,7 +285,6 @@ impl Oracle {
         }
     }
 
-    /// Returns whether there is no violation.
     pub fn is_satisfied(&self) -> bool {
         self.violation_count == 0
     }

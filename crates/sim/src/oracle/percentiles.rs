@@ -10,7 +10,6 @@ pub struct Percentiles {
 }
 
 impl Percentiles {
-    /// Adds a value.
     pub fn add(&mut self, value: u64) {
         if self.classes.is_none() {
             // Two decimal digits give 128 classes for each power of two. The histogram grows with

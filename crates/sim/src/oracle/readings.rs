@@ -35,10 +35,7 @@ pub struct ReadingFormat {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     /// A header followed by whole readings.
-    Whole {
-        /// Bytes of the header.
-        header: usize,
-    },
+    Whole { header: usize },
     /// A part of the stream of all readings: its offset in the stream modulo 2^32 ([`PLACE`]),
     /// followed by its bytes.
     Part,
@@ -159,7 +156,6 @@ impl Readings {
         self.old + self.made.len() as u32 - 1
     }
 
-    /// Returns a remembered reading.
     fn remembered(&mut self, number: u32) -> Option<&mut (Instant, ReadingState)> {
         self.made.get_mut(number.checked_sub(self.old)? as usize)
     }

@@ -9,9 +9,7 @@ use super::readings::LatencyMs;
 /// The figures of a client's requests.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct RequestFigures {
-    /// Requests begun.
     pub made: u64,
-    /// Answered requests.
     pub answered: u64,
     /// Failed requests; the others are in progress.
     pub failed: u64,

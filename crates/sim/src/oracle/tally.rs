@@ -40,7 +40,6 @@ pub(super) struct Sums {
     pub(super) probe: u64,
 }
 
-/// Result of an observation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Observation {
     /// The statistics belong to an earlier connection.
@@ -49,7 +48,6 @@ pub(super) enum Observation {
     Backwards,
     /// There is a new sample of the round-trip time.
     Sample,
-    /// There is no new sample.
     Nothing,
 }
 
@@ -109,7 +107,6 @@ impl Tally {
         self.fresh
     }
 
-    /// Returns the sums of the present connection.
     pub(super) fn present(&self) -> &Sums {
         &self.now
     }

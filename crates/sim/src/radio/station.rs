@@ -65,7 +65,6 @@ impl State {
     ];
 }
 
-/// Times of a radio in each state.
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct StateTimes {
@@ -83,17 +82,14 @@ impl StateTimes {
         }
     }
 
-    /// Returns the present state.
     pub fn state(&self) -> State {
         self.state
     }
 
-    /// Returns the beginning of the present state.
     pub fn since(&self) -> Instant {
         self.since
     }
 
-    /// Changes the state.
     pub fn enter(&mut self, now: Instant, state: State) {
         self.spent[self.state as usize] += now.since(self.since);
         self.since = now;
@@ -142,7 +138,6 @@ impl StateTimes {
 /// Work of a radio for its MAC.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
-    /// No work.
     Idle,
     /// A frame waits for the bus to the radio.
     LoadWaits {
@@ -178,12 +173,10 @@ pub enum Work {
     Settle,
     /// Separate channel assessment.
     Assess {
-        /// As with [`Work::Cca`].
         occupied: bool,
     },
     /// The processor reads the result of the assessment.
     Answer {
-        /// The result.
         channel: Channel,
     },
     /// Refusal of a repetition, because the radio holds a received frame.
@@ -192,7 +185,6 @@ pub enum Work {
     Gap,
     /// Channel assessment in the gap.
     Look {
-        /// As with [`Work::Cca`].
         occupied: bool,
     },
     /// Identification of a signal in the gap.
@@ -239,18 +231,15 @@ impl Train {
 /// State of a radio between works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Rest {
-    /// Its receiver is on.
     Listen,
     /// Its receiver is off.
     Doze,
-    /// It sleeps.
     Sleep,
 }
 
 /// Frames that a radio reports to its node in addition to the received ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Overhears {
-    /// None.
     Nothing,
     /// Frames that its address filter accepts.
     Own,
@@ -287,7 +276,6 @@ pub struct Received {
 #[derive(Clone, Debug)]
 #[repr(C, align(64))]
 pub struct Station {
-    /// State and times.
     pub times: StateTimes,
     /// Addresses that it accepts.
     pub identity: Identity,
@@ -295,7 +283,6 @@ pub struct Station {
     pub acking: Option<Acking>,
     /// Number of the current step of work; older numbers are cancelled.
     pub generation: u32,
-    /// Work for its MAC.
     pub work: Work,
     /// Whether its node's firmware implements the functions of the radio; see
     /// [`Air::make_raw`](crate::air::Air::make_raw).
@@ -314,11 +301,9 @@ pub struct Station {
     pub wants_ack: bool,
     /// Whether a received frame is moved to the processor.
     pub reading: bool,
-    /// Whether the frame that is read is the one that waited.
     pub reading_waiting: bool,
     /// Frame to send, in the processor's memory.
     pub outgoing: Box<FrameBuf>,
-    /// The received frame.
     pub incoming: Box<Received>,
     /// Second received frame, in a separate receive buffer; it is read next.
     pub waiting: Option<Box<Received>>,
@@ -366,7 +351,6 @@ impl Station {
         }
     }
 
-    /// Returns the present state.
     pub fn state(&self) -> State {
         self.times.state()
     }

@@ -20,7 +20,6 @@ fn air_time(mpdu_len: usize) -> Duration {
     Duration::from_micros(octets)
 }
 
-/// Parameters of a chip.
 #[derive(Clone, Copy, Debug)]
 pub struct Chip {
     /// Whether one buffer serves both directions.
@@ -33,14 +32,12 @@ pub struct Chip {
     pub receiver_on: Duration,
     /// Idle microseconds and register bytes before each move of a frame.
     overhead: (u64, u64),
-    /// SPI time of a byte.
     spi_ns_per_byte: u64,
     /// Bytes of link security in a frame.
     security_bytes: usize,
 }
 
 impl Chip {
-    /// The chip of a configuration.
     pub fn new(config: &Config) -> Self {
         Chip {
             single_buffer: config.model.has_single_buffer(),

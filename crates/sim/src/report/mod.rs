@@ -75,10 +75,8 @@ pub struct Medium {
     pub config: medium::Config,
 }
 
-/// Result of the oracle.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct OracleReport {
-    /// Whether there is no violation.
     pub ok: bool,
     /// The first hundred violations.
     pub violations: Vec<String>,
@@ -133,22 +131,18 @@ pub struct NodeFigures {
     pub memory_bytes: u64,
 }
 
-/// The figures of an interferer.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct InterfererFigures {
-    /// Its name.
     pub name: String,
     /// Position in metres.
     pub position_m: (f64, f64),
     /// Number of nodes within its reach.
     pub nodes: usize,
-    /// Number of bursts.
     pub bursts: u64,
     /// Transmission time in seconds.
     pub on_air_s: f64,
 }
 
-/// The interferers of a medium.
 pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<InterfererFigures> {
     let figures = medium
         .interferers()
@@ -162,7 +156,6 @@ pub(crate) fn interferers(medium: &medium::Medium, now: Instant) -> Vec<Interfer
     figures.collect()
 }
 
-/// The medium of a scenario.
 pub(crate) fn medium(scenario: &Scenario) -> Medium {
     Medium {
         listed_links: matches!(scenario.links, medium::LinkSource::Listed(_)),

@@ -11,7 +11,6 @@ use super::schema::{Key, Kind, Presence, Value};
 use super::tree::{Item, Raw};
 use crate::name::is_name;
 
-/// The checked values of a document.
 #[derive(Debug)]
 pub(crate) struct Values<'f> {
     file: &'f str,
@@ -202,7 +201,6 @@ impl<'f> Values<'f> {
         (!self.is_built_in).then(|| PathBuf::from(self.file))
     }
 
-    /// Whether `path` was given.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.found.contains_key(path)
     }
@@ -248,7 +246,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The whole number at `path`, if there is one.
     pub(crate) fn count(&self, path: &str) -> Option<u64> {
         match self.value(path) {
             Some(Value::Count(count)) => Some(count),
@@ -292,7 +289,6 @@ impl<'f> Values<'f> {
         self.time(path).unwrap_or_default()
     }
 
-    /// Returns the boolean at `path`.
     pub(crate) fn flag(&self, path: &str) -> bool {
         matches!(self.value(path), Some(Value::Bool(true)))
     }
@@ -305,7 +301,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The position at `path`, if there is one.
     pub(crate) fn position(&self, path: &str) -> Option<(f64, f64)> {
         match self.value(path) {
             Some(Value::Position(x, y)) => Some((x, y)),
@@ -313,7 +308,6 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The number of frames at `path`, if it is given in frames.
     pub(crate) fn frames(&self, path: &str) -> Option<u8> {
         match self.value(path) {
             Some(Value::Frames(frames)) => Some(frames),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-/// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Origin {
     /// A line of the file, from 1.

@@ -3,7 +3,6 @@
 use redpoll_base::Duration;
 use redpoll_stack::wire::rpl::Configuration;
 
-/// Source of routes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Routing {
     /// Computed before the run: paths of least cost over the medium's links.
@@ -35,7 +34,6 @@ pub struct RplParams {
     pub dao_delay: Duration,
     /// Whether DAOs request acknowledgments.
     pub dao_ack: bool,
-    /// Targets in one DAO.
     pub dao_targets: u8,
     /// Whether each multicast DIO increments the DTSN.
     pub dtsn_each_dio: bool,

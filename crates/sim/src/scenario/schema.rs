@@ -35,7 +35,6 @@ pub(crate) enum Presence {
 pub(crate) enum Kind {
     /// A word of letters, digits, `-` and `_`.
     Name,
-    /// Any text.
     Text,
     Bool,
     Choice(&'static [&'static str]),
@@ -57,7 +56,6 @@ pub(crate) enum Kind {
         min: f64,
         max: f64,
     },
-    /// A quantity or one word.
     QuantityOr {
         measure: Measure,
         min: f64,
@@ -84,7 +82,6 @@ pub(crate) enum Kind {
     Mss,
 }
 
-/// A value that fits its kind.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) enum Value {
     Text(String),
@@ -303,7 +300,6 @@ fn mss(text: &str) -> Option<Value> {
 }
 
 impl Key {
-    /// Returns whether this is the key at `path`.
     pub(crate) fn matches(&self, path: &str) -> bool {
         // Most keys differ in their first or last letter. A scenario of a thousand nodes looks up
         // nine thousand keys.

@@ -57,7 +57,6 @@ impl Raw {
     }
 }
 
-/// Reads the text of `file`.
 pub(crate) fn parse(file: &str, text: &str) -> Result<Item, ScenarioError> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {

@@ -57,19 +57,16 @@ pub(crate) struct Traces {
 }
 
 impl Traces {
-    /// Adds a trace.
     pub fn add(&mut self, trace: Box<dyn FrameTrace>) {
         self.traces.push(trace);
     }
 
-    /// Passes a frame to all traces.
     pub fn frame(&mut self, frame: &TracedFrame<'_>) {
         if !self.traces.is_empty() {
             self.each(|trace| trace.frame(frame));
         }
     }
 
-    /// Flushes all traces.
     pub fn flush(&mut self) {
         self.each(|trace| trace.flush());
     }

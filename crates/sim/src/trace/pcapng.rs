@@ -71,7 +71,6 @@ pub struct PcapngFile<F: Truncate = File> {
     origin_us: u64,
 }
 
-/// A file that can be truncated.
 pub trait Truncate: Write {
     /// Truncates the file to the first `len` bytes.
     ///

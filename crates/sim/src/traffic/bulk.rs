@@ -137,7 +137,6 @@ pub(super) struct Sink {
     sessions: Sessions<Upload>,
 }
 
-/// One connection.
 struct Upload {
     conn: ConnId,
     pair: Pair,

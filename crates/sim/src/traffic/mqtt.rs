@@ -33,7 +33,6 @@ pub(super) struct Sensor {
     queue: usize,
     keep_alive: Duration,
     clock: Clock,
-    /// Number of readings.
     made: u64,
     /// Readings that wait to be published.
     waiting: VecDeque<String>,

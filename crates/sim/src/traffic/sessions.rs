@@ -8,7 +8,6 @@ use super::Context;
 
 /// State of a connection in an app.
 pub(super) trait Session {
-    /// The connection.
     fn conn(&self) -> ConnId;
 }
 
@@ -152,7 +151,6 @@ impl<S: Session> Sessions<S> {
         cx.node.live() >= self.connections
     }
 
-    /// Returns the open sessions.
     pub(super) fn open(&mut self) -> &mut Vec<S> {
         &mut self.open
     }

@@ -23,7 +23,6 @@ pub(crate) struct Transfers {
 }
 
 impl Transfers {
-    /// Returns the number of transfers.
     pub(crate) fn count(&self) -> usize {
         self.count
     }

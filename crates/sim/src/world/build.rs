@@ -302,7 +302,6 @@ impl World {
     }
 }
 
-/// Whether a fault of the scenario duplicates packets.
 fn duplicates_packets(scenario: &Scenario) -> bool {
     let mut rules = scenario.faults.iter().map(|fault| &fault.rule);
     rules.any(|rule| matches!(rule, Rule::DuplicatePackets { .. }))

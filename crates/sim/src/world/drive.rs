@@ -82,7 +82,6 @@ impl World {
         }
     }
 
-    /// Returns the occupant of place `index` with its seat.
     pub(super) fn at(&mut self, index: usize) -> (&mut Occupant, Seat<'_>) {
         let Place {
             occupant, timing, ..

@@ -32,7 +32,6 @@ pub(super) struct Environment {
 
 /// Timing of a place's calls.
 pub(super) struct Timing {
-    /// The clock of its occupant.
     pub(super) clock: Oscillator,
     /// Earliest wake-up in the queue. The occupant may meanwhile want a later one.
     pub(super) wakes_at: Instant,

@@ -56,7 +56,6 @@ enum Event {
     App {
         node: u32,
     },
-    /// A node restarts.
     Restart {
         node: u32,
     },

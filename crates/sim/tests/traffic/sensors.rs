@@ -120,8 +120,8 @@ fn queues_bridge_an_outage_as_long_as_they_last() {
     }
 }
 
-/// Checks that the message in progress has left the queue, like data in TCP's send buffer. Of a
-/// body in blocks, only one block has.
+/// Checks that the message in progress has left the queue, like data in TCP's send buffer. If
+/// it is a body in blocks, only one block has left.
 #[test]
 fn the_message_under_way_is_not_in_the_queue() {
     let gone = "queue = 20\n[faults.f]\ntype = \"node-off\"\nnode = \"node-1\"\n\

@@ -15,9 +15,7 @@ use redpoll_base::Duration;
 use super::lines::{FileError, Lines};
 use crate::name::is_name;
 
-/// Most rows of a file.
 pub const MOST_ROWS: usize = 4_000_000;
-/// Most nodes of a file.
 pub const MOST_NODES: usize = 1_000;
 /// Time between rows of one sender and channel below which they belong to one measurement: 100
 /// frames take 10 s, and the sender's next measurement is hours later.
@@ -49,7 +47,6 @@ pub struct K7 {
     pub length: Duration,
 }
 
-/// A directed link.
 #[derive(Clone, PartialEq, Debug)]
 pub struct K7Link {
     /// Index of the sender.

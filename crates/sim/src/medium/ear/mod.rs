@@ -72,7 +72,6 @@ impl Ears {
         }
     }
 
-    /// Returns the bytes of one receiver.
     pub fn bytes_each(&self) -> usize {
         match self {
             Ears::Disk(_) => size_of::<DiskEar>(),
@@ -133,7 +132,6 @@ impl Ears {
         }
     }
 
-    /// Returns whether the channel is busy at `node`.
     pub fn is_busy(&mut self, now: Instant, node: usize) -> bool {
         match self {
             Ears::Disk(ears) => ears[node].is_busy(),

@@ -80,7 +80,6 @@ impl SinrRules {
 
 /// Preamble and start-of-frame delimiter: 160 µs.
 const SYNCHRONISATION_US: u64 = 160;
-/// Bits of the synchronisation header.
 const SYNCHRONISATION_BITS: f64 = SYNCHRONISATION_US as f64 / US_PER_BIT;
 
 impl SinrEar {

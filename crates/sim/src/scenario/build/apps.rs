@@ -73,7 +73,6 @@ fn host() -> NodeSpec {
     }
 }
 
-/// Name of the host in `on` and `to`.
 const HOST: &str = "host";
 /// Name of the border router in `on` and `to`, whatever the name of its node.
 const BORDER: &str = "border";
@@ -252,7 +251,6 @@ impl App<'_, '_> {
         })
     }
 
-    /// Returns `batch` and `queue`, or the defaults.
     fn batch_and_queue(
         &self,
         usual_batch: u16,
@@ -298,7 +296,6 @@ impl App<'_, '_> {
         })
     }
 
-    /// Returns the target that `to` names.
     fn target(&self) -> Result<Target, ScenarioError> {
         let key = self.key("to");
         let text = self.values.text(&key);

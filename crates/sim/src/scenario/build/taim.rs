@@ -57,7 +57,6 @@ pub(super) fn spare(values: &Values<'_>) -> Result<Option<SpareParams>, Scenario
     }))
 }
 
-/// Returns the policy that `taim.policy` names.
 fn policy(values: &Values<'_>) -> Result<Policy, ScenarioError> {
     if values.text("taim.policy") == "taim" {
         for path in ["taim.slack", "taim.gain", "taim.max_hold"] {

@@ -58,7 +58,6 @@ pub(crate) fn children(path: &str) -> Vec<&'static str> {
     names
 }
 
-/// The value of a key's default.
 pub(crate) fn default_of(key: &Key) -> Option<Value> {
     match key.presence {
         Default(text) => key.kind.read_default(text).ok(),

@@ -117,16 +117,12 @@ pub enum ImageProtocol {
     Bdx,
 }
 
-/// Source of an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageSourceSpec {
     /// Port to listen on, of TCP or UDP.
     pub port: u16,
-    /// Protocol.
     pub protocol: ImageProtocol,
-    /// Bytes of the image.
     pub bytes: u64,
-    /// Bytes of a block.
     pub block: u16,
     /// Parameters of Q-Block.
     pub quick: QuickSpec,
@@ -134,12 +130,9 @@ pub struct ImageSourceSpec {
     pub interval: Duration,
 }
 
-/// Leaf that fetches an image.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ImageLeafSpec {
-    /// The source.
     pub to: Target,
-    /// Protocol.
     pub protocol: ImageProtocol,
     /// Bytes of a page of flash.
     pub page: u16,
@@ -167,9 +160,7 @@ pub struct QuickSpec {
 /// A client of an HTTP or CoAP server.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClientSpec {
-    /// The server.
     pub to: Target,
-    /// Protocol.
     pub protocol: ClientProtocol,
     /// Time between the beginnings of two requests; a longer request delays the next one.
     pub interval: Duration,
@@ -181,7 +172,6 @@ pub struct ClientSpec {
     pub retry: Duration,
 }
 
-/// Protocol of a client.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ClientProtocol {
     /// HTTP/1.1, with a connection for each request.
@@ -190,14 +180,11 @@ pub enum ClientProtocol {
     Coap,
 }
 
-/// A sensor.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SensorSpec {
-    /// Destination.
     pub to: Target,
     /// Protocol that carries the readings.
     pub transport: SensorTransport,
-    /// Bytes of a reading.
     pub bytes: u16,
     /// Time between readings.
     pub interval: Duration,
@@ -300,7 +287,6 @@ impl AppKind {
         }
     }
 
-    /// Returns whether it serves requests of `sender`.
     pub(super) fn serves(&self, sender: &AppKind) -> bool {
         let Some(target) = sender.target() else {
             return false;

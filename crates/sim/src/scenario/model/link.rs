@@ -10,7 +10,6 @@ use redpoll_stack::PollConfig;
 /// IEEE 802.15.4 MAC parameters, the same in every node.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct MacParams {
-    /// PAN identifier.
     pub pan_id: u16,
     /// Whether frames carry EUI-64s instead of short addresses.
     pub extended: bool,
@@ -33,11 +32,9 @@ pub struct MacParams {
     pub link_retry_pause: Duration,
     /// Whether the receiver is off during backoffs.
     pub deaf_backoff: bool,
-    /// Bytes of link security in each frame.
     pub security_bytes: u8,
     /// Channel access of frames that the previous frame announced with its frame pending bit.
     pub promised: Promised,
-    /// Duty-cycled MAC, if there is one.
     pub duty: Option<DutyParams>,
 }
 
@@ -57,9 +54,7 @@ pub struct SecurityParams {
 /// Key of a node. It is not printed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum NodeKey {
-    /// The network's key.
     Network,
-    /// A key of its own.
     Own([u8; 16]),
     /// No key: its frames are unsecured, and it cannot open secured ones.
     None,
@@ -116,7 +111,6 @@ pub struct LowpanParams {
     pub reassembly_timeout: Duration,
     /// Datagram slots, shared by reassembly, forwarding and local packets.
     pub slots: u8,
-    /// Bytes of one datagram slot.
     pub slot_bytes: u16,
     /// Whether the destination reassembles packets that IPv6 has fragmented.
     pub join_fragments: bool,

@@ -113,7 +113,6 @@ impl Scenario {
         })
     }
 
-    /// The index of the simulated host, if there is one.
     pub(crate) fn host_index(&self) -> Option<usize> {
         self.host.as_ref().map(|_| self.nodes.len())
     }

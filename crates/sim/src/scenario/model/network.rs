@@ -40,7 +40,6 @@ pub struct SerialParams {
 pub struct TaimParams {
     /// Parameters of its decisions.
     pub params: redpoll_assist::taim::Params,
-    /// Most flows.
     pub flows: u16,
     /// Most waiting packets.
     pub packets: u16,

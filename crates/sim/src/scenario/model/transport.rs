@@ -13,7 +13,6 @@ use redpoll_tcp::EcnUse;
 pub enum Mss {
     /// Payload that always fits into this number of full frames.
     Frames(u8),
-    /// Bytes of payload.
     Bytes(u16),
 }
 
@@ -91,7 +90,6 @@ pub struct LossRepair {
 /// Congestion control of a node's TCP.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum CongestionSpec {
-    /// An algorithm of the engine.
     Engine(CongestionChoice),
     /// An algorithm of that name, which the caller provides ([`congestion`](crate::congestion)).
     Given(String),
@@ -167,21 +165,17 @@ impl TcpParams {
 /// TCP implementation of a node.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub enum TransportSpec {
-    /// Redpoll's.
     #[default]
     Redpoll,
     /// uIP's, with one unacknowledged segment per connection.
     Uip(UipConfig),
-    /// BLIP's.
     Blip {
-        /// Options.
         config: BlipConfig,
         /// Bytes of a connection's transmit buffer.
         buffer: u16,
     },
     /// An implementation that behaves like Linux's.
     Linux {
-        /// Options.
         config: LinuxConfig,
         /// Bytes of a connection's send buffer, and also of its receive buffer.
         buffer: u16,

@@ -340,7 +340,6 @@ fn the_documentation_lists_exactly_the_keys_that_the_parser_knows() {
     );
 }
 
-/// Returns the neighbours of each node.
 fn neighbours(scenario: &Scenario) -> Vec<Vec<crate::topology::Neighbour>> {
     let positions: Vec<_> = scenario.nodes.iter().map(|node| node.position_m).collect();
     let site = medium::Site::of(&scenario.medium, &positions);

@@ -13,7 +13,6 @@ use crate::oracle::FlowId;
 use crate::oracle::counting_lines;
 use crate::scenario::ClientSpec;
 
-/// Protocol of requests.
 trait Protocol {
     /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
@@ -30,15 +29,12 @@ trait Protocol {
     fn next_timer(&self) -> Option<Instant>;
 }
 
-/// Outcome of a request.
 enum Outcome {
-    /// It was answered, with this body.
     Answered(Vec<u8>),
     /// It was refused or not answered.
     Failed,
 }
 
-/// Protocol of a client.
 pub(super) struct Asks(Box<dyn Protocol>);
 
 impl Asks {

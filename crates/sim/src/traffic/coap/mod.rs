@@ -63,7 +63,6 @@ impl Port {
         true
     }
 
-    /// Sets whether requests are expected.
     pub(super) fn expect_requests(&mut self, expected: bool) {
         self.expects_requests = expected;
     }

@@ -3,7 +3,6 @@
 /// Bytes of the longest request, including headers.
 pub(super) const MAX_REQUEST: usize = 2_048;
 
-/// Result of parsing a request.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Parsed {
     Get(Get),
@@ -15,11 +14,9 @@ pub(super) enum Parsed {
 pub(super) struct Get {
     pub path: String,
     pub head_only: bool,
-    /// Requested part of the resource.
     pub part: Option<Part>,
     /// Validator for which the part is requested; otherwise the whole is requested.
     pub if_range: Option<String>,
-    /// Whether the connection stays open.
     pub stays_open: bool,
     /// Whether it is HTTP/1.0, which has no Host.
     is_old: bool,
@@ -32,7 +29,6 @@ pub(super) struct Get {
 pub(super) enum Part {
     /// From the first to the last byte, both included; `None`: to the end.
     From(u64, Option<u64>),
-    /// The last bytes of this number.
     Last(u64),
 }
 

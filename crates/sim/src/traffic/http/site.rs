@@ -18,7 +18,6 @@ pub(super) struct Answer {
     pub(super) stays_open: bool,
 }
 
-/// Body of an answer, and the position in it.
 pub(super) enum Body {
     Text(String, usize),
     File { offset: u64, end: u64 },
@@ -33,7 +32,6 @@ impl Site<'_> {
         )
     }
 
-    /// Returns the answer to `parsed`.
     pub(super) fn answer(&self, parsed: &Parsed) -> Answer {
         let get = match parsed {
             Parsed::Get(get) => get,

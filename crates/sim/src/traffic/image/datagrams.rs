@@ -49,7 +49,6 @@ impl Datagrams {
         }
     }
 
-    /// Returns whether all datagrams are sent.
     pub(super) fn is_idle(&self) -> bool {
         self.waiting.is_empty()
     }

@@ -32,7 +32,6 @@ trait Way {
     /// Begins or restarts the transfer of the bytes that `flash` lacks.
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
 
-    /// Handles an event of the node.
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash);
 
     /// Handles the timer, if it has expired.

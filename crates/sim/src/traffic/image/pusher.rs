@@ -56,7 +56,6 @@ struct Push {
     /// Number of the block in progress, or of the next one.
     num: u32,
     under_way: Option<RequestId>,
-    /// Number of its repetitions.
     repeats: u8,
     not_before: Instant,
 }

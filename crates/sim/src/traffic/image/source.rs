@@ -12,7 +12,6 @@ use crate::traffic::peers::Peers;
 /// announces itself again.
 pub(super) const LEAVES: usize = 64;
 
-/// Returns the source of an image.
 pub(in crate::traffic) fn source(spec: &ImageSourceSpec, peers: Peers, rng: Rng) -> Box<dyn App> {
     match spec.protocol {
         ImageProtocol::QBlock => Box::new(quick::Source::new(spec, peers, rng)),

@@ -105,7 +105,6 @@ impl Coap {
         }
     }
 
-    /// Builds the next message from the queue.
     fn next_message(&mut self, queue: &mut Queue) -> Message {
         let fitting = (self.message_bytes / queue.reading_bytes()).max(1);
         match layout(self.is_reliable, self.in_blocks) {

@@ -69,7 +69,6 @@ trait Carrier {
     /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
 
-    /// Handles an event of the node.
     fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}
 
     /// Sends from the queue: it may have more readings, or the transport's timer has expired.
@@ -193,7 +192,6 @@ pub(super) fn open_port<S>(
     None
 }
 
-/// Opens a plain UDP socket for the flow.
 fn open_socket(cx: &mut Context<'_>, route: &Route, flow: FlowId) -> Option<UdpId> {
     open_port(cx, route, flow, |cx, port| cx.node.udp_bind(port))
 }

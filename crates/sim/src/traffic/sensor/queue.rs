@@ -58,7 +58,6 @@ impl Queue {
         self.is_due |= self.waiting.len() >= self.batch;
     }
 
-    /// Returns the bytes of a reading.
     pub(super) fn reading_bytes(&self) -> usize {
         self.bytes
     }
@@ -76,7 +75,6 @@ impl Queue {
         self.waiting.get(index).copied()
     }
 
-    /// Returns the number of the next reading.
     pub(super) fn next_number(&self) -> u32 {
         self.made
     }

@@ -80,7 +80,6 @@ impl Mesh<'_> {
 }
 
 impl Crossing {
-    /// Builds the crossing of `scenario`.
     pub(super) fn new(scenario: &Scenario, seed: Seed, secrets: &mut Secrets) -> Crossing {
         let border = &scenario.border;
         Crossing {
@@ -151,7 +150,6 @@ impl Crossing {
         self.release(mesh);
     }
 
-    /// Handles the timer of the shaper.
     pub(super) fn on_shaper_timer(&mut self, mesh: &mut Mesh<'_>) {
         let shaper = self.shaper.as_mut();
         if shaper.is_some_and(|shaper| shaper.wakes(mesh.env.now)) {

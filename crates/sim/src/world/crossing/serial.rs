@@ -32,7 +32,6 @@ pub(super) struct Serial {
     full: u64,
 }
 
-/// One direction.
 struct Way {
     /// Time at which its last byte has left.
     free_at: Instant,

@@ -70,7 +70,6 @@ pub(in crate::world) enum Presence {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Owes {
     Nobody,
-    /// The node.
     Node,
     /// A node that has since left or restarted: the present node does not get the result.
     Former,
@@ -163,7 +162,6 @@ impl External {
         self.is_loaded = false;
     }
 
-    /// Queues `item`.
     fn enqueue(&mut self, item: Item) {
         let is_there = matches!(self.presence, Presence::Here | Presence::Silent);
         let has_room = self.waiting.len() < QUEUE || matches!(item, Item::Done(_));

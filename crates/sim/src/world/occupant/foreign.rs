@@ -20,7 +20,6 @@ const LINE_MAX: usize = 1_024;
 pub(in crate::world) struct Foreign {
     node: Box<dyn ForeignNode>,
     listens: bool,
-    /// Incomplete line.
     line: Vec<u8>,
 }
 
