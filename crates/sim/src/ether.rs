@@ -64,7 +64,6 @@ enum Item {
     Raw(RawEvent),
 }
 
-/// An event of the medium.
 enum Next {
     Air(Event),
     Send { station: usize, frame: Vec<u8> },

@@ -245,7 +245,6 @@ impl Graph<'_> {
             .filter(move |other| is_on_path(other) && carries(other))
     }
 
-    /// Returns the cost of `path`, from node to node.
     fn cost(&self, path: &[usize]) -> u32 {
         let link = |pair: &[usize]| {
             let mut others = self.neighbours[pair[0]].iter();

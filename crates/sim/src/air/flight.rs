@@ -64,11 +64,9 @@ fn command(header: &FrameHeader, payload: &[u8]) -> Option<u8> {
     rest.first().copied()
 }
 
-/// A transmission in progress.
 #[derive(Clone, Debug)]
 pub struct Flight {
     pub id: u64,
-    /// Layout of the medium at its beginning.
     pub layout: u32,
     /// Index of the sending node.
     pub from: u32,
@@ -92,7 +90,6 @@ pub struct Flights {
 }
 
 impl Flights {
-    /// Adds a transmission.
     pub fn insert(&mut self, flight: Flight) -> TxId {
         if let Some(id) = self.free.pop() {
             self.places[id as usize] = Some(flight);
@@ -102,7 +99,6 @@ impl Flights {
         (self.places.len() - 1) as TxId
     }
 
-    /// Returns the transmission `id`, if it is in progress.
     pub fn find(&self, id: TxId) -> Option<&Flight> {
         self.places.get(id as usize)?.as_ref()
     }
@@ -119,7 +115,6 @@ impl Flights {
         Some(flight)
     }
 
-    /// Returns all transmissions in progress.
     pub fn under_way(&self) -> impl Iterator<Item = &Flight> {
         self.places.iter().flatten()
     }

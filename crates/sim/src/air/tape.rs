@@ -85,7 +85,6 @@ impl Tape {
     /// Bytes of a host's packet that are kept, enough for headers with all options.
     pub const PACKET_BYTES: usize = 160;
 
-    /// Records the beginning of a frame.
     pub(crate) fn frame(&mut self, frame: Frame) {
         if self.changes.frames.len() < Self::FRAMES {
             self.changes.frames.push(frame);

@@ -19,7 +19,6 @@ use crate::scenario::global_address;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
 use crate::world::World;
 
-/// A transmission of the attacker.
 #[derive(Clone, Debug)]
 pub(super) enum Shot {
     /// A frame over the air.
@@ -53,7 +52,6 @@ impl FrameTrace for Ear {
     }
 }
 
-/// A connection of the attacker.
 #[derive(Clone, Copy, Debug)]
 struct Held {
     ends: Ends,
@@ -237,7 +235,6 @@ impl<'s> Foe<'s> {
         }
     }
 
-    /// Returns the address of the node with this name.
     fn named(&self, name: &str) -> Addr {
         let mut places = self.scene.scenario.places();
         let found = places.position(|place| place.name == name);

@@ -33,7 +33,6 @@ pub struct Remains {
     pub tables: Tables,
 }
 
-/// Result of a run.
 #[derive(Clone, Debug)]
 pub(super) struct Course {
     /// Bytes of the honest flow that arrived during the attack.
@@ -126,7 +125,6 @@ const BYTE_US: u64 = 32;
 const PHY: u64 = 6;
 /// Header and check sequence of a frame between short addresses.
 const MAC: u64 = 11;
-/// Bytes of a fragment in a frame.
 const FRAGMENT: u64 = 96;
 /// Bytes of the compressed IPv6 header of a packet from outside the mesh: of 40 bytes, the source
 /// and about ten others remain.

@@ -131,7 +131,6 @@ on = ["border", "router", "leaf"]
 pub(super) struct Scene {
     pub(super) scenario: Scenario,
     pub(super) target: Target,
-    /// Index of the attacked node.
     pub(super) attacked: usize,
     pub(super) foe: usize,
     /// Index of the honest flow's sender, which may be the host.
@@ -191,12 +190,10 @@ impl Scene {
         found.unwrap_or(self.sender)
     }
 
-    /// Returns the global address of a node.
     pub(super) fn address(&self, index: usize) -> Addr {
         self.scenario.address(index).unwrap_or_default()
     }
 
-    /// Returns the short address of a node.
     pub(super) fn short(&self, index: usize) -> u16 {
         self.scenario.nodes[index].short
     }

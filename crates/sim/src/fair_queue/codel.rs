@@ -83,7 +83,7 @@ mod tests {
         interval: Duration::from_millis(100),
     };
 
-    /// Returns the times of drops when a packet arrives each millisecond and waits for 20 ms.
+    /// Checks the drops when a packet arrives each millisecond and waits for 20 ms.
     #[test]
     fn drops_come_closer_while_packets_wait_too_long() {
         let mut state = State::default();

@@ -14,7 +14,6 @@ use redpoll_base::Instant;
 /// An event and its position in the order.
 #[derive(Clone, Copy, Debug)]
 pub struct Scheduled<E> {
-    /// Time of the event.
     pub at: Instant,
     /// Order of events at the same instant: first scheduled, first handled.
     sequence: u64,

@@ -24,7 +24,6 @@ impl Medium {
         self.retired.layout
     }
 
-    /// Returns the links of a layout with transmissions in progress.
     pub fn links_of(&self, layout: u32) -> &Links {
         let retired = self.retired.links.iter();
         let found = retired.clone().find(|(of, _)| *of == layout);

@@ -121,7 +121,6 @@ impl Medium {
         &self.links
     }
 
-    /// Returns the bytes of the links and the receiver of `node`.
     pub fn memory_bytes(&self, node: usize) -> usize {
         self.ears.bytes_each() + size_of_val(self.links.of(node))
     }

@@ -172,7 +172,6 @@ impl Replay {
     }
 }
 
-/// Index of the patterns in a trace.
 #[derive(Debug)]
 struct Patterns {
     trace: Arc<NoiseTrace>,

@@ -26,7 +26,6 @@ impl Helper {
         (Helper { forwarded, cache }, bytes + more.unwrap_or(0))
     }
 
-    /// Returns the cache of segments, if the node has one.
     pub fn cache(&self) -> Option<&Cache<HeapMemory>> {
         self.cache.as_deref()
     }

@@ -50,7 +50,6 @@ impl FlowId {
     }
 }
 
-/// One connection of one end of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Source {
     pub(crate) flow: FlowId,
@@ -75,7 +74,6 @@ pub struct Oracle {
     violations: Vec<String>,
     violation_count: u64,
     latest: Instant,
-    /// Whether the scenario duplicates packets.
     duplicates: bool,
     /// Connections to watch that the world has not yet fetched.
     new_watches: Vec<Watch>,
@@ -229,7 +227,6 @@ impl Oracle {
         self.flow_mut(id).image_mut().sent(bytes);
     }
 
-    /// Records the beginning of a request.
     pub fn request_made(&mut self, id: FlowId) {
         self.flow_mut(id).requests_mut().made();
     }

@@ -19,7 +19,6 @@ const INTERVAL: Duration = Duration::from_secs(40);
 /// older reading that has not arrived is lost.
 const REMEMBERED: usize = 1 << 16;
 
-/// Format of a flow's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReadingFormat {
     /// Bytes of a reading, at least four.

@@ -165,7 +165,6 @@ pub enum Work {
     },
     /// Change from reception to transmission.
     Turnaround,
-    /// Transmission of the frame.
     Sending,
     /// Wait for the acknowledgment.
     AwaitAck,
@@ -258,7 +257,6 @@ pub struct Acking {
     pub frame_pending: bool,
 }
 
-/// A frame that a radio has received.
 #[derive(Clone, Debug, Default)]
 pub struct Received {
     /// The frame without its FCS.

@@ -33,7 +33,6 @@ pub struct Chip {
     /// Idle microseconds and register bytes before each move of a frame.
     overhead: (u64, u64),
     spi_ns_per_byte: u64,
-    /// Bytes of link security in a frame.
     security_bytes: usize,
 }
 

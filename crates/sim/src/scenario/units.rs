@@ -55,7 +55,6 @@ impl Measure {
         }
     }
 
-    /// Returns the units for a message.
     pub(crate) fn allowed(self) -> String {
         let units: Vec<&str> = self
             .units()

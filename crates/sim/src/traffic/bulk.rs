@@ -193,7 +193,6 @@ impl Upload {
             .then_some(self.heard)
     }
 
-    /// Resets the connection.
     fn end(&self, cx: &mut Context<'_>) {
         cx.node.abort(cx.now, self.conn);
         cx.node.release(cx.now, self.conn);

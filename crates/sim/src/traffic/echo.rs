@@ -17,7 +17,6 @@ pub(super) struct Echo {
     sessions: Sessions<Conversation>,
 }
 
-/// One connection.
 struct Conversation {
     conn: ConnId,
     held: [u8; HELD],
@@ -55,7 +54,6 @@ impl Conversation {
         })
     }
 
-    /// Resets the connection.
     fn abort(&self, cx: &mut Context<'_>) {
         cx.node.abort(cx.now, self.conn);
         cx.node.release(cx.now, self.conn);

@@ -217,7 +217,6 @@ impl Maker<'_> {
     }
 }
 
-/// Returns the name of a node or of the host.
 fn name_of(scenario: &Scenario, index: usize) -> String {
     let place = scenario.place(index);
     place.map_or(String::new(), |place| place.name.clone())

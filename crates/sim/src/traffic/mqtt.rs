@@ -43,7 +43,6 @@ pub(super) struct Sensor {
     overflow: u64,
 }
 
-/// State of one connection.
 #[derive(Default)]
 struct Session {
     /// Time at which the connection was opened.
@@ -53,7 +52,6 @@ struct Session {
     /// Encoded packets that TCP had no room for.
     outbox: BytesMut,
     inbox: BytesMut,
-    /// Time of the last sent packet.
     last_sent: Instant,
     /// Whether a PINGREQ is unanswered.
     pinged: bool,

@@ -48,7 +48,6 @@ enum State {
 /// Change that an event caused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Change {
-    /// The connection is open.
     Opened,
     /// There is room to send, or data to read, or the peer has closed.
     Progress,

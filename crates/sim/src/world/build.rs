@@ -437,7 +437,6 @@ fn identities(scenario: &Scenario) -> Vec<Identity> {
     scenario.nodes.iter().map(identity).collect()
 }
 
-/// Returns the clock of node `index`, or of the host.
 fn clock(scenario: &Scenario, index: usize, seed: Seed) -> Oscillator {
     let given = scenario.place(index).and_then(|place| place.drift_ppm);
     given.map_or_else(

@@ -51,7 +51,6 @@ pub struct K7 {
 pub struct K7Link {
     /// Index of the sender.
     pub from: usize,
-    /// Index of the receiver.
     pub to: usize,
     /// A record for each measurement of the sender, in order of time. The first also holds before
     /// its time.

@@ -66,7 +66,6 @@ impl DiskEar {
         self.busy_since < now
     }
 
-    /// Begins a transmission.
     pub fn start(
         &mut self,
         now: Instant,

@@ -11,7 +11,6 @@ use sinr::{SinrEar, SinrRules};
 use super::{Config, Link, LinkSource, Site, noise};
 use crate::kernel::Seed;
 
-/// Number of a transmission in progress.
 pub type TxId = u32;
 
 /// Result of a reception, or the reason why there was none.

@@ -128,7 +128,6 @@ impl SinrEar {
         self.power_mw + self.foreign_mw + self.noise.at(now) >= rules.cca_mw
     }
 
-    /// Begins a transmission.
     pub fn start(
         &mut self,
         now: Instant,

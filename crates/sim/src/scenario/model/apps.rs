@@ -207,9 +207,7 @@ pub struct SensorSpec {
 /// Protocol that carries a sensor's readings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SensorTransport {
-    /// A datagram for each reading.
     Udp,
-    /// One connection for all readings.
     Tcp,
     /// Confirmable messages of CoAP.
     Coap,
@@ -312,7 +310,6 @@ impl AppKind {
         }
     }
 
-    /// Returns its name in a scenario.
     pub(crate) const fn word(&self) -> &'static str {
         match self {
             AppKind::HttpServer { .. } => "http-server",

@@ -32,7 +32,6 @@ impl std::fmt::Display for Role {
 }
 
 impl Role {
-    /// Returns its name in a scenario.
     pub(crate) const fn word(self) -> &'static str {
         match self {
             Role::Border => "border",

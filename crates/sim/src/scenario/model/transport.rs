@@ -24,7 +24,6 @@ pub struct TcpParams {
     /// Bytes of the longest compressed IPv6 header: 13 if all traffic stays in the mesh, otherwise
     /// 27. RPL packet information adds 8 bytes.
     pub compressed_header_max: u16,
-    /// Bytes of the send buffer of a connection.
     pub send_buffer: u32,
     /// Bytes of a connection's receive buffer, which is its largest window.
     pub receive_buffer: u32,

@@ -14,10 +14,8 @@ use crate::oracle::counting_lines;
 use crate::scenario::ClientSpec;
 
 trait Protocol {
-    /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
 
-    /// Begins a request.
     fn ask(&mut self, cx: &mut Context<'_>);
 
     /// Handles an event of the node. Returns the outcome of the request, if it has ended.

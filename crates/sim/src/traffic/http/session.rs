@@ -137,7 +137,6 @@ impl Exchange {
         false
     }
 
-    /// Resets the connection.
     pub(super) fn end(&mut self, cx: &mut Context<'_>) {
         self.measure(cx);
         cx.node.abort(cx.now, self.conn);

@@ -66,7 +66,6 @@ impl Clock {
 
 /// Transport that moves readings from the queue to the far end.
 trait Carrier {
-    /// Opens its socket.
     fn start(&mut self, cx: &mut Context<'_>, flow: FlowId);
 
     fn on_event(&mut self, _cx: &mut Context<'_>, _event: &NodeEvent, _queue: &mut Queue) {}

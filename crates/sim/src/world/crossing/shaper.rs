@@ -72,7 +72,6 @@ pub(super) struct Shaper {
 }
 
 impl Shaper {
-    /// Builds the shaper of the scenario, if it has one.
     pub(super) fn of(
         scenario: &Scenario,
         seed: Seed,
