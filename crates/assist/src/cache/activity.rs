@@ -1,16 +1,16 @@
-//! Frames heard recently, with any addressee, intact or damaged.
+//! Times of recently received frames.
 
 use redpoll_base::{Duration, Instant};
 
 const KEPT: usize = 16;
 
-/// When the last frames were heard.
+/// The receive times of the last frames: any addressee, intact or damaged.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Activity {
     at: [Instant; KEPT],
-    /// Where the next one goes.
+    /// Index of the next entry to overwrite.
     next: usize,
-    /// How many places are filled.
+    /// Number of entries in use.
     filled: usize,
 }
 
@@ -29,7 +29,7 @@ impl Activity {
         self.filled = self.filled.saturating_add(1).min(KEPT);
     }
 
-    /// The activity level: frames heard within `span` before `now`, 16 at most.
+    /// Returns the number of frames received within `span` before `now`, at most 16.
     pub(super) fn level(&self, now: Instant, span: Duration) -> u32 {
         let heard = self.at.iter().take(self.filled);
         heard.filter(|at| now.since(**at) <= span).count() as u32

@@ -1,4 +1,4 @@
-//! Duplicate acknowledgments answered from here (DTC).
+//! Duplicate acknowledgments that the cache answers with a copy (DTC).
 
 use redpoll_base::{Instant, Memory as Kinds};
 
@@ -7,9 +7,9 @@ use super::held::Stage;
 use super::packet::{Beyond, Segment};
 
 impl<M: Kinds> Cache<M> {
-    /// Whether a duplicate acknowledgment ends here, because it asks for a segment that there
-    /// is a copy of, and for nothing else: the copy is then sent at once, or was already. Its
-    /// sender hears no more of those until that copy would be forgotten.
+    /// Returns whether to drop a duplicate acknowledgment, because it requests only a copied
+    /// segment. The first one makes the copy due at once. Further ones are dropped until the copy
+    /// is released.
     pub(super) fn stands_in(&mut self, now: Instant, flow: usize, segment: &Segment) -> bool {
         if !self.params.answers_duplicates {
             return false;

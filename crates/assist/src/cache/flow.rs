@@ -8,56 +8,57 @@ use super::packet::{Acknowledgment, Scaling, Segment, Timestamps};
 use crate::taim::Ends;
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// The assumed least size of a window with unknown scale.
+/// Window in bytes that is assumed while the scale is unknown.
 const UNSCALED_MAX: u32 = 65_535;
-/// The largest shift (RFC 7323 §2.3).
+/// Largest window scale shift (RFC 7323 §2.3).
 const SHIFT_MAX: u8 = 14;
 
-/// Memory of a connection. `None`: free.
+/// Memory for a connection; `None` if free.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSlot(pub(super) Option<Flow>);
 
 impl FlowSlot {
-    /// A free one.
+    /// A free slot.
     pub const EMPTY: FlowSlot = FlowSlot(None);
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
     pub(super) ends: Ends,
-    /// Data from the lower end, and from the upper one.
+    /// State of the lower and of the upper end.
     sides: [Side; 2],
-    /// When a segment of it passed last.
+    /// Time of the last segment.
     pub(super) used: Instant,
-    /// When one did that its receiver takes.
+    /// Time of the last segment that its receiver accepts.
     fitted: Instant,
-    /// One of the ends has sent a FIN.
+    /// Whether an end has sent a FIN.
     is_closing: bool,
 }
 
-/// One direction of a connection: what this end has sent.
+/// The state of one end.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Side {
-    /// Behind the farthest byte that has passed; `None` before the first segment.
+    /// Sequence number after the last byte that passed; `None` before the first segment.
     pub(super) end: Option<SeqNum>,
-    /// The highest plausible acknowledgment by this end of the other end's data.
+    /// Highest plausible acknowledgment that this end has sent.
     pub(super) acked: Option<SeqNum>,
-    /// The acknowledgment that this end needs; or its first sequence number, if it has not
-    /// acknowledged anything.
+    /// Sequence number that this end expects next, by its acknowledgments; `None` before the first.
     expects: Option<SeqNum>,
-    /// The window that it announced last.
+    /// Last announced window, unscaled.
     pub(super) window: u16,
-    /// That window in bytes.
+    /// The window in bytes.
     reach: u32,
     scaling: Scaling,
     timestamps: Option<Timestamps>,
-    /// The round-trip time of what this end sends, from here to the other end and back.
+    /// Smoothed round-trip time from here to the other end, in microseconds.
     rtt_us: Option<u64>,
-    /// A segment that has passed once only: behind its last byte, and when it passed.
+    /// Timed segment, which passed once: the sequence number after it, and its time.
     timed: Option<(SeqNum, Instant)>,
-    /// This end needs an acknowledgment of data that the other end already acknowledged.
+    /// Whether this end needs the acknowledgment of data that the other end has already
+    /// acknowledged.
     pub(super) answer: bool,
-    /// If this end sends nothing by then, the acknowledgment is repeated.
+    /// Time when the acknowledgment to this end is repeated, unless this end sends something
+    /// before.
     pub(super) again: Option<Instant>,
 }
 
@@ -79,13 +80,13 @@ impl Side {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Kind {
-    /// No data, or more than data: nothing that is kept.
+    /// No data, or a segment with more than data, which the cache does not copy.
     Other,
-    /// Data that come next.
+    /// The next data in sequence.
     New,
-    /// Data that have passed before, or behind a gap.
+    /// Data that has passed before, or data beyond a gap.
     OutOfSequence,
-    /// Data that have been acknowledged, and nothing else that would be news.
+    /// Acknowledged data, without other new information.
     Acknowledged,
 }
 
@@ -94,7 +95,7 @@ pub(super) struct Change {
     pub(super) kind: Kind,
     /// The new cumulative acknowledgment of the other end's data.
     pub(super) acked: Option<SeqNum>,
-    /// It acknowledges what has been acknowledged already, and says nothing else.
+    /// Whether it repeats the last acknowledgment, without other new information.
     pub(super) is_duplicate: bool,
 }
 
@@ -119,15 +120,15 @@ impl Flow {
         if upper { upper_side } else { lower_side }
     }
 
-    /// RTT_est: the round-trip time from here to the target of what `upper` sends.
+    /// Returns RTT_est: the round-trip time from here to the receiver of the data of `upper`.
     pub(super) fn rtt(&self, upper: bool, params: &Params) -> Duration {
         let known = self.side(upper).rtt_us.map(Duration::from_micros);
         known.unwrap_or(params.initial_rtt)
     }
 
-    /// Whether the receiver of a segment would certainly accept its acknowledgment and options:
-    /// its SEQ is in the window that the receiver announced, and not before data that already
-    /// passed (RFC 9293 §3.10.7.4). Otherwise the segment may be forged.
+    /// Returns whether the receiver certainly accepts a segment's acknowledgment and options: the
+    /// SEQ is in the announced window, and not before data that passed (RFC 9293 §3.10.7.4). An
+    /// attacker may have forged any other segment.
     fn takes(&self, it: &Segment) -> bool {
         let Some(expects) = self.side(!it.from_upper).expects else {
             // In SYN-SENT the acknowledgment decides (RFC 9293 §3.10.7.3).
@@ -138,13 +139,13 @@ impl Flow {
         !it.flags.syn() && self.is_within(it, expects, it.seq) && least.unwrap_or(expects) <= it.seq
     }
 
-    /// Whether `number` is in the window of the receiver of `it`, or at its very end.
+    /// Returns whether `number` is in the window of the receiver of `it`, or at its end.
     fn is_within(&self, it: &Segment, expects: SeqNum, number: SeqNum) -> bool {
         number.since(expects) <= self.side(!it.from_upper).reach
     }
 
-    /// Whether a reset ends the connection, or a SYN begins another one (RFC 5961 §3 and §4:
-    /// the ends do not believe every one either).
+    /// Returns whether a reset ends the connection, or a SYN begins another one. The ends do not
+    /// accept all of them either (RFC 5961 §3 and §4).
     pub(super) fn ends_with(&self, now: Instant, it: &Segment) -> bool {
         let expects = self.side(!it.from_upper).expects;
         let is_open = self.sides.iter().all(|side| side.acked.is_some()) && !self.is_closing;
@@ -159,12 +160,12 @@ impl Flow {
         now.since(self.fitted) > PATIENCE
     }
 
-    /// Whether what is known is of no use any more: nothing fits it.
+    /// Returns whether no segment has matched the state for a minute and this one does not.
     pub(super) fn is_over(&self, now: Instant, it: &Segment) -> bool {
         self.is_stale(now) && !self.takes(it)
     }
 
-    /// A segment passes, or `waits` to.
+    /// Updates the state for a segment that is forwarded, or queued if `waits`.
     pub(super) fn on_segment(
         &mut self,
         now: Instant,
@@ -206,8 +207,7 @@ impl Flow {
         self.hear(now, it, fits);
         let told = self.side(to).acked;
         let is_acked = told.is_some_and(|told| it.end() <= told);
-        // A single byte before the next expected one asks whether the peer is alive (RFC 9293
-        // §3.8.4).
+        // A single byte before the expected one is a keepalive (RFC 9293 §3.8.4).
         let asks = it.len <= 1 && told == Some(it.end());
         let is_unknown = self.side(to).expects.is_none();
         let side = self.side_mut(from);
@@ -230,8 +230,8 @@ impl Flow {
         }
     }
 
-    /// Takes the acknowledgment, window and options of a segment, if its receiver accepts it or
-    /// the connection is new, and if no later segment has passed.
+    /// Stores a segment's acknowledgment, window and options. It ignores a segment that the
+    /// receiver would not accept, except the first, and one with an older acknowledgment.
     fn hear(&mut self, now: Instant, it: &Segment, fits: bool) {
         let other = self.side(!it.from_upper).scaling;
         if fits {
@@ -263,7 +263,7 @@ impl Flow {
         };
     }
 
-    /// Whether `ack` of an end is above its earlier ones, and covers only data that passed
+    /// Returns whether `ack` is above the earlier ones of its end, and covers only data that passed
     /// here.
     fn advances(&self, from: bool, ack: SeqNum) -> bool {
         let sent = self.side(!from).end;
@@ -272,8 +272,8 @@ impl Flow {
         is_possible && known.is_none_or(|known| ack > known)
     }
 
-    /// The acknowledgment for an end that retransmitted acknowledged data: as far as known
-    /// here, the segment that the other end would send now.
+    /// Returns the acknowledgment for an end that retransmitted acknowledged data, as the other end
+    /// would send it.
     pub(super) fn acknowledgment(&self, to_upper: bool) -> Option<Acknowledgment> {
         let peer = self.side(!to_upper);
         let Ends { lower, upper } = self.ends;
@@ -294,7 +294,8 @@ impl Flow {
 }
 
 impl Side {
-    /// `counts`: as far as known, no other node can have sent it.
+    /// Records a sent segment. `counts` says that no other node can have forged it, as far as is
+    /// known.
     fn on_sent(&mut self, now: Instant, it: &Segment, is_timed: bool, counts: bool) {
         let end = it.end();
         if self.end.is_none_or(|known| end > known) {
@@ -310,8 +311,8 @@ impl Side {
         }
     }
 
-    /// The SYN is answered: data in the SYN that the answer does not acknowledge are
-    /// retransmitted as the first data (RFC 7413 §4.2.2).
+    /// Handles the answer to a SYN. Its sender retransmits unacknowledged data of the SYN as the
+    /// first data (RFC 7413 §4.2.2).
     fn on_answer(&mut self, ack: SeqNum) {
         if self.end != Some(ack) {
             (self.end, self.timed) = (Some(ack), None);
@@ -326,7 +327,7 @@ impl Side {
         self.timed = None;
     }
 
-    /// All before `ack` has been acknowledged.
+    /// Takes a round-trip sample if `ack` acknowledges the timed segment.
     fn sample(&mut self, now: Instant, ack: SeqNum, weight: u8) {
         let Some((end, since)) = self.timed else {
             return;

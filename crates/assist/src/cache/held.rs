@@ -1,25 +1,25 @@
-//! Copies of segments, until they are acknowledged or retransmitted.
+//! Copies of segments.
 
 use redpoll_base::{Bytes, Instant, copy};
 use redpoll_wire::tcp::SeqNum;
 
-/// A place for a copy. `None`: free.
+/// Memory for a copy; `None` if free.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldSlot(pub(super) Option<Copied>);
 
 impl HeldSlot {
-    /// A free one.
+    /// A free slot.
     pub const EMPTY: HeldSlot = HeldSlot(None);
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Stage {
-    /// Not forwarded yet, because earlier packets are still in transit. `stays`: whether a copy
-    /// remains after forwarding.
+    /// Queued, because earlier packets are in transit. `stays`: whether a copy remains after
+    /// forwarding.
     Waiting { stays: bool },
-    /// Forwarded; retransmitted when it is due.
+    /// Forwarded; retransmitted when due.
     Passed,
-    /// Retransmitted; dropped when it is due.
+    /// Retransmitted; dropped when due.
     Repeated,
 }
 
@@ -31,23 +31,23 @@ impl Stage {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Copied {
-    /// Its connection's place, and which end it comes from.
+    /// Index of the connection, and whether the upper end sent the segment.
     pub(super) flow: usize,
     pub(super) upper: bool,
-    /// Its first byte, and the number behind it.
+    /// First sequence number, and the one after the last.
     pub(super) seq: SeqNum,
     pub(super) end: SeqNum,
     pub(super) stage: Stage,
     pub(super) is_locked: bool,
     pub(super) number: u32,
     pub(super) len: usize,
-    /// When something is to be done with it.
+    /// Time of the next action.
     pub(super) due: Instant,
-    /// The latest time of its retransmission, if `due` is the earliest.
+    /// Latest time of the retransmission; `due` is the earliest.
     pub(super) deadline: Instant,
 }
 
-/// The copies, each in an equal part of the bytes.
+/// All copies, each in an equal part of the buffer.
 #[derive(Debug)]
 pub(super) struct Held<T, B> {
     slots: T,
@@ -59,7 +59,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         Held { slots, bytes }
     }
 
-    /// How long a packet may be.
+    /// Returns the maximum length of a packet.
     fn room(&self) -> usize {
         let bytes = self.bytes.as_ref().len();
         bytes.checked_div(self.slots.as_ref().len()).unwrap_or(0)
@@ -108,7 +108,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
         true
     }
 
-    /// Gives up those that `is_over` says.
+    /// Frees the slots of the copies that match `is_over`.
     pub(super) fn release(&mut self, is_over: impl Fn(&Copied) -> bool) {
         for slot in self.slots.as_mut() {
             if slot.0.as_ref().is_some_and(&is_over) {
@@ -130,7 +130,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
 }
 
 impl Copied {
-    /// A segment that is being forwarded, before it is copied.
+    /// Returns the description of a forwarded segment from `seq` to `end`, before it is copied.
     pub(super) const fn of(flow: usize, upper: bool, (seq, end): (SeqNum, SeqNum)) -> Copied {
         Copied {
             flow,
@@ -146,7 +146,7 @@ impl Copied {
         }
     }
 
-    /// Whether it is of this direction of a connection.
+    /// Returns whether it belongs to this direction of a connection.
     pub(super) fn is_of(&self, flow: usize, upper: bool) -> bool {
         (self.flow, self.upper) == (flow, upper)
     }

@@ -7,11 +7,11 @@ use redpoll_wire::tcp::{Flags, HeaderView, OptionList, SeqNum, is_checksum_valid
 
 use crate::taim::{End, Ends};
 
-/// The timestamps option with two bytes before it (RFC 7323 appendix A).
+/// Length of the timestamps option and two padding bytes (RFC 7323 appendix A).
 const TIMESTAMPS: usize = 12;
 const HOP_LIMIT: u8 = 64;
 
-/// Flags that give the receiver more than data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
+/// Flags with a meaning besides data: SYN, FIN, RST, URG, and CWR (RFC 3168 §6.1.2).
 const NOT_PLAIN: Flags = Flags::FIN
     .with(Flags::SYN)
     .with(Flags::RST)
@@ -41,7 +41,7 @@ pub(super) struct Segment {
     pub(super) len: u32,
 }
 
-/// How an end scales its windows if both do (RFC 7323 §2.2).
+/// An end's window scale, which holds if both ends have one (RFC 7323 §2.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scaling {
     /// Its SYN was not seen.
@@ -53,33 +53,33 @@ pub(super) enum Scaling {
 /// The content of SACK blocks (RFC 2018 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Beyond {
-    /// There is none.
+    /// No blocks.
     Nothing,
-    /// All from this number on up to the farthest one that has arrived.
+    /// All data from this number on, up to the highest received.
     From(SeqNum),
-    /// There is more than one gap; or something arrived twice (RFC 2883).
+    /// More than one gap, or a duplicate (RFC 2883).
     Else,
 }
 
 impl Segment {
-    /// The sequence number behind it (RFC 9293 §3.4).
+    /// Returns the sequence number after the segment (RFC 9293 §3.4).
     pub(super) fn end(&self) -> SeqNum {
         self.seq + self.len + u32::from(self.flags.syn()) + u32::from(self.flags.fin())
     }
 
-    /// Whether the segment has only data whose loss the receiver would notice.
+    /// Returns whether the segment has no flag with a meaning besides data.
     pub(super) const fn is_plain(&self) -> bool {
         !self.flags.intersects(NOT_PLAIN)
     }
 
-    /// Whether it is only an acknowledgment, without an echo of a mark of congestion.
+    /// Returns whether it has no such flag, no congestion echo, and an acknowledgment.
     pub(super) const fn is_bare(&self) -> bool {
         self.is_plain() && !self.flags.contains(Flags::ECE) && self.flags.ack()
     }
 }
 
-/// Parses a whole packet. `None` if the cache ignores it: TCP does not follow the IPv6 header
-/// directly, or an end would ignore the segment, such as one with a bad checksum.
+/// Parses a whole packet. Returns `None` if the cache ignores it: TCP does not follow the IPv6
+/// header directly, or an end would ignore the segment, for example because of a bad checksum.
 pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
     if header.next_header != next_header::TCP {
         return None;
@@ -120,7 +120,7 @@ pub(super) fn read(header: &Ipv6Header, packet: &[u8]) -> Option<Segment> {
     })
 }
 
-/// The timestamps of a segment (RFC 7323 §3.2).
+/// Returns the timestamps of a segment (RFC 7323 §3.2).
 fn timestamps(options: OptionList<'_>) -> Option<Timestamps> {
     let [v0, v1, v2, v3, e0, e1, e2, e3] = *options.find(kind::TIMESTAMPS)? else {
         return None;
@@ -159,7 +159,7 @@ pub(super) struct Acknowledgment {
 }
 
 impl Acknowledgment {
-    /// Writes it as a packet; its length, or `None` if there is no room.
+    /// Writes it as a packet to `out`. Returns its length, or `None` if it does not fit.
     pub(super) fn write(&self, out: &mut [u8]) -> Option<usize> {
         let options = self.timestamps.map_or(0, |_| TIMESTAMPS);
         let tcp_len = HeaderView::MIN_LEN.saturating_add(options);

@@ -1,5 +1,4 @@
-//! Back-pressure (TSS): packets of a direction pass one behind the other, each when the next
-//! hop has the one before it.
+//! Back-pressure (TSS): a packet of a direction is forwarded once the next hop has the one before.
 
 use redpoll_base::{Instant, Memory as Kinds};
 
@@ -8,17 +7,17 @@ use super::held::{Copied, Stage};
 use super::packet::Segment;
 use super::{Cache, Verdict, count};
 
-/// How much of the end of a segment is compared with what was heard: that of a segment in
-/// several frames may be in the last of them, which has at least this much.
+/// Length of the end of a segment that is compared with a received frame. The last frame of a
+/// fragmented segment has at least this many bytes of it.
 const TAIL: usize = 8;
 const HEADER: usize = redpoll_wire::ipv6::Ipv6Header::LEN;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Turn {
     Now,
-    /// One before it is on its way to the next hop.
+    /// An earlier packet is in transit to the next hop.
     Later,
-    /// It is here already, or there is no room for it to wait.
+    /// The cache has a copy, or no room for the packet to wait.
     Never,
 }
 
@@ -28,7 +27,7 @@ impl<M: Kinds> Cache<M> {
         all.any(|(_, it)| it.flow == flow && it.stage.waits())
     }
 
-    /// When a packet may pass that has just come.
+    /// Decides when an arriving packet may be forwarded.
     pub(super) fn turn(
         &mut self,
         now: Instant,
@@ -50,7 +49,7 @@ impl<M: Kinds> Cache<M> {
             }
         }
         match same {
-            // The end retransmits data that have not left yet, or a copy retransmitted here.
+            // The end retransmits data that has not left yet, or a copy that the cache retransmits.
             Some((_, Stage::Waiting { .. })) => return Turn::Never,
             Some((place, Stage::Passed)) => {
                 if let Some(copied) = self.held.get_mut(place) {
@@ -104,7 +103,7 @@ impl<M: Kinds> Cache<M> {
             let mut others = self.held.iter();
             !others.any(|(_, other)| other.is_of(it.flow, it.upper) && !other.stage.waits())
         });
-        // Numbers are compared with the next one: they wrap.
+        // The numbers wrap, so they are compared with the next one.
         let age = |it: &Copied| self.next_number.wrapping_sub(it.number);
         free.max_by_key(|(_, it)| age(it)).map(|(place, _)| place)
     }
@@ -127,8 +126,8 @@ impl<M: Kinds> Cache<M> {
         len
     }
 
-    /// A frame for another node was heard: if it is the next hop's with a segment of which
-    /// there is a copy, the segment is there.
+    /// Handles a frame for another node: if the next hop forwards a copied segment, it has received
+    /// the segment.
     pub(super) fn on_passing(&mut self, passing: &[u8]) {
         let ends_it = |place: usize| {
             let packet = self.held.packet(place).unwrap_or_default();
@@ -153,7 +152,7 @@ impl<M: Kinds> Cache<M> {
     }
 }
 
-/// A fragment that is not the first (RFC 4944 §5.3).
+/// Returns whether a frame is a fragment other than the first (RFC 4944 §5.3).
 fn is_last_fragment(passing: &[u8]) -> bool {
     matches!(passing, [dispatch, ..] if dispatch >> 3 == 0b11100)
 }

@@ -1,5 +1,5 @@
-//! A connection whose mesh end takes one segment at a time: what of the other end's bytes
-//! waits for it.
+//! A connection to a node with a window of one segment, and the peer's data that waits for the
+//! node.
 
 use redpoll_base::Instant;
 use redpoll_wire::tcp::{Flags, SeqNum};
@@ -7,48 +7,48 @@ use redpoll_wire::tcp::{Flags, SeqNum};
 use super::packet::Read;
 use crate::taim::End;
 
-/// The longest segment of a packet of 1,280 bytes.
+/// Maximum payload of a packet of 1,280 bytes.
 const LONGEST: u32 = 1_220;
 
-/// The state of a connection, without its bytes.
+/// The state of a connection, without its data.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowSlot {
     pub(super) is_used: bool,
     pub(super) mesh: End,
     pub(super) host: End,
     pub(super) active_at: Instant,
-    /// The first byte that the mesh end has not acknowledged, if known. The stored bytes begin
-    /// there.
+    /// First byte that the node has not acknowledged, if known. The stored data begins there.
     pub(super) una: Option<SeqNum>,
-    /// Bytes stored; those forwarded since the last retransmission; and the most ever
+    /// Number of bytes stored, of those forwarded since the last retransmission, and the most ever
     /// forwarded.
     pub(super) len: u32,
     pub(super) sent: u32,
     pub(super) ever: u32,
-    /// The byte before those kept, once there was one.
+    /// The byte before the stored data, if known.
     pub(super) before: Option<u8>,
-    /// A FIN follows the bytes, and it has been forwarded.
+    /// Whether a FIN follows the data, and whether it has been forwarded.
     fin: bool,
     fin_sent: bool,
-    /// The last byte was pushed.
+    /// Whether the last byte was pushed.
     pushed: bool,
-    /// The other end has retransmitted: its data are forwarded whatever the window.
+    /// Whether the peer has retransmitted, so that its data is forwarded whatever the window.
     again: bool,
-    /// The mesh end's window, the largest that it had, and the largest segment that it takes.
+    /// The node's window, the largest part of it that one segment can fill so far, and the largest
+    /// segment that the node accepts.
     window: u32,
     largest: u32,
     size: u32,
-    /// Fields of the other end's last packet: version, traffic class and flow label; hop limit;
+    /// Fields of the peer's last packet: version, traffic class and flow label; hop limit;
     /// acknowledgment.
     pub(super) class: [u8; 4],
     pub(super) hop_limit: u8,
     pub(super) host_ack: Option<SeqNum>,
     pub(super) host_window: u16,
-    /// Between the halves of the mesh end's last segment.
+    /// Sequence number between the two halves of the node's last segment.
     pub(super) split: Option<SeqNum>,
 }
 
-/// A piece to forward: its offset in the stored bytes, its length, and its PSH and FIN flags.
+/// A piece to forward: its offset in the stored data, its length, and its PSH and FIN flags.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Piece {
     pub(super) at: u32,
@@ -59,13 +59,13 @@ pub(super) struct Piece {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Fate {
-    /// It is kept, as far as there was room.
+    /// Stored, as far as there was room.
     Stays,
-    /// The mesh end has acknowledged all of it.
+    /// The node has acknowledged all of it.
     Old,
-    /// Something before it is missing.
+    /// Earlier data is missing.
     Gap,
-    /// Nothing is known yet of what the mesh end has.
+    /// The node's acknowledgment is not known yet.
     Unknown,
 }
 
@@ -101,7 +101,7 @@ impl FlowSlot {
         split: None,
     };
 
-    /// A connection of which the mesh end's SYN comes by: `read`, for segments of `size`.
+    /// Returns the state after the node's SYN `read`, which accepts segments of `size`.
     pub(super) fn new(read: &Read, size: u16) -> FlowSlot {
         FlowSlot {
             is_used: true,
@@ -122,7 +122,7 @@ impl FlowSlot {
         Some(self.una? + self.sent + fin)
     }
 
-    /// The mesh end acknowledges up to `ack`, with a window; `bytes` are those kept.
+    /// Handles an acknowledgment and window of the node; `bytes` is the stored data.
     pub(super) fn on_ack(&mut self, ack: SeqNum, window: u16, bytes: &mut [u8]) {
         self.window = window.into();
         self.largest = self.largest.max(self.window.min(self.size));
@@ -136,7 +136,7 @@ impl FlowSlot {
         }
         let passed = self.ever.saturating_add(self.fin_sent.into());
         if by > passed && by <= self.len.saturating_add(self.fin.into()) {
-            // It acknowledges data that the end cannot have; the end would ignore it too.
+            // The peer cannot have sent this data, so it would ignore the segment too.
             return;
         }
         let known = by.min(self.len);
@@ -152,7 +152,7 @@ impl FlowSlot {
         self.ever = self.ever.saturating_sub(known);
     }
 
-    /// The other end has sent `payload` from `seq` on; `bytes` are those kept.
+    /// Stores the peer's data in `bytes`.
     pub(super) fn on_data(&mut self, read: &Read, payload: &[u8], bytes: &mut [u8]) -> Fate {
         let Some(una) = self.una else {
             return Fate::Unknown;
@@ -197,8 +197,8 @@ impl FlowSlot {
         Fate::Stays
     }
 
-    /// The next piece to forward: a full segment or all stored bytes; a smaller one only if no
-    /// data are in transit whose acknowledgment would follow.
+    /// Returns the next piece to forward: a full segment or all stored data. It returns a smaller
+    /// piece only if no forwarded data awaits an acknowledgment.
     pub(super) fn piece(&self) -> Option<Piece> {
         self.una?;
         let rest = self.len.saturating_sub(self.sent);

@@ -64,14 +64,14 @@ use flow::Fate;
 pub use flow::FlowSlot;
 use packet::{ECN, Made, PAYLOAD, Read};
 
-/// The memory, which says how much there is room for.
+/// The memory, which determines the capacity.
 #[derive(Debug)]
 pub struct Memory<M: Kind> {
     /// A slot for each connection.
     pub flows: M::Table<FlowSlot>,
     /// The buffer for waiting data, divided equally among the slots.
     pub bytes: M::Buffer,
-    /// The second half of a segment: as long as the longest packet of which one is cut.
+    /// The buffer for the second half of a segment, as long as the longest packet to halve.
     pub half: M::Buffer,
 }
 
@@ -80,28 +80,28 @@ pub struct Memory<M: Kind> {
 pub enum Side {
     /// The mesh.
     Mesh,
-    /// Behind the border router.
+    /// The other network of the border router.
     Host,
 }
 
 /// Counters of all connections.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Counters {
-    /// Connections that were spared.
+    /// Connections handled.
     pub flows: u64,
-    /// Connections that were replaced by others.
+    /// Connections replaced by others.
     pub evicted: u64,
-    /// Connections that ended because their ends behaved unexpectedly.
+    /// Connections no longer handled, because an end behaved unexpectedly.
     pub given_up: u64,
-    /// Segments with data that came from the host for them.
+    /// Segments with data from the host.
     pub segments: u64,
-    /// Pieces that went on into the mesh.
+    /// Pieces forwarded into the mesh.
     pub pieces: u64,
-    /// Segments from the mesh that went on in halves.
+    /// Segments from the mesh forwarded in halves.
     pub halved: u64,
-    /// Acknowledgments of a first half alone, which went no further.
+    /// Acknowledgments of a first half alone, which were dropped.
     pub halfway: u64,
-    /// Segments from the host that went no further: with a wrong checksum, or behind a gap.
+    /// Segments from the host that were dropped: a wrong checksum, or beyond a gap.
     pub dropped: u64,
 }
 
@@ -110,15 +110,15 @@ pub struct Spare<M: Kind> {
     flows: M::Table<FlowSlot>,
     bytes: M::Buffer,
     half: M::Buffer,
-    /// The length of the second half that is to leave, 0 if there is none.
+    /// Length of the second half to forward, 0 if there is none.
     half_len: usize,
-    /// The connection of which something may leave.
+    /// Connection that may have a piece to forward.
     due: Option<usize>,
     counters: Counters,
 }
 
 impl<M: Kind> Spare<M> {
-    /// Without connections.
+    /// Returns the layer without connections.
     pub fn new(memory: Memory<M>) -> Self {
         Spare {
             flows: memory.flows,
@@ -167,8 +167,8 @@ impl<M: Kind> Spare<M> {
         }
     }
 
-    /// The next packet that leaves beside the one that came, written to `out`: to which side,
-    /// and how long it is. To be called after each [`Spare::input`] until there is none.
+    /// Writes the next additional packet to `out`, and returns its destination and length. Call it
+    /// after each [`Spare::input`] until it returns `None`.
     pub fn poll(&mut self, out: &mut [u8]) -> Option<(Side, usize)> {
         if self.half_len > 0 {
             let half = self.half.as_ref().get(..self.half_len)?;
@@ -205,18 +205,18 @@ impl<M: Kind> Spare<M> {
         Some((Side::Mesh, len))
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// Connections that are spared now.
+    /// Returns the number of connections handled now.
     pub fn flows(&self) -> usize {
         let flows = self.flows.as_ref().iter();
         flows.filter(|slot| slot.is_used).count()
     }
 
-    /// Bytes that wait now for connections.
+    /// Returns the number of waiting bytes of all connections.
     pub fn waiting(&self) -> u64 {
         let flows = self.flows.as_ref().iter().filter(|slot| slot.is_used);
         flows
@@ -224,7 +224,7 @@ impl<M: Kind> Spare<M> {
             .sum()
     }
 
-    /// Bytes that a connection has room for.
+    /// Returns the number of bytes reserved for each connection.
     fn room(&self) -> usize {
         let flows = self.flows.as_ref().len();
         let each = self.bytes.as_ref().len().checked_div(flows).unwrap_or(0);
@@ -313,8 +313,8 @@ impl<M: Kind> Spare<M> {
         if read.len == 0 {
             return whole;
         }
-        // A retransmission may end where the last segment was cut: the mesh end must learn that
-        // it has arrived.
+        // A retransmission may end where the last segment was cut: the node must receive that
+        // acknowledgment.
         let slot = self.slot(flow)?;
         slot.split = None;
         let is_alone = slot.host_ack == Some(read.seq);
@@ -324,7 +324,7 @@ impl<M: Kind> Spare<M> {
         self.halve(flow, read, packet).or(whole)
     }
 
-    /// Makes the first half of a segment in place, and the second one.
+    /// Cuts a segment: the first half stays in place, the second goes to `half`.
     fn halve(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
         if !packet::is_intact(packet) {
             return None;
@@ -373,7 +373,8 @@ impl<M: Kind> Spare<M> {
                 return None;
             }
             if let Some((una, next)) = slot.una.zip(slot.next()) {
-                // A probe starts before the node's data; other segments start at them.
+                // A probe starts before the node's acknowledged data, other segments start after
+                // it.
                 let before = una - 1;
                 if read.seq > next {
                     packet::set_seq(packet, next);
@@ -390,8 +391,8 @@ impl<M: Kind> Spare<M> {
         count(&mut self.counters.segments);
         match (kept, before) {
             (Fate::Unknown, _) | (Fate::Old, None) => whole,
-            // The peer has missed the acknowledgment: one byte requests it. The whole data
-            // would be far outside the node's window, which some stacks treat as an attack.
+            // The peer has missed the acknowledgment: one byte requests it. The whole data would be
+            // far outside the node's window, which some stacks treat as an attack.
             (Fate::Old, Some((una, byte))) => {
                 *packet.get_mut(PAYLOAD)? = byte;
                 packet::reseal(packet, una - 1, Flags::ACK, 1)
@@ -400,7 +401,7 @@ impl<M: Kind> Spare<M> {
                 count(&mut self.counters.dropped);
                 None
             }
-            // Its acknowledgment does not wait with it.
+            // The stored data must not delay its acknowledgment.
             (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, Flags::ACK, 0),
             (Fate::Stays, _) => None,
         }

@@ -1,4 +1,4 @@
-//! Packets of TCP over IPv6, as a whole: read, changed in place and made.
+//! A parser and a writer of complete TCP packets over IPv6.
 
 use redpoll_base::{Addr, checksum::Checksum};
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
@@ -6,15 +6,15 @@ use redpoll_wire::tcp::{Flags, HeaderView, OptionItem, OptionList, SeqNum, kind}
 
 use crate::taim::End;
 
-/// ECE and CWR, which a SYN has that asks for ECN (RFC 3168 §6.1.1).
+/// The flags of a SYN that requests ECN (RFC 3168 §6.1.1).
 pub(super) const ECN: Flags = Flags::ECE.with(Flags::CWR);
 
-/// Where the TCP header begins, and its fields.
+/// Offsets of the TCP header and its fields.
 const TCP: usize = Ipv6Header::LEN;
 const SEQ: usize = TCP + 4;
 const WINDOW: usize = TCP + 14;
 const CHECKSUM: usize = TCP + 16;
-/// Where the payload begins of a segment without options.
+/// Offset of the payload of a segment without options.
 pub(super) const PAYLOAD: usize = TCP + HeaderView::MIN_LEN;
 
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +25,7 @@ pub(super) struct Read {
     pub(super) ack: SeqNum,
     pub(super) flags: Flags,
     pub(super) window: u16,
-    /// Where the payload begins, and how long it is.
+    /// Offset and length of the payload.
     pub(super) payload_at: usize,
     pub(super) len: usize,
 }
@@ -49,7 +49,7 @@ fn addr(packet: &[u8], at: usize) -> Option<Addr> {
     Some(Addr(*packet.get(at..)?.first_chunk()?))
 }
 
-/// Reads a packet that is TCP directly behind IPv6, and all there.
+/// Parses a complete packet whose TCP header follows the IPv6 header directly.
 pub(super) fn read(packet: &[u8]) -> Option<Read> {
     let (header, segment) = Ipv6Header::parse(packet).ok()?;
     let is_whole = packet.len() == segment.len().checked_add(TCP)?;
@@ -75,8 +75,8 @@ pub(super) fn read(packet: &[u8]) -> Option<Read> {
     })
 }
 
-/// The largest segment that a SYN's sender accepts, if the SYN has no other option: 1,220 bytes
-/// without an MSS option (RFC 9293 §3.7.1).
+/// Returns the largest segment that a SYN's sender accepts, or `None` if the SYN has other options.
+/// Without an MSS option it is 1,220 bytes (RFC 9293 §3.7.1).
 pub(super) fn offers_only_a_size(packet: &[u8], read: &Read) -> Option<u16> {
     let mut size = 1_220;
     for item in OptionList(packet.get(PAYLOAD..read.payload_at)?).strict() {
@@ -105,8 +105,8 @@ pub(super) fn is_intact(packet: &[u8]) -> bool {
     sum(packet).is_some_and(Checksum::is_valid)
 }
 
-/// Changes two bytes at an even place of the TCP header, and the checksum by as much (RFC 1624):
-/// one that was wrong stays wrong.
+/// Changes two bytes at an even offset of the TCP header, and updates the checksum (RFC 1624). A
+/// wrong checksum stays wrong.
 fn patch(packet: &mut [u8], at: usize, new: u16) {
     let (Some(old), Some(checksum)) = (word(packet, at), word(packet, CHECKSUM)) else {
         return;
@@ -136,8 +136,8 @@ fn put(packet: &mut [u8], at: usize, bytes: &[u8]) {
     }
 }
 
-/// The flags and the number of a segment without options whose headers and first `len` bytes
-/// of payload stay; sets lengths and checksum. How long it is.
+/// Sets number, flags, lengths and checksum of a segment without options, whose addresses, ports
+/// and first `len` bytes of payload stay. Returns the packet's length.
 pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -> Option<usize> {
     let end = PAYLOAD.checked_add(len)?;
     let packet = packet.get_mut(..end)?;
@@ -153,7 +153,7 @@ pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Made {
-    /// Version, traffic class and flow label, as of a packet that came by.
+    /// Version, traffic class and flow label, copied from a received packet.
     pub(super) class: [u8; 4],
     pub(super) hop_limit: u8,
     pub(super) from: End,
@@ -165,7 +165,7 @@ pub(super) struct Made {
 }
 
 impl Made {
-    /// Makes it; how long it is, `None` if there is no room.
+    /// Writes the packet to `out`. Returns its length, or `None` if it does not fit.
     pub(super) fn write(&self, out: &mut [u8], payload: &[u8]) -> Option<usize> {
         let end = PAYLOAD.checked_add(payload.len())?;
         let out = out.get_mut(..end)?;
@@ -191,7 +191,7 @@ mod tests {
 
     use super::*;
 
-    /// A SYN with these options, of a multiple of four bytes.
+    /// Returns a SYN with these options, whose length must be a multiple of four.
     fn syn(options: &[u8]) -> Vec<u8> {
         let mut packet = std::vec![0; PAYLOAD];
         packet.extend(options);

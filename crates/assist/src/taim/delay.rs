@@ -1,4 +1,4 @@
-//! The delay time decision: Algorithm 1 of Park and Paek 2019.
+//! The decision on `delaytime`: Algorithm 1 of Park and Paek 2019.
 
 use redpoll_base::Duration;
 
@@ -8,18 +8,17 @@ const NS_PER_US: u64 = 1_000;
 
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Census {
-    /// The least and the most throughput of the active flows, in any one unit; `None`
-    /// where no flow is active.
+    /// The lowest and the highest throughput of the active flows; `None` without active flows.
     pub(super) extremes: Option<(u64, u64)>,
-    /// The mean of the expected retransmission timeouts; `None` where none is known.
+    /// Mean expected retransmission timeout; `None` if none is known.
     pub(super) rto: Option<Duration>,
-    /// How many flows waited on average, in 256ths.
+    /// Mean number of waiting flows, in 256ths.
     pub(super) waiting: u64,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DelayTime {
-    /// In nanoseconds, so that 2 % of a few microseconds is something.
+    /// Nanoseconds: 2 % of a few microseconds is not zero.
     ns: u64,
 }
 
@@ -35,9 +34,8 @@ impl DelayTime {
         self.ns
     }
 
-    /// Lines 2 to 10, after lines 11 to 14: with the newly smoothed throughputs. The cap of
-    /// lines 5 to 7 holds in every period, as in the paper's text, and not only in one in which
-    /// `delaytime` grew.
+    /// Applies lines 2 to 10 to the smoothed throughputs of lines 11 to 14. The cap of lines 5 to 7
+    /// holds in every period, as the paper's text says, and not only after `delaytime` grew.
     pub(super) fn decide(&mut self, params: &Params, census: &Census) {
         if let Some((least, most)) = census.extremes {
             let limit = least.saturating_mul(params.ratio.into());
@@ -98,7 +96,7 @@ mod tests {
         };
         delay.decide(&params, &crowd);
         assert_eq!(delay.as_nanos(), 20_000_000);
-        // Without a waiting packet it is the timeout itself.
+        // Without waiting flows the cap is the timeout itself.
         let mut long = DelayTime { ns: u64::MAX };
         long.decide(
             &params,

@@ -1,21 +1,21 @@
-//! Estimates from watching a flow: bytes, round-trip times, and the probable retransmission
-//! timeout of its ends.
+//! Estimates from a flow's segments: bytes, round-trip times, and the retransmission timeout of its
+//! ends.
 
 use redpoll_base::{Duration, Instant};
 
 use super::segment::{From, Segment};
 
-/// A sequence number that is farther than this beyond the highest one is not believed
-/// unless the next segment goes on from there: no window of these networks is larger.
+/// Greatest plausible advance of a sequence number, above any window in these networks. A larger
+/// one counts only if the next segment continues there.
 const ADVANCE_MAX: i32 = 1 << 20;
-/// The greatest distance of an acknowledgment behind the other end's data: a window without
-/// scaling. An off-path attacker guesses one number in 2^16.
+/// Greatest distance of an acknowledgment behind the other end's data: an unscaled window. An
+/// off-path attacker guesses one number in 2^16.
 const ANSWER_MAX: i32 = 0xffff;
 
-/// The longest first sample that is made of an answer with new bytes.
+/// Greatest first sample from an answer with new bytes.
 const FIRST_MAX: Duration = Duration::from_secs(60);
 
-/// A round-trip time smoothed by RFC 6298 §2.
+/// A round-trip time, smoothed as in RFC 6298 §2.
 #[derive(Clone, Copy, Debug)]
 struct Smoothed {
     /// SRTT in microseconds; 0 before the first sample.
@@ -44,29 +44,28 @@ impl Smoothed {
 /// The data and acknowledgments of one end of a flow.
 #[derive(Clone, Copy, Debug)]
 struct Side {
-    /// Something of it was seen, so that `high` has a meaning.
+    /// Whether a segment of it was seen, so that `high` is valid.
     is_known: bool,
-    /// It has acknowledged what the other end sent.
+    /// Whether it has acknowledged data of the other end.
     has_answered: bool,
     has_ended: bool,
-    /// The number after the last one that it sent.
+    /// Sequence number after the last one that it sent.
     high: u32,
-    /// Where a segment ended that was too far beyond `high`.
+    /// End of the last segment that was too far from `high`.
     jump: Option<u32>,
-    /// The timed segment: the sequence number after it, and the time it passed.
+    /// Timed segment: the sequence number after it, and the time it passed.
     timed: Option<(u32, Instant)>,
-    /// The time when all its data were acknowledged: its next new byte gives the distance to
-    /// it.
+    /// Time when all its data was acknowledged. Its next new byte gives a sample.
     freed: Option<Instant>,
-    /// From here to this end and back.
+    /// Round-trip time from here to this end.
     round: Smoothed,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Told {
-    /// This many new bytes; 0 if none.
+    /// The number of new bytes.
     Bytes(u32),
-    /// Numbers that this flow cannot have.
+    /// Sequence numbers that are impossible for this flow.
     Nonsense,
 }
 
@@ -93,7 +92,7 @@ impl Estimate {
 
     pub(super) fn on_segment(&mut self, now: Instant, from: From, segment: &Segment) -> Told {
         if segment.syn && segment.ack.is_none() && self.is_over() {
-            // The ports are used again (RFC 9293 §3.6.1).
+            // A new connection uses the same ports (RFC 9293 §3.6.1).
             *self = Estimate::NEW;
         }
         let expected = self.rto();
@@ -105,7 +104,7 @@ impl Estimate {
         if segment.fin && told != Told::Nonsense {
             sender.has_ended = true;
         }
-        // RFC 9293 §3.5.3: only a reset with a number that is awaited counts.
+        // RFC 9293 §3.5.3: a reset counts only with an expected sequence number.
         if segment.rst && told != Told::Nonsense && sender.is_known {
             self.is_reset = true;
         }
@@ -120,14 +119,14 @@ impl Estimate {
         self.is_reset || self.lower.has_ended && self.upper.has_ended
     }
 
-    /// The round-trip time between both ends, time spent waiting here included;
-    /// `None` before there is a sample of both sides.
+    /// Returns the round-trip time between both ends, including the waiting time here. `None`
+    /// before each side has a sample.
     pub(super) fn rtt(&self) -> Option<Duration> {
         let (a, b) = (self.lower.round.srtt, self.upper.round.srtt);
         (a > 0 && b > 0).then(|| Duration::from_micros(u64::from(a).saturating_add(b.into())))
     }
 
-    /// RFC 6298 §2: SRTT + 4 RTTVAR, over both sides; `None` as [`Estimate::rtt`].
+    /// Returns SRTT + 4 RTTVAR of both sides (RFC 6298 §2); `None` as for [`Estimate::rtt`].
     pub(super) fn rto(&self) -> Option<Duration> {
         let variation = u64::from(self.lower.round.rttvar)
             .saturating_add(self.upper.round.rttvar.into())
@@ -148,7 +147,8 @@ impl Side {
         round: Smoothed { srtt: 0, rttvar: 0 },
     };
 
-    /// This end acknowledges what `other` sent; with nothing else if `is_bare`.
+    /// Handles an acknowledgment of data of `other`. `is_bare`: the segment has no data, SYN or
+    /// FIN.
     fn acknowledges(&mut self, now: Instant, other: &mut Side, ack: u32, is_bare: bool) {
         if !other.is_known {
             return;
@@ -169,7 +169,7 @@ impl Side {
         }
     }
 
-    /// This end sends; `expected` is the flow's retransmission timeout so far.
+    /// Handles a segment of this end; `expected` is the flow's retransmission timeout so far.
     fn sends(&mut self, now: Instant, segment: &Segment, expected: Option<Duration>) -> Told {
         let takes = segment.takes();
         let end = segment.seq.wrapping_add(takes);
@@ -204,7 +204,7 @@ impl Side {
             self.timed = Some((end, now));
         }
         if let Some(at) = self.freed.take() {
-            // An end that waits longer than the timeout was idle, or lost the acknowledgment.
+            // An end that waited longer than the timeout was idle, or lost the acknowledgment.
             let time = now.since(at);
             if time <= expected.unwrap_or(FIRST_MAX) {
                 self.round.sample(time);

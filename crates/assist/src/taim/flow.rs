@@ -1,4 +1,4 @@
-//! A flow: what is known of it, and where its waiting packets begin and end.
+//! A flow: its estimates, and its queue of waiting packets.
 
 use redpoll_base::{Duration, Instant};
 
@@ -6,25 +6,25 @@ use super::estimate::Estimate;
 use super::lead::Pace;
 use super::segment::Ends;
 
-/// The place of nothing in a table.
+/// The index that stands for no entry.
 pub(super) const NONE: u32 = u32::MAX;
 
-/// The outcomes of a flow's packets.
+/// Counters of a flow.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct FlowCounters {
     /// Packets seen.
     pub packets: u64,
-    /// New bytes of payload in both directions, by sequence numbers.
+    /// New payload bytes in both directions, by sequence numbers.
     pub bytes: u64,
     /// Packets that waited and have left.
     pub released: u64,
-    /// How long those waited, in microseconds, all together.
+    /// Total waiting time of those packets, in microseconds.
     pub waited_us: u64,
-    /// How long the longest of them waited, in microseconds.
+    /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,
 }
 
-/// Whether a flow is known to exist.
+/// How certain it is that a flow exists.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) enum Standing {
     /// The slot is free.
@@ -32,7 +32,7 @@ pub(super) enum Standing {
     Vacant,
     /// Seen, perhaps forged: its packets pass at once.
     OnProbation,
-    /// Each end has acknowledged what the other one sent: its packets wait.
+    /// Each end has acknowledged data of the other: its packets wait.
     Confirmed,
 }
 
@@ -46,25 +46,25 @@ pub struct FlowSlot {
     pub(super) counters: FlowCounters,
     /// New bytes of this period.
     pub(super) bytes: u64,
-    /// Smoothed throughput, in 256ths of a byte a second.
+    /// Smoothed throughput, in 256ths of a byte per second.
     pub(super) throughput: u64,
-    /// That, and what it has had in this period, when its first packet began to be the
-    /// first.
+    /// Key for the order of leaving, from the time when its first packet became first: see
+    /// [`FlowSlot::rank`].
     pub(super) share: u64,
-    /// How far it is, by [`Lead`](super::Lead).
+    /// Progress for [`Lead`](super::Lead).
     pub(super) pace: Pace,
     pub(super) confirmed_at: Instant,
-    /// When its last new byte came by.
+    /// Time of its last new byte.
     pub(super) active_at: Instant,
     pub(super) is_measured: bool,
-    /// The first and the last of its waiting packets.
+    /// Indices of the first and the last waiting packet.
     pub(super) first: u32,
     pub(super) last: u32,
     pub(super) waiting: u32,
-    /// The number of its first waiting packet, in the order of arrival.
+    /// Number of its first waiting packet, in the order of arrival.
     pub(super) first_number: u64,
     pub(super) place: u32,
-    /// Its neighbours in the list of those idle for longer and shorter.
+    /// Neighbours in the list of idle flows.
     pub(super) older: u32,
     pub(super) newer: u32,
 }
@@ -108,33 +108,33 @@ impl FlowSlot {
         newer: NONE,
     };
 
-    /// The order of leaving: the smallest share first, which with [`Lead`](super::Lead) is the
-    /// virtual time before which the flow is in the lead; then the packet that has waited
-    /// longest.
+    /// Returns the key for the order of leaving, smallest first: throughput plus the bytes of this
+    /// period, or with [`Lead`](super::Lead) the virtual time before which the flow is ahead. The
+    /// longest waiting time breaks ties.
     pub(super) fn rank(&self) -> (u64, u64) {
         (self.share, self.first_number)
     }
 
-    /// Updates `share` to the flow's current data. If the flow is scheduled, the caller must
-    /// update the schedule.
+    /// Updates `share` to the flow's current data. If the flow is scheduled, the caller must update
+    /// the schedule.
     pub(super) fn take_stock(&mut self, period: Duration) {
         let now = rate(self.bytes, period);
         self.share = self.throughput.saturating_add(now);
     }
 }
 
-/// Bytes in a time, in 256ths of a byte a second.
+/// Returns a rate in 256ths of a byte per second.
 pub(super) fn rate(bytes: u64, time: Duration) -> u64 {
     let scaled = bytes.saturating_mul(256_000_000);
     scaled.checked_div(time.as_micros()).unwrap_or(0)
 }
 
-/// The entry of a table, by its place as tables keep it.
+/// Returns the entry at an index, if there is one.
 pub(super) fn at<T>(table: &[T], place: u32) -> Option<&T> {
     table.get(usize::try_from(place).ok()?)
 }
 
-/// As [`at`], to change.
+/// Returns the entry at an index for changes.
 pub(super) fn at_mut<T>(table: &mut [T], place: u32) -> Option<&mut T> {
     table.get_mut(usize::try_from(place).ok()?)
 }

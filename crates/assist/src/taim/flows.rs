@@ -1,15 +1,14 @@
-//! The table of flows: found by their ends, and when there is no room for one more the
-//! one that has been idle for longest goes.
-//!
-//! Flows on probation have a quarter of the slots, and confirmed ones the rest, so that
-//! a flood of forged ones costs only other flows on probation their place.
+//! The table of flows, indexed by their ends. A new flow replaces the one idle for longest if there
+//! is no room.
+//! Flows on probation have a quarter of the slots, and confirmed ones the rest, so that a flood of
+//! forged flows replaces only flows on probation.
 
 use redpoll_base::half_sip_hash;
 
 use super::flow::{FlowSlot, NONE, Standing, at, at_mut};
 use super::segment::Ends;
 
-/// Flows with no waiting packets, the one that has been idle for longest first.
+/// Flows without waiting packets, the one idle for longest first.
 #[derive(Clone, Copy, Debug)]
 struct Idle {
     oldest: u32,
@@ -66,15 +65,15 @@ impl Idle {
 #[derive(Debug)]
 pub(super) struct Flows<F, I> {
     slots: F,
-    /// Open addressing with linear probing: places of flows, plus one.
+    /// Hash table with linear probing: indices of flows plus one, 0 if empty.
     index: I,
     secret: [u32; 2],
     free: u32,
-    /// Slots from here on have never been used.
+    /// First slot that has never been used.
     fresh: u32,
     on_probation: u32,
     confirmed: u32,
-    /// See [`Standing`].
+    /// Idle flows by [`Standing`].
     idle_on_probation: Idle,
     idle_confirmed: Idle,
 }
@@ -99,7 +98,7 @@ where
         }
     }
 
-    /// How many are on probation, and how many are confirmed.
+    /// Returns the number of flows on probation, and of confirmed ones.
     pub(super) fn counts(&self) -> (u32, u32) {
         (self.on_probation, self.confirmed)
     }
@@ -116,7 +115,7 @@ where
         self.slots.as_mut()
     }
 
-    /// All that there are, in no order.
+    /// Returns all flows, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &FlowSlot> {
         let used = self.slots.as_ref().iter().take(self.fresh as usize);
         used.filter(|flow| flow.standing != Standing::Vacant)
@@ -127,8 +126,8 @@ where
         used.filter(|flow| flow.standing != Standing::Vacant)
     }
 
-    /// The flow with these ends, which is new on probation if there was none. `None`
-    /// where there is room for none at all. `true` if another one had to go for it.
+    /// Returns the flow with these ends, if necessary a new one on probation, and whether that
+    /// replaced another. `None` if there is no room.
     pub(super) fn find_or_add(&mut self, ends: &Ends) -> Option<(u32, bool)> {
         let hash = half_sip_hash(self.secret, &ends.words());
         if let Some(flow) = self.find(hash, ends) {
@@ -163,9 +162,9 @@ where
         self.idle_on_probation.append(self.slots.as_mut(), flow);
     }
 
-    /// A flow on probation exists; it is now one of the confirmed ones, and idle.
-    /// `None` if there is no room for it, because all of those have waiting packets;
-    /// `true` if one had to go for it.
+    /// Confirms a flow on probation, which becomes an idle confirmed flow. Returns whether it
+    /// replaced another; `None` if there is no room because all confirmed flows have waiting
+    /// packets.
     pub(super) fn confirm(&mut self, flow: u32) -> Option<bool> {
         let slots = self.slots.as_ref().len() as u32;
         let room = slots.saturating_sub((slots >> 2).max(1));
@@ -246,7 +245,7 @@ where
     fn find(&self, hash: u32, ends: &Ends) -> Option<u32> {
         let mask = self.mask();
         let mut place = hash as usize & mask;
-        // Never more than all: the index has twice as many places as there are flows.
+        // The index has twice as many entries as flows, so the search ends.
         for _ in 0..=mask {
             let flow = self.entry(place).checked_sub(1)?;
             let slot = self.get(flow)?;
@@ -270,7 +269,7 @@ where
         }
     }
 
-    /// Removes a flow from the index; a flow that was displaced by it moves up.
+    /// Removes a flow from the index, and closes the gap for displaced flows.
     fn leave(&mut self, flow: u32) {
         let mask = self.mask();
         let Some(hash) = self.get(flow).map(|flow| flow.hash) else {
@@ -293,7 +292,7 @@ where
                 break;
             };
             let home = home.hash as usize & mask;
-            // It may move to the hole unless its home lies behind that.
+            // An entry may move to the hole unless its home is after the hole.
             let from_home = place.wrapping_sub(home) & mask;
             let from_hole = place.wrapping_sub(hole) & mask;
             if from_home >= from_hole {

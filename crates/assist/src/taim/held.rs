@@ -1,10 +1,10 @@
-//! The packets that wait: a queue for each flow, and all in the order of their arrival.
+//! The waiting packets: a queue for each flow, and a list of all in the order of arrival.
 
 use redpoll_base::Instant;
 
 use super::flow::{FlowSlot, NONE, at, at_mut};
 
-/// Memory for one waiting packet, which is known by a handle of type `H`.
+/// Memory for one waiting packet, which the caller identifies by a handle of type `H`.
 #[derive(Debug)]
 pub struct HeldSlot<H> {
     handle: Option<H>,
@@ -12,7 +12,7 @@ pub struct HeldSlot<H> {
     number: u64,
     new_bytes: u32,
     flow: u32,
-    /// The next of its flow; of a free slot, the next free one.
+    /// Index of the flow's next packet; for a free slot, of the next free one.
     next: u32,
     older: u32,
     newer: u32,
@@ -36,16 +36,16 @@ impl<H> HeldSlot<H> {
 pub(super) struct Taken<H> {
     pub(super) handle: H,
     pub(super) arrived: Instant,
-    /// Bytes of its payload that had not come by before.
+    /// Payload bytes not seen before.
     pub(super) new_bytes: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct Held<T> {
     slots: T,
-    /// The first free slot among those used before.
+    /// First free slot among those used before.
     free: u32,
-    /// Slots from here on have never been used.
+    /// First slot that has never been used.
     fresh: u32,
     count: u32,
     oldest: u32,
@@ -72,7 +72,7 @@ impl<T> Held<T> {
 }
 
 impl<T> Held<T> {
-    /// The flow of the packet that has waited longest, and when that arrived.
+    /// Returns the flow of the packet that has waited longest, and its arrival time.
     pub(super) fn oldest<H>(&self) -> Option<(u32, Instant)>
     where
         T: AsRef<[HeldSlot<H>]>,
@@ -81,10 +81,8 @@ impl<T> Held<T> {
         Some((slot.flow, slot.arrived))
     }
 
-    /// Puts a packet behind all others of flow `place`.
-    ///
-    /// # Errors
-    /// The packet, if there is no room.
+    /// Appends a packet to the queue of flow `place`.
+    /// # Errors Returns the handle if there is no room.
     pub(super) fn push<H>(
         &mut self,
         now: Instant,

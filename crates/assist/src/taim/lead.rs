@@ -1,26 +1,26 @@
-//! The virtual time of [`Lead`](super::Lead): the mean flow's progress.
+//! The virtual time of [`Lead`](super::Lead): the mean progress of the flows.
 
 use redpoll_base::{Duration, Instant};
 
 use super::params::Lead;
 
-/// How often flows are counted.
+/// Interval between two counts of the active flows.
 const COUNTS: Duration = Duration::from_secs(1);
-/// Parts of a byte that are counted.
+/// Units of virtual time per byte.
 const PARTS: u64 = 256;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct VirtualTime {
-    /// In 256ths of a byte.
+    /// 256ths of a byte.
     now: u64,
-    /// Flows that are active, at least one.
+    /// Active flows, at least one.
     flows: u64,
     count_at: Instant,
 }
 
 impl VirtualTime {
     pub(super) const START: VirtualTime = VirtualTime {
-        // So large that no flow is behind it by more than any slack.
+        // So large that a flow's progress, which may be less by the slack, is positive.
         now: 1 << 48,
         flows: 1,
         count_at: Instant::ZERO,
@@ -35,17 +35,17 @@ impl VirtualTime {
         self.count_at = now + COUNTS;
     }
 
-    /// A flow has become active that was not counted.
+    /// Adds a flow that has become active since the last count.
     pub(super) fn on_more(&mut self) {
         self.flows = self.flows.saturating_add(1);
     }
 
-    /// Whether a flow may go on that is not in the lead before then.
+    /// Returns whether the flow that is ahead before `lead_from` may send now.
     pub(super) fn admits(&self, lead_from: u64) -> bool {
         lead_from <= self.now
     }
 
-    /// The flow may have had nothing to send for a while, or begins.
+    /// Limits how far a flow that begins, or had nothing to send, is behind the others.
     pub(super) fn catch_up(&self, lead: &Lead, pace: &mut Pace) {
         pace.progress = pace.progress.max(self.now.saturating_sub(pace.slack(lead)));
     }
@@ -62,9 +62,9 @@ impl VirtualTime {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// In 256ths of a byte of virtual time.
+    /// Progress in 256ths of a byte of virtual time.
     progress: u64,
-    /// Bytes of its largest segment.
+    /// Largest segment in bytes.
     largest: u32,
 }
 
@@ -74,7 +74,7 @@ impl Pace {
         largest: 0,
     };
 
-    /// Before then, in virtual time, it is in the lead.
+    /// Returns the virtual time before which the flow is ahead.
     pub(super) fn lead_from(&self, lead: &Lead) -> u64 {
         self.progress.saturating_sub(self.slack(lead))
     }
@@ -106,7 +106,7 @@ mod tests {
         times
     }
 
-    /// A flow with segments of 10 bytes.
+    /// Returns a flow with segments of 10 bytes.
     fn begin(time: &VirtualTime) -> Pace {
         let mut pace = Pace {
             largest: 10,
@@ -121,7 +121,7 @@ mod tests {
         let mut time = VirtualTime::START;
         time.on_counted(Instant::ZERO, 2);
         let [mut a, mut b] = [begin(&time); 2];
-        // From 100 behind: of each 10 bytes it gains 5 on the mean.
+        // It starts 100 bytes behind; each 10 bytes advance it by 5 relative to the mean.
         assert_eq!(serve(&mut time, &mut a), 41);
         assert_eq!(serve(&mut time, &mut b), 82);
         assert_eq!(serve(&mut time, &mut a), 82);

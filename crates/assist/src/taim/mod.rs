@@ -83,20 +83,20 @@ use schedule::Schedule;
 use segment::Foreign;
 pub use segment::{End, Ends};
 
-/// How much of the time that a caller came too late is made up for: beyond it, `delaytime`
-/// counts from when a packet really left.
+/// Greatest delay of a caller that the next packet's time compensates. After a longer one,
+/// `delaytime` counts from the real time of leaving, less this.
 const MAKES_UP: Duration = Duration::from_millis(2);
 
-/// The memory of TAiM, which says how much it can take.
+/// The memory of TAiM, which determines its capacity.
 #[derive(Debug)]
 pub struct Memory<M: Kind, H: 'static> {
     /// A slot for each flow; a quarter of them is for flows on probation.
     pub flows: M::Table<FlowSlot>,
-    /// At least twice as many as flows, and a power of two.
+    /// A power of two, at least twice the number of flows.
     pub index: M::Table<u32>,
-    /// As many as flows.
+    /// As many entries as flows.
     pub schedule: M::Table<u32>,
-    /// A slot for each packet that waits.
+    /// A slot for each waiting packet.
     pub held: M::Table<HeldSlot<H>>,
 }
 
@@ -105,9 +105,9 @@ pub struct Memory<M: Kind, H: 'static> {
 pub enum Input<H> {
     /// Forward it at once.
     Pass(H),
-    /// It waits: [`Taim::poll`] gives it back.
+    /// It waits: [`Taim::poll`] returns it later.
     Wait,
-    /// It waits, and for lack of room this other packet is forwarded at once.
+    /// It waits. For lack of room, forward this other packet at once.
     WaitInstead(H),
 }
 
@@ -116,9 +116,9 @@ pub enum Input<H> {
 pub struct Released<H> {
     /// The packet.
     pub handle: H,
-    /// How long it has waited.
+    /// Its waiting time.
     pub waited: Duration,
-    /// How long after it was due the caller asked for it.
+    /// Time from when it was due until the caller asked for it.
     pub late: Duration,
 }
 
@@ -127,56 +127,57 @@ pub struct Released<H> {
 pub struct Counters {
     /// Packets that waited and have left.
     pub released: u64,
-    /// How long those waited, in microseconds, all together.
+    /// Total waiting time of those packets, in microseconds.
     pub waited_us: u64,
-    /// How long the longest of them waited, in microseconds.
+    /// Longest waiting time of a packet, in microseconds.
     pub longest_wait_us: u64,
     /// Packets that left because [`Params::max_wait`] was over.
     pub overdue: u64,
     /// Packets that left before their turn for lack of room.
     pub pushed_out: u64,
-    /// Packets that passed at once: not TCP over IPv6, or a fragment.
+    /// Packets passed at once: not TCP over IPv6, or a fragment.
     pub foreign: u64,
-    /// Packets that passed at once: cut short, or with impossible headers.
+    /// Packets passed at once: truncated, or with invalid headers.
     pub malformed: u64,
-    /// Packets that passed at once: of flows on probation.
+    /// Packets passed at once: of flows on probation.
     pub on_probation: u64,
-    /// Packets that passed at once: of flows for which there was no room.
+    /// Packets passed at once: of flows for which there was no room.
     pub untracked: u64,
-    /// Segments with sequence numbers that their flow cannot have; they wait as others
-    /// do, and nothing is learnt from them.
+    /// Segments with sequence numbers that are impossible for their flow. They wait like others,
+    /// but the estimates ignore them.
     pub nonsense: u64,
-    /// Flows that went for others while on probation.
+    /// Flows on probation replaced by others.
     pub probation_evicted: u64,
-    /// Confirmed flows that went for others, the one idle for longest first.
+    /// Confirmed flows replaced by others, the one idle for longest first.
     pub evicted: u64,
     /// Flows confirmed.
     pub confirmed: u64,
-    /// Periods over.
+    /// Completed periods.
     pub periods: u64,
 }
 
-/// A flow, to look at.
+/// The state of a flow, for display.
 #[derive(Clone, Copy, Debug)]
 pub struct FlowView {
     /// Its ends.
     pub ends: Ends,
-    /// Each end has acknowledged what the other one sent; packets of others do not wait.
+    /// Whether each end has acknowledged data of the other; only then its packets wait.
     pub is_confirmed: bool,
-    /// It is closed or reset.
+    /// Whether it is closed or reset.
     pub is_over: bool,
-    /// Smoothed throughput at the end of the last period, in bytes a second.
+    /// Smoothed throughput at the end of the last period, in bytes per second.
     pub throughput: u64,
-    /// The order of leaving, smallest first: throughput and the flow's bytes in this period, in
-    /// 256ths of a byte a second, at the time when its first packet became first.
+    /// Key for the order of leaving, smallest first: throughput plus the bytes of this period, in
+    /// 256ths of a byte per second, when its first packet became first. With [`Policy::Lead`] it is
+    /// a virtual time.
     pub share: u64,
-    /// Round-trip time, if it is known.
+    /// Round-trip time, if known.
     pub rtt: Option<Duration>,
-    /// The retransmission timeout that its ends are expected to have, if it is known.
+    /// Expected retransmission timeout of its ends, if known.
     pub rto: Option<Duration>,
-    /// Packets that wait.
+    /// Number of waiting packets.
     pub waiting: u32,
-    /// The outcomes of its packets.
+    /// Counters of its packets.
     pub counters: FlowCounters,
 }
 
@@ -188,23 +189,23 @@ pub struct Taim<M: Kind, H: 'static> {
     held: Held<M::Table<HeldSlot<H>>>,
     delay: DelayTime,
     virtual_time: VirtualTime,
-    /// Before this, in nanoseconds, no packet leaves by its turn.
+    /// Earliest time of the next packet, in nanoseconds.
     next_ns: u64,
-    /// When the first of the packets that wait now found none waiting.
+    /// Time when the oldest of the waiting packets arrived at empty queues.
     waits_since: Instant,
     /// The beginning of the period; `None` before the first packet.
     period_began: Option<Instant>,
-    /// Flows that wait times microseconds, up to `summed_at`.
+    /// Sum of waiting flows times microseconds, up to `summed_at`.
     waiting_sum: u64,
     summed_at: Instant,
-    /// Smoothed number of flows that wait, in 256ths; `None` in the first period.
+    /// Smoothed number of waiting flows, in 256ths; `None` in the first period.
     waiting: Option<u64>,
     counters: Counters,
 }
 
 impl<M: Kind, H: 'static> Taim<M, H> {
-    /// An assistant without flows. `secret` is nothing that others could guess: it keeps
-    /// them from choosing flows that are hard to find.
+    /// Returns an assistant without flows. `secret` must be hard to guess, so that attackers cannot
+    /// choose flows with colliding hashes.
     pub fn new(params: Params, secret: [u32; 2], memory: Memory<M, H>) -> Self {
         let Memory {
             flows,
@@ -229,8 +230,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         }
     }
 
-    /// A packet is about to pass the border. `packet` is its beginning, at least as far as
-    /// the end of the TCP header; any bytes do no harm.
+    /// Handles a packet that is about to cross the border. `packet` is its beginning, at least to
+    /// the end of the TCP header; arbitrary bytes are safe.
     pub fn input(&mut self, now: Instant, packet: &[u8], handle: H) -> Input<H> {
         self.period_began.get_or_insert(now);
         let (ends, from, segment) = match segment::read(packet) {
@@ -277,8 +278,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         }
     }
 
-    /// The next packet that may leave now. To be called after each packet that waits, and
-    /// at [`Taim::poll_at`], until there is none.
+    /// Returns the next packet that may leave now. Call it after each packet that waits, and at
+    /// [`Taim::poll_at`], until it returns `None`.
     pub fn poll(&mut self, now: Instant) -> Option<Released<H>> {
         self.end_period(now);
         self.count_active(now);
@@ -306,7 +307,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.release(now, flow, now.since(due))
     }
 
-    /// When [`Taim::poll`] is to be called next.
+    /// Returns when to call [`Taim::poll`] next.
     pub fn poll_at(&self) -> Option<Wake> {
         let (_, confirmed) = self.flows.counts();
         let period = self.period_began.filter(|_| confirmed > 0);
@@ -319,40 +320,39 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         at.into_iter().flatten().min().map(Wake::exactly)
     }
 
-    /// A packet that waits, whatever its turn, of the least flow first: for a caller that
-    /// ends, or that has no use for TAiM any more.
+    /// Returns a waiting packet before its turn, of the flow that is next, to empty the queues.
     pub fn take(&mut self, now: Instant) -> Option<H> {
         let flow = self.schedule.first()?;
         self.release(now, flow, Duration::ZERO)
             .map(|released| released.handle)
     }
 
-    /// `delaytime`, in nanoseconds.
+    /// Returns `delaytime` in nanoseconds.
     pub fn delay_ns(&self) -> u64 {
         self.delay.as_nanos()
     }
 
-    /// Packets that wait.
+    /// Returns the number of waiting packets.
     pub fn waiting_packets(&self) -> u32 {
         self.held.count()
     }
 
-    /// Flows with packets that wait.
+    /// Returns the number of flows with waiting packets.
     pub fn waiting_flows(&self) -> u32 {
         self.schedule.len()
     }
 
-    /// Flows on probation, and confirmed ones.
+    /// Returns the number of flows on probation, and of confirmed ones.
     pub fn flow_counts(&self) -> (u32, u32) {
         self.flows.counts()
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }
 
-    /// All flows, in no order.
+    /// Returns all flows, in no order.
     pub fn flows(&self) -> impl Iterator<Item = FlowView> {
         self.flows.iter().map(|flow| FlowView {
             ends: flow.ends,
@@ -367,7 +367,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         })
     }
 
-    /// When the next packet's turn comes.
+    /// Returns when the next packet may leave.
     fn due(&self) -> Option<Instant> {
         let first = self.schedule.first()?;
         if let Policy::Lead(_) = &self.params.policy {
@@ -375,7 +375,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             let goes_on = self.virtual_time.admits(first.share);
             return goes_on.then_some(self.waits_since);
         }
-        // Not before the nanosecond.
+        // Rounded up, so not before that nanosecond.
         let next = self.next_ns.div_ceil(1_000);
         Some(Instant::from_micros(next).max(self.waits_since))
     }
@@ -401,8 +401,8 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         }
     }
 
-    /// A packet of a confirmed flow waits for its turn. When its flow has too many, or
-    /// there is room for no more packets, another one has to leave for it.
+    /// Queues a packet of a confirmed flow. If the flow has too many packets, or the memory is
+    /// full, another packet leaves for it.
     fn wait(&mut self, now: Instant, flow: u32, new_bytes: u32, handle: H) -> Input<H> {
         let waiting = self.flows.get(flow).map_or(0, |flow| flow.waiting);
         if waiting >= self.params.flow_packets.max(1) {
@@ -412,7 +412,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
             Ok(()) => Input::Wait,
             Err(handle) => match self.schedule.first() {
                 Some(first) => self.push_out(now, first, (flow, new_bytes), handle),
-                // Memory for no packet at all.
+                // There is no memory for any packet.
                 None => {
                     count(&mut self.counters.untracked);
                     Input::Pass(handle)
@@ -433,7 +433,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         match (released, self.enqueue(now, flow, new_bytes, handle)) {
             (Some(released), Ok(())) => Input::WaitInstead(released.handle),
             (None, Ok(())) => Input::Wait,
-            // There was room for the one that left.
+            // The packet that left made room.
             (_, Err(handle)) => Input::Pass(handle),
         }
     }
@@ -462,7 +462,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         Ok(())
     }
 
-    /// Takes the first packet of a flow out.
+    /// Removes the first packet of a flow.
     fn release(&mut self, now: Instant, flow: u32, late: Duration) -> Option<Released<H>> {
         let slot = self.flows.get_mut(flow)?;
         let taken = self.held.pop(slot)?;
@@ -497,7 +497,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         })
     }
 
-    /// Adds up how many flows waited for how long, before that changes.
+    /// Updates the sum of waiting flows over time, before their number changes.
     fn sum_up(&mut self, now: Instant) {
         let time = now.since(self.summed_at).as_micros();
         let sum = u64::from(self.schedule.len()).saturating_mul(time);
@@ -505,7 +505,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.summed_at = self.summed_at.max(now);
     }
 
-    /// Counts the flows between which the lead is shared, once a second.
+    /// Counts the active flows for [`Policy::Lead`], once a second.
     fn count_active(&mut self, now: Instant) {
         let Policy::Lead(lead) = &self.params.policy else {
             return;
@@ -522,7 +522,7 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.virtual_time.on_counted(now, active as u64);
     }
 
-    /// Algorithm 1, once a period.
+    /// Applies Algorithm 1 at the end of a period.
     fn end_period(&mut self, now: Instant) {
         let Some(began) = self.period_began else {
             return;
@@ -535,12 +535,12 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         self.sum_up(now);
         count(&mut self.counters.periods);
         let census = self.census(now, began, lasted);
-        // If no flow has sent anything, there is nothing to decide.
+        // Without active flows, it applies only the limits.
         self.delay.decide(&self.params, &census);
         self.schedule.order_again(self.flows.slots_mut());
     }
 
-    /// Smooths what was measured in a period, and looks at all flows.
+    /// Smooths the measurements of a period, and summarises all flows.
     fn census(&mut self, now: Instant, began: Instant, lasted: Duration) -> Census {
         let us = lasted.as_micros().max(1);
         let sum = core::mem::take(&mut self.waiting_sum);

@@ -9,7 +9,7 @@ pub struct Share(u32);
 impl Share {
     const WHOLE: u64 = 1_000_000;
 
-    /// A share in millionths, a million at most.
+    /// Returns a share in millionths, at most a million.
     pub const fn from_millionths(millionths: u32) -> Share {
         Share(if millionths > 1_000_000 {
             1_000_000
@@ -18,23 +18,23 @@ impl Share {
         })
     }
 
-    /// A share in percent, a hundred at most.
+    /// Returns a share in percent, at most a hundred.
     pub const fn from_percent(percent: u32) -> Share {
         Share::from_millionths(percent.saturating_mul(10_000))
     }
 
-    /// In millionths.
+    /// Returns the share in millionths.
     pub const fn as_millionths(self) -> u32 {
         self.0
     }
 
-    /// This share of `whole`, rounded down, at most 2^64 millionths.
+    /// Returns this share of `whole`, rounded down; the product is limited to 2^64 millionths.
     pub(super) const fn of(self, whole: u64) -> u64 {
         // `WHOLE` is not zero.
         whole.saturating_mul(self.0 as u64) / Self::WHOLE
     }
 
-    /// Exponentially weighted moving average: `old`, moved by this share towards `new`.
+    /// Returns the exponentially weighted moving average: `old`, moved by this share towards `new`.
     pub(super) const fn towards(self, old: u64, new: u64) -> u64 {
         if new >= old {
             old.saturating_add(self.of(new.saturating_sub(old)))
@@ -44,7 +44,7 @@ impl Share {
     }
 }
 
-/// Which packet leaves when.
+/// The rule for the order and the times of packets.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Policy {
     /// TAiM's: one packet each `delaytime`, of the flow with the least throughput.
@@ -54,23 +54,23 @@ pub enum Policy {
 }
 
 /// A limit on how far a flow is ahead of the others, which needs no knowledge of the network: a
-/// packet with new data leaves at once unless its flow is in the lead. The mean flow's progress
-/// is a virtual time, as in processor sharing: a byte of any flow advances it by a byte divided
-/// by the number of active flows, and by `gain` of that. A flow is in the lead if it has sent
-/// `slack` segments more; then its packets wait for the others, for `max_hold` at most. A flow
-/// that has sent less saves at most `slack` segments.
+/// packet with new data leaves at once unless its flow is in the lead. The mean flow's progress is
+/// a virtual time, as in processor sharing: a byte of any flow advances it by a byte divided by the
+/// number of active flows, and by `gain` of that. A flow is in the lead if it has sent `slack`
+/// segments more. Its packets then wait for the others, at most for `max_hold`. A flow that has
+/// sent less can make up for at most `slack` segments.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Lead {
-    /// Largest segments that a flow may be ahead, or behind. Assumption: 2, the number after
-    /// which many receivers acknowledge (RFC 9293 §3.8.6.3).
+    /// Number of its largest segments that a flow may be ahead or behind. Assumption: 2, the number
+    /// after which many receivers acknowledge (RFC 9293 §3.8.6.3).
     pub slack: u32,
-    /// By how much a flow may be faster than the mean. With less than one over the other
-    /// flows' number, one flow that cannot go faster slows down all others. Assumption: 10 %.
+    /// Share by which a flow may be faster than the mean. Below one divided by the number of other
+    /// flows, one flow that cannot go faster slows down all others. Assumption: 10 %.
     pub gain: Share,
-    /// The greatest age of the last new byte of an active flow. Assumption: 10 s.
+    /// Greatest age of the last new byte of an active flow. Assumption: 10 s.
     pub active: Duration,
-    /// No packet waits longer. Assumption: 1 s, the least retransmission timeout
-    /// (RFC 6298 §2.4).
+    /// Longest waiting time of a packet. Assumption: 1 s, the minimum retransmission timeout (RFC
+    /// 6298 §2.4).
     pub max_hold: Duration,
 }
 
@@ -85,46 +85,46 @@ impl Default for Lead {
     }
 }
 
-/// The parameters of TAiM. Park and Paek 2019 give `period`, `increase`, `decrease`
-/// and `ratio`. All others are left open there; their defaults are assumptions.
+/// The parameters of TAiM. Park and Paek 2019 define `period`, `increase`, `decrease` and `ratio`;
+/// the other defaults are assumptions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Params {
-    /// Whose rules.
+    /// The rule for the order and the times of packets.
     pub policy: Policy,
-    /// `delaytime` at the beginning, the paper's D_init, for which it gives no number:
-    /// the 50 ms of its example.
+    /// Initial `delaytime`, the paper's D_init. The paper gives no value; 50 ms is that of its
+    /// example.
     pub initial_delay: Duration,
-    /// `delaytime` does not fall below this, or it could never grow again by parts of
-    /// itself. Assumption: 1 ms.
+    /// Minimum `delaytime`: from zero it could not grow again by shares of itself. Assumption: 1
+    /// ms.
     pub min_delay: Duration,
-    /// How often throughputs are measured and `delaytime` is decided upon: 1 minute.
+    /// Interval between two measurements and decisions: 1 minute.
     pub period: Duration,
-    /// The paper's α, by which `delaytime` grows in a period that was not fair: 2 %.
+    /// The paper's α, by which `delaytime` grows after an unfair period: 2 %.
     pub increase: Share,
-    /// The paper's β, by which `delaytime` falls in a period that was fair: 5 %.
+    /// The paper's β, by which `delaytime` falls after a fair period: 5 %.
     pub decrease: Share,
     /// A period is fair if the fastest flow had less than this multiple of the slowest one's
     /// throughput: 2.
     pub ratio: u32,
     /// Weight of the last period in a flow's throughput. Assumption: 25 %.
     pub throughput_weight: Share,
-    /// Weight of the last period in the number of flows that wait. Assumption: 25 %.
+    /// Weight of the last period in the number of waiting flows. Assumption: 25 %.
     pub waiting_weight: Share,
-    /// The greatest age of the last new byte of a flow that counts among the slowest and
+    /// Greatest age of the last new byte of an active flow: only active flows count as slowest and
     /// fastest. Assumption: 3 minutes.
     pub active: Duration,
-    /// The least retransmission timeout that an end is expected to have.
-    /// Assumption: 1 s (RFC 6298 §2.4).
+    /// Minimum expected retransmission timeout of an end. Assumption: 1 s (RFC 6298 §2.4).
     pub min_rto: Duration,
-    /// Packets that may wait of one flow; with one more its first leaves at once.
+    /// Maximum number of waiting packets of a flow; one more makes its first leave at once.
     /// Assumption: 64.
     pub flow_packets: u32,
-    /// No packet waits longer, whatever `delaytime` says. `None` is the paper's.
+    /// Longest waiting time of a packet, whatever `delaytime` is; `None`, as in the paper: no
+    /// limit.
     pub max_wait: Option<Duration>,
 }
 
 impl Params {
-    /// How long a packet waits at most.
+    /// Returns the longest waiting time of a packet.
     pub(super) fn longest_wait(&self) -> Option<Duration> {
         match &self.policy {
             Policy::Taim => self.max_wait,

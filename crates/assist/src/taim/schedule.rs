@@ -1,5 +1,5 @@
-//! Which of the flows that wait is next: a binary heap of flows by [`FlowSlot::rank`],
-//! each of which knows its place, so that it can leave from the middle.
+//! The order of the flows with waiting packets: a binary heap by [`FlowSlot::rank`]. Each flow
+//! stores its place in the heap, so that it can be removed from the middle.
 
 use super::flow::{FlowSlot, NONE, at, at_mut};
 
@@ -53,7 +53,7 @@ impl<T: AsRef<[u32]> + AsMut<[u32]>> Schedule<T> {
         }
     }
 
-    /// The ranks of all flows may have changed.
+    /// Restores the order after the ranks of all flows may have changed.
     pub(super) fn order_again(&mut self, flows: &mut [FlowSlot]) {
         for place in (0..self.len >> 1).rev() {
             self.sink(flows, place);

@@ -1,38 +1,38 @@
-//! The packet checker: what TAiM reads of a packet.
+//! The packet checker of TAiM.
 
 use redpoll_base::Addr;
 use redpoll_wire::ipv6::{self, Ipv6Header, next_header};
 use redpoll_wire::tcp::HeaderView;
 
-/// Where a flow ends: an address and a TCP port.
+/// One end of a flow: an address and a TCP port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct End {
-    /// The host.
+    /// The address.
     pub addr: Addr,
-    /// The port of TCP.
+    /// The TCP port.
     pub port: u16,
 }
 
-/// Which of a flow's two ends a packet comes from.
+/// The end that sent a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum From {
-    /// The end that is the lower one of the two as numbers.
+    /// The end that is numerically lower.
     Lower,
-    /// The other one.
+    /// The other end.
     Upper,
 }
 
-/// The name of a flow: its ends, the lower one first.
+/// The identity of a flow: its two ends.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub struct Ends {
-    /// The lower one.
+    /// The numerically lower end.
     pub lower: End,
-    /// The other one.
+    /// The other end.
     pub upper: End,
 }
 
 impl Ends {
-    /// As words for a hash.
+    /// Returns the ends as words for a hash.
     pub(super) fn words(&self) -> [u32; 9] {
         let mut words = [0; 9];
         let (a, _) = self.lower.addr.0.as_chunks::<4>();
@@ -61,7 +61,7 @@ pub(super) struct Segment {
 }
 
 impl Segment {
-    /// Its length in sequence space (RFC 9293 §3.4).
+    /// Returns its length in sequence space (RFC 9293 §3.4).
     pub(super) fn takes(&self) -> u32 {
         let flags = u32::from(self.syn).saturating_add(u32::from(self.fin));
         self.len.saturating_add(flags)
@@ -70,13 +70,13 @@ impl Segment {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Foreign {
-    /// Not TCP over IPv6, or only a fragment of it.
+    /// Not TCP over IPv6, or a fragment.
     NotTcp,
-    /// Cut short, or with fields that cannot be.
+    /// Truncated, or with invalid fields.
     Malformed,
 }
 
-/// Parses the beginning of a packet, whose rest may be missing: the length in its IPv6 header
+/// Parses the beginning of a packet, whose rest may be missing. The length in the IPv6 header
 /// counts.
 pub(super) fn read(packet: &[u8]) -> Result<(Ends, From, Segment), Foreign> {
     let (header, rest) = match Ipv6Header::parse_partial(packet) {
