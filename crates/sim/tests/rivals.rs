@@ -255,8 +255,7 @@ fn without_smoltcp_the_scenario_is_refused_with_the_reason() {
     assert!(error.contains("built without smoltcp"), "{error}");
 }
 
-/// Checks that RPL's header leaves less room in each packet, so that the MSS is below the
-/// configured maximum.
+/// Checks that the MSS leaves room for RPL's header, although a larger one is configured.
 #[test]
 fn the_largest_segments_fit_beside_rpls_header() {
     let rpl = ("routing", "rpl");

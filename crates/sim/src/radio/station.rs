@@ -178,7 +178,7 @@ pub enum Work {
     Answer {
         channel: Channel,
     },
-    /// Refusal of a repetition, because the radio holds a received frame.
+    /// Refusal of a repetition, because the radio is busy with another frame.
     Refuse,
     /// Gap after a copy of a repeated frame.
     Gap,

@@ -125,7 +125,7 @@ pub struct LowpanParams {
     pub forwarded_fragments: Option<u8>,
     /// Selective recovery of fragments, only if routers forward them individually.
     pub recovery: Option<RecoveryParams>,
-    /// Longest time for which a forwarding router waits for a datagram's next fragment.
+    /// Pause between two fragments of a datagram if routers forward fragments individually.
     pub fragment_gap: Duration,
     /// Pause for each frame of a datagram that the next hop forwards.
     pub pause: Duration,

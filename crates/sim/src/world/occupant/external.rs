@@ -104,7 +104,7 @@ impl External {
         })?;
         let seed = seat.env.seed;
         let number = seed.node_stream("line", index).next_u32() as u16;
-        // The radio is off until the node is connected.
+        // The radio sleeps until the node is connected.
         seat.start_work(RadioWork::Sleep, &[]);
         let now = WallInstant::now();
         Ok(Some(External {
@@ -253,7 +253,7 @@ impl External {
         arrival != Arrival::Nothing
     }
 
-    /// Records that no node is connected, and switches its radio off.
+    /// Records that no node is connected, and puts its radio to sleep.
     fn dismiss(&mut self, seat: &mut Seat<'_>) {
         self.asker.give_up();
         self.waiting.clear();
