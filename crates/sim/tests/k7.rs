@@ -1,7 +1,7 @@
 //! Measured links, tested by their deliveries.
 
 use redpoll_base::Instant;
-use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::live::{FrameClass, Outcome};
 use redpoll_sim::{Role, Scenario, World};
 
 const HEAD: &str = "{\"node_count\": 3, \"channels\": [11, 26]}\n\
@@ -26,7 +26,7 @@ fn scenario(name: &str, rows: &str, overrides: &[(&str, &str)]) -> Result<Scenar
     Scenario::parse(file.to_str().unwrap(), text, &overrides).map_err(|error| error.to_string())
 }
 
-fn share(world: &World, kind: Kind) -> f64 {
+fn share(world: &World, kind: FrameClass) -> f64 {
     let ledger = world.air().ledger();
     ledger.count(kind, Outcome::Delivered) as f64 / ledger.opened(kind) as f64
 }
@@ -40,8 +40,11 @@ fn of_the_frames_over_a_link_as_many_arrive_as_were_measured_each_way() {
         let scenario = scenario("shares", rows, &[("medium.model", model)]).unwrap();
         let mut world = World::new(&scenario, seed).unwrap();
         world.run_until(Instant::from_millis(500_000));
-        assert!(world.air().ledger().opened(Kind::Unicast) > 9_900);
-        let (frames, acks) = (share(&world, Kind::Unicast), share(&world, Kind::Ack));
+        assert!(world.air().ledger().opened(FrameClass::Unicast) > 9_900);
+        let (frames, acks) = (
+            share(&world, FrameClass::Unicast),
+            share(&world, FrameClass::Ack),
+        );
         assert!((frames - 0.63).abs() < 0.02, "{model}: {frames}");
         assert!((acks - 0.91).abs() < 0.02, "{model}: {acks}");
     }
@@ -65,8 +68,8 @@ fn links_change_when_they_were_measured_again() {
             world.run_until(Instant::from_millis(at * 1_000));
             let ledger = world.air().ledger();
             let now = (
-                ledger.count(Kind::Unicast, Outcome::Delivered),
-                ledger.opened(Kind::Unicast),
+                ledger.count(FrameClass::Unicast, Outcome::Delivered),
+                ledger.opened(FrameClass::Unicast),
             );
             shares.push((now.0 - before.0) as f64 / (now.1 - before.1) as f64);
             before = now;

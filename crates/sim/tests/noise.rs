@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use redpoll_base::Instant;
-use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::live::{FrameClass, Outcome};
 use redpoll_sim::{Scenario, World};
 
 /// Creates a file with `content` in a folder for these tests.
@@ -52,8 +52,8 @@ fn run(scenario: &Scenario) -> (f64, f64, f64) {
     let report = world.report();
     assert!(report.oracle.ok, "{:?}", report.oracle.violations);
     let ledger = world.air().ledger();
-    let frames = ledger.opened(Kind::Unicast) as f64;
-    let lost = ledger.count(Kind::Unicast, Outcome::RandomLoss) as f64 / frames;
+    let frames = ledger.opened(FrameClass::Unicast) as f64;
+    let lost = ledger.count(FrameClass::Unicast, Outcome::RandomLoss) as f64 / frames;
     let busy = report.nodes[1].drops.get("mac.channel_access_failure");
     let busy = busy.copied().unwrap_or_default() as f64;
     (frames, lost, busy / (busy + frames))

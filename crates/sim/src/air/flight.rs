@@ -3,14 +3,14 @@
 use redpoll_mac::FrameBuf;
 use redpoll_wire::ieee802154::{Address, AuxiliaryHeader, DATA_REQUEST, FrameHeader, FrameType};
 
-use super::{Kind, Outcome};
+use super::{FrameClass, Outcome};
 use crate::medium::TxId;
 
 /// Header fields of a frame for radios and the ledger.
 #[derive(Clone, Copy, Debug)]
 pub struct Label {
     /// Unicast, broadcast or acknowledgment.
-    pub kind: Kind,
+    pub kind: FrameClass,
     pub pan_id: Option<u16>,
     pub dst: Address,
     pub dsn: u8,
@@ -26,7 +26,7 @@ impl Label {
     pub fn of(frame: &[u8]) -> Label {
         let Ok((header, payload)) = FrameHeader::parse(frame) else {
             return Label {
-                kind: Kind::Unicast,
+                kind: FrameClass::Unicast,
                 pan_id: None,
                 dst: Address::Absent,
                 dsn: 0,
@@ -36,18 +36,18 @@ impl Label {
             };
         };
         let kind = if header.frame_type == FrameType::Ack {
-            Kind::Ack
+            FrameClass::Ack
         } else if header.dst.is_broadcast() {
-            Kind::Broadcast
+            FrameClass::Broadcast
         } else {
-            Kind::Unicast
+            FrameClass::Unicast
         };
         Label {
             kind,
             pan_id: header.dst_pan,
             dst: header.dst,
             dsn: header.dsn,
-            wants_ack: kind == Kind::Unicast && header.ack_request,
+            wants_ack: kind == FrameClass::Unicast && header.ack_request,
             is_data_request: header.frame_type == FrameType::Command
                 && command(&header, payload) == Some(DATA_REQUEST),
             frame_pending: header.frame_pending,

@@ -78,9 +78,9 @@ impl Outcome {
     }
 }
 
-/// Kind of a frame; each kind is counted separately.
+/// Class of a frame; each class is counted separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
+pub enum FrameClass {
     /// A frame for one node.
     Unicast,
     /// A frame for all nodes; each node within reception range is an addressee.
@@ -89,8 +89,9 @@ pub enum Kind {
     Ack,
 }
 
-impl Kind {
-    pub(crate) const ALL: [Kind; 3] = [Kind::Unicast, Kind::Broadcast, Kind::Ack];
+impl FrameClass {
+    pub(crate) const ALL: [FrameClass; 3] =
+        [FrameClass::Unicast, FrameClass::Broadcast, FrameClass::Ack];
 }
 
 pub type Counts = [u32; Outcome::ALL.len()];
@@ -99,8 +100,8 @@ pub type Counts = [u32; Outcome::ALL.len()];
 /// with an outcome.
 #[derive(Clone, Debug)]
 pub struct Ledger {
-    opened: [u64; Kind::ALL.len()],
-    closed: [[u64; Outcome::ALL.len()]; Kind::ALL.len()],
+    opened: [u64; FrameClass::ALL.len()],
+    closed: [[u64; Outcome::ALL.len()]; FrameClass::ALL.len()],
     /// Lost unicast and broadcast frames, by the node that is responsible.
     lost_at: Vec<Counts>,
 }
@@ -108,36 +109,36 @@ pub struct Ledger {
 impl Ledger {
     pub fn new(nodes: usize) -> Self {
         Ledger {
-            opened: [0; Kind::ALL.len()],
-            closed: [[0; Outcome::ALL.len()]; Kind::ALL.len()],
+            opened: [0; FrameClass::ALL.len()],
+            closed: [[0; Outcome::ALL.len()]; FrameClass::ALL.len()],
             lost_at: vec![[0; Outcome::ALL.len()]; nodes],
         }
     }
 
     /// Opens an entry for an addressee of a frame.
-    pub fn open(&mut self, kind: Kind) {
+    pub fn open(&mut self, kind: FrameClass) {
         self.opened[kind as usize] += 1;
     }
 
     /// Closes an entry.
-    pub fn close(&mut self, kind: Kind, outcome: Outcome, from: usize, at: usize) {
+    pub fn close(&mut self, kind: FrameClass, outcome: Outcome, from: usize, at: usize) {
         self.closed[kind as usize][outcome as usize] += 1;
-        if kind != Kind::Ack && outcome != Outcome::Delivered {
+        if kind != FrameClass::Ack && outcome != Outcome::Delivered {
             let blamed = if outcome.is_of_sender() { from } else { at };
             self.lost_at[blamed][outcome as usize] += 1;
         }
     }
 
-    pub fn count(&self, kind: Kind, outcome: Outcome) -> u64 {
+    pub fn count(&self, kind: FrameClass, outcome: Outcome) -> u64 {
         self.closed[kind as usize][outcome as usize]
     }
 
-    pub fn opened(&self, kind: Kind) -> u64 {
+    pub fn opened(&self, kind: FrameClass) -> u64 {
         self.opened[kind as usize]
     }
 
     /// Returns the number of open entries of a kind.
-    pub fn outstanding(&self, kind: Kind) -> i64 {
+    pub fn outstanding(&self, kind: FrameClass) -> i64 {
         let closed: u64 = self.closed[kind as usize].iter().sum();
         self.opened[kind as usize] as i64 - closed as i64
     }

@@ -27,13 +27,13 @@ use redpoll_mac::{CycledResult, RadioResult, RadioWork};
 use redpoll_replay as replay;
 
 pub use flight::Label;
-pub use ledger::{Counts, Kind, Ledger, Outcome};
+pub use ledger::{Counts, FrameClass, Ledger, Outcome};
 pub use tape::{Addressee, Changes, Fate, Frame, HostPacket, Tape};
 
 use crate::fault::{Faults, Spec};
 use crate::kernel::{Digest, Queue, Seed};
 use crate::medium::{Link, Medium, Site, TxId};
-use crate::radio::{self, Chip, Identity, Overhears, Received, Rest, State, Station};
+use crate::radio::{self, Chip, Identity, Overhears, Received, RestState, State, Station};
 use crate::topology::Neighbour;
 use crate::trace::Traces;
 use flight::Flights;
@@ -238,9 +238,9 @@ impl Air {
             RadioWork::Cycled(replay::Work::Strobe(strobe)) => {
                 self.start_strobe(now, node, strobe, queue)
             }
-            RadioWork::Listen => self.set_rest(now, node, Rest::Listen),
-            RadioWork::Doze => self.set_rest(now, node, Rest::Doze),
-            RadioWork::Sleep => self.set_rest(now, node, Rest::Sleep),
+            RadioWork::Listen => self.set_rest(now, node, RestState::Listen),
+            RadioWork::Doze => self.set_rest(now, node, RestState::Doze),
+            RadioWork::Sleep => self.set_rest(now, node, RestState::Sleep),
             RadioWork::SourceMatch { neighbour, pending } => {
                 let table = &mut self.stations[node].source_match;
                 table.retain(|known| *known != neighbour);
@@ -292,11 +292,11 @@ impl Air {
     }
 
     /// Returns the ledger entries that transmissions in progress will close, by kind.
-    pub fn entries_under_way(&self) -> [u64; Kind::ALL.len()] {
-        let mut entries = [0; Kind::ALL.len()];
+    pub fn entries_under_way(&self) -> [u64; FrameClass::ALL.len()] {
+        let mut entries = [0; FrameClass::ALL.len()];
         for flight in self.flights.under_way() {
             let kind = flight.label.kind;
-            if kind == Kind::Broadcast {
+            if kind == FrameClass::Broadcast {
                 let followers = self.stations.iter().enumerate().filter(|(node, _)| {
                     self.medium
                         .followed(*node)
@@ -369,7 +369,7 @@ impl Air {
     }
 
     /// Closes an entry of the ledger with the outcome of a frame at one node.
-    fn settle(&mut self, flight: (u64, Kind, usize), outcome: Outcome, at: usize) {
+    fn settle(&mut self, flight: (u64, FrameClass, usize), outcome: Outcome, at: usize) {
         let (id, kind, from) = flight;
         self.ledger.close(kind, outcome, from, at);
         if let Some(tape) = &mut self.tape {
@@ -383,7 +383,7 @@ impl Air {
         self.digest.value()
     }
 
-    fn set_rest(&mut self, now: Instant, node: usize, rest: Rest) {
+    fn set_rest(&mut self, now: Instant, node: usize, rest: RestState) {
         let station = &mut self.stations[node];
         station.rests = rest;
         if matches!(station.state(), State::Listen | State::Idle | State::Sleep) {

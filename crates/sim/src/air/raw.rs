@@ -10,7 +10,7 @@ use redpoll_mac::{FrameBuf, RadioResult, RxInfo};
 use super::flight::Flight;
 use super::receive::lqi;
 use super::send::outcome_of;
-use super::{Air, Event, Indication, Kind, Outcome};
+use super::{Air, Event, FrameClass, Indication, Outcome};
 use crate::fault::Treatment;
 use crate::kernel::Queue;
 use crate::medium::Reception;
@@ -63,7 +63,7 @@ impl Air {
         let owed = station.acking.take();
         let answered = owed.filter(|owed| super::Label::of(frame).dsn == owed.dsn);
         self.abandon(node, Outcome::ReceiverTransmitting);
-        let is_ack = super::Label::of(frame).kind == Kind::Ack;
+        let is_ack = super::Label::of(frame).kind == FrameClass::Ack;
         let addressee = answered.filter(|_| is_ack).map(|owed| owed.to);
         self.take_off(now, node, &buffer, addressee, queue);
     }
@@ -78,7 +78,7 @@ impl Air {
         rssi_dbm: i8,
     ) -> Outcome {
         let mut outcome = outcome_of(reception);
-        let is_ack = flight.label.kind == Kind::Ack;
+        let is_ack = flight.label.kind == FrameClass::Ack;
         if reception == Reception::Intact
             && self.treatment(now, node, flight, is_ack) != Treatment::Pass
         {

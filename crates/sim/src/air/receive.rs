@@ -6,7 +6,7 @@ use redpoll_wire::ieee802154::{Address, FrameHeader};
 
 use super::flight::Flight;
 use super::send::outcome_of;
-use super::{Air, Event, Indication, Kind, Outcome};
+use super::{Air, Event, FrameClass, Indication, Outcome};
 use crate::fault::{FrameFacts, Treatment};
 use crate::kernel::Queue;
 use crate::medium::{Reception, TxId};
@@ -40,7 +40,7 @@ impl Air {
                 }
             }
         }
-        if flight.label.kind != Kind::Broadcast {
+        if flight.label.kind != FrameClass::Broadcast {
             let outcome = flight.outcome.unwrap_or(Outcome::OutOfRange);
             let at = flight.addressee.unwrap_or(flight.from) as usize;
             self.settle((flight.id, flight.label.kind, from), outcome, at);
@@ -50,10 +50,14 @@ impl Air {
 
     /// Records the outcome of a frame that `node` received to its end.
     fn close(&mut self, flight: &mut Flight, node: u32, receives: bool, outcome: Outcome) {
-        if flight.label.kind == Kind::Broadcast {
+        if flight.label.kind == FrameClass::Broadcast {
             if receives {
                 let from = flight.from as usize;
-                self.settle((flight.id, Kind::Broadcast, from), outcome, node as usize);
+                self.settle(
+                    (flight.id, FrameClass::Broadcast, from),
+                    outcome,
+                    node as usize,
+                );
             }
         } else if flight.addressee == Some(node) {
             flight.outcome.get_or_insert(outcome);
@@ -80,7 +84,7 @@ impl Air {
             Overhears::Own => intact && self.is_own(node, flight),
             Overhears::All => true,
         };
-        if tells && flight.label.kind != Kind::Ack {
+        if tells && flight.label.kind != FrameClass::Ack {
             if intact {
                 *self.stations[node].overheard = flight.frame.clone();
             }
@@ -90,7 +94,7 @@ impl Air {
         }
         let outcome = if reception != Reception::Intact {
             outcome_of(reception)
-        } else if flight.label.kind == Kind::Ack {
+        } else if flight.label.kind == FrameClass::Ack {
             self.receive_ack(now, node, flight)
         } else {
             self.receive_frame(now, node, flight, rssi_dbm, queue)
@@ -120,7 +124,7 @@ impl Air {
     /// Returns whether the address filter of a node's radio accepts a frame.
     fn is_own(&self, node: usize, flight: &Flight) -> bool {
         let identity = self.stations[node].identity;
-        let is_own = flight.label.kind == Kind::Broadcast || identity.owns(flight.label.dst);
+        let is_own = flight.label.kind == FrameClass::Broadcast || identity.owns(flight.label.dst);
         is_own && identity.is_in(flight.label.pan_id)
     }
 

@@ -5,7 +5,7 @@ use redpoll_mac::{FrameBuf, RadioResult};
 use redpoll_wire::ieee802154;
 
 use super::flight::{Flight, Label};
-use super::{Addressee, Air, Event, Frame, Indication, Kind, Outcome};
+use super::{Addressee, Air, Event, Frame, FrameClass, Indication, Outcome};
 use crate::kernel::Queue;
 use crate::medium::{Link, Reception, Start, TxId};
 use crate::radio::{ACK_WAIT, Acking, CCA, State, Station, TURNAROUND, Work};
@@ -253,7 +253,7 @@ impl Air {
             self.medium.refresh(now, from);
         }
         let label = Label::of(frame.as_slice());
-        if label.kind != Kind::Broadcast {
+        if label.kind != FrameClass::Broadcast {
             self.ledger.open(label.kind);
         }
         let silent = if is_on {
@@ -285,7 +285,7 @@ impl Air {
                 }
             }
         }
-        let is_ack = label.kind == Kind::Ack;
+        let is_ack = label.kind == FrameClass::Ack;
         let ends = now + self.chip.air_time(frame.len(), is_ack);
         if is_on {
             self.traces.frame(&TracedFrame {
@@ -313,7 +313,7 @@ impl Air {
             end,
             from: flight.from,
             to: match (flight.label.kind, flight.addressee) {
-                (Kind::Broadcast, _) => Addressee::All,
+                (FrameClass::Broadcast, _) => Addressee::All,
                 (_, Some(node)) => Addressee::Node(node),
                 (_, None) => Addressee::Nobody,
             },
@@ -335,15 +335,15 @@ impl Air {
         let node = link.to as usize;
         let station = &self.stations[node];
         let is_for_node = match (label.kind, addressee) {
-            (Kind::Broadcast, _) => link.receives,
+            (FrameClass::Broadcast, _) => link.receives,
             (_, Some(addressee)) => addressee == link.to,
             (_, None) => station.identity.owns(label.dst),
         };
         let refusal = self.refusal(node, label.kind);
         let start = self.medium.start(now, tx, link, refusal.is_none());
         if is_for_node {
-            if label.kind == Kind::Broadcast {
-                self.ledger.open(Kind::Broadcast);
+            if label.kind == FrameClass::Broadcast {
+                self.ledger.open(FrameClass::Broadcast);
             } else if let Some(flight) = self.flights.find_mut(tx) {
                 flight.addressee = Some(link.to);
             }
@@ -361,7 +361,7 @@ impl Air {
     }
 
     /// Returns why a node's radio cannot receive a frame that begins now.
-    fn refusal(&self, node: usize, kind: Kind) -> Option<Outcome> {
+    fn refusal(&self, node: usize, kind: FrameClass) -> Option<Outcome> {
         let station = &self.stations[node];
         let awaits_ack = station.work == Work::AwaitAck;
         if station.work == Work::Settle {
@@ -375,7 +375,7 @@ impl Air {
                 Some(Outcome::RxOverrun)
             }
             State::Listen | State::Receive
-                if awaits_ack && self.chip.sends_by_procedure && kind != Kind::Ack =>
+                if awaits_ack && self.chip.sends_by_procedure && kind != FrameClass::Ack =>
             {
                 Some(Outcome::ReceiverTransmitting)
             }
@@ -394,7 +394,7 @@ impl Air {
         }
         // The expected acknowledgment is not stored.
         let awaits_ack = station.work == Work::AwaitAck || station.work.awaits_answer();
-        let is_stored = !(label.kind == Kind::Ack && awaits_ack);
+        let is_stored = !(label.kind == FrameClass::Ack && awaits_ack);
         if self.chip.single_buffer && is_stored {
             station.loaded = false;
             if let Work::Loading { then } = station.work {
@@ -409,7 +409,7 @@ impl Air {
             return;
         };
         let (id, kind, from) = (flight.id, flight.label.kind, flight.from as usize);
-        if kind == Kind::Broadcast {
+        if kind == FrameClass::Broadcast {
             let links = self.medium.links_of(flight.layout);
             if links.find(from, node).is_some_and(|link| link.receives) {
                 self.settle((id, kind, from), outcome, node);
@@ -424,14 +424,14 @@ impl Air {
         &mut self,
         now: Instant,
         from: usize,
-        kind: Kind,
+        kind: FrameClass,
         queue: &mut Queue<E>,
     ) {
         let station = &mut self.stations[from];
         if station.is_raw {
             station.rest(now);
             self.finish(now, from, RadioResult::Sent);
-        } else if kind == Kind::Ack {
+        } else if kind == FrameClass::Ack {
             station.acking = None;
             station.rest(now);
             self.resume(now, from, queue);

@@ -2,7 +2,7 @@
 
 use redpoll_base::Instant;
 
-use super::ledger::{Kind, Outcome};
+use super::ledger::{FrameClass, Outcome};
 
 /// Recorded frames and packets since the last call of [`Tape::take`].
 #[derive(Debug, Default)]
@@ -38,8 +38,8 @@ pub struct Frame {
     pub from: u32,
     /// Destination.
     pub to: Addressee,
-    /// Kind.
-    pub kind: Kind,
+    /// Class.
+    pub kind: FrameClass,
     /// The frame without its frame check sequence.
     pub mpdu: Box<[u8]>,
 }

@@ -206,13 +206,13 @@ impl Bench {
         }
     }
 
-    fn count(&self, kind: Kind, outcome: Outcome) -> u64 {
+    fn count(&self, kind: FrameClass, outcome: Outcome) -> u64 {
         self.air.ledger().count(kind, outcome)
     }
 
     fn check_ledger(&self) {
         let under_way = self.air.entries_under_way();
-        for kind in Kind::ALL {
+        for kind in FrameClass::ALL {
             let outstanding = self.air.ledger().outstanding(kind);
             assert_eq!(outstanding, under_way[kind as usize] as i64, "{kind:?}");
         }
@@ -310,8 +310,8 @@ fn broadcast_reaches_the_neighbours_without_ack() {
     bench.settle();
     let nodes: Vec<_> = bench.received.iter().map(|(_, node, _)| *node).collect();
     assert_eq!(nodes, [0, 2]);
-    assert_eq!(bench.count(Kind::Broadcast, Outcome::Delivered), 2);
-    assert_eq!(bench.air.ledger().opened(Kind::Ack), 0);
+    assert_eq!(bench.count(FrameClass::Broadcast, Outcome::Delivered), 2);
+    assert_eq!(bench.air.ledger().opened(FrameClass::Ack), 0);
     bench.check_ledger();
 }
 
@@ -324,7 +324,7 @@ fn hidden_terminals_collide() {
     bench.send(0, Address::Short(short(1)), 127);
     bench.send(2, Address::Short(short(1)), 127);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::Collision), 2);
     assert!(bench.received.is_empty());
     assert!(bench.done.iter().all(|done| done.2 == TxStatus::NoAck));
     // NoAck is reported after macAckWaitDuration.
@@ -349,7 +349,7 @@ fn who_wants_to_know_is_told_of_every_frame() {
     bench.send(0, Address::Short(short(1)), 127);
     bench.send(2, Address::Short(short(1)), 127);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::Collision), 2);
     assert_eq!(bench.overheard, [1, 2, 0], "destroyed");
 }
 
@@ -369,7 +369,7 @@ fn a_filter_keeps_back_what_is_for_others() {
     bench.send(0, Address::Short(short(1)), 127);
     bench.send(2, Address::Short(short(1)), 127);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::Collision), 2);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::Collision), 2);
     assert_eq!(bench.overheard, [0, 1, 0], "destroyed");
 }
 
@@ -382,7 +382,7 @@ fn retries_with_a_random_delay_resolve_hidden_terminals() {
         bench.send(2, Address::Short(short(1)), 127);
         bench.settle();
     }
-    assert!(bench.count(Kind::Unicast, Outcome::Collision) > 20);
+    assert!(bench.count(FrameClass::Unicast, Outcome::Collision) > 20);
     assert_eq!(bench.received.len(), 100);
     bench.check_ledger();
 }
@@ -403,8 +403,8 @@ fn carrier_sense_keeps_neighbours_apart() {
         bench.settle();
     }
     assert_eq!(bench.received.len(), 200);
-    let collisions = bench.count(Kind::Unicast, Outcome::Collision)
-        + bench.count(Kind::Unicast, Outcome::ReceiverTransmitting);
+    let collisions = bench.count(FrameClass::Unicast, Outcome::Collision)
+        + bench.count(FrameClass::Unicast, Outcome::ReceiverTransmitting);
     // Equal backoffs collide: one in eight, and half as many again for backoffs one turnaround
     // apart.
     assert!((10..120).contains(&collisions), "{collisions}");
@@ -420,7 +420,7 @@ fn out_of_range_and_unknown_addressees_are_named() {
     bench.settle();
     bench.send(0, Address::Short(99), 40);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::OutOfRange), 2);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::OutOfRange), 2);
     assert_eq!(
         bench.air.ledger().lost_at(0)[Outcome::OutOfRange as usize],
         2
@@ -443,7 +443,7 @@ fn a_single_buffer_overruns() {
             bench.settle();
         }
         bench.check_ledger();
-        overruns[i] = bench.count(Kind::Broadcast, Outcome::RxOverrun);
+        overruns[i] = bench.count(FrameClass::Broadcast, Outcome::RxOverrun);
     }
     assert!(overruns[0] > 0, "{overruns:?}");
     assert_eq!(overruns[1], 0);
@@ -507,8 +507,8 @@ fn a_lost_ack_leads_to_a_suppressed_duplicate() {
     bench.send(0, Address::Short(short(1)), 127);
     bench.settle();
     assert_eq!(bench.received.len(), 1);
-    assert_eq!(bench.count(Kind::Ack, Outcome::Fault), 1);
-    assert_eq!(bench.count(Kind::Unicast, Outcome::Delivered), 2);
+    assert_eq!(bench.count(FrameClass::Ack, Outcome::Fault), 1);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::Delivered), 2);
     assert_eq!(bench.macs[1].counters().rx_duplicates, 1);
     bench.check_ledger();
 }
@@ -527,8 +527,8 @@ fn a_node_that_is_off_neither_hears_nor_sends() {
     bench.send(0, Address::Short(short(1)), 40);
     bench.send(1, Address::Short(short(0)), 40);
     bench.run_until(Instant::from_millis(90));
-    assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverOff), 1);
-    assert_eq!(bench.count(Kind::Unicast, Outcome::SenderOff), 1);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::ReceiverOff), 1);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::SenderOff), 1);
     assert!(bench.received.is_empty());
     bench.run_until(Instant::from_millis(101));
     bench.send(0, Address::Short(short(1)), 40);
@@ -550,11 +550,11 @@ fn a_sleeping_radio_hears_nothing() {
         .start_work(now, 1, RadioWork::Sleep, &[], &mut bench.queue);
     bench.send(0, Address::Short(short(1)), 40);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::ReceiverAsleep), 1);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::ReceiverAsleep), 1);
     // The radio wakes up to send, and sleeps again afterwards.
     bench.send(1, Address::Short(short(0)), 40);
     bench.settle();
-    assert_eq!(bench.count(Kind::Unicast, Outcome::Delivered), 1);
+    assert_eq!(bench.count(FrameClass::Unicast, Outcome::Delivered), 1);
     let station = &bench.air.stations()[1];
     assert_eq!(station.state(), State::Sleep);
     assert!(station.times.duty_cycle(bench.now) < 0.7);

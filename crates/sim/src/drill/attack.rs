@@ -15,7 +15,7 @@ pub enum Side {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum AttackKind {
     SynFlood,
     SilentHandshakes,
     Slowloris,
@@ -67,29 +67,29 @@ pub struct Attack {
     /// Description of its traffic.
     pub what: &'static str,
     pub targets: &'static [Target],
-    pub(super) kind: Kind,
+    pub(super) kind: AttackKind,
 }
 
 impl Attack {
     /// Returns the configuration of the attacked mesh.
     pub(super) fn mesh(&self) -> Mesh {
         match self.kind {
-            Kind::RecoverableFirsts => Mesh::Recovering,
-            Kind::RplDios
-            | Kind::RplSolicitations
-            | Kind::RplDaos
-            | Kind::RplSourceRoutes
-            | Kind::RplForgedDao
-            | Kind::RplFullTable
-            | Kind::OutsideRoutes
-            | Kind::OutsideTunnels => Mesh::Rpl,
-            Kind::NonStoringDios
-            | Kind::NonStoringDaos
-            | Kind::NonStoringParents
-            | Kind::NonStoringHosts
-            | Kind::NonStoringTable
-            | Kind::NonStoringRoutes => Mesh::NonStoring,
-            Kind::SealedReplays | Kind::SealedEchoFlood => Mesh::Sealed,
+            AttackKind::RecoverableFirsts => Mesh::Recovering,
+            AttackKind::RplDios
+            | AttackKind::RplSolicitations
+            | AttackKind::RplDaos
+            | AttackKind::RplSourceRoutes
+            | AttackKind::RplForgedDao
+            | AttackKind::RplFullTable
+            | AttackKind::OutsideRoutes
+            | AttackKind::OutsideTunnels => Mesh::Rpl,
+            AttackKind::NonStoringDios
+            | AttackKind::NonStoringDaos
+            | AttackKind::NonStoringParents
+            | AttackKind::NonStoringHosts
+            | AttackKind::NonStoringTable
+            | AttackKind::NonStoringRoutes => Mesh::NonStoring,
+            AttackKind::SealedReplays | AttackKind::SealedEchoFlood => Mesh::Sealed,
             _ => Mesh::Plain,
         }
     }
@@ -102,7 +102,7 @@ const PASSED: &[Target] = &[Router, Leaf];
 const AWAKE: &[Target] = &[Border, Router, Leaf];
 
 const fn from_host(
-    kind: Kind,
+    kind: AttackKind,
     name: &'static str,
     per_s: u32,
     targets: &'static [Target],
@@ -119,7 +119,7 @@ const fn from_host(
 }
 
 const fn from_air(
-    kind: Kind,
+    kind: AttackKind,
     name: &'static str,
     per_s: u32,
     targets: &'static [Target],
@@ -134,49 +134,49 @@ const fn from_air(
 /// Every attack of the drill.
 pub const ATTACKS: [Attack; 39] = [
     from_host(
-        Kind::SynFlood,
+        AttackKind::SynFlood,
         "syn-flood",
         5,
         &Target::ALL,
         "SYNs from unused addresses",
     ),
     from_host(
-        Kind::SilentHandshakes,
+        AttackKind::SilentHandshakes,
         "silent-handshakes",
         1,
         &Target::ALL,
         "handshakes that are completed, and then send no data",
     ),
     from_host(
-        Kind::Slowloris,
+        AttackKind::Slowloris,
         "slowloris",
         2,
         &Target::ALL,
         "requests that are sent one byte at a time",
     ),
     from_host(
-        Kind::SlowReaders,
+        AttackKind::SlowReaders,
         "slow-readers",
         1,
         &Target::ALL,
         "requests of clients that never read the answers",
     ),
     from_host(
-        Kind::AddressScan,
+        AttackKind::AddressScan,
         "address-scan",
         10,
         &Target::ALL,
         "packets to unused addresses",
     ),
     from_host(
-        Kind::ForgedResets,
+        AttackKind::ForgedResets,
         "forged-resets",
         5,
         BEHIND,
         "TCP resets with the honest peer's address and guessed sequence numbers",
     ),
     from_host(
-        Kind::ForgedAcks,
+        AttackKind::ForgedAcks,
         "forged-acks",
         5,
         BEHIND,
@@ -184,56 +184,56 @@ pub const ATTACKS: [Attack; 39] = [
          numbers",
     ),
     from_host(
-        Kind::ForgedIcmp,
+        AttackKind::ForgedIcmp,
         "forged-icmp",
         5,
         BEHIND,
         "ICMPv6 errors about the honest flow: unreachable, packet too big, time exceeded",
     ),
     from_host(
-        Kind::CoapAmplification,
+        AttackKind::CoapAmplification,
         "coap-amplification",
         2,
         &Target::ALL,
         "CoAP requests with other nodes' addresses",
     ),
     from_host(
-        Kind::UnfinishedUploads,
+        AttackKind::UnfinishedUploads,
         "unfinished-uploads",
         2,
         &Target::ALL,
         "first blocks of uploads to CoAP servers",
     ),
     from_host(
-        Kind::EchoFlood,
+        AttackKind::EchoFlood,
         "echo-flood",
         5,
         &Target::ALL,
         "echo requests of 64 bytes",
     ),
     from_host(
-        Kind::ClosedPorts,
+        AttackKind::ClosedPorts,
         "closed-ports",
         5,
         &Target::ALL,
         "datagrams to closed UDP ports",
     ),
     from_air(
-        Kind::GarbageFrames,
+        AttackKind::GarbageFrames,
         "garbage-frames",
         10,
         AWAKE,
         "frames with random content, from any address",
     ),
     from_air(
-        Kind::DataRequests,
+        AttackKind::DataRequests,
         "data-requests",
         10,
         ROUTERS,
         "data requests with the addresses of neighbours and other nodes",
     ),
     from_air(
-        Kind::FirstFragments,
+        AttackKind::FirstFragments,
         "first-fragments",
         10,
         AWAKE,
@@ -241,42 +241,42 @@ pub const ATTACKS: [Attack; 39] = [
          address",
     ),
     from_air(
-        Kind::RecoverableFirsts,
+        AttackKind::RecoverableFirsts,
         "recoverable-fragments",
         5,
         AWAKE,
         "first recoverable fragments (RFC 8931) of datagrams, from any address",
     ),
     from_air(
-        Kind::Registrations,
+        AttackKind::Registrations,
         "registrations",
         5,
         ROUTERS,
         "registrations (NS with EARO) of the leaf's address and of other addresses",
     ),
     from_air(
-        Kind::Reports,
+        AttackKind::Reports,
         "reports",
         5,
         ROUTERS,
         "duplicate address requests (DAR) for such registrations",
     ),
     from_air(
-        Kind::Replays,
+        AttackKind::Replays,
         "replays",
         5,
         &Target::ALL,
         "frames that were received before, replayed",
     ),
     from_air(
-        Kind::AirEchoFlood,
+        AttackKind::AirEchoFlood,
         "air-echo-flood",
         5,
         AWAKE,
         "echo requests over one hop, from any address",
     ),
     from_air(
-        Kind::AirResets,
+        AttackKind::AirResets,
         "air-resets",
         5,
         ENDS,
@@ -284,70 +284,70 @@ pub const ATTACKS: [Attack; 39] = [
          one hop",
     ),
     from_air(
-        Kind::SealedReplays,
+        AttackKind::SealedReplays,
         "sealed-replays",
         5,
         &Target::ALL,
         "frames that were received before, replayed, in a mesh with link security",
     ),
     from_air(
-        Kind::SealedEchoFlood,
+        AttackKind::SealedEchoFlood,
         "sealed-echo-flood",
         5,
         AWAKE,
         "echo requests over one hop, without the key, in a mesh with link security",
     ),
     from_air(
-        Kind::RplDios,
+        AttackKind::RplDios,
         "rpl-dios",
         5,
         AWAKE,
         "DIOs with falling ranks and invented versions, from any address (RFC 6550)",
     ),
     from_air(
-        Kind::RplSolicitations,
+        AttackKind::RplSolicitations,
         "rpl-solicitations",
         5,
         AWAKE,
         "multicast DISs, from any address",
     ),
     from_air(
-        Kind::RplDaos,
+        AttackKind::RplDaos,
         "rpl-daos",
         5,
         AWAKE,
         "DAOs for targets that do not exist, and No-Path DAOs for the leaf, from any address",
     ),
     from_air(
-        Kind::RplSourceRoutes,
+        AttackKind::RplSourceRoutes,
         "rpl-source-routes",
         5,
         AWAKE,
         "source routes that go back and forth between router and leaf (RFC 6554)",
     ),
     from_air(
-        Kind::RplForgedDao,
+        AttackKind::RplForgedDao,
         "rpl-forged-dao",
         1,
         PASSED,
         "DAOs that claim a route to the leaf through a neighbour that does not exist",
     ),
     from_air(
-        Kind::RplFullTable,
+        AttackKind::RplFullTable,
         "rpl-full-table",
         5,
         PASSED,
         "endless DAOs from fifteen neighbours that do not exist, for targets that do not exist",
     ),
     from_air(
-        Kind::NonStoringDios,
+        AttackKind::NonStoringDios,
         "non-storing-dios",
         5,
         AWAKE,
         "DIOs with falling ranks and invented versions in a non-storing DODAG, from any address",
     ),
     from_air(
-        Kind::NonStoringDaos,
+        AttackKind::NonStoringDaos,
         "non-storing-daos",
         5,
         AWAKE,
@@ -355,56 +355,56 @@ pub const ATTACKS: [Attack; 39] = [
          and No-Path DAOs for the leaf",
     ),
     from_air(
-        Kind::NonStoringParents,
+        AttackKind::NonStoringParents,
         "non-storing-parents",
         1,
         AWAKE,
         "DAOs in the name of the router and of the leaf, with false parents",
     ),
     from_air(
-        Kind::NonStoringHosts,
+        AttackKind::NonStoringHosts,
         "non-storing-hosts",
         5,
         AWAKE,
         "DAOs in the name of the router, for hosts that did not register (RFC 9010)",
     ),
     from_air(
-        Kind::NonStoringTable,
+        AttackKind::NonStoringTable,
         "non-storing-table",
         5,
         AWAKE,
         "endless DAOs of nodes that do not exist, whose parent is the router",
     ),
     from_air(
-        Kind::NonStoringRoutes,
+        AttackKind::NonStoringRoutes,
         "non-storing-routes",
         5,
         AWAKE,
         "source routes that go back and forth between router and leaf in a non-storing DODAG",
     ),
     from_air(
-        Kind::SpoofedSources,
+        AttackKind::SpoofedSources,
         "spoofed-sources",
         5,
         PASSED,
         "packets to the host with the attacker's own and with other source addresses",
     ),
     from_host(
-        Kind::OutsideRoutes,
+        AttackKind::OutsideRoutes,
         "outside-routes",
         5,
         PASSED,
         "source routes from outside the mesh (RFC 6554)",
     ),
     from_host(
-        Kind::OutsideTunnels,
+        AttackKind::OutsideTunnels,
         "outside-tunnels",
         5,
         PASSED,
         "tunnelled packets from outside the mesh (RFC 2473)",
     ),
     from_host(
-        Kind::TrickleReaders,
+        AttackKind::TrickleReaders,
         "trickle-readers",
         1,
         &Target::ALL,

@@ -3,7 +3,7 @@
 //!
 //! - `attack.rs`: the attacks and their rates;
 //! - `scene.rs`: the meshes;
-//! - `foe.rs`, `forge.rs`, `rpl.rs`: the attacker and its packets;
+//! - `attacker.rs`, `forge.rs`, `rpl.rs`: the attacker and its packets;
 //! - `play.rs`: one run, with or without an attacker;
 //! - `visitor.rs`: new honest connections in addition to the open one.
 //!
@@ -12,7 +12,7 @@
 //! without an attack.
 
 mod attack;
-mod foe;
+mod attacker;
 mod forge;
 mod play;
 mod reasons;
@@ -27,7 +27,7 @@ pub use attack::ATTACKS;
 use attack::{Attack, Side};
 use scene::Target;
 
-use play::Course;
+use play::RunResult;
 use scene::{Mesh, Scene};
 
 /// Share of its goodput that an honest flow must keep.
@@ -157,10 +157,10 @@ impl Plan {
 
 /// Runs without an attacker, which several rows share.
 #[derive(Default)]
-struct Alone(Vec<((Target, Mesh, u64), Course)>);
+struct Alone(Vec<((Target, Mesh, u64), RunResult)>);
 
 impl Alone {
-    fn course(&mut self, scene: &Scene, mesh: Mesh, seed: u64, duration: Duration) -> Course {
+    fn course(&mut self, scene: &Scene, mesh: Mesh, seed: u64, duration: Duration) -> RunResult {
         let key = (scene.target, mesh, seed);
         if let Some((_, course)) = self.0.iter().find(|(known, _)| *known == key) {
             return course.clone();
@@ -175,11 +175,11 @@ fn judge(
     attack: &'static Attack,
     target: Target,
     duration: Duration,
-    without: &[Course],
-    with: &[Course],
+    without: &[RunResult],
+    with: &[RunResult],
 ) -> Row {
     let seconds = duration.as_micros() as f64 / 1e6;
-    let kbps = |courses: &[Course]| {
+    let kbps = |courses: &[RunResult]| {
         let bytes: u64 = courses.iter().map(|course| course.bytes).sum();
         bytes as f64 * 8.0 / 1_000.0 / seconds / courses.len().max(1) as f64
     };
@@ -196,8 +196,8 @@ fn judge(
     left.dedup();
     let rests = with.iter().map(|course| course.rest_s);
     let share = beside_kbps / alone_kbps.max(f64::MIN_POSITIVE);
-    let served = |courses: &[Course]| {
-        let sum = |of: fn(&Course) -> u64| courses.iter().map(of).sum::<u64>();
+    let served = |courses: &[RunResult]| {
+        let sum = |of: fn(&RunResult) -> u64| courses.iter().map(of).sum::<u64>();
         sum(|it| it.visits.done) as f64 / sum(|it| it.visits.begun).max(1) as f64
     };
     let (new_alone, new_beside) = (served(without), served(with));

@@ -8,7 +8,7 @@ use redpoll_stack::Tables;
 use redpoll_stack::transport::Endpoint;
 
 use super::attack::{Attack, Side};
-use super::foe::{Foe, Shot};
+use super::attacker::{Attacker, Transmission};
 use super::scene::{Scene, WEB};
 use super::visitor::{Visitor, Visits};
 use crate::radio::State;
@@ -28,13 +28,13 @@ const AT_LAST: Duration = Duration::from_secs(25 * 3_600);
 
 /// Content of a node's tables.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Remains {
+pub struct NodeTables {
     pub node: String,
     pub tables: Tables,
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Course {
+pub(super) struct RunResult {
     /// Bytes of the honest flow that arrived during the attack.
     pub(super) bytes: u64,
     /// New connections of the honest client.
@@ -46,7 +46,7 @@ pub(super) struct Course {
     /// Bytes of packets to the mesh, and bytes of packets from it.
     pub(super) traffic: (u64, u64),
     /// Content of all tables at the end.
-    pub(super) remains: Vec<Remains>,
+    pub(super) remains: Vec<NodeTables>,
     /// Seconds until the tables were as without an attack.
     pub(super) rest_s: Option<u64>,
     /// Differences at the end, and violations that the oracle found.
@@ -56,12 +56,12 @@ pub(super) struct Course {
 /// Runs the scene for `duration`. An attack needs the result of a run without one.
 pub(super) fn play(
     scene: &Scene,
-    attack: Option<(&Attack, &Course)>,
+    attack: Option<(&Attack, &RunResult)>,
     seed: u64,
     duration: Duration,
-) -> Course {
+) -> RunResult {
     let mut world = World::new(&scene.scenario, seed).expect("the scenes are well formed");
-    world.put_attacker(scene.foe);
+    world.put_attacker(scene.attacker);
     world.tap_host();
     let end = BEGINS + duration;
     let visits = Rc::new(RefCell::new(Visits::default()));
@@ -71,28 +71,30 @@ pub(super) fn play(
     };
     let visitor = Visitor::new(server, (BEGINS, end), visits.clone());
     world.add_app(scene.visitor(), Box::new(visitor));
-    let mut foe = attack.map(|(attack, _)| Foe::new(scene, attack, seed, &mut world));
+    let mut attacker = attack.map(|(attack, _)| Attacker::new(scene, attack, seed, &mut world));
     world.run_until(BEGINS);
     let before = delivered(&world);
     let mut air = Air::default();
-    match (&mut foe, attack) {
-        (Some(foe), Some((attack, _))) => assail(&mut world, scene, (foe, attack), end, &mut air),
+    match (&mut attacker, attack) {
+        (Some(attacker), Some((attack, _))) => {
+            run_attack(&mut world, scene, (attacker, attack), end, &mut air)
+        }
         _ => world.run_until(end),
     }
     let bytes = delivered(&world) - before;
-    let flight = world.air().stations()[scene.foe]
+    let flight = world.air().stations()[scene.attacker]
         .times
         .in_state(end, State::Transmit);
-    let radio = world.attacker_counters(scene.foe);
+    let radio = world.attacker_counters(scene.attacker);
     air.us += flight.as_micros() + radio.acknowledged * ACK_US;
     world.run_until(end + AFTERWARDS);
     world.stop_apps(scene.sender);
-    let mut course = Course {
+    let mut course = RunResult {
         bytes,
         visits: *visits.borrow(),
         sent: air.packets + radio.sent,
         air_s: air.us as f64 / 1e6,
-        traffic: foe.map_or((0, 0), |foe| foe.traffic),
+        traffic: attacker.map_or((0, 0), |attacker| attacker.traffic),
         remains: Vec::new(),
         rest_s: Some(0),
         left: Vec::new(),
@@ -148,10 +150,10 @@ fn delivered(world: &World) -> u64 {
 }
 
 /// Runs the attack until `end`.
-fn assail(
+fn run_attack(
     world: &mut World,
     scene: &Scene,
-    (foe, attack): (&mut Foe<'_>, &Attack),
+    (attacker, attack): (&mut Attacker<'_>, &Attack),
     end: Instant,
     air: &mut Air,
 ) {
@@ -162,16 +164,16 @@ fn assail(
         world.run_until(until);
         let mut shots = Vec::new();
         while let Some(packet) = world.host_output() {
-            shots.extend(foe.hear(&packet));
+            shots.extend(attacker.hear(&packet));
         }
         if world.now() >= next {
             next += each;
-            shots.extend(foe.fire(world));
+            shots.extend(attacker.fire(world));
         }
         for shot in shots {
             match shot {
-                Shot::Frame(frame) => world.inject(scene.foe, &frame),
-                Shot::Packet(packet) => {
+                Transmission::Frame(frame) => world.inject(scene.attacker, &frame),
+                Transmission::Packet(packet) => {
                     let is_lost = attack.side == Side::Host && is_for_nobody(scene, &packet);
                     air.carry(packet.len(), if is_lost { 0 } else { scene.target.hops() });
                     world.host_input(&packet);
@@ -188,10 +190,10 @@ fn is_for_nobody(scene: &Scene, packet: &[u8]) -> bool {
     !addresses.any(|address| packet.get(24..40) == Some(&address.0[..]))
 }
 
-fn remains(world: &World) -> Vec<Remains> {
+fn remains(world: &World) -> Vec<NodeTables> {
     let places = world.scenario().places().enumerate();
     let tables = places.filter_map(|(index, place)| {
-        Some(Remains {
+        Some(NodeTables {
             node: place.name.clone(),
             tables: world.node(index)?.tables(world.now()),
         })
@@ -200,7 +202,7 @@ fn remains(world: &World) -> Vec<Remains> {
 }
 
 /// Runs until all tables are as `expected`, and records the time.
-fn come_to_rest(world: &mut World, expected: &[Remains], course: &mut Course) {
+fn come_to_rest(world: &mut World, expected: &[NodeTables], course: &mut RunResult) {
     let began = world.now();
     loop {
         let waited = world.now().since(began);

@@ -86,7 +86,7 @@ pub(super) const WEB: u16 = 80;
 /// Port of the nodes' CoAP servers.
 pub(super) const COAP: u16 = 5_683;
 /// Name of the attacker's node.
-pub(super) const FOE: &str = "foe";
+pub(super) const ATTACKER: &str = "foe";
 
 /// Key of the mesh, which the attacker does not have.
 const SECURITY: &str = r#"
@@ -132,7 +132,7 @@ pub(super) struct Scene {
     pub(super) scenario: Scenario,
     pub(super) target: Target,
     pub(super) attacked: usize,
-    pub(super) foe: usize,
+    pub(super) attacker: usize,
     /// Index of the honest flow's sender, which may be the host.
     pub(super) sender: usize,
 }
@@ -172,7 +172,7 @@ impl Scene {
         Ok(Scene {
             target,
             attacked: find(target.node()),
-            foe: find(FOE),
+            attacker: find(ATTACKER),
             sender: find(from),
             scenario,
         })

@@ -125,7 +125,7 @@ fn seconds(time: Duration) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::radio::{Identity, Model, Rest};
+    use crate::radio::{Identity, Model, RestState};
 
     const PARAMS: Params = Params {
         clock_mhz: 48.0,
@@ -138,7 +138,7 @@ mod tests {
         battery_mah: 2_400.0,
     };
 
-    fn figures(rest: Rest) -> Figures {
+    fn figures(rest: RestState) -> Figures {
         let mut station = Station::new(Identity {
             pan_id: 1,
             short: 1,
@@ -155,7 +155,7 @@ mod tests {
 
     #[test]
     fn sleep_costs_next_to_nothing_and_listening_most() {
-        let (asleep, awake) = (figures(Rest::Sleep), figures(Rest::Listen));
+        let (asleep, awake) = (figures(RestState::Sleep), figures(RestState::Listen));
         assert_eq!((asleep.sleep_s, awake.listen_s), (1_000.0, 1_000.0));
         assert!(asleep.radio_charge_mc < 0.1, "{asleep:?}");
         assert!((awake.radio_charge_mc - 11_800.0).abs() < 1.0, "{awake:?}");

@@ -16,7 +16,7 @@ mod tests;
 
 pub use sample::{ConnectionSample, NodeSample, Sample};
 
-pub use crate::air::{Addressee, Changes, Fate, Frame, HostPacket, Kind, Outcome};
+pub use crate::air::{Addressee, Changes, Fate, Frame, FrameClass, HostPacket, Outcome};
 pub use crate::world::{Command, Refusal};
 
 use crate::world::World;

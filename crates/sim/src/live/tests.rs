@@ -1,7 +1,7 @@
 use redpoll_base::Instant;
 
 use super::Addressee;
-use crate::air::Kind;
+use crate::air::FrameClass;
 use crate::air::Tape;
 use crate::scenario::Scenario;
 use crate::world::World;
@@ -42,7 +42,7 @@ fn each_frame_is_written_down_with_what_became_of_it() {
         assert!(frame.start < frame.end && !frame.mpdu.is_empty());
         assert!(frame.id == 0 || frame.id > last);
         last = frame.id;
-        if frame.end < world.now() && frame.kind != Kind::Broadcast {
+        if frame.end < world.now() && frame.kind != FrameClass::Broadcast {
             let mut fates = changes.fates.iter().filter(|fate| fate.id == frame.id);
             let fate = fates.next().unwrap();
             if let Addressee::Node(node) = frame.to {

@@ -6,7 +6,7 @@
 use redpoll_base::Instant;
 
 use super::links::{self, Links};
-use super::{Change, Course, Interferer, Medium, Site};
+use super::{BurstSequence, Interferer, LinkChanges, Medium, Site};
 use crate::kernel::Seed;
 
 /// Most layouts with transmissions in progress.
@@ -45,7 +45,7 @@ impl Medium {
         let before = std::mem::replace(&mut self.links, Links::new(site, seed));
         self.retired.links.push((self.retired.layout, before));
         self.retired.layout += 1;
-        self.change = Change::new(site, &self.links, seed);
+        self.change = LinkChanges::new(site, &self.links, seed);
         for index in 0..self.interferers.len() {
             let reached = reached(site, self.interferers[index].spec(), index, seed);
             let power = |all: &[(u32, f64)]| {
@@ -75,7 +75,7 @@ impl Medium {
     ) -> (usize, Instant) {
         let index = self.interferers.len();
         self.reached.push(reached(site, &spec, index, seed));
-        let mut course = Course::new(spec, seed.node_stream("interferer", index));
+        let mut course = BurstSequence::new(spec, seed.node_stream("interferer", index));
         let first = course.first_after(now);
         self.interferers.push(course);
         (index, first)
@@ -84,7 +84,7 @@ impl Medium {
     /// Silences an interferer. Returns false if it does not exist.
     pub fn silence(&mut self, interferer: usize) -> bool {
         let course = self.interferers.get_mut(interferer);
-        course.map(Course::silence).is_some()
+        course.map(BurstSequence::silence).is_some()
     }
 }
 

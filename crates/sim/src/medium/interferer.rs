@@ -67,7 +67,7 @@ impl Lengths {
 
 /// An interferer's sequence of bursts.
 #[derive(Clone, Debug)]
-pub struct Course {
+pub struct BurstSequence {
     spec: Interferer,
     rng: Rng,
     is_on: bool,
@@ -79,10 +79,10 @@ pub struct Course {
     is_silenced: bool,
 }
 
-impl Course {
+impl BurstSequence {
     /// Returns a sequence that has not begun.
     pub fn new(spec: Interferer, rng: Rng) -> Self {
-        Course {
+        BurstSequence {
             spec,
             rng,
             is_on: false,
@@ -245,7 +245,7 @@ mod tests {
 
     /// Returns the beginnings and ends of bursts until `until`.
     fn bursts(spec: Interferer, seed: u64, until: Instant) -> Vec<(Instant, Instant)> {
-        let mut course = Course::new(spec, Rng::new(seed));
+        let mut course = BurstSequence::new(spec, Rng::new(seed));
         let mut bursts = Vec::new();
         let mut at = course.first().unwrap();
         while at < until {
@@ -359,7 +359,7 @@ mod tests {
                 ..wifi()
             },
         ] {
-            assert_eq!(Course::new(spec, Rng::new(1)).first(), None);
+            assert_eq!(BurstSequence::new(spec, Rng::new(1)).first(), None);
         }
     }
 

@@ -24,7 +24,7 @@ pub use config::{
     Config, Fading, Gain, LinkSource, ListedLink, NoiseModel, RadioSpec, Sinr, Site, UnitDisk,
 };
 pub use ear::{Reception, Start, TxId};
-pub use interferer::{Course, Interferer, Lengths};
+pub use interferer::{BurstSequence, Interferer, Lengths};
 pub use links::{Link, Links};
 pub use measured::Measured;
 pub use noise::{HISTORY, NoiseSource};
@@ -44,9 +44,9 @@ pub struct Medium {
     links: Links,
     /// Links before the move of a node, for the transmissions in progress.
     retired: Retired,
-    change: Change,
+    change: LinkChanges,
     ears: Ears,
-    interferers: Vec<Course>,
+    interferers: Vec<BurstSequence>,
     /// Nodes that each interferer reaches, with its power.
     reached: Vec<Vec<(u32, f64)>>,
     success_ratio_tx: f64,
@@ -55,22 +55,22 @@ pub struct Medium {
 
 /// Variation of links with time.
 #[derive(Clone, Debug)]
-enum Change {
+enum LinkChanges {
     Never,
     Replay(Replay),
     Fading(Fader),
 }
 
-impl Change {
-    fn new(site: &Site<'_>, links: &Links, seed: Seed) -> Change {
+impl LinkChanges {
+    fn new(site: &Site<'_>, links: &Links, seed: Seed) -> LinkChanges {
         match (site.links, site.config) {
             (LinkSource::Measured(measured), config) => {
-                Change::Replay(Replay::new(measured, config, site.positions_m.len()))
+                LinkChanges::Replay(Replay::new(measured, config, site.positions_m.len()))
             }
             (LinkSource::Positions, Config::Sinr(sinr)) if sinr.fading.gain != Gain::None => {
-                Change::Fading(Fader::new(sinr, links, seed))
+                LinkChanges::Fading(Fader::new(sinr, links, seed))
             }
-            _ => Change::Never,
+            _ => LinkChanges::Never,
         }
     }
 }
@@ -85,7 +85,7 @@ impl Medium {
         };
         let links = Links::new(site, seed);
         Medium {
-            change: Change::new(site, &links, seed),
+            change: LinkChanges::new(site, &links, seed),
             links,
             retired: Retired::default(),
             ears: Ears::new(site, seed),
@@ -106,15 +106,15 @@ impl Medium {
     /// began.
     pub fn refresh(&mut self, now: Instant, from: usize) {
         match &mut self.change {
-            Change::Never => {}
-            Change::Replay(replay) => replay.refresh(now, from, &mut self.links),
-            Change::Fading(fader) => fader.refresh(now, from, &mut self.links),
+            LinkChanges::Never => {}
+            LinkChanges::Replay(replay) => replay.refresh(now, from, &mut self.links),
+            LinkChanges::Fading(fader) => fader.refresh(now, from, &mut self.links),
         }
     }
 
     /// Returns whether links change with time.
     pub fn changes(&self) -> bool {
-        !matches!(self.change, Change::Never)
+        !matches!(self.change, LinkChanges::Never)
     }
 
     pub fn links(&self) -> &Links {
@@ -154,7 +154,10 @@ impl Medium {
     }
 
     pub fn first_bursts(&mut self) -> Vec<Option<Instant>> {
-        self.interferers.iter_mut().map(Course::first).collect()
+        self.interferers
+            .iter_mut()
+            .map(BurstSequence::first)
+            .collect()
     }
 
     /// Begins or ends a burst of an interferer. Returns the time of the next change.
@@ -172,7 +175,7 @@ impl Medium {
     }
 
     /// Returns the interferers, with the number of nodes that each reaches.
-    pub fn interferers(&self) -> impl Iterator<Item = (&Course, usize)> {
+    pub fn interferers(&self) -> impl Iterator<Item = (&BurstSequence, usize)> {
         let reached = self.reached.iter().map(Vec::len);
         self.interferers.iter().zip(reached)
     }
@@ -194,9 +197,9 @@ impl Medium {
 
 /// Returns the bursts of all interferers. Each has its own random numbers, so an additional
 /// interferer does not change the others.
-fn courses(interferers: &[Interferer], seed: Seed) -> Vec<Course> {
+fn courses(interferers: &[Interferer], seed: Seed) -> Vec<BurstSequence> {
     let numbered = interferers.iter().cloned().enumerate();
     numbered
-        .map(|(index, spec)| Course::new(spec, seed.node_stream("interferer", index)))
+        .map(|(index, spec)| BurstSequence::new(spec, seed.node_stream("interferer", index)))
         .collect()
 }

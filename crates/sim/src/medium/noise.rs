@@ -54,7 +54,7 @@ pub fn of_nodes(site: &Site<'_>, sinr: &Sinr, seed: Seed) -> impl Iterator<Item 
         let floor_mw = from_db(radios.of(node).noise_floor_dbm);
         let mut rng = seed.node_stream("noise", node);
         let course = match (&source, &patterns, model) {
-            (Some(_), Some(patterns), _) => Some(Course::Cpm(Cpm {
+            (Some(_), Some(patterns), _) => Some(NoiseState::Cpm(Cpm {
                 patterns: patterns.clone(),
                 seed: rng.next_u64(),
                 episode: u64::MAX,
@@ -63,7 +63,7 @@ pub fn of_nodes(site: &Site<'_>, sinr: &Sinr, seed: Seed) -> impl Iterator<Item 
                 rng: Rng::new(0),
             })),
             (Some(source), _, NoiseModel::Replay) => {
-                Some(Course::Replay(Replay::new(source, &mut rng)))
+                Some(NoiseState::Replay(Replay::new(source, &mut rng)))
             }
             _ => None,
         };
@@ -88,14 +88,14 @@ pub struct NodeNoise {
 
 #[derive(Clone, Debug)]
 struct Changing {
-    course: Course,
+    course: NoiseState,
     /// Index of the latest sample.
     sample: u64,
     power_mw: f64,
 }
 
 #[derive(Clone, Debug)]
-enum Course {
+enum NoiseState {
     Replay(Replay),
     Cpm(Cpm),
 }
@@ -114,8 +114,8 @@ impl NodeNoise {
         if sample != changing.sample {
             changing.sample = sample;
             let dbm = match &mut changing.course {
-                Course::Replay(replay) => replay.at(sample),
-                Course::Cpm(cpm) => Some(cpm.at(sample)),
+                NoiseState::Replay(replay) => replay.at(sample),
+                NoiseState::Cpm(cpm) => Some(cpm.at(sample)),
             };
             changing.power_mw = dbm
                 .map_or(0.0, |dbm| from_db(f64::from(dbm)))

@@ -20,5 +20,5 @@ mod station;
 mod timing;
 
 pub use config::{Config, Currents, Model};
-pub use station::{Acking, Identity, Overhears, Received, Rest, State, Station, Train, Work};
+pub use station::{Acking, Identity, Overhears, Received, RestState, State, Station, Train, Work};
 pub use timing::{ACK_WAIT, CCA, Chip, TURNAROUND};

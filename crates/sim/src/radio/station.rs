@@ -229,7 +229,7 @@ impl Train {
 
 /// State of a radio between works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Rest {
+pub enum RestState {
     Listen,
     /// Its receiver is off.
     Doze,
@@ -290,7 +290,7 @@ pub struct Station {
     /// Latest intact frame of those.
     pub overheard: Box<FrameBuf>,
     /// State between works.
-    pub rests: Rest,
+    pub rests: RestState,
     /// Whether the frame to send is also in the radio.
     pub loaded: bool,
     /// Sequence number of the frame to send.
@@ -339,7 +339,7 @@ impl Station {
             incoming: Box::default(),
             waiting: None,
             reading_waiting: false,
-            rests: Rest::Listen,
+            rests: RestState::Listen,
             source_match: Vec::new(),
             spi: Duration::ZERO,
             ready_at: Instant::ZERO,
@@ -374,9 +374,9 @@ impl Station {
         let is_held = matches!(self.work, Work::Held { .. });
         let loads = matches!(self.work, Work::LoadWaits { .. } | Work::Loading { .. });
         let state = match self.rests {
-            Rest::Sleep if is_free => State::Sleep,
-            Rest::Doze | Rest::Sleep if is_held => State::Sleep,
-            Rest::Doze | Rest::Sleep if is_free || loads => State::Idle,
+            RestState::Sleep if is_free => State::Sleep,
+            RestState::Doze | RestState::Sleep if is_held => State::Sleep,
+            RestState::Doze | RestState::Sleep if is_free || loads => State::Idle,
             _ => State::Listen,
         };
         self.times.enter(now, state);

@@ -7,7 +7,7 @@ use redpoll_base::{Addr, Duration};
 
 use super::error::{Origin, ScenarioError};
 use super::keys;
-use super::schema::{Key, Kind, Presence, Value};
+use super::schema::{Key, KeyKind, Presence, Value};
 use super::tree::{Item, Raw};
 use crate::name::is_name;
 
@@ -16,7 +16,7 @@ pub(crate) struct Values<'f> {
     file: &'f str,
     /// The document is built into the program.
     is_built_in: bool,
-    /// Names that the caller adds to the choices of keys of the kind [`Kind::ChoiceOrGiven`].
+    /// Names that the caller adds to the choices of keys of the kind [`KeyKind::ChoiceOrGiven`].
     given: &'f [String],
     found: BTreeMap<String, (Value, Origin)>,
     tables: BTreeMap<String, Origin>,
@@ -66,7 +66,7 @@ impl<'f> Values<'f> {
                 }
                 Err(got) => {
                     let mut allowed = key.kind.allowed();
-                    if matches!(key.kind, Kind::ChoiceOrGiven(_)) {
+                    if matches!(key.kind, KeyKind::ChoiceOrGiven(_)) {
                         self.given
                             .iter()
                             .for_each(|it| allowed += &format!(", {it}"));

@@ -11,7 +11,7 @@ use crate::name::is_name;
 pub(crate) struct Key {
     /// Dotted path, in which `*` represents a name that the scenario chooses.
     pub path: &'static str,
-    pub kind: Kind,
+    pub kind: KeyKind,
     pub presence: Presence,
     /// Condition under which the key is allowed: the last step of another key of the same table,
     /// and its values.
@@ -32,7 +32,7 @@ pub(crate) enum Presence {
 
 /// Kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum KeyKind {
     /// A word of letters, digits, `-` and `_`.
     Name,
     Text,
@@ -90,25 +90,25 @@ pub(crate) enum Value {
     Count(u64),
     /// A number in the base unit.
     Number(f64),
-    /// The word of [`Kind::QuantityOr`].
+    /// The word of [`KeyKind::QuantityOr`].
     Word,
     Address(Addr),
     Position(f64, f64),
     Frames(u8),
 }
 
-impl Kind {
+impl KeyKind {
     /// Returns the allowed values, for messages and the documentation.
     pub(crate) fn allowed(&self) -> String {
         match self {
-            Kind::Name => "a word of letters, digits, - and _".to_owned(),
-            Kind::Text => "a text".to_owned(),
-            Kind::Bool => "true, false".to_owned(),
-            Kind::Choice(words) | Kind::ChoiceOrGiven(words) => words.join(", "),
-            Kind::Count { min, max } => format!("a whole number from {min} to {max}"),
-            Kind::Number { min, max } => format!("a number from {min} to {max}"),
-            Kind::Quantity { measure, min, max } => range(*measure, *min, *max),
-            Kind::QuantityOr {
+            KeyKind::Name => "a word of letters, digits, - and _".to_owned(),
+            KeyKind::Text => "a text".to_owned(),
+            KeyKind::Bool => "true, false".to_owned(),
+            KeyKind::Choice(words) | KeyKind::ChoiceOrGiven(words) => words.join(", "),
+            KeyKind::Count { min, max } => format!("a whole number from {min} to {max}"),
+            KeyKind::Number { min, max } => format!("a number from {min} to {max}"),
+            KeyKind::Quantity { measure, min, max } => range(*measure, *min, *max),
+            KeyKind::QuantityOr {
                 measure,
                 min,
                 max,
@@ -116,24 +116,28 @@ impl Kind {
             } => {
                 format!("{}, or \"{word}\"", range(*measure, *min, *max))
             }
-            Kind::KeyDigits { word: None } => "32 hexadecimal digits".to_owned(),
-            Kind::KeyDigits { word: Some(word) } => format!("32 hexadecimal digits, or \"{word}\""),
-            Kind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
-            Kind::Address => {
+            KeyKind::KeyDigits { word: None } => "32 hexadecimal digits".to_owned(),
+            KeyKind::KeyDigits { word: Some(word) } => {
+                format!("32 hexadecimal digits, or \"{word}\"")
+            }
+            KeyKind::Prefix => "an IPv6 prefix of 64 bits such as \"fd00:1:2:3::/64\"".to_owned(),
+            KeyKind::Address => {
                 "a unicast IPv6 address, not link-local, such as \"fd00::1\"".to_owned()
             }
-            Kind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
-            Kind::Target => {
+            KeyKind::Position => "two lengths such as [\"10 m\", \"25.5 m\"]".to_owned(),
+            KeyKind::Target => {
                 "\"node:port\", \"host:port\" or \"[address]:port\", port from 1 to 65535"
                     .to_owned()
             }
-            Kind::Nodes => "a node's name, a list of names, or \"every node\", \"every router\", \
+            KeyKind::Nodes => {
+                "a node's name, a list of names, or \"every node\", \"every router\", \
                             \"every leaf\", \"every other node\" (all except the one it sends to)"
-                .to_owned(),
-            Kind::Links => {
+                    .to_owned()
+            }
+            KeyKind::Links => {
                 "a list of \"a <-> b\" or \"a <-> b, 90 %\" with names of nodes".to_owned()
             }
-            Kind::Mss => {
+            KeyKind::Mss => {
                 "from 1 to 11 frames (\"5 frames\") or from 32 to 1200 bytes (\"462 B\")".to_owned()
             }
         }
@@ -142,7 +146,7 @@ impl Kind {
     /// Reads a value like [`read`](Self::read), and allows the names in `given`.
     pub(crate) fn read_with(&self, raw: &Raw, given: &[String]) -> Result<Value, String> {
         match (self, raw) {
-            (Kind::ChoiceOrGiven(_), Raw::Text(text)) if given.contains(text) => {
+            (KeyKind::ChoiceOrGiven(_), Raw::Text(text)) if given.contains(text) => {
                 Ok(Value::Text(text.clone()))
             }
             _ => self.read(raw),
@@ -152,11 +156,13 @@ impl Kind {
     /// Returns the value of `raw`, or a description of what it is instead.
     pub(crate) fn read(&self, raw: &Raw) -> Result<Value, String> {
         match (self, raw) {
-            (Kind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
-            (Kind::Text | Kind::Target | Kind::Nodes, Raw::Text(text)) if !text.is_empty() => {
+            (KeyKind::Name, Raw::Text(text)) if is_name(text) => Ok(Value::Text(text.clone())),
+            (KeyKind::Text | KeyKind::Target | KeyKind::Nodes, Raw::Text(text))
+                if !text.is_empty() =>
+            {
                 Ok(Value::Text(text.clone()))
             }
-            (Kind::KeyDigits { word }, Raw::Text(text)) => {
+            (KeyKind::KeyDigits { word }, Raw::Text(text)) => {
                 let is_key = text.len() == 32 && text.bytes().all(|b| b.is_ascii_hexdigit());
                 match is_key || word.is_some_and(|word| word == text) {
                     true => Ok(Value::Text(text.clone())),
@@ -164,42 +170,44 @@ impl Kind {
                     false => Err(format!("a text of {} characters", text.chars().count())),
                 }
             }
-            (Kind::KeyDigits { .. }, _) => Err("a value without quotes".to_owned()),
-            (Kind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
-            (Kind::Choice(words) | Kind::ChoiceOrGiven(words), Raw::Text(text))
+            (KeyKind::KeyDigits { .. }, _) => Err("a value without quotes".to_owned()),
+            (KeyKind::Bool, Raw::Bool(value)) => Ok(Value::Bool(*value)),
+            (KeyKind::Choice(words) | KeyKind::ChoiceOrGiven(words), Raw::Text(text))
                 if words.contains(&text.as_str()) =>
             {
                 Ok(Value::Text(text.clone()))
             }
-            (Kind::Count { min, max }, Raw::Integer(value)) => match u64::try_from(*value) {
+            (KeyKind::Count { min, max }, Raw::Integer(value)) => match u64::try_from(*value) {
                 Ok(count) if (*min..=*max).contains(&count) => Ok(Value::Count(count)),
                 _ => Err(raw.shown()),
             },
-            (Kind::Number { min, max }, Raw::Real(_) | Raw::Integer(_)) => match raw.number() {
+            (KeyKind::Number { min, max }, Raw::Real(_) | Raw::Integer(_)) => match raw.number() {
                 Some(value) if value >= *min && value <= *max => Ok(Value::Number(value)),
                 _ => Err(raw.shown()),
             },
-            (Kind::QuantityOr { word, .. }, Raw::Text(text)) if text == word => Ok(Value::Word),
+            (KeyKind::QuantityOr { word, .. }, Raw::Text(text)) if text == word => Ok(Value::Word),
             (
-                Kind::Quantity { measure, min, max }
-                | Kind::QuantityOr {
+                KeyKind::Quantity { measure, min, max }
+                | KeyKind::QuantityOr {
                     measure, min, max, ..
                 },
                 raw,
             ) => quantity(*measure, *min, *max, raw),
-            (Kind::Prefix, Raw::Text(text)) => prefix(text).map(Value::Address).ok_or(raw.shown()),
-            (Kind::Address, Raw::Text(text)) => match text.parse::<std::net::Ipv6Addr>() {
+            (KeyKind::Prefix, Raw::Text(text)) => {
+                prefix(text).map(Value::Address).ok_or(raw.shown())
+            }
+            (KeyKind::Address, Raw::Text(text)) => match text.parse::<std::net::Ipv6Addr>() {
                 Ok(addr) if is_global_unicast(&addr.into()) => Ok(Value::Address(addr.into())),
                 _ => Err(raw.shown()),
             },
-            (Kind::Position, Raw::Array(items)) => match items.as_slice() {
+            (KeyKind::Position, Raw::Array(items)) => match items.as_slice() {
                 [x, y] => match (coordinate(&x.raw), coordinate(&y.raw)) {
                     (Some(x), Some(y)) => Ok(Value::Position(x, y)),
                     _ => Err(raw.shown()),
                 },
                 _ => Err(raw.shown()),
             },
-            (Kind::Nodes | Kind::Links, Raw::Array(items)) if !items.is_empty() => {
+            (KeyKind::Nodes | KeyKind::Links, Raw::Array(items)) if !items.is_empty() => {
                 let texts = items.iter().map(|item| match &item.raw {
                     Raw::Text(text) => Some(text.clone()),
                     _ => None,
@@ -209,7 +217,7 @@ impl Kind {
                     .map(Value::Texts)
                     .ok_or(raw.shown())
             }
-            (Kind::Mss, Raw::Text(text)) => mss(text).ok_or(raw.shown()),
+            (KeyKind::Mss, Raw::Text(text)) => mss(text).ok_or(raw.shown()),
             _ => Err(raw.shown()),
         }
     }
@@ -217,9 +225,9 @@ impl Kind {
     /// Reads `text` as written after the `=`: a default from the table.
     pub(crate) fn read_default(&self, text: &str) -> Result<Value, String> {
         let raw = match self {
-            Kind::Count { .. } => Raw::Integer(text.parse().map_err(|_| text.to_owned())?),
-            Kind::Number { .. } => Raw::Real(text.parse().map_err(|_| text.to_owned())?),
-            Kind::Bool => Raw::Bool(text == "true"),
+            KeyKind::Count { .. } => Raw::Integer(text.parse().map_err(|_| text.to_owned())?),
+            KeyKind::Number { .. } => Raw::Real(text.parse().map_err(|_| text.to_owned())?),
+            KeyKind::Bool => Raw::Bool(text == "true"),
             _ => Raw::Text(text.to_owned()),
         };
         self.read(&raw)

@@ -5,7 +5,7 @@ use redpoll_stack::{ConnId, Error, NodeEvent, Streams};
 use redpoll_tcp::SeqNum;
 
 use super::content::pattern;
-use super::outgoing::{Change, Outgoing};
+use super::outgoing::{ConnectionChange, Outgoing};
 use super::peers::{Pair, Peers, irs};
 use super::sessions::{Session, Sessions};
 use super::{App, Context, Route};
@@ -107,12 +107,12 @@ impl App for Sender {
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
         self.measure(cx);
         match self.out.on_event(cx, event) {
-            Some(Change::Opened) => {
+            Some(ConnectionChange::Opened) => {
                 self.begin();
                 self.pump(cx);
             }
-            Some(Change::Progress) => self.pump(cx),
-            Some(Change::Lost | Change::Finished) | None => {}
+            Some(ConnectionChange::Progress) => self.pump(cx),
+            Some(ConnectionChange::Lost | ConnectionChange::Finished) | None => {}
         }
     }
 

@@ -10,7 +10,7 @@ use mqttbytes::v4::{Connect, ConnectReturnCode, Packet, PingReq, Publish, read};
 use redpoll_base::{Duration, Instant};
 use redpoll_stack::NodeEvent;
 
-use super::outgoing::{Change, Outgoing};
+use super::outgoing::{ConnectionChange, Outgoing};
 use super::sensor::Clock;
 use super::{App, Context, Route};
 use crate::scenario::AppKind;
@@ -254,9 +254,11 @@ impl App for Sensor {
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) {
         match self.out.on_event(cx, event) {
-            Some(Change::Opened) => self.begin_session(cx),
-            Some(Change::Progress) => self.pump(cx),
-            Some(Change::Lost | Change::Finished) => self.session = Session::default(),
+            Some(ConnectionChange::Opened) => self.begin_session(cx),
+            Some(ConnectionChange::Progress) => self.pump(cx),
+            Some(ConnectionChange::Lost | ConnectionChange::Finished) => {
+                self.session = Session::default()
+            }
             None => {}
         }
     }

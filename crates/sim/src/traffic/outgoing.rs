@@ -45,9 +45,9 @@ enum State {
     Over,
 }
 
-/// Change that an event caused.
+/// Change of a connection that an event caused.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Change {
+pub(super) enum ConnectionChange {
     Opened,
     /// There is room to send, or data to read, or the peer has closed.
     Progress,
@@ -153,7 +153,11 @@ impl Outgoing {
     }
 
     /// Returns the change that `event` caused for this connection, if any.
-    pub(super) fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Change> {
+    pub(super) fn on_event(
+        &mut self,
+        cx: &mut Context<'_>,
+        event: &NodeEvent,
+    ) -> Option<ConnectionChange> {
         let (State::Connecting(conn) | State::Open(conn) | State::Closing(conn)) = self.state
         else {
             return None;
@@ -167,20 +171,22 @@ impl Outgoing {
             Event::Connected => {
                 self.state = State::Open(conn);
                 self.in_vain = 0;
-                Some(Change::Opened)
+                Some(ConnectionChange::Opened)
             }
-            Event::Readable | Event::Writable | Event::PeerClosed => Some(Change::Progress),
+            Event::Readable | Event::Writable | Event::PeerClosed => {
+                Some(ConnectionChange::Progress)
+            }
             Event::Closed if matches!(self.state, State::Closing(_)) => {
                 cx.node.release(cx.now, conn);
                 self.state = State::Over;
-                Some(Change::Finished)
+                Some(ConnectionChange::Finished)
             }
             Event::Closed | Event::Failed(_) => {
                 if let (State::Open(_), Some(flow)) = (&self.state, self.flow) {
                     cx.oracle.connection_lost(flow);
                 }
                 self.lose(cx, conn);
-                Some(Change::Lost)
+                Some(ConnectionChange::Lost)
             }
             _ => None,
         }

@@ -394,7 +394,7 @@ impl World {
             caps: None,
         };
         let scenario = &self.env.scenario;
-        let routes = self.told_routes(index);
+        let routes = self.assigned_routes(index);
         let own = (self.plan.root, &routes);
         let sockets = node::Sockets::of(scenario, index);
         let begins = (self.env.seed, birth);
@@ -407,7 +407,7 @@ impl World {
     }
 
     /// Returns the routes that the scenario assigns to node `index`; none if the node uses RPL.
-    fn told_routes(&self, index: usize) -> NodeRoutes {
+    fn assigned_routes(&self, index: usize) -> NodeRoutes {
         let sleeps = self
             .env
             .scenario

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use redpoll_stack::wire::rpl::INFINITE_RANK;
 
 use super::World;
-use crate::air::Kind;
+use crate::air::FrameClass;
 use crate::energy;
 use crate::node::SimNode;
 use crate::report::{self, Report};
@@ -157,7 +157,7 @@ impl World {
 
     fn check_ledger(&mut self) {
         let under_way = self.env.air.entries_under_way();
-        for kind in Kind::ALL {
+        for kind in FrameClass::ALL {
             let outstanding = self.env.air.ledger().outstanding(kind);
             if outstanding != under_way[kind as usize] as i64 {
                 let open = under_way[kind as usize];

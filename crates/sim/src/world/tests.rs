@@ -51,11 +51,11 @@ fn a_fault_that_names_no_node_is_refused() {
 /// Checks a frame without an outcome, and one with two.
 #[test]
 fn frames_that_do_not_add_up_are_violations() {
-    use crate::air::{Kind, Ledger, Outcome};
+    use crate::air::{FrameClass, Ledger, Outcome};
     let spoil: [fn(&mut Ledger); 3] = [
         |_| {},
-        |ledger| ledger.open(Kind::Unicast),
-        |ledger| ledger.close(Kind::Ack, Outcome::Delivered, 0, 1),
+        |ledger| ledger.open(FrameClass::Unicast),
+        |ledger| ledger.close(FrameClass::Ack, Outcome::Delivered, 0, 1),
     ];
     let scenario = Scenario::load("line-1", &[]).unwrap();
     for (case, spoil) in spoil.into_iter().enumerate() {

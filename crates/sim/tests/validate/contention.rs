@@ -7,7 +7,7 @@ use redpoll_sim::testing::kernel::Seed;
 use redpoll_sim::{MediumConfig, RadioConfig};
 
 use crate::is_long;
-use crate::macs::{Above, Macs, Outgoing, Said};
+use crate::macs::{Above, MacReport, Macs, Outgoing};
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
@@ -20,11 +20,11 @@ struct Saturated {
 }
 
 impl Above for Saturated {
-    fn on(&mut self, _now: Instant, node: usize, said: Said) {
+    fn on(&mut self, _now: Instant, node: usize, said: MacReport) {
         match said {
-            Said::Start => self.started[node] = true,
-            Said::Done(TxStatus::Delivered) => self.delivered += 1,
-            Said::Done(_) | Said::Frame(_) => {}
+            MacReport::Start => self.started[node] = true,
+            MacReport::Done(TxStatus::Delivered) => self.delivered += 1,
+            MacReport::Done(_) | MacReport::Frame(_) => {}
         }
     }
 

@@ -8,12 +8,12 @@ use std::rc::Rc;
 use redpoll_base::Instant;
 use redpoll_mac::MacConfig;
 use redpoll_sim::RadioConfig;
-use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::live::{FrameClass, Outcome};
 use redpoll_sim::trace::{FrameTrace, TraceError, TracedFrame};
 use redpoll_sim::{MediumConfig, RadioModel, Scenario, Sinr, World};
 
 use crate::is_long;
-use crate::macs::{Above, Macs, Outgoing, Said};
+use crate::macs::{Above, MacReport, Macs, Outgoing};
 use crate::script::{numbers, run};
 use crate::table::{Row, check};
 
@@ -38,8 +38,8 @@ struct Broadcasts {
 }
 
 impl Above for Broadcasts {
-    fn on(&mut self, _now: Instant, node: usize, said: Said) {
-        self.received += u64::from(node == 0 && matches!(said, Said::Frame(_)));
+    fn on(&mut self, _now: Instant, node: usize, said: MacReport) {
+        self.received += u64::from(node == 0 && matches!(said, MacReport::Frame(_)));
     }
 
     fn next(&mut self, _now: Instant, node: usize) -> Option<Outgoing> {
@@ -90,9 +90,9 @@ fn frame_errors_of_a_world(db: &str, frames: u64) -> f64 {
     world.run_until(Instant::from_millis(20 * frames));
     assert_eq!(lengths.0.take(), [125].into(), "frames of 127 bytes alone");
     let ledger = world.air().ledger();
-    let opened = ledger.opened(Kind::Unicast);
+    let opened = ledger.opened(FrameClass::Unicast);
     assert!(opened + 10 > frames, "{opened}");
-    1.0 - ledger.count(Kind::Unicast, Outcome::Delivered) as f64 / opened as f64
+    1.0 - ledger.count(FrameClass::Unicast, Outcome::Delivered) as f64 / opened as f64
 }
 
 /// Bytes of a reading that fills a frame of 127.

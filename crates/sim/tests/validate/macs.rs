@@ -32,7 +32,7 @@ impl From<Event> for Next {
 
 /// Event of a MAC for its upper layer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Said {
+pub enum MacReport {
     /// The time given to [`Macs::start_at`] has come.
     Start,
     /// The service of a frame has ended.
@@ -55,7 +55,7 @@ pub struct Outgoing {
 /// Upper layer of the MACs. It gets all events of a node, and is asked for a frame whenever the
 /// node has none in service.
 pub trait Above {
-    fn on(&mut self, now: Instant, node: usize, said: Said);
+    fn on(&mut self, now: Instant, node: usize, said: MacReport);
     fn next(&mut self, now: Instant, node: usize) -> Option<Outgoing>;
     /// Returns a node to ask although it had no event.
     fn also(&mut self) -> Option<usize> {
@@ -145,7 +145,7 @@ impl Macs {
                     self.serve(node, above);
                 }
                 Next::Start(node) => {
-                    above.on(self.now, node, Said::Start);
+                    above.on(self.now, node, MacReport::Start);
                     self.serve(node, above);
                 }
                 Next::Again(node) => {
@@ -166,7 +166,7 @@ impl Macs {
         loop {
             while let Some(event) = self.macs[node].poll_event() {
                 if let MacEvent::Done { status, .. } = event {
-                    above.on(self.now, node, Said::Done(status));
+                    above.on(self.now, node, MacReport::Done(status));
                 }
             }
             if self.macs[node].is_idle()
@@ -224,7 +224,7 @@ impl Macs {
                     let frame = received.frame.as_slice();
                     if let Some(up) = self.macs[node].input_frame(self.now, frame, &received.info) {
                         let tag = [0, 1, 2].map(|place| up.payload[place]);
-                        above.on(self.now, node, Said::Frame(tag));
+                        above.on(self.now, node, MacReport::Frame(tag));
                         self.give_back(node);
                     }
                     node

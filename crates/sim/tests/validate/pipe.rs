@@ -12,7 +12,7 @@ use redpoll_mac::{MacConfig, TxStatus};
 use redpoll_sim::RadioConfig;
 use redpoll_sim::{MediumConfig, RadioModel, UnitDisk};
 
-use crate::macs::{Above, Macs, Outgoing, Said};
+use crate::macs::{Above, MacReport, Macs, Outgoing};
 
 /// Most datagrams in transit.
 const WINDOW: u16 = 4;
@@ -164,11 +164,11 @@ impl Pipe {
 }
 
 impl Above for Pipe {
-    fn on(&mut self, _now: Instant, node: usize, said: Said) {
+    fn on(&mut self, _now: Instant, node: usize, said: MacReport) {
         match said {
-            Said::Start => {}
-            Said::Done(status) => self.on_done(node, status),
-            Said::Frame([high, low, part]) => {
+            MacReport::Start => {}
+            MacReport::Done(status) => self.on_done(node, status),
+            MacReport::Frame([high, low, part]) => {
                 self.on_frame(node, u16::from_be_bytes([high, low]), part);
             }
         }

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use redpoll_base::Addr;
 use redpoll_sim::World;
 use redpoll_sim::live::{Addressee, Changes, Frame, NodeSample, Sample};
-use redpoll_sim::live::{Kind, Outcome};
+use redpoll_sim::live::{FrameClass, Outcome};
 use redpoll_wire::sixlowpan::Contexts;
 
 use crate::layers::{Opened, words};
@@ -147,7 +147,7 @@ impl Scribe {
 
     /// Whether a frame is a link retry: its sender has sent no other frame since.
     fn is_again(&mut self, frame: &Frame, opened: Option<&Opened<'_>>) -> bool {
-        if frame.kind == Kind::Ack {
+        if frame.kind == FrameClass::Ack {
             return false;
         }
         let dsn = opened.and_then(|opened| opened.mac.dsn);

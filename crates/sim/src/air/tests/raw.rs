@@ -69,7 +69,13 @@ fn a_raw_radio_acknowledges_by_sending() {
     bench.run_until(Instant::from_millis(200));
     let (_, _, status, attempts) = bench.done[0];
     assert_eq!((status, attempts), (TxStatus::Delivered, 1));
-    assert_eq!(bench.air.ledger().count(Kind::Ack, Outcome::Delivered), 1);
+    assert_eq!(
+        bench
+            .air
+            .ledger()
+            .count(FrameClass::Ack, Outcome::Delivered),
+        1
+    );
 }
 
 /// Checks that frames of a raw radio arrive and are acknowledged by an ordinary radio. A frame that

@@ -2,7 +2,7 @@
 
 use super::kinds::{DAY_US, FRAMES, LOSSES, SHARE, US_PER_S, dbm, key, length, time};
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::*;
+use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
 use crate::scenario::units::Measure;
 

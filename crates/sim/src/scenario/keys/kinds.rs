@@ -1,14 +1,14 @@
 //! Definitions for tables of keys: kinds of values, and conditions by the value of another key.
 
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::{self, *};
+use crate::scenario::schema::KeyKind::{self, *};
 use crate::scenario::schema::Presence;
 use crate::scenario::units::Measure;
 
 pub(super) const US_PER_S: f64 = 1e6;
 pub(super) const DAY_US: f64 = 86_400.0 * US_PER_S;
 
-pub(super) const fn time(min_us: f64, max_us: f64) -> Kind {
+pub(super) const fn time(min_us: f64, max_us: f64) -> KeyKind {
     Quantity {
         measure: Measure::Time,
         min: min_us,
@@ -16,7 +16,7 @@ pub(super) const fn time(min_us: f64, max_us: f64) -> Kind {
     }
 }
 
-pub(super) const fn length(min_m: f64, max_m: f64) -> Kind {
+pub(super) const fn length(min_m: f64, max_m: f64) -> KeyKind {
     Quantity {
         measure: Measure::Length,
         min: min_m,
@@ -24,7 +24,7 @@ pub(super) const fn length(min_m: f64, max_m: f64) -> Kind {
     }
 }
 
-pub(super) const fn size(min: f64, max: f64) -> Kind {
+pub(super) const fn size(min: f64, max: f64) -> KeyKind {
     Quantity {
         measure: Measure::Size,
         min,
@@ -32,7 +32,7 @@ pub(super) const fn size(min: f64, max: f64) -> Kind {
     }
 }
 
-pub(super) const fn dbm(min: f64, max: f64) -> Kind {
+pub(super) const fn dbm(min: f64, max: f64) -> KeyKind {
     Quantity {
         measure: Measure::Power,
         min,
@@ -40,7 +40,7 @@ pub(super) const fn dbm(min: f64, max: f64) -> Kind {
     }
 }
 
-pub(super) const fn db(min: f64, max: f64) -> Kind {
+pub(super) const fn db(min: f64, max: f64) -> KeyKind {
     Quantity {
         measure: Measure::Gain,
         min,
@@ -48,7 +48,7 @@ pub(super) const fn db(min: f64, max: f64) -> Kind {
     }
 }
 
-pub(super) const fn current(max_ma: f64) -> Kind {
+pub(super) const fn current(max_ma: f64) -> KeyKind {
     Quantity {
         measure: Measure::Current,
         min: 0.0,
@@ -56,12 +56,12 @@ pub(super) const fn current(max_ma: f64) -> Kind {
     }
 }
 
-pub(super) const SHARE: Kind = Quantity {
+pub(super) const SHARE: KeyKind = Quantity {
     measure: Measure::Share,
     min: 0.0,
     max: 1.0,
 };
-pub(super) const PORT: Kind = Count {
+pub(super) const PORT: KeyKind = Count {
     min: 1,
     max: 65_535,
 };
@@ -70,7 +70,7 @@ pub(super) const PORT: Kind = Count {
 pub(in crate::scenario) const CONGESTION: &[&str] = &["newreno", "cubic", "off"];
 
 /// TCP implementations.
-pub(super) const TRANSPORT: Kind = Choice(&[
+pub(super) const TRANSPORT: KeyKind = Choice(&[
     "redpoll",
     "uip-2.5",
     "uip-2.7",
@@ -89,7 +89,7 @@ pub(super) type Only = Option<(&'static str, &'static [&'static str])>;
 
 pub(super) const fn key(
     path: &'static str,
-    kind: Kind,
+    kind: KeyKind,
     presence: Presence,
     only: Only,
     doc: &'static str,

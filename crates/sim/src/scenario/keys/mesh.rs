@@ -5,7 +5,7 @@ use super::kinds::{
     key, length, time,
 };
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::*;
+use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
 
 #[rustfmt::skip]

@@ -13,7 +13,7 @@ mod transport;
 pub(super) use kinds::CONGESTION;
 
 use super::schema::Presence::*;
-use super::schema::{Key, Kind, Value};
+use super::schema::{Key, KeyKind, Value};
 
 /// All tables, in the order of the reference.
 const TABLES: &[&[Key]] = &[
@@ -33,7 +33,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
 
 /// Returns whether the value of the key is secret.
 pub(crate) fn is_secret(path: &str) -> bool {
-    find(path).is_some_and(|key| matches!(key.kind, Kind::KeyDigits { .. }))
+    find(path).is_some_and(|key| matches!(key.kind, KeyKind::KeyDigits { .. }))
 }
 
 pub(crate) fn find(path: &str) -> Option<&'static Key> {

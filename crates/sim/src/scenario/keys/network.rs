@@ -2,7 +2,7 @@
 
 use super::kinds::{DAY_US, TRANSPORT, US_PER_S, key, size, time};
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::*;
+use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
 
 #[rustfmt::skip]

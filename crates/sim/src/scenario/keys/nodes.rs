@@ -6,7 +6,7 @@ use super::kinds::{
     key, size, time,
 };
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::*;
+use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
 use crate::scenario::units::Measure;
 

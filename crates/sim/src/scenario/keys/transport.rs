@@ -3,7 +3,7 @@
 use super::kinds::{CONGESTION, DAY_US, SHARE, TRANSPORT, US_PER_S, key, size, time};
 use crate::scenario::model::CONNECTIONS_MAX;
 use crate::scenario::schema::Key;
-use crate::scenario::schema::Kind::*;
+use crate::scenario::schema::KeyKind::*;
 use crate::scenario::schema::Presence::*;
 use crate::scenario::units::Measure;
 

@@ -110,7 +110,7 @@ fn no_key_is_listed_twice_and_every_selector_is_a_choice() {
         if let Some((selector, words)) = key.only {
             let table = key.path.rsplit_once('.').unwrap().0;
             let selector = keys::find(&format!("{table}.{selector}")).unwrap();
-            let schema::Kind::Choice(choices) = selector.kind else {
+            let schema::KeyKind::Choice(choices) = selector.kind else {
                 panic!("{}", key.path)
             };
             for word in words {

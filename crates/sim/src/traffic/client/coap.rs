@@ -48,7 +48,7 @@ impl Coap {
             };
         }
         if let Some(flow) = self.flow {
-            self.port.tell(cx, flow, &mut self.samples);
+            self.port.report_counters(cx, flow, &mut self.samples);
         }
         outcome
     }

@@ -5,7 +5,7 @@ use redpoll_stack::NodeEvent;
 
 use super::{Context, Outcome, Protocol, Route};
 use crate::oracle::FlowId;
-use crate::traffic::outgoing::{Change, Outgoing};
+use crate::traffic::outgoing::{ConnectionChange, Outgoing};
 
 /// Time after which an answer is no longer expected.
 const PATIENCE: Duration = Duration::from_secs(240);
@@ -65,9 +65,9 @@ impl Protocol for Http {
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent) -> Option<Outcome> {
         match self.out.on_event(cx, event)? {
-            Change::Opened | Change::Progress => self.pump(cx),
-            Change::Lost => self.finish(None),
-            Change::Finished => None,
+            ConnectionChange::Opened | ConnectionChange::Progress => self.pump(cx),
+            ConnectionChange::Lost => self.finish(None),
+            ConnectionChange::Finished => None,
         }
     }
 

@@ -103,7 +103,7 @@ impl Port {
 
     /// Reports the counters to the oracle; `samples` is the number of round-trip times reported so
     /// far.
-    pub(super) fn tell(&self, cx: &mut Context<'_>, flow: FlowId, samples: &mut u64) {
+    pub(super) fn report_counters(&self, cx: &mut Context<'_>, flow: FlowId, samples: &mut u64) {
         let counters = self.endpoint.counters();
         let is_new = counters.rtt_samples > *samples;
         *samples = counters.rtt_samples;

@@ -7,7 +7,7 @@ use redpoll_tcp::Endpoint;
 
 use super::datagrams::Datagrams;
 use super::source::{LEAVES, piece};
-use super::{Flash, Way};
+use super::{Flash, ImageTransfer};
 use crate::oracle::FlowId;
 use crate::scenario::{ImageLeafSpec, ImageSourceSpec};
 use crate::traffic::peers::{Pair, Peers};
@@ -54,7 +54,7 @@ impl Bdx {
     }
 }
 
-impl Way for Bdx {
+impl ImageTransfer for Bdx {
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
         if self.datagrams.socket.is_none() {
             let bind = |cx: &mut Context<'_>, number| cx.node.udp_bind(number);

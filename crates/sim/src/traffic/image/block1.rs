@@ -5,7 +5,7 @@ use redpoll_base::{Instant, Rng};
 use redpoll_coap::{BlockSize, Config, Event, Method, Request, RequestId, Response, Status};
 use redpoll_stack::NodeEvent;
 
-use super::{Flash, IMAGE, UPDATE, Way};
+use super::{Flash, IMAGE, ImageTransfer, UPDATE};
 use crate::scenario::ImageLeafSpec;
 use crate::traffic::coap::{Port, peer};
 use crate::traffic::sensor::open_port;
@@ -72,7 +72,7 @@ pub(super) fn hello(flash: &Flash) -> Request {
     }
 }
 
-impl Way for Block1 {
+impl ImageTransfer for Block1 {
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
         if self.port.is_none() {
             let rng = Rng::new(self.rng.next_u64());

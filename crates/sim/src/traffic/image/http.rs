@@ -4,9 +4,9 @@ use redpoll_base::Instant;
 use redpoll_ota::{Fetch, Have, Pages, Refused};
 use redpoll_stack::{NodeEvent, Streams};
 
-use super::{Flash, Way};
+use super::{Flash, ImageTransfer};
 use crate::scenario::ImageLeafSpec;
-use crate::traffic::outgoing::{Change, Outgoing};
+use crate::traffic::outgoing::{ConnectionChange, Outgoing};
 use crate::traffic::{Context, Route};
 
 /// Bytes of the longest request.
@@ -113,7 +113,7 @@ impl Http {
     }
 }
 
-impl Way for Http {
+impl ImageTransfer for Http {
     fn begin(&mut self, cx: &mut Context<'_>, _flash: &mut Flash) {
         match self.out.flow() {
             None => self.out.open(cx),
@@ -123,14 +123,14 @@ impl Way for Http {
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash) {
         match self.out.on_event(cx, event) {
-            Some(Change::Opened) => {
+            Some(ConnectionChange::Opened) => {
                 self.ask(cx, flash);
                 self.pump(cx, flash);
             }
-            Some(Change::Progress) => self.pump(cx, flash),
+            Some(ConnectionChange::Progress) => self.pump(cx, flash),
             // The server has reset the connection after the last byte.
-            Some(Change::Lost) if flash.have.is_whole() => self.out.stop(),
-            Some(Change::Lost | Change::Finished) | None => {}
+            Some(ConnectionChange::Lost) if flash.have.is_whole() => self.out.stop(),
+            Some(ConnectionChange::Lost | ConnectionChange::Finished) | None => {}
         }
     }
 

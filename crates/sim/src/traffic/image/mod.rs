@@ -1,5 +1,5 @@
-//! Transfer of a firmware image to the flash of a leaf, by one of several protocols ([`Way`]), and
-//! its source.
+//! Transfer of a firmware image to the flash of a leaf, by one of several protocols
+//! ([`ImageTransfer`]), and its source.
 //!
 //! The leaf expects packets until the image is complete. If nothing arrives within its patience, it
 //! requests the missing bytes again. It does the same after a restart, which only its flash
@@ -28,7 +28,7 @@ const IMAGE: &str = "image";
 const UPDATE: &str = "update";
 
 /// Protocol that transfers an image.
-trait Way {
+trait ImageTransfer {
     /// Begins or restarts the transfer of the bytes that `flash` lacks.
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
 
@@ -100,13 +100,13 @@ impl Flash {
 pub(super) struct Leaf {
     route: Route,
     spec: ImageLeafSpec,
-    way: Box<dyn Way>,
+    way: Box<dyn ImageTransfer>,
     flash: Option<Flash>,
 }
 
 impl Leaf {
     pub(super) fn new(route: Route, spec: &ImageLeafSpec, rng: Rng) -> Leaf {
-        let way: Box<dyn Way> = match spec.protocol {
+        let way: Box<dyn ImageTransfer> = match spec.protocol {
             ImageProtocol::Http => Box::new(http::Http::new(route.clone(), spec)),
             ImageProtocol::Block1 => Box::new(block1::Block1::new(route.clone(), spec, rng)),
             ImageProtocol::QBlock => Box::new(quick::Quick::new(route.clone(), spec, rng)),

@@ -46,11 +46,11 @@ pub(super) struct Pusher {
     size: BlockSize,
     peers: Peers,
     port: Port,
-    pushes: Vec<Push>,
+    pushes: Vec<LeafTransfer>,
 }
 
 /// One leaf's transfer.
-struct Push {
+struct LeafTransfer {
     to: Peer,
     flow: FlowId,
     /// Number of the block in progress, or of the next one.
@@ -115,7 +115,7 @@ impl Pusher {
         {
             self.port.endpoint.cancel(cx.now, under_way);
         }
-        self.pushes.push(Push {
+        self.pushes.push(LeafTransfer {
             to: from,
             flow,
             num: (have / self.size.bytes() as u64) as u32,
@@ -156,8 +156,8 @@ impl Pusher {
         }
     }
 
-    fn of(&mut self, request: RequestId) -> Option<&mut Push> {
-        let is_it = |push: &&mut Push| push.under_way == Some(request);
+    fn of(&mut self, request: RequestId) -> Option<&mut LeafTransfer> {
+        let is_it = |push: &&mut LeafTransfer| push.under_way == Some(request);
         self.pushes.iter_mut().find(is_it)
     }
 

@@ -13,7 +13,7 @@ use redpoll_tcp::Endpoint;
 use super::block1::hello;
 use super::datagrams::Datagrams;
 use super::source::{LEAVES, piece};
-use super::{Flash, IMAGE, Way, pusher};
+use super::{Flash, IMAGE, ImageTransfer, pusher};
 use crate::oracle::FlowId;
 use crate::scenario::{ImageLeafSpec, ImageSourceSpec, QuickSpec};
 use crate::traffic::coap::peer;
@@ -116,7 +116,7 @@ impl Quick {
     }
 }
 
-impl Way for Quick {
+impl ImageTransfer for Quick {
     fn begin(&mut self, cx: &mut Context<'_>, flash: &mut Flash) {
         if self.ends.is_none() {
             let mut datagrams = Datagrams::default();
@@ -187,11 +187,11 @@ pub(super) struct Source {
     rng: Rng,
     coap: Coap,
     datagrams: Datagrams,
-    pushes: Vec<Push>,
+    pushes: Vec<LeafTransfer>,
 }
 
 /// One leaf's body.
-struct Push {
+struct LeafTransfer {
     to: Endpoint,
     flow: FlowId,
     /// Offset of the body in the image.
@@ -259,7 +259,7 @@ impl Source {
         let left = self.spec.bytes - have;
         if let Some(sender) = QuickSender::new(self.config, rng, (IMAGE, &query), left) {
             let begin = have;
-            self.pushes.push(Push {
+            self.pushes.push(LeafTransfer {
                 to,
                 flow,
                 begin,

@@ -164,7 +164,7 @@ impl Coap {
             }
         }
         if let Some(flow) = self.flow {
-            self.port.tell(cx, flow, &mut self.samples);
+            self.port.report_counters(cx, flow, &mut self.samples);
         }
     }
 

@@ -6,7 +6,7 @@ use redpoll_stack::NodeEvent;
 use super::queue::Queue;
 use super::{Carrier, Context, Route};
 use crate::oracle::FlowId;
-use crate::traffic::outgoing::{Change, Outgoing};
+use crate::traffic::outgoing::{ConnectionChange, Outgoing};
 
 /// Bytes written at a time: those of the anemometer of Kumar et al. 2020.
 const CHUNK: usize = 1_024;
@@ -46,9 +46,9 @@ impl Carrier for Tcp {
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, queue: &mut Queue) {
         match self.out.on_event(cx, event) {
-            Some(Change::Opened | Change::Progress) => self.pump(cx, queue),
-            Some(Change::Lost) => self.forget(cx, queue),
-            Some(Change::Finished) | None => {}
+            Some(ConnectionChange::Opened | ConnectionChange::Progress) => self.pump(cx, queue),
+            Some(ConnectionChange::Lost) => self.forget(cx, queue),
+            Some(ConnectionChange::Finished) | None => {}
         }
     }
 

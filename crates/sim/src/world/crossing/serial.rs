@@ -22,8 +22,8 @@ const WAITING_UP: usize = 8;
 /// See the [module](self).
 pub(super) struct Serial {
     params: SerialParams,
-    down: Way,
-    up: Way,
+    down: Direction,
+    up: Direction,
     /// Time until which the mote has no buffer for a packet from the host.
     taken_until: Instant,
     /// Packets from the host that found no buffer.
@@ -32,14 +32,14 @@ pub(super) struct Serial {
     full: u64,
 }
 
-struct Way {
+struct Direction {
     /// Time at which its last byte has left.
     free_at: Instant,
     under_way: VecDeque<Vec<u8>>,
 }
 
-impl Way {
-    const IDLE: Way = Way {
+impl Direction {
+    const IDLE: Direction = Direction {
         free_at: Instant::ZERO,
         under_way: VecDeque::new(),
     };
@@ -49,8 +49,8 @@ impl Serial {
     pub(super) fn new(params: SerialParams) -> Serial {
         Serial {
             params,
-            down: Way::IDLE,
-            up: Way::IDLE,
+            down: Direction::IDLE,
+            up: Direction::IDLE,
             taken_until: Instant::ZERO,
             busy: 0,
             full: 0,

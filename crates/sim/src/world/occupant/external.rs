@@ -41,7 +41,7 @@ pub(in crate::world) struct External {
     since: WallInstant,
     sent: WallInstant,
     /// Recipient of the result of the radio's work.
-    owes: Owes,
+    owes: ResultOwner,
     /// Whether the radio holds a frame to send.
     is_loaded: bool,
     /// State of the radio between works, as the node requested it.
@@ -68,7 +68,7 @@ pub(in crate::world) enum Presence {
 
 /// Recipient of the result of the radio's work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Owes {
+enum ResultOwner {
     Nobody,
     Node,
     /// A node that has since left or restarted: the present node does not get the result.
@@ -116,7 +116,7 @@ impl External {
             presence: Presence::Absent,
             since: now,
             sent: now,
-            owes: Owes::Nobody,
+            owes: ResultOwner::Nobody,
             is_loaded: false,
             rest: RadioWork::Sleep,
             text: Vec::new(),
@@ -156,8 +156,8 @@ impl External {
 
     /// Records that the node has left.
     fn leave(&mut self) {
-        if self.owes == Owes::Node {
-            self.owes = Owes::Former;
+        if self.owes == ResultOwner::Node {
+            self.owes = ResultOwner::Former;
         }
         self.is_loaded = false;
     }
@@ -180,7 +180,7 @@ impl External {
         if self.asker.waits() {
             return true;
         }
-        if matches!(self.waiting.front(), Some(Item::Begin)) && self.owes != Owes::Nobody {
+        if matches!(self.waiting.front(), Some(Item::Begin)) && self.owes != ResultOwner::Nobody {
             return false;
         }
         let Some(item) = self.waiting.pop_front() else {
@@ -340,7 +340,7 @@ impl External {
         }
         self.presence = Presence::Here;
         for (work, frame) in works {
-            let is_free = self.owes == Owes::Nobody;
+            let is_free = self.owes == ResultOwner::Nobody;
             let is_possible = match work {
                 RadioWork::Load => is_free && !frame.is_empty(),
                 RadioWork::Transmit { .. } => is_free && self.is_loaded,
@@ -352,10 +352,10 @@ impl External {
                     continue;
                 }
                 RadioWork::Load => {
-                    self.owes = Owes::Node;
+                    self.owes = ResultOwner::Node;
                     self.is_loaded = false;
                 }
-                RadioWork::Transmit { .. } => self.owes = Owes::Node,
+                RadioWork::Transmit { .. } => self.owes = ResultOwner::Node,
                 RadioWork::Listen | RadioWork::Doze | RadioWork::Sleep => self.rest = *work,
                 _ => {}
             }
@@ -384,7 +384,7 @@ impl Resident for External {
     }
 
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult) {
-        if std::mem::replace(&mut self.owes, Owes::Nobody) == Owes::Node {
+        if std::mem::replace(&mut self.owes, ResultOwner::Nobody) == ResultOwner::Node {
             self.is_loaded |= result == RadioResult::Loaded;
             // The node requests only works that every radio supports, so the result can be
             // narrowed.

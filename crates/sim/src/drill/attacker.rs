@@ -10,7 +10,7 @@ use redpoll_tcp::Endpoint;
 use redpoll_wire::ipv6::{Ipv6Header, addr, next_header};
 use redpoll_wire::tcp::{Flags, HeaderView};
 
-use super::attack::{Attack, Kind};
+use super::attack::{Attack, AttackKind};
 use super::forge::{Claim, Ends, Tcp, flag};
 use super::rpl::Forger;
 use super::scene::{COAP, SINK, Scene, Target, WEB};
@@ -20,7 +20,7 @@ use crate::trace::{FrameTrace, TraceError, TracedFrame};
 use crate::world::World;
 
 #[derive(Clone, Debug)]
-pub(super) enum Shot {
+pub(super) enum Transmission {
     /// A frame over the air.
     Frame(Vec<u8>),
     /// A packet from beyond the border router.
@@ -35,9 +35,9 @@ const HEARD: usize = 32;
 
 /// Latest frames on the air.
 #[derive(Clone, Default)]
-struct Ear(Rc<RefCell<VecDeque<Vec<u8>>>>);
+struct AirListener(Rc<RefCell<VecDeque<Vec<u8>>>>);
 
-impl FrameTrace for Ear {
+impl FrameTrace for AirListener {
     fn frame(&mut self, frame: &TracedFrame<'_>) -> Result<(), TraceError> {
         let mut heard = self.0.borrow_mut();
         if heard.len() == HEARD {
@@ -53,7 +53,7 @@ impl FrameTrace for Ear {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct AttackerConnection {
     ends: Ends,
     port: u16,
     seq: u32,
@@ -61,27 +61,32 @@ struct Held {
 }
 
 /// See the [module](self).
-pub(super) struct Foe<'s> {
+pub(super) struct Attacker<'s> {
     scene: &'s Scene,
-    kind: Kind,
+    kind: AttackKind,
     rng: Rng,
     count: u32,
-    held: VecDeque<Held>,
-    ear: Ear,
+    held: VecDeque<AttackerConnection>,
+    ear: AirListener,
     /// Ends of the honest flow, the attacked one first.
     honest: Option<(Endpoint, Endpoint)>,
     /// Bytes sent to the mesh, and bytes received from it.
     pub(super) traffic: (u64, u64),
 }
 
-impl<'s> Foe<'s> {
+impl<'s> Attacker<'s> {
     /// Returns an attacker that receives all frames on the air of `world`.
-    pub(super) fn new(scene: &'s Scene, attack: &Attack, seed: u64, world: &mut World) -> Foe<'s> {
-        let ear = Ear::default();
-        if matches!(attack.kind, Kind::Replays | Kind::SealedReplays) {
+    pub(super) fn new(
+        scene: &'s Scene,
+        attack: &Attack,
+        seed: u64,
+        world: &mut World,
+    ) -> Attacker<'s> {
+        let ear = AirListener::default();
+        if matches!(attack.kind, AttackKind::Replays | AttackKind::SealedReplays) {
             world.add_trace(Box::new(ear.clone()));
         }
-        Foe {
+        Attacker {
             scene,
             kind: attack.kind,
             rng: Rng::named(seed, "drill"),
@@ -94,7 +99,7 @@ impl<'s> Foe<'s> {
     }
 
     /// Returns the next transmission.
-    pub(super) fn fire(&mut self, world: &World) -> Option<Shot> {
+    pub(super) fn fire(&mut self, world: &World) -> Option<Transmission> {
         self.count += 1;
         if self.honest.is_none() {
             self.honest = world
@@ -102,25 +107,25 @@ impl<'s> Foe<'s> {
                 .and_then(|node| self.ends_of(node));
         }
         let shot = match self.kind {
-            Kind::SynFlood
-            | Kind::SilentHandshakes
-            | Kind::Slowloris
-            | Kind::SlowReaders
-            | Kind::AddressScan
-            | Kind::CoapAmplification
-            | Kind::UnfinishedUploads
-            | Kind::EchoFlood
-            | Kind::ClosedPorts
-            | Kind::OutsideRoutes
-            | Kind::OutsideTunnels
-            | Kind::TrickleReaders => self.outside_shot(),
-            Kind::ForgedResets | Kind::ForgedAcks | Kind::ForgedIcmp => {
+            AttackKind::SynFlood
+            | AttackKind::SilentHandshakes
+            | AttackKind::Slowloris
+            | AttackKind::SlowReaders
+            | AttackKind::AddressScan
+            | AttackKind::CoapAmplification
+            | AttackKind::UnfinishedUploads
+            | AttackKind::EchoFlood
+            | AttackKind::ClosedPorts
+            | AttackKind::OutsideRoutes
+            | AttackKind::OutsideTunnels
+            | AttackKind::TrickleReaders => self.outside_shot(),
+            AttackKind::ForgedResets | AttackKind::ForgedAcks | AttackKind::ForgedIcmp => {
                 let (mine, theirs) = self.honest?;
-                Shot::Packet(self.about_the_flow(mine, theirs))
+                Transmission::Packet(self.about_the_flow(mine, theirs))
             }
             _ => self.air_shot()?,
         };
-        if let Shot::Packet(packet) = &shot {
+        if let Transmission::Packet(packet) = &shot {
             self.traffic.0 += packet.len() as u64;
         }
         Some(shot)
@@ -154,33 +159,37 @@ impl<'s> Foe<'s> {
         1_024 + self.rng.below(60_000) as u16
     }
 
-    fn outside_shot(&mut self) -> Shot {
+    fn outside_shot(&mut self) -> Transmission {
         let ends = Ends {
             src: self.stranger(),
             dst: self.attacked(),
         };
         let port = self.port();
         let packet = match self.kind {
-            Kind::SynFlood | Kind::SilentHandshakes | Kind::SlowReaders => self.syn(ends, port),
+            AttackKind::SynFlood | AttackKind::SilentHandshakes | AttackKind::SlowReaders => {
+                self.syn(ends, port)
+            }
             // Every other time, it sends another byte on an existing connection.
-            Kind::Slowloris if self.count.is_multiple_of(2) => match self.drip() {
+            AttackKind::Slowloris if self.count.is_multiple_of(2) => match self.drip() {
                 Some(packet) => packet,
                 None => self.syn(ends, port),
             },
-            Kind::Slowloris => self.syn(ends, port),
-            Kind::AddressScan => self.scan(ends.src, port),
-            Kind::TrickleReaders if self.held.len() >= READERS || self.count.is_multiple_of(2) => {
+            AttackKind::Slowloris => self.syn(ends, port),
+            AttackKind::AddressScan => self.scan(ends.src, port),
+            AttackKind::TrickleReaders
+                if self.held.len() >= READERS || self.count.is_multiple_of(2) =>
+            {
                 match self.take_some() {
                     Some(packet) => packet,
                     None => self.syn(ends, port),
                 }
             }
-            Kind::TrickleReaders => self.syn(ends, port),
-            Kind::OutsideRoutes => {
+            AttackKind::TrickleReaders => self.syn(ends, port),
+            AttackKind::OutsideRoutes => {
                 let stops = ["leaf", "router", "leaf"].map(|name| self.named(name));
                 ends.source_route(64, &stops)
             }
-            Kind::OutsideTunnels => {
+            AttackKind::OutsideTunnels => {
                 let src = self.named("border");
                 let inner = Ends {
                     src,
@@ -188,7 +197,7 @@ impl<'s> Foe<'s> {
                 };
                 ends.raw(next_header::IPV6, 64, &inner.echo_request(1, &[b'x'; 16]))
             }
-            Kind::CoapAmplification => {
+            AttackKind::CoapAmplification => {
                 // GET /file, confirmable; the path is option 11.
                 let [high, low] = (self.count as u16).to_be_bytes();
                 ends.udp(
@@ -196,7 +205,7 @@ impl<'s> Foe<'s> {
                     &[0x40, 1, high, low, 0xb4, b'f', b'i', b'l', b'e'],
                 )
             }
-            Kind::UnfinishedUploads => {
+            AttackKind::UnfinishedUploads => {
                 // PUT /store with Block1 (27): number 0, more to come, 64 bytes.
                 let [high, low] = (self.count as u16).to_be_bytes();
                 let head = [
@@ -204,15 +213,15 @@ impl<'s> Foe<'s> {
                 ];
                 ends.udp((port, COAP), &[&head[..], &[b'x'; 64]].concat())
             }
-            Kind::ClosedPorts => ends.udp((port, 33_434), &[b'x'; 16]),
+            AttackKind::ClosedPorts => ends.udp((port, 33_434), &[b'x'; 16]),
             _ => ends.echo_request(self.count as u16, &[b'x'; 64]),
         };
-        Shot::Packet(packet)
+        Transmission::Packet(packet)
     }
 
     fn syn(&mut self, ends: Ends, src_port: u16) -> Vec<u8> {
         let dst_port = match self.kind {
-            Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders => WEB,
+            AttackKind::Slowloris | AttackKind::SlowReaders | AttackKind::TrickleReaders => WEB,
             // Only one end has the sink, but every node has a web server.
             _ if self.count.is_multiple_of(2) => SINK,
             _ => WEB,
@@ -229,8 +238,8 @@ impl<'s> Foe<'s> {
 
     fn window(&self) -> u16 {
         match self.kind {
-            Kind::SlowReaders => 64,
-            Kind::TrickleReaders => 600,
+            AttackKind::SlowReaders => 64,
+            AttackKind::TrickleReaders => 600,
             _ => 4_096,
         }
     }
@@ -327,7 +336,7 @@ impl<'s> Foe<'s> {
             data: &[],
         };
         match self.kind {
-            Kind::ForgedIcmp => {
+            AttackKind::ForgedIcmp => {
                 let quoted = Ends {
                     src: mine.addr,
                     dst: theirs.addr,
@@ -345,13 +354,13 @@ impl<'s> Foe<'s> {
                 };
                 ends.icmp(64, message, &[&word, &quoted[..]].concat())
             }
-            Kind::ForgedResets => ends.tcp(&tcp),
+            AttackKind::ForgedResets => ends.tcp(&tcp),
             _ => {
                 tcp.flags = flag::ACK;
                 if self.count.is_multiple_of(2) {
                     tcp.data = &[b'x'; 16];
                 }
-                if self.kind == Kind::AirResets && self.count.is_multiple_of(3) {
+                if self.kind == AttackKind::AirResets && self.count.is_multiple_of(3) {
                     tcp.flags = flag::RST;
                 }
                 ends.tcp(&tcp)
@@ -379,20 +388,20 @@ impl<'s> Foe<'s> {
     fn addressee(&self) -> usize {
         let is_for_routers = matches!(
             self.kind,
-            Kind::DataRequests | Kind::Registrations | Kind::Reports
+            AttackKind::DataRequests | AttackKind::Registrations | AttackKind::Reports
         );
         let router = self.scene.scenario.node("router");
         // These attacks target the routes of the root or of the router.
         let is_for_root = matches!(
             self.kind,
-            Kind::RplForgedDao
-                | Kind::RplFullTable
-                | Kind::NonStoringDaos
-                | Kind::NonStoringParents
-                | Kind::NonStoringHosts
-                | Kind::NonStoringTable
+            AttackKind::RplForgedDao
+                | AttackKind::RplFullTable
+                | AttackKind::NonStoringDaos
+                | AttackKind::NonStoringParents
+                | AttackKind::NonStoringHosts
+                | AttackKind::NonStoringTable
         ) && self.scene.target != Target::Router
-            || self.kind == Kind::SpoofedSources;
+            || self.kind == AttackKind::SpoofedSources;
         if let Some(border) = self.scene.scenario.node("border").filter(|_| is_for_root) {
             return border;
         }
@@ -402,7 +411,7 @@ impl<'s> Foe<'s> {
         }
     }
 
-    fn air_shot(&mut self) -> Option<Shot> {
+    fn air_shot(&mut self) -> Option<Transmission> {
         let nobody = self.nobody();
         let claim = self.claim(nobody);
         let prefix = self.scene.scenario.border.prefix;
@@ -410,14 +419,14 @@ impl<'s> Foe<'s> {
             src: global_address(&prefix, nobody),
             dst: self.attacked(),
         };
-        Some(Shot::Frame(match self.kind {
-            Kind::GarbageFrames => {
+        Some(Transmission::Frame(match self.kind {
+            AttackKind::GarbageFrames => {
                 let garbage: Vec<u8> = (0..self.rng.below(100))
                     .map(|_| self.rng.next_u32() as u8)
                     .collect();
                 claim.data(&garbage)
             }
-            Kind::DataRequests => {
+            AttackKind::DataRequests => {
                 let nodes = self.scene.scenario.nodes.len() as u32;
                 let src = match self.count % 2 {
                     0 => self.scene.short(self.rng.below(nodes) as usize),
@@ -427,30 +436,32 @@ impl<'s> Foe<'s> {
                 let src = if src == to { nobody } else { src };
                 Claim { src, ..claim }.data_request()
             }
-            Kind::FirstFragments => {
+            AttackKind::FirstFragments => {
                 claim.first_fragment(&self.beginning(ends), 1_200, self.count as u16)
             }
-            Kind::RecoverableFirsts => {
+            AttackKind::RecoverableFirsts => {
                 claim.recoverable_first(&self.beginning(ends), 1_201, self.count as u8)
             }
-            Kind::Registrations => self.registration(claim, nobody),
-            Kind::Reports => self.report(claim, nobody),
-            Kind::Replays | Kind::SealedReplays => self.replay()?,
-            Kind::RplDios | Kind::NonStoringDios => self.forger(claim).dio(),
-            Kind::RplSolicitations => self.forger(claim).solicitation(),
-            Kind::RplDaos => self.forger(claim).dao(&mut self.rng),
-            Kind::RplSourceRoutes | Kind::NonStoringRoutes => self.forger(claim).source_route(),
-            Kind::NonStoringDaos => self.forger(claim).root_dao(&mut self.rng),
-            Kind::NonStoringParents => self.forger(claim).false_parent(),
-            Kind::NonStoringHosts => self.forger(claim).false_hosts(&mut self.rng),
-            Kind::NonStoringTable => self.forger(claim).endless_child(&mut self.rng),
-            Kind::RplForgedDao => self.forger(claim).forged_dao(self.named("leaf")),
-            Kind::RplFullTable => {
+            AttackKind::Registrations => self.registration(claim, nobody),
+            AttackKind::Reports => self.report(claim, nobody),
+            AttackKind::Replays | AttackKind::SealedReplays => self.replay()?,
+            AttackKind::RplDios | AttackKind::NonStoringDios => self.forger(claim).dio(),
+            AttackKind::RplSolicitations => self.forger(claim).solicitation(),
+            AttackKind::RplDaos => self.forger(claim).dao(&mut self.rng),
+            AttackKind::RplSourceRoutes | AttackKind::NonStoringRoutes => {
+                self.forger(claim).source_route()
+            }
+            AttackKind::NonStoringDaos => self.forger(claim).root_dao(&mut self.rng),
+            AttackKind::NonStoringParents => self.forger(claim).false_parent(),
+            AttackKind::NonStoringHosts => self.forger(claim).false_hosts(&mut self.rng),
+            AttackKind::NonStoringTable => self.forger(claim).endless_child(&mut self.rng),
+            AttackKind::RplForgedDao => self.forger(claim).forged_dao(self.named("leaf")),
+            AttackKind::RplFullTable => {
                 let one = 0x0900 + (self.count % 15) as u16;
                 let target = global_address(&prefix, 0x4000 + one);
                 self.forger(Claim { src: one, ..claim }).forged_dao(target)
             }
-            Kind::SpoofedSources => {
+            AttackKind::SpoofedSources => {
                 let host = self.named("host");
                 let src = match self.count % 4 {
                     0 => host,
@@ -460,7 +471,7 @@ impl<'s> Foe<'s> {
                 };
                 claim.packet(&Ends { src, dst: host }.udp((7, 7), &[b'x'; 16]))
             }
-            Kind::AirEchoFlood | Kind::SealedEchoFlood => {
+            AttackKind::AirEchoFlood | AttackKind::SealedEchoFlood => {
                 claim.packet(&ends.echo_request(self.count as u16, &[b'x'; 24]))
             }
             _ => {
@@ -538,14 +549,17 @@ impl<'s> Foe<'s> {
     // Replies.
 
     /// Handles a packet from the mesh, and returns the reply.
-    pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Shot> {
+    pub(super) fn hear(&mut self, packet: &[u8]) -> Option<Transmission> {
         self.traffic.1 += packet.len() as u64;
-        if self.kind == Kind::TrickleReaders {
+        if self.kind == AttackKind::TrickleReaders {
             self.note(packet);
         }
         let completes = matches!(
             self.kind,
-            Kind::SilentHandshakes | Kind::Slowloris | Kind::SlowReaders | Kind::TrickleReaders
+            AttackKind::SilentHandshakes
+                | AttackKind::Slowloris
+                | AttackKind::SlowReaders
+                | AttackKind::TrickleReaders
         );
         let (ip, heard) = segment(packet).filter(|_| completes)?;
         if heard.flags() != Flags::SYN.with(Flags::ACK) {
@@ -556,9 +570,9 @@ impl<'s> Foe<'s> {
             dst: ip.src,
         };
         let data: &[u8] = match self.kind {
-            Kind::Slowloris => b"GET / HTTP/1.1\r\nHost: ",
-            Kind::TrickleReaders => b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n",
-            Kind::SlowReaders => b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            AttackKind::Slowloris => b"GET / HTTP/1.1\r\nHost: ",
+            AttackKind::TrickleReaders => b"GET /file HTTP/1.1\r\nHost: x\r\n\r\n",
+            AttackKind::SlowReaders => b"GET / HTTP/1.1\r\nHost: x\r\n\r\n",
             _ => b"",
         };
         let tcp = Tcp {
@@ -573,7 +587,7 @@ impl<'s> Foe<'s> {
         if self.held.len() == HELD {
             self.held.pop_front();
         }
-        self.held.push_back(Held {
+        self.held.push_back(AttackerConnection {
             ends,
             port: tcp.src_port,
             seq: tcp.seq.wrapping_add(data.len() as u32),
@@ -581,7 +595,7 @@ impl<'s> Foe<'s> {
         });
         let packet = ends.tcp(&tcp);
         self.traffic.0 += packet.len() as u64;
-        Some(Shot::Packet(packet))
+        Some(Transmission::Packet(packet))
     }
 }
 
