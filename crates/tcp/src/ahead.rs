@@ -1,14 +1,13 @@
-//! Sequence numbers as distances from SND.UNA, in half the memory.
+//! Sequence numbers stored in 16 bits, as distances from SND.UNA.
 
 use crate::{SeqNum, SeqRange};
 
-/// A sequence number at or beyond SND.UNA: how many bytes beyond. What SND.UNA
-/// has passed counts as at it.
+/// A sequence number at or beyond SND.UNA, as a distance in bytes. A number that SND.UNA has passed
+/// is stored as 0.
 ///
-/// Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead (and the
-/// number behind a window probe one more, which counts as this). Whoever keeps
-/// one must hear of every advance of SND.UNA; then it is as good as a whole
-/// number, and cannot grow old.
+/// Windows are not scaled, so SND.NXT is at most 65,535 bytes ahead; the number after a window
+/// probe, one byte further, is stored as 65,535. The owner must report every advance of SND.UNA
+/// with [`on_advance`](Self::on_advance). The stored number then never becomes ambiguous.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Ahead(u16);
 
@@ -16,26 +15,26 @@ impl Ahead {
     /// SND.UNA itself.
     pub(crate) const UNA: Ahead = Ahead(0);
 
-    /// The number behind it.
+    /// SND.UNA + 1.
     pub(crate) const NEXT: Ahead = Ahead(1);
 
-    /// `bytes` beyond SND.UNA; 65,535 at most.
+    /// Returns the number `bytes` beyond SND.UNA, 65,535 at most.
     pub(crate) fn by(bytes: u32) -> Ahead {
         Ahead(window(bytes))
     }
 
-    /// How many bytes beyond SND.UNA.
+    /// Returns the distance from SND.UNA in bytes.
     pub(crate) fn bytes(self) -> u32 {
         u32::from(self.0)
     }
 
-    /// SND.UNA advanced by so many bytes.
+    /// Adjusts the distance after SND.UNA advanced by `bytes`.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         *self = Ahead::by(self.bytes().saturating_sub(bytes));
     }
 }
 
-/// The bytes from `start` up to, not including, `end`, counted from SND.UNA.
+/// A range of bytes from `start` to `end`, exclusive, counted from SND.UNA.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Span {
     pub(crate) start: u32,
@@ -43,24 +42,24 @@ pub(crate) struct Span {
 }
 
 impl Span {
-    /// Whatever is out.
+    /// All outstanding bytes.
     pub(crate) const ALL: Span = Span::new(0, u32::MAX);
 
     pub(crate) const fn new(start: u32, end: u32) -> Span {
         Span { start, end }
     }
 
-    /// The part of `range` at and beyond SND.UNA.
+    /// Returns the part of `range` at or beyond SND.UNA.
     pub(crate) fn beyond(una: SeqNum, range: SeqRange) -> Span {
         Span::new(range.start - una, range.end - una)
     }
 
-    /// Where `range` lies, of which no part is before SND.UNA.
+    /// Returns the position of `range`, which must not start before SND.UNA.
     pub(crate) fn from(una: SeqNum, range: SeqRange) -> Span {
         Span::new(range.start.since(una), range.end.since(una))
     }
 
-    /// The sequence numbers.
+    /// Returns the sequence numbers of the range.
     pub(crate) fn range(self, una: SeqNum) -> SeqRange {
         SeqRange::new(una + self.start, una + self.end)
     }
@@ -73,18 +72,18 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Whether `at` is in here.
+    /// Returns whether the range contains the byte `at`.
     pub(crate) fn contains(self, at: u32) -> bool {
         self.start <= at && at < self.end
     }
 
-    /// Whether all of `other` is in here.
+    /// Returns whether the range contains all of `other`.
     pub(crate) fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }
 }
 
-/// A count of bytes no larger than a window, which is not scaled.
+/// Converts a byte count that does not exceed an unscaled window.
 pub(crate) fn window(bytes: u32) -> u16 {
     bytes.min(u32::from(u16::MAX)) as u16
 }

@@ -22,46 +22,47 @@ pub trait Algorithms: Clone + 'static {
     /// bytes of payload. [`Congestion::on_established`] follows when the handshake is complete.
     fn congestion(&self, mss: u32) -> Self::Congestion;
 
-    /// The initial window in bytes (RFC 5681 §3.1), also the most after a pause (§4.1), for
-    /// full-sized segments of `mss` bytes. If the SYN or its answer was lost, it is one segment.
+    /// Returns the initial window in bytes (RFC 5681 §3.1), which is also the limit after a pause
+    /// (§4.1), for full-sized segments of `mss` bytes. If the SYN or its answer was lost, the
+    /// initial window is one segment.
     ///
-    /// A larger window than the RFC's is a burst into queues of a few packets.
+    /// A window above the RFC's limit sends a burst into queues of a few packets.
     fn initial_window(&self, mss: u32) -> u32 {
         initial_window(mss)
     }
 
-    /// Whether losses are detected by time (RFC 8985). If not, three segments that arrived
-    /// beyond a gap report it (RFC 6675 §4), or the retransmission timer.
+    /// Returns whether losses are detected by time (RFC 8985). Otherwise, three segments that
+    /// arrived beyond a gap mark a loss (RFC 6675 §4), or the retransmission timer does.
     fn detects_by_time(&self) -> bool {
         true
     }
 
-    /// Whether tail loss probes are sent (RFC 8985 §7).
+    /// Returns whether tail loss probes are sent (RFC 8985 §7).
     fn probes_tails(&self) -> bool {
         true
     }
 
-    /// Whether recovery is paced by the data that arrive (RFC 9937). If not, cwnd becomes
-    /// ssthresh at once (RFC 6675 §5).
+    /// Returns whether arriving data pace recovery (RFC 9937). Otherwise, cwnd becomes ssthresh at
+    /// once (RFC 6675 §5).
     fn paces_recovery(&self) -> bool {
         true
     }
 
-    /// Whether the first acknowledgments after a timeout may show it to be spurious
-    /// (RFC 5682).
+    /// Returns whether the first acknowledgments after a timeout may show that it was spurious (RFC
+    /// 5682).
     fn doubts_timeouts(&self) -> bool {
         true
     }
 
-    /// Whether the estimate of the round-trip time starts again with the first data if its
-    /// sample exceeds that of the handshake. If not, the handshake's sample stays the first one
-    /// (RFC 6298 §2.3).
+    /// Returns whether the first data sample restarts the estimate of the round-trip time if it
+    /// exceeds the handshake's sample. Otherwise, the handshake's sample remains the first one (RFC
+    /// 6298 §2.3).
     fn restarts_estimate(&self) -> bool {
         true
     }
 
-    /// Milliseconds that are added to each estimated retransmission timeout, before
-    /// [`Config::min_rto`](crate::Config::min_rto) applies. RFC 6298 has none.
+    /// Returns the milliseconds added to each estimated retransmission timeout before
+    /// [`Config::min_rto`](crate::Config::min_rto) applies. RFC 6298 adds none.
     fn rto_margin_ms(&self) -> u32 {
         0
     }

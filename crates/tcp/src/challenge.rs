@@ -5,22 +5,22 @@ use redpoll_base::divide;
 
 /// RFC 5961 §7: "in any 5 second window, no more than 10 challenge ACKs".
 ///
-/// The limit is per connection, so that one connection's attacker learns
-/// nothing about another's.
+/// Each connection has its own limit, so an attacker of one connection learns nothing about
+/// another.
 const WINDOW_MS: u32 = 5_000;
 const LIMIT: u8 = 10;
 
-/// Segments with text or FIN that arrive again are answered more often: a peer that
-/// has lost our acknowledgments repeats a window of them. Without any limit whoever
-/// repeats an old segment gets an acknowledgment for each.
+/// Limit for segments with text or FIN that arrive again. It is higher because a peer that lost our
+/// acknowledgments repeats a window of segments. Without a limit, every repeated old segment would
+/// elicit an acknowledgment.
 const TEXT_LIMIT: u8 = 40;
 
-/// Counts answers in the current window: in the low bits, below the number of
-/// the window, wrapping.
+/// Answers sent in the current window (low bits), and the wrapping number of the window (high
+/// bits).
 #[derive(Clone, Debug)]
 pub(crate) struct ChallengeLimit(u8);
 
-/// As many bits hold every limit.
+/// Bits that hold the largest limit.
 const SENT_BITS: u32 = 6;
 const SENT: u8 = (1 << SENT_BITS) - 1;
 const _: () = assert!(LIMIT < SENT && TEXT_LIMIT < SENT);
@@ -30,13 +30,13 @@ impl ChallengeLimit {
         ChallengeLimit(0)
     }
 
-    /// Whether one more answer may be sent now; if so, counts it.
+    /// Returns whether one more answer may be sent now, and counts it if so.
     pub(crate) fn admit(&mut self, now: u32) -> bool {
         self.admit_up_to(LIMIT, now)
     }
 
-    /// Whether one more answer to text or a FIN that came again may be sent now; if
-    /// so, counts it.
+    /// Returns whether one more answer to repeated text or a repeated FIN may be sent now, and
+    /// counts it if so.
     pub(crate) fn admit_text(&mut self, now: u32) -> bool {
         self.admit_up_to(TEXT_LIMIT, now)
     }

@@ -6,90 +6,84 @@ use redpoll_base::{Duration, divide};
 
 use crate::{Standard, UserTimeoutOption};
 
-/// Parameters of a connection. All of them may differ between connections.
+/// Parameters of a connection. Each connection may have its own.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Config<A = Standard> {
-    /// The MSS option that is announced, in bytes: the largest payload of a
-    /// segment *without* options, sent or received (RFC 6691 §2). With
-    /// timestamps every segment carries 12 bytes less. 64 at least. Default
-    /// 1220, IPv6's own (RFC 9293 §3.7.1).
+    /// MSS option, in bytes: the largest payload of a segment *without* options, sent or received
+    /// (RFC 6691 §2). With timestamps each segment carries 12 bytes less. Minimum 64. Default 1220,
+    /// the default for IPv6 (RFC 9293 §3.7.1).
     pub mss: u16,
-    /// Whether small segments wait for company (RFC 9293 §3.7.4). Without that,
-    /// a full-sized segment that would wait alone for a delayed ACK goes in two
-    /// halves, too. Default true.
+    /// Whether the Nagle algorithm delays small segments (RFC 9293 §3.7.4). If it is off, a
+    /// full-sized segment that would wait alone for a delayed ACK is sent in two halves. Default
+    /// true.
     pub nagle: bool,
     /// Whether to offer and accept timestamps (RFC 7323). Default true.
     pub timestamps: bool,
     /// Whether to offer and accept selective acknowledgments (RFC 2018), and
     /// with them loss detection by time (RFC 8985). Default true.
     pub sack: bool,
-    /// Who asks for explicit congestion notification (RFC 3168). Default
-    /// [`EcnUse::Asked`].
+    /// When explicit congestion notification is used (RFC 3168). Default [`EcnUse::Asked`].
     pub ecn: EcnUse,
-    /// How long an acknowledgment may wait, below 500 ms (RFC 9293 §3.8.6.3).
-    /// Default 200 ms, what other stacks' tail-loss probes allow for.
+    /// Longest delay of an acknowledgment, below 500 ms (RFC 9293 §3.8.6.3). Default 200 ms, the
+    /// delay that tail loss probes of other stacks allow for.
     pub delayed_ack: Duration,
-    /// After how many segments an acknowledgment no longer waits, 1 to 255.
-    /// More than 2 is outside RFC 5681 §4.2. Default 2.
+    /// Number of segments, 1 to 255, after which an acknowledgment is sent without delay. RFC 5681
+    /// §4.2 allows at most 2. Default 2.
     pub ack_every: u8,
     /// Retransmission timeout before the first measurement (RFC 6298 §2.1).
     /// Default 1 s.
     pub initial_rto: Duration,
-    /// The least retransmission timeout (RFC 6298 §2.4, SHOULD be 1 s).
-    /// Default 300 ms.
+    /// Minimum retransmission timeout (RFC 6298 §2.4, SHOULD be 1 s). Default 300 ms.
     ///
-    /// Below a second because a window here is two to four segments: when an
-    /// acknowledgment is lost there is often nothing left that could bring
-    /// another, and a second is five round trips of silence. Not lower, lest a
-    /// delayed acknowledgment (200 ms and a way back) be taken for a loss. A
-    /// timeout that was premature is found out by timestamps or reported
-    /// duplicates, and the window restored (RFC 3522, RFC 4015); it costs one
-    /// segment sent in vain. With a peer that has neither, one second is safer.
+    /// The default is below 1 s because a window here is two to four segments. After a lost
+    /// acknowledgment there is often no further segment that would elicit another one, and 1 s is
+    /// five round trips. A lower value would mistake a delayed acknowledgment (200 ms plus the way
+    /// back) for a loss. Timestamps or duplicate reports reveal a spurious timeout, and the window
+    /// is restored (RFC 3522, RFC 4015); the cost is one unnecessary segment. If the peer supports
+    /// neither, use 1 s.
     pub min_rto: Duration,
-    /// The greatest retransmission timeout, 60 s at least by RFC 6298 §2.5, and
-    /// the longest interval between window probes. Default 60 s.
+    /// Maximum retransmission timeout, at least 60 s by RFC 6298 §2.5, and the longest interval
+    /// between window probes. Default 60 s.
     pub max_rto: Duration,
-    /// How often a segment is sent again before the connection fails (R2 of
-    /// RFC 9293 §3.8.3); also the number of window probes that may go
-    /// unanswered. Default 12.
+    /// Retransmissions of a segment before the connection fails (R2 of RFC 9293 §3.8.3), and the
+    /// limit of unanswered window probes. Default 12.
     pub max_retries: u8,
-    /// How often a SYN is sent again before the attempt fails. Default 7, which gives 3 minutes (MUST-23).
+    /// Retransmissions of a SYN before the attempt fails. Default 7, which gives 3 minutes
+    /// (MUST-23).
     pub syn_retries: u8,
     /// Probing of idle connections. Default off (RFC 9293 §3.8.4, MUST-25).
     pub keepalive: Option<Keepalive>,
-    /// How long TIME-WAIT lasts: two maximum segment lifetimes. Default 60 s,
-    /// two times the 30 s that is common instead of RFC 9293's 2 minutes.
+    /// Duration of TIME-WAIT: two maximum segment lifetimes. Default 60 s, twice the common 30 s;
+    /// RFC 9293 has 2 minutes for one lifetime.
     pub time_wait: Duration,
-    /// How long TCP may take to come to an end for an application that has let
-    /// go ([`Connection::release`](crate::Connection::orphan)). Default 3
-    /// minutes, what RFC 9293 §3.8.3 gives a SYN (MUST-23): enough for a
-    /// sleeping peer, and no peer holds memory longer. An application that has
-    /// only closed may receive without a limit (RFC 9293 §3.6).
+    /// Time that an orphaned connection ([`Connection::orphan`](crate::Connection::orphan)) has to
+    /// close. Default 3 minutes, the time that RFC 9293 §3.8.3 gives a SYN (MUST-23). This suffices
+    /// for a sleeping peer and bounds how long a peer can hold memory. A connection that is closed
+    /// but not orphaned receives without a time limit (RFC 9293 §3.6).
     pub orphan: Duration,
-    /// How long sent data may stay unacknowledged before the connection is
-    /// aborted (RFC 9293 §3.10.8), behind a closed window as well. It takes the
-    /// place of `max_retries`. Default none.
+    /// Time after which a connection with unacknowledged data is aborted (RFC 9293 §3.10.8), also
+    /// while the peer's window is closed. It replaces `max_retries`. Default none.
     pub user_timeout: Option<Duration>,
-    /// Whether to tell the peer of our user timeout, and to heed its own where
-    /// `user_timeout` is none (RFC 5482). Default none: neither.
+    /// Whether to announce our user timeout to the peer, and to adopt the peer's if `user_timeout`
+    /// is none (RFC 5482). Default none: neither.
     pub user_timeout_option: Option<UserTimeoutOption>,
-    /// The algorithms, of which there is a choice. Default [`Standard`].
+    /// Choice of algorithms. Default [`Standard`].
     pub algorithms: A,
 }
 
-/// Who asks for explicit congestion notification (RFC 3168 §6.1.1).
+/// When explicit congestion notification is used (RFC 3168 §6.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum EcnUse {
-    /// Nobody: it is neither asked for nor agreed to.
+    /// Never: the connection neither requests nor accepts it.
     Off,
-    /// The peer: it is agreed to where the peer opens the connection and asks.
+    /// If the peer opens the connection and requests it.
     Agreed,
-    /// Either end: an active open asks for it, too.
+    /// Always: an active open requests it, and a passive open accepts it.
     Asked,
 }
 
 impl EcnUse {
-    /// Whether an open asks, or agrees if it is `passive`.
+    /// Returns whether an active open requests ECN, or a `passive` one accepts it.
     pub(crate) fn wants(self, passive: bool) -> bool {
         match self {
             EcnUse::Off => false,
@@ -102,14 +96,13 @@ impl EcnUse {
 /// How an idle connection is probed (RFC 9293 §3.8.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Keepalive {
-    /// Silence before the first probe, 24 days at most as for every timer.
-    /// Default 2 hours (MUST-28).
+    /// Idle time before the first probe, 24 days at most as for every timer. Default 2 hours
+    /// (MUST-28).
     pub idle: Duration,
-    /// Silence between probes. Default 75 s. Any probe may be late by half of
-    /// it, if a node sleeps that long ([`Wake::slack`](redpoll_base::Wake)).
+    /// Interval between probes. Default 75 s. Any probe may be late by half of it if the node
+    /// sleeps that long ([`Wake::slack`](redpoll_base::Wake)).
     pub interval: Duration,
-    /// Unanswered probes before the connection fails, 2 at least (MUST-29) and
-    /// 127 at most. Default 8.
+    /// Number of unanswered probes before the connection fails, 2 (MUST-29) to 127. Default 8.
     pub count: u8,
 }
 
@@ -139,7 +132,7 @@ impl Default for Config {
 }
 
 impl<A> Config<A> {
-    /// The same parameters with other [algorithms](crate::Algorithms).
+    /// Returns the same parameters with other [algorithms](crate::Algorithms).
     #[inline(always)] // size
     pub fn with_algorithms<O>(self, algorithms: O) -> Config<O> {
         Config {
@@ -180,19 +173,18 @@ impl Default for Keepalive {
     }
 }
 
-/// A span in milliseconds, in two bytes: how a connection stores its
-/// parameters, because there may be many connections and little memory.
+/// A time in milliseconds, stored in two bytes to keep connections small.
 ///
-/// Four decimal digits and how many zeros follow, so that what people choose is
-/// kept exactly, up to 49 days; anything finer is rounded up.
+/// The format is four decimal digits and a count of zeros. It represents usual settings exactly, up
+/// to 49 days; other values are rounded up.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Millis(NonZero<u16>);
 
-/// The upper bits say how many zeros follow.
+/// Mask of the digits. The upper bits count the zeros.
 const DIGITS: u16 = (1 << 13) - 1;
 
 impl Millis {
-    /// So few milliseconds: 8,191 at most.
+    /// Returns `ms` milliseconds, 8,191 at most.
     pub(crate) const fn exactly(ms: u16) -> Millis {
         match NonZero::new(ms & DIGITS) {
             Some(bits) => Millis(bits),
@@ -200,13 +192,13 @@ impl Millis {
         }
     }
 
-    /// In milliseconds, one at least.
+    /// Returns the milliseconds, at least 1.
     #[inline(never)] // size
     pub(crate) fn get(self) -> u32 {
         let bits = self.0.get();
         let mut ms = u32::from(bits & DIGITS);
         for _ in 0..bits / (DIGITS + 1) {
-            // Saturates; the usual way is a product of 64 bits.
+            // Saturates without a 64-bit product.
             ms = if ms > u32::MAX / 10 {
                 u32::MAX
             } else {
@@ -220,7 +212,7 @@ impl Millis {
         Duration::from_millis_u32(self.get())
     }
 
-    /// `ms` milliseconds. Zero counts as one.
+    /// Rounds `ms` milliseconds up to a value that can be stored. Zero becomes 1.
     #[inline(never)] // size
     pub(crate) const fn new(ms: u32) -> Self {
         let mut digits = if ms == 0 { 1 } else { ms };
@@ -243,8 +235,8 @@ impl From<Duration> for Millis {
     }
 }
 
-/// [`Config`] as a connection keeps it, packed and with impossible values
-/// replaced by the nearest possible ones.
+/// [`Config`] as stored in a connection: packed, with invalid values replaced by the nearest valid
+/// ones.
 #[derive(Clone, Debug)]
 pub(crate) struct Params {
     pub(crate) initial_rto: Millis,
@@ -256,35 +248,34 @@ pub(crate) struct Params {
     pub(crate) keepalive_interval: Millis,
     pub(crate) delayed_ack: Millis,
     pub(crate) mss: u16,
-    /// Zero: no keep-alive.
+    /// 0 if keep-alive is off.
     pub(crate) keepalive_count: u8,
     pub(crate) ack_every: u8,
     pub(crate) max_retries: u8,
     pub(crate) syn_retries: u8,
 }
 
-/// RFC 9293 §3.8.6.3, MUST-40: an ACK's delay is below 500 ms, also when the
-/// node wakes up as late as its timer allows.
+/// RFC 9293 §3.8.6.3, MUST-40: the delay of an ACK is below 500 ms, including the slack of the
+/// node's timer.
 const LONGEST_ACK_DELAY: Millis = Millis::new(479);
 
-/// RFC 9293 §3.8.4, MUST-29: a single unanswered probe proves nothing.
+/// RFC 9293 §3.8.4, MUST-29: one unanswered probe does not prove that the connection is dead.
 pub(crate) const LEAST_PROBES: u8 = 2;
 
-/// The least MSS that is announced or believed. Below it a segment would be
-/// nearly all header.
+/// Minimum MSS that is announced or accepted. Smaller segments would consist mostly of headers.
 pub(crate) const LEAST_MSS: u16 = 64;
 
 impl Params {
-    /// What the application or the peer may have changed since the connection began: the
-    /// user timeout, 0 for none, and keep-alive's idle time and interval in milliseconds,
-    /// and its count.
+    /// Returns the parameters that the application or the peer may have changed: the user timeout
+    /// (0 for none), and the idle time, the interval and the count of keep-alive probes. Times are
+    /// in milliseconds.
     pub(crate) fn frozen(&self) -> ([u32; 3], u8) {
         let user_timeout = self.user_timeout.map_or(0, Millis::get);
         let (idle, interval) = (self.keepalive_idle.get(), self.keepalive_interval.get());
         ([user_timeout, idle, interval], self.keepalive_count)
     }
 
-    /// What [`frozen`](Self::frozen) said.
+    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, [user_timeout, idle, interval]: [u32; 3], count: u8) {
         self.user_timeout = (user_timeout > 0).then(|| Millis::new(user_timeout));
         self.keepalive_idle = Millis::new(idle);

@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168 §6.1): negotiating it, echoing
-//! marks, and answering echoes once for each window of data.
+//! Explicit congestion notification (RFC 3168 §6.1): negotiation, echoes of marks, and one
+//! reduction per window of data in response to echoes.
 
 use redpoll_base::Ecn;
 
@@ -9,21 +9,19 @@ use crate::ahead::Ahead;
 /// The flags of an ECN-setup SYN (RFC 3168 §6.1.1).
 const SETUP: Flags = Flags::ECE.with(Flags::CWR);
 
-/// The ECN state of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct EcnState {
-    /// Both ends take part; before the handshake is over, we would.
+    /// Whether both ends use ECN; before the end of the handshake, whether this end would.
     enabled: bool,
-    /// What the peer does not know yet. ECE: a mark arrived; CWR: the window
-    /// was reduced.
+    /// What to report to the peer. ECE: a mark arrived. CWR: the window was reduced.
     news: Flags,
-    /// What was sent before the last reduction has had its answer. One beyond
-    /// its end: SND.UNA once more than it is acknowledged.
+    /// End of the data sent before the last reduction, plus one. Echoes for such data cause no
+    /// further reduction.
     answered: Ahead,
 }
 
 impl EcnState {
-    /// `wanted` by the configuration; for an active opener.
+    /// Creates the state of an active open; `wanted` comes from the configuration.
     pub(crate) fn new(wanted: bool) -> Self {
         EcnState {
             enabled: wanted,
@@ -32,33 +30,33 @@ impl EcnState {
         }
     }
 
-    /// Whether both ends take part, and whether a mark is to be echoed.
+    /// Returns whether both ends use ECN, and whether a mark must be echoed.
     pub(crate) fn frozen(&self) -> (bool, bool) {
         (self.enabled, self.news.0 & Flags::ECE.0 != 0)
     }
 
-    /// What [`frozen`](Self::frozen) said.
+    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, enabled: bool, echoes: bool) {
         self.enabled = enabled;
         self.news = if echoes { Flags::ECE } else { Flags::NONE };
     }
 
-    /// The peer's SYN arrived, with ACK if `is_answer`. §6.1.1: an ECN-setup
-    /// SYN has both flags, an ECN-setup SYN-ACK only ECE.
+    /// Processes the flags of the peer's SYN, which has ACK if `is_answer`. RFC 3168 §6.1.1: an
+    /// ECN-setup SYN has both flags, an ECN-setup SYN-ACK only ECE.
     pub(crate) fn on_peer_syn(&mut self, flags: Flags, is_answer: bool) {
         let expected = if is_answer { Flags::ECE } else { SETUP };
         self.enabled &= flags.0 & SETUP.0 == expected.0;
     }
 
-    /// Two of our SYNs were lost. §6.1.1.1: something on the way may have dropped
-    /// them for their flags. What follows has none, and then there is no ECN. Not
-    /// after the first: a radio link loses more than such things do, and where
-    /// queues are managed a connection without ECN has less than its share.
+    /// Disables ECN after two of our SYNs were lost, because a middlebox may have dropped them for
+    /// their flags (RFC 3168 §6.1.1.1). One loss does not suffice: radio links lose packets more
+    /// often than such middleboxes exist. In managed queues, a connection without ECN gets less
+    /// than its share.
     pub(crate) fn on_syns_lost(&mut self) {
         self.enabled = false;
     }
 
-    /// What a SYN carries besides SYN, with ACK if `is_answer`.
+    /// Returns the ECN flags of our SYN, or of the SYN-ACK if `is_answer`.
     pub(crate) fn syn_flags(&self, is_answer: bool) -> Flags {
         match (self.enabled, is_answer) {
             (false, _) => Flags::NONE,
@@ -67,8 +65,8 @@ impl EcnState {
         }
     }
 
-    /// What another segment carries: ECE while a mark is echoed; CWR with the
-    /// first new data after a reduction (§6.1.2).
+    /// Returns the ECN flags of other segments: ECE while a mark is echoed, and CWR with the first
+    /// new data after a reduction (RFC 3168 §6.1.2).
     pub(crate) fn flags(&self, is_new_data: bool) -> Flags {
         if is_new_data {
             self.news
@@ -77,7 +75,7 @@ impl EcnState {
         }
     }
 
-    /// The ECN field of a packet: ECT(0) on new data only (§6.1.4 to §6.1.6).
+    /// Returns the ECN field of a packet: ECT(0) only for new data (RFC 3168 §6.1.4 to §6.1.6).
     pub(crate) fn field(&self, is_new_data: bool) -> Ecn {
         if self.enabled && is_new_data {
             Ecn::Ect0
@@ -86,13 +84,13 @@ impl EcnState {
         }
     }
 
-    /// A segment with new data left.
+    /// Clears CWR after a segment with new data was sent.
     pub(crate) fn on_new_data_sent(&mut self) {
         self.news = self.news.without(Flags::CWR);
     }
 
-    /// Data inside the window arrived (§6.1.3): CWR ends the echo of what was
-    /// before it, a mark begins another.
+    /// Processes data inside the window (RFC 3168 §6.1.3): CWR ends the echo of earlier marks, and
+    /// a mark starts a new echo.
     pub(crate) fn on_data(&mut self, field: Ecn, flags: Flags) {
         if self.enabled && field == Ecn::Ce {
             self.news = self.news.with(Flags::ECE);
@@ -101,18 +99,18 @@ impl EcnState {
         }
     }
 
-    /// Whether an acknowledgment with these flags tells of a mark (§6.1.2).
+    /// Returns whether an acknowledgment with these flags reports a mark (RFC 3168 §6.1.2).
     pub(crate) fn is_echo(&self, flags: Flags) -> bool {
         self.enabled && flags.contains(Flags::ECE)
     }
 
-    /// Whether an echo calls for a reduction: once a window.
+    /// Returns whether an echo calls for a reduction: once per window.
     pub(crate) fn is_news(&self) -> bool {
         self.answered == Ahead::UNA
     }
 
-    /// The window was reduced, for whatever reason; the `flight` bytes that are
-    /// out are answered for.
+    /// Records a reduction of the window, for any reason: echoes for the `flight` outstanding bytes
+    /// cause no further reduction.
     pub(crate) fn on_reduced(&mut self, flight: u32) {
         if self.enabled {
             self.news = self.news.with(Flags::CWR);
@@ -120,7 +118,7 @@ impl EcnState {
         self.answered = Ahead::by(flight.wrapping_add(1));
     }
 
-    /// SND.UNA moved by `advance`.
+    /// Adjusts to an advance of SND.UNA.
     pub(crate) fn on_advance(&mut self, advance: u32) {
         self.answered.on_advance(advance);
     }

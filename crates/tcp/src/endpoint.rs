@@ -1,18 +1,18 @@
-//! One end of a connection: RFC 9293's socket.
+//! One end of a connection, which RFC 9293 calls a socket.
 
 use redpoll_base::Addr;
 
 /// An address and a port.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
 pub struct Endpoint {
-    /// The host.
+    /// IPv6 address of the host.
     pub addr: Addr,
-    /// The TCP port.
+    /// TCP port.
     pub port: u16,
 }
 
 impl Endpoint {
-    /// The endpoint at `port` of `addr`.
+    /// Creates the endpoint `port` of `addr`.
     pub const fn new(addr: Addr, port: u16) -> Self {
         Endpoint { addr, port }
     }

@@ -1,56 +1,54 @@
-//! What can go wrong, as the application and the caller see it.
+//! Errors that the application and the caller see.
 
 use core::fmt;
 
-/// Why a connection ended other than by a normal close.
+/// Reason why a connection ended, other than a normal close.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The peer reset the connection (RFC 9293 §3.5.3). Or it was taken up from an old copy
-    /// ([`Connection::thaw`](crate::Connection::thaw)) and the peer is ahead of it.
+    /// The peer reset the connection (RFC 9293 §3.5.3), or the connection was restored from an old
+    /// copy ([`Connection::thaw`](crate::Connection::thaw)) that the peer is ahead of.
     Reset,
     /// The peer, or a host on its behalf, refused the connection.
     Refused,
-    /// The peer did not answer: retransmissions (RFC 9293 §3.8.3, R2), window
-    /// probes or keep-alives ran out, or a connection that the application
-    /// had let go did not end in time.
+    /// The peer did not answer. Either the limit of retransmissions (RFC 9293 §3.8.3, R2), window
+    /// probes or keep-alive probes was reached, or an orphaned connection did not close in time.
     TimedOut,
     /// The user timeout ran out (RFC 9293 §3.10.8).
     UserTimeout,
-    /// The network has no way to the peer and the connection was not yet
-    /// established (RFC 9293 §3.9.2.2).
+    /// The network has no route to the peer, and the connection was not established yet (RFC 9293
+    /// §3.9.2.2).
     Unreachable,
     /// The application aborted the connection.
     Aborted,
 }
 
-/// Why bytes cannot be taken for sending.
+/// Reason why no bytes are accepted for sending.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum SendError {
     /// The application closed its direction (RFC 9293 §3.10.2, "connection closing").
     Closing,
-    /// The connection is gone.
+    /// The connection ended, by this error if there is one.
     Closed(Option<Error>),
 }
 
-/// Why no bytes are handed out.
+/// Reason why no bytes are returned.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum RecvError {
-    /// Nothing has arrived yet; [`Event::Readable`](crate::Event) will say when.
+    /// No data have arrived yet; [`Event::Readable`](crate::Event) follows when they do.
     WouldBlock,
-    /// The connection ended by this error; its unread data is gone.
+    /// The connection ended by this error; its unread data are lost.
     Failed(Error),
 }
 
-/// The bytes behind a token are no longer there: they were acknowledged, or
-/// the connection was reset or aborted. What is left of the segment need not
-/// be sent.
+/// The bytes of a token are gone: they were acknowledged, or the connection was reset or aborted.
+/// The link need not send the rest of the segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Gone;
 
-/// Why bytes are not a TCP segment.
+/// Reason why bytes are not a TCP segment.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum ParseError {
@@ -141,7 +139,7 @@ mod tests {
 
     use super::*;
 
-    /// A report of an error and its sources names the error of the connection once.
+    /// Checks that a report of an error and its sources contains the connection's error once.
     #[test]
     fn the_error_of_the_connection_is_the_source() {
         let send = SendError::Closed(Some(Error::Reset));

@@ -1,11 +1,11 @@
-//! Events: what the application is told, as edge bits.
+//! Events for the application.
 
 use crate::Error;
 
-/// Something that happened to a connection.
+/// An event of a connection.
 ///
-/// Events are edges: one is raised when its condition comes about, and raised
-/// once however often that happens before it is polled.
+/// Events are edges: a condition raises its event when it occurs, and only once until the event is
+/// polled.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Event {
@@ -13,11 +13,11 @@ pub enum Event {
     Connected,
     /// Data arrived in order.
     Readable,
-    /// Room became free after `send` had taken less than it was offered.
+    /// Room became free after `send` had accepted less than it was offered.
     Writable,
-    /// The peer will send no more: `recv` returns `Ok(0)` after the last byte.
+    /// The peer will send no more data: `recv` returns `Ok(0)` after the last byte.
     PeerClosed,
-    /// Trouble that does not end the connection (RFC 9293 §3.9.1.8).
+    /// A problem that does not end the connection (RFC 9293 §3.9.1.8).
     Trouble(Trouble),
     /// Both directions closed normally and the state is CLOSED.
     Closed,
@@ -25,30 +25,29 @@ pub enum Event {
     Failed(Error),
 }
 
-/// Trouble that does not end a connection.
+/// A problem that does not end a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum Trouble {
-    /// Three retransmissions went unanswered (R1 of RFC 9293 §3.8.3).
+    /// Three retransmissions were not answered (R1 of RFC 9293 §3.8.3).
     NoAnswer,
     /// A router reported a soft error (RFC 9293 §3.9.2.2), or a hard one on a
     /// synchronised connection.
     Icmp,
 }
 
-/// What kind of traffic a connection waits for; sets a sleepy node's poll rate.
+/// The kind of traffic that a connection waits for. It determines the poll rate of a sleepy node.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Expect {
-    /// Nothing in particular; the peer may still begin to send.
+    /// Nothing in particular; the peer may still start to send.
     Nothing,
-    /// Data: a transfer is under way or a gap is to be filled.
+    /// Data: a transfer is in progress, or there is a gap to fill.
     Data,
     /// An acknowledgment.
     Ack,
 }
 
-/// The set of events not yet polled: a bit for each, the lowest to be told
-/// first.
+/// Pending events, one bit each; the lowest bit is reported first.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct EventSet {
     bits: u8,
@@ -79,7 +78,7 @@ impl EventSet {
         self.bits |= PEER_CLOSED;
     }
 
-    /// The connection is over, normally or by an error.
+    /// Records that the connection ended, normally or by an error.
     pub(crate) fn closed(&mut self) {
         self.bits |= CLOSED;
     }
@@ -91,8 +90,8 @@ impl EventSet {
         };
     }
 
-    /// Takes the next event, in the order in which they make sense. `error`
-    /// is the reason if the connection is over because of one.
+    /// Takes the next event in logical order. `error` is the reason if an error ended the
+    /// connection.
     pub(crate) fn take(&mut self, error: Option<Error>) -> Option<Event> {
         let lowest = self.bits & self.bits.wrapping_neg();
         self.bits &= !lowest;

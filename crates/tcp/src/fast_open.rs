@@ -1,13 +1,13 @@
-//! TCP Fast Open (RFC 7413): the cookie, how a server makes and checks it, and
-//! what a client remembers of servers.
+//! TCP Fast Open (RFC 7413): the cookie, its generation and check at a server, and the client's
+//! memory of servers.
 //!
-//! How data get onto a SYN and off it is in `connection/fast_open.rs`, and the
-//! answer to a request in `syn_cache.rs`.
+//! `connection/fast_open.rs` puts data on a SYN and takes them off it. `syn_cache.rs` answers
+//! requests.
 
 mod cookie;
 mod servers;
 
-/// Whether Fast Open is there: the feature `more-options`.
+/// Whether Fast Open is compiled in: feature `more-options`.
 pub const ON: bool = cfg!(feature = "more-options");
 
 pub use cookie::FastOpenCookie;

@@ -1,50 +1,50 @@
-//! A connection as bytes: what they are, and how they are read and written.
+//! The format of frozen connections, and its reader and writer.
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! | --- | --- |
 //! | 1 | version of this format |
-//! | 4 | CRC-32 of all that follows |
-//! | 91 | what the connection is: see `Connection::freeze` |
-//! | 2, 2 | how many bytes wait to be sent or acknowledged, and to be read |
-//! | … | those bytes |
+//! | 4 | CRC-32 of all following bytes |
+//! | 91 | state of the connection: see `Connection::freeze` |
+//! | 2, 2 | number of bytes to be sent or acknowledged, and to be read |
+//! | … | these bytes |
 
 use core::fmt;
 
 use redpoll_base::copy;
 use redpoll_base::crc::crc32;
 
-/// Changes whenever the bytes mean something else. One bit more or less is none.
+/// Version of the format. It changes with the meaning of the bytes; versions differ in more than
+/// one bit.
 const VERSION: u8 = 0x71;
-/// In the place of the version: taken up already.
+/// Replaces the version after the connection was restored.
 const SPENT: u8 = 0;
-/// Version and checksum.
+/// Length of version and checksum, in bytes.
 const PROLOGUE: usize = 5;
 
-/// Why a connection cannot be frozen.
+/// Reason why a connection cannot be frozen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FreezeError {
-    /// Its handshake is not over, it has ended, or its application has let go of it.
+    /// The handshake is not complete, the connection has ended, or it is orphaned.
     State,
     /// The memory is shorter than [`frozen_len`](crate::Connection::frozen_len).
     NoRoom,
 }
 
-/// Why bytes are no connection any more.
+/// Reason why a frozen connection cannot be restored.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum ThawError {
-    /// Some bytes are not as they were written, or missing.
+    /// Bytes are damaged or missing.
     Damaged,
-    /// Another version of this library has written them.
+    /// Another version of this library wrote the bytes.
     Version,
-    /// They have been taken up already.
+    /// The connection was already restored from these bytes.
     Spent,
-    /// The peer has given the connection up by now, or may have: something was not
-    /// acknowledged, and that is longer ago than the user timeout.
+    /// The peer may have given up the connection: data were unacknowledged for longer than the user
+    /// timeout.
     TooOld,
-    /// The buffers are smaller than those that it had, and what is in them or was promised
-    /// to the peer does not fit.
+    /// The buffers are too small for the frozen data or for the window announced to the peer.
     NoRoom,
 }
 
@@ -101,7 +101,7 @@ impl<'a> Writer<'a> {
         self.bytes(&value.to_be_bytes());
     }
 
-    /// Seals what was written; how long it is, if all of it found room.
+    /// Writes version and checksum, and returns the length if everything fitted.
     pub(crate) fn finish(self) -> Result<usize, FreezeError> {
         let all = self.out.get_mut(..self.len).ok_or(FreezeError::NoRoom)?;
         let (head, body) = all
@@ -113,7 +113,7 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads one.
+/// Reads a frozen connection.
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -161,14 +161,14 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Makes bytes that nobody can take up again.
+/// Marks the bytes as restored, so that they cannot be restored again.
 pub(crate) fn spend(bytes: &mut [u8]) {
     if let Some(version) = bytes.first_mut() {
         *version = SPENT;
     }
 }
 
-/// The CRC-32 of IEEE 802.3.
+/// Computes the CRC-32 of IEEE 802.3.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| crc32(sum, *byte))
 }

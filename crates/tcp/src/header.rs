@@ -1,4 +1,4 @@
-//! The TCP header (RFC 9293 §3.1): encoding.
+//! Encoder of the TCP header (RFC 9293 §3.1).
 
 use core::fmt;
 
@@ -11,9 +11,9 @@ use crate::{Endpoint, Flags, Options, PROTOCOL, SeqNum};
 /// Length of the longest header, in words of 32 bits.
 const WORDS: usize = HeaderView::MAX_LEN / 4;
 
-/// What a header says, apart from ports and checksum.
+/// Contents of a header, except for ports and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-// In this order on purpose, small things first: see `Connection`.
+// This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
 pub struct Fields {
     /// Control bits.
@@ -28,27 +28,27 @@ pub struct Fields {
     pub options: Options,
 }
 
-/// An encoded header, checksum included.
+/// An encoded header, including the checksum.
 ///
-/// At a place for words, so that a processor that stores only aligned words
-/// does not make it byte by byte.
+/// It is aligned to words, so a processor that stores only aligned words does not assemble it byte
+/// by byte.
 #[derive(Clone, Copy)]
 #[repr(align(4))]
 pub struct Header {
     words: [[u8; 4]; WORDS],
-    /// How many words are in use.
+    /// Number of words in use.
     len: u8,
 }
 
 impl Header {
-    /// No header yet.
+    /// A header without content.
     pub(crate) const EMPTY: Header = Header {
         words: [[0; 4]; WORDS],
         len: 0,
     };
 
-    /// Encodes a header from `src` to `dst` over a payload that lies in up to
-    /// two pieces. The checksum covers the payload (RFC 9293 §3.1, MUST-2).
+    /// Encodes a header from `src` to `dst` for a payload in up to two pieces. The checksum covers
+    /// the payload (RFC 9293 §3.1, MUST-2).
     pub fn encode(fields: &Fields, src: &Endpoint, dst: &Endpoint, payload: [&[u8]; 2]) -> Header {
         let [first, second] = payload;
         let len = first.len().wrapping_add(second.len());
@@ -62,8 +62,8 @@ impl Header {
         header
     }
 
-    /// What comes before the options; those are [put](Self::put) behind it, and
-    /// then comes the [end](Self::end).
+    /// Writes the fields before the options. [`put`](Self::put) appends options, and
+    /// [`end`](Self::end) finishes the header.
     pub(crate) fn begin(&mut self, flags: Flags, window: u16, seq: SeqNum, ack: SeqNum) {
         self.len = HeaderView::MIN_LEN as u8 / 4;
         let ack = if flags.ack() { ack.0 } else { 0 };
@@ -72,14 +72,14 @@ impl Header {
         self.words[3] = (u32::from(flags.0) << 16 | u32::from(window)).to_be_bytes();
     }
 
-    /// What can only be said at the end: ports, the data offset, and the
-    /// checksum over a payload of `len` bytes that have this sum.
+    /// Finishes the header with ports, data offset and checksum. `payload` is the sum of the
+    /// payload's `len` bytes.
     #[inline(never)] // size
     pub(crate) fn end(&mut self, src: &Endpoint, dst: &Endpoint, len: u32, payload: Checksum) {
         self.words[0] = (u32::from(src.port) << 16 | u32::from(dst.port)).to_be_bytes();
-        // The data offset, in words, fills the upper half of its byte.
+        // The data offset, in words, is the upper half of its byte.
         self.words[3][0] = self.len << 4;
-        // The checksum, and no urgent pointer.
+        // The word of the checksum and the urgent pointer, which is 0.
         let len = len.wrapping_add(self.len() as u32);
         let mut sum = Checksum::pseudo_header(&src.addr, &dst.addr, PROTOCOL, len);
         sum.add(self.as_bytes());
@@ -87,18 +87,18 @@ impl Header {
         self.words[4] = (u32::from(sum.finish()) << 16).to_be_bytes();
     }
 
-    /// The encoded header, 20 to 60 bytes.
+    /// Returns the encoded header, 20 to 60 bytes.
     pub fn as_bytes(&self) -> &[u8] {
         let bytes = self.words.as_flattened();
         bytes.get(..self.len()).unwrap_or(&[])
     }
 
-    /// Length in bytes.
+    /// Returns the length in bytes.
     pub(crate) const fn len(&self) -> usize {
         (self.len as usize) << 2
     }
 
-    /// Adds a word of options.
+    /// Appends a word of options.
     #[inline(never)] // size
     pub(crate) fn put(&mut self, word: u32) {
         if let Some(room) = self.words.get_mut(usize::from(self.len)) {

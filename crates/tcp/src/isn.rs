@@ -7,14 +7,14 @@ use redpoll_base::Instant;
 use crate::{Endpoint, SeqNum};
 use redpoll_base::half_sip_hash;
 
-/// Makes initial sequence numbers, and other numbers that a stranger must not
-/// guess. One per host.
+/// Generator of initial sequence numbers and other numbers that an attacker must not guess. Each
+/// host needs one.
 #[derive(Clone)]
 pub struct IsnGenerator {
     keys: [[u32; 2]; 2],
 }
 
-/// What a number is for: what one tells must not help against another.
+/// Purpose of a number. A number of one purpose reveals nothing about those of another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Purpose {
     SequenceNumber,
@@ -25,8 +25,8 @@ pub(crate) enum Purpose {
 }
 
 impl IsnGenerator {
-    /// A generator for the given secret, which must be hard to guess and
-    /// should change at each boot (RFC 6528 §3).
+    /// Creates a generator from a secret, which must be hard to guess and should change at each
+    /// boot (RFC 6528 §3).
     pub const fn new(secret: [u8; 16]) -> Self {
         let all = u128::from_le_bytes(secret);
         let (low, high) = (all as u64, (all >> 64) as u64);
@@ -38,7 +38,7 @@ impl IsnGenerator {
         }
     }
 
-    /// The initial sequence number for a connection opened at `now`.
+    /// Returns the initial sequence number of a connection opened at `now`.
     ///
     /// RFC 6528 §3: `ISN = M + F(localip, localport, remoteip, remoteport, secretkey)`.
     #[inline(never)] // size
@@ -47,20 +47,19 @@ impl IsnGenerator {
         SeqNum(self.hash(Purpose::SequenceNumber, local, remote, [0, 0])) + m
     }
 
-    /// What to add to the timestamp clock of a connection between these ends
+    /// Returns the offset of the timestamp clock for a connection between these ends
     /// ([`Connection::set_timestamp_offset`](crate::Connection::set_timestamp_offset)).
     ///
-    /// RFC 7323 §7.1: it hides how long the node has been up, and differs from
-    /// connection to connection. It stays the same for the same ends, so that
-    /// timestamps go on growing from one of their connections to the next,
-    /// which RFC 9293 §3.6.1 (SHLD-4) relies on.
+    /// RFC 7323 §7.1: the offset hides how long the node has been up, and differs between
+    /// connections. It is constant for the same ends, so timestamps increase from one of their
+    /// connections to the next, as RFC 9293 §3.6.1 (SHLD-4) requires.
     #[inline(never)] // size
     pub fn timestamp_offset(&self, local: &Endpoint, remote: &Endpoint) -> u32 {
         self.hash(Purpose::Timestamp, local, remote, [0, 0])
     }
 
-    /// A hash of both ends of a connection and of something else.
-    // One function for all numbers: of this, only the size matters.
+    /// Hashes both ends of a connection and a further word.
+    // One function serves all purposes to save flash; speed does not matter here.
     #[inline(never)]
     pub(crate) fn hash(
         &self,
@@ -90,7 +89,7 @@ impl IsnGenerator {
 }
 
 impl core::fmt::Debug for IsnGenerator {
-    /// Does not show the secret.
+    /// Omits the secret.
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("IsnGenerator { .. }")
     }

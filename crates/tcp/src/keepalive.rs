@@ -2,27 +2,27 @@
 
 use crate::config::Params;
 
-/// Counts the probes of an idle connection.
+/// Probe counter of an idle connection.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct KeepaliveProbes {
-    /// Probes since the peer was last heard; with [`DUE`] if one is to be sent.
+    /// Probes since the last segment from the peer, with [`DUE`] if a probe must be sent.
     unanswered: u8,
 }
 
 const DUE: u8 = 1 << 7;
 
 impl KeepaliveProbes {
-    /// The peer was heard. Returns in how many milliseconds to ask, if
-    /// at all.
+    /// Resets the counter after a segment from the peer. Returns the delay until the first probe in
+    /// milliseconds, or `None` if keep-alive is off.
     pub(crate) fn on_heard(&mut self, params: &Params) -> Option<u32> {
         *self = KeepaliveProbes::default();
         (params.keepalive_count > 0).then(|| params.keepalive_idle.get())
     }
 
-    /// The timer ran out. Returns in how many milliseconds to ask next, or `None`
-    /// if the peer has had its chances.
+    /// Processes the keep-alive timeout. Returns the delay until the next probe in milliseconds, or
+    /// `None` if the limit of unanswered probes is reached.
     ///
-    /// Only a run of unanswered probes counts, never a single one (MUST-29).
+    /// A single unanswered probe does not end the connection (MUST-29).
     pub(crate) fn on_timeout(&mut self, params: &Params) -> Option<u32> {
         let unanswered = self.unanswered & !DUE;
         if unanswered >= params.keepalive_count.min(DUE - 1) {
@@ -32,7 +32,7 @@ impl KeepaliveProbes {
         Some(params.keepalive_interval.get())
     }
 
-    /// Whether a probe is to be sent.
+    /// Returns whether a probe must be sent.
     pub(crate) fn is_due(&self) -> bool {
         self.unanswered & DUE != 0
     }

@@ -3,12 +3,12 @@
 //! # Interface
 //!
 //! A [`Connection`] owns no clock, no socket, no heap and no thread; its buffers are the
-//! caller's. A [`Listener`] answers connection requests and stores nothing of them; a
+//! caller's. A [`Listener`] answers connection requests without storing them; a
 //! [`SynCache`] stores each in 48 bytes until the handshake is complete.
 //!
-//! Facts come in with [`input`](Connection::input) and `on_*`, and things go out with
-//! `poll_*`; time is an argument. After each call, ask [`poll_event`](Connection::poll_event)
-//! until it is empty, and arm a timer by [`poll_at`](Connection::poll_at).
+//! [`input`](Connection::input) and `on_*` take segments and reports, `poll_*` return results;
+//! time is an argument. After each call, poll [`poll_event`](Connection::poll_event) until it
+//! returns `None`, and arm a timer by [`poll_at`](Connection::poll_at).
 //!
 //! The engine makes a segment only when the link has room for it.
 //! [`poll_segment`](Connection::poll_segment) returns its header and pins its bytes. The link
@@ -71,7 +71,7 @@
 //! assert_eq!(&out[..5], b"hello");
 //! ```
 //!
-//! # Left out
+//! # Limits
 //!
 //! The urgent pointer is neither sent nor used, and windows are not scaled, because a window
 //! of 64 KiB is larger than a node's memory.

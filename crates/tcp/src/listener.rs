@@ -1,4 +1,4 @@
-//! LISTEN (RFC 9293 §3.10.7.2), apart from connections and as small as a port.
+//! The state LISTEN (RFC 9293 §3.10.7.2), separate from connections to save memory.
 
 use redpoll_base::Addr;
 
@@ -10,28 +10,25 @@ use crate::{
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
-/// It keeps nothing of them. The caller turns a [`Request`] into a
-/// connection if it has the memory, and otherwise drops it, as if the SYN had
-/// been lost.
+/// The listener does not store requests. The caller makes a connection of a [`Request`] if it has
+/// the memory, and otherwise drops the request as if the SYN had been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listener {
-    // By bytes: an [`Endpoint`] fills up its last word.
+    // Bytes instead of an [`Endpoint`], whose padding would fill a word.
     addr: [u8; 16],
     port: u16,
 }
 
-/// What a node answers requests with.
+/// Conditions of the answers to requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Terms<'a, A = Standard> {
-    /// The parameters of the connections.
+    /// Parameters of the connections.
     pub config: &'a Config<A>,
-    /// Where sequence numbers come from.
+    /// Source of initial sequence numbers.
     pub isn: &'a IsnGenerator,
-    /// The window to announce, in bytes: no more than the receive buffer of
-    /// any connection that may come of the request.
+    /// Window to announce, in bytes: at most the receive buffer of any future connection.
     pub window: u16,
-    /// Whether the listener takes data on a SYN, and gives out the cookies for
-    /// that (RFC 7413).
+    /// Whether the listener accepts data on a SYN and issues the cookies for it (RFC 7413).
     pub fast_open: bool,
 }
 
@@ -40,13 +37,13 @@ pub struct Terms<'a, A = Standard> {
 pub enum Action {
     /// Send this segment, without payload, from `meta.dst` to `meta.src`.
     Reply(Header),
-    /// A connection request.
+    /// Process this connection request.
     Accept(Request),
-    /// Nothing.
+    /// Drop the segment.
     Drop,
 }
 
-/// A connection request: what SYN-RECEIVED needs to know of the peer's SYN.
+/// A connection request: the contents of the peer's SYN that SYN-RECEIVED needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Our end.
@@ -56,28 +53,28 @@ pub struct Request {
     pub(crate) syn: PeerSyn,
 }
 
-/// What the peer's SYN said.
+/// Contents of the peer's SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PeerSyn {
     /// IRS, the peer's initial sequence number.
     pub(crate) irs: SeqNum,
-    /// The peer's TSval, if it offered timestamps.
+    /// TSval of the peer, if it offered timestamps.
     pub(crate) ts_value: u32,
     /// The peer's window.
     pub(crate) window: u16,
     pub(crate) offer: Offer,
 }
 
-/// What the peer's SYN offered. The peer's MSS in the low bits, 0 if it did
-/// not say.
+/// Offers of the peer's SYN: flags, and the MSS in the low bits, which is 0 if the SYN has no MSS
+/// option.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Offer(u16);
 
-/// A larger MSS is taken for this one: the sender may send less (RFC 9293
-/// §3.7.1), and no link of ours takes as much.
+/// Mask and maximum of the MSS. A larger MSS is reduced to it: the sender may send less (RFC 9293
+/// §3.7.1), and no supported link carries more.
 const MSS_BITS: u16 = 0x1fff;
 
-/// The lowest bit that is not the MSS's.
+/// Position of the lowest flag.
 const OTHERS_AT: u32 = MSS_BITS.count_ones();
 
 /// ECN-setup SYN (RFC 3168 §6.1.1).
@@ -96,12 +93,12 @@ impl Offer {
         Some(self.0 & MSS_BITS).filter(|mss| *mss != 0)
     }
 
-    /// The offer with `what` besides, if it is so.
+    /// Adds `what` to the offers if `is_so`.
     pub(crate) fn with(self, what: Offer, is_so: bool) -> Offer {
         Offer(if is_so { self.0 | what.0 } else { self.0 })
     }
 
-    /// What was offered besides timestamps and an MSS, in bits of [`OTHERS`](Self::OTHERS).
+    /// Returns the flags other than timestamps, in bits of [`OTHERS`](Self::OTHERS).
     pub(crate) fn others(self) -> u32 {
         u32::from(self.0 >> OTHERS_AT) & Self::OTHERS
     }
@@ -110,11 +107,11 @@ impl Offer {
         Offer(self.0 | ((bits & Self::OTHERS) << OTHERS_AT) as u16)
     }
 
-    /// As a mask.
+    /// Mask of the flags other than timestamps.
     pub(crate) const OTHERS: u32 = 3;
 
-    /// The peer's SYN came again with `flags`. RFC 3168 §6.1.1: one without
-    /// ECN-setup is enough to refuse.
+    /// Processes a repeated SYN of the peer. RFC 3168 §6.1.1: one SYN without ECN-setup disables
+    /// ECN.
     pub(crate) fn on_syn_again(&mut self, flags: Flags) {
         if !flags.contains(ECN_SETUP) {
             self.0 &= !Offer::ECN.0;
@@ -127,7 +124,7 @@ impl Offer {
 }
 
 impl Request {
-    /// The request that `seg` makes if it is a SYN.
+    /// Creates the request of the SYN `seg`.
     #[inline(never)] // size
     pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
         Request {
@@ -137,7 +134,7 @@ impl Request {
         }
     }
 
-    /// The options of the SYN.
+    /// Returns the options of the SYN.
     pub fn options(&self) -> Options {
         let PeerSyn { offer, .. } = self.syn;
         Options {
@@ -151,7 +148,7 @@ impl Request {
         }
     }
 
-    /// The control bits of the SYN, as far as they matter.
+    /// Returns the flags of the SYN that matter for the connection.
     pub(crate) fn flags(&self) -> Flags {
         if self.syn.offer.has(Offer::ECN) {
             Flags::SYN.with(ECN_SETUP)
@@ -178,7 +175,7 @@ impl PeerSyn {
 }
 
 impl Listener {
-    /// Listens at `local`; the unspecified address stands for every address.
+    /// Creates a listener at `local`; the unspecified address stands for every address.
     pub const fn new(local: Endpoint) -> Self {
         Listener {
             addr: local.addr.0,
@@ -186,20 +183,19 @@ impl Listener {
         }
     }
 
-    /// Where the listener listens.
+    /// Returns the endpoint of the listener.
     pub const fn local(&self) -> Endpoint {
         Endpoint::new(Addr(self.addr), self.port)
     }
 
-    /// Whether the segment is for this listener, unless a connection claims it.
+    /// Returns whether the segment is for this listener. Ask the connections first.
     pub fn matches(&self, meta: &IpMeta, seg: &Segment<'_>) -> bool {
         let Endpoint { addr, port } = self.local();
         (addr.is_unspecified() || addr == meta.dst) && port == seg.dst_port
     }
 
-    /// RFC 9293 §3.10.7.2: a segment arrives in LISTEN.
-    ///
-    /// [`matches`](Self::matches) has said that it is for this listener.
+    /// Processes a segment in LISTEN (RFC 9293 §3.10.7.2), for which [`matches`](Self::matches)
+    /// returned true.
     pub fn input(&self, meta: &IpMeta, seg: &Segment<'_>) -> Action {
         match in_listen(&meta.src, &meta.dst, seg) {
             Demand::Nothing => Action::Drop,
@@ -209,7 +205,7 @@ impl Listener {
     }
 }
 
-/// What a segment that arrives in LISTEN calls for.
+/// Response to a segment in LISTEN.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Demand {
     Nothing,
@@ -217,26 +213,24 @@ pub(crate) enum Demand {
     Connection,
 }
 
-/// A segment from `src` to `dst` arrives in LISTEN.
+/// Returns how LISTEN responds to a segment from `src` to `dst`.
 pub(crate) fn in_listen(src: &Addr, dst: &Addr, seg: &Segment<'_>) -> Demand {
-    // First, check for a RST: it is ignored.
+    // First, check for a RST: ignore the segment.
     if seg.flags.rst() {
         return Demand::Nothing;
     }
-    // Second, check for an ACK: any acknowledgment is bad here.
+    // Second, check for an ACK: no acknowledgment is acceptable in LISTEN.
     if seg.flags.ack() {
         return Demand::Reset;
     }
-    // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57:
-    // not from an invalid source, nor to a group.
+    // Third, check for a SYN. RFC 9293 §3.9.2.3, MUST-63 and MUST-57: it must not come from an
+    // invalid source or go to a group.
     let group = |addr: &Addr| addr.is_multicast() || addr.is_unspecified();
     if !seg.flags.syn() || group(src) || group(dst) {
         return Demand::Nothing;
     }
-    // A FIN or text on the SYN is not kept, nor acknowledged: the peer
-    // retransmits both.
+    // A FIN or text on the SYN is neither kept nor acknowledged; the peer retransmits both.
     Demand::Connection
 }
 
-/// The budget, in bytes.
 const _: () = assert!(size_of::<Listener>() <= 28);

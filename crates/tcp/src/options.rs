@@ -1,9 +1,8 @@
-//! TCP options (RFC 9293 §3.2): maximum segment size, timestamps, selective
-//! acknowledgment.
+//! TCP options (RFC 9293 §3.2): maximum segment size, timestamps, selective acknowledgment, user
+//! timeout, and Fast Open.
 //!
-//! An option that is not known is skipped by its length (RFC 9293 §3.1,
-//! MUST-6). When a length is impossible, this option and those behind it are
-//! ignored and the segment is used without them (MUST-7).
+//! Unknown options are skipped by their length (RFC 9293 §3.1, MUST-6). An option with an
+//! impossible length ends the list; the segment is used without the rest (MUST-7).
 
 use redpoll_wire::tcp::kind::{
     FAST_OPEN, MSS, NOP, SACK, SACK_PERMITTED, TIMESTAMPS, USER_TIMEOUT,
@@ -13,9 +12,9 @@ use redpoll_wire::tcp::{OptionList, two_words};
 use crate::{FastOpenCookie, Header, SackBlocks, SeqNum, SeqRange, UserTimeout};
 use crate::{fast_open, user_timeout};
 
-/// The options that this TCP understands.
+/// The options that this TCP supports.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
-// In this order on purpose, small things first: see `Connection`.
+// This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
 pub struct Options {
     /// SACK-permitted; on SYN segments only (RFC 2018 §2).
@@ -26,19 +25,18 @@ pub struct Options {
     pub mss: Option<u16>,
     /// Timestamps (RFC 7323 §3.2).
     pub timestamps: Option<TimestampOption>,
-    /// What is on SYN segments only, or only on others.
+    /// SACK or Fast Open.
     pub extra: Extra,
 }
 
-/// Options of which no segment has both, in one place: a segment is moved more
-/// often than it carries one of them.
+/// Options that never occur in the same segment. They share memory because segments are moved often
+/// and rarely carry these options.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub enum Extra {
-    /// None of them.
+    /// Neither option.
     #[default]
     None,
-    /// SACK (RFC 2018 §3); not on SYN segments. No block is the same as no
-    /// option.
+    /// SACK (RFC 2018 §3); not on SYN segments. An empty list means no option.
     Sack(SackBlocks),
     /// Fast Open; on SYN segments only (RFC 7413 §4.1.1).
     FastOpen(FastOpenCookie),
@@ -49,7 +47,7 @@ pub enum Extra {
 pub struct TimestampOption {
     /// TSval: the sender's timestamp clock.
     pub value: u32,
-    /// TSecr: the timestamp being echoed; meaningless without ACK.
+    /// TSecr: the echoed timestamp; meaningless without ACK.
     pub echo: u32,
 }
 
@@ -58,20 +56,20 @@ const SACK_PERMITTED_LEN: usize = 2;
 const TIMESTAMPS_LEN: usize = 10;
 pub(crate) const USER_TIMEOUT_LEN: usize = 4;
 
-/// The bytes that timestamps take in every segment: the option and two NOPs
-/// that align it, as RFC 7323 appendix A recommends.
+/// Bytes of the timestamps option in every segment, including two NOPs for alignment as RFC 7323
+/// appendix A recommends.
 pub(crate) const TIMESTAMPS_SPACE: u16 = 12;
 
-/// What every option's length is rounded up to.
+/// Alignment of the emitted options, in bytes.
 const WORD: usize = 4;
 
-/// The bytes before the blocks of a SACK option, with two NOPs.
+/// Bytes before the blocks of a SACK option, including two NOPs.
 pub(crate) const SACK_HEAD: usize = WORD;
 
-/// The most bytes that options may take: the data offset counts to 15 words.
+/// Maximum length of all options: the data offset is at most 15 words.
 pub(crate) const MAX_OPTIONS: usize = 40;
 
-/// The bytes that a SACK option of so many blocks takes, with two NOPs.
+/// Returns the length of a SACK option with `blocks` blocks, including two NOPs.
 pub(crate) fn sack_space(blocks: usize) -> usize {
     match blocks {
         0 => 0,
@@ -82,7 +80,7 @@ pub(crate) fn sack_space(blocks: usize) -> usize {
 }
 
 impl Options {
-    /// The blocks of the SACK option.
+    /// Returns the blocks of the SACK option.
     pub fn sack(&self) -> Option<&SackBlocks> {
         match &self.extra {
             Extra::Sack(blocks) => Some(blocks),
@@ -90,7 +88,7 @@ impl Options {
         }
     }
 
-    /// The Fast Open option.
+    /// Returns the Fast Open option.
     pub fn fast_open(&self) -> Option<&FastOpenCookie> {
         match &self.extra {
             Extra::FastOpen(cookie) => Some(cookie),
@@ -98,8 +96,8 @@ impl Options {
         }
     }
 
-    /// Reads the options of a header. Never fails; see the module.
-    // By itself, so that it is made where it will be: it is large to move.
+    /// Reads the options of a header. It never fails: see the module documentation.
+    // Not inlined, so that the result is constructed in place; moving it is expensive.
     #[inline(never)]
     pub fn parse(list: OptionList<'_>) -> Options {
         let mut options = Options::default();
@@ -142,7 +140,7 @@ impl Options {
         }
     }
 
-    /// Adds a block to those of the SACK option.
+    /// Adds a block to the SACK option.
     pub fn add_sack_block(&mut self, block: SeqRange) {
         if self.sack().is_none() {
             self.extra = Extra::Sack(SackBlocks::NONE);
@@ -152,7 +150,7 @@ impl Options {
         }
     }
 
-    /// Puts the option bytes behind the beginning of `header`.
+    /// Appends the options to the start of `header`.
     pub(crate) fn emit(&self, header: &mut Header) {
         if let Some(mss) = self.mss {
             header.put_mss(mss);
@@ -169,21 +167,20 @@ impl Options {
     }
 }
 
-/// Two bytes, the first one in the upper half.
+/// Combines two bytes; `a` is the more significant one.
 const fn pair(a: u8, b: u8) -> u32 {
     (a as u32) << 8 | b as u32
 }
 
 const NOPS: u32 = pair(NOP, NOP) << 16;
 
-/// The options, in the form in which they are sent. Their order is the
-/// caller's.
+/// Encoders of the options. The caller determines their order.
 impl Header {
     pub(crate) fn put_mss(&mut self, mss: u16) {
         self.put(pair(MSS, MSS_LEN as u8) << 16 | u32::from(mss));
     }
 
-    /// Timestamps, and SACK-permitted, which takes the place of the NOPs.
+    /// Appends timestamps and SACK-permitted, which replaces the NOPs.
     #[inline(never)] // size
     pub(crate) fn put_timestamps(&mut self, timestamps: Option<TimestampOption>, permitted: bool) {
         let first = if permitted {
@@ -211,14 +208,14 @@ impl Header {
     pub(crate) fn put_fast_open(&mut self, cookie: &FastOpenCookie) {
         if fast_open::ON {
             self.put(NOPS | pair(FAST_OPEN, cookie.len().wrapping_add(2)));
-            // Behind a cookie of odd length the list of options ends.
+            // After a cookie of odd length, a zero byte ends the list of options.
             for four in cookie.words() {
                 self.put(u32::from_be_bytes(*four));
             }
         }
     }
 
-    /// The first `count` of `blocks`, if that is not 0.
+    /// Appends a SACK option with the first `count` blocks, if `count` is not 0.
     pub(crate) fn put_sack(&mut self, blocks: impl Iterator<Item = SeqRange>, count: usize) {
         if count == 0 {
             return;

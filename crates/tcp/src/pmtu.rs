@@ -1,51 +1,50 @@
-//! How large a segment may be: the peer's MSS and the path MTU
-//! (RFC 9293 §3.7.1 and §3.7.2, RFC 6691).
+//! The segment size: the peer's MSS and the path MTU (RFC 9293 §3.7.1 and §3.7.2, RFC 6691).
 
 use crate::config::LEAST_MSS;
 use redpoll_wire::tcp::HeaderView;
 
-/// RFC 9293 §3.7.1, MUST-15: the MSS of a peer that does not state one.
+/// RFC 9293 §3.7.1, MUST-15: the MSS of a peer that does not announce one.
 const DEFAULT_SEND_MSS: u16 = 1220;
 
-/// Length of an IPv6 header (RFC 8200 §3), the only one in use.
+/// Length of an IPv6 header (RFC 8200 §3).
 const IP_HEADER: u16 = 40;
 
-/// IPv6's and TCP's without options.
+/// Length of the IPv6 and TCP headers without options.
 pub(crate) const HEADERS: u16 = IP_HEADER + HeaderView::MIN_LEN as u16;
 
-/// Whether path MTU discovery is compiled in: with the feature `large-windows`. A
-/// device with an MSS of 1,220 or less, which every path takes, does without.
+/// Whether path MTU discovery is compiled in: feature `large-windows`. A device with an MSS of at
+/// most 1,220 bytes does not need it, because every path carries such segments.
 pub const ON: bool = cfg!(feature = "large-windows");
 
-/// The limits on the size of a segment that we send.
+/// Limits of the size of our segments.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSize {
-    /// The least of SendMSS, what our link takes, and what the path takes, less
-    /// what options take in every segment.
+    /// Minimum of SendMSS, the link's limit and the path's limit, minus the options in every
+    /// segment, in bytes.
     eff_snd_mss: u16,
 }
 
 impl SegmentSize {
-    /// `own` is the configured MSS, which says what our link takes.
+    /// Creates the limits from the configured MSS `own`, which reflects the limit of our link.
     pub(crate) fn new(own: u16) -> Self {
         SegmentSize { eff_snd_mss: own }
     }
 
-    /// The peer's SYN arrived, with or without an MSS option.
+    /// Applies the MSS option of the peer's SYN, or the default without one.
     pub(crate) fn on_peer_mss(&mut self, mss: Option<u16>) {
         let send_mss = mss.unwrap_or(DEFAULT_SEND_MSS).max(LEAST_MSS);
         self.eff_snd_mss = self.eff_snd_mss.min(send_mss);
     }
 
-    /// From now on, each segment carries `space` bytes of options. After the
-    /// peer's MSS, which is without them (RFC 6691 §2).
+    /// Subtracts `space` bytes of options in each segment. Call it after
+    /// [`on_peer_mss`](Self::on_peer_mss): the peer's MSS excludes options (RFC 6691 §2).
     pub(crate) fn on_options(&mut self, space: u16) {
         self.eff_snd_mss = self.eff_snd_mss.wrapping_sub(space);
     }
 
-    /// The path takes packets of `mtu` bytes, and each carries `space` bytes of
-    /// options. Returns whether that is less than before; the size never grows
-    /// again (RFC 8201 §4 would allow it after ten minutes).
+    /// Applies a path MTU of `mtu` bytes, for packets with `space` bytes of options. Returns
+    /// whether the segment size decreased. It never increases again; RFC 8201 §4 would allow that
+    /// after ten minutes.
     pub(crate) fn on_path_mtu(&mut self, mtu: u16, space: u16) -> bool {
         let mss = mtu.saturating_sub(HEADERS).max(LEAST_MSS);
         let eff_snd_mss = mss.wrapping_sub(space);
@@ -56,7 +55,7 @@ impl SegmentSize {
         shrinks
     }
 
-    /// Eff.snd.MSS: the payload of a full-sized segment (RFC 6691 §2).
+    /// Returns Eff.snd.MSS: the payload of a full-sized segment (RFC 6691 §2).
     pub(crate) fn eff_snd_mss(&self) -> u32 {
         self.eff_snd_mss.into()
     }

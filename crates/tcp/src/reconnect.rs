@@ -1,21 +1,19 @@
-//! When to connect again after a connection has failed.
+//! Delays between attempts to connect again after a failure.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
-/// How patiently a client comes back.
+/// Parameters of [`Reconnect`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ReconnectPolicy {
-    /// The pause after the first failure; it doubles with each further one.
-    /// Default 2 s.
+    /// Delay after the first failure; it doubles after each further one. Default 2 s.
     pub first: Duration,
-    /// The longest pause. Default 15 minutes: a node that lost its server for
-    /// a night sends some forty SYNs.
+    /// Maximum delay. Default 15 minutes: a node that lost its server for a night sends about forty
+    /// SYNs.
     pub most: Duration,
-    /// How long a connection must have lasted to count as a success. Default 1
-    /// minute: a server that takes connections only to drop them is not asked
-    /// without a pause.
+    /// Lifetime from which a connection counts as a success. Default 1 minute, so that a server
+    /// which accepts connections and drops them does not reset the delay.
     pub lasting: Duration,
-    /// Failures in a row after which to give up; `None` is never. Default none.
+    /// Consecutive failures after which to give up. Default `None`: never.
     pub attempts: Option<u8>,
 }
 
@@ -30,12 +28,11 @@ impl Default for ReconnectPolicy {
     }
 }
 
-/// Says when to connect again: after pauses that grow and are random in part,
-/// lest all nodes come back at once when their server does.
+/// Computes when to connect again. The delays grow and are partly random, so that nodes do not all
+/// return at the moment their server does.
 ///
-/// Without I/O, as everything here: tell it [`on_connected`](Self::on_connected)
-/// and [`on_failed`](Self::on_failed), arm a timer by [`poll_at`](Self::poll_at),
-/// and connect when [`take_due`](Self::take_due) says so.
+/// Report [`on_connected`](Self::on_connected) and [`on_failed`](Self::on_failed), arm a timer by
+/// [`poll_at`](Self::poll_at), and connect when [`take_due`](Self::take_due) returns true.
 ///
 /// ```
 /// use redpoll_base::{Instant, Rng};
@@ -51,14 +48,14 @@ impl Default for ReconnectPolicy {
 #[derive(Clone, Debug)]
 pub struct Reconnect {
     policy: ReconnectPolicy,
-    /// In a row.
+    /// Consecutive failures.
     failures: u8,
     connected_at: Option<Instant>,
     due: Option<Wake>,
 }
 
 impl Reconnect {
-    /// Nothing has failed yet, and nothing is due.
+    /// Creates a state without failures; no attempt is due.
     pub const fn new(policy: ReconnectPolicy) -> Self {
         Reconnect {
             policy,
@@ -68,18 +65,17 @@ impl Reconnect {
         }
     }
 
-    /// The connection is established.
+    /// Reports that the connection is established.
     pub fn on_connected(&mut self, now: Instant) {
         self.connected_at = Some(now);
         self.due = None;
     }
 
-    /// The connection, or the attempt, failed. Returns when to try again;
-    /// `None` if that was one failure too many.
+    /// Reports that the connection or an attempt failed. Returns when to try again, or `None` after
+    /// the last allowed failure.
     ///
-    /// The pause is between a half and the whole of what doubling gives, and
-    /// the wake-up may be late by an eighth of it: a node that sleeps need not
-    /// wake for this alone.
+    /// The delay is random, between half and all of the doubled delay. The wake-up may be late by
+    /// an eighth of it, so a sleeping node need not wake for it alone.
     pub fn on_failed(&mut self, now: Instant, rng: &mut Rng) -> Option<Wake> {
         let since = self.connected_at.take();
         if since.is_some_and(|since| now.since(since) >= self.policy.lasting) {
@@ -102,18 +98,18 @@ impl Reconnect {
         self.due
     }
 
-    /// Something makes a try worth while: a new parent, a button. Due at once,
-    /// if something is due at all.
+    /// Makes a pending attempt due now, for example after a change of parent or when a button is
+    /// pressed.
     pub fn hurry(&mut self, now: Instant) {
         self.due = self.due.map(|_| Wake::exactly(now));
     }
 
-    /// When to ask [`take_due`](Self::take_due) next.
+    /// Returns when to call [`take_due`](Self::take_due) next.
     pub const fn poll_at(&self) -> Option<Wake> {
         self.due
     }
 
-    /// Whether to connect now; says so once.
+    /// Returns once whether to connect now.
     pub fn take_due(&mut self, now: Instant) -> bool {
         self.due.take_if(|wake| wake.at <= now).is_some()
     }
@@ -123,7 +119,7 @@ impl Reconnect {
 mod tests {
     use super::*;
 
-    /// Every pause of so many failures in a row, in milliseconds.
+    /// Returns the delays of N consecutive failures, in milliseconds.
     fn pauses<const N: usize>(policy: ReconnectPolicy, seed: u64) -> [u64; N] {
         let (mut again, mut rng) = (Reconnect::new(policy), Rng::new(seed));
         let mut now = Instant::ZERO;

@@ -1,12 +1,11 @@
-//! What is left of connections that had to leave TIME-WAIT early.
+//! Memory of connections that left TIME-WAIT early.
 //!
-//! RFC 9293 §3.6.1: TIME-WAIT is there to acknowledge the peer's FIN again, if the first
-//! acknowledgment is lost. A node short of memory gives the slot to another connection
-//! before its time. A FIN that comes again then meets no connection: a reset would be the
-//! answer (§3.10.7.1), or silence while it may be of a handshake that is kept by a SYN
-//! cookie, and the peer stays in LAST-ACK for minutes. All that the acknowledgment needs
-//! stands in the FIN itself; what is lost with the slot is only that it is owed. That is
-//! kept here, four bytes a connection.
+//! RFC 9293 §3.6.1: TIME-WAIT acknowledges the peer's FIN again if the first acknowledgment is
+//! lost. A node short of memory gives the slot of such a connection to another one before the time
+//! is over. A repeated FIN then matches no connection. The node would answer with a reset
+//! (§3.10.7.1), or not at all if the segment might complete a handshake by SYN cookie, and the peer
+//! would stay in LAST-ACK for minutes. The FIN itself contains what its acknowledgment needs, so
+//! four bytes per connection suffice to recognise it.
 //!
 //! The same memory holds the ends of frozen connections, whose late packets are dropped.
 
@@ -20,22 +19,23 @@ use crate::{
     TimestampOption,
 };
 
-/// How many are remembered, the last ones: more than slots that nodes have.
+/// Number of connections that are remembered; nodes have fewer slots.
 const MOST: usize = 8;
 
-/// Stands for SND.NXT and RCV.NXT of a frozen connection, of which any packet may come late.
+/// Stands for SND.NXT and RCV.NXT of a frozen connection, because any of its packets may arrive
+/// late.
 const FROZEN: [SeqNum; 2] = [SeqNum(0); 2];
 
-/// The last connections whose slot was taken from them in TIME-WAIT, or that were frozen.
+/// The last connections that lost their slot in TIME-WAIT or were frozen.
 #[derive(Debug, Default)]
 pub struct Recycled {
-    /// Hashes of both ends, SND.NXT and RCV.NXT; 0 for none.
+    /// Hashes of both ends, SND.NXT and RCV.NXT; 0 if unused.
     marks: [u32; MOST],
     next: u8,
 }
 
 impl Recycled {
-    /// A connection in TIME-WAIT makes room for another.
+    /// Remembers a connection in TIME-WAIT that gives its slot to another one.
     pub fn remember<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
@@ -44,7 +44,7 @@ impl Recycled {
         self.put(isn, connection, connection.next_numbers());
     }
 
-    /// A connection is [frozen](Connection::freeze). Its peer may still send packets.
+    /// Remembers a [frozen](Connection::freeze) connection, whose peer may still send packets.
     pub fn remember_frozen<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
@@ -53,7 +53,7 @@ impl Recycled {
         self.put(isn, connection, FROZEN);
     }
 
-    /// A connection that was frozen continues.
+    /// Forgets a frozen connection that continues.
     pub fn on_thawed<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         isn: &IsnGenerator,
@@ -80,18 +80,18 @@ impl Recycled {
         self.next = self.next.wrapping_add(1);
     }
 
-    /// Whether a segment is of a frozen connection, and not a request for a new one. Such a
-    /// segment is dropped, as if the link had lost it: RFC 9293 §3.10.7.1 has a reset for a
-    /// connection that does not exist, and this one continues later.
+    /// Returns whether a segment belongs to a frozen connection and does not request a new one. The
+    /// node drops such a segment, as if the link had lost it. A reset (RFC 9293 §3.10.7.1) would
+    /// end the connection, which continues later.
     pub fn is_frozen(&self, isn: &IsnGenerator, incoming: &Incoming<'_>) -> bool {
         let &Incoming { meta, seg, .. } = incoming;
         let Request { local, remote, .. } = Request::new(meta, seg);
         seg.flags.ack() && self.marks.contains(&mark(isn, &local, &remote, FROZEN))
     }
 
-    /// The acknowledgment of a segment, if it is the FIN of such a connection: what TIME-WAIT
-    /// answers (RFC 9293 §3.10.7.4, eighth step). With the timestamps of the connection,
-    /// if it had some (RFC 7323 §3.2).
+    /// Returns the acknowledgment of the segment if it is the FIN of a remembered connection, as
+    /// TIME-WAIT would answer it (RFC 9293 §3.10.7.4, eighth step). It carries timestamps if the
+    /// segment does (RFC 7323 §3.2).
     pub fn answer(&self, isn: &IsnGenerator, incoming: &Incoming<'_>) -> Option<Header> {
         let &Incoming { now, meta, seg, .. } = incoming;
         if !seg.flags.contains(Flags::FIN.with(Flags::ACK)) || seg.flags.syn() || seg.flags.rst() {

@@ -1,23 +1,22 @@
-//! Making resets (RFC 9293 §3.5.2).
+//! Resets (RFC 9293 §3.5.2).
 
 use redpoll_base::checksum::Checksum;
 
 use crate::{Flags, Header, IpMeta, Request, Segment, SeqNum, TimestampOption};
 
-/// The reset that answers a segment for which there is no connection, or
-/// `None` if nothing is to be answered (RFC 9293 §3.10.7.1).
+/// Returns the reset that answers a segment without a connection, or `None` if it calls for no
+/// answer (RFC 9293 §3.10.7.1).
 ///
 /// It goes from `meta.dst` to `meta.src`.
 pub fn reset_reply(meta: &IpMeta, seg: &Segment<'_>) -> Option<Header> {
     reset_between(&Request::new(meta, seg), seg)
 }
 
-/// The reset that answers a segment of which a request was made, if it is to be answered.
+/// Returns the reset that answers the segment of a request, if it calls for one.
 #[inline(never)] // size
 pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header> {
     let Request { local, remote, .. } = ends;
-    // Nothing that came from, or went to, a group is answered (RFC 9293
-    // §3.9.2.3, MUST-57).
+    // RFC 9293 §3.9.2.3, MUST-57: segments from or to a group are not answered.
     if remote.addr.is_multicast() || local.addr.is_multicast() || remote.addr.is_unspecified() {
         return None;
     }
@@ -31,16 +30,16 @@ pub(crate) fn reset_between(ends: &Request, seg: &Segment<'_>) -> Option<Header>
 /// A reset waiting to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reset {
-    /// `<SEQ=n><CTL=RST>`, or `<SEQ=0><ACK=n><CTL=RST,ACK>` if it `is_ack`.
+    /// The n of `<SEQ=n><CTL=RST>`, or of `<SEQ=0><ACK=n><CTL=RST,ACK>` if `is_ack`.
     number: SeqNum,
     is_ack: bool,
-    /// RFC 7323 §5.2: the TSval of the segment that it answers, if that had one.
+    /// RFC 7323 §5.2: TSval of the answered segment, if it had one.
     echo: u32,
     has_echo: bool,
 }
 
 impl Reset {
-    /// In answer to a segment; never to another reset.
+    /// Creates the reset that answers `seg`, unless `seg` is a reset.
     pub(crate) fn answering(seg: &Segment<'_>) -> Option<Reset> {
         if seg.flags.rst() {
             return None;
@@ -57,7 +56,7 @@ impl Reset {
         })
     }
 
-    /// Of our own accord (RFC 9293 §3.10.5): `<SEQ=SND.NXT><CTL=RST>`.
+    /// Creates the reset of an abort (RFC 9293 §3.10.5): `<SEQ=SND.NXT><CTL=RST>`.
     pub(crate) fn aborting(nxt: SeqNum) -> Reset {
         Reset {
             number: nxt,
@@ -67,9 +66,8 @@ impl Reset {
         }
     }
 
-    /// All of the header but its end. RFC 7323 §5.2: an abort's reset carries
-    /// timestamps as well, `ours` if there are any; §3.2: without ACK it echoes
-    /// nothing.
+    /// Writes the header except for its end. RFC 7323 §5.2: the reset of an abort carries
+    /// timestamps (`ours`) if they are in use; §3.2: without ACK it echoes nothing.
     pub(crate) fn begin(self, header: &mut Header, ours: Option<TimestampOption>) {
         let (flags, seq, ack) = if self.is_ack {
             (Flags::RST.with(Flags::ACK), SeqNum(0), self.number)

@@ -2,68 +2,66 @@
 
 use crate::ahead::{Ahead, window};
 
-/// RFC 6298 §4: the clock granularity G in milliseconds, which are the unit of
-/// everything here, as they are of timestamps.
+/// RFC 6298 §4: clock granularity G in milliseconds, the unit of all times here and of timestamps.
 const G: u16 = 1;
 
-/// Why SRTT may be too short, as long as no round trip was measured since.
+/// Reason to distrust SRTT until the next measurement.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Doubt {
     #[default]
     None,
-    /// The handshake alone was measured: two segments without data, of one small frame each
-    /// where those with data take several.
+    /// SRTT comes from the handshake, whose segments fit in one frame each. Segments with data take
+    /// several frames.
     Handshake,
-    /// A timeout was too early. (What timestamps find out is mostly that acknowledgments
-    /// were lost.)
+    /// A timeout was spurious. (The cause that timestamps reveal is mostly a lost acknowledgment.)
     Timeout,
 }
 
-/// SRTT and RTTVAR, and the segment being timed.
+/// SRTT, RTTVAR, and the segment being timed.
 ///
-/// One measurement is taken per round trip, timestamps or not, as RFC 6298's
-/// weights assume (RFC 7323 §4.2).
+/// One measurement is taken per round trip, with or without timestamps, as RFC 6298's weights
+/// assume (RFC 7323 §4.2).
 #[derive(Clone, Default, Debug)]
 pub(crate) struct RttEstimator {
-    /// 0 before the first measurement.
+    /// SRTT in milliseconds; 0 before the first measurement.
     srtt: u16,
-    /// K·RTTVAR, with K = 4 (RFC 6298 §2).
+    /// K·RTTVAR with K = 4, in milliseconds (RFC 6298 §2).
     variation: u16,
-    /// The end of the segment being timed, unless it is at SND.UNA: then there
-    /// is none.
+    /// End of the segment being timed; SND.UNA if there is none.
     end: Ahead,
-    /// When it was sent, or last sent again: wrapping after a minute. What is
-    /// out for longer was sent again.
+    /// Time of its last transmission, in milliseconds, wrapping after a minute. A segment
+    /// outstanding for longer was retransmitted.
     at: u16,
-    /// It was sent again: only an echo can measure it.
+    /// Whether it was retransmitted; then only an echoed timestamp can measure it.
     again: bool,
     doubt: Doubt,
 }
 
 impl RttEstimator {
-    /// SRTT + max(G, K·RTTVAR), or `None` before the first measurement.
+    /// Returns SRTT + max(G, K·RTTVAR) in milliseconds, or `None` before the first measurement.
     pub(crate) fn rto(&self) -> Option<u32> {
         // RFC 6298 §2.3.
         let variation = u32::from(self.variation.max(G));
         Some(u32::from(self.srtt()?).wrapping_add(variation))
     }
 
-    /// SRTT, or `None` before the first measurement.
+    /// Returns SRTT in milliseconds, or `None` before the first measurement.
     pub(crate) fn srtt(&self) -> Option<u16> {
         (self.srtt > 0).then_some(self.srtt)
     }
 
-    /// What is known of the path: SRTT and K·RTTVAR.
+    /// Returns SRTT and K·RTTVAR.
     pub(crate) fn frozen(&self) -> [u16; 2] {
         [self.srtt, self.variation]
     }
 
-    /// What [`frozen`](Self::frozen) said.
+    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, [srtt, variation]: [u16; 2]) {
         (self.srtt, self.variation) = (srtt, variation);
     }
 
-    /// The segment before `end` left for the first time.
+    /// Starts timing the segment that ends at `end` after its first transmission, unless another
+    /// one is timed.
     pub(crate) fn on_sent(&mut self, end: Ahead, now_ms: u32) {
         if self.end == Ahead::UNA {
             self.end = end;
@@ -72,32 +70,31 @@ impl RttEstimator {
         }
     }
 
-    /// The segment before `end` is sent again.
+    /// Records a retransmission of the segment that ends at `end`.
     pub(crate) fn on_retransmission(&mut self, end: Ahead, now_ms: u32) {
         self.end = self.end.max(end);
         self.at = now_ms as u16;
         self.again = true;
     }
 
-    /// A part of the segment being timed is about to be acknowledged, up to
-    /// `end`, and the rest never will be: it measures the segment.
+    /// Ends the timed segment at `end`, because the part up to `end` is about to be acknowledged
+    /// and the rest will not be.
     pub(crate) fn on_part_acked(&mut self, end: Ahead) {
         self.end = self.end.min(end);
     }
 
-    /// A timeout was found to have been too early.
+    /// Records that a timeout was spurious.
     pub(crate) fn on_hasty_timeout(&mut self) {
         self.doubt = Doubt::Timeout;
     }
 
-    /// The handshake has ended.
+    /// Records the end of the handshake.
     pub(crate) fn on_handshake(&mut self) {
         self.doubt = Doubt::Handshake;
     }
 
-    /// SND.UNA advances by `bytes`. `echo` is the time that the peer's
-    /// timestamp echoes where timestamps are in use. Returns the round-trip
-    /// time if that measures one.
+    /// Processes an advance of SND.UNA by `bytes`. `echo` is the time in the echoed timestamp, if
+    /// timestamps are in use. Returns the round-trip time if the advance measures one.
     pub(crate) fn on_ack(&mut self, bytes: u32, now_ms: u32, echo: Option<u32>) -> Option<u16> {
         let is_timed = self.end != Ahead::UNA;
         self.end.on_advance(bytes);
@@ -108,10 +105,9 @@ impl RttEstimator {
         // RFC 7323 §4.1. An echo from the future or of long ago is not ours.
         let echoed = echo.and_then(|sent| u16::try_from(now_ms.wrapping_sub(sent)).ok());
         let r = match echoed {
-            // RFC 6298 §3, Karn's algorithm: what was sent twice is measured
-            // only by a timestamp. One from before the retransmission tells
-            // that the original had arrived and its acknowledgment was lost:
-            // that would measure the timeout, not the path.
+            // RFC 6298 §3, Karn's algorithm: only a timestamp can measure a retransmitted segment.
+            // An echo from before the retransmission shows that the original arrived and its
+            // acknowledgment was lost; it would measure the timeout and not the path.
             None if self.again => return None,
             Some(echoed)
                 if self.again
@@ -130,12 +126,11 @@ impl RttEstimator {
         let (srtt, variation) = (u32::from(self.srtt), u32::from(self.variation));
         let twice = r.wrapping_mul(2);
         let (srtt, variation) = if srtt == 0 || self.doubt == Doubt::Handshake && r > srtt {
-            // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2. For the first data, too, if that takes
-            // longer than the handshake did, so as not to be surprised by each of the next
-            // ones: §1 allows more patience.
+            // RFC 6298 §2.2: SRTT <- R, RTTVAR <- R/2. The first data restart the estimate if they
+            // take longer than the handshake; RFC 6298 §1 allows a more conservative timeout.
             (r, twice)
         } else if self.doubt == Doubt::Timeout {
-            // RFC 4015 §3.1, step 11: more patience from now on.
+            // RFC 4015 §3.1, step 11: a more conservative timeout from now on.
             let more = srtt.wrapping_add(2 * u32::from(G));
             (more.max(r), variation.max(twice))
         } else {
@@ -155,7 +150,7 @@ impl RttEstimator {
 mod tests {
     use super::*;
 
-    /// Sends 10 bytes, of which the acknowledgment comes `r` ms later.
+    /// Sends 10 bytes, which are acknowledged after `r` ms.
     fn measured(rtt: &mut RttEstimator, sent: u32, r: u32) -> Option<u16> {
         rtt.on_sent(Ahead::by(10), sent);
         rtt.on_ack(10, sent.wrapping_add(r), None)

@@ -2,8 +2,7 @@
 
 use crate::{SeqNum, SeqRange};
 
-/// How many blocks a header has room for (RFC 2018 §3); three beside
-/// timestamps.
+/// Maximum number of blocks in a header (RFC 2018 §3); with timestamps, three fit.
 const BLOCKS: usize = 4;
 
 /// Up to four blocks, in the order of the option.
@@ -14,19 +13,19 @@ pub struct SackBlocks {
 }
 
 impl SackBlocks {
-    /// No block: the option is not there.
+    /// No blocks, hence no option.
     pub(crate) const NONE: SackBlocks = SackBlocks {
         list: [SeqRange::new(SeqNum(0), SeqNum(0)); BLOCKS],
         len: 0,
     };
 
-    /// The most blocks there may be.
+    /// Maximum number of blocks.
     pub(crate) const MOST: usize = BLOCKS;
 
-    /// The length of one block in the option, in bytes.
+    /// Length of one block in the option, in bytes.
     pub(crate) const BLOCK_LEN: usize = 8;
 
-    /// Adds a block behind the others; a fifth is left out.
+    /// Appends a block, or drops it if there are four already.
     #[inline(never)] // size
     pub fn push(&mut self, block: SeqRange) {
         if let Some(slot) = self.list.get_mut(usize::from(self.len)) {
@@ -35,20 +34,20 @@ impl SackBlocks {
         }
     }
 
-    /// The blocks, in the order of the option.
+    /// Returns the blocks, in the order of the option.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = SeqRange> + '_ {
         self.list.get(..self.len()).unwrap_or(&[]).iter().copied()
     }
 
-    /// How many blocks there are.
+    /// Returns the number of blocks.
     pub(crate) const fn len(&self) -> usize {
         self.len as usize
     }
 
-    /// The first block if it tells of a segment that arrived twice.
+    /// Returns the first block if it reports a segment that arrived twice.
     ///
-    /// RFC 2883 §4: it is below the cumulative acknowledgment `ack`, or inside
-    /// the second block.
+    /// RFC 2883 §4: such a block lies below the cumulative acknowledgment `ack` or inside the
+    /// second block.
     pub(crate) fn duplicate(&self, ack: SeqNum) -> Option<SeqRange> {
         let mut blocks = self.iter();
         let first = blocks.next()?;
@@ -81,7 +80,7 @@ mod tests {
         assert_eq!(five, blocks(&[(1, 2), (3, 4), (5, 6), (7, 8)]));
     }
 
-    /// The examples of RFC 2883 §4.1 and §4.2 in short.
+    /// The examples of RFC 2883 §4.1 and §4.2, shortened.
     #[test]
     fn a_duplicate_is_below_the_ack_or_inside_the_second_block() {
         let first = |list: &[(u32, u32)], ack| {
