@@ -1,26 +1,26 @@
-//! Received segments: a view of the bytes, valid by construction.
+//! Received segments as views of their bytes.
 
 use redpoll_base::{Addr, Ecn, Instant};
 use redpoll_wire::tcp::{HeaderView, is_checksum_valid};
 
 use crate::{Flags, Options, ParseError, SeqNum};
 
-/// What the IP layer knows about a received packet.
+/// Information from the IP layer about a received packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct IpMeta {
     /// Source address.
     pub src: Addr,
     /// Destination address.
     pub dst: Addr,
-    /// The ECN field as it arrived.
+    /// ECN field of the received packet.
     pub ecn: Ecn,
-    /// The hop limit as it arrived.
+    /// Hop limit of the received packet.
     pub hop_limit: u8,
 }
 
 /// A received segment with a correct length and checksum.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-// In this order on purpose, small things first: see `Connection`.
+// This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
 pub struct Segment<'a> {
     /// Control bits.
@@ -35,32 +35,32 @@ pub struct Segment<'a> {
     pub seq: SeqNum,
     /// SEG.ACK; meaningless without the ACK flag.
     pub ack: SeqNum,
-    /// The data.
+    /// Payload.
     pub payload: &'a [u8],
     /// Options.
     pub options: Options,
 }
 
-/// A segment, when it arrived and where.
+/// A segment with its time and place of arrival.
 #[derive(Clone, Copy, Debug)]
 pub struct Incoming<'a> {
-    /// When.
+    /// Time of arrival.
     pub now: Instant,
-    /// At which of the node's addresses.
+    /// Number of the node's address that is the destination.
     pub local: u8,
-    /// What its packet says.
+    /// Information about its packet.
     pub meta: &'a IpMeta,
     /// The segment.
     pub seg: &'a Segment<'a>,
 }
 
 impl<'a> Segment<'a> {
-    /// Reads the segment in `bytes`, an IP packet's whole payload.
+    /// Parses the segment in `bytes`, the whole payload of an IP packet.
     ///
     /// # Errors
     ///
-    /// [`ParseError`] if the header is cut short, its data offset is
-    /// impossible, or the checksum is wrong (RFC 9293 §3.1, MUST-3).
+    /// [`ParseError`] if the header is truncated, its data offset is impossible, or the checksum is
+    /// wrong (RFC 9293 §3.1, MUST-3).
     pub fn parse(meta: &IpMeta, bytes: &'a [u8]) -> Result<Segment<'a>, ParseError> {
         let header = HeaderView::parse(bytes).map_err(|error| match error {
             redpoll_wire::Error::Truncated => ParseError::Truncated,
@@ -72,7 +72,7 @@ impl<'a> Segment<'a> {
         Ok(Segment::unverified(&header))
     }
 
-    /// The segment of a header whose checksum the caller has checked, or does not need.
+    /// Makes a segment of a header whose checksum the caller has verified or does not need.
     pub fn unverified(header: &HeaderView<'a>) -> Segment<'a> {
         let (seq, ack) = header.numbers();
         Segment {
@@ -87,8 +87,8 @@ impl<'a> Segment<'a> {
         }
     }
 
-    /// SEG.LEN: the sequence numbers that the segment occupies, those of SYN
-    /// and FIN included (RFC 9293 §3.4).
+    /// Returns SEG.LEN: the number of sequence numbers in the segment, including SYN and FIN (RFC
+    /// 9293 §3.4).
     pub fn len(&self) -> u32 {
         let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
         (self.payload.len() as u32).wrapping_add(controls)
@@ -99,7 +99,7 @@ impl<'a> Segment<'a> {
         self.len() == 0
     }
 
-    /// One past the last sequence number of the segment.
+    /// Returns the sequence number after the segment's last one.
     pub fn end(&self) -> SeqNum {
         self.seq + self.len()
     }

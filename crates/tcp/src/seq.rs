@@ -1,31 +1,31 @@
-//! Half a sequence number, for states with little room.
+//! The lower half of a sequence number, for states with little memory.
 
 use redpoll_wire::tcp::SeqNum;
 
-/// The lower half of a [`SeqNum`]. With a window that is not scaled, that is
-/// enough to know a number again, by one that is known to come before or after.
+/// The lower half of a [`SeqNum`]. Windows are not scaled, so a nearby number suffices to restore
+/// the whole number.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Low(u16);
 
 impl Low {
-    /// The lower half of `seq`.
+    /// Returns the lower half of `seq`.
     pub(crate) fn of(seq: SeqNum) -> Low {
         Low(seq.0 as u16)
     }
 
-    /// The first number from `seq` on that ends in this half: the number that the half
-    /// was made of if that is less than 65,536 away.
+    /// Returns the first number at or after `seq` with this lower half. It is the original number
+    /// if that is less than 65,536 ahead.
     pub(crate) fn first_from(self, seq: SeqNum) -> SeqNum {
         seq + u32::from(self.0.wrapping_sub(seq.0 as u16))
     }
 
-    /// The last number up to `seq` that ends in this half.
+    /// Returns the last number at or before `seq` with this lower half.
     pub(crate) fn last_up_to(self, seq: SeqNum) -> SeqNum {
         seq - u32::from((seq.0 as u16).wrapping_sub(self.0))
     }
 
-    /// Whether this number is `other` or comes behind it: of two that are less than
-    /// 32,768 apart.
+    /// Returns whether this number is `other` or follows it; the two must be less than 32,768
+    /// apart.
     pub(crate) fn is_at_or_behind(self, other: Low) -> bool {
         self.0.wrapping_sub(other.0) as i16 >= 0
     }

@@ -1,23 +1,23 @@
-//! The states of a connection and the ways between them (RFC 9293 §3.3.2).
+//! The states of a connection and their transitions (RFC 9293 §3.3.2).
 
 use core::fmt;
 
 use crate::Error;
 use crate::recovery::Loss;
 
-/// The state of a connection as RFC 9293 §3.3.2 names it. LISTEN is a type of
-/// its own, [`Listener`](crate::Listener).
+/// The state of a connection, with the names of RFC 9293 §3.3.2. LISTEN has its own type,
+/// [`Listener`](crate::Listener).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum State {
-    /// A SYN was sent, or is about to be.
+    /// Our SYN was sent, or is about to be.
     SynSent,
-    /// A SYN was received; ours is not acknowledged yet.
+    /// The peer's SYN arrived; ours is not acknowledged yet.
     SynReceived,
-    /// Data flows both ways.
+    /// Both ends may send data.
     Established,
     /// We closed; our FIN is not acknowledged yet.
     FinWait1,
-    /// We closed, the peer knows; it may still send.
+    /// We closed and the peer acknowledged our FIN; the peer may still send.
     FinWait2,
     /// The peer closed; we may still send.
     CloseWait,
@@ -25,7 +25,7 @@ pub enum State {
     Closing,
     /// The peer closed, then we did; our FIN is not acknowledged yet.
     LastAck,
-    /// All is done; old segments get time to die out.
+    /// Both closed; the connection waits for old segments to leave the network.
     TimeWait,
     /// No connection.
     Closed,
@@ -48,7 +48,7 @@ impl fmt::Display for State {
     }
 }
 
-/// What moves a synchronised connection from state to state.
+/// Cause of a transition between synchronised states.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Cause {
     /// The application closed its direction.
@@ -80,9 +80,8 @@ pub(crate) enum Synchronized {
     TimeWait,
 }
 
-/// Every transition between synchronised states; `None` is CLOSED
-/// (RFC 9293 §3.3.2, figure 5). A cause that is not listed changes nothing.
-/// Resets and timeouts lead from every state to CLOSED and are not listed.
+/// All transitions between synchronised states; `None` is CLOSED (RFC 9293 §3.3.2, figure 5). Other
+/// causes have no effect. Resets and timeouts lead from every state to CLOSED and are not listed.
 pub(crate) const TRANSITIONS: &[(Synchronized, Cause, Option<Synchronized>)] = {
     use Cause::*;
     use Synchronized::*;
@@ -100,7 +99,7 @@ pub(crate) const TRANSITIONS: &[(Synchronized, Cause, Option<Synchronized>)] = {
 };
 
 impl Synchronized {
-    /// Where `cause` leads from here; `None` is CLOSED.
+    /// Returns the state after `cause`; `None` is CLOSED.
     pub(crate) fn on(self, cause: Cause) -> Option<Synchronized> {
         TRANSITIONS
             .iter()
@@ -108,17 +107,17 @@ impl Synchronized {
             .map_or(Some(self), |(_, _, to)| *to)
     }
 
-    /// Whether the peer may still send data: its FIN has not arrived.
+    /// Returns whether the peer may still send data, because its FIN has not arrived.
     pub(crate) const fn may_receive(self) -> bool {
         matches!(self, Self::Established | Self::FinWait1 | Self::FinWait2)
     }
 
-    /// Whether data or a FIN of ours may still be unacknowledged.
+    /// Returns whether our data or FIN may still be unacknowledged.
     pub(crate) const fn may_send(self) -> bool {
         !matches!(self, Self::FinWait2 | Self::TimeWait)
     }
 
-    /// Whether the application may still write.
+    /// Returns whether the application may still write.
     pub(crate) const fn may_write(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait)
     }
@@ -138,8 +137,7 @@ impl From<Synchronized> for State {
     }
 }
 
-/// The part of a connection's life it is in: the unsynchronised states, which
-/// share nothing, and the synchronised ones.
+/// Phase of a connection: one of the unsynchronised states, or a synchronised one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Phase {
     SynSent(SynSent),
@@ -152,8 +150,7 @@ pub(crate) enum Phase {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynSent {
     pub(crate) syn: OurSyn,
-    /// The length of the cookie that goes with it, 0 to ask for one, if this is
-    /// a Fast Open.
+    /// Length of the cookie on the SYN of a Fast Open; 0 for a request of a cookie.
     pub(crate) fast_open: Option<u8>,
 }
 
@@ -161,21 +158,21 @@ pub(crate) struct SynSent {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynReceived {
     pub(crate) syn: OurSyn,
-    /// Whether it came from LISTEN, to which a reset returns it.
+    /// Whether the connection came from LISTEN, to which a reset returns it.
     pub(crate) passive: bool,
-    /// Whether CLOSE was called and waits for ESTABLISHED.
+    /// Whether CLOSE was called and is deferred until ESTABLISHED.
     pub(crate) close_queued: bool,
-    /// How many bytes of data on the peer's SYN were taken (RFC 7413), if it is
-    /// `passive`; otherwise how many wait for ESTABLISHED, not acknowledged.
+    /// After a passive open, bytes of data accepted from the peer's SYN (RFC 7413). After an active
+    /// one, bytes received and not acknowledged before ESTABLISHED.
     pub(crate) text: u16,
 }
 
-/// Our SYN, or SYN with ACK, on its way.
+/// State of our SYN, or SYN with ACK.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OurSyn {
-    /// It is to be sent now.
+    /// Whether it must be sent now.
     pub(crate) due: bool,
-    /// How it was lost on an earlier try, if it was.
+    /// How the last transmission was lost, if it was.
     pub(crate) lost: Option<Loss>,
 }
 
@@ -189,7 +186,7 @@ impl OurSyn {
 /// CLOSED.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closed {
-    /// Why, unless both directions closed normally.
+    /// Reason, unless both directions closed normally.
     pub(crate) error: Option<Error>,
 }
 
@@ -210,7 +207,7 @@ impl Phase {
         }
     }
 
-    /// Our SYN, in the two states in which it is under way.
+    /// Returns the state of our SYN before the connection is synchronised.
     pub(crate) fn our_syn(&mut self) -> Option<&mut OurSyn> {
         match self {
             Phase::SynSent(state) => Some(&mut state.syn),

@@ -1,12 +1,12 @@
-//! Counters of one connection. They wrap.
+//! Counters of one connection, which wrap.
 
 use redpoll_base::Duration;
 
 use crate::recovery::Loss;
 
-/// What a connection has done so far.
+/// Counters of a connection.
 ///
-/// Segments are counted as sent when the link takes them from the connection.
+/// A segment counts as sent when the link takes it from the connection.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 #[non_exhaustive]
 pub struct Stats {
@@ -16,12 +16,12 @@ pub struct Stats {
     pub segments_received: u32,
     /// Segments with payload handed to the link, retransmissions included.
     pub data_segments_sent: u32,
-    /// Segments with payload that arrived: in order or not, duplicates too.
+    /// Segments with payload that arrived, including duplicates and segments out of order.
     pub data_segments_received: u32,
     /// Payload bytes handed to the link, retransmissions included.
     pub bytes_sent: u32,
-    /// Payload bytes that went with the SYN and that the peer did not take (RFC
-    /// 7413 §4.2.2). They go out again as new data, no retransmission.
+    /// Payload bytes on the SYN that the peer did not accept (RFC 7413 §4.2.2). They are sent again
+    /// as new data and not counted as a retransmission.
     pub syn_bytes_refused: u32,
     /// Payload bytes that the peer acknowledged.
     pub bytes_acked: u32,
@@ -31,20 +31,20 @@ pub struct Stats {
     pub retransmissions: Retransmissions,
     /// Times the retransmission timer ran out.
     pub rtos: u32,
-    /// Tail loss probes sent, new data or old (RFC 8985 §7).
+    /// Tail loss probes sent, with new or old data (RFC 8985 §7).
     pub tail_probes: u32,
-    /// Reductions of the congestion window for marks (RFC 3168).
+    /// Reductions of the congestion window in response to ECN marks (RFC 3168).
     pub ecn_reductions: u32,
-    /// Reductions of the congestion window taken back, because nothing had
-    /// been lost (RFC 4015).
+    /// Reductions of the congestion window that were undone because the loss was spurious (RFC
+    /// 4015).
     pub undone_reductions: u32,
     /// Segments that the link gave up.
     pub link_losses: u32,
     /// Duplicate acknowledgments (RFC 5681 §2) that arrived.
     pub dup_acks_received: u32,
-    /// Segments sent with neither payload, SYN, FIN nor RST.
+    /// Segments sent without payload, SYN, FIN and RST.
     pub acks_sent: u32,
-    /// Challenge ACKs (RFC 5961), those suppressed by the rate limit not counted.
+    /// Challenge ACKs sent (RFC 5961), without those suppressed by the rate limit.
     pub challenge_acks: u32,
     /// Window probes sent.
     pub window_probes: u32,
@@ -52,9 +52,9 @@ pub struct Stats {
     pub bad_segments: u32,
     /// Segments with payload that arrived beyond a gap.
     pub out_of_order_segments: u32,
-    /// Round-trip times measured.
+    /// Number of measured round-trip times.
     pub rtt_samples: u32,
-    /// The last round-trip time measured; zero if none was.
+    /// Last measured round-trip time; zero before the first measurement.
     pub last_rtt: Duration,
 }
 
@@ -65,18 +65,18 @@ pub struct Retransmissions {
     pub rto: u32,
     /// In fast recovery (RFC 5681, RFC 6582, RFC 6675, RFC 8985).
     pub fast: u32,
-    /// After the link had reported the segment lost.
+    /// After the link reported the segment lost.
     pub link_lost: u32,
-    /// After the path MTU had shrunk.
+    /// After the path MTU decreased.
     pub path_mtu: u32,
     /// As tail loss probes (RFC 8985 §7).
     pub tail: u32,
-    /// Old data sent again to probe a window that shrank to zero.
+    /// Old data that probe a window which shrank to zero.
     pub probe: u32,
 }
 
 impl Retransmissions {
-    /// All of them.
+    /// Returns the sum of all causes.
     pub fn total(&self) -> u32 {
         self.rto
             .wrapping_add(self.fast)
@@ -87,12 +87,12 @@ impl Retransmissions {
     }
 }
 
-/// The counters of one connection, or nothing without the feature `stats`.
+/// Counters of one connection; empty without the feature `stats`.
 #[derive(Default, Debug)]
 pub(crate) struct Tally {
     #[cfg(feature = "stats")]
     stats: Stats,
-    /// Why the latest losses are believed in.
+    /// Cause of the latest losses.
     #[cfg(feature = "stats")]
     loss: Loss,
 }
@@ -116,35 +116,34 @@ impl Tally {
         });
     }
 
-    /// Something is to be sent again, for this reason.
+    /// Sets the cause of the following retransmissions.
     #[cfg(feature = "stats")]
     pub(crate) fn on_loss(&mut self, loss: Loss) {
         self.loss = loss;
     }
 
-    /// Nobody asks why.
+    /// Ignores the cause without the feature `stats`.
     #[cfg(not(feature = "stats"))]
     pub(crate) fn on_loss(&mut self, _loss: Loss) {}
 
-    /// Why what is sent again is believed lost.
+    /// Returns the cause of the latest losses.
     #[cfg(feature = "stats")]
     pub(crate) fn loss(&self) -> Loss {
         self.loss
     }
 
-    /// Nothing counts it.
     #[cfg(not(feature = "stats"))]
     pub(crate) fn loss(&self) -> Loss {
         Loss::default()
     }
 
-    /// Changes what is counted.
+    /// Updates the counters.
     #[cfg(feature = "stats")]
     pub(crate) fn note(&mut self, change: impl FnOnce(&mut Stats)) {
         change(&mut self.stats);
     }
 
-    /// Nothing is counted.
+    /// Does nothing without the feature `stats`.
     #[cfg(not(feature = "stats"))]
     pub(crate) fn note(&mut self, _change: impl FnOnce(&mut Stats)) {}
 }

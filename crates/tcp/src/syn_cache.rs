@@ -1,10 +1,9 @@
-//! The SYN cache (RFC 4987 §3.5): half-open connections in a few bytes each,
-//! for all listeners of a node, until the handshake is complete.
+//! The SYN cache (RFC 4987 §3.5): half-open connections of all listeners of a node, 48 bytes each,
+//! until the handshake is complete.
 //!
-//! A full table is what a flood of requests makes. Then the answers are SYN
-//! cookies (RFC 4987 §3.6), which take no memory: nobody who is there is
-//! kept out by many who are not. A device that has no room for their code
-//! leaves requests unanswered while its table is full ([`Overflow`]).
+//! A flood of requests fills the table. A full cache answers with SYN cookies (RFC 4987 §3.6),
+//! which need no memory, so a flood does not lock out other clients. A device without flash for
+//! cookies leaves requests unanswered while its table is full ([`Overflow`]).
 
 use core::marker::PhantomData;
 
@@ -19,51 +18,48 @@ use crate::reset::reset_between;
 use crate::syn_cookie::{self, SynCookies};
 use crate::{Config, Endpoint, Flags, Header, Incoming, Request, Segment, SeqNum};
 
-/// How often an answer goes out again before the request is forgotten: after
-/// 15 s with a first timeout of one. Few, because a request that nobody meant
-/// costs as many segments.
+/// Retransmissions of an answer before the request is dropped, after 15 s with an initial timeout
+/// of 1 s. The number is small because each forged request causes as many segments.
 const RETRIES: u8 = 3;
 const GIVE_UP: u8 = RETRIES + 1;
 
-/// How many resets of a request are challenged (RFC 5961 §7): counted for each
-/// by itself, so that nobody learns by his own of another's.
+/// Limit of challenge ACKs for resets of one request (RFC 5961 §7). Each request has its own count,
+/// so a client learns nothing about others.
 const MOST_CHALLENGES: u8 = 10;
 
-/// How late an answer may go out again without harm.
+/// How late an answer may be retransmitted.
 const SLACK: Duration = Duration::from_millis(20);
 
-/// Memory for a half-open connection.
+/// Memory for one half-open connection.
 #[derive(Clone, Copy, Default, Debug)]
-// In this order on purpose, small things first: see `Connection`.
+// This order, small fields first, makes the code smaller: see `Connection`.
 #[repr(C)]
 pub struct HalfOpen {
-    /// How often the answer was due; 0 in a free entry.
+    /// Number of times the answer was due; 0 in a free entry.
     tries: u8,
-    /// The answer is to go out again now.
+    /// Whether the answer must be retransmitted now.
     due: bool,
-    /// Which of our addresses the request was sent to.
+    /// Number of our address to which the request was sent.
     local: u8,
-    /// How many resets were challenged.
+    /// Number of challenged resets.
     challenges: u8,
     local_port: u16,
     remote: Endpoint,
     syn: PeerSyn,
     iss: SeqNum,
-    /// When the answer goes out again, in milliseconds, wrapping.
+    /// Time of the next retransmission, in milliseconds, wrapping.
     deadline: u32,
 }
 
-/// The budget, in bytes.
 const _: () = assert!(size_of::<HalfOpen>() <= 48);
 
-/// What becomes of requests that find the table full: a type chooses it, so that the
-/// compiler leaves the rest out.
+/// Behaviour when the table is full. It is a type, so that the compiler omits unused code.
 pub trait Overflow {
-    /// They are answered with SYN cookies; else not at all, and come again or are given up.
+    /// Whether requests are answered with SYN cookies. Otherwise they are dropped.
     const COOKIES: bool;
 }
 
-/// Requests that find the table full are answered with SYN cookies.
+/// Answers requests with SYN cookies while the table is full.
 #[derive(Debug)]
 pub enum Cookies {}
 
@@ -71,40 +67,39 @@ impl Overflow for Cookies {
     const COOKIES: bool = true;
 }
 
-/// Half-open connections, in a table of the caller's.
+/// Half-open connections in a table of the caller.
 #[derive(Debug)]
 pub struct SynCache<T, O = Cookies> {
     table: T,
     cookies: SynCookies,
-    /// A moment near to which all deadlines are.
+    /// A time close to all deadlines.
     clock: Instant,
     overflow: PhantomData<O>,
 }
 
-/// What to do with a segment that reached a listener.
+/// Response to a segment that reached a listener.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// Send this segment, without payload, from `meta.dst` to `meta.src`.
     Reply(Header),
-    /// Send this SYN with ACK, without payload, from `meta.dst` to `meta.src`; it
-    /// carries a SYN cookie, for want of a free entry.
+    /// Send this SYN with ACK, without payload, from `meta.dst` to `meta.src`. Its sequence number
+    /// is a SYN cookie, because the table is full.
     Cookie(Header),
-    /// Send this reset from `meta.dst` to `meta.src`, unless too many were sent: it
-    /// answers a segment of no connection.
+    /// Send this reset from `meta.dst` to `meta.src`, subject to the rate limit. It answers a
+    /// segment without a connection.
     Reset(Header),
     /// A request with a valid Fast Open cookie: see
-    /// [`Connection::take_syn_data`](crate::Connection::take_syn_data). Without
-    /// memory for that, ask again without [`Terms::fast_open`].
+    /// [`Connection::take_syn_data`](crate::Connection::take_syn_data). If there is no memory for a
+    /// connection, call [`SynCache::input`] again without [`Terms::fast_open`].
     Open(Request),
-    /// The handshake is complete: see
-    /// [`Connection::complete`](crate::Connection::complete). Without memory
-    /// for that, drop it: the peer will say so again.
+    /// The handshake is complete: see [`Connection::complete`](crate::Connection::complete). If
+    /// there is no memory for a connection, drop it; the peer will retransmit.
     Complete(Handshake),
-    /// Nothing.
+    /// Drop the segment.
     Drop,
 }
 
-/// A handshake that is complete with the segment at hand.
+/// A handshake that the current segment completes.
 #[derive(Clone, Copy, Debug)]
 pub struct Handshake {
     /// The request.
@@ -114,18 +109,18 @@ pub struct Handshake {
     entry: Option<u8>,
 }
 
-/// How a handshake went.
+/// History of a handshake.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     pub(crate) iss: SeqNum,
-    /// How long ago our answer went out.
+    /// Time since our last answer.
     pub(crate) age: Duration,
-    /// It had gone out before.
+    /// Whether our answer was retransmitted.
     pub(crate) again: bool,
     by_cookie: bool,
 }
 
-/// What to do with a segment, of which a request was made.
+/// Response to a segment, of which a request was made.
 #[derive(Debug)]
 enum Verdict {
     Drop,
@@ -135,22 +130,22 @@ enum Verdict {
     Complete(How),
 }
 
-/// A SYN of ours, with ACK, or an ACK behind it.
+/// Contents of our SYN with ACK, or of a challenge ACK.
 #[derive(Clone, Copy, Debug)]
 struct Reply {
     iss: SeqNum,
-    /// It is an ACK that challenges a reset (RFC 5961 §3.2).
+    /// Whether it is an ACK that challenges a reset (RFC 5961 §3.2).
     is_challenge: bool,
-    /// It is a SYN cookie.
+    /// Whether its sequence number is a SYN cookie.
     is_cookie: bool,
-    /// It comes with a cookie for Fast Open.
+    /// Whether it carries a Fast Open cookie.
     fast_open: bool,
 }
 
-/// An answer that goes out again.
+/// A retransmitted answer.
 #[derive(Clone, Debug)]
 pub struct SynAck {
-    /// The segment; it has no payload.
+    /// The segment, which has no payload.
     pub header: Header,
     /// Its source address.
     pub src: Addr,
@@ -159,24 +154,24 @@ pub struct SynAck {
 }
 
 impl Handshake {
-    /// The number that our SYN had.
+    /// Returns our initial sequence number.
     pub fn iss(&self) -> SeqNum {
         self.how.iss
     }
 
-    /// Whether it was the peer who kept the state.
+    /// Returns whether the peer's SYN cookie held the state of the handshake.
     pub fn is_by_cookie(&self) -> bool {
         self.how.by_cookie
     }
 
-    /// Whether the age is that of the first and only answer.
+    /// Returns whether the answer was sent once, so that its age measures a round trip.
     pub(crate) fn is_timed(&self) -> bool {
         !self.how.again && !self.how.by_cookie
     }
 }
 
 impl HalfOpen {
-    /// What else stands in a free entry is of no account.
+    /// Frees the entry. Other fields of a free entry are meaningless.
     fn free(&mut self) {
         self.tries = 0;
         self.due = false;
@@ -190,7 +185,7 @@ impl HalfOpen {
         !self.is_free() && SeqNum(self.deadline) <= SeqNum(now)
     }
 
-    /// The time from the last answer to the deadline, in milliseconds.
+    /// Returns the time from the last answer to the deadline, in milliseconds.
     #[inline(never)] // size
     fn timeout<A>(&self, config: &Config<A>) -> u32 {
         let first = config.initial_rto.millis_saturating();
@@ -198,13 +193,13 @@ impl HalfOpen {
         first.min(u32::MAX >> RETRIES) << self.tries.saturating_sub(1).min(RETRIES)
     }
 
-    /// The answer is sent at `now`, or should be.
+    /// Sets the deadline after an answer at `now`.
     fn arm<A>(&mut self, now: Instant, config: &Config<A>) {
         self.tries = self.tries.wrapping_add(1).min(GIVE_UP);
         self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
     }
 
-    /// How long ago the last answer was sent.
+    /// Returns the time since the last answer.
     fn age<A>(&self, now: Instant, config: &Config<A>) -> Duration {
         let sent = self.deadline.wrapping_sub(self.timeout(config));
         Duration::from_millis_u32(now.millis_wrapping().wrapping_sub(sent))
@@ -220,14 +215,14 @@ impl HalfOpen {
 }
 
 impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>> SynCache<T> {
-    /// No half-open connections yet. Of the table 255 entries are used at most.
+    /// Creates an empty cache. It uses at most 255 entries of the table.
     pub fn new(table: T) -> Self {
         Self::with_overflow(table)
     }
 }
 
 impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
-    /// A cache with any kind of overflow: with cookies or without.
+    /// Creates a cache with any kind of [`Overflow`].
     pub fn with_overflow(table: T) -> Self {
         SynCache {
             table,
@@ -237,7 +232,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         }
     }
 
-    /// A segment for a listener arrives which no connection claims, in whatever order.
+    /// Processes a segment for a listener that no connection matches.
     #[inline(never)] // size
     pub fn input<A>(&mut self, terms: &Terms<'_, A>, incoming: &Incoming<'_>) -> Answer {
         let &Incoming {
@@ -269,7 +264,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         }
     }
 
-    /// `entry` is where the request is known already.
+    /// Determines the response to a segment. `entry` is the index of its request, if known.
     fn judge<A>(
         &mut self,
         terms: &Terms<'_, A>,
@@ -288,7 +283,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             Demand::Reset if O::COOKIES && self.cookies.check(now, terms, request, seg) => {
                 Verdict::Complete(How {
                     iss: seg.ack - 1,
-                    // Or less.
+                    // An upper limit of the age.
                     age: syn_cookie::LONGEST_AGE,
                     again: false,
                     by_cookie: true,
@@ -299,15 +294,15 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         }
     }
 
-    /// Whether the segment may be of a peer whose first segments were lost: a
-    /// later one does not show the cookie, and must not be reset. Nor if its
-    /// SYN came twice and found a free entry only the second time. That a FIN may be
-    /// of one that was taken, and its acknowledgment lost, cannot be told apart.
+    /// Returns whether the segment may belong to a handshake with a SYN cookie whose completing
+    /// segment was lost. Later segments do not show the cookie and must not be reset. The same
+    /// applies if the peer's SYN arrived twice and found a free entry only the second time. A FIN
+    /// whose acknowledgment was lost cannot be distinguished from such a segment.
     fn may_be_late(&self, now: Instant, seg: &Segment<'_>) -> bool {
         O::COOKIES && self.cookies.are_about(now) && !self.cookies.was_used(seg.ack - 1)
     }
 
-    /// A new request, in place of the one in `entry` if there is one.
+    /// Stores a new request, in `entry` if that is given, and determines its answer.
     fn admit<A>(
         &mut self,
         terms: &Terms<'_, A>,
@@ -327,7 +322,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         });
         let free = self.entry_mut(entry.or_else(|| self.free_entry()));
         if opens {
-            // Not a second time by an older request.
+            // An older request must not complete a second time.
             if let Some(half_open) = free {
                 half_open.free();
             }
@@ -337,7 +332,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
             iss: SeqNum(0),
             is_challenge: false,
             is_cookie: false,
-            // RFC 7413 §4.2.1: a new cookie for whoever has none.
+            // RFC 7413 §4.2.1: a client without a valid cookie gets a new one.
             fast_open: theirs.is_some(),
         };
         if let Some(half_open) = free {
@@ -365,7 +360,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         Verdict::Answer(syn_ack)
     }
 
-    /// A connection was made of this handshake: it is not to be made again.
+    /// Removes a handshake of which a connection was made, so that it cannot complete again.
     pub fn remove(&mut self, handshake: &Handshake) {
         if let Some(half_open) = self.entry_mut(handshake.entry) {
             half_open.free();
@@ -375,7 +370,7 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         }
     }
 
-    /// Nobody listens on `port` any more.
+    /// Removes the requests for `port`, on which no listener remains.
     pub fn forget(&mut self, port: u16) {
         for half_open in self.table.as_mut() {
             if half_open.local_port == port {
@@ -384,12 +379,12 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         }
     }
 
-    /// When to call [`on_timeout`](Self::on_timeout) next.
+    /// Returns when to call [`on_timeout`](Self::on_timeout) next.
     pub fn poll_at(&self) -> Option<Wake> {
         let clock = self.clock.millis_wrapping();
         let mut first = None;
         for half_open in self.table.as_ref() {
-            // 0 for one that is late.
+            // 0 for a deadline that has passed.
             let left = SeqNum(half_open.deadline) - SeqNum(clock);
             if !half_open.is_free() && first.is_none_or(|first| left < first) {
                 first = Some(left);
@@ -399,8 +394,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         Some(Wake::within(at, SLACK))
     }
 
-    /// Serves the deadlines that have passed by `now`. Says how many requests
-    /// were given up.
+    /// Processes the deadlines that have passed by `now`, and returns how many requests were given
+    /// up.
     pub fn on_timeout<A>(&mut self, now: Instant, config: &Config<A>) -> u8 {
         let mut given_up = 0u8;
         for half_open in self.table.as_mut() {
@@ -419,8 +414,8 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         given_up
     }
 
-    /// An answer that is due again. `reach` says whether the peer can be
-    /// reached now, and which of our addresses the one with that number is.
+    /// Returns an answer that must be retransmitted. `reach` returns the source address by its
+    /// number, or `None` if the peer cannot be reached now.
     pub fn poll_segment<A>(
         &mut self,
         now: Instant,
@@ -442,13 +437,13 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
         None
     }
 
-    /// How many half-open connections there are.
+    /// Returns the number of half-open connections.
     pub fn len(&self) -> usize {
         let entries = self.table.as_ref().iter();
         entries.filter(|half_open| !half_open.is_free()).count()
     }
 
-    /// Whether there is none.
+    /// Returns whether there are no half-open connections.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -475,9 +470,9 @@ impl<T: AsRef<[HalfOpen]> + AsMut<[HalfOpen]>, O: Overflow> SynCache<T, O> {
 }
 
 impl HalfOpen {
-    /// RFC 9293 §3.10.7.4, in SYN-RECEIVED after a passive OPEN. `None` if the
-    /// segment, of which `request` was made, is none of this request's; else
-    /// that becomes this one.
+    /// Processes a segment in SYN-RECEIVED after a passive OPEN (RFC 9293 §3.10.7.4). `request` was
+    /// made of the segment. Returns `None` if the segment does not belong to this half-open
+    /// connection; otherwise sets `request` to the stored one.
     fn input<A>(
         &mut self,
         now: Instant,
@@ -504,7 +499,7 @@ impl HalfOpen {
         if !seg.flags.syn() || seg.seq != self.syn.irs {
             return None;
         }
-        // Our answer was lost, or is slow.
+        // Our answer was lost or is late.
         self.arm(now, config);
         self.due = false;
         self.syn.offer.on_syn_again(seg.flags);
@@ -512,8 +507,8 @@ impl HalfOpen {
         Some(Verdict::Answer(self.our_syn()))
     }
 
-    /// RFC 5961 §3.2: a reset exactly at RCV.NXT is obeyed, one elsewhere in the
-    /// window challenged, and any other dropped.
+    /// Processes a reset (RFC 5961 §3.2): accepts it exactly at RCV.NXT, challenges it elsewhere in
+    /// the window, and drops it otherwise.
     fn on_reset<A>(
         &mut self,
         terms: &Terms<'_, A>,
@@ -536,7 +531,7 @@ impl HalfOpen {
         })
     }
 
-    /// Our SYN, for the second time.
+    /// Returns our SYN for retransmission.
     fn our_syn(&self) -> Reply {
         Reply {
             iss: self.iss,
@@ -549,8 +544,8 @@ impl HalfOpen {
 }
 
 impl Reply {
-    /// `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>`, with what both ends take part in; or
-    /// the challenge `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    /// Encodes `<SEQ=ISS><ACK=RCV.NXT><CTL=SYN,ACK>` with the agreed options, or the challenge
+    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     #[inline(never)] // size
     fn header<A>(&self, now: Instant, terms: &Terms<'_, A>, request: &Request) -> Header {
         let Terms {

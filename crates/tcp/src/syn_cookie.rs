@@ -1,16 +1,13 @@
-//! SYN cookies (RFC 4987 §3.6): the state of a half-open connection, kept by
-//! the peer.
+//! SYN cookies (RFC 4987 §3.6): the peer stores the state of a half-open connection.
 //!
-//! Our initial sequence number is a keyed hash of both ends, of the peer's
-//! number and of a slow clock; three of its bits say which MSS the peer has.
-//! What else the peer offered stands in the low bits of our timestamp, which it
-//! sends back; without timestamps it is forgone. A stranger who guesses has a
-//! chance of one in 2^28, and only while cookies are about.
+//! Our initial sequence number is a keyed hash of both ends, the peer's sequence number and a slow
+//! clock; three of its bits encode the peer's MSS. The low bits of our timestamp, which the peer
+//! echoes, encode the other offers; without timestamps these are lost. A guess succeeds with a
+//! probability of 2^-28, and only while cookies are in use.
 //!
-//! Nothing tells a cookie's first use from a later one: a segment that the
-//! network doubled would open a connection again that was open and is over, and
-//! hand its data to the application twice. So the last cookies that were used
-//! are remembered. A flood brings none: in it, too, they are those of clients.
+//! The cookie itself does not show whether it was used before. A segment duplicated in the network
+//! could reopen a finished connection and deliver its data twice. So the last used cookies are
+//! remembered. A flood adds none, because its senders do not return cookies.
 
 use redpoll_base::{Duration, Instant};
 
@@ -18,31 +15,31 @@ use crate::isn::{IsnGenerator, Purpose};
 use crate::listener::{Offer, Terms};
 use crate::{Config, Request, Segment, SeqNum};
 
-/// The clock ticks every 2^26 us, 67 s; a cookie is good for one to two ticks.
+/// The clock ticks every 2^26 us (67 s); a cookie is valid for one to two ticks.
 const TICK_BITS: u32 = 26;
 pub(crate) const LONGEST_AGE: Duration = Duration::from_micros(2 << TICK_BITS);
 
-/// The bits that tell of the MSS: a place in [`MSS`], or the one behind it for
-/// our own or more. More would never be sent.
+/// Mask of the bits that encode the MSS: an index of [`MSS`], or the index after its last for our
+/// own MSS or more, because larger segments are never sent.
 const MSS_BITS: u32 = 7;
 const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
 
-/// The cookies that are about.
+/// Record of the cookies in use.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SynCookies {
-    /// The tick of the last one.
+    /// Tick of the last cookie issued.
     last: Option<u32>,
-    /// Those that were used last.
+    /// Cookies that were used last.
     used: [SeqNum; USED],
-    /// Where among them the next one goes.
+    /// Index in `used` of the next one to overwrite.
     next: u8,
 }
 
-/// How many used cookies are remembered.
+/// Number of used cookies that are remembered.
 const USED: usize = 8;
 
 impl SynCookies {
-    /// Our initial sequence number in answer to `request`.
+    /// Returns our initial sequence number in answer to `request`.
     pub(crate) fn make<A>(
         &mut self,
         now: Instant,
@@ -55,13 +52,13 @@ impl SynCookies {
         SeqNum(hash(terms.isn, request, request.syn.irs, tick) ^ index)
     }
 
-    /// Whether some may still come back.
+    /// Returns whether valid cookies may still return.
     pub(crate) fn are_about(&self, now: Instant) -> bool {
         self.last
             .is_some_and(|last| tick(now).wrapping_sub(last) <= 1)
     }
 
-    /// A connection was made of this one.
+    /// Remembers a cookie of which a connection was made.
     pub(crate) fn on_used(&mut self, cookie: SeqNum) {
         if let Some(place) = self.used.get_mut(usize::from(self.next) % USED) {
             *place = cookie;
@@ -73,8 +70,8 @@ impl SynCookies {
         self.used.contains(&cookie)
     }
 
-    /// Whether `seg`, of which `request` was made, brings back a cookie: then
-    /// the request becomes that of the SYN.
+    /// Checks whether `seg`, of which `request` was made, returns a cookie. If so, restores in
+    /// `request` the values of the SYN.
     pub(crate) fn check<A>(
         &self,
         now: Instant,
@@ -105,8 +102,8 @@ impl SynCookies {
     }
 }
 
-/// The clock that goes with a cookie, instead of `clock`: the latest time whose
-/// low bits are those of the offer. Timestamps must not go back.
+/// Returns the timestamp clock for a cookie: the latest time at or before `clock` whose low bits
+/// encode the offer. Timestamps must not decrease.
 pub(crate) fn stamp(clock: u32, offer: Offer) -> u32 {
     clock.wrapping_sub(clock.wrapping_sub(offer.others()) & Offer::OTHERS)
 }
@@ -121,7 +118,8 @@ fn hash(isn: &IsnGenerator, ends: &Request, irs: SeqNum, tick: u32) -> u32 {
     isn.hash(Purpose::SynCookie, &ends.local, &ends.remote, others)
 }
 
-/// RFC 9293 §3.7.1, MUST-15: who states no MSS has [`MSS`]'s last.
+/// Returns the MSS bits. RFC 9293 §3.7.1, MUST-15: the default applies to a peer without an MSS
+/// option, which is the last entry of [`MSS`].
 fn mss_index<A>(mss: Option<u16>, config: &Config<A>) -> u32 {
     match mss {
         Some(mss) if mss >= config.mss => MSS_BITS,

@@ -1,23 +1,19 @@
-//! The clock of a connection, and its timers: one-shot, tickless, all able to
-//! run together.
+//! The clock and the one-shot timers of a connection. Several timers may run at the same time.
 //!
-//! The caller's clock counts microseconds in 64 bits. Inside, a moment is a
-//! number of whole milliseconds in 32 bits, wrapping, and a span is another:
-//! half the registers and a fraction of the instructions where words have 32
-//! bits. Every call from outside that something may depend on begins with
-//! [`TimerTable::enter`]; after that all speak of the same moment.
+//! The caller's clock counts microseconds in 64 bits. The connection stores times and durations as
+//! whole milliseconds in 32 bits, wrapping, because this needs half the registers and fewer
+//! instructions on 32-bit processors. Every public call that depends on time starts with
+//! [`TimerTable::enter`]; after that, the time is constant.
 
 use redpoll_base::{Duration, Instant, Wake};
 
-/// What a connection times, in the order in which timers are served when
-/// several are due.
+/// The timers of a connection. The order is that of service if several are due.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Timer {
-    /// The time that TCP has to come to an end: the wait for the peer's FIN,
-    /// the end of a connection that its application has let go, and 2 MSL in
-    /// TIME-WAIT (RFC 9293 §3.6.1).
+    /// Limit for closing: the wait for the peer's FIN, the end of an orphaned connection, and 2 MSL
+    /// in TIME-WAIT (RFC 9293 §3.6.1).
     Linger,
-    /// RFC 9293 §3.10.8.
+    /// The user timeout (RFC 9293 §3.10.8).
     User,
     /// RFC 8985 §6.2, step 5.
     Reordering,
@@ -46,8 +42,8 @@ impl Timer {
     ];
 }
 
-/// How late each timer may be served without harm to the peer, in milliseconds
-/// and in the order of `Timer`. Of the last, [`TimerTable::next`] is told.
+/// How late each timer may be served without harm to the peer, in milliseconds and in the order of
+/// `Timer`. [`TimerTable::next`] receives the slack of the last one.
 const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     1_000, // Linger
     1_000, // User
@@ -58,22 +54,21 @@ const SLACK_MS: [u16; Timer::ALL.len() - 1] = [
     20,    // DelayedAck; `LONGEST_ACK_DELAY` allows for it
 ];
 
-/// The present moment, and when each timer runs out.
+/// The current time and the expiry of each timer.
 #[derive(Clone, Debug)]
 pub(crate) struct TimerTable {
-    /// The present moment in whole milliseconds, rounded up, wrapping.
+    /// Current time in whole milliseconds, rounded up, wrapping.
     now: u32,
-    /// The upper half of that moment in microseconds.
+    /// Upper half of the current time in microseconds.
     high: u32,
-    /// When each timer runs out, as `now` counts; [`OFF`] where it is off.
+    /// Expiry of each timer, on the scale of `now`; [`OFF`] if it is off.
     at: [u32; Timer::ALL.len()],
 }
 
-/// Stands for no moment. A timer that would run out then does so a millisecond
-/// later.
+/// Marks a timer as off. A timer that would expire at this value expires a millisecond later.
 const OFF: u32 = 0;
 
-/// No timer runs longer: 24 days.
+/// Longest time of a timer: 24 days.
 const LONGEST_MS: u32 = i32::MAX as u32;
 
 impl TimerTable {
@@ -87,15 +82,15 @@ impl TimerTable {
         table
     }
 
-    /// Time has come to `now`. Returns it in milliseconds, rounded down. A
-    /// clock that goes back counts as one that stands still.
+    /// Advances the clock to `now`, and returns the time in milliseconds, rounded down. A clock
+    /// that goes back is treated as stopped.
     #[inline(never)] // size
     pub(crate) fn enter(&mut self, now: Instant) -> u32 {
         let (low, high) = (now.as_micros() as u32, (now.as_micros() >> 32) as u32);
         if high == self.high
             && let Some(since @ ..1_000) = us(self.now).checked_sub(low)
         {
-            // Still in the same millisecond, as nearly always.
+            // The time is in the same millisecond, the usual case.
             return self.now.wrapping_sub(u32::from(since > 0));
         }
         let floor = now.millis_wrapping();
@@ -118,10 +113,10 @@ impl TimerTable {
         floor
     }
 
-    /// At least every 71 minutes, lest a timer that ran out long ago look as if
-    /// it ran out in days: `high` grew by `steps` of 2^32 microseconds.
+    /// Adjusts the timers after `high` grew by `steps` of 2^32 microseconds, at least every 71
+    /// minutes. Otherwise a timer that expired long ago could look like one that expires in days.
     fn catch_up(&mut self, floor: u32, steps: u32) {
-        // 2^31 milliseconds and more are longer than any timer runs.
+        // 2^31 milliseconds exceed the time of every timer.
         let is_long = steps >= 500;
         let passed = floor.wrapping_sub(self.now);
         for at in &mut self.at {
@@ -131,18 +126,17 @@ impl TimerTable {
         }
     }
 
-    /// The present moment in milliseconds.
+    /// Returns the current time in milliseconds.
     pub(crate) fn now(&self) -> u32 {
         self.now
     }
 
-    /// The present moment in microseconds: whole milliseconds.
+    /// Returns the current time in microseconds, rounded to milliseconds.
     fn micros(&self) -> u64 {
         u64::from(self.high) << 32 | u64::from(us(self.now))
     }
 
-    /// Starts `timer`, or starts it anew: it runs out `after` so many
-    /// milliseconds from now.
+    /// Starts or restarts `timer`, which expires in `after` milliseconds.
     #[inline(never)] // size
     pub(crate) fn start(&mut self, timer: Timer, after: u32) {
         let at = self.now.wrapping_add(after.min(LONGEST_MS));
@@ -167,7 +161,7 @@ impl TimerTable {
         self.at(timer) != OFF
     }
 
-    /// For how many milliseconds `timer` has yet to run, if it runs.
+    /// Returns the milliseconds until `timer` expires, if it runs.
     pub(crate) fn remaining(&self, timer: Timer) -> Option<u32> {
         match self.at(timer) {
             OFF => None,
@@ -175,14 +169,14 @@ impl TimerTable {
         }
     }
 
-    /// Milliseconds from now to `at`; 0 if that has passed.
+    /// Returns the milliseconds until `at`; 0 if it has passed.
     fn left(&self, at: u32) -> u32 {
         let left = at.wrapping_sub(self.now);
         if left > LONGEST_MS { 0 } else { left }
     }
 
-    /// Takes a timer that has run out by now, and stops it. `floor` is what
-    /// [`enter`](Self::enter) returned.
+    /// Stops and returns a timer that has expired. `floor` is the value returned by
+    /// [`enter`](Self::enter).
     #[inline(never)] // size
     pub(crate) fn take_expired(&mut self, floor: u32) -> Option<Timer> {
         let (slot, timer) = self
@@ -194,8 +188,8 @@ impl TimerTable {
         Some(timer)
     }
 
-    /// When the next timer runs out. A keep-alive probe may be so many
-    /// milliseconds late: a sleeping node sends it when it is awake anyway.
+    /// Returns the next expiry. A keep-alive probe may be `keepalive_slack_ms` late, so that a
+    /// sleeping node sends it when it is awake anyway.
     pub(crate) fn next(&self, keepalive_slack_ms: impl FnOnce() -> u32) -> Option<Wake> {
         let (mut first, mut latest) = (u32::MAX, u32::MAX);
         let mut note = |at: u32, slack: u32| {
@@ -219,13 +213,13 @@ impl TimerTable {
         Some(Wake::within(Instant::from_micros(at.as_micros()), slack))
     }
 
-    /// The entry of `timer`.
+    /// Returns the expiry of `timer`.
     fn at(&self, timer: Timer) -> u32 {
         self.at.get(timer as usize).copied().unwrap_or(OFF)
     }
 }
 
-/// `base` doubled so often, `max` at most.
+/// Doubles `base` `times` times, up to `max`.
 pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
     let mut value = base;
     for _ in 0..times {
@@ -234,7 +228,7 @@ pub(crate) fn doubled(base: u32, times: u8, max: u32) -> u32 {
     value.min(max)
 }
 
-/// So many milliseconds in microseconds, wrapping.
+/// Converts milliseconds to microseconds, wrapping.
 const fn us(ms: u32) -> u32 {
     ms.wrapping_mul(1_000)
 }
@@ -340,14 +334,14 @@ mod tests {
 
     #[test]
     fn nothing_is_forgotten_where_the_numbers_wrap() {
-        // Each of the two 32-bit numbers wraps somewhere in here.
+        // Each of the two 32-bit numbers wraps in this range.
         for wrap in [1u64 << 32, 1_000 << 32, 250 << 32, 499 << 32, 500 << 32] {
             for before in (0..5_000).step_by(250) {
                 let start = Instant::from_micros(wrap - before);
                 let mut table = TimerTable::new(start);
                 table.start(Timer::Retransmission, 3);
                 let at = table.next(|| 0).unwrap().at;
-                // Rounded up, and up again where the sum would be `OFF`.
+                // Rounds up, and once more where the sum would be `OFF`.
                 assert!(
                     at >= start + ms(3) && at < start + ms(5),
                     "{start:?} {at:?}"
@@ -356,7 +350,7 @@ mod tests {
                 assert_eq!(expired(&mut table, at), Some(Timer::Retransmission));
             }
         }
-        // And after any silence.
+        // The same after any idle time.
         for steps in [1u64, 249, 250, 498, 499, 500, 501, 999, 1_000, 1_001] {
             let mut table = TimerTable::new(Instant::ZERO);
             table.start(Timer::User, 10);

@@ -7,24 +7,22 @@ use redpoll_base::Duration;
 use crate::seq::Low;
 use crate::{Segment, SeqNum, TimestampOption};
 
-/// RFC 7323 §5.5: after this long without news TS.Recent is no longer valid.
-/// In steps of [`STEP_BITS`].
+/// RFC 7323 §5.5: age from which TS.Recent is invalid, in steps of [`STEP_BITS`].
 const OUTDATED_AFTER: u16 = ((24 * 24 * 60 * 60 * 1_000u32) >> STEP_BITS) as u16;
 
-/// The age of TS.Recent is counted in steps of 2^16 ms: about a minute.
+/// The age of TS.Recent is counted in steps of 2^16 ms, about a minute.
 const STEP_BITS: u32 = 16;
 
-/// The timestamp state of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct Timestamps {
-    /// Added to the clock (RFC 7323 §7.1).
+    /// Offset of the clock (RFC 7323 §7.1).
     offset: u32,
-    /// TS.Recent: what to echo.
+    /// TS.Recent: the value to echo.
     recent: u32,
-    /// When TS.Recent was set, in steps of [`STEP_BITS`], never 0. Nothing
-    /// without Snd.TS.OK: that both SYNs carried the option.
+    /// Time when TS.Recent was set, in steps of [`STEP_BITS`], never 0. `None` if the option is not
+    /// in use (Snd.TS.OK is false).
     recent_at: Option<NonZero<u16>>,
-    /// Last.ACK.sent, which RCV.NXT is never more than a window ahead of.
+    /// Last.ACK.sent; RCV.NXT is at most a window ahead of it.
     last_ack_sent: Low,
 }
 
@@ -38,13 +36,13 @@ impl Timestamps {
         }
     }
 
-    /// RFC 7323 §7.1: "generate timestamps using a random, per-connection
-    /// timestamp offset". Before anything is sent.
+    /// Sets the offset before the first segment. RFC 7323 §7.1: "generate timestamps using a
+    /// random, per-connection timestamp offset".
     pub(crate) fn set_offset(&mut self, offset: u32) {
         self.offset = offset;
     }
 
-    /// TSval at this moment in milliseconds, wrapping (RFC 7323 §5.4).
+    /// Returns TSval at a time in milliseconds, wrapping (RFC 7323 §5.4).
     fn value(&self, ms: u32) -> u32 {
         ms.wrapping_add(self.offset)
     }
@@ -53,7 +51,7 @@ impl Timestamps {
         NonZero::new((now >> STEP_BITS) as u16).unwrap_or(NonZero::<u16>::MIN)
     }
 
-    /// Both ends sent the option on their SYN; the peer's said `value`.
+    /// Enables the option after both SYNs carried it; the peer's contained `value`.
     pub(crate) fn enable(&mut self, value: u32, now: u32) {
         self.recent = value;
         self.recent_at = Some(Self::steps(now));
@@ -63,17 +61,17 @@ impl Timestamps {
         self.recent_at.is_some()
     }
 
-    /// TSval at this moment, TS.Recent, and how old that is in milliseconds.
+    /// Returns TSval at this time, TS.Recent, and its age in milliseconds.
     pub(crate) fn frozen(&self, ms: u32) -> [u32; 3] {
         let age = self.recent_at.map_or(0, |at| self.age(at, ms));
         [self.value(ms), self.recent, u32::from(age) << STEP_BITS]
     }
 
-    /// What [`frozen`](Self::frozen) said, so many milliseconds ago. TSval goes on from
-    /// there by a clock that may have begun anew.
+    /// Restores the values that [`frozen`](Self::frozen) returned `slept` ago. TSval continues from
+    /// there, even if the clock restarted.
     pub(crate) fn restore(&mut self, is_enabled: bool, was: [u32; 3], slept: Duration, ms: u32) {
         let [value, recent, age] = was;
-        // One more: the moment is rounded.
+        // Plus 1, because the time is rounded.
         let value = value.wrapping_add(slept.millis_wrapping()).wrapping_add(1);
         self.offset = value.wrapping_sub(ms);
         if is_enabled {
@@ -85,21 +83,21 @@ impl Timestamps {
         }
     }
 
-    /// How long ago that was, in steps.
+    /// Returns the age of `at` in steps.
     fn age(&self, at: NonZero<u16>, now: u32) -> u16 {
         Self::steps(now).get().wrapping_sub(at.get())
     }
 
-    /// The option for a segment that is not a first SYN.
+    /// Returns the option of a segment other than the first SYN.
     pub(crate) fn option(&self, ms: u32) -> Option<TimestampOption> {
-        // RFC 7323 §3.2: in every segment once negotiated.
+        // RFC 7323 §3.2: every segment carries it once negotiated.
         self.is_enabled().then(|| TimestampOption {
             value: self.value(ms),
             echo: self.recent,
         })
     }
 
-    /// The option for a SYN without ACK, whose TSecr is zero (RFC 7323 §3.2).
+    /// Returns the option of a SYN without ACK, whose TSecr is 0 (RFC 7323 §3.2).
     pub(crate) fn offer(&self, ms: u32) -> TimestampOption {
         TimestampOption {
             value: self.value(ms),
@@ -107,9 +105,9 @@ impl Timestamps {
         }
     }
 
-    /// RFC 7323 §5.3, R1: whether a segment is an old duplicate.
+    /// Returns whether a segment is an old duplicate (RFC 7323 §5.3, R1).
     pub(crate) fn is_old(&self, theirs: TimestampOption, now: u32) -> bool {
-        // RFC 7323 §5.5: an outdated TS.Recent proves nothing.
+        // RFC 7323 §5.5: an outdated TS.Recent does not invalidate a segment.
         let outdated = || {
             let at = self.recent_at;
             at.is_none_or(|at| self.age(at, now) > OUTDATED_AFTER)
@@ -117,8 +115,8 @@ impl Timestamps {
         SeqNum(theirs.value) < SeqNum(self.recent) && !outdated()
     }
 
-    /// RFC 7323 §5.3, R3 and §4.3 (2): remembers what to echo, of a segment that
-    /// is not [old](Self::is_old). `nxt` is RCV.NXT.
+    /// Updates TS.Recent (RFC 7323 §5.3, R3 and §4.3 (2)) from a segment that is not
+    /// [old](Self::is_old). `nxt` is RCV.NXT.
     pub(crate) fn on_acceptable(
         &mut self,
         theirs: TimestampOption,
@@ -133,20 +131,20 @@ impl Timestamps {
         }
     }
 
-    /// A segment with this acknowledgment leaves.
+    /// Records the acknowledgment number of a sent segment.
     pub(crate) fn on_ack_sent(&mut self, ack: SeqNum) {
         self.last_ack_sent = Low::of(ack);
     }
 
-    /// What the clock was when the segment left whose timestamp is echoed, if
-    /// timestamps are in use.
+    /// Returns the clock value at which the segment left whose timestamp is echoed, if timestamps
+    /// are in use.
     pub(crate) fn echo(&self, seg: &Segment<'_>) -> Option<u32> {
         let option = seg.options.timestamps.filter(|_| self.is_enabled())?;
         (option.echo != 0).then(|| option.echo.wrapping_sub(self.offset))
     }
 
-    /// Whether a SYN with this timestamp may open a new connection in place
-    /// of one in TIME-WAIT (RFC 9293 §3.6.1, SHLD-4).
+    /// Returns whether a SYN with this timestamp may open a new connection in place of one in
+    /// TIME-WAIT (RFC 9293 §3.6.1, SHLD-4).
     pub(crate) fn is_newer(&self, theirs: TimestampOption) -> bool {
         self.is_enabled() && SeqNum(theirs.value) > SeqNum(self.recent)
     }

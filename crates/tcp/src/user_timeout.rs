@@ -1,5 +1,5 @@
-//! The user timeout option (RFC 5482): each end tells the other how long it
-//! keeps a connection whose data is not acknowledged.
+//! The user timeout option (RFC 5482): each end announces how long it keeps a connection with
+//! unacknowledged data.
 
 use core::num::NonZero;
 
@@ -7,24 +7,23 @@ use redpoll_base::{Duration, divide};
 
 use crate::config::Config;
 
-/// Whether the option is there: the feature `more-options`.
+/// Whether the option is compiled in: feature `more-options`.
 pub(crate) const ON: bool = cfg!(feature = "more-options");
 
-/// RFC 5482 §3.1, L_LIMIT: "at least 100 seconds", above any timeout of the
-/// retransmission timer. In seconds.
+/// RFC 5482 §3.1, L_LIMIT, in seconds: "at least 100 seconds", above every retransmission timeout.
 const LEAST: u32 = 100;
 
-/// The granularity bit (RFC 5482 §3.3): minutes.
+/// The granularity bit (RFC 5482 §3.3): the unit is minutes.
 const MINUTES: u16 = 1 << 15;
 
-/// A user timeout as the option carries it: 1 s to 22 days.
+/// A user timeout as encoded in the option: 1 s to 22 days.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UserTimeout(NonZero<u16>);
 
 impl UserTimeout {
     const LEAST: UserTimeout = UserTimeout(NonZero::new(LEAST as u16).unwrap());
 
-    /// The option's value; `None` for those that RFC 5482 §3.4 reserves.
+    /// Decodes the option's value; `None` for values that RFC 5482 §3.4 reserves.
     pub(crate) const fn from_bits(bits: u16) -> Option<UserTimeout> {
         match NonZero::new(bits) {
             Some(bits) if bits.get() != MINUTES => Some(UserTimeout(bits)),
@@ -32,17 +31,17 @@ impl UserTimeout {
         }
     }
 
-    /// The option's value.
+    /// Returns the option's value.
     pub(crate) const fn bits(self) -> u16 {
         self.0.get()
     }
 
-    /// The timeout meant.
+    /// Returns the timeout.
     pub const fn duration(self) -> Duration {
         Duration::from_millis_u32(self.seconds().wrapping_mul(1_000))
     }
 
-    /// The timeout meant, in seconds: less than 2^21.
+    /// Returns the timeout in seconds, less than 2^21.
     #[inline(never)] // size
     const fn seconds(self) -> u32 {
         let count = (self.bits() & !MINUTES) as u32;
@@ -52,7 +51,7 @@ impl UserTimeout {
 }
 
 impl From<Duration> for UserTimeout {
-    /// Rounded up to seconds, or to minutes beyond nine hours.
+    /// Rounds up to seconds, or to minutes above nine hours.
     fn from(duration: Duration) -> Self {
         let ms = duration.millis_saturating();
         let seconds = divide(ms.saturating_sub(1), 1_000).wrapping_add(1);
@@ -66,26 +65,25 @@ impl From<Duration> for UserTimeout {
     }
 }
 
-/// How the option is used on a connection.
+/// Use of the option on a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct UserTimeoutOption {
-    /// ADV_UTO: what the peer is told.
+    /// ADV_UTO: timeout announced to the peer.
     pub advertise: Duration,
-    /// U_LIMIT: the longest that a peer may have its way, so that it cannot
-    /// hold memory for weeks.
+    /// U_LIMIT: maximum that is adopted from a peer, so that it cannot hold memory for weeks.
     pub most: Duration,
 }
 
-/// RFC 5482 §3: ENABLED, ADV_UTO, CHANGEABLE, and what there is to say.
+/// State of RFC 5482 §3: ENABLED, ADV_UTO, CHANGEABLE, and whether to announce.
 #[derive(Clone, Debug)]
 pub(crate) struct Negotiation {
-    /// ADV_UTO; none if the option is not in use.
+    /// ADV_UTO; `None` if the option is not in use.
     advertise: Option<UserTimeout>,
     /// U_LIMIT.
     most: UserTimeout,
-    /// The peer may change our user timeout: the application set none.
+    /// Whether the peer may change our user timeout, because the application set none.
     changeable: bool,
-    /// The next segment that is no SYN carries the option.
+    /// Whether the next segment other than a SYN carries the option.
     owed: bool,
 }
 
@@ -100,23 +98,22 @@ impl Negotiation {
         }
     }
 
-    /// What a SYN says.
+    /// Returns the option of a SYN.
     pub(crate) fn offer(&self) -> Option<UserTimeout> {
         self.advertise.filter(|_| ON)
     }
 
-    /// What the next segment says.
+    /// Returns the option of the next segment.
     pub(crate) fn owed(&self) -> Option<UserTimeout> {
         self.offer().filter(|_| self.owed)
     }
 
-    /// The option is on its way.
+    /// Records that the option was sent.
     pub(crate) fn on_sent(&mut self) {
         self.owed = false;
     }
 
-    /// The application has set the user timeout: it counts, and the peer
-    /// hears of it.
+    /// Sets the timeout of the application, which the peer cannot change, and announces it.
     pub(crate) fn on_set(&mut self, timeout: Option<Duration>) {
         self.changeable = false;
         if !ON {
@@ -128,8 +125,8 @@ impl Negotiation {
         }
     }
 
-    /// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO,
-    /// L_LIMIT))` in milliseconds, or `None` if it stays as it is.
+    /// Returns `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))` in milliseconds
+    /// (RFC 5482 §3.1), or `None` if the timeout does not change.
     pub(crate) fn adopt(&self, theirs: Option<UserTimeout>) -> Option<u32> {
         let ours = self.offer().filter(|_| self.changeable)?;
         let theirs = theirs.unwrap_or(ours).seconds();

@@ -6,8 +6,8 @@ use redpoll_base::divide;
 use super::{Congestion, FlowState, initial_window};
 use crate::ahead::window;
 
-/// NewReno (RFC 5681, RFC 6582), with RFC 8511's answer to a mark. More than 65,535 bytes would be
-/// of no use: the peer's windows are not scaled.
+/// NewReno (RFC 5681, RFC 6582) with the response of RFC 8511 to a mark. Its windows are at most
+/// 65,535 bytes, because the peer's windows are not scaled.
 #[derive(Clone, Debug)]
 pub struct NewReno {
     cwnd: u16,
@@ -17,7 +17,7 @@ pub struct NewReno {
 }
 
 impl NewReno {
-    /// The congestion control before the handshake, when a SYN alone is sent.
+    /// Creates the congestion control before the handshake, when only a SYN is sent.
     pub fn new(mss: u32) -> Self {
         // RFC 5681 §3.1: ssthresh starts arbitrarily high.
         NewReno {
@@ -31,19 +31,19 @@ impl NewReno {
         self.set_cwnd(self.cwnd().wrapping_add(bytes));
     }
 
-    /// The whole segments in cwnd, which is as much as a round trip can bring.
-    /// Half a segment more, left by halving, must not delay growth: with a
-    /// window of two and a half that would be a quarter less than other flows.
+    /// Returns the whole segments in cwnd, in bytes: the most that one round trip can acknowledge.
+    /// A rest of half a segment, left by halving, must not delay growth. At 2.5 segments, growth
+    /// would be a quarter slower than in other flows.
     fn usable(&self, acked: u32, mss: u32) -> u32 {
         let mut usable = self.cwnd();
         if acked.wrapping_add(mss) > usable {
-            // Only now: dividing takes long.
+            // The division comes late because it is slow.
             usable = divide(usable, mss).wrapping_mul(mss);
         }
         usable
     }
 
-    /// Sets the threshold after a loss, to two segments at least.
+    /// Sets ssthresh after a loss, to at least two segments.
     pub fn reduce(&mut self, ssthresh: u32, mss: u32) {
         self.ssthresh = window(ssthresh.max(mss.wrapping_mul(2)));
         self.acked = 0;
@@ -70,11 +70,10 @@ impl Congestion for NewReno {
     fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState) {
         let mss = flow.mss;
         if self.cwnd < self.ssthresh {
-            // RFC 3465 §2.2: cwnd grows by what was acknowledged, by no more
-            // than L segments an ACK.
+            // RFC 3465 §2.2: cwnd grows by the acknowledged bytes, by at most L segments per ACK.
             return self.grow(acked.min(mss.wrapping_mul(limit)));
         }
-        // RFC 3465 §2.1: one SMSS for each cwnd's worth of acknowledged bytes.
+        // RFC 3465 §2.1: one SMSS per cwnd of acknowledged bytes.
         let acked = u32::from(self.acked).wrapping_add(acked);
         self.acked = window(acked);
         if acked >= self.usable(acked, mss) {
@@ -83,13 +82,13 @@ impl Congestion for NewReno {
         }
     }
 
-    /// A loss: RFC 5681 §3.1, equation (4). What limited transmit added to the
-    /// flight is left out by not looking beyond cwnd (§3.2, step 2).
+    /// Reduces ssthresh after a loss (RFC 5681 §3.1, equation (4)). The flight is limited to cwnd,
+    /// which excludes segments of limited transmit (§3.2, step 2).
     fn on_loss(&mut self, flow: &FlowState) {
         self.reduce(flow.flight.min(self.cwnd()) / 2, flow.mss);
     }
 
-    /// A mark (RFC 3168 §6.1.2), with RFC 8511 §3's beta of 0.8.
+    /// Reduces the window after a mark (RFC 3168 §6.1.2), with the beta of 0.8 from RFC 8511 §3.
     fn on_mark(&mut self, flow: &FlowState) {
         let flight = flow.flight.min(self.cwnd());
         self.reduce(divide(flight, 5).wrapping_mul(4), flow.mss);

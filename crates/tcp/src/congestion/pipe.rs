@@ -1,21 +1,21 @@
-//! How much of the congestion window is in use (RFC 7661 §4.3).
+//! The used part of the congestion window (RFC 7661 §4.3).
 
 use crate::ahead::{Ahead, window};
 
-/// The most that was in use in the present round trip.
+/// Maximum use of the window in the current round trip.
 ///
-/// An acknowledgment is judged by that, not by what it leaves: the last ones of
-/// a filled window tell of a filled window, too.
+/// An acknowledgment is judged by this maximum and not by the use after it, so that the last
+/// acknowledgments of a full window also count as those of a full window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pipe {
     most: u16,
-    /// Where the data ends that was out at that moment.
+    /// End of the data that was outstanding at the maximum.
     end: Ahead,
 }
 
 impl Pipe {
-    /// SND.UNA moved by `advance`. Before that `used` bytes were in use, and
-    /// now `flight` are out. Returns the most of the round trip.
+    /// Processes an advance of SND.UNA by `advance` bytes. `used` bytes were in use before it, and
+    /// `flight` bytes are outstanding now. Returns the maximum of the round trip in bytes.
     pub(crate) fn on_ack(&mut self, advance: u32, used: u32, flight: u32) -> u32 {
         if self.end == Ahead::UNA || used > u32::from(self.most) {
             self.most = window(used);

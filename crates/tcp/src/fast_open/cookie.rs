@@ -8,11 +8,10 @@ use crate::isn::Purpose;
 use crate::{Endpoint, IsnGenerator};
 use redpoll_base::copy;
 
-/// What a Fast Open option holds (RFC 7413 §4.1.1): a cookie, or nothing, which
-/// asks for one.
+/// Contents of a Fast Open option (RFC 7413 §4.1.1): a cookie, or nothing to request one.
 ///
-/// Of a server it is eight bytes, and opaque to everybody else.
-// Whole words, so that a segment's options are moved by words.
+/// Our cookies have eight bytes. They are opaque to clients.
+// An array of words, so that the processor copies options by words.
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 #[repr(align(4))]
 pub struct FastOpenCookie {
@@ -24,24 +23,23 @@ pub struct FastOpenCookie {
 const LEAST: usize = 4;
 const MOST: usize = 16;
 
-/// The length of one of ours.
+/// Length of our cookies in bytes.
 const OURS: u8 = 8;
 
-/// What a cookie of ours is made new after: 2^36 us, 19 hours. It is good for
-/// as long again.
+/// Logarithm of a cookie's period: 2^36 us, 19 hours. A cookie stays valid for one more period.
 const PERIOD_BITS: u32 = 36;
 
 impl FastOpenCookie {
-    /// Asks for a cookie.
+    /// Requests a cookie.
     pub const REQUEST: FastOpenCookie = FastOpenCookie {
         len: 0,
         bytes: [0; MOST],
     };
 
-    /// The cookie in these bytes.
+    /// Makes a cookie of these bytes.
     ///
-    /// RFC 7413 §4.1.1: none or 4 to 16 of them, and an even number; else there
-    /// is none.
+    /// RFC 7413 §4.1.1: the length must be 0 or an even number from 4 to 16; otherwise the result
+    /// is `None`.
     pub fn new(bytes: &[u8]) -> Option<FastOpenCookie> {
         let len = bytes.len();
         let is_cookie = (LEAST..=MOST).contains(&len) && len.is_multiple_of(2);
@@ -56,24 +54,24 @@ impl FastOpenCookie {
         Some(cookie)
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or(&[])
     }
 
-    /// The bytes by fours, filled up with zeros.
+    /// Returns the bytes in groups of four, padded with zeros.
     pub(crate) fn words(&self) -> &[[u8; 4]] {
         let (words, _) = self.bytes.as_chunks();
         let count = usize::from(self.len).div_ceil(4);
         words.get(..count).unwrap_or(words)
     }
 
-    /// Whether it only asks for one.
+    /// Returns whether the option requests a cookie.
     pub fn is_request(&self) -> bool {
         self.len == 0
     }
 
-    /// Its length in bytes; 0 if it only asks for one.
+    /// Returns the length in bytes; 0 for a request.
     pub(crate) fn len(&self) -> u8 {
         self.len
     }
@@ -86,8 +84,7 @@ impl fmt::Debug for FastOpenCookie {
 }
 
 impl IsnGenerator {
-    /// RFC 7413 §4.1.2, GetCookie: the cookie that a client at this address
-    /// gets now.
+    /// Returns the current cookie of a client at this address (GetCookie, RFC 7413 §4.1.2).
     pub(crate) fn fast_open_cookie(&self, now: Instant, client: &Addr) -> FastOpenCookie {
         let mut cookie = FastOpenCookie {
             len: OURS,
@@ -100,8 +97,8 @@ impl IsnGenerator {
         cookie
     }
 
-    /// RFC 7413 §4.1.2, IsCookieValid: whether a client at this address got
-    /// this cookie, in this period or the one before.
+    /// Returns whether a client at this address got this cookie in the current or the previous
+    /// period (IsCookieValid, RFC 7413 §4.1.2).
     pub(crate) fn is_fast_open_cookie(
         &self,
         now: Instant,

@@ -1,4 +1,4 @@
-//! What a client remembers of servers (RFC 7413 §4.1.3).
+//! The client's memory of servers (RFC 7413 §4.1.3).
 
 use redpoll_base::{Bytes, Instant};
 
@@ -6,44 +6,41 @@ use super::FastOpenCookie;
 use crate::send::SendStore;
 use crate::{Algorithms, Connection, Endpoint, Error, Flags, Segment};
 
-/// How long a server is left in peace that did not answer a Fast Open, or not
-/// well, in ticks of 2^20 us: an hour. RFC 7413 §4.1.3.1 has "at least
-/// temporarily".
+/// Time without Fast Open after a failure with a server, in ticks of 2^20 us: one hour. RFC 7413
+/// §4.1.3.1 has "at least temporarily".
 const PAUSE: u32 = 3_433;
 
-/// Memory for what is known of one server.
+/// Memory for one server.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct FastOpenServer {
     end: Endpoint,
-    /// The MSS it announced; 0 for none.
+    /// MSS announced by the server; 0 for none.
     mss: u16,
     cookie: FastOpenCookie,
-    /// Before this tick nothing is tried; 0 if nothing went wrong.
+    /// Tick until which Fast Open is not tried; 0 without a failure.
     paused_until: u32,
 }
 
-/// What a client remembers of servers, in a table of the caller's: cookies, and
-/// who does not take them. The longest known makes room for another.
+/// A client's memory of servers in a table of the caller: cookies, and failures of Fast Open. The
+/// oldest entry is overwritten first.
 ///
-/// By address and port: "TFO is enabled on a per-service-port basis" (RFC 7413
-/// §4.1.3.1), so what fails at one port may work at another.
+/// Entries have an address and a port: "TFO is enabled on a per-service-port basis" (RFC 7413
+/// §4.1.3.1), so another port of the same server may work.
 #[derive(Debug)]
 pub struct FastOpenServers<T> {
     table: T,
-    /// The next to be overwritten.
+    /// Index of the next entry to overwrite.
     next: u8,
 }
 
 impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
-    /// Nothing is known yet. At most 255 entries; with none of them, Fast Open
-    /// is never tried.
+    /// Creates an empty memory. It uses at most 255 entries; Fast Open is never tried without any.
     pub fn new(table: T) -> Self {
         FastOpenServers { table, next: 0 }
     }
 
-    /// What to open a connection to `server` with
-    /// ([`Connection::fast_open`]): its cookie and MSS, or a request for the
-    /// cookie. `None`: the usual way, because it failed lately.
+    /// Returns the cookie and the MSS for a connection to `server` ([`Connection::fast_open`]), or
+    /// a request for a cookie. Returns `None` if Fast Open failed recently.
     pub fn find(&self, now: Instant, server: &Endpoint) -> Option<(FastOpenCookie, Option<u16>)> {
         if self.table.as_ref().is_empty() {
             return None;
@@ -60,9 +57,8 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         }
     }
 
-    /// Lets `happen` to a connection whatever it is (time passes, an ICMP error
-    /// arrives, or the segment `seg`), and remembers what it tells of the
-    /// server's Fast Open.
+    /// Applies `happen` to a connection (a timeout, an ICMP error, or the segment `seg`), and
+    /// records what this shows about Fast Open at the server.
     pub fn watch<B: Bytes, S: SendStore, A: Algorithms>(
         &mut self,
         now: Instant,
@@ -77,7 +73,7 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         happen(connection);
         let server = connection.remote();
         let failed = if connection.is_opening() {
-            // RFC 7413 §4.1.3.1: no answer. One may yet come.
+            // RFC 7413 §4.1.3.1: no answer yet. One may still arrive.
             before.is_fast && !connection.is_opening_fast()
         } else if connection.is_closed() {
             before.is_fast && connection.error() != Some(Error::Aborted)
@@ -99,7 +95,8 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         }
     }
 
-    /// RFC 7413 §4.2.2: "update the corresponding cookie and MSS information".
+    /// Stores the cookie and the MSS. RFC 7413 §4.2.2: "update the corresponding cookie and MSS
+    /// information".
     fn learn(&mut self, server: Endpoint, cookie: Option<&FastOpenCookie>, mss: Option<u16>) {
         let Some(entry) = self.entry(server) else {
             return;
@@ -113,8 +110,8 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         }
     }
 
-    /// RFC 7413 §4.1.3.1: "disable Fast Open on the specific path". Afterwards
-    /// it is asked for a cookie anew.
+    /// Pauses Fast Open with this server and forgets its cookie. RFC 7413 §4.1.3.1: "disable Fast
+    /// Open on the specific path".
     fn pause(&mut self, now: Instant, server: Endpoint) {
         if let Some(entry) = self.entry(server) {
             entry.paused_until = tick(now).saturating_add(PAUSE);
@@ -122,7 +119,7 @@ impl<T: AsRef<[FastOpenServer]> + AsMut<[FastOpenServer]>> FastOpenServers<T> {
         }
     }
 
-    /// The server's entry, or else a new one.
+    /// Returns the entry of the server, or a new one.
     fn entry(&mut self, server: Endpoint) -> Option<&mut FastOpenServer> {
         let table = self.table.as_mut();
         let known = table.iter().position(|known| known.end == server);
