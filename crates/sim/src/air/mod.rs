@@ -113,7 +113,7 @@ pub enum Indication {
 }
 
 impl Indication {
-    /// Index of the node.
+    /// Returns the index of the node.
     pub fn node(&self) -> u32 {
         match *self {
             Indication::Frame { node }

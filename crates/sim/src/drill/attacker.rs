@@ -60,7 +60,6 @@ struct AttackerConnection {
     ack: u32,
 }
 
-/// See the [module](self).
 pub(super) struct Attacker<'s> {
     scene: &'s Scene,
     kind: AttackKind,

@@ -21,7 +21,6 @@ pub(super) struct Visits {
     pub(super) done: u64,
 }
 
-/// See the [module](self).
 pub(super) struct Visitor {
     server: Endpoint,
     /// Time of the next visit, and the end of all visits.

@@ -25,7 +25,6 @@ pub struct ImageFigures {
     pub sent_twice_percent: Option<f64>,
 }
 
-/// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Image {
     flash: Vec<bool>,

@@ -104,7 +104,6 @@ enum ReadingState {
     Lost,
 }
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Readings {
     format: ReadingFormat,

@@ -18,7 +18,6 @@ pub struct RequestFigures {
     pub latency_ms: LatencyMs,
 }
 
-/// See the [module](self).
 #[derive(Debug, Default)]
 pub(super) struct Requests {
     made: u64,

@@ -205,7 +205,7 @@ impl<'f> Values<'f> {
         self.found.contains_key(path)
     }
 
-    /// The names chosen in the table `table`, in the file's order.
+    /// Returns the names chosen in the table `table`, in the file's order.
     pub(crate) fn names(&self, table: &str) -> &[String] {
         self.names.get(table).map_or(&[], Vec::as_slice)
     }
@@ -232,7 +232,7 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The text or choice at `path`; empty if there is none.
+    /// Returns the text or choice at `path`; empty if there is none.
     pub(crate) fn text(&self, path: &str) -> String {
         self.chosen(path).unwrap_or_default()
     }
@@ -253,14 +253,14 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The whole number at `path` as a type that the key's range fits into.
+    /// Returns the whole number at `path` as a type that the key's range fits into.
     pub(crate) fn small<T: TryFrom<u64> + Default>(&self, path: &str) -> T {
         self.count(path)
             .and_then(|count| T::try_from(count).ok())
             .unwrap_or_default()
     }
 
-    /// The number at `path` in the base unit of its measure, if there is one.
+    /// Returns the number at `path` in the base unit of its measure, if there is one.
     pub(crate) fn number(&self, path: &str) -> Option<f64> {
         match self.value(path) {
             Some(Value::Number(number)) => Some(number),
@@ -268,23 +268,23 @@ impl<'f> Values<'f> {
         }
     }
 
-    /// The number at `path`, of a key that has a default.
+    /// Returns the number at `path`, of a key that has a default.
     pub(crate) fn real(&self, path: &str) -> f64 {
         self.number(path).unwrap_or_default()
     }
 
-    /// The size at `path` in whole bytes.
+    /// Returns the size at `path` in whole bytes.
     pub(crate) fn bytes(&self, path: &str) -> Option<u64> {
         self.number(path).map(|bytes| bytes.round() as u64)
     }
 
-    /// The time at `path` in whole microseconds.
+    /// Returns the time at `path` in whole microseconds.
     pub(crate) fn time(&self, path: &str) -> Option<Duration> {
         self.number(path)
             .map(|us| Duration::from_micros(us.round() as u64))
     }
 
-    /// The time at `path`, of a key that has a default.
+    /// Returns the time at `path`, of a key that has a default.
     pub(crate) fn duration(&self, path: &str) -> Duration {
         self.time(path).unwrap_or_default()
     }
@@ -293,7 +293,7 @@ impl<'f> Values<'f> {
         matches!(self.value(path), Some(Value::Bool(true)))
     }
 
-    /// The address at `path`, of a key that has a default.
+    /// Returns the address at `path`, of a key that has a default.
     pub(crate) fn address(&self, path: &str) -> Addr {
         match self.value(path) {
             Some(Value::Address(addr)) => addr,

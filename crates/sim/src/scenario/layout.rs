@@ -27,7 +27,7 @@ pub struct Tree {
     pub links: Vec<(usize, usize)>,
 }
 
-/// The number of nodes of a tree; `None` if it is too large to count.
+/// Returns the number of nodes of a tree; `None` if it is too large to count.
 pub(crate) fn tree_size(depth: usize, children: usize) -> Option<usize> {
     let mut generation: usize = 1;
     let mut sum: usize = 1;

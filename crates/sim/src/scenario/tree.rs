@@ -31,7 +31,7 @@ pub(crate) enum Raw {
 }
 
 impl Raw {
-    /// The value, if it is a number.
+    /// Returns the value, if it is a number.
     pub(crate) fn number(&self) -> Option<f64> {
         match self {
             Raw::Real(value) => Some(*value),
@@ -40,7 +40,7 @@ impl Raw {
         }
     }
 
-    /// The value as an error message shows it.
+    /// Returns the value as an error message shows it.
     pub(crate) fn shown(&self) -> String {
         match self {
             Raw::Table(_) => "a table".to_owned(),
@@ -185,7 +185,7 @@ impl Lines {
         )
     }
 
-    /// The line, from 1, of the byte at `offset`.
+    /// Returns the line, from 1, of the byte at `offset`.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }

@@ -26,7 +26,7 @@ pub(crate) enum Measure {
 }
 
 impl Measure {
-    /// The units, each with its size in the base unit.
+    /// Returns the units, each with its size in the base unit.
     const fn units(self) -> &'static [(&'static str, f64)] {
         match self {
             Measure::Time => &[
@@ -65,7 +65,7 @@ impl Measure {
         units.join(", ")
     }
 
-    /// An example between `min` and `max`, for messages.
+    /// Returns an example between `min` and `max`, for messages.
     pub(crate) fn example(self, min: f64, max: f64) -> String {
         let usual: f64 = match self {
             Measure::Time => 40_000.0,
@@ -81,7 +81,7 @@ impl Measure {
         self.show(usual.clamp(min, max))
     }
 
-    /// The value of `text` in the base unit, or what is wrong with it.
+    /// Returns the value of `text` in the base unit, or what is wrong with it.
     pub(crate) fn parse(self, text: &str) -> Result<f64, Unfit> {
         let text = text.trim();
         let end = text

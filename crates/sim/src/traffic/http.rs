@@ -20,7 +20,6 @@ use super::peers::{Pair, Peers, irs};
 use super::sessions::Sessions;
 use super::{App, Context};
 
-/// See the [module](self).
 pub(super) struct Server {
     name: String,
     file_bytes: u64,

@@ -5,7 +5,6 @@ use redpoll_stack::NodeEvent;
 
 use super::{App, Context};
 
-/// See the [module](self).
 pub(super) struct Later {
     app: Box<dyn App>,
     delay: Duration,

@@ -22,7 +22,6 @@ const MAX_PACKET: usize = 256;
 /// within a reasonable time.
 const CONNACK_TIME: Duration = Duration::from_secs(30);
 
-/// See the [module](self).
 pub(super) struct Sensor {
     out: Outgoing,
     node: String,

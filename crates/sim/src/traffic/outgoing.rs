@@ -15,7 +15,6 @@ const PAUSE_CEILING: Duration = Duration::from_secs(1_800);
 /// Most bytes that a connection sends with its SYN.
 const EARLY: usize = 512;
 
-/// See the [module](self).
 #[derive(Debug)]
 pub(super) struct Outgoing {
     route: Route,

@@ -11,7 +11,6 @@ pub(super) trait Session {
     fn conn(&self) -> ConnId;
 }
 
-/// See the [module](self).
 pub(super) struct Sessions<S> {
     port: u16,
     /// Connections that may carry data before their handshake is complete.

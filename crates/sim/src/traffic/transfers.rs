@@ -13,7 +13,6 @@ const PORT: u16 = 50_001;
 /// Pause before another attempt.
 const RETRY: Duration = Duration::from_secs(5);
 
-/// See the [module](self).
 #[derive(Debug, Default)]
 pub(crate) struct Transfers {
     peers: Peers,

@@ -78,7 +78,7 @@ pub struct Macs {
     now: Instant,
 }
 
-/// The MAC's short address of a node.
+/// Returns the MAC's short address of a node.
 fn short(node: usize) -> u16 {
     node as u16 + 1
 }

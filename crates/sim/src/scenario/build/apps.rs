@@ -349,7 +349,7 @@ impl App<'_, '_> {
         }
     }
 
-    /// The node called `name`; `border` is the border router, unless a node has
+    /// Returns the node called `name`; `border` is the border router, unless a node has
     /// that name.
     fn node(&self, name: &str) -> Option<usize> {
         let border = || match name {
@@ -359,7 +359,7 @@ impl App<'_, '_> {
         self.scenario.node(name).or_else(border)
     }
 
-    /// The nodes that `on` names, in the order of their indices.
+    /// Returns the nodes that `on` names, in the order of their indices.
     fn nodes(&self, target: Option<&Target>) -> Result<Vec<usize>, ScenarioError> {
         let key = self.key("on");
         let all = || 0..self.scenario.nodes.len();
@@ -422,7 +422,7 @@ impl App<'_, '_> {
     }
 }
 
-/// The app's table in the file, from its flow's name.
+/// Returns the app's table in the file, from its flow's name.
 fn table_of(spec: &AppSpec) -> String {
     let name = spec.name.split('/').next().unwrap_or(&spec.name);
     format!("apps.{name}")

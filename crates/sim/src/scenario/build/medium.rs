@@ -11,7 +11,7 @@ use crate::scenario::error::ScenarioError;
 use crate::scenario::files;
 use crate::scenario::units::Measure;
 
-/// The medium that `values` describe, between nodes with these links.
+/// Returns the medium that `values` describe, between nodes with these links.
 pub(super) fn medium(values: &Values<'_>, links: &LinkSource) -> Result<Config, ScenarioError> {
     check_meaning(values, links)?;
     let real = |key| values.real(key);

@@ -23,7 +23,7 @@ const THERMAL_DBM: f64 = -110.97;
 
 type Nodes = (Vec<NodeSpec>, LinkSource);
 
-/// The nodes, without their apps, and the listed links.
+/// Returns the nodes, without their apps, and the listed links.
 pub(super) fn nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let kind = values.text("topology.kind");
     let spacing = values.real("topology.spacing");
@@ -95,7 +95,7 @@ fn check_names(values: &Values<'_>, names: &[String]) -> Result<(), ScenarioErro
     }
 }
 
-/// The nodes and links of a file of measurements.
+/// Returns the nodes and links of a file of measurements.
 fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     let channel = values.small("topology.channel");
     let k7 = files::read(values, files::LINKS, |reader| K7::read(reader, channel))?;
@@ -127,7 +127,7 @@ fn measured_nodes(values: &Values<'_>) -> Result<Nodes, ScenarioError> {
     Ok((checked(values, nodes)?, links))
 }
 
-/// The nodes of the `[nodes.NAME]` tables.
+/// Returns the nodes of the `[nodes.NAME]` tables.
 fn listed_nodes(values: &Values<'_>, kind: &str) -> Result<Nodes, ScenarioError> {
     let names = values.names("nodes");
     if names.is_empty() || names.len() > MOST_NODES {

@@ -26,7 +26,7 @@ const TABLES: &[&[Key]] = &[
     faults::KEYS,
 ];
 
-/// All keys, table by table.
+/// Returns all keys, table by table.
 pub(crate) fn all() -> impl Iterator<Item = &'static Key> {
     TABLES.iter().copied().flatten()
 }

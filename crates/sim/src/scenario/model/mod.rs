@@ -104,7 +104,7 @@ impl Scenario {
         Some(addr::from_prefix_and_iid(&self.border.prefix, iid))
     }
 
-    /// The link-layer address of node `index`.
+    /// Returns the link-layer address of node `index`.
     pub(crate) fn link_address(&self, index: usize) -> Option<Address> {
         let node = self.nodes.get(index)?;
         Some(match self.mac.extended {
@@ -127,7 +127,7 @@ impl Scenario {
         self.nodes.iter_mut().chain(&mut self.host)
     }
 
-    /// The node, or the simulated host, with this index.
+    /// Returns the node, or the simulated host, with this index.
     pub(crate) fn place(&self, index: usize) -> Option<&NodeSpec> {
         self.places().nth(index)
     }
@@ -158,7 +158,7 @@ impl Scenario {
         })
     }
 
-    /// The index of the node called `name`.
+    /// Returns the index of the node called `name`.
     pub fn node(&self, name: &str) -> Option<usize> {
         self.nodes.iter().position(|node| node.name == name)
     }
@@ -170,7 +170,7 @@ impl Scenario {
         self.routing.rpl().is_some() && node.is_some_and(|node| !node.sleepy)
     }
 
-    /// The border router, if the scenario has one.
+    /// Returns the border router, if the scenario has one.
     pub fn border_router(&self) -> Option<usize> {
         self.nodes.iter().position(|node| node.role == Role::Border)
     }

@@ -45,7 +45,6 @@ impl Asks {
     }
 }
 
-/// See the [module](self).
 pub(super) struct Client {
     route: Route,
     clock: Clock,

@@ -15,7 +15,6 @@ use crate::traffic::{App, Context};
 const TEXT: u16 = 0;
 const LINKS: u16 = 40;
 
-/// See the [module](self).
 pub(in crate::traffic) struct Server {
     name: String,
     port: u16,

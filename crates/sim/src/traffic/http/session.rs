@@ -30,7 +30,6 @@ const LEAST_PACE: u64 = 300;
 /// Minimum duration of its answer before that.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// See the [module](self).
 pub(super) struct Exchange {
     conn: ConnId,
     /// Received bytes of the next request.

@@ -13,7 +13,6 @@ const NO_ROOM: Duration = Duration::from_millis(5);
 /// Most waiting datagrams; further ones are dropped.
 const WAITING: usize = 64;
 
-/// See the [module](self).
 #[derive(Default)]
 pub(super) struct Datagrams {
     pub(super) socket: Option<UdpId>,

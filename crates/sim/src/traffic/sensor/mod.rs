@@ -80,7 +80,6 @@ trait Carrier {
     }
 }
 
-/// See the [module](self).
 pub(super) struct Sensor {
     route: Route,
     clock: Clock,

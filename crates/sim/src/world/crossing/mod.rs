@@ -31,7 +31,6 @@ use waiting::Waiting;
 /// Packets that may wait for the host.
 const HOST_QUEUE: usize = 256;
 
-/// See the [module](self).
 pub(super) struct Crossing {
     /// The border router's rules for packets between mesh and host.
     gate: Gate,
@@ -305,7 +304,7 @@ impl Crossing {
         }
     }
 
-    /// From now on, packets that are not for the simulated host's own address are output.
+    /// Outputs, from now on, packets that are not for the simulated host's own address.
     pub(super) fn tap_host(&mut self) {
         self.is_tapped = true;
     }

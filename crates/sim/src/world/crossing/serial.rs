@@ -19,7 +19,6 @@ const BITS: u64 = 10;
 /// Most packets on the way up, including the one in transmission.
 const WAITING_UP: usize = 8;
 
-/// See the [module](self).
 pub(super) struct Serial {
     params: SerialParams,
     down: Direction,

@@ -20,7 +20,6 @@ const ASSESSMENTS: u8 = 5;
 /// aUnitBackoffPeriod of the O-QPSK PHY at 2.4 GHz (IEEE 802.15.4-2015 §8.4.2).
 const UNIT_BACKOFF_US: u64 = 320;
 
-/// See the [module](self).
 pub(in crate::world) struct Attacker {
     waiting: VecDeque<Vec<u8>>,
     /// Busy assessments of the frame in the radio.

@@ -28,7 +28,6 @@ const REPEAT: Duration = Duration::from_millis(300);
 /// Longest wait for a line at a time, in a world that waits.
 pub(in crate::world) const LOOK: Duration = Duration::from_millis(100);
 
-/// See the [module](self).
 pub(in crate::world) struct External {
     line: Box<dyn Line>,
     asker: Asker,

@@ -16,7 +16,6 @@ const START_SPREAD: Duration = Duration::from_secs(1);
 /// Bytes after which a line is broken.
 const LINE_MAX: usize = 1_024;
 
-/// See the [module](self).
 pub(in crate::world) struct Foreign {
     node: Box<dyn ForeignNode>,
     listens: bool,

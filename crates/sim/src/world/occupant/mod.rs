@@ -38,22 +38,22 @@ pub(super) enum Occupant {
 
 /// Reports of a world to an occupant.
 pub(super) trait Resident {
-    /// The requested time has come.
+    /// Handles a requested wake-up.
     fn on_wake(&mut self, seat: &mut Seat<'_>);
 
-    /// Its radio received a frame, which [`Air::received`](crate::air::Air::received) returns.
+    /// Handles a frame that its radio received: [`Air::received`](crate::air::Air::received).
     fn on_frame(&mut self, seat: &mut Seat<'_>);
 
-    /// Its radio finished a work.
+    /// Handles the result of a work of its radio.
     fn on_radio_done(&mut self, seat: &mut Seat<'_>, result: AirResult);
 
-    /// Its raw radio begins to follow a frame.
+    /// Handles the beginning of a frame at its raw radio.
     fn on_frame_begins(&mut self, _seat: &mut Seat<'_>) {}
 
-    /// The frame that its raw radio followed has ended.
+    /// Handles the end of a frame at its raw radio.
     fn on_frame_ends(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
 
-    /// Its radio followed a frame to its end, whatever the destination.
+    /// Handles the end of a frame that its radio overheard, whatever the destination.
     fn on_overheard(&mut self, _seat: &mut Seat<'_>, _intact: bool) {}
 }
 
