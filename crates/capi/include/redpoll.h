@@ -99,49 +99,54 @@ typedef struct rp_node rp_node;
 
 /* Functions of the radio hardware. The node implements the others. */
 #define RP_RADIO_AUTO_ACK 1     /* acknowledges, and waits for acknowledgements */
-#define RP_RADIO_CSMA 2         /* the whole CSMA-CA, in one RP_WORK_TRANSMIT with cca */
-#define RP_RADIO_RETRIES 4      /* retries unacknowledged frames; requires AUTO_ACK */
-#define RP_RADIO_SOURCE_MATCH 8 /* sets frame pending in acknowledgements by neighbour */
+#define RP_RADIO_CSMA 2         /* performs the whole CSMA-CA for one RP_WORK_TRANSMIT with cca 1 */
+#define RP_RADIO_RETRIES 4      /* retries unacknowledged frames; requires RP_RADIO_AUTO_ACK */
+#define RP_RADIO_SOURCE_MATCH 8 /* sets the frame-pending bit of acknowledgements by neighbour */
 
 /* No short address; as the parent of a node: no parent. */
 #define RP_NO_SHORT 0xffff
 
 /* Configuration of a node on a radio; the comments have the defaults. rp_config_init sets
  * everything except entropy, short_address, prefix, parent (of a leaf), and eui64. Set eui64 if
- * the node sleeps or has sleepy children: it distinguishes registrations. */
+ * the node sleeps or has sleepy children: a router distinguishes the registrations of sleepy
+ * nodes by their eui64. */
 struct rp_config {
     uint8_t eui64[8];          /* big-endian, as printed */
     uint8_t prefix[8];         /* the mesh's /64, from which addresses are formed (RFC 4944 §6) */
     uint8_t entropy[32];       /* random, different after each start; all 0 is refused */
-    uint32_t poll_interval_ms; /* poll interval of a sleepy node that expects nothing;
+    uint32_t poll_interval_ms; /* poll interval of a sleepy node that expects no answer;
                                   default 0, which means 4 minutes */
     uint16_t pan_id;           /* default 0x7270 */
     uint16_t short_address;    /* 0 to 0xfffd, unique in the PAN */
     uint16_t parent;           /* short address of the default route's next hop, or
                                   RP_NO_SHORT */
     uint16_t mss;              /* payload of a full segment, at least 64; default 1220 */
-    uint16_t send_buffer;      /* bytes of each connection, at least 64; default 1848 */
-    uint16_t receive_buffer;   /* the same */
-    uint16_t udp_buffer;       /* bytes of each UDP socket; default 512 */
-    uint16_t routes;           /* entries; default 2 for a leaf, 32 otherwise */
-    uint16_t packet_bytes;     /* longest packet that the node receives; default 1280 */
-    uint8_t role;              /* RP_LEAF ... */
+    uint16_t send_buffer;      /* send buffer of each connection in bytes, at least 64;
+                                  default 1848 */
+    uint16_t receive_buffer;   /* receive buffer of each connection in bytes, at least 64;
+                                  default 1848 */
+    uint16_t udp_buffer;       /* receive buffer of each UDP socket in bytes; default 512 */
+    uint16_t routes;           /* number of routes; default 2 for a leaf, 32 otherwise */
+    uint16_t packet_bytes;     /* longest packet that the node receives, in bytes;
+                                  default 1280 */
+    uint8_t role;              /* RP_LEAF, RP_ROUTER or RP_BORDER */
     uint8_t radio;             /* flags RP_RADIO_*; default RP_RADIO_AUTO_ACK */
     uint8_t sleepy;            /* 1: the leaf's radio sleeps, and the leaf polls its parent;
                                   default 0 */
-    uint8_t connections;       /* TCP connections at the same time; default 1 */
-    uint8_t listeners;         /* listening ports; default 1 */
-    uint8_t half_open;         /* handshakes in progress; default 2 */
-    uint8_t udp_sockets;       /* default 1 */
-    uint8_t sockets;           /* descriptors in total; default 4 */
-    uint8_t packets;           /* slots of packet_bytes for packets that wait or arrive;
-                                  default 2 for a leaf, 4 otherwise */
-    uint8_t children;          /* sleepy leaves that may register with a router; default 0 */
-    uint8_t max_frame_retries; /* retries after the first attempt; default 9 */
-    uint8_t reserved;          /* 0 */
+    uint8_t connections;       /* number of TCP connections at the same time; default 1 */
+    uint8_t listeners;         /* number of listening ports; default 1 */
+    uint8_t half_open;         /* number of handshakes in progress; default 2 */
+    uint8_t udp_sockets;       /* number of UDP sockets; default 1 */
+    uint8_t sockets;           /* number of descriptors in total; default 4 */
+    uint8_t packets;           /* number of slots of packet_bytes for packets that wait or
+                                  arrive; default 2 for a leaf, 4 otherwise */
+    uint8_t children;          /* number of sleepy leaves that may register with a router;
+                                  default 0 */
+    uint8_t max_frame_retries; /* retries of a frame after its first attempt; default 9 */
+    uint8_t reserved;          /* must be 0 */
 };
 
-/* Sets the defaults of this role. */
+/* Sets the defaults of a role: RP_LEAF, RP_ROUTER or RP_BORDER. */
 int rp_config_init(struct rp_config *config, uint8_t role);
 
 /* Returns in len the bytes of memory that a node needs. RP_EINVAL: invalid configuration. */
@@ -162,11 +167,11 @@ int rp_address(rp_node *node, uint8_t *address);
 #define RP_VIA_NEIGHBOUR 0   /* over the radio to the neighbour */
 #define RP_VIA_ON_LINK 1     /* over the radio directly to the destination */
 #define RP_VIA_HOST 2        /* to the host side */
-#define RP_VIA_UNREACHABLE 3 /* none: packets are refused */
+#define RP_VIA_UNREACHABLE 3 /* there is no next hop: the node refuses packets for the route */
 
-/* Adds a route to a node on a radio, for destinations that begin with the first bits of prefix
- * (16 bytes). neighbour is a short address with RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise.
- * RP_ENOMEM: the table is full. */
+/* Adds a route to a node on a radio. The route is for destinations whose first bits (as many as
+ * the argument bits) are those of prefix (16 bytes). neighbour is a short address with
+ * RP_VIA_NEIGHBOUR, and RP_NO_SHORT otherwise. RP_ENOMEM: the table of routes is full. */
 int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via,
                  uint16_t neighbour);
 
@@ -175,27 +180,32 @@ int rp_add_route(rp_node *node, const uint8_t *prefix, uint8_t bits, uint8_t via
 /* Configuration of a node over your IPv6, such as another stack or a TUN interface; the comments
  * have the defaults. rp_ip_config_init sets everything except address and entropy. */
 struct rp_ip_config {
-    uint8_t address[16];     /* global or unique local; the source of its packets */
+    uint8_t address[16];     /* the node's address, global or unique local: the source address
+                                of its packets */
     uint8_t entropy[32];     /* random, different after each start; all 0 is refused */
     uint16_t mss;            /* payload of a full segment in both directions, at least 64;
-                                default 1220, which fits the minimum MTU of IPv6. More needs
-                                path MTU discovery, as in the library for hosts */
-    uint16_t send_buffer;    /* bytes of each connection, at least 64; default 4880 */
-    uint16_t receive_buffer; /* the same */
-    uint16_t udp_buffer;     /* bytes of each UDP socket, at least 64; default 512 */
-    uint16_t packet_bytes;   /* longest packet that the node receives, at least mss + 60;
-                                default 1280 */
-    uint8_t connections;     /* TCP connections at the same time; default 1 */
-    uint8_t listeners;       /* listening ports; default 1 */
-    uint8_t half_open;       /* handshakes in progress; default 2 */
-    uint8_t udp_sockets;     /* default 0: your stack keeps UDP */
-    uint8_t sockets;         /* descriptors in total; default 4 */
-    uint8_t packets;         /* slots of packet_bytes for received packets and answers; default 2 */
-    uint8_t hop_limit;       /* hop limit of its packets, at least 1; default 64 */
-    uint8_t reserved;        /* 0 */
+                                default 1220, which fits the minimum MTU of IPv6. A larger
+                                mss needs path MTU discovery, as in the library for hosts */
+    uint16_t send_buffer;    /* send buffer of each connection in bytes, at least 64;
+                                default 4880 */
+    uint16_t receive_buffer; /* receive buffer of each connection in bytes, at least 64;
+                                default 4880 */
+    uint16_t udp_buffer;     /* receive buffer of each UDP socket in bytes, at least 64;
+                                default 512 */
+    uint16_t packet_bytes;   /* longest packet that the node receives, in bytes, at least
+                                mss + 60; default 1280 */
+    uint8_t connections;     /* number of TCP connections at the same time; default 1 */
+    uint8_t listeners;       /* number of listening ports; default 1 */
+    uint8_t half_open;       /* number of handshakes in progress; default 2 */
+    uint8_t udp_sockets;     /* number of UDP sockets; default 0: your stack processes UDP */
+    uint8_t sockets;         /* number of descriptors in total; default 4 */
+    uint8_t packets;         /* number of slots of packet_bytes for received packets and answers;
+                                default 2 */
+    uint8_t hop_limit;       /* hop limit of the node's packets, at least 1; default 64 */
+    uint8_t reserved;        /* must be 0 */
 };
 
-/* Sets the defaults. */
+/* Sets the defaults of a node over IPv6. */
 int rp_ip_config_init(struct rp_ip_config *config);
 
 /* Returns in len the bytes of memory that a node needs. RP_EINVAL: invalid configuration. */
@@ -210,66 +220,73 @@ int rp_ip_init(uint8_t *memory, size_t len, const struct rp_ip_config *config,
  * reassembled if it was fragmented. The node copies it. Pass TCP, ICMPv6 errors, and UDP if the
  * node has UDP sockets: the node answers an echo request, and rejects any other packet for its
  * address as unreachable. RP_EAGAIN: no room until rp_ip_output has taken the waiting packets;
- * RP_EADDRNOTAVAIL: another address; RP_EMSGSIZE: longer than packet_bytes; RP_EINVAL: not an
- * IPv6 packet, or truncated; RP_EOPNOTSUPP: the node is on a radio. A segment that TCP discards,
+ * RP_EADDRNOTAVAIL: the packet's destination is not the node's address; RP_EMSGSIZE: the packet
+ * is longer than packet_bytes; RP_EINVAL: it is not an IPv6 packet, or it is truncated;
+ * RP_EOPNOTSUPP: the node is on a radio. A segment that TCP discards,
  * because of its checksum or sequence number, is not an error. */
 int rp_ip_input(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
 /* Writes the node's next packet, with its IPv6 header and checksums, and returns its length, or
- * 0. After every other call, repeat this until it returns 0: segments are created here. out needs
- * 1280 bytes, or packet_bytes if that is more. RP_EINVAL: out is smaller, and the packet waits;
+ * 0. This call creates segments, so after each call of another function, repeat this one until it
+ * returns 0. out needs 1280 bytes, or packet_bytes if that is more. RP_EINVAL: out is smaller, and
+ * the packet waits;
  * RP_EOPNOTSUPP: the node is on a radio. */
 int rp_ip_output(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* -------------------------------------------------------------------- radio -- */
 
-/* These calls, and those of the host side, need a node on a radio: otherwise RP_EOPNOTSUPP. */
+/* The calls of this section, and those of the host side, need a node on a radio: otherwise they
+ * return RP_EOPNOTSUPP. */
 
 /* Radio operations ("works"). Report the end of RP_WORK_LOAD and RP_WORK_TRANSMIT by
- * rp_radio_done; the next operation comes after that. The others set the state of the radio
- * between those. */
+ * rp_radio_done; rp_poll_radio returns the next operation after this report. The other operations
+ * set the state of the radio between these two, and need no report. */
 #define RP_WORK_LOAD 1         /* move frame into the radio */
-#define RP_WORK_TRANSMIT 2     /* send the loaded frame; with cca: if the channel is clear */
-#define RP_WORK_LISTEN 3       /* the receiver stays on */
-#define RP_WORK_DOZE 4         /* the receiver is off, but ready at once */
-#define RP_WORK_SLEEP 5        /* the radio is off */
-#define RP_WORK_SOURCE_MATCH 6 /* set frame pending in acknowledgements to neighbour */
+#define RP_WORK_TRANSMIT 2     /* send the loaded frame; with cca 1: only if the channel is clear */
+#define RP_WORK_LISTEN 3       /* switch the receiver on, and leave it on */
+#define RP_WORK_DOZE 4         /* switch the receiver off, so that it can be on again at once */
+#define RP_WORK_SLEEP 5        /* switch the radio off */
+#define RP_WORK_SOURCE_MATCH 6 /* from now on, set the frame-pending bit (pending 1) or clear it
+                                  (pending 0) in acknowledgements to neighbour */
 
 struct rp_work {
     const uint8_t *frame; /* RP_WORK_LOAD: the MPDU without its FCS, 125 bytes at most;
                              valid until the operation has ended */
-    size_t frame_len;
-    uint8_t kind; /* RP_WORK_* */
-    uint8_t cca;
-    uint8_t pending;
+    size_t frame_len;     /* RP_WORK_LOAD: bytes of frame */
+    uint8_t kind;         /* RP_WORK_* */
+    uint8_t cca;          /* RP_WORK_TRANSMIT: 1 if the radio assesses the channel first */
+    uint8_t pending;      /* RP_WORK_SOURCE_MATCH: 1 to set the bit, 0 to clear it */
     uint8_t reserved;
-    uint16_t neighbour;
+    uint16_t neighbour;   /* RP_WORK_SOURCE_MATCH: short address of the neighbour */
 };
 
-/* Returns 1 and the next operation for the radio, or 0. */
+/* Returns 1 and the next operation for the radio in work, or 0 if there is none. */
 int rp_poll_radio(rp_node *node, uint64_t now_us, struct rp_work *work);
 
 /* Results of radio operations. */
-#define RP_RESULT_LOADED 1
-#define RP_RESULT_CHANNEL_BUSY 2  /* nothing was sent */
-#define RP_RESULT_SENT 3          /* no acknowledgement requested, or the node waits for it */
-#define RP_RESULT_ACKED 4         /* acknowledged */
-#define RP_RESULT_ACKED_PENDING 5 /* acknowledged with frame pending */
+#define RP_RESULT_LOADED 1        /* the frame is in the radio */
+#define RP_RESULT_CHANNEL_BUSY 2  /* the channel was busy, and the frame was not sent */
+#define RP_RESULT_SENT 3          /* sent; the frame requested no acknowledgement, or the node
+                                     itself waits for it */
+#define RP_RESULT_ACKED 4         /* sent and acknowledged */
+#define RP_RESULT_ACKED_PENDING 5 /* sent and acknowledged, with the frame-pending bit set */
 #define RP_RESULT_NO_ACK 6        /* sent, but not acknowledged in time */
 
-/* Reports the end of an operation: RP_RESULT_LOADED after RP_WORK_LOAD, one of the others after
- * RP_WORK_TRANSMIT. RP_EINVAL: no such operation was pending. */
+/* Reports the end of an operation: RP_RESULT_LOADED after RP_WORK_LOAD, another RP_RESULT_* after
+ * RP_WORK_TRANSMIT. RP_EINVAL: no such operation was in progress. */
 int rp_radio_done(rp_node *node, uint64_t now_us, uint8_t result);
 
-/* Receives a frame with a correct FCS: the MPDU without the FCS. ack_sent_pending: with
- * RP_RADIO_AUTO_ACK, whether the radio's acknowledgement had frame pending set. */
+/* Passes a received frame with a correct FCS to the node: the MPDU without the FCS.
+ * ack_sent_pending: with RP_RADIO_AUTO_ACK, 1 if the radio's acknowledgement of this frame had the
+ * frame-pending bit set, otherwise 0. */
 int rp_input_frame(rp_node *node, uint64_t now_us, const uint8_t *frame, size_t len,
                    int8_t rssi_dbm, uint8_t lqi, uint8_t ack_sent_pending);
 
 /* ---------------------------------------------------------------- host side -- */
 
-/* Receives an IPv6 packet from the host side; packets into the mesh have at most 1280 bytes.
- * RP_EAGAIN: no room yet; keep the packet and try again later. RP_EINVAL: refused. */
+/* Passes an IPv6 packet from the host side to the node; packets into the mesh have at most 1280
+ * bytes. RP_EAGAIN: the node has no room yet; keep the packet and try again later. RP_EINVAL: the
+ * node refuses the packet. */
 int rp_input_packet(rp_node *node, uint64_t now_us, const uint8_t *packet, size_t len);
 
 /* Writes the next packet for the host side and returns its length, or 0. out needs 1280 bytes.
@@ -278,28 +295,28 @@ int rp_poll_packet(rp_node *node, uint64_t now_us, uint8_t *out, size_t len);
 
 /* ---------------------------------------------------------- time and events -- */
 
-/* Returns 1 and the time of the next rp_on_timeout, or 0 if no timer runs. Call it again after
- * every other call. */
+/* Returns 1 and the time at which rp_on_timeout is due, or 0 if no timer runs. Each call of another
+ * function may change this time, so call rp_poll_at again afterwards. */
 int rp_poll_at(rp_node *node, uint64_t *at_us);
 
 /* Runs expired timers. */
 int rp_on_timeout(rp_node *node, uint64_t now_us);
 
 #define RP_EVENT_SOCKETS 1        /* the state of a socket may have changed: call rp_poll */
-#define RP_EVENT_ADDRESS_IN_USE 2 /* another node has registered our address */
+#define RP_EVENT_ADDRESS_IN_USE 2 /* another node has registered this node's address */
 #define RP_EVENT_ECHO_REPLY 3     /* the answer to rp_ping has arrived */
 
 /* Returns the next event, or 0. */
 int rp_poll_event(rp_node *node);
 
-/* Sends an echo request (RFC 4443 §4.1). RP_ENETUNREACH. */
+/* Sends an echo request (RFC 4443 §4.1). RP_ENETUNREACH: no route to the address. */
 int rp_ping(rp_node *node, uint64_t now_us, const uint8_t *address, uint16_t ident,
             uint16_t seq);
 
 /* ------------------------------------------------------------------ sockets -- */
 
-/* As in POSIX, except for the arguments node and now_us; no call blocks. Every call with a
- * descriptor may return RP_EBADF. */
+/* The calls of this section work as in POSIX, except for the arguments node and now_us; no call
+ * blocks. Every call with a descriptor may return RP_EBADF. */
 
 #define RP_SOCK_STREAM 1 /* TCP */
 #define RP_SOCK_DGRAM 2  /* UDP */
@@ -315,27 +332,29 @@ struct rp_endpoint {
     uint16_t port;
 };
 
-/* Returns a descriptor, or RP_EMFILE. */
+/* Returns a new descriptor, or RP_EMFILE if none is free. */
 int rp_socket(rp_node *node, uint64_t now_us, int kind);
 
-/* Sets the socket's port; 0 chooses one. RP_EADDRINUSE; RP_EINVAL: the socket has one. */
+/* Sets the socket's port; with port 0 the node chooses a free port. RP_EADDRINUSE: the port is in
+ * use; RP_EINVAL: the socket already has a port. */
 int rp_bind(rp_node *node, uint64_t now_us, int fd, uint16_t port);
 
 int rp_listen(rp_node *node, uint64_t now_us, int fd, int backlog);
 
-/* Returns the descriptor of the next connection, and its peer (may be null). RP_EAGAIN,
- * RP_EMFILE. */
+/* Returns the descriptor of the next accepted connection, and its peer in peer (may be null).
+ * RP_EAGAIN: no connection waits; RP_EMFILE: no descriptor is free. */
 int rp_accept(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *peer);
 
 /* Opens a connection, or sets the only peer of a datagram socket. RP_EINPROGRESS: wait for
  * RP_POLLOUT, and read the outcome from RP_SO_ERROR. */
 int rp_connect(rp_node *node, uint64_t now_us, int fd, const struct rp_endpoint *peer);
 
-/* Returns the number of bytes accepted; RP_EAGAIN: no room; RP_EPIPE, RP_ECONNRESET,
- * RP_ETIMEDOUT ... */
+/* Returns the number of bytes that the send buffer accepted. RP_EAGAIN: the buffer has no room; or
+ * the reason why the connection cannot send, such as RP_EPIPE, RP_ECONNRESET or RP_ETIMEDOUT. */
 int rp_send(rp_node *node, uint64_t now_us, int fd, const uint8_t *data, size_t len);
 
-/* Returns the number of bytes received, 0 at the end of the stream; RP_EAGAIN: none yet. */
+/* Returns the number of bytes received, or 0 at the end of the stream. RP_EAGAIN: no bytes have
+ * arrived yet. */
 int rp_recv(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len, int flags);
 
 int rp_sendto(rp_node *node, uint64_t now_us, int fd, const uint8_t *data, size_t len,
@@ -346,21 +365,23 @@ int rp_shutdown(rp_node *node, uint64_t now_us, int fd, int how);
 int rp_close(rp_node *node, uint64_t now_us, int fd);
 
 /* Saves a connection before a deep sleep or a reboot, and closes the descriptor without
- * notifying the peer. Returns the number of bytes written to out: 100, and the data that wait in
- * either direction. RP_ENOMEM: len is too small; RP_ENOTCONN, RP_EOPNOTSUPP. */
+ * notifying the peer. Returns the number of bytes written to out: 100 bytes plus the bytes that
+ * wait in the connection's send and receive buffers. RP_ENOMEM: len is too small; RP_ENOTCONN: the
+ * socket is not connected; RP_EOPNOTSUPP: the socket is not a TCP socket. */
 int rp_freeze(rp_node *node, uint64_t now_us, int fd, uint8_t *out, size_t len);
 
-/* Restores a saved connection slept_us later and returns its descriptor. The node needs the same
- * address and buffers; its clock may have restarted. A value of slept_us that is too large is
- * safer than one that is too small.
+/* Restores a connection that rp_freeze saved slept_us microseconds ago, and returns its
+ * descriptor. The node needs the same address and buffers as before; its clock may have restarted.
+ * A value of slept_us that is too large is safer than one that is too small.
  *
  * Restore the bytes ONCE; this call invalidates them. A connection restored twice would send its
  * peer different bytes for the same sequence numbers, and neither end would notice. If the bytes
  * come from flash, erase them there before the next rp_poll_radio or rp_poll_packet.
  *
- * RP_EINVAL: damaged, another version, or already restored; RP_ETIMEDOUT: the peer may have given
- * up the connection; RP_ENOMEM: the buffers are smaller; RP_ENETUNREACH: saved by another node;
- * RP_EADDRINUSE: the connection already exists; RP_EMFILE. */
+ * RP_EINVAL: the bytes are damaged, of another version, or already restored; RP_ETIMEDOUT: the peer
+ * may have given up the connection; RP_ENOMEM: the node's buffers are smaller than before;
+ * RP_ENETUNREACH: another node saved the bytes; RP_EADDRINUSE: the connection already exists;
+ * RP_EMFILE: no descriptor or connection is free. */
 int rp_thaw(rp_node *node, uint64_t now_us, uint64_t slept_us, uint8_t *frozen, size_t len);
 
 #define RP_POLLIN 0x1
@@ -371,12 +392,13 @@ int rp_thaw(rp_node *node, uint64_t now_us, uint64_t slept_us, uint8_t *frozen, 
 #define RP_POLLRDHUP 0x2000
 
 struct rp_pollfd {
-    int32_t fd; /* a negative one is ignored */
+    int32_t fd; /* a descriptor; an entry with a negative fd is ignored */
     int16_t events;
     int16_t revents;
 };
 
-/* Sets revents and returns the number of entries with any, at most 255. */
+/* Sets revents of each entry, and returns the number of entries whose revents is not 0. count is at
+ * most 255. */
 int rp_poll(rp_node *node, uint64_t now_us, struct rp_pollfd *all, size_t count);
 
 /* Levels and names of options; every value is an int. */
@@ -402,13 +424,15 @@ int rp_getpeername(rp_node *node, uint64_t now_us, int fd, struct rp_endpoint *p
 
 /* --------------------------------------------------------- calls that wait -- */
 
-/* Hooks for a thread that waits. Each call copies them and does not keep them.
+/* Hooks of the calls that wait. Each call copies this structure at its start and does not keep the
+ * pointer to it.
  *
- * wait returns when something may have happened, or at until_us (UINT64_MAX: no limit). A
- * negative RP_E* from it ends the call with that error (RP_EAGAIN: with RP_ETIMEDOUT). Without an
- * operating system wait drives the node: radio, timers, frames. With one it sleeps until the
- * thread that drives the node wakes it, and returns at once if that happened after the last
- * unlock. lock and unlock enclose every use of the node; both are null if there is one thread. */
+ * The hook wait returns when the state of the node may have changed, or at until_us (UINT64_MAX: no
+ * limit). If wait returns a negative RP_E*, the call that waits returns this error, but
+ * RP_ETIMEDOUT instead of RP_EAGAIN. Without an operating system, wait drives the node: radio,
+ * timers, frames. With an operating system, wait sleeps until the thread that drives the node wakes
+ * it; if that thread has driven the node since the last unlock, wait returns at once. lock and
+ * unlock enclose every use of the node; both are null if the program has one thread. */
 struct rp_waiter {
     rp_node *node;
     void *context; /* argument of all hooks */
@@ -421,13 +445,14 @@ struct rp_waiter {
 int rp_wait_connect(const struct rp_waiter *waiter, int fd, const struct rp_endpoint *peer);
 int rp_wait_accept(const struct rp_waiter *waiter, int fd, struct rp_endpoint *peer);
 
-/* Sends all bytes; after an error returns the number accepted before it, if any. */
+/* Sends all bytes. After an error, returns the number of bytes accepted before the error, or the
+ * error if that number is 0. */
 int rp_wait_send(const struct rp_waiter *waiter, int fd, const uint8_t *data, size_t len);
 int rp_wait_recv(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len);
 int rp_wait_recvfrom(const struct rp_waiter *waiter, int fd, uint8_t *out, size_t len,
                      struct rp_endpoint *peer);
 
-/* A negative timeout waits without limit. */
+/* Waits like rp_poll for at most timeout_ms milliseconds; a negative timeout_ms has no limit. */
 int rp_wait_poll(const struct rp_waiter *waiter, struct rp_pollfd *all, size_t count,
                  int timeout_ms);
 

@@ -42,7 +42,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub subject: Vec<String>,
 
-    /// Packet losses in percent, 0 to 50; a single one for matrix. Default: for loss 0,1,5,10,15,
+    /// Packet losses in percent, 0 to 50; a single value for matrix. Default: for loss 0,1,5,10,15,
     /// for matrix 10, for ota-ack 10,20,30,40
     #[arg(long, value_name = "PERCENT", value_delimiter = ',',
           value_parser = clap::value_parser!(u32).range(..=50))]
@@ -173,7 +173,7 @@ mod present {
         };
         choose(args, &mut plan.seeds, &mut plan.losses);
         let figures = Steps::of(plan.transfers(), |steps| {
-            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")))
+            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} % loss")))
         });
         Outcome {
             table: format!("{}{}", loss::rules(&plan), loss::table(&figures)),
@@ -204,7 +204,7 @@ mod present {
         };
         choose(args, &mut plan.seeds, &mut plan.losses);
         let figures = Steps::of(plan.transfers(), |steps| {
-            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} %")))
+            plan.run(|subject, loss| steps.begin(format!("{subject} at {loss} % loss")))
         });
         Outcome {
             table: ota_ack::table(&plan, &figures),

@@ -93,7 +93,7 @@ fn try_run(args: &CompareArgs) -> Result<(), Failure> {
     }
     for (side, names) in ["A", "B"].into_iter().zip(&alone) {
         if !names.is_empty() {
-            text += &format!("only {side} has {} more\n", names.len());
+            text += &format!("{} more scenarios are only in {side}\n", names.len());
         }
     }
     print(&text).map_err(standard)

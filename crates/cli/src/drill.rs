@@ -33,7 +33,7 @@ pub struct DrillArgs {
     #[arg(long)]
     pub list: bool,
 
-    /// Runs of each row; their seeds count from 1
+    /// Number of runs of each row; their seeds count from 1
     #[arg(long, value_name = "N", default_value_t = 3,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]
     pub seeds: u64,
@@ -148,7 +148,7 @@ fn table(plan: &Plan, rows: &[Row]) -> String {
             rest,
             match row.outcome {
                 Outcome::Kept => "",
-                Outcome::Explained => "  below, see the reason",
+                Outcome::Explained => "  less, for the reason stated",
                 Outcome::Lost => "  LOST",
                 Outcome::LeftBehind => "  LEFT BEHIND",
             }

@@ -88,12 +88,12 @@ const WAYS: [Way; 9] = [
     way("TLS, kept", Between::Kept, Some(PSK)),
     way("TLS, frozen", Between::Frozen, Some(PSK)),
     way(
-        "new TLS, resumed or with a pre-shared key",
+        "new TLS connection, resumed or with a pre-shared key",
         Between::Closed,
         Some(PSK),
     ),
     way(
-        "new TLS, resumed or with a pre-shared key, Fast Open",
+        "new TLS connection, resumed or with a pre-shared key, Fast Open",
         Between::Fast,
         Some(PSK),
     ),
@@ -122,7 +122,7 @@ struct Cost {
 pub fn run(json: Option<&Path>) -> ExitCode {
     let mut table = format!(
         "A sleepy leaf sends a reading of {READING} bytes every 10 minutes. Frames and bytes on \
-         the air are summed\nover all hops and include acknowledgments; the charge is that of the \
+         the air are summed\nover all hops and include acknowledgements; the charge is that of the \
          leaf's radio and processor,\nwithout cryptography. Means of {READINGS} readings, after \
          the first.\n"
     );

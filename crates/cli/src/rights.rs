@@ -18,7 +18,7 @@ use crate::{FAILED, USAGE};
 /// The options.
 #[derive(Clone, Debug, Default, Args)]
 pub struct RightsArgs {
-    /// Become this user as soon as everything is open: a name, a number or UID:GID; needs root.
+    /// Become this user as soon as all files, sockets and devices are open: a name, a number or UID:GID; needs root.
     /// Files that the program writes are created by and belong to that user
     #[arg(long, value_name = "USER")]
     pub user: Option<String>,
@@ -39,7 +39,7 @@ pub(crate) struct Rights {
 }
 
 impl Rights {
-    /// Finds the user.
+    /// Finds the user of `--user`.
     pub(crate) fn of(args: &RightsArgs) -> Result<Rights, Failure> {
         let account = args.user.as_deref().map(Account::find).transpose();
         let account = account.map_err(|error| {
@@ -82,7 +82,7 @@ impl Rights {
         })
     }
 
-    /// Makes `command` run as the user.
+    /// Makes `command` run as the user of `--user`, if there is one.
     pub(crate) fn start(&self, command: &mut Command) {
         if let Some(account) = &self.account {
             account.start_as(command);

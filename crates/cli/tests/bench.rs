@@ -39,7 +39,7 @@ fn readings_are_dearer_the_more_is_opened_anew() {
             "frozen",
             "new connection by Fast Open",
             "new connection",
-            "new TLS, resumed or with a pre-shared key",
+            "new TLS connection, resumed or with a pre-shared key",
             "new TLS with certificate",
         ];
         for pair in dearer.windows(2) {

@@ -354,7 +354,7 @@ fn the_first_frame_that_differs_is_found() {
 }
 
 /// Frames alone do not say why: here one is not heard, and the next that differs is its
-/// repetition, or the acknowledgment that it does not get.
+/// repetition, or the acknowledgement that it does not get.
 #[test]
 fn what_differs_before_the_first_frame_is_named() {
     let folder = Folder::new("diff-cause");
@@ -398,7 +398,10 @@ fn two_programs_are_told_apart_by_their_first_frame() {
     let found = redpoll(&[&["diff", "--program", &old][..], &args].concat());
     assert_eq!(code(&found), 1, "{found:?}");
     let text = stdout(&found);
-    assert!(text.contains("only its time: in B it begins"), "{text}");
+    assert!(
+        text.contains("only the time of the frame: in B it begins"),
+        "{text}"
+    );
     assert!(text.contains("earlier difference: "), "{text}");
     // A program that cannot run the scenario is not a difference.
     let failing = redpoll(&["diff", "--program", "/bin/false", "line-2"]);

@@ -201,7 +201,7 @@ fn lossy(
     [run, why].map(|output| serde_json::from_str(&stdout(&output)).unwrap())
 }
 
-/// A sender that has not heard the acknowledgment of a frame gives its datagram up, too.
+/// A sender that has not heard the acknowledgement of a frame gives its datagram up, too.
 #[test]
 fn segments_are_as_many_as_their_sender_says() {
     let folder = Folder::new("why-counts");

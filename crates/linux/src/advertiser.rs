@@ -145,7 +145,7 @@ impl Advertiser {
         setsockopt(&socket, sockopt::Ipv6MulticastHops, &HOP_LIMIT)
             .map_err(failed("set the hop limit"))?;
         setsockopt(&socket, sockopt::Ipv6RecvHopLimit, &true)
-            .map_err(failed("ask for hop limits"))?;
+            .map_err(failed("request the hop limits of received packets"))?;
         // Solicitations are sent to all routers of the link (RFC 4861 §4.1).
         let socket = UdpSocket::from(socket);
         let joined = socket.join_multicast_v6(&ALL_ROUTERS, index);

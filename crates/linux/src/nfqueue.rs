@@ -108,7 +108,7 @@ fn refused(errno: Errno, number: u16, may_ask: bool) -> QueueError {
         Errno::EPERM if !may_ask => QueueError::NoPermission,
         Errno::EPERM | Errno::EBUSY => QueueError::Taken(number),
         Errno::EINVAL | Errno::EOPNOTSUPP | Errno::ENOENT => QueueError::NoModule,
-        errno => at("take the queue")(errno),
+        errno => at("bind to the queue")(errno),
     }
 }
 

@@ -82,7 +82,7 @@ impl fmt::Display for Service {
 /// A text that names no service.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "got {0:?}; allowed: any, PORT, ADDRESS, [ADDRESS]:PORT, each with tcp: or udp: before it, such \
+    "got {0:?}; allowed: any, PORT, ADDRESS or [ADDRESS]:PORT, the last three also after tcp: or udp:, such \
      as 1883, tcp:[2001:db8::5]:443 or 2001:db8::5"
 )]
 pub struct NoService(String);

@@ -197,7 +197,7 @@ impl News {
         self.news.flight
     }
 
-    /// Bytes of new data that this acknowledgment covers.
+    /// Bytes of new data that this acknowledgement covers.
     #[getter]
     fn acked(&self) -> u32 {
         self.news.acked
@@ -209,7 +209,7 @@ impl News {
         self.news.srtt_ms
     }
 
-    /// Of an acknowledgment: whether the application fills at least half of the window.
+    /// For an acknowledgement: whether the application fills at least half of the window.
     #[getter]
     fn is_filled(&self) -> bool {
         self.news.event == CongestionEvent::Acked { filled: true }

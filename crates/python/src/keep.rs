@@ -36,7 +36,7 @@ pub struct Store<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// The file at `path`, for runs that only go through the simulator.
+    /// Opens the results file at `path`, for runs that only go through the simulator.
     fn of_simulator(path: &'a str) -> Store<'a> {
         Store {
             path,
@@ -54,7 +54,7 @@ impl<'a> Store<'a> {
     }
 }
 
-/// A plan or a goal that cannot be used.
+/// Returns the error for a plan or a goal that cannot be used.
 fn misread(py: Python<'_>, problem: &PlanError) -> PyErr {
     let key = problem.key().to_owned();
     error(py, "ScenarioError", (problem.to_string(), key))

@@ -409,13 +409,13 @@ fn of_node(node: &NodeSample, before: Option<(&NodeSample, Duration)>) -> Row {
 pub fn reference() -> String {
     let rows = COLUMNS.iter().map(|(name, _, of, what)| {
         let of = match of {
-            RowsOf::All => "",
-            RowsOf::Flows => "flow",
-            RowsOf::Nodes => "node",
+            RowsOf::All => "both kinds",
+            RowsOf::Flows => "flows",
+            RowsOf::Nodes => "nodes",
         };
         format!("| `{name}` | {of} | {what} |\n")
     });
-    let head = "| column | of | what |\n| --- | --- | --- |\n".to_owned();
+    let head = "| column | in rows of | meaning |\n| --- | --- | --- |\n".to_owned();
     head + &rows.collect::<String>()
 }
 
@@ -427,7 +427,7 @@ mod tests {
         let text = std::fs::read_to_string(path).unwrap();
         let table = super::reference();
         if std::env::var_os("REDPOLL_BLESS").is_some() {
-            let begin = text.find("| column | of |").unwrap();
+            let begin = text.find("| column | in rows of |").unwrap();
             let end = begin + text[begin..].find("\n\n").unwrap() + 1;
             std::fs::write(path, text.replace(&text[begin..end], &table)).unwrap();
         } else {

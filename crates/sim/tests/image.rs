@@ -169,7 +169,7 @@ fn what_cannot_be_is_refused() {
     ];
     let error = refusal(&page);
     assert!(
-        error.ends_with("apps.image.page: got 1024 B; allowed: at most block, 512 B"),
+        error.ends_with("apps.image.page: got 1024 B; allowed: at most `block`, 512 B"),
         "{error}"
     );
     let node = [

@@ -214,7 +214,10 @@ pub struct Changes<'a> {
     pub skipped: u64,
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes the field by reference"
+)]
 fn is_zero(count: &u64) -> bool {
     *count == 0
 }

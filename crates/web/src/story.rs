@@ -92,7 +92,7 @@ pub struct Story {
 #[derive(Debug, thiserror::Error)]
 pub enum StoryError {
     /// It cannot be read.
-    #[error("cannot read it: {0}")]
+    #[error("cannot read the recording: {0}")]
     Read(#[from] io::Error),
     /// It is something else.
     #[error("not a recording; allowed: a file written by `redpoll run --record FILE`")]

@@ -70,7 +70,7 @@ pub const RULES: [Rule; 11] = [
     Rule {
         name: "peer's window",
         reason: "The library does not offer window scaling (RFC 7323 §2.2), so the peer does not \
-                 scale its windows either. They are in bytes, at most 65,535.",
+                 scale its windows either. The peer's windows are in bytes, at most 65,535.",
         apply: peers_window,
     },
     Rule {

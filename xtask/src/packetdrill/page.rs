@@ -74,7 +74,7 @@ fn is_by_stack(causes: &[Cause], outcome: &Outcome) -> bool {
 
 fn summary(causes: &[Cause], outcomes: &[Outcome]) -> String {
     let mut text = String::from(
-        "| suite | scripts | run | pass | do not pass | of these by the stack |\n\
+        "| suite | number of scripts | scripts run | scripts that pass | scripts that do not pass | of these, caused by the stack |\n\
          | --- | --: | --: | --: | --: | --: |\n",
     );
     for suite in Suite::ALL {
@@ -93,7 +93,9 @@ fn thousands(number: usize) -> String {
 }
 
 fn skipped(outcomes: &[Outcome]) -> String {
-    let mut text = String::from("| reason | FreeBSD | packetdrill |\n| --- | --: | --: |\n");
+    let mut text = String::from(
+        "| reason | scripts of FreeBSD | scripts of packetdrill |\n| --- | --: | --: |\n",
+    );
     for reason in Skipped::ALL {
         let count = |suite| {
             let fits = |o: &&Outcome| o.suite == suite && o.ended == Err(reason);
@@ -106,7 +108,7 @@ fn skipped(outcomes: &[Outcome]) -> String {
 }
 
 fn rules(outcomes: &[Outcome]) -> String {
-    let mut text = String::from("| change | scripts | reason |\n| --- | --: | --- |\n");
+    let mut text = String::from("| change | number of scripts | reason |\n| --- | --: | --- |\n");
     for (index, rule) in RULES.iter().enumerate() {
         let changed = |outcome: &&Outcome| outcome.rules.contains(&index);
         let count = outcomes.iter().filter(changed).count();
@@ -116,7 +118,8 @@ fn rules(outcomes: &[Outcome]) -> String {
 }
 
 fn favours(outcomes: &[Outcome]) -> String {
-    let mut text = String::from("| relaxed | scripts | reason |\n| --- | --: | --- |\n");
+    let mut text =
+        String::from("| relaxed comparison | number of scripts | reason |\n| --- | --: | --- |\n");
     for (index, favour) in FAVOURS.iter().enumerate() {
         let needs = |outcome: &&Outcome| outcome.passed() && outcome.favours.contains(&index);
         let count = outcomes.iter().filter(needs).count();
@@ -124,7 +127,10 @@ fn favours(outcomes: &[Outcome]) -> String {
     }
     let none = |outcome: &&Outcome| outcome.passed() && outcome.favours.is_empty();
     let count = outcomes.iter().filter(none).count();
-    let _ = writeln!(text, "| nothing | {count} | |");
+    let _ = writeln!(
+        text,
+        "| no relaxation | {count} | the scripts pass without a relaxation |"
+    );
     text
 }
 
@@ -159,7 +165,9 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
     if rows.is_empty() {
         return "No script fails because the library violates an RFC.\n".to_owned();
     }
-    format!("| scripts | names | by | cause |\n| --: | --- | --- | --- |\n{rows}")
+    format!(
+        "| number of scripts | names | kind of cause | cause |\n| --: | --- | --- | --- |\n{rows}"
+    )
 }
 
 /// The names, each folder once.

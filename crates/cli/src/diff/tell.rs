@@ -141,7 +141,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     };
     if mpdu(a) == mpdu(b) {
         return format!(
-            "only its time: in B it begins{}. Its sender drew another backoff, was busy for a \
+            "only the time of the frame: in B it begins{}. Its sender drew another backoff, was busy for a \
              different time, or got the packet at a different time",
             apart(a, b).replace(',', "")
         );
@@ -152,8 +152,8 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     };
     let is_acked = |header: &FrameHeader| header.frame_type == FrameType::Ack;
     match (is_acked(&of_a), is_acked(&of_b)) {
-        (true, false) => return "a link acknowledgment that B does not have".to_owned(),
-        (false, true) => return "a link acknowledgment that A does not have".to_owned(),
+        (true, false) => return "a link acknowledgement that B does not have".to_owned(),
+        (false, true) => return "a link acknowledgement that A does not have".to_owned(),
         _ => {}
     }
     if of_a.src != of_b.src || of_a.frame_type != of_b.frame_type {
@@ -165,13 +165,16 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     let time = if a.at_us == b.at_us {
         String::new()
     } else {
-        format!("; in B it begins{}", apart(a, b).replace(',', ""))
+        format!("; in B the frame begins{}", apart(a, b).replace(',', ""))
     };
     let [one, other] = [a, b].map(|record| line(record, reading));
     match words(&one, &other) {
         words if words.is_empty() => {
             let same = mpdu(a).iter().zip(mpdu(b)).take_while(|(a, b)| a == b);
-            format!("only the content, from byte {} on{time}", same.count())
+            format!(
+                "only the content of the frame, from byte {} on{time}",
+                same.count()
+            )
         }
         words => format!("{}{time}", words.join("; ")),
     }

@@ -126,7 +126,7 @@ fn medium(medium: &MediumFigures) -> String {
             if (success_ratio_tx, success_ratio_rx) != (1.0, 1.0) {
                 let _ = write!(
                     text,
-                    ", success ratios {success_ratio_tx} / {success_ratio_rx}"
+                    ", success ratios: senders {success_ratio_tx}, receivers {success_ratio_rx}"
                 );
             }
             text

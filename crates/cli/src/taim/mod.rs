@@ -50,7 +50,7 @@ use notify::Supervisor;
 /// when an option cannot be used.
 #[derive(Debug, ClapArgs)]
 pub struct TaimArgs {
-    /// Queue number, the same as in the rule
+    /// Number of the NFQUEUE queue, the same as in the rule of ip6tables or nft
     #[arg(long, value_name = "N")]
     pub queue: u16,
 
@@ -77,18 +77,18 @@ pub struct TaimArgs {
           value_parser = clap::value_parser!(u64).range(1..=3_600))]
     pub period: u64,
 
-    /// Most flows to track; a new flow replaces the one that has been idle for longest
+    /// Largest number of flows to track; a new flow replaces the flow that has been idle for the longest time
     #[arg(long, value_name = "N", default_value_t = 8_192,
           value_parser = clap::value_parser!(u32).range(4..=1_048_576))]
     pub flows: u32,
 
-    /// Most packets to hold; if one more arrives, the packet whose turn is next is forwarded at
+    /// Largest number of packets to hold; if one more arrives, the packet whose turn is next is forwarded at
     /// once
     #[arg(long, value_name = "N", default_value_t = 16_384,
           value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub packets: u32,
 
-    /// Most packets in the kernel's queue in addition to those held here. Beyond this the kernel
+    /// Largest number of packets in the kernel's queue in addition to those held here. Beyond this number the kernel
     /// forwards all packets, as it does when this program is suspended or hangs
     #[arg(long, value_name = "N", default_value_t = 128,
           value_parser = clap::value_parser!(u32).range(16..=65_536))]

@@ -55,11 +55,11 @@ pub struct TuneArgs {
     #[arg(long, value_name = "FILE")]
     pub results: Option<PathBuf>,
 
-    /// File for the constants for Rust; by default GOAL.rs in the current folder
+    /// File for the best values as constants of Rust; by default GOAL.rs in the current folder
     #[arg(long, value_name = "FILE")]
     pub rust: Option<PathBuf>,
 
-    /// File for the constants for C; by default GOAL.h in the current folder
+    /// File for the best values as constants of C; by default GOAL.h in the current folder
     #[arg(long, value_name = "FILE")]
     pub c: Option<PathBuf>,
 

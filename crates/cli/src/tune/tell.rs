@@ -172,7 +172,7 @@ fn lead(goal: &Goal, verdicts: &Verdicts) -> String {
         "; with these seeds the difference is not significant"
     };
     format!(
-        "\nThe runner-up has {} {}{apart}.\n",
+        "\nCompared with the values found, the runner-up has {} {}{apart}.\n",
         change(lead),
         goal.aims.best.name()
     )
@@ -201,7 +201,7 @@ fn limits(goal: &Goal, verdicts: &Verdicts) -> String {
             Bound::Limit { limits, neighbour } => {
                 let it = &verdicts.neighbours[*neighbour];
                 format!(
-                    "{}: {} = {} would have {} {}, and misses {}",
+                    "{}: {} = {} would have {} {}, but would miss {}",
                     limits.join(" and "),
                     name(it.along),
                     it.value,

@@ -38,7 +38,7 @@ pub struct UpArgs {
     pub forward: Vec<String>,
 
     /// Let the nodes reach a service outside the mesh: PORT (at any address), ADDRESS, or
-    /// ADDRESS:PORT with an IPv6 address in brackets, each after tcp: or udp:; or any. Without
+    /// ADDRESS:PORT with an IPv6 address in brackets, each optionally after tcp: or udp:; or the word any. Without
     /// this option the nodes reach only the destinations of the scenario's applications, and
     /// answer packets from outside. May be repeated
     #[arg(long, value_name = "SERVICE")]
@@ -163,7 +163,7 @@ pub enum Join {
     Tun,
     /// TUN interface inside the mesh's own network namespace
     Namespace,
-    /// Forwarded ports only
+    /// No interface: only forwarded ports of this computer lead into the mesh
     Forward,
 }
 

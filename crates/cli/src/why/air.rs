@@ -15,7 +15,7 @@ const NEIGHBOURS_MAX: usize = 65_536;
 const RECENT_MAX: usize = 64;
 /// A frame of the same sender with the same number after so long is another one.
 const SAME_FRAME_US: u64 = 30_000_000;
-/// Latest start of an acknowledgment after the end of its frame: macAckWaitDuration, and the
+/// Latest start of an acknowledgement after the end of its frame: macAckWaitDuration, and the
 /// same again for the clocks of the sniffer.
 const ACK_WITHIN_US: u64 = 2 * timing::ACK_WAIT_US;
 /// A sender that begins this much later has assessed the channel during the other's signal (an
@@ -51,10 +51,10 @@ pub struct Transfer {
     pub first: Place,
     pub last: Place,
     pub attempts: u32,
-    /// Whether the frame was acknowledged, or asked for no acknowledgment.
+    /// Whether the frame was acknowledged, or asked for no acknowledgement.
     pub arrived: bool,
     /// These are further attempts at a frame that has arrived already: its sender has not
-    /// heard the acknowledgment.
+    /// heard the acknowledgement.
     pub repeats: bool,
     /// Behind the MAC header; empty if it is secured and was not opened.
     pub payload: Vec<u8>,
@@ -100,7 +100,7 @@ pub struct Air {
     pub secured: u64,
     /// Secured frames that a key opened.
     pub opened: u64,
-    /// Acknowledgments that were seen.
+    /// Acknowledgements that were seen.
     pub acks: u64,
     /// Frames that cannot be read.
     pub malformed: u64,
@@ -256,7 +256,7 @@ impl Air {
     }
 
     /// Finds the frames on the air when a frame begins: whether its sender should have heard
-    /// them if it has listened before, as all senders except those of acknowledgments do; and
+    /// them if it has listened before, as all senders except those of acknowledgements do; and
     /// whether a signal disturbs the frame. The senders of disturbed attempts are noted.
     fn overlap(&mut self, sent: Recent, has_listened: bool) -> (Option<(Place, Address)>, bool) {
         let Recent { place, src, dst } = sent;

@@ -53,8 +53,8 @@ impl Cause {
     pub const fn title(self) -> &'static str {
         match self {
             Cause::PollPerFragment => "a poll per fragment",
-            Cause::RtoFloor => "a lower bound of the retransmission timeout",
-            Cause::DelayedAck => "delayed acknowledgments of single segments",
+            Cause::RtoFloor => "a retransmission timeout raised by its lower bound",
+            Cause::DelayedAck => "delayed acknowledgements of single segments",
             Cause::LostFragments => "lost fragments",
             Cause::HiddenTerminals => "hidden terminals",
             Cause::WindowOfOne => "a window of one segment",
@@ -163,7 +163,7 @@ fn range(tally: &Tally) -> String {
 
 fn polled(tally: &Tally) -> String {
     format!(
-        "{} fragments waited for the sleepy node's next data request, for {}",
+        "{} fragments waited for the sleepy node's next data request, {} each",
         tally.count,
         range(tally)
     )

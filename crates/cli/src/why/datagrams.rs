@@ -103,7 +103,7 @@ struct Assembly {
     disturbed: u32,
 }
 
-/// All attempts at a frame, those after an acknowledgment that its sender has not heard, too.
+/// All attempts at a frame, those after an acknowledgement that its sender has not heard, too.
 #[derive(Clone, Copy, Debug, Default)]
 struct Frame {
     last: Place,

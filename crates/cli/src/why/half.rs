@@ -20,10 +20,10 @@ const DUPLICATES: u32 = 3;
 const LATE: u64 = 2;
 /// Timeouts that are doubled; more are as long.
 const TIMEOUTS_MAX: u32 = 6;
-/// A sender that sends this soon after an acknowledgment has waited for it, and not for its
+/// A sender that sends this soon after an acknowledgement has waited for it, and not for its
 /// application.
 const WAITED_US: u64 = 100_000;
-/// An acknowledgment that leaves sooner was not delayed.
+/// An acknowledgement that leaves sooner was not delayed.
 const PROMPT_US: u64 = 30_000;
 /// A router of a mesh is not affected by frames three hops away, so the number of segments that
 /// can be in transit is the number of hops divided by this.
@@ -56,7 +56,7 @@ struct Lost {
     hidden: Option<Place>,
 }
 
-/// Why a sender waits for each acknowledgment.
+/// Why a sender waits for each acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// The other end's window has no room for two segments.
@@ -80,7 +80,7 @@ struct Paths {
 /// The way of one segment, each time that it leaves its sender's node.
 #[derive(Clone, Debug)]
 struct Path {
-    /// Sequence number, length and acknowledgment number.
+    /// Sequence number, length and acknowledgement number.
     segment: (SeqNum, u32, Option<SeqNum>),
     /// The time at which it left, in microseconds.
     start_us: u64,
@@ -152,7 +152,7 @@ pub struct Half {
     duplicates: u32,
     has_sack: bool,
     /// The last start of the retransmission timer, without new segments: the last
-    /// retransmission or acknowledgment.
+    /// retransmission or acknowledgement.
     timer_us: u64,
     /// Timeouts since a round trip was measured: each doubles the next (RFC 6298 §5.5, §5.7).
     timeouts: u32,
@@ -183,13 +183,13 @@ pub struct Half {
     pub one_at_a_time: Tally,
 }
 
-/// The only segment in flight, when its acknowledgment came.
+/// The only segment in flight, when its acknowledgement came.
 #[derive(Clone, Copy, Debug)]
 struct Alone {
     first: Place,
     air_us: u64,
     wait_us: u64,
-    /// How long its receiver kept the acknowledgment back.
+    /// How long its receiver kept the acknowledgement back.
     delay_us: u64,
     ack: Place,
 }
@@ -396,7 +396,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgment of this direction begins to leave its receiver's node.
+    /// An acknowledgement of this direction begins to leave its receiver's node.
     pub fn ack_left(&mut self, datagram: &Datagram) {
         let Some(ack) = datagram.segment.ack else {
             return;
@@ -427,7 +427,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgment of this direction has come to its sender's node.
+    /// An acknowledgement of this direction has come to its sender's node.
     pub fn acknowledged(&mut self, datagram: &Datagram, shift: u8) {
         let segment = &datagram.segment;
         let Some(ack) = segment.ack else {

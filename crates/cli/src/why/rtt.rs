@@ -8,7 +8,7 @@ const SAMPLES_MIN: u64 = 4;
 const KEPT_MAX: usize = 4_096;
 
 /// Round-trip times, from a segment's first bit on the air to the last one of its
-/// acknowledgment (RFC 6298 §2).
+/// acknowledgement (RFC 6298 §2).
 #[derive(Clone, Debug, Default)]
 pub struct RoundTrips {
     count: u64,

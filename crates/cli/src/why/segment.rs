@@ -34,7 +34,7 @@ pub struct Segment {
     pub mss: Option<u16>,
     /// The window scale option.
     pub shift: Option<u8>,
-    /// Whether it has a block of selective acknowledgment.
+    /// Whether it has a block of selective acknowledgement.
     pub has_sack: bool,
 }
 

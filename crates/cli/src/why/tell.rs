@@ -76,7 +76,7 @@ fn text(args: &WhyArgs, seen: &Seen, told: &[Vec<Told>]) -> String {
     }
     if seen.acks == 0 && seen.frames > 0 {
         lines.push(
-            "The capture has no link acknowledgments: losses on links cannot be detected."
+            "The capture has no link acknowledgements: losses on links cannot be detected."
                 .to_owned(),
         );
     }

@@ -18,7 +18,7 @@ const SYN: u8 = 0x02;
 const ACK: u8 = 0x10;
 const PUSH: u8 = 0x08;
 
-/// Time on the air of a byte, and what lies before a frame and its acknowledgment.
+/// Time on the air of a byte, and what lies before a frame and its acknowledgement.
 const BYTE_US: u64 = 32;
 const GAP_US: u64 = 1_500;
 const TURN_US: u64 = 192;
@@ -172,7 +172,7 @@ fn connected() -> (Air, End, End) {
     (air, client, server)
 }
 
-/// The client sends `segments` segments, one after the other, whose acknowledgments wait for
+/// The client sends `segments` segments, one after the other, whose acknowledgements wait for
 /// `wait_us`.
 fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
     let (mut air, mut client, server) = connected();
@@ -231,7 +231,7 @@ fn next(client: &mut End, server: &End) -> Vec<u8> {
 }
 
 /// Each of its frames is acknowledged, but its last ones are never sent: the sender did not
-/// hear the acknowledgment, which the capture cannot show.
+/// hear the acknowledgement, which the capture cannot show.
 #[test]
 fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
     let (mut air, mut client, server) = connected();

@@ -94,7 +94,7 @@ impl Kind {
 }
 
 /// A receive buffer of two windows: here the application reads behind the
-/// acknowledgment, not with it.
+/// acknowledgement, not with it.
 fn table<P: Protocol>(protocol: P, tx: usize, rx: usize) -> Table<HeapMemory, P> {
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let slots = (0..2).map(|_| Slot::new(buffer(tx), buffer(rx)));

@@ -124,7 +124,7 @@ class CongestionNews:
         """Smoothed round-trip time in milliseconds; `None` before the first measurement."""
     @property
     def is_filled(self) -> bool:
-        """For an acknowledgment: whether the application fills at least half of the window."""
+        """For an acknowledgement: whether the application fills at least half of the window."""
     @property
     def is_first(self) -> bool:
         """For a timeout: whether it is the first since new data was acknowledged."""

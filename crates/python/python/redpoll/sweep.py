@@ -32,7 +32,7 @@ _Done = tuple[int, str, float]
 
 
 def _work(origin: str, text: str, runs: Sequence[_ToDo]) -> list[_Done]:
-    """The job of a worker: some runs."""
+    """The job of a worker: a batch of runs."""
     done = []
     for number, changes, seed in runs:
         began = time.process_time()

@@ -131,7 +131,7 @@ impl KeyKind {
             }
             KeyKind::Nodes => {
                 "a node's name, a list of names, or \"every node\", \"every router\", \
-                            \"every leaf\", \"every other node\" (all except the one it sends to)"
+                            \"every leaf\", \"every other node\" (all nodes except the app's destination)"
                     .to_owned()
             }
             KeyKind::Links => {

@@ -183,7 +183,7 @@ fn icmp(body: &[u8]) -> String {
             0 => "RPL: request for the DODAG (DIS)".to_owned(),
             1 => "RPL: the DODAG and the sender's rank in it (DIO)".to_owned(),
             2 => "RPL: downward route (DAO)".to_owned(),
-            3 => "RPL: acknowledgment of a downward route (DAO-ACK)".to_owned(),
+            3 => "RPL: acknowledgement of a downward route (DAO-ACK)".to_owned(),
             other => format!("RPL, code {other}"),
         },
         Ok(Message::Unknown {
@@ -364,7 +364,7 @@ fn tcp_fields(tcp: &Tcp) -> Vec<(&'static str, String)> {
         ("Sequence number", tcp.seq.to_string()),
     ];
     if let Some(ack) = tcp.ack {
-        fields.push(("Acknowledgment number", ack.to_string()));
+        fields.push(("Acknowledgement number", ack.to_string()));
     }
     fields.extend([
         ("Flags", flags.join(", ")),

@@ -56,7 +56,7 @@ fn title(view: &View) -> Line<'_> {
     let time = format!("  {}:{:02}:{:02}", s / 3_600, s / 60 % 60, s % 60);
     let mut spans = vec![Span::from(view.title.as_str()).bold(), Span::from(time)];
     if view.is_paused {
-        spans.push("  the view is paused, the mesh runs on (p)".reversed());
+        spans.push("  the view is paused, the mesh continues (p: resume the view)".reversed());
     }
     Line::from(spans)
 }

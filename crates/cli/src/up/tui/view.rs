@@ -327,7 +327,10 @@ impl View {
             let again = &conn.retransmissions;
             if again.rto > track.timeouts {
                 let ends = format!("{} to {}", self.end(&conn.local), self.end(&conn.remote));
-                self.log_at(sample.at, &format!("retransmission timeout: {ends}"));
+                self.log_at(
+                    sample.at,
+                    &format!("a retransmission timer expired: {ends}"),
+                );
             }
             track.timeouts = again.rto;
             let bytes = u64::from(conn.acked) + u64::from(conn.received);

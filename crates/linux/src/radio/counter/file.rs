@@ -26,7 +26,7 @@ const TITLE: &str = "frame counter";
 pub enum CounterFileError {
     /// Another process has the lock.
     #[error(
-        "another process uses it, and two that use one counter expose what they encrypt; allowed: one process and one file for each key"
+        "another process uses it, and two processes that use the same counter expose the data that they encrypt; allowed: one process and one file for each key"
     )]
     InUse,
     /// The content is neither records nor one number.

@@ -199,7 +199,7 @@ impl App<'_, '_> {
         let (page, block) = (values.real(&self.key("page")) as u16, self.block());
         let protocol = self.image_protocol();
         if page > block && protocol != ImageProtocol::Http {
-            let problem = format!("got {page} B; allowed: at most block, {block} B");
+            let problem = format!("got {page} B; allowed: at most `block`, {block} B");
             return Err(values.error(&self.key("page"), problem));
         }
         Ok(ImageLeafSpec {
@@ -230,7 +230,7 @@ impl App<'_, '_> {
         let message = values.real(&self.key("message")) as u16;
         let blockwise = values.flag(&self.key("blockwise"));
         if message < bytes && !blockwise {
-            let problem = format!("got {message} B; allowed: at least reading, {bytes} B");
+            let problem = format!("got {message} B; allowed: at least `reading`, {bytes} B");
             return Err(values.error(&self.key("message"), problem));
         }
         Ok(SensorSpec {
@@ -263,7 +263,7 @@ impl App<'_, '_> {
         };
         let (batch, queue) = (read("batch", usual_batch), read("queue", usual_queue));
         if queue < batch {
-            let problem = format!("got {queue}; allowed: at least batch, {batch}");
+            let problem = format!("got {queue}; allowed: at least `batch`, {batch}");
             let key = if values.has(&self.key("queue")) {
                 "queue"
             } else {
@@ -413,7 +413,7 @@ impl App<'_, '_> {
         if let Some(far_end) = far_end.filter(|far_end| nodes.contains(far_end)) {
             let name = self.scenario.nodes.get(far_end);
             let problem = format!(
-                "got {}, which the app sends to; allowed: other nodes, such as \"every other node\"",
+                "got {}, the destination of the app; allowed: nodes other than the destination, such as \"every other node\", which means all of them",
                 name.map_or(HOST, |node| &node.name)
             );
             return Err(self.values.error(&key, problem));

@@ -51,7 +51,7 @@ pub(super) fn check_use(values: &Values<'_>, scenario: &Scenario) -> Result<(), 
             return Err(values.error(&path("kind"), problem));
         }
         if node.role == Role::Border && scenario.host.is_some() {
-            let problem = "got border, but the node is a module, which has no host side; allowed: border without apps on host";
+            let problem = "got border, but a node of the kind module has no host side; allowed: border only if no app has on = \"host\"";
             return Err(values.error(&path("role"), problem));
         }
     }

@@ -19,9 +19,9 @@ pub(super) const KEYS: &[Key] = &[
     key("energy.takes_time", Bool, Default("false"), None,
         "Instructions take virtual time, which delays the commands to a node's radio."),
     key("energy.cpu_active", current(1_000.0), Default("3.4 mA"), None,
-        "Current of the running processor: SAM D21, 48 MHz, 25 degrees."),
+        "Current of the running processor; the default is that of a SAM D21 at 48 MHz and 25 degrees."),
     key("energy.cpu_sleep", current(1_000.0), Default("4 uA"), None,
-        "Current of the sleeping processor, with its memory and clock: SAM D20."),
+        "Current of the sleeping processor, which keeps its memory and clock; the default is that of a SAM D20."),
     key("energy.battery", Quantity { measure: Measure::Charge, min: 1.0, max: 1e6 }, Default("2400 mAh"), None,
-        "Charge of a node's battery; about that of two AA cells."),
+        "Charge of a node's battery; the default is about that of two AA cells."),
 ];

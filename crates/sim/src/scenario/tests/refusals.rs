@@ -239,7 +239,7 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"bulk-sender\"\non = \"every node\"\nto = \"node-2:7\"",
-        "apps.a.on: got node-2, which the app sends to",
+        "apps.a.on: got node-2, the destination of the app",
     ),
     (
         "[apps.a]\ntype = \"sensor\"\non = \"node-1\"\nto = \"host:7\"\nreading = \"2 KiB\"",
@@ -247,7 +247,7 @@ const APPS_AND_FAULTS: &[(&str, &str)] = &[
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\nqueue = 4",
-        "t.toml:9: apps.a.queue: got 4; allowed: at least batch, 8",
+        "t.toml:9: apps.a.queue: got 4; allowed: at least `batch`, 8",
     ),
     (
         "[apps.a]\ntype = \"mqtt-sensor\"\non = \"node-1\"\nto = \"host:7\"\ntopic = \"a/#\"",

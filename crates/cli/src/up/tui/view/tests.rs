@@ -100,7 +100,7 @@ fn a_node_is_switched_off_and_on_and_the_log_tells() {
     assert!(
         view.log
             .iter()
-            .any(|line| line.contains("retransmission timeout")),
+            .any(|line| line.contains("a retransmission timer expired")),
         "{:?}",
         view.log
     );
