@@ -49,7 +49,7 @@ pub(super) const KEYS: &[Key] = &[
     key("apps.*.start", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
         "Time from the beginning of the run to the start of the app."),
     key("apps.*.start_spread", time(0.0, 1000.0 * DAY_US), Default("0 s"), None,
-        "Largest random delay of the start after `start`, drawn for each node."),
+        "The app of each node starts at `start` plus a random time of at most this length."),
     key("apps.*.port", PORT, Optional("80 for http-server, 5683 for coap-server, 7 for echo, the port of its protocol for image-source; required for bulk-sink"), SERVERS,
         "Port on which the app listens."),
     key("apps.*.to", Target, Required, SENDERS,

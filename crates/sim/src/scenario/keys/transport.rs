@@ -15,7 +15,7 @@ pub(super) const KEYS: &[Key] = &[
         "Send buffer of a connection."),
     key("tcp.receive_buffer", size(64.0, 65_535.0), Default("1848 B"), None,
         "Receive buffer of a connection, and thus its largest window."),
-    key("tcp.connections", Count { min: 1, max: CONNECTIONS_MAX as u64 }, Optional("2, and one for each app that sends from or to the node; at least 4"), None,
+    key("tcp.connections", Count { min: 1, max: CONNECTIONS_MAX as u64 }, Optional("2, plus 1 for each app that sends from or to the node; at least 4"), None,
         "Number of TCP connections for which each node has memory."),
     key("tcp.nagle", Bool, Default("true"), None,
         "Nagle's algorithm."),
