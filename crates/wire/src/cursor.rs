@@ -1,9 +1,8 @@
-//! Cursors that write into, and read from, bytes of the caller.
+//! Cursors that write into, and read from, buffers of the caller.
 //!
-//! Everything is emitted through a [`Cursor`], so that the length of a header
-//! and its content cannot disagree; everything is parsed through a [`Reader`],
-//! which never runs past the end. Both use network byte order unless a name
-//! says `le`.
+//! Every header is written through a [`Cursor`], so that its length and content agree. Every header
+//! is parsed through a [`Reader`], which never reads past the end. Both use network byte order
+//! unless a name says `le`.
 
 #[cfg(test)]
 mod tests;
@@ -32,7 +31,7 @@ pub struct Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor at the start of `buffer`.
+    /// Returns a cursor at the start of `buffer`.
     pub fn new(buffer: &'a mut [u8]) -> Self {
         Cursor {
             buffer,
@@ -40,7 +39,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// The next `len` bytes to fill in place; the cursor moves past them.
+    /// Reserves the next `len` bytes, to be filled in place; the cursor moves past them.
     ///
     /// # Errors
     /// [`NoRoom`] when fewer bytes remain; the cursor does not move.
@@ -99,11 +98,10 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Replaces 16 bits that have been written at `position`: a length or
-    /// checksum that is known only when the rest stands.
+    /// Replaces 16 bits at `position`, such as a length or checksum that is known only later.
     ///
     /// # Errors
-    /// [`NoRoom`] when `position` is not two bytes before the cursor or more.
+    /// [`NoRoom`] unless `position` is at least two bytes before the cursor.
     pub fn patch_u16(&mut self, position: usize, value: u16) -> Result<(), NoRoom> {
         let field = self
             .written_mut()
@@ -114,94 +112,94 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// Bytes written so far.
+    /// Returns the number of bytes written.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// Bytes that can still be written.
+    /// Returns the number of bytes that can still be written.
     pub fn remaining(&self) -> usize {
         self.buffer.len().saturating_sub(self.position)
     }
 
-    /// The written bytes.
+    /// Returns the written bytes.
     pub fn written(&self) -> &[u8] {
         self.buffer.get(..self.position).unwrap_or_default()
     }
 
-    /// The written bytes, to be changed in place.
+    /// Returns the written bytes for changes in place.
     pub fn written_mut(&mut self) -> &mut [u8] {
         self.buffer.get_mut(..self.position).unwrap_or_default()
     }
 
-    /// The part of the buffer that is still free. Bytes put there count once
-    /// [`Cursor::reserve`] has moved past them.
+    /// Returns the free part of the buffer. Bytes written there count once [`Cursor::reserve`] has
+    /// moved past them.
     pub fn rest_mut(&mut self) -> &mut [u8] {
         self.buffer.get_mut(self.position..).unwrap_or_default()
     }
 
-    /// Ends writing and gives the written bytes back for the buffer's lifetime.
+    /// Returns the written bytes for the buffer's lifetime.
     pub fn into_written(self) -> &'a mut [u8] {
         self.buffer.get_mut(..self.position).unwrap_or_default()
     }
 }
 
-/// A read position in bytes that arrived. Every method fails with
-/// [`Error::Truncated`] when the bytes end too early, and then does not move.
+/// A read position in received bytes. If the bytes end too early, a method fails with
+/// [`Error::Truncated`] and the position does not move.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     rest: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`.
+    /// Returns a reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Self {
         Reader { rest: bytes }
     }
 
-    /// The next `len` bytes.
+    /// Returns the next `len` bytes.
     pub fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (head, tail) = self.rest.split_at_checked(len).ok_or(Error::Truncated)?;
         self.rest = tail;
         Ok(head)
     }
 
-    /// The next `N` bytes.
+    /// Returns the next `N` bytes.
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (head, tail) = self.rest.split_first_chunk().ok_or(Error::Truncated)?;
         self.rest = tail;
         Ok(*head)
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     #[inline(never)] // size
     pub fn u8(&mut self) -> Result<u8, Error> {
         self.array().map(u8::from_be_bytes)
     }
 
-    /// The next 16 bits, in network order.
+    /// Returns the next 16 bits, in network order.
     #[inline(never)] // size
     pub fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(u16::from_be_bytes)
     }
 
-    /// The next 16 bits, low byte first, as in IEEE 802.15.4.
+    /// Returns the next 16 bits, low byte first, as in IEEE 802.15.4.
     pub fn u16_le(&mut self) -> Result<u16, Error> {
         self.array().map(u16::from_le_bytes)
     }
 
-    /// The next 32 bits, in network order.
+    /// Returns the next 32 bits, in network order.
     #[inline(never)] // size
     pub fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(u32::from_be_bytes)
     }
 
-    /// The next byte, without moving past it.
+    /// Returns the next byte without moving past it.
     pub fn peek(&self) -> Result<u8, Error> {
         self.rest.first().copied().ok_or(Error::Truncated)
     }
 
-    /// All that has not been read.
+    /// Returns all bytes that have not been read.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }

@@ -2,23 +2,23 @@
 
 use core::fmt;
 
-/// Why bytes are not a valid header.
+/// A reason why bytes are not a valid header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[non_exhaustive]
 pub enum Error {
     /// The bytes end before the header, or before the length it announces.
     Truncated,
-    /// A version number that this codec does not speak.
+    /// An unknown version number.
     Version,
     /// A length or offset field contradicts the rest of the packet.
     Length,
-    /// The checksum is wrong, or missing where it must not be.
+    /// The checksum is wrong, or missing where it is required.
     Checksum,
     /// A value that the standard reserves.
     Reserved,
     /// A valid format that Redpoll does not implement.
     Unsupported,
-    /// A 6LoWPAN address refers to context `0` to `15`, which is not known.
+    /// A 6LoWPAN address refers to this unknown context, 0 to 15.
     UnknownContext(u8),
     /// An elided address needs a link-layer address that the frame lacks.
     NoLinkAddress,

@@ -203,7 +203,7 @@ mod tests {
         bytes
     }
 
-    /// Good messages among bytes, and the number of damaged frames.
+    /// Returns the good messages among bytes, and the number of damaged frames.
     fn deframed<C: Check>(bytes: &[u8]) -> (Vec<Vec<u8>>, usize) {
         let mut deframer = Deframer::<C, [u8; ROOM]>::default();
         let (mut good, mut damaged) = (Vec::new(), 0);

@@ -9,8 +9,8 @@ const ESC: u8 = 0xdb;
 const ESC_END: u8 = 0xdc;
 const ESC_ESC: u8 = 0xdd;
 
-/// The bytes of a packet on the line. They begin with an END, too: what noise has left
-/// there is an own, useless packet then (RFC 1055, "Protocol").
+/// Returns the encoded bytes of a packet. They also begin with an END, which ends a packet of line
+/// noise before (RFC 1055, "Protocol").
 pub fn encode(packet: &[u8]) -> impl Iterator<Item = u8> {
     let body = packet.iter().flat_map(|byte| {
         let (first, second) = match *byte {
@@ -38,7 +38,7 @@ pub struct Decoder<'b> {
 }
 
 impl<'b> Decoder<'b> {
-    /// A decoder for packets that fit into `room`.
+    /// Returns a decoder for packets that fit into `room`.
     pub fn new(room: &'b mut [u8]) -> Self {
         Decoder {
             room,
@@ -91,7 +91,8 @@ impl<'b> Decoder<'b> {
         self.room.get(..len).filter(|packet| !packet.is_empty())
     }
 
-    /// Packets that were too long, or had an ESC before a byte other than ESC_END and ESC_ESC.
+    /// Returns the number of packets that were too long, or had an ESC before a byte other than
+    /// ESC_END and ESC_ESC.
     pub fn broken(&self) -> u32 {
         self.broken
     }

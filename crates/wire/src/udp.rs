@@ -26,8 +26,8 @@ impl UdpHeader {
     /// Bytes of the header.
     pub const LEN: usize = 8;
 
-    /// A header for `payload`, with length and checksum; `None` when the
-    /// payload is longer than a UDP datagram can carry.
+    /// Returns a header for `payload`, with length and checksum; `None` when the payload is too
+    /// long for a UDP datagram.
     pub fn for_payload(
         (src, src_port): (&Addr, u16),
         (dst, dst_port): (&Addr, u16),
@@ -51,11 +51,11 @@ impl UdpHeader {
         Some(header)
     }
 
-    /// The header and the payload that its length field announces.
+    /// Parses the header; returns it and the payload of the announced length.
     ///
     /// # Errors
-    /// [`Error::Length`] for a length below 8, [`Error::Truncated`] when there
-    /// are fewer bytes than announced.
+    /// [`Error::Length`] for a length below 8, [`Error::Truncated`] when there are fewer bytes than
+    /// announced.
     pub fn parse(bytes: &[u8]) -> Result<(UdpHeader, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let header = UdpHeader {
@@ -75,7 +75,7 @@ impl UdpHeader {
         out.put(&self.to_bytes())
     }
 
-    /// The header as it goes over the wire.
+    /// Returns the encoded header.
     #[inline(never)] // size
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let [a, b] = self.src_port.to_be_bytes();
@@ -85,10 +85,8 @@ impl UdpHeader {
         [a, b, c, d, e, f, g, h]
     }
 
-    /// Whether the checksum over pseudo-header, this header and `payload` is
-    /// right. A zero checksum never is.
-    ///
-    /// RFC 8200 §8.1
+    /// Returns whether the checksum over pseudo-header, this header and `payload` is correct. A
+    /// zero checksum never is (RFC 8200 §8.1).
     pub fn verify(&self, src: &Addr, dst: &Addr, payload: &[u8]) -> bool {
         let mut sum = Checksum::pseudo_header(src, dst, next_header::UDP, u32::from(self.length));
         sum.add(&self.to_bytes());

@@ -1,9 +1,7 @@
-//! ICMPv6 (RFC 4443): errors, echo, and the messages of neighbour discovery
-//! ([`nd`]).
+//! ICMPv6 (RFC 4443): errors, echo, and the messages of neighbour discovery ([`nd`]).
 //!
-//! Not here: redirects (RFC 4861 §4.5; of no use where routes go above the
-//! link), multicast listener discovery. They come out as [`Message::Unknown`]. When an error may be
-//! sent, and how often, is for the stack to decide.
+//! Redirects (RFC 4861 §4.5) and multicast listener discovery are not implemented: they are parsed
+//! as [`Message::Unknown`]. The stack decides when and how often to send an error.
 
 pub mod nd;
 #[cfg(test)]
@@ -59,7 +57,7 @@ pub mod unreachable {
     pub const ADDRESS: u8 = 3;
     /// The port is closed.
     pub const PORT: u8 = 4;
-    /// The next stop of a source route is not on the link (RFC 6554 §4.2).
+    /// The next hop of a source route is not on the link (RFC 6554 §4.2).
     pub const SOURCE_ROUTE: u8 = 7;
 }
 
@@ -73,21 +71,21 @@ pub mod time_exceeded {
 
 /// Codes of [`Message::ParameterProblem`] (RFC 4443 §3.4).
 pub mod parameter_problem {
-    /// A header field that is wrong.
+    /// A wrong header field.
     pub const HEADER_FIELD: u8 = 0;
-    /// A next-header number that is not known.
+    /// An unknown next-header number.
     pub const NEXT_HEADER: u8 = 1;
-    /// An IPv6 option that is not known.
+    /// An unknown IPv6 option.
     pub const OPTION: u8 = 2;
     /// The first fragment lacks headers (RFC 7112 §5).
     pub const INCOMPLETE_HEADERS: u8 = 3;
 }
 
-/// How much of the invoking packet an error quotes at most: what fits the
-/// minimum MTU together with both headers (RFC 4443 §2.4 c).
+/// Most bytes of the invoking packet that an error quotes: what fits into the minimum MTU with both
+/// headers (RFC 4443 §2.4 c).
 pub const MAX_QUOTED: usize = ipv6::MIN_MTU - Ipv6Header::LEN - HEADER_LEN;
 
-/// Type, code, checksum, and four bytes that every message here has.
+/// Length of type, code, checksum, and the four bytes that follow in every message here.
 const HEADER_LEN: usize = 8;
 const CHECKSUM_AT: usize = 2;
 
@@ -96,7 +94,7 @@ const CHECKSUM_AT: usize = 2;
 pub enum Message<'a> {
     /// The packet could not be delivered.
     DestinationUnreachable {
-        /// Why; see [`mod@unreachable`].
+        /// The reason; see [`mod@unreachable`].
         code: u8,
         /// The beginning of the packet.
         quoted: &'a [u8],
@@ -108,61 +106,61 @@ pub enum Message<'a> {
         /// The beginning of the packet.
         quoted: &'a [u8],
     },
-    /// The packet lived too long.
+    /// The packet's hop limit or reassembly time was exceeded.
     TimeExceeded {
-        /// Why; see [`time_exceeded`].
+        /// The reason; see [`time_exceeded`].
         code: u8,
         /// The beginning of the packet.
         quoted: &'a [u8],
     },
-    /// The packet could not be understood.
+    /// A node could not process the packet.
     ParameterProblem {
-        /// Why; see [`parameter_problem`].
+        /// The reason; see [`parameter_problem`].
         code: u8,
-        /// Where in the packet, in bytes.
+        /// Offset of the faulty field in the packet, in bytes.
         pointer: u32,
         /// The beginning of the packet.
         quoted: &'a [u8],
     },
-    /// "Are you there?"
+    /// An echo request.
     EchoRequest {
-        /// Names the asker among others on its host.
+        /// Identifier of the requesting process.
         ident: u16,
-        /// Counts its questions.
+        /// Sequence number of the request.
         seq: u16,
-        /// Any bytes.
+        /// Arbitrary data.
         data: &'a [u8],
     },
-    /// The answer, with all that was in the question.
+    /// The reply to an echo request.
     EchoReply {
-        /// From the request.
+        /// The identifier of the request.
         ident: u16,
-        /// From the request.
+        /// The sequence number of the request.
         seq: u16,
-        /// From the request.
+        /// The data of the request.
         data: &'a [u8],
     },
-    /// A host asks for routers (RFC 4861 §4.1).
+    /// A host requests router advertisements (RFC 4861 §4.1).
     RouterSolicitation {
-        /// Its link-layer address, perhaps.
+        /// May have the host's link-layer address.
         options: Options<'a>,
     },
     /// A router announces itself (RFC 4861 §4.2).
     RouterAdvertisement(RouterAdvertisement<'a>),
-    /// A node asks for, or registers with, a neighbour (RFC 4861 §4.3).
+    /// A node requests a neighbour's address, or registers (RFC 4861 §4.3).
     NeighborSolicitation(NeighborSolicitation<'a>),
-    /// The answer (RFC 4861 §4.4).
+    /// The answer to a solicitation (RFC 4861 §4.4).
     NeighborAdvertisement(NeighborAdvertisement<'a>),
     /// A router reports a registration to the next one (RFC 6775 §4.4).
     DuplicateAddressRequest(DuplicateAddress),
-    /// The answer.
+    /// The answer to a duplicate address request.
     DuplicateAddressConfirmation(DuplicateAddress),
     /// Any other message. Unknown errors go to the upper layer, others are
     /// dropped (RFC 4443 §2.4 a, b).
     Unknown {
-        /// Its type; below 128 it is an error.
+        /// The type; below 128 it is an error.
         message_type: u8,
-        /// Its code.
+        /// The code.
         code: u8,
         /// All bytes after the checksum: at least four, except for [RPL](crate::rpl).
         body: &'a [u8],
@@ -170,13 +168,12 @@ pub enum Message<'a> {
 }
 
 impl<'a> Message<'a> {
-    /// The message in `payload`, the payload of a packet with header `ip`.
+    /// Parses `payload`, the payload of a packet with header `ip`.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Checksum`]; for neighbour discovery also
-    /// what makes a receiver drop the message (RFC 4861 §6.1, §7.1):
-    /// [`Error::Reserved`] for a hop limit that shows a router on the way, a
-    /// code other than 0 or a multicast target, and [`Error::Length`] or
+    /// [`Error::Truncated`] and [`Error::Checksum`]. A receiver also drops some messages of
+    /// neighbour discovery (RFC 4861 §6.1, §7.1): [`Error::Reserved`] for a hop limit that shows a
+    /// router on the path, a code other than 0 or a multicast target, and [`Error::Length`] or
     /// [`Error::Truncated`] for broken options.
     pub fn parse(ip: &Ipv6Header, payload: &'a [u8]) -> Result<Message<'a>, Error> {
         Self::verified::<true>(ip, payload)
@@ -206,8 +203,8 @@ impl<'a> Message<'a> {
         Ok(message)
     }
 
-    /// As [`Message::parse`], without looking at checksum and hop limit: for a
-    /// dissector, which shows what came.
+    /// Parses `payload` like [`Message::parse`], without checks of checksum and hop limit, for a
+    /// dissector.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -297,8 +294,8 @@ impl<'a> Message<'a> {
         out.patch_u16(start.saturating_add(CHECKSUM_AT), sum)
     }
 
-    /// Writes the message with a checksum of zero, for one whose options are still to follow
-    /// one by one. Where its kind is known, no other's code is needed.
+    /// Writes the message with a checksum of zero; the caller appends the options. Code for other
+    /// kinds of messages is not linked if the kind is known.
     ///
     /// # Errors
     /// [`NoRoom`] when `out` is too short.
@@ -339,7 +336,7 @@ impl<'a> Message<'a> {
         Ok(())
     }
 
-    /// Bytes that [`Message::emit`] writes.
+    /// Returns the number of bytes that [`Message::emit`] writes.
     pub fn len(&self) -> usize {
         let rest = match self {
             Message::DestinationUnreachable { quoted, .. }
@@ -365,19 +362,19 @@ impl<'a> Message<'a> {
         rest.saturating_add(HEADER_LEN)
     }
 
-    /// A message is never empty.
+    /// Returns `false`: a message is never empty.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// Whether this is an error message, to which no error may be returned.
+    /// Returns whether this is an error message, which must not be answered with an error.
     ///
     /// RFC 4443 §2.1: types 0 to 127.
     pub const fn is_error(&self) -> bool {
         self.message_type() < 128
     }
 
-    /// Whether this belongs to neighbour discovery.
+    /// Returns whether this belongs to neighbour discovery.
     pub const fn is_neighbor_discovery(&self) -> bool {
         matches!(
             self,
@@ -390,7 +387,7 @@ impl<'a> Message<'a> {
         )
     }
 
-    /// The type; see [`message_type`].
+    /// Returns the type; see [`message_type`].
     pub const fn message_type(&self) -> u8 {
         match self {
             Message::DestinationUnreachable { .. } => message_type::DESTINATION_UNREACHABLE,
@@ -411,8 +408,8 @@ impl<'a> Message<'a> {
         }
     }
 
-    /// The code; zero in messages that have none. In those of duplicate address
-    /// detection it says whether they have a transaction ID (RFC 8505 §4.2).
+    /// Returns the code; zero in messages without one. For duplicate address detection it says
+    /// whether the message has a transaction ID (RFC 8505 §4.2).
     pub const fn code(&self) -> u8 {
         match self {
             Message::DestinationUnreachable { code, .. }
@@ -426,12 +423,12 @@ impl<'a> Message<'a> {
     }
 }
 
-/// RFC 4443 §2.3
+/// Computes the checksum (RFC 4443 §2.3).
 fn checksum(src: &Addr, dst: &Addr, message: &[u8]) -> Checksum {
     Checksum::of_payload(src, dst, next_header::ICMPV6, message)
 }
 
-/// As much of `packet` as an error may quote.
+/// Returns the part of `packet` that an error may quote.
 fn quotable(packet: &[u8]) -> &[u8] {
     packet.get(..MAX_QUOTED).unwrap_or(packet)
 }

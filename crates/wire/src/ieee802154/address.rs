@@ -5,7 +5,7 @@ use crate::{Cursor, Error, NoRoom};
 use core::fmt;
 
 /// A link-layer address: none, 16 bits, or a 64-bit EUI-64.
-// The comparison below is of the same parts as a derived one.
+// The comparison below compares the same parts as a derived one.
 #[allow(clippy::derived_hash_with_manual_eq)]
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Address {
@@ -18,8 +18,7 @@ pub enum Address {
     Extended([u8; 8]),
 }
 
-/// Comparisons of addresses are the most frequent in a node's code: inlined, as derived ones
-/// are, they take 3 KB.
+/// Nodes compare addresses most often. Inlined, as derived comparisons are, these would take 3 KB.
 impl PartialEq for Address {
     #[inline(never)]
     fn eq(&self, other: &Address) -> bool {
@@ -36,12 +35,12 @@ impl Address {
     /// The short address that every node accepts (§6.1).
     pub const BROADCAST: Address = Address::Short(0xffff);
 
-    /// Whether a frame for this address is for everyone.
+    /// Returns whether it is the broadcast address.
     pub const fn is_broadcast(&self) -> bool {
         matches!(self, Address::Short(0xffff))
     }
 
-    /// Bytes of the address in a header: 0, 2 or 8.
+    /// Returns the length of the address in a header: 0, 2 or 8 bytes.
     pub const fn len(&self) -> usize {
         match self {
             Address::Absent => 0,
@@ -50,12 +49,12 @@ impl Address {
         }
     }
 
-    /// Whether the address is [`Address::Absent`].
+    /// Returns whether it is [`Address::Absent`].
     pub const fn is_empty(&self) -> bool {
         matches!(self, Address::Absent)
     }
 
-    /// The addressing mode in the frame control field (§7.2.1.6).
+    /// Returns the addressing mode in the frame control field (§7.2.1.6).
     pub(super) const fn mode(&self) -> u16 {
         match self {
             Address::Absent => 0b00,

@@ -24,7 +24,7 @@ pub enum SecurityLevel {
 }
 
 impl SecurityLevel {
-    /// All of them, in the order of their numbers.
+    /// All levels, in the order of their numbers.
     pub const ALL: [SecurityLevel; 6] = [
         SecurityLevel::Mic32,
         SecurityLevel::Mic64,
@@ -34,11 +34,11 @@ impl SecurityLevel {
         SecurityLevel::EncMic128,
     ];
 
-    /// The level with this number.
+    /// Returns the level with this number.
     ///
     /// # Errors
-    /// [`Error::Unsupported`] for 0 and 4, which authenticate nothing, and
-    /// [`Error::Reserved`] beyond 7.
+    /// [`Error::Unsupported`] for 0 and 4, which have no authentication, and [`Error::Reserved`]
+    /// beyond 7.
     pub const fn from_number(number: u8) -> Result<Self, Error> {
         match number {
             1 => Ok(SecurityLevel::Mic32),
@@ -52,17 +52,17 @@ impl SecurityLevel {
         }
     }
 
-    /// Its number, 1 to 7.
+    /// Returns the number, 1 to 7.
     pub const fn number(self) -> u8 {
         self as u8
     }
 
-    /// Whether the payload is encrypted.
+    /// Returns whether the payload is encrypted.
     pub const fn encrypts(self) -> bool {
         self.number() & 0b100 != 0
     }
 
-    /// Bytes of the message integrity code behind the payload: 4, 8 or 16.
+    /// Returns the length of the message integrity code after the payload: 4, 8 or 16 bytes.
     pub const fn mic_len(self) -> usize {
         match self.number() & 0b11 {
             1 => 4,
@@ -71,16 +71,16 @@ impl SecurityLevel {
         }
     }
 
-    /// Whether a frame of this level has all that `least` has.
+    /// Returns whether a frame of this level is protected at least as well as one of `least`.
     pub const fn satisfies(self, least: SecurityLevel) -> bool {
         self.mic_len() >= least.mic_len() && (self.encrypts() || !least.encrypts())
     }
 }
 
-/// Which key a frame is protected with (§9.4.1.2, §9.4.3).
+/// The key that protects a frame (§9.4.1.2, §9.4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub enum KeyIdentifier {
-    /// Mode 0: the frame does not say; both ends know it from elsewhere.
+    /// Mode 0: not in the frame; both ends know it from elsewhere.
     Implicit,
     /// Mode 1: the key of this index, 1 to 255, among those of the default source.
     Index(u8),
@@ -101,7 +101,7 @@ impl KeyIdentifier {
         }
     }
 
-    /// Bytes of the field: 0, 1, 5 or 9.
+    /// Returns the length of the field: 0, 1, 5 or 9 bytes.
     const fn len(&self) -> usize {
         match self {
             KeyIdentifier::Implicit => 0,
@@ -116,7 +116,7 @@ impl KeyIdentifier {
 mod control {
     pub const LEVEL: u8 = 0b111;
     pub const KEY_MODE_SHIFT: u32 = 3;
-    /// Bit 5, no frame counter, and bit 6, a nonce made of the slot's number: TSCH.
+    /// Bit 5: no frame counter. Bit 6: the nonce contains the slot's number (TSCH).
     pub const TSCH: u8 = 0b0110_0000;
     pub const RESERVED: u8 = 0b1000_0000;
 }
@@ -124,21 +124,21 @@ mod control {
 /// The auxiliary security header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 pub struct AuxiliaryHeader {
-    /// How the frame is protected.
+    /// Protection of the frame.
     pub level: SecurityLevel,
-    /// With which key.
+    /// Identifier of the key.
     pub key: KeyIdentifier,
-    /// The number of this frame among all that its sender has secured. The largest,
-    /// 0xffffffff, is one that no sender may use (§9.2.1).
+    /// Counter of the frames that the sender has secured. No sender may use the largest value,
+    /// 0xffffffff (§9.2.1).
     pub frame_counter: u32,
 }
 
 impl AuxiliaryHeader {
-    /// The header at the start of `payload`, and what is behind it, the MIC included.
+    /// Parses the header at the start of `payload`; returns it and the rest, including the MIC.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Unsupported`] for levels without authentication and
-    /// for the frames of TSCH, which have no counter; [`Error::Reserved`].
+    /// [`Error::Truncated`]; [`Error::Unsupported`] for levels without authentication and for the
+    /// frames of TSCH, which have no counter; [`Error::Reserved`].
     pub fn parse(payload: &[u8]) -> Result<(AuxiliaryHeader, &[u8]), Error> {
         let mut input = Reader::new(payload);
         let bits = input.u8()?;
@@ -167,7 +167,7 @@ impl AuxiliaryHeader {
     /// Writes the header.
     ///
     /// # Errors
-    /// [`NoRoom`], and nothing is written.
+    /// [`NoRoom`]; then nothing is written.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         if out.remaining() < self.len() {
             return Err(NoRoom);
@@ -188,27 +188,27 @@ impl AuxiliaryHeader {
         }
     }
 
-    /// Bytes of the header: 5, 6, 10 or 14.
+    /// Returns the length of the header: 5, 6, 10 or 14 bytes.
     pub const fn len(&self) -> usize {
         5usize.saturating_add(self.key.len())
     }
 
-    /// A header is never empty.
+    /// Returns `false`: a header is never empty.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// Bytes that this protection adds to a frame: the header and the MIC.
+    /// Returns the number of bytes that this protection adds to a frame: the header and the MIC.
     pub const fn overhead(&self) -> usize {
         self.len().saturating_add(self.level.mic_len())
     }
 
-    /// The nonce of a frame whose sender has the EUI-64 `source` (§9.3.3.1). The same nonce
-    /// must never be used twice with the same key.
+    /// Returns the nonce of a frame from the sender with the EUI-64 `source` (§9.3.3.1). The same
+    /// nonce must never be used twice with the same key.
     pub fn nonce(&self, source: [u8; 8]) -> [u8; 13] {
         let mut nonce = [0; 13];
         let mut out = Cursor::new(&mut nonce);
-        // Thirteen bytes fit.
+        // The fields have thirteen bytes, so they fit.
         let _ = out.put(&source);
         let _ = out.put(&self.frame_counter.to_be_bytes());
         let _ = out.put_u8(self.level.number());
@@ -289,7 +289,7 @@ mod tests {
         assert!(!Mic128.satisfies(EncMic32) && !EncMic32.satisfies(EncMic64));
     }
 
-    /// The nonce of IEEE 802.15.4-2006 §C.2.1.2.
+    /// Checks the nonce of IEEE 802.15.4-2006 §C.2.1.2.
     #[test]
     fn the_nonce_is_the_standards() {
         let header = AuxiliaryHeader {

@@ -7,7 +7,7 @@ use crate::{Cursor, Error, NoRoom};
 /// The purpose of a frame (§7.2.1.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash, Default)]
 pub enum FrameType {
-    /// A coordinator's announcement.
+    /// A coordinator's beacon.
     Beacon,
     /// Payload for the layer above.
     #[default]
@@ -61,9 +61,9 @@ pub struct FrameHeader {
     pub frame_type: FrameType,
     /// Whether the payload starts with an auxiliary security header.
     pub security: bool,
-    /// Whether the sender holds more for the receiver.
+    /// Whether the sender has more frames for the receiver.
     pub frame_pending: bool,
-    /// Whether the sender waits for an acknowledgement.
+    /// Whether the sender requests an acknowledgement.
     pub ack_request: bool,
     /// Frame version, 0 to 2. [`FrameHeader::emit`] writes 2 as 1.
     pub version: u8,
@@ -73,21 +73,19 @@ pub struct FrameHeader {
     pub dst_pan: Option<u16>,
     /// The receiver.
     pub dst: Address,
-    /// The sender's PAN; where the frame elides it, that of the receiver.
+    /// The sender's PAN; if the frame elides it, the receiver's.
     pub src_pan: Option<u16>,
     /// The sender.
     pub src: Address,
 }
 
 impl FrameHeader {
-    /// The header, and the payload after it. `frame` comes without its check
-    /// sequence.
+    /// Parses a frame without its check sequence; returns the header and the payload.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] for reserved frame types,
-    /// versions and addressing modes, and for a PAN id compression with
-    /// nothing to compress; [`Error::Unsupported`] for header formats that
-    /// came with the 2015 edition.
+    /// [`Error::Truncated`]; [`Error::Reserved`] for reserved frame types, versions and addressing
+    /// modes, and for a PAN ID compression without anything to compress; [`Error::Unsupported`] for
+    /// header formats of the 2015 edition.
     pub fn parse(frame: &[u8]) -> Result<(FrameHeader, &[u8]), Error> {
         let mut input = Reader::new(frame);
         let fcf = input.u16_le()?;
@@ -125,11 +123,10 @@ impl FrameHeader {
 
     /// Writes the header in the format of versions 0 and 1.
     ///
-    /// With both addresses present, the sender's PAN id is elided when it is
-    /// the receiver's or not given. A PAN id that the format needs but that is
-    /// not given goes out as [`BROADCAST_PAN`].
+    /// If both addresses are present, the sender's PAN ID is elided when it is `None` or the
+    /// receiver's. A required PAN ID that is `None` is written as [`BROADCAST_PAN`].
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
-        // All or nothing, like every `put`.
+        // Writes all or nothing, like every `put`.
         if out.remaining() < self.len() {
             return Err(NoRoom);
         }
@@ -157,7 +154,7 @@ impl FrameHeader {
         Ok(())
     }
 
-    /// Bytes that [`FrameHeader::emit`] writes: 3 to 23.
+    /// Returns the number of bytes that [`FrameHeader::emit`] writes: 3 to 23.
     pub const fn len(&self) -> usize {
         let dst_pan = if self.dst.is_empty() { 0 } else { 2 };
         let src_pan = if self.src.is_empty() || self.compresses_pan() {
@@ -172,12 +169,13 @@ impl FrameHeader {
             .saturating_add(self.src.len())
     }
 
-    /// A header is never empty.
+    /// Returns `false`: a header is never empty.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// §7.2.1.5: elided when both addresses are present and the PANs match.
+    /// Returns whether to elide the sender's PAN ID: both addresses are present and the PANs match
+    /// (§7.2.1.5).
     const fn compresses_pan(&self) -> bool {
         !self.dst.is_empty()
             && !self.src.is_empty()
@@ -189,7 +187,7 @@ impl FrameHeader {
     }
 }
 
-/// Which PAN ids a header carries (§7.2.1.5, Table 7-2).
+/// The PAN IDs that a header has (§7.2.1.5, Table 7-2).
 struct PanFields {
     dst: bool,
     src: bool,
@@ -213,20 +211,19 @@ impl PanFields {
     }
 }
 
-/// Command identifier of a data request, the whole payload of its MAC command
-/// frame: a child asks its parent for what waits for it (§7.5.5).
+/// Command identifier of a data request, the only payload of its MAC command frame: a child
+/// requests waiting frames from its parent (§7.5.5).
 pub const DATA_REQUEST: u8 = 0x04;
 
-/// Sets the frame-pending bit of an emitted frame (§7.2.2.4): its sender has
-/// more for the addressee.
+/// Sets the frame-pending bit of an emitted frame (§7.2.2.4): the sender has more for the receiver.
 pub fn set_frame_pending(frame: &mut [u8]) {
     if let Some(low) = frame.first_mut() {
         *low |= control::FRAME_PENDING.to_le_bytes()[0];
     }
 }
 
-/// Sets or clears the security-enabled bit of an emitted frame (§7.2.2.2): an auxiliary
-/// security header follows its header.
+/// Sets or clears the security-enabled bit of an emitted frame (§7.2.2.2): an auxiliary security
+/// header follows its header.
 pub fn set_security(frame: &mut [u8], enabled: bool) {
     let bit = control::SECURITY.to_le_bytes()[0];
     if let Some(low) = frame.first_mut() {
@@ -234,8 +231,7 @@ pub fn set_security(frame: &mut [u8], enabled: bool) {
     }
 }
 
-/// The immediate acknowledgement of frame `dsn`, without its check sequence
-/// (§7.3.3).
+/// Returns the immediate acknowledgement of frame `dsn`, without its check sequence (§7.3.3).
 pub const fn imm_ack(dsn: u8, frame_pending: bool) -> [u8; 3] {
     let pending = if frame_pending {
         control::FRAME_PENDING

@@ -10,7 +10,7 @@ pub const LINK_LOCAL_ALL_ROUTERS: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 
 /// The first half of a link-local address, `fe80::/64` (RFC 4291 §2.5.6).
 pub const LINK_LOCAL_PREFIX: Addr = Addr([0xfe, 0x80, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
 
-/// The first 64 bits of `prefix` before the interface identifier `iid`.
+/// Returns an address of the first 64 bits of `prefix` and the interface identifier `iid`.
 pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
     let mut addr = *prefix;
     if let Some(low) = addr.0.last_chunk_mut() {
@@ -19,15 +19,14 @@ pub const fn from_prefix_and_iid(prefix: &Addr, iid: [u8; 8]) -> Addr {
     addr
 }
 
-/// The first `len` bits of `addr`, zeros after them; `len` over 128 counts as
-/// 128.
+/// Returns the first `len` bits of `addr`, followed by zeros; `len` over 128 counts as 128.
 pub const fn prefix(addr: &Addr, len: u8) -> Addr {
     overlay(addr, len, &Addr::UNSPECIFIED)
 }
 
-/// The first `len` bits of `prefix`, the rest from `addr`.
+/// Returns the first `len` bits of `prefix`, and the rest of `addr`.
 ///
-/// Byte by byte: 128 bits are many on 32-bit processors.
+/// It works byte by byte, because integers of 128 bits are slow on 32-bit processors.
 #[inline(never)] // size
 pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     let mut joined = *addr;
@@ -46,7 +45,7 @@ pub(crate) const fn overlay(prefix: &Addr, len: u8, addr: &Addr) -> Addr {
     joined
 }
 
-/// The interface identifier that belongs to a link-layer address; `None` for
+/// Returns the interface identifier of a link-layer address; `None` for
 /// [`ieee802154::Address::Absent`].
 #[inline(never)] // size
 pub const fn iid_of(address: ieee802154::Address) -> Option<[u8; 8]> {
@@ -57,39 +56,37 @@ pub const fn iid_of(address: ieee802154::Address) -> Option<[u8; 8]> {
     }
 }
 
-/// The interface identifier of a short address, `0000:00ff:fe00:XXXX`.
-///
-/// RFC 6282 §3.2.2. (RFC 4944 §6 also put the PAN id in; that form is gone.)
+/// Returns the interface identifier of a short address, `0000:00ff:fe00:XXXX` (RFC 6282 §3.2.2).
+/// RFC 4944 §6 included the PAN ID; that form is obsolete.
 pub const fn iid_from_short(short: u16) -> [u8; 8] {
     let [high, low] = short.to_be_bytes();
     [0, 0, 0, 0xff, 0xfe, 0, high, low]
 }
 
-/// The interface identifier of an EUI-64: its universal/local bit inverted.
-///
-/// RFC 4291 Appendix A
+/// Returns the interface identifier of an EUI-64, with its universal/local bit inverted (RFC 4291
+/// Appendix A).
 pub const fn iid_from_eui64(eui64: [u8; 8]) -> [u8; 8] {
     let [first, b, c, d, e, f, g, h] = eui64;
     [first ^ 0x02, b, c, d, e, f, g, h]
 }
 
-/// The low 64 bits of an address.
+/// Returns the low 64 bits of an address.
 pub const fn iid(addr: &Addr) -> [u8; 8] {
     let [.., a, b, c, d, e, f, g, h] = addr.0;
     [a, b, c, d, e, f, g, h]
 }
 
-/// The link-local address of an EUI-64.
+/// Returns the link-local address of an EUI-64.
 pub const fn link_local_from_eui64(eui64: [u8; 8]) -> Addr {
     from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid_from_eui64(eui64))
 }
 
-/// The link-local address of a short address.
+/// Returns the link-local address of a short address.
 pub const fn link_local_from_short(short: u16) -> Addr {
     from_prefix_and_iid(&LINK_LOCAL_PREFIX, iid_from_short(short))
 }
 
-/// The link-local address of a link-layer address; `None` if that is absent.
+/// Returns the link-local address of a link-layer address; `None` if that is absent.
 #[inline(never)] // size
 pub const fn link_local(address: ieee802154::Address) -> Option<Addr> {
     match iid_of(address) {
@@ -98,13 +95,13 @@ pub const fn link_local(address: ieee802154::Address) -> Option<Addr> {
     }
 }
 
-/// The address that a node with a short address forms under a /64.
+/// Returns the address that a node with a short address forms in a /64 prefix.
 pub const fn from_prefix_and_short(prefix: &Addr, short: u16) -> Addr {
     from_prefix_and_iid(prefix, iid_from_short(short))
 }
 
-/// The link-layer address behind the interface identifier of `addr`, assuming that this module
-/// formed it: short if it has that shape, otherwise an EUI-64.
+/// Returns the link-layer address from the interface identifier of `addr`, if this module formed
+/// it: short if it has that form, otherwise an EUI-64.
 pub const fn link_address(addr: &Addr) -> ieee802154::Address {
     match iid(addr) {
         [0, 0, 0, 0xff, 0xfe, 0, high, low] => {
@@ -115,22 +112,20 @@ pub const fn link_address(addr: &Addr) -> ieee802154::Address {
     }
 }
 
-/// Whether the address lies in `fe80::/10` (RFC 4291 §2.4).
+/// Returns whether the address is in `fe80::/10` (RFC 4291 §2.4).
 pub const fn is_link_local(addr: &Addr) -> bool {
     let [first, second, ..] = addr.0;
     first == 0xfe && second & 0xc0 == 0x80
 }
 
-/// Whether the address is a multicast one that never leaves its link: scopes
-/// interface-local and link-local (RFC 4291 §2.7).
+/// Returns whether it is a multicast address whose packets stay on the link: scope interface-local
+/// or link-local (RFC 4291 §2.7).
 pub const fn is_link_scoped_multicast(addr: &Addr) -> bool {
     let [first, second, ..] = addr.0;
     first == 0xff && second & 0x0f <= 2
 }
 
-/// The solicited-node group of an address, `ff02::1:ffXX:XXXX`.
-///
-/// RFC 4291 §2.7.1
+/// Returns the solicited-node group of an address, `ff02::1:ffXX:XXXX` (RFC 4291 §2.7.1).
 pub const fn solicited_node(addr: &Addr) -> Addr {
     let [.., a, b, c] = addr.0;
     Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0xff, a, b, c])

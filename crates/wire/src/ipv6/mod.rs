@@ -1,7 +1,7 @@
-//! IPv6 (RFC 8200): the fixed header, the way past extension headers, and the
-//! three changes that a router makes in place.
+//! IPv6 (RFC 8200): the fixed header, a search past extension headers, and the three changes that a
+//! router makes in place.
 //!
-//! Not here: jumbograms, fragmentation by IPv6 itself, options.
+//! Jumbograms, IPv6 fragmentation and options are not implemented.
 
 pub mod addr;
 #[cfg(test)]
@@ -27,7 +27,7 @@ pub mod next_header {
     pub const FRAGMENT: u8 = 44;
     /// ICMPv6 (RFC 4443).
     pub const ICMPV6: u8 = 58;
-    /// Nothing follows (RFC 8200 §4.7).
+    /// No next header (RFC 8200 §4.7).
     pub const NONE: u8 = 59;
     /// Destination options (RFC 8200 §4.6).
     pub const DST_OPTIONS: u8 = 60;
@@ -51,11 +51,11 @@ pub struct Ipv6Header {
     pub ecn: Ecn,
     /// Flow label, 20 bits (RFC 6437).
     pub flow_label: u32,
-    /// Bytes after this header.
+    /// Number of bytes after this header.
     pub payload_len: u16,
     /// The next header; see [`next_header`].
     pub next_header: u8,
-    /// Links the packet may still cross.
+    /// Number of links that the packet may still cross.
     pub hop_limit: u8,
     /// Source address.
     pub src: Addr,
@@ -64,23 +64,22 @@ pub struct Ipv6Header {
 }
 
 impl Ipv6Header {
-    /// Bytes of the header.
+    /// Length of the header in bytes.
     pub const LEN: usize = 40;
 
-    /// The header, and as much payload as it announces; bytes after that are
-    /// left out.
+    /// Parses the header; returns it and the payload that it announces, without later bytes.
     ///
     /// # Errors
-    /// [`Error::Version`] when it is not IPv6, [`Error::Truncated`] when there
-    /// are fewer bytes than the header and the payload length it announces.
+    /// [`Error::Version`] when it is not IPv6, [`Error::Truncated`] when there are fewer bytes than
+    /// the header and the announced payload length.
     pub fn parse(bytes: &[u8]) -> Result<(Ipv6Header, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let header = Self::read(&mut input)?;
         Ok((header, input.take(usize::from(header.payload_len))?))
     }
 
-    /// The header alone, for a packet of which only the beginning is there: a
-    /// first fragment, or what an ICMPv6 error quotes.
+    /// Parses only the header, for a packet whose end is missing, such as a first fragment or the
+    /// quotation of an ICMPv6 error.
     ///
     /// # Errors
     /// As [`Ipv6Header::parse`], but the payload may be missing.
@@ -108,13 +107,12 @@ impl Ipv6Header {
         })
     }
 
-    /// Writes the header. Bits of `dscp` and `flow_label` beyond their widths
-    /// are cut off.
+    /// Writes the header. Excess bits of `dscp` and `flow_label` are ignored.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         out.put(&self.to_bytes())
     }
 
-    /// The header as it goes over the wire.
+    /// Returns the encoded header.
     pub fn to_bytes(&self) -> [u8; Self::LEN] {
         let first =
             (6 << 28) | (u32::from(self.traffic_class()) << 20) | self.flow_label & 0xf_ffff;
@@ -129,19 +127,18 @@ impl Ipv6Header {
         bytes
     }
 
-    /// DSCP and ECN as the one byte that the header carries.
+    /// Returns the byte of DSCP and ECN.
     pub fn traffic_class(&self) -> u8 {
         (self.dscp << 2) | self.ecn.bits()
     }
 }
 
-/// The upper layer behind any extension headers: its next-header number and
-/// where it starts in `payload`, the bytes after the fixed header.
+/// Skips extension headers. Returns the next-header number of the upper layer and its offset in
+/// `payload`, the bytes after the fixed header.
 ///
-/// Hop-by-hop, routing and destination-option headers are passed over, and so
-/// are fragment headers of packets that are whole (RFC 6946 §2.1). The walk
-/// ends, with the header's own number, at a real fragment, at a hop-by-hop
-/// header that is not the first (RFC 8200 §4.1) and at everything unknown.
+/// It skips hop-by-hop, routing and destination-option headers, and fragment headers of
+/// unfragmented packets (RFC 6946 §2.1). It stops, with the header's own number, at a real
+/// fragment, at a hop-by-hop header that is not the first (RFC 8200 §4.1) and at an unknown header.
 ///
 /// # Errors
 /// [`Error::Truncated`] when a header runs past the end of `payload`.
@@ -157,7 +154,7 @@ pub fn skip_extension_headers(first: u8, payload: &[u8]) -> Result<(u8, usize), 
                 usize::from(*rest.get(1).ok_or(Error::Truncated)?).saturating_add(1)
             }
             next_header::FRAGMENT => match rest {
-                // Offset zero and no more fragments: nothing was cut.
+                // Offset zero and no more fragments: the packet is not fragmented.
                 [_, _, 0, flags, _, _, _, _, ..] if flags & 0xf9 == 0 => 1,
                 [_, _, _, _, _, _, _, _, ..] => return Ok((next, offset)),
                 _ => return Err(Error::Truncated),
@@ -185,7 +182,7 @@ pub fn decrement_hop_limit(packet: &mut [u8]) -> Option<u8> {
     Some(left)
 }
 
-/// The ECN codepoint of a raw packet; `None` if it is not an IPv6 packet.
+/// Returns the ECN codepoint of a raw packet; `None` if it is not an IPv6 packet.
 pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     match packet {
         [first, second, ..] if first >> 4 == 6 => Some(Ecn::from_bits(second >> ECN_SHIFT)),

@@ -3,9 +3,9 @@
 
 use crate::ipv6::{Ipv6Header, next_header};
 
-/// RFC 6553 §6: nodes that do not know the option drop the packet.
+/// RFC 6553 §6: nodes that do not implement the option drop the packet.
 const OPTION_OLD: u8 = 0x63;
-/// RFC 9008 §4.2: they pass over it.
+/// RFC 9008 §4.2: nodes that do not implement the option skip it.
 const OPTION: u8 = 0x23;
 const PAD1: u8 = 0;
 
@@ -13,35 +13,35 @@ const DOWN: u8 = 0x80;
 const RANK_ERROR: u8 = 0x40;
 const FORWARDING_ERROR: u8 = 0x20;
 
-/// A data packet's information about its way through the DODAG.
+/// The RPL information of a data packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PacketInformation {
     /// O: the packet goes down.
     pub down: bool,
-    /// R: its direction and the ranks contradicted each other once.
+    /// R: a router has found a contradiction between direction and ranks.
     pub rank_error: bool,
     /// F: the next hop could not forward it and returned it.
     pub forwarding_error: bool,
     /// RPLInstanceID.
     pub instance: u8,
-    /// DAGRank of the router that sent it last; 0 at the source.
+    /// Rank of the router that sent it last (DAGRank); 0 at the source.
     pub sender_rank: u16,
-    /// The option has type 0x23, not 0x63.
+    /// Whether the option has type 0x23 instead of 0x63.
     pub ignorable: bool,
 }
 
 impl PacketInformation {
-    /// Bytes of a hop-by-hop header with nothing else in it.
+    /// Length of a hop-by-hop header with only this option.
     pub const LEN: usize = 8;
 
-    /// The header, behind which follows what `next` says.
+    /// Returns the header, followed by a header of type `next`.
     pub const fn header(&self, next: u8) -> [u8; Self::LEN] {
         let [_, _, flags, instance, high, low] = self.option();
         let kind = if self.ignorable { OPTION } else { OPTION_OLD };
         [next, 0, kind, 4, flags, instance, high, low]
     }
 
-    /// The option, type and length first.
+    /// Returns the option, beginning with type and length.
     const fn option(&self) -> [u8; 6] {
         let kind = if self.ignorable { OPTION } else { OPTION_OLD };
         let down = if self.down { DOWN } else { 0 };
@@ -55,8 +55,8 @@ impl PacketInformation {
         [kind, 4, flags, self.instance, high, low]
     }
 
-    /// The information in a packet's hop-by-hop header, if it has any: `packet`
-    /// begins with the IPv6 header.
+    /// Returns the information in the hop-by-hop header of `packet`, which begins with the IPv6
+    /// header; `None` without one.
     pub fn find(packet: &[u8]) -> Option<PacketInformation> {
         let (_, option) = packet.split_at_checked(place(packet)?)?;
         let [kind, _, flags, instance, high, low, ..] = *option else {
@@ -72,7 +72,7 @@ impl PacketInformation {
         })
     }
 
-    /// Writes this over the information that the packet has; `false` if it has none.
+    /// Overwrites the information of the packet; returns `false` if it has none.
     pub fn replace(&self, packet: &mut [u8]) -> bool {
         let area = place(packet).and_then(|at| packet.get_mut(at..)?.get_mut(..6));
         area.map(|area| area.copy_from_slice(&self.option()))
@@ -80,13 +80,12 @@ impl PacketInformation {
     }
 }
 
-/// Whether an option of this type is RPL's.
+/// Returns whether an option type is that of RPL.
 pub const fn is_option(kind: u8) -> bool {
     matches!(kind, OPTION | OPTION_OLD)
 }
 
-/// Bytes of the hop-by-hop header that a packet begins with; 0 if it has none, or
-/// not all of it.
+/// Returns the length of the first hop-by-hop header of a packet; 0 if it has none, or only a part.
 pub fn hop_by_hop_len(packet: &[u8]) -> usize {
     let Some((header, rest)) = packet.split_at_checked(Ipv6Header::LEN) else {
         return 0;
@@ -100,7 +99,7 @@ pub fn hop_by_hop_len(packet: &[u8]) -> usize {
     }
 }
 
-/// Where in a packet RPL's option stands, from its beginning.
+/// Returns the offset of RPL's option in a packet.
 fn place(packet: &[u8]) -> Option<usize> {
     let end = hop_by_hop_len(packet).checked_add(Ipv6Header::LEN)?;
     let mut at = Ipv6Header::LEN.checked_add(2)?;

@@ -8,16 +8,16 @@ use crate::{Cursor, Error, NoRoom};
 /// A control message of RPL.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Message<'a> {
-    /// Is there a DODAG here? (§6.2)
+    /// A DODAG Information Solicitation (§6.2).
     Dis {
-        /// Which ones are asked, perhaps.
+        /// May restrict the DODAGs that answer.
         options: Options<'a>,
     },
-    /// There is (§6.3).
+    /// A DODAG Information Object (§6.3).
     Dio(Dio<'a>),
-    /// Nodes reachable through the sender (§6.4).
+    /// A Destination Advertisement Object (§6.4).
     Dao(Dao<'a>),
-    /// The answer to a DAO (§6.5).
+    /// The acknowledgement of a DAO (§6.5).
     DaoAck(DaoAck),
 }
 
@@ -30,7 +30,7 @@ pub struct Dio<'a> {
     pub version: Sequence,
     /// The sender's rank.
     pub rank: u16,
-    /// The DODAG satisfies the goal that it is for.
+    /// Whether the DODAG satisfies the application's goal.
     pub grounded: bool,
     /// Mode of operation; see [`super::mode`].
     pub mode: u8,
@@ -49,13 +49,13 @@ pub struct Dio<'a> {
 pub struct Dao<'a> {
     /// RPLInstanceID.
     pub instance: u8,
-    /// K: the sender wants an acknowledgement.
+    /// K: whether the sender requests an acknowledgement.
     pub acknowledge: bool,
     /// DAOSequence.
     pub sequence: u8,
-    /// The DODAG, if the sender says so.
+    /// The DODAG, if present.
     pub dodag: Option<Addr>,
-    /// Targets, each group followed by its transit information.
+    /// Groups of targets, each followed by its transit information.
     pub options: Options<'a>,
 }
 
@@ -64,35 +64,35 @@ pub struct Dao<'a> {
 pub struct DaoAck {
     /// RPLInstanceID.
     pub instance: u8,
-    /// The DAOSequence that is acknowledged.
+    /// The DAOSequence of the acknowledged DAO.
     pub sequence: u8,
     /// See [`status`].
     pub status: u8,
-    /// The DODAG, if the sender says so.
+    /// The DODAG, if present.
     pub dodag: Option<Addr>,
 }
 
-/// Status of a DAO (RFC 6550 §6.5.1): from [`REJECTED`](status::REJECTED) on it is
-/// a rejection, whose codes the RFC leaves to others.
+/// Status of a DAO (RFC 6550 §6.5.1). Values from [`REJECTED`](status::REJECTED) on are rejections,
+/// whose meaning the RFC leaves open.
 pub mod status {
     /// Accepted.
     pub const ACCEPTED: u8 = 0;
-    /// Rejected: the sender should look for another parent.
+    /// Rejected: the sender should select another parent.
     pub const REJECTED: u8 = 128;
 }
 
 const GROUNDED: u8 = 0x80;
 const ACKNOWLEDGE: u8 = 0x80;
 const HAS_DODAG: u8 = 0x40;
-/// That an acknowledgement names its DODAG.
+/// D: the acknowledgement has a DODAGID.
 const ACK_HAS_DODAG: u8 = 0x80;
 
 impl<'a> Message<'a> {
-    /// The message with this `code`; `body` is the part after the checksum.
+    /// Parses the message with this `code`; `body` is the part after the checksum.
     ///
     /// # Errors
-    /// [`Error::Truncated`], [`Error::Length`] for an option that contradicts itself,
-    /// [`Error::Unsupported`] for a code that is not here.
+    /// [`Error::Truncated`], [`Error::Length`] for an inconsistent option, [`Error::Unsupported`]
+    /// for an unknown code.
     pub fn parse(code: u8, body: &'a [u8]) -> Result<Self, Error> {
         Ok(match code {
             code::DIS => Message::Dis {
@@ -105,7 +105,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// Its code.
+    /// Returns the code of the message.
     pub const fn code(&self) -> u8 {
         match self {
             Message::Dis { .. } => code::DIS,
@@ -129,7 +129,7 @@ impl<'a> Message<'a> {
     }
 }
 
-/// The options of a DIS; `body` is the part after the checksum.
+/// Parses the options of a DIS; `body` is the part after the checksum.
 ///
 /// # Errors
 /// As [`Message::parse`].
@@ -138,7 +138,7 @@ pub fn parse_dis(body: &[u8]) -> Result<Options<'_>, Error> {
 }
 
 impl<'a> Dio<'a> {
-    /// The part after the checksum, as in [`Message::parse`].
+    /// Parses the part after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -174,7 +174,7 @@ impl<'a> Dio<'a> {
 }
 
 impl<'a> Dao<'a> {
-    /// The part after the checksum, as in [`Message::parse`].
+    /// Parses the part after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -206,7 +206,7 @@ impl<'a> Dao<'a> {
 }
 
 impl DaoAck {
-    /// The part after the checksum, as in [`Message::parse`].
+    /// Parses the part after the checksum.
     ///
     /// # Errors
     /// As [`Message::parse`].
@@ -234,7 +234,7 @@ impl DaoAck {
     }
 }
 
-/// The DODAGID that `bytes` begin with if it `is_there`, and what is behind it.
+/// Returns the DODAGID at the start of `bytes` if it `is_there`, and the rest.
 #[inline(never)] // size
 fn dodag_if(is_there: bool, bytes: &[u8]) -> Result<(Option<Addr>, &[u8]), Error> {
     if !is_there {

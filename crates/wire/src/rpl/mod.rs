@@ -24,8 +24,8 @@ use redpoll_base::Addr;
 
 use crate::{Cursor, NoRoom};
 
-/// Writes `bytes`. Control messages are few, so that the calls are not put in line: that
-/// would be most of what writing takes in flash.
+/// Writes `bytes`. Control messages are rare, so this is not inlined: inlined calls would take most
+/// of the flash of the writers.
 #[inline(never)]
 fn put(out: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), NoRoom> {
     out.put(bytes)
@@ -33,15 +33,14 @@ fn put(out: &mut Cursor<'_>, bytes: &[u8]) -> Result<(), NoRoom> {
 
 /// The ICMPv6 type of RPL's control messages (RFC 6550 §6).
 pub const MESSAGE_TYPE: u8 = crate::icmpv6::message_type::RPL;
-/// All RPL nodes on a link (RFC 6550 §6).
+/// The group of all RPL nodes on a link (RFC 6550 §6).
 pub const ALL_NODES: Addr = Addr([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x1a]);
 /// INFINITE_RANK (RFC 6550 §17).
 pub const INFINITE_RANK: u16 = 0xffff;
 /// RPL_DEFAULT_INSTANCE (RFC 6550 §17).
 pub const DEFAULT_INSTANCE: u8 = 0;
 
-/// A counter that begins on a line and goes on in a circle (RFC 6550 §7.2); that of
-/// RFC 8505 §5.2.1 is the same.
+/// A counter with a straight and a circular part (RFC 6550 §7.2), the same as in RFC 8505 §5.2.1.
 pub use crate::icmpv6::nd::Tid as Sequence;
 
 /// Codes of the control messages (RFC 6550 §6).
@@ -58,9 +57,9 @@ pub mod code {
 
 /// Modes of operation (RFC 6550 §6.3.1).
 pub mod mode {
-    /// The root knows the ways down, and writes them into packets.
+    /// The root stores the downward routes, and writes them into packets.
     pub const NON_STORING: u8 = 1;
-    /// Every router knows the ways down; no multicast.
+    /// Every router stores downward routes; no multicast.
     pub const STORING: u8 = 2;
 }
 

@@ -19,41 +19,41 @@ const PREFIX: u8 = 8;
 const NODE_STATE: u8 = 1;
 /// O: the node is overloaded.
 const OVERLOAD: u8 = 1;
-/// C, in the first byte of an object's flags (RFC 6551 §2.1): it is a constraint.
+/// C, in the first byte of an object's flags (RFC 6551 §2.1): the object is a constraint.
 const CONSTRAINT: u8 = 2;
 
-/// Options of one message, in the order they stand: valid by construction.
+/// The options of a message in order, which have been validated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options<'a>(&'a [u8]);
 
 /// One option.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum RplOption<'a> {
-    /// How the DODAG works (§6.7.6).
+    /// The parameters of the DODAG (§6.7.6).
     Configuration(Configuration),
     /// The prefix of the DODAG's nodes (§6.7.10).
     Prefix(PrefixInformation),
     /// A reachable node or prefix (§6.7.7).
     Target(TargetOption),
-    /// How the targets before it can be reached (§6.7.8).
+    /// The path to the targets before it (§6.7.8).
     Transit(Transit),
     /// A metric container with the node's state (§6.7.4, RFC 6551 §3.1).
     NodeState {
-        /// The sender has more to carry than it can.
+        /// Whether the sender is overloaded.
         overloaded: bool,
     },
-    /// Any other; padding, too.
+    /// Any other option, and padding.
     Unknown {
-        /// Its type.
+        /// The type.
         kind: u8,
-        /// Its content.
+        /// The content.
         data: &'a [u8],
     },
 }
 
 /// Flags of [`Configuration::flags`].
 pub mod config_flag {
-    /// RPI 0x23 enable (RFC 9008 §4.1.3): data packets carry the option type 0x23.
+    /// RPI 0x23 enable (RFC 9008 §4.1.3): data packets have the option type 0x23.
     pub const RPI_0X23: u8 = 0x10;
 }
 
@@ -64,7 +64,7 @@ pub struct Configuration {
     pub flags: u8,
     /// DIOIntervalDoublings.
     pub interval_doublings: u8,
-    /// DIOIntervalMin: Imin is 2 to the power of this, in milliseconds.
+    /// DIOIntervalMin: the binary logarithm of Imin in milliseconds.
     pub interval_min: u8,
     /// DIORedundancyConstant; 0 is infinity.
     pub redundancy: u8,
@@ -85,47 +85,47 @@ pub struct Configuration {
 pub struct PrefixInformation {
     /// Bits of the prefix, 0 to 128.
     pub len: u8,
-    /// A: nodes may form their addresses from it.
+    /// A: whether nodes may form addresses from it.
     pub autonomous: bool,
-    /// R: [`Self::prefix`] is the sender's whole address.
+    /// R: whether [`Self::prefix`] is the sender's whole address.
     pub router_address: bool,
     /// Prefix or address.
     pub prefix: Addr,
-    /// How long it is valid, in seconds.
+    /// Valid lifetime in seconds.
     pub lifetime_s: u32,
 }
 
 /// RPL Target (RFC 6550 §6.7.7).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TargetOption {
-    /// Address or prefix; bits behind the prefix are zero.
+    /// Address or prefix; the bits after the prefix are zero.
     pub prefix: Addr,
-    /// Its bits, 0 to 128.
+    /// Bits of the prefix, 0 to 128.
     pub len: u8,
 }
 
 /// Transit Information (RFC 6550 §6.7.8).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Transit {
-    /// E: the targets are not RPL nodes.
+    /// E: whether the targets are not RPL nodes.
     pub external: bool,
     /// Path Control.
     pub control: u8,
     /// Path Sequence.
     pub sequence: Sequence,
-    /// Path Lifetime in lifetime units: 0 is a No-Path, 255 is for ever.
+    /// Path Lifetime in lifetime units; 0: No-Path, 255: infinite.
     pub lifetime: u8,
     /// The targets' parent, in non-storing mode.
     pub parent: Option<Addr>,
 }
 
 impl<'a> Options<'a> {
-    /// The options in `bytes`.
+    /// Parses the options in `bytes`.
     ///
     /// # Errors
-    /// [`Error::Truncated`] if the last one does not end within them, [`Error::Length`]
-    /// if one is too short for what it must hold, [`Error::Reserved`] for a length of
-    /// a prefix or a MinHopRankIncrease that cannot be.
+    /// [`Error::Truncated`] if the last one runs past the end, [`Error::Length`] if one is too
+    /// short for its content, [`Error::Reserved`] for an invalid prefix length or
+    /// MinHopRankIncrease.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -134,7 +134,7 @@ impl<'a> Options<'a> {
         Ok(Options(bytes))
     }
 
-    /// The options one by one, without what only fills space.
+    /// Returns the options one by one, without padding.
     pub fn iter(&self) -> impl Iterator<Item = RplOption<'a>> + use<'a> {
         let mut rest = self.0;
         core::iter::from_fn(move || {
@@ -149,12 +149,12 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// As they go over the wire.
+    /// Returns the encoded options.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.0
     }
 
-    /// The configuration, if there is one.
+    /// Returns the configuration, if there is one.
     pub fn configuration(&self) -> Option<Configuration> {
         self.iter().find_map(|option| match option {
             RplOption::Configuration(configuration) => Some(configuration),
@@ -162,7 +162,7 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The first prefix, if there is one.
+    /// Returns the first prefix, if there is one.
     pub fn prefix(&self) -> Option<PrefixInformation> {
         self.iter().find_map(|option| match option {
             RplOption::Prefix(prefix) => Some(prefix),
@@ -170,14 +170,14 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// Whether the sender says that it is overloaded.
+    /// Returns whether the sender reports that it is overloaded.
     pub fn is_overloaded(&self) -> bool {
         let overloaded = RplOption::NodeState { overloaded: true };
         self.iter().any(|option| option == overloaded)
     }
 }
 
-/// The next option. Out of line: many look through options.
+/// Reads the next option. It is not inlined, because many callers use it.
 #[inline(never)]
 fn read<'a>(rest: &mut &'a [u8]) -> Result<RplOption<'a>, Error> {
     let (&kind, behind) = rest.split_first().ok_or(Error::Truncated)?;
@@ -193,7 +193,7 @@ fn read<'a>(rest: &mut &'a [u8]) -> Result<RplOption<'a>, Error> {
     contents(kind, data)
 }
 
-/// Content that ends early inside an option contradicts the option's length.
+/// Parses an option's content. Content that ends early contradicts the option's length.
 fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     Ok(match (kind, data) {
         (CONFIGURATION, _) => RplOption::Configuration(Configuration::read(first(data)?)?),
@@ -230,13 +230,13 @@ fn contents(kind: u8, data: &[u8]) -> Result<RplOption<'_>, Error> {
     })
 }
 
-/// The first `N` bytes of what an option holds.
+/// Returns the first `N` bytes of an option's content.
 fn first<const N: usize>(data: &[u8]) -> Result<&[u8; N], Error> {
     data.first_chunk().ok_or(Error::Length)
 }
 
-/// The O flag in the node state of a metric container, if present: in the first object that is
-/// not a constraint (§3). Each object has type, flags and length (RFC 6551 §2.1).
+/// Returns the O flag of the node state in a metric container, if present. The first object that is
+/// not a constraint counts (§3). Each object has type, flags and length (RFC 6551 §2.1).
 fn node_state(mut objects: &[u8]) -> Result<Option<bool>, Error> {
     let mut found = None;
     while let [kind, rest @ ..] = objects {
@@ -280,7 +280,7 @@ impl Configuration {
         ] = rest;
         let [_, lifetime, unit_high, unit_low] = rest;
         let min_hop_rank_increase = u16::from_be_bytes([min_high, min_low]);
-        // A rank could not grow from hop to hop.
+        // With 0, ranks could not increase from hop to hop.
         if min_hop_rank_increase == 0 {
             return Err(Error::Reserved);
         }

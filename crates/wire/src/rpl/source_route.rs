@@ -1,7 +1,6 @@
-//! The source routing header (RFC 6554): made by a root, carried out at each stop.
+//! The source routing header (RFC 6554): a root writes it, and each hop processes it.
 //!
-//! Addresses are written as short as their common beginning with the destination
-//! allows; what is read may be written in any allowed way.
+//! The writer elides the common beginning with the destination; the parser accepts all valid forms.
 
 use redpoll_base::{Addr, divide};
 
@@ -12,29 +11,29 @@ use crate::{Cursor, Error, NoRoom};
 const ROUTING_TYPE: u8 = 3;
 /// Bytes before the addresses.
 const FIXED: usize = 8;
-/// Where in an IPv6 header the destination stands.
+/// Offset of the destination in an IPv6 header.
 const DST_AT: usize = 24;
 
-/// A source routing header as it was received: valid by construction.
+/// A received source routing header, which has been validated.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SourceRoute<'a> {
-    /// Stops that the packet has yet to make.
+    /// Number of hops that remain.
     pub segments_left: u8,
     pub(crate) count: usize,
-    /// Leading bytes that all but the last address leave out.
+    /// Number of leading bytes elided in all addresses but the last.
     elided: usize,
-    /// Leading bytes that the last address leaves out.
+    /// Number of leading bytes elided in the last address.
     elided_last: usize,
     addresses: &'a [u8],
 }
 
 impl<'a> SourceRoute<'a> {
-    /// The routing header that `bytes` begin with.
+    /// Parses the routing header at the start of `bytes`.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Unsupported`] for another routing type;
-    /// [`Error::Length`] if the addresses do not fill the header; [`Error::Reserved`]
-    /// if more segments are left than there are addresses (RFC 6554 §4.2).
+    /// [`Error::Truncated`]; [`Error::Unsupported`] for another routing type; [`Error::Length`] if
+    /// the addresses do not fill the header; [`Error::Reserved`] if more segments are left than
+    /// there are addresses (RFC 6554 §4.2).
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Error> {
         let &[_, units, kind, segments_left, elided, pad, _, _, ..] = bytes else {
             return Err(Error::Truncated);
@@ -51,7 +50,7 @@ impl<'a> SourceRoute<'a> {
         let last = 16_usize.saturating_sub(elided_last);
         let each = 16_usize.saturating_sub(elided);
         let count = match used.checked_sub(last) {
-            // An empty header has no last address either.
+            // An empty header has no last address.
             None if used == 0 => 0,
             None => return Err(Error::Length),
             Some(others) => {
@@ -74,7 +73,7 @@ impl<'a> SourceRoute<'a> {
         })
     }
 
-    /// Address `index`, from 0, of a packet whose destination is `dst`.
+    /// Returns address `index`, from 0, for a packet with the destination `dst`.
     pub fn address(&self, index: usize, dst: &Addr) -> Option<Addr> {
         let (at, elided) = self.place(index)?;
         let bytes = self.addresses.get(at..)?;
@@ -84,7 +83,7 @@ impl<'a> SourceRoute<'a> {
         Some(address)
     }
 
-    /// Where in the addresses number `index` stands, and how many bytes it leaves out.
+    /// Returns the offset of address `index`, and the number of its elided bytes.
     fn place(&self, index: usize) -> Option<(usize, usize)> {
         let last = self.count.checked_sub(1)?;
         if index > last {
@@ -102,31 +101,30 @@ impl<'a> SourceRoute<'a> {
         ))
     }
 
-    /// All addresses of a packet whose destination is `dst`.
+    /// Returns all addresses for a packet with the destination `dst`.
     pub fn addresses(&self, dst: Addr) -> impl Iterator<Item = Addr> + use<'a> {
         let route = *self;
         (0..route.count).filter_map(move |index| route.address(index, &dst))
     }
 }
 
-/// The action of a stop for a packet (RFC 6554 §4.2).
+/// The result of processing a packet at a hop (RFC 6554 §4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Advance {
-    /// This was the last one.
+    /// This was the last hop.
     Arrived,
-    /// The destination is the next stop now.
+    /// The packet's destination is now this next hop.
     Onward(Addr),
-    /// The header is broken; where in the packet.
+    /// The header is invalid at this offset in the packet.
     Problem(usize),
-    /// A group is on the way: the packet is dropped.
+    /// A multicast address is on the route: the packet is dropped.
     Multicast,
-    /// It would come through here again.
+    /// The route visits this node again; the offset of Segments Left in the packet.
     Loop(usize),
 }
 
-/// Takes a packet, whose source routing header is `at` bytes from its beginning, one
-/// stop further: destination and the next address change places. `is_own` says which
-/// addresses are this node's.
+/// Processes the source routing header at offset `at`: the destination and the next address change
+/// places. `is_own` says which addresses are this node's.
 pub fn advance(packet: &mut [u8], at: usize, is_own: impl Fn(&Addr) -> bool) -> Advance {
     let Some(dst) = destination(packet) else {
         return Advance::Problem(0);
@@ -170,7 +168,8 @@ fn destination(packet: &[u8]) -> Option<Addr> {
     Some(Addr(*bytes))
 }
 
-/// RFC 6554 §4.2: two addresses of this node with another's between them.
+/// Returns whether a route has two addresses of this node with another's between them (RFC 6554
+/// §4.2).
 fn loops(addresses: impl Iterator<Item = Addr>, is_own: impl Fn(&Addr) -> bool) -> bool {
     let (mut been_here, mut left) = (false, false);
     for address in addresses {
@@ -192,8 +191,8 @@ fn exchange(packet: &mut [u8], at: usize, elided: usize) -> Option<()> {
     Some(())
 }
 
-/// Bytes of a source routing header to `stops` addresses behind the first, whose
-/// first `elided` bytes are the destination's.
+/// Returns the length of a source routing header for `stops` addresses after the first, whose first
+/// `elided` bytes are those of the destination.
 pub const fn srh_len(stops: usize, elided: usize) -> usize {
     let each = 16_usize.saturating_sub(elided);
     let units = stops.saturating_mul(each).div_ceil(8);
@@ -201,12 +200,11 @@ pub const fn srh_len(stops: usize, elided: usize) -> usize {
 }
 
 impl SourceRoute<'_> {
-    /// The number of a routing header.
+    /// The next-header number of a routing header.
     pub const NEXT_HEADER: u8 = next_header::ROUTING;
 
-    /// Writes a header with these addresses, of each of which the first `elided`
-    /// bytes, 15 at most, are those of the destination and left out; behind it
-    /// follows what `next` says.
+    /// Writes a header with these addresses, followed by a header of type `next`. The first
+    /// `elided` bytes of each address, at most 15, are those of the destination and are elided.
     pub fn emit(
         next: u8,
         elided: usize,
@@ -241,8 +239,8 @@ impl SourceRoute<'_> {
         Ok(())
     }
 }
-/// Whether a whole IPv6 packet has a source routing header among its extension headers
-/// (RFC 6554 §3), wherever it is in their chain.
+/// Returns whether a whole IPv6 packet has a source routing header anywhere among its extension
+/// headers (RFC 6554 §3).
 pub fn has_source_route(packet: &[u8]) -> bool {
     let Ok((header, mut rest)) = Ipv6Header::parse_partial(packet) else {
         return false;

@@ -7,10 +7,10 @@ use crate::ieee802154::Address;
 use crate::ipv6::addr::{self, iid, iid_from_short, iid_of};
 use redpoll_base::Addr;
 
-/// How an address is compressed.
+/// The compression of an address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Mode {
-    /// SAC or DAC: a context is used.
+    /// SAC or DAC: whether a context is used.
     pub stateful: bool,
     /// SAM or DAM.
     pub bits: u16,
@@ -21,7 +21,7 @@ pub struct Mode {
 /// A compressed address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Encoded {
-    /// Its encoding bits.
+    /// The mode bits.
     pub mode: Mode,
     bytes: [u8; 16],
     len: u8,
@@ -32,7 +32,7 @@ impl Encoded {
         Self::new(None, bits, inline)
     }
 
-    /// With the context `cid`, or without.
+    /// Returns the encoding with the context `cid`, or without a context.
     fn new(cid: Option<u8>, bits: u16, inline: &[u8]) -> Encoded {
         let mut bytes = [0; 16];
         for (to, from) in bytes.iter_mut().zip(inline) {
@@ -49,12 +49,12 @@ impl Encoded {
         }
     }
 
-    /// The bytes that go in-line.
+    /// Returns the in-line bytes.
     pub fn inline(&self) -> &[u8] {
         self.bytes.get(..usize::from(self.len)).unwrap_or_default()
     }
 
-    /// Bytes on the air; a context other than 0 costs the CID byte.
+    /// Returns the number of bytes on the air; a context other than 0 costs the CID byte.
     fn cost(&self) -> usize {
         self.inline()
             .len()
@@ -62,14 +62,14 @@ impl Encoded {
     }
 }
 
-/// Stateless compression, seen as a context.
+/// A context that stands for stateless compression.
 const LINK_LOCAL: Context = Context {
     prefix: addr::LINK_LOCAL_PREFIX,
     len: 64,
     compress: true,
 };
 
-/// The shortest encoding of a source address.
+/// Returns the shortest encoding of a source address.
 pub fn encode_source(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
     if addr.is_unspecified() {
         // RFC 6282 §3.1.1: SAC = 1, SAM = 00.
@@ -91,8 +91,8 @@ pub fn decode_source(
     decode_unicast(mode, link, contexts, input)
 }
 
-/// The shortest encoding of a unicast destination, or of a source that is not
-/// the unspecified address.
+/// Returns the shortest encoding of a unicast destination, or of a source that is not the
+/// unspecified address.
 pub fn encode_unicast(addr: &Addr, link: Address, contexts: &Contexts) -> Encoded {
     let mut best: Option<Encoded> = None;
     let stateful = contexts.for_compression();
@@ -111,13 +111,13 @@ pub fn encode_unicast(addr: &Addr, link: Address, contexts: &Contexts) -> Encode
     best.unwrap_or_else(|| Encoded::stateless(0b00, &addr.0))
 }
 
-/// The shortest mode by which `context` restores `addr`, and its in-line bytes.
+/// Returns the shortest mode in which `context` restores `addr`, and its in-line bytes.
 fn encode_iid<'a>(addr: &'a Addr, link: Address, context: &Context) -> Option<(u16, &'a [u8])> {
     let (_, low64) = addr.0.split_at(8);
     let (_, low16) = addr.0.split_at(14);
     let [.., high, low] = addr.0;
     let short = u16::from_be_bytes([high, low]);
-    // The context restores what is before the identifier, or none of these will do.
+    // The context must restore the bits before the identifier.
     let whole = iid(addr);
     if context.join(whole) != *addr {
         return None;
@@ -154,7 +154,7 @@ pub fn decode_unicast(
     Ok(context.join(iid))
 }
 
-/// The shortest encoding of a multicast destination.
+/// Returns the shortest encoding of a multicast destination.
 #[inline(never)] // size
 pub fn encode_multicast(addr: &Addr, contexts: &Contexts) -> Encoded {
     match addr.0 {
@@ -207,12 +207,12 @@ fn known(cid: u8, contexts: &Contexts) -> Result<&Context, Error> {
     contexts.lookup(cid).ok_or(Error::UnknownContext(cid))
 }
 
-/// `ffXX::00` with the last five bytes of the group identifier.
+/// Returns `ffXX::00` with the last five bytes of the group identifier.
 fn multicast(scope: u8, [a, b, c, d, e]: [u8; 5]) -> Addr {
     Addr([0xff, scope, 0, 0, 0, 0, 0, 0, 0, 0, 0, a, b, c, d, e])
 }
 
-/// A unicast-prefix-based multicast address, `ffXX:XXLL:PPPP:…:XXXX:XXXX`.
+/// Returns a unicast-prefix-based multicast address, `ffXX:XXLL:PPPP:…:XXXX:XXXX`.
 fn prefix_based(context: &Context, [scope, riid, a, b, c, d]: [u8; 6]) -> Addr {
     let [p0, p1, p2, p3, p4, p5, p6, p7, ..] = context.prefix.0;
     Addr([

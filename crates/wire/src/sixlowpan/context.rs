@@ -1,5 +1,4 @@
-//! Contexts: prefixes that both ends know by a number (RFC 6282 §3.1.2,
-//! RFC 6775 §4.2).
+//! Contexts: prefixes that both ends identify by a number (RFC 6282 §3.1.2, RFC 6775 §4.2).
 
 #[cfg(test)]
 mod tests;
@@ -7,24 +6,24 @@ mod tests;
 use crate::ipv6::addr;
 use redpoll_base::Addr;
 
-/// A prefix that compressed addresses may leave out.
+/// A prefix that compressed addresses may elide.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Context {
     /// The prefix; bits after `len` are zero.
     pub prefix: Addr,
-    /// Leading bits of `prefix` that count, 0 to 128.
+    /// Length of the prefix in bits, 0 to 128.
     pub len: u8,
-    /// Whether to compress with it, too. A context that is being introduced or
-    /// withdrawn is only understood (RFC 6775 §7.2).
+    /// Whether to use it for compression, too. A node only decompresses with a context that is
+    /// being introduced or withdrawn (RFC 6775 §7.2).
     pub compress: bool,
 }
 
 impl Context {
-    /// The address with this context's prefix and, where the prefix ends
-    /// early, the bits of `iid`.
+    /// Returns the address with this context's prefix and the bits of `iid` that the prefix does
+    /// not cover.
     ///
-    /// RFC 6282 §3.1.1: bits covered by context information are always used;
-    /// bits before the IID that it does not cover are zero.
+    /// RFC 6282 §3.1.1: bits covered by context information are always used; uncovered bits before
+    /// the IID are zero.
     pub(super) fn join(&self, iid: [u8; 8]) -> Addr {
         let joined = addr::from_prefix_and_iid(&self.prefix, iid);
         match self.len {
@@ -42,32 +41,30 @@ pub struct Contexts {
 }
 
 impl Contexts {
-    /// How many contexts there can be.
+    /// The maximum number of contexts.
     pub const MAX: usize = 16;
 
-    /// A table without contexts.
+    /// Returns a table without contexts.
     pub const fn new() -> Self {
         Contexts {
             entries: [None; Self::MAX],
         }
     }
 
-    /// A table whose context 0 is the first 64 bits of `prefix`.
+    /// Returns a table whose context 0 is the first 64 bits of `prefix`.
     pub fn with_prefix(prefix: Addr) -> Self {
         let mut contexts = Contexts::new();
         contexts.set(0, prefix, 64);
         contexts
     }
 
-    /// Makes the first `len` bits of `prefix` context `cid`, for both
-    /// directions. Returns false, and changes nothing, when `cid` is over 15 or
-    /// `len` over 128.
+    /// Sets context `cid` to the first `len` bits of `prefix`, for both directions. Returns false
+    /// without a change when `cid` is over 15 or `len` over 128.
     pub fn set(&mut self, cid: u8, prefix: Addr, len: u8) -> bool {
         self.insert(cid, prefix, len, true)
     }
 
-    /// As [`Contexts::set`]; with `compress` false the context is only
-    /// understood, not used for sending.
+    /// Sets a context like [`Contexts::set`]; without `compress` it is only used for decompression.
     pub fn insert(&mut self, cid: u8, prefix: Addr, len: u8, compress: bool) -> bool {
         match self.entries.get_mut(usize::from(cid)) {
             Some(entry) if len <= 128 => {
@@ -82,19 +79,19 @@ impl Contexts {
         }
     }
 
-    /// Forgets context `cid`.
+    /// Removes context `cid`.
     pub fn remove(&mut self, cid: u8) {
         if let Some(entry) = self.entries.get_mut(usize::from(cid)) {
             *entry = None;
         }
     }
 
-    /// Context `cid`, if it is known.
+    /// Returns context `cid`, if it is known.
     pub fn lookup(&self, cid: u8) -> Option<&Context> {
         self.entries.get(usize::from(cid))?.as_ref()
     }
 
-    /// The contexts that compression may use, lowest number first.
+    /// Returns the contexts for compression, lowest number first.
     pub(super) fn for_compression(&self) -> impl Iterator<Item = (u8, &Context)> {
         (0u8..)
             .zip(&self.entries)

@@ -17,36 +17,36 @@ pub const OFFSET_UNIT: u16 = 8;
 /// The header of a fragment.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Header {
-    /// FRAG1: the datagram's beginning follows, compressed or not.
+    /// FRAG1: the beginning of the datagram follows, compressed or not.
     First {
-        /// Bytes of the whole datagram, uncompressed: 1 to [`MAX_DATAGRAM`].
+        /// Length of the whole uncompressed datagram in bytes: 1 to [`MAX_DATAGRAM`].
         size: u16,
         /// The sender's number for the datagram.
         tag: u16,
     },
     /// FRAGN: a later part follows.
     Next {
-        /// Bytes of the whole datagram, uncompressed: 1 to [`MAX_DATAGRAM`].
+        /// Length of the whole uncompressed datagram in bytes: 1 to [`MAX_DATAGRAM`].
         size: u16,
         /// The sender's number for the datagram.
         tag: u16,
-        /// Where the part belongs in the uncompressed datagram, in bytes; a
-        /// multiple of [`OFFSET_UNIT`] below `size`.
+        /// Offset of the part in the uncompressed datagram, in bytes; a multiple of [`OFFSET_UNIT`]
+        /// below `size`.
         offset: u16,
     },
 }
 
 impl Header {
-    /// Bytes of a FRAG1 header.
+    /// Length of a FRAG1 header in bytes.
     pub const FIRST_LEN: usize = 4;
-    /// Bytes of a FRAGN header.
+    /// Length of a FRAGN header in bytes.
     pub const NEXT_LEN: usize = 5;
 
-    /// The header, and the part of the datagram after it.
+    /// Parses the header; returns it and the rest.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] if it is not a fragment; [`Error::Length`] for
-    /// a size of zero or an offset outside the datagram.
+    /// [`Error::Truncated`]; [`Error::Reserved`] if it is not a fragment; [`Error::Length`] for a
+    /// size of zero or an offset outside the datagram.
     pub fn parse(bytes: &[u8]) -> Result<(Header, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let word = input.u16()?;
@@ -67,8 +67,8 @@ impl Header {
         Ok((header, input.rest()))
     }
 
-    /// Writes the header. Bits of the size beyond 11 are cut off, and an offset
-    /// is rounded down to its unit.
+    /// Writes the header. Bits of the size beyond 11 are ignored, and an offset is rounded down to
+    /// its unit.
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         let [t0, t1] = self.tag().to_be_bytes();
         let size = self.size() & MAX_DATAGRAM;
@@ -84,7 +84,7 @@ impl Header {
         }
     }
 
-    /// Bytes that [`Header::emit`] writes.
+    /// Returns the number of bytes that [`Header::emit`] writes.
     pub const fn len(&self) -> usize {
         match self {
             Header::First { .. } => Self::FIRST_LEN,
@@ -92,26 +92,26 @@ impl Header {
         }
     }
 
-    /// A header is never empty.
+    /// Returns `false`: a header is never empty.
     pub const fn is_empty(&self) -> bool {
         false
     }
 
-    /// Bytes of the whole datagram, uncompressed.
+    /// Returns the length of the whole uncompressed datagram in bytes.
     pub const fn size(&self) -> u16 {
         match self {
             Header::First { size, .. } | Header::Next { size, .. } => *size,
         }
     }
 
-    /// The sender's number for the datagram.
+    /// Returns the sender's number for the datagram.
     pub const fn tag(&self) -> u16 {
         match self {
             Header::First { tag, .. } | Header::Next { tag, .. } => *tag,
         }
     }
 
-    /// Where the fragment starts in the uncompressed datagram, in bytes.
+    /// Returns the offset of the fragment in the uncompressed datagram, in bytes.
     pub const fn offset(&self) -> u16 {
         match self {
             Header::First { .. } => 0,

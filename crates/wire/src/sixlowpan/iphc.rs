@@ -40,30 +40,30 @@ mod bits {
 /// is longer than a next-header number.
 pub const MAX_COMPRESSED_LEN: usize = 2 + 4 + 1 + 16 + 16 + 7;
 
-/// The part after the IPv6 header of a packet to compress.
+/// The part of a packet after the IPv6 header.
 #[derive(Clone, Copy, Debug)]
 pub enum Upper<'a> {
-    /// This UDP header, which is compressed too.
+    /// A UDP header, which is compressed too.
     Udp(&'a UdpHeader),
-    /// Anything else, which stays as it is.
+    /// Anything else, which stays unchanged.
     Other,
 }
 
 /// The result of [`compress`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Compressed {
-    /// Bytes of the packet that the compressed header stands for: 40, or 48
-    /// when it includes UDP. The rest of the packet follows unchanged.
+    /// Number of packet bytes that the compressed header replaces: 40, or 48 with UDP. The rest of
+    /// the packet follows unchanged.
     pub uncompressed_len: usize,
 }
 
 /// The result of [`decompress`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Decompressed {
-    /// Bytes of compressed headers. The rest of the packet follows unchanged.
+    /// Length of the compressed headers in bytes. The rest of the packet follows unchanged.
     pub consumed: usize,
-    /// Bytes of headers written: 40, or 48 with UDP, or more if there were
-    /// compressed extension headers.
+    /// Length of the written headers in bytes: 40, or 48 with UDP, or more with compressed
+    /// extension headers.
     pub written: usize,
 }
 
@@ -168,8 +168,8 @@ pub fn decompress(
     expand(bytes, (link_src, link_dst), contexts, out, whole)
 }
 
-/// As [`decompress`], for the beginning of a datagram of which the *compressed* size is
-/// known, as in RFC 8931 §5.1.
+/// Decompresses like [`decompress`] the beginning of a datagram whose *compressed* size is known,
+/// as in RFC 8931 §5.1.
 ///
 /// # Errors
 /// As [`decompress`]; [`Error::Length`] when the headers are longer than that.
@@ -186,7 +186,7 @@ pub fn decompress_of(
 }
 
 enum Whole {
-    /// All of it is here.
+    /// The datagram is complete.
     Here,
     /// Length of the uncompressed form in bytes.
     Expanded(usize),
@@ -295,7 +295,7 @@ fn read_header(
     })
 }
 
-/// The ECN codepoint of a compressed packet, whose first byte is the IPHC dispatch; `None` if
+/// Returns the ECN codepoint of a compressed packet, which begins with the IPHC dispatch; `None` if
 /// it is another packet. An elided traffic class is [`Ecn::NotEct`].
 pub fn ecn(packet: &[u8]) -> Option<Ecn> {
     match class_position(packet)? {
@@ -323,8 +323,8 @@ pub fn mark_ce(packet: &mut [u8]) -> bool {
     }
 }
 
-/// Where the byte with the ECN bits stands; `None` when this is not IPHC,
-/// `Some(None)` when the byte is elided.
+/// Returns the offset of the byte with the ECN bits; `None` when this is not IPHC, `Some(None)`
+/// when the byte is elided.
 fn class_position(packet: &[u8]) -> Option<Option<usize>> {
     let encoding = u16::from_be_bytes(*packet.first_chunk()?);
     if encoding & bits::DISPATCH_MASK != bits::DISPATCH {

@@ -45,7 +45,7 @@ pub enum Dispatch {
 /// The dispatch byte before an uncompressed IPv6 packet (RFC 4944 §5.1).
 pub const IPV6_DISPATCH: u8 = 0b0100_0001;
 
-/// The type of `payload`, a frame's payload or the part after another 6LoWPAN header.
+/// Returns the type of `payload`, a frame's payload or the part after another 6LoWPAN header.
 pub fn dispatch(payload: &[u8]) -> Dispatch {
     match payload.first() {
         None | Some(0..=0x3f) => Dispatch::NotALowpan,

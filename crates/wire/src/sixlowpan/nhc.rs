@@ -41,7 +41,7 @@ fn kind(encoding: u8) -> Result<Kind, Error> {
     Ok(Kind::Extension(number))
 }
 
-/// The next-header number that an encoding byte stands for.
+/// Returns the next-header number of an encoding byte.
 pub fn next_header_of(encoding: u8) -> Result<u8, Error> {
     Ok(match kind(encoding)? {
         Kind::Udp => next_header::UDP,
@@ -152,7 +152,7 @@ fn expand_extension(
     Ok(())
 }
 
-/// The next-header number: in-line, or that of the encoding that follows.
+/// Reads the next-header number: in-line, or that of the encoding that follows.
 fn next_of(inline: Option<u8>, input: &Reader<'_>) -> Result<u8, Error> {
     match inline {
         Some(number) => Ok(number),

@@ -32,8 +32,7 @@ impl Bitmap {
     /// All of the datagram has arrived, however many fragments that took.
     pub const FULL: Bitmap = Bitmap(u32::MAX);
 
-    /// The one fragment with this sequence number; none beyond
-    /// [`MAX_SEQUENCE`].
+    /// Returns the set of one fragment with this sequence number; empty beyond [`MAX_SEQUENCE`].
     pub const fn of(sequence: u8) -> Bitmap {
         match (1u32 << MAX_SEQUENCE).checked_shr(sequence as u32) {
             Some(bit) => Bitmap(bit),
@@ -41,7 +40,7 @@ impl Bitmap {
         }
     }
 
-    /// The first `count` sequence numbers.
+    /// Returns the set of the first `count` sequence numbers.
     pub const fn first(count: u8) -> Bitmap {
         match u32::MAX.checked_shr(count as u32) {
             Some(others) => Bitmap(!others),
@@ -49,29 +48,29 @@ impl Bitmap {
         }
     }
 
-    /// Those that are in either.
+    /// Returns the union of both sets.
     #[must_use]
     pub const fn with(self, other: Bitmap) -> Bitmap {
         Bitmap(self.0 | other.0)
     }
 
-    /// Those that are not in the other.
+    /// Returns the difference of the sets.
     #[must_use]
     pub const fn without(self, other: Bitmap) -> Bitmap {
         Bitmap(self.0 & !other.0)
     }
 
-    /// Whether this sequence number is among them.
+    /// Returns whether the set has this sequence number.
     pub const fn has(self, sequence: u8) -> bool {
         self.0 & Bitmap::of(sequence).0 != 0
     }
 
-    /// Whether there is none.
+    /// Returns whether the set is empty.
     pub const fn is_null(self) -> bool {
         self.0 == 0
     }
 
-    /// The lowest sequence number among them.
+    /// Returns the lowest sequence number of the set.
     pub const fn lowest(self) -> Option<u8> {
         match self.is_null() {
             true => None,
@@ -103,7 +102,7 @@ impl Fragment {
     /// Bytes of the header.
     pub const LEN: usize = 6;
 
-    /// A fragment that aborts a datagram (RFC 8931 §6.3).
+    /// Returns a fragment that aborts a datagram (RFC 8931 §6.3).
     pub const fn abort(tag: u8) -> Fragment {
         Fragment {
             ecn: false,
@@ -115,17 +114,16 @@ impl Fragment {
         }
     }
 
-    /// Whether the datagram is aborted.
+    /// Returns whether the datagram is aborted.
     pub const fn is_abort(&self) -> bool {
         self.offset == 0
     }
 
-    /// The header, and the bytes of the fragment behind it.
+    /// Parses the header; returns it and the bytes of the fragment.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] when it is something else;
-    /// [`Error::Length`] when not as many bytes follow as it says, or none
-    /// although it aborts nothing.
+    /// [`Error::Truncated`]; [`Error::Reserved`] for another dispatch; [`Error::Length`] when fewer
+    /// or more bytes follow than the header says, or none without an abort.
     pub fn parse(bytes: &[u8]) -> Result<(Fragment, &[u8]), Error> {
         let mut input = Reader::new(bytes);
         let dispatch = input.u8()?;
@@ -178,11 +176,10 @@ impl Ack {
     /// Its bytes.
     pub const LEN: usize = 6;
 
-    /// The acknowledgment at the start of `bytes`; it carries nothing, and what
-    /// follows is ignored.
+    /// Parses the acknowledgment at the start of `bytes`, and ignores what follows.
     ///
     /// # Errors
-    /// [`Error::Truncated`]; [`Error::Reserved`] when it is something else.
+    /// [`Error::Truncated`]; [`Error::Reserved`] for another dispatch.
     pub fn parse(bytes: &[u8]) -> Result<Ack, Error> {
         let mut input = Reader::new(bytes);
         let dispatch = input.u8()?;

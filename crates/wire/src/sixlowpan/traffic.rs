@@ -25,7 +25,7 @@ pub enum Tf {
 }
 
 impl Tf {
-    /// From the TF bits of the second-lowest value position, 0 to 3.
+    /// Returns the form from the TF bits of the second-lowest value position, 0 to 3.
     pub fn from_bits(bits: u16) -> Tf {
         match bits & 0b11 {
             0b00 => Tf::All,
@@ -35,7 +35,7 @@ impl Tf {
         }
     }
 
-    /// The TF bits.
+    /// Returns the TF bits.
     pub fn bits(self) -> u16 {
         match self {
             Tf::All => 0b00,
@@ -45,7 +45,7 @@ impl Tf {
         }
     }
 
-    /// The shortest form that loses nothing.
+    /// Returns the shortest lossless form.
     pub fn of(ip: &Ipv6Header) -> Tf {
         match (ip.dscp & 0x3f, ip.ecn, ip.flow_label & 0xf_ffff) {
             (0, Ecn::NotEct, 0) => Tf::Elided,

@@ -27,42 +27,42 @@ impl Flags {
     /// Congestion window reduced (RFC 3168 §6.1).
     pub const CWR: Flags = Flags(0x80);
 
-    /// These flags and those of `other`.
+    /// Returns the union of both sets of flags.
     pub const fn with(self, other: Flags) -> Flags {
         Flags(self.0 | other.0)
     }
 
-    /// These flags without those of `other`.
+    /// Returns these flags without those of `other`.
     pub const fn without(self, other: Flags) -> Flags {
         Flags(self.0 & !other.0)
     }
 
-    /// Whether every flag of `other` is set.
+    /// Returns whether every flag of `other` is set.
     pub const fn contains(self, other: Flags) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// Whether any flag of `other` is set.
+    /// Returns whether any flag of `other` is set.
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }
 
-    /// Whether SYN is set.
+    /// Returns whether SYN is set.
     pub const fn syn(self) -> bool {
         self.contains(Flags::SYN)
     }
 
-    /// Whether ACK is set.
+    /// Returns whether ACK is set.
     pub const fn ack(self) -> bool {
         self.contains(Flags::ACK)
     }
 
-    /// Whether RST is set.
+    /// Returns whether RST is set.
     pub const fn rst(self) -> bool {
         self.contains(Flags::RST)
     }
 
-    /// Whether FIN is set.
+    /// Returns whether FIN is set.
     pub const fn fin(self) -> bool {
         self.contains(Flags::FIN)
     }

@@ -70,123 +70,121 @@ impl<'a> HeaderView<'a> {
         })
     }
 
-    /// The data offset in bytes that the header at the beginning of `bytes` has, possible or
-    /// not: 0 to 60. `None` for fewer than 20 bytes.
+    /// Returns the data offset in bytes of the header at the start of `bytes`, valid or not: 0 to
+    /// 60. `None` for fewer than 20 bytes.
     pub fn announced_len(bytes: &[u8]) -> Option<usize> {
         bytes.first_chunk().map(data_offset)
     }
 
-    /// Source port.
+    /// Returns the source port.
     pub fn src_port(&self) -> u16 {
         let [a, b, ..] = *self.fixed;
         u16::from_be_bytes([a, b])
     }
 
-    /// Destination port.
+    /// Returns the destination port.
     pub fn dst_port(&self) -> u16 {
         let [_, _, a, b, ..] = *self.fixed;
         u16::from_be_bytes([a, b])
     }
 
-    /// SEG.SEQ: the sequence number of the first data byte, or of the SYN.
+    /// Returns SEG.SEQ: the sequence number of the first data byte, or of the SYN.
     pub fn seq(&self) -> SeqNum {
         let [_, _, _, _, a, b, c, d, ..] = *self.fixed;
         SeqNum(u32::from_be_bytes([a, b, c, d]))
     }
 
-    /// SEG.ACK, if the ACK bit is set: the next sequence number that the sender expects.
+    /// Returns SEG.ACK if the ACK bit is set: the next sequence number that the sender expects.
     pub fn ack(&self) -> Option<SeqNum> {
         self.flags().ack().then(|| self.ack_field())
     }
 
-    /// The field of SEG.ACK; meaningless without the ACK bit.
+    /// Returns the field of SEG.ACK, which is meaningless without the ACK bit.
     pub fn ack_field(&self) -> SeqNum {
         let [_, _, _, _, _, _, _, _, a, b, c, d, ..] = *self.fixed;
         SeqNum(u32::from_be_bytes([a, b, c, d]))
     }
 
-    /// SEG.SEQ, and the field of SEG.ACK.
+    /// Returns SEG.SEQ, and the field of SEG.ACK.
     pub fn numbers(&self) -> (SeqNum, SeqNum) {
         let [_, _, _, _, numbers @ .., _, _, _, _, _, _, _, _] = self.fixed;
         let (seq, ack) = two_words(numbers);
         (SeqNum(seq), SeqNum(ack))
     }
 
-    /// The data offset in bytes: 20 to 60, a multiple of 4.
+    /// Returns the data offset in bytes: 20 to 60, a multiple of 4.
     pub fn header_len(&self) -> usize {
         data_offset(self.fixed)
     }
 
-    /// Rsrvd: the four reserved bits, 0 to 15. A sender sets them to 0.
+    /// Returns Rsrvd: the four reserved bits, 0 to 15. A sender sets them to 0.
     pub fn reserved(&self) -> u8 {
         let [.., offset, _, _, _, _, _, _, _] = *self.fixed;
         offset & 0x0f
     }
 
-    /// Control bits.
+    /// Returns the control bits.
     pub fn flags(&self) -> Flags {
         let [.., flags, _, _, _, _, _, _] = *self.fixed;
         Flags(flags)
     }
 
-    /// SEG.WND as it is in the header: bytes, before a window scale (RFC 7323 §2.3).
+    /// Returns SEG.WND of the header, in bytes before the window scale (RFC 7323 §2.3).
     pub fn window(&self) -> u16 {
         let [.., a, b, _, _, _, _] = *self.fixed;
         u16::from_be_bytes([a, b])
     }
 
-    /// The checksum field; see [`is_checksum_valid`].
+    /// Returns the checksum field; see [`is_checksum_valid`].
     pub fn checksum(&self) -> u16 {
         let [.., a, b, _, _] = *self.fixed;
         u16::from_be_bytes([a, b])
     }
 
-    /// The urgent pointer: an offset from SEG.SEQ in bytes; meaningless without URG.
+    /// Returns the urgent pointer: an offset from SEG.SEQ in bytes; meaningless without URG.
     pub fn urgent_pointer(&self) -> u16 {
         let [.., a, b] = *self.fixed;
         u16::from_be_bytes([a, b])
     }
 
-    /// The options, 0 to 40 bytes.
+    /// Returns the options, 0 to 40 bytes.
     pub fn options(&self) -> OptionList<'a> {
         OptionList(self.options)
     }
 
-    /// Whether the whole header is in the bytes that were read.
+    /// Returns whether the bytes contain the whole header.
     pub fn is_complete(&self) -> bool {
         self.options.len() == self.header_len().wrapping_sub(Self::MIN_LEN)
     }
 
-    /// The data; of a [partial](Self::parse_partial) segment those bytes that are not missing.
+    /// Returns the data; of a [partial](Self::parse_partial) segment, the available bytes.
     pub fn payload(&self) -> &'a [u8] {
         self.payload
     }
 
-    /// Bytes of data in the whole segment.
+    /// Returns the length of the whole segment's data in bytes.
     pub fn payload_len(&self) -> usize {
         self.payload_len
     }
 }
 
-/// The data offset in bytes, 0 to 60.
+/// Returns the data offset in bytes, 0 to 60.
 fn data_offset(fixed: &[u8; HeaderView::MIN_LEN]) -> usize {
     let [.., offset, _, _, _, _, _, _, _] = *fixed;
     // In words, in the upper half of its byte.
     usize::from(offset >> 4).wrapping_mul(4)
 }
 
-/// Two numbers, most significant byte first: sequence numbers of a header, timestamps, or the
-/// edges of a SACK block.
+/// Returns two numbers, most significant byte first: sequence numbers of a header, timestamps, or
+/// the edges of a SACK block.
 #[inline(never)] // size
 pub fn two_words(&[a, b, c, d, e, f, g, h]: &[u8; 8]) -> (u32, u32) {
     let (first, second) = ([a, b, c, d], [e, f, g, h]);
     (u32::from_be_bytes(first), u32::from_be_bytes(second))
 }
 
-/// Whether the checksum over pseudo-header and `segment` is right. The segment is an IPv6
-/// packet's whole payload.
-///
-/// RFC 9293 §3.1
+/// Returns whether the checksum over pseudo-header and `segment`, an IPv6 packet's whole payload,
+/// is correct (RFC 9293 §3.1).
 pub fn is_checksum_valid(src: &Addr, dst: &Addr, segment: &[u8]) -> bool {
     Checksum::of_payload(src, dst, next_header::TCP, segment).is_valid()
 }

@@ -45,7 +45,7 @@ impl<'a> OptionList<'a> {
         LenientOptions(self.strict())
     }
 
-    /// The value of the first option of `kind` that a [receiver](Self::lenient) finds.
+    /// Returns the value of the first option of `kind` that a [receiver](Self::lenient) finds.
     pub fn find(self, kind: u8) -> Option<&'a [u8]> {
         let mut options = self.lenient();
         options.find_map(|(it, value)| (it == kind).then_some(value))
@@ -100,7 +100,7 @@ impl<'a> Iterator for StrictOptions<'a> {
 impl FusedIterator for StrictOptions<'_> {}
 
 impl<'a> StrictOptions<'a> {
-    /// The option of `kind` at the beginning, and the bytes behind it.
+    /// Returns the option of `kind` at the start, and the bytes after it.
     fn option(&self, kind: u8, tail: &[u8]) -> Result<(OptionItem<'a>, &'a [u8]), Error> {
         let len = tail.first().ok_or(Error::Truncated)?;
         let (option, rest) = self

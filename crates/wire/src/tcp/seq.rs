@@ -14,18 +14,18 @@ use core::ops::{Add, AddAssign, Sub};
 pub struct SeqNum(pub u32);
 
 impl SeqNum {
-    /// The later of two numbers.
+    /// Returns the later of two numbers.
     pub fn max(self, other: SeqNum) -> SeqNum {
         if self < other { other } else { self }
     }
 
-    /// The earlier of two numbers.
+    /// Returns the earlier of two numbers.
     pub fn min(self, other: SeqNum) -> SeqNum {
         if other < self { other } else { self }
     }
 
-    /// The way from `earlier` forward to `self`, modulo 2^32. Unlike the difference of
-    /// two numbers it is not 0 but large if `earlier` is the later one.
+    /// Returns the distance from `earlier` forward to `self`, modulo 2^32. Unlike `-`, it is large
+    /// if `earlier` is the later one.
     pub fn since(self, earlier: SeqNum) -> u32 {
         self.0.wrapping_sub(earlier.0)
     }
@@ -39,7 +39,7 @@ impl PartialOrd for SeqNum {
         }
     }
 
-    // Comparisons without `Option`, because nearly every line has one.
+    // Comparisons without `Option`, because nearly every caller needs one.
 
     fn lt(&self, other: &SeqNum) -> bool {
         other > self
@@ -112,22 +112,22 @@ pub struct SeqRange {
 }
 
 impl SeqRange {
-    /// From `start` up to `end`.
+    /// Returns the range from `start` up to, and without, `end`.
     pub const fn new(start: SeqNum, end: SeqNum) -> Self {
         SeqRange { start, end }
     }
 
-    /// How many numbers the range holds; 0 if `end` is before `start`.
+    /// Returns the number of sequence numbers in the range; 0 if `end` is before `start`.
     pub fn len(&self) -> u32 {
         self.end - self.start
     }
 
-    /// Whether the range holds no number.
+    /// Returns whether the range is empty.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether `seq` is in the range.
+    /// Returns whether `seq` is in the range.
     pub fn contains(&self, seq: SeqNum) -> bool {
         self.start <= seq && seq < self.end
     }

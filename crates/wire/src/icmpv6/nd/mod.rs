@@ -15,21 +15,20 @@ pub use tid::Tid;
 /// through a router (RFC 4861 §3.1).
 pub const HOP_LIMIT: u8 = 255;
 
-/// A router announces itself (RFC 4861 §4.2).
+/// A router advertisement (RFC 4861 §4.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct RouterAdvertisement<'a> {
-    /// The hop limit that hosts should use; 0 for "not said".
+    /// Hop limit for hosts; 0: unspecified.
     pub cur_hop_limit: u8,
-    /// Addresses come by DHCPv6.
+    /// Whether hosts get addresses by DHCPv6.
     pub managed: bool,
-    /// Other settings come by DHCPv6.
+    /// Whether hosts get other settings by DHCPv6.
     pub other: bool,
     /// Lifetime as a default router, in seconds; 0: not a default router.
     pub router_lifetime_s: u16,
-    /// How long a confirmed neighbour counts as reachable, in milliseconds; 0
-    /// for "not said".
+    /// Time for which a confirmed neighbour counts as reachable, in milliseconds; 0: unspecified.
     pub reachable_time_ms: u32,
-    /// Time between solicitations, in milliseconds; 0 for "not said".
+    /// Time between solicitations, in milliseconds; 0: unspecified.
     pub retrans_timer_ms: u32,
     /// Prefixes, contexts, MTU, the border router.
     pub options: Options<'a>,
@@ -39,7 +38,7 @@ const MANAGED: u8 = 0x80;
 const OTHER: u8 = 0x40;
 
 impl<'a> RouterAdvertisement<'a> {
-    /// `word` is the four bytes after the checksum; `input` follows them.
+    /// Parses the message; `word` is the four bytes after the checksum, before `input`.
     pub(super) fn read(word: u32, input: &mut Reader<'a>) -> Result<Self, Error> {
         let [cur_hop_limit, flags, high, low] = word.to_be_bytes();
         Ok(RouterAdvertisement {
@@ -64,18 +63,19 @@ impl<'a> RouterAdvertisement<'a> {
     }
 }
 
-/// Asks for the link-layer address of `target`, or whether it is still reachable (RFC 4861
-/// §4.3). With an address-registration option, requests a registration (RFC 6775 §5.5).
+/// A neighbour solicitation, which requests the link-layer address of `target`, or checks that it
+/// is still reachable (RFC 4861 §4.3). With an address-registration option, it requests a
+/// registration (RFC 6775 §5.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NeighborSolicitation<'a> {
-    /// The address asked for; not a multicast one.
+    /// The requested address, not multicast.
     pub target: Addr,
-    /// The asker's link-layer address, a registration.
+    /// The sender's link-layer address, a registration.
     pub options: Options<'a>,
 }
 
 impl<'a> NeighborSolicitation<'a> {
-    /// `input` follows the four reserved bytes.
+    /// Parses the message; `input` begins after the four reserved bytes.
     pub(super) fn read(input: &mut Reader<'a>) -> Result<Self, Error> {
         Ok(NeighborSolicitation {
             target: read_target(input)?,
@@ -90,16 +90,16 @@ impl<'a> NeighborSolicitation<'a> {
     }
 }
 
-/// I have `target` (RFC 4861 §4.4).
+/// A neighbour advertisement, by which a node announces `target` (RFC 4861 §4.4).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct NeighborAdvertisement<'a> {
-    /// The sender is a router.
+    /// Whether the sender is a router.
     pub router: bool,
-    /// It was asked.
+    /// Whether it answers a solicitation.
     pub solicited: bool,
-    /// The link-layer address here replaces a cached one.
+    /// Whether the link-layer address replaces a cached one.
     pub override_cached: bool,
-    /// The address in question; not a multicast one.
+    /// The announced address, not multicast.
     pub target: Addr,
     /// Its link-layer address, the result of a registration.
     pub options: Options<'a>,
@@ -110,7 +110,7 @@ const SOLICITED: u32 = 1 << 30;
 const OVERRIDE: u32 = 1 << 29;
 
 impl<'a> NeighborAdvertisement<'a> {
-    /// `word` is the four bytes after the checksum; `input` follows them.
+    /// Parses the message; `word` is the four bytes after the checksum, before `input`.
     pub(super) fn read(word: u32, input: &mut Reader<'a>) -> Result<Self, Error> {
         Ok(NeighborAdvertisement {
             router: word & ROUTER != 0,
@@ -131,7 +131,7 @@ impl<'a> NeighborAdvertisement<'a> {
     }
 }
 
-/// RFC 4861 §7.1.1, §7.1.2 and their like: the target is not a multicast address.
+/// Reads a target address, which must not be multicast (RFC 4861 §7.1.1, §7.1.2).
 fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
     let target = Addr(input.array()?);
     if target.is_multicast() {
@@ -140,20 +140,19 @@ fn read_target(input: &mut Reader<'_>) -> Result<Addr, Error> {
     Ok(target)
 }
 
-/// A registration on its way from router to router, or its answer (RFC 6775
-/// §4.4, RFC 8505 §4.2 with an owner of 64 bits).
+/// A registration that routers forward to each other, or its answer (RFC 6775 §4.4, RFC 8505 §4.2
+/// with an owner of 64 bits).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DuplicateAddress {
-    /// As in [`AddressRegistration`]; 0 in a request.
+    /// Status as in [`AddressRegistration`]; 0 in a request.
     pub status: u8,
-    /// Which of its owner's registrations this is; `None` from a router that
-    /// knows RFC 6775 alone.
+    /// Transaction ID of the registration; `None` from a router that implements only RFC 6775.
     pub tid: Option<Tid>,
-    /// For how long the address is registered, in minutes.
+    /// Lifetime of the registration, in minutes.
     pub lifetime_min: u16,
     /// The registering node.
     pub eui64: [u8; 8],
-    /// The address.
+    /// The registered address.
     pub address: Addr,
 }
 
@@ -161,7 +160,7 @@ const CODE_SUFFIX: u8 = 0x0f;
 const CODE_WITH_TID: u8 = 1;
 
 impl DuplicateAddress {
-    /// The message's code (RFC 8505 §4.2).
+    /// Returns the message's code (RFC 8505 §4.2).
     pub(super) const fn code(&self) -> u8 {
         match self.tid {
             Some(_) => CODE_WITH_TID,
@@ -169,11 +168,11 @@ impl DuplicateAddress {
         }
     }
 
-    /// Bytes behind the first eight of the message.
+    /// Length of the message after the first eight bytes.
     pub(super) const LEN: usize = 24;
 
-    /// `code` is the message's; `word` is the four bytes after the checksum;
-    /// `input` follows them.
+    /// Parses the message with this code; `word` is the four bytes after the checksum, before
+    /// `input`.
     pub(super) fn read(code: u8, word: u32, input: &mut Reader<'_>) -> Result<Self, Error> {
         let [status, tid, high, low] = word.to_be_bytes();
         // RFC 8505 §4.2: the prefix is ignored; the suffix is the owner's length in
@@ -188,7 +187,7 @@ impl DuplicateAddress {
             tid,
             lifetime_min: u16::from_be_bytes([high, low]),
             eui64: input.array()?,
-            // RFC 6775 §8.2.1: not a multicast address.
+            // RFC 6775 §8.2.1: the address must not be multicast.
             address: read_target(input)?,
         })
     }

@@ -39,15 +39,13 @@ pub enum NdOption<'a> {
     AddressRegistration(AddressRegistration),
     /// 6CO: a compression context (RFC 6775 §4.2).
     Context(ContextInformation),
-    /// ABRO: the border router that an advertisement stems from
-    /// (RFC 6775 §4.3).
+    /// ABRO: the border router that is the origin of an advertisement (RFC 6775 §4.3).
     BorderRouter(BorderRouter),
-    /// Any other, or one of these with contents that they cannot have; to be
-    /// ignored (RFC 4861 §4.6).
+    /// Any other option, or one with invalid content, which receivers ignore (RFC 4861 §4.6).
     Unknown {
-        /// Its type.
+        /// The type.
         option_type: u8,
-        /// All after type and length: 6 bytes and a multiple of 8 more.
+        /// The bytes after type and length: 6, and a multiple of 8 more.
         body: &'a [u8],
     },
 }
@@ -55,7 +53,7 @@ pub enum NdOption<'a> {
 /// A prefix for on-link decisions and addresses (RFC 4861 §4.6.2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PrefixInformation {
-    /// The prefix; bits after `prefix_len` are neither sent nor taken.
+    /// The prefix; bits after `prefix_len` are neither sent nor used.
     pub prefix: Addr,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
@@ -63,27 +61,26 @@ pub struct PrefixInformation {
     pub on_link: bool,
     /// A: hosts form addresses with it.
     pub autonomous: bool,
-    /// How long it is valid, in seconds; all ones for ever.
+    /// Valid lifetime in seconds; all ones: infinite.
     pub valid_lifetime_s: u32,
-    /// How long addresses from it are preferred, in seconds; all ones for ever.
+    /// Preferred lifetime of addresses in seconds; all ones: infinite.
     pub preferred_lifetime_s: u32,
 }
 
 /// A registration of the packet's source address (RFC 6775 §4.1, RFC 8505 §4.1).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct AddressRegistration {
-    /// 0 success, 1 duplicate address, 2 neighbour cache full, 3 moved: a later
-    /// registration is known (RFC 8505 table 1); 0 when asking.
+    /// 0 success, 1 duplicate address, 2 neighbour cache full, 3 moved: a later registration is
+    /// known (RFC 8505 table 1); 0 in a request.
     pub status: u8,
-    /// Which of its owner's registrations this is; `None` from a node that knows
-    /// RFC 6775 alone.
+    /// Transaction ID of the registration; `None` from a node that implements only RFC 6775.
     pub tid: Option<Tid>,
-    /// R: the router is to make the address reachable (RFC 8505 §5.1). It means
-    /// nothing without a number.
+    /// R: whether the router should make the address reachable (RFC 8505 §5.1). It has no meaning
+    /// without a transaction ID.
     pub routed: bool,
-    /// How long to keep it, in units of 60 seconds.
+    /// Requested lifetime, in units of 60 seconds.
     pub lifetime_min: u16,
-    /// The registering interface's EUI-64, its owner (ROVR).
+    /// EUI-64 of the registering interface, the owner (ROVR).
     pub eui64: [u8; 8],
 }
 
@@ -92,22 +89,22 @@ pub struct AddressRegistration {
 pub struct ContextInformation {
     /// The context's number, 0 to 15.
     pub cid: u8,
-    /// C: use it for compressing, too.
+    /// C: whether to use it for compression, too.
     pub compress: bool,
     /// Bits of the prefix, 0 to 128.
     pub prefix_len: u8,
-    /// The prefix; bits after `prefix_len` are neither sent nor taken.
+    /// The prefix; bits after `prefix_len` are neither sent nor used.
     pub prefix: Addr,
-    /// How long it is valid, in units of 60 seconds; 0 removes it at once.
+    /// Valid lifetime, in units of 60 seconds; 0 removes it at once.
     pub valid_lifetime_min: u16,
 }
 
-/// Where an advertisement's information comes from (RFC 6775 §4.3).
+/// The origin of an advertisement's information (RFC 6775 §4.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct BorderRouter {
-    /// Grows with each change.
+    /// Version, which grows with each change.
     pub version: u32,
-    /// How long it is valid, in units of 60 seconds; 0 for the default, a week.
+    /// Valid lifetime, in units of 60 seconds; 0 for the default, a week.
     pub valid_lifetime_min: u16,
     /// The border router.
     pub address: Addr,
@@ -120,7 +117,7 @@ const ROUTED: u8 = 0x02;
 const HAS_TID: u8 = 0x01;
 
 impl<'a> NdOption<'a> {
-    /// `body` is all after type and length.
+    /// Parses an option; `body` is the part after type and length.
     fn parse(option_type: u8, body: &'a [u8]) -> NdOption<'a> {
         Self::parse_known(option_type, body).unwrap_or(NdOption::Unknown { option_type, body })
     }
@@ -153,11 +150,11 @@ impl<'a> NdOption<'a> {
         })
     }
 
-    /// Writes the option; where its kind is known, no other's code is needed. An absent link-layer address writes nothing; an
-    /// unknown option's body is filled up with zeros.
+    /// Writes the option. Code for other kinds of options is not linked if the kind is known. An
+    /// absent link-layer address writes nothing; zeros fill up an unknown option's body.
     ///
     /// # Errors
-    /// [`NoRoom`] also for an unknown option of more than 2038 bytes.
+    /// [`NoRoom`], also for an unknown option of more than 2038 bytes.
     #[inline(always)]
     pub fn emit(&self, out: &mut Cursor<'_>) -> Result<(), NoRoom> {
         match self {
@@ -186,7 +183,7 @@ impl<'a> NdOption<'a> {
     }
 }
 
-/// RFC 4944 §8: an EUI-64 in two units, a short address in one.
+/// Reads an address (RFC 4944 §8): an EUI-64 in two units, a short address in one.
 fn read_address(units: usize, input: &mut Reader<'_>) -> Option<Address> {
     match units {
         1 => Some(Address::Short(input.u16().ok()?)),
@@ -245,7 +242,7 @@ impl PrefixInformation {
 }
 
 impl AddressRegistration {
-    /// One with an owner of another length is another option (RFC 8505 §4.1).
+    /// An owner of another length makes another option (RFC 8505 §4.1).
     fn read(body: &[u8]) -> Option<Self> {
         let input = &mut Reader::new(body);
         if units(body) != 2 {
@@ -367,11 +364,11 @@ impl<'a> Options<'a> {
     /// No options.
     pub const NONE: Options<'static> = Options { bytes: &[] };
 
-    /// The options in `bytes`.
+    /// Parses the options in `bytes`.
     ///
     /// # Errors
-    /// [`Error::Length`] when one has length zero (RFC 4861 §4.6: the packet
-    /// must be discarded), [`Error::Truncated`] when one runs past the end.
+    /// [`Error::Length`] when one has length zero (RFC 4861 §4.6: the packet must be discarded),
+    /// [`Error::Truncated`] when one runs past the end.
     pub fn parse(bytes: &'a [u8]) -> Result<Options<'a>, Error> {
         let mut input = Reader::new(bytes);
         while !input.rest().is_empty() {
@@ -380,12 +377,12 @@ impl<'a> Options<'a> {
         Ok(Options { bytes })
     }
 
-    /// The options as they go over the wire.
+    /// Returns the encoded options.
     pub const fn as_bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// One option after the other.
+    /// Returns the options one by one.
     pub fn iter(&self) -> impl Iterator<Item = NdOption<'a>> + use<'a> {
         let mut input = Reader::new(self.bytes);
         core::iter::from_fn(move || {
@@ -394,12 +391,12 @@ impl<'a> Options<'a> {
         })
     }
 
-    /// The address in the first source-link-layer option.
+    /// Returns the address in the first source-link-layer option.
     pub fn source_link_layer(&self) -> Option<Address> {
         self.link_layer(option_type::SOURCE_LINK_LAYER)
     }
 
-    /// The address in the first target-link-layer option.
+    /// Returns the address in the first target-link-layer option.
     pub fn target_link_layer(&self) -> Option<Address> {
         self.link_layer(option_type::TARGET_LINK_LAYER)
     }
@@ -409,25 +406,25 @@ impl<'a> Options<'a> {
         bodies.find_map(|body| read_address(units(body), &mut Reader::new(body)))
     }
 
-    /// The first registration.
+    /// Returns the first registration.
     pub fn address_registration(&self) -> Option<AddressRegistration> {
         let mut bodies = self.bodies(option_type::ADDRESS_REGISTRATION);
         bodies.find_map(AddressRegistration::read)
     }
 
-    /// The prefixes.
+    /// Returns the prefixes.
     pub fn prefixes(&self) -> impl Iterator<Item = PrefixInformation> + use<'a> {
         let bodies = self.bodies(option_type::PREFIX_INFORMATION);
         bodies.filter_map(PrefixInformation::read)
     }
 
-    /// The contexts for compression.
+    /// Returns the contexts for compression.
     pub fn contexts(&self) -> impl Iterator<Item = ContextInformation> + use<'a> {
         let bodies = self.bodies(option_type::CONTEXT);
         bodies.filter_map(ContextInformation::read)
     }
 
-    /// The contents of the options of one type, after type and length.
+    /// Returns the contents of all options of one type, after type and length.
     fn bodies(&self, wanted: u8) -> Bodies<'a> {
         let input = Reader::new(self.bytes);
         Bodies { input, wanted }
@@ -453,12 +450,12 @@ impl<'a> Iterator for Bodies<'a> {
     }
 }
 
-/// The length of an option with such a body, in its units.
+/// Returns the length of an option with such a body, in units.
 fn units(body: &[u8]) -> usize {
     body.len().saturating_add(HEAD) / UNIT
 }
 
-/// Type and body of the next option.
+/// Returns type and body of the next option.
 fn next<'a>(input: &mut Reader<'a>) -> Result<(u8, &'a [u8]), Error> {
     let [option_type, units] = input.array()?;
     let len = usize::from(units).saturating_mul(UNIT);

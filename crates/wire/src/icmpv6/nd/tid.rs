@@ -4,10 +4,10 @@ use core::cmp::Ordering;
 
 /// SEQUENCE_WINDOW (RFC 8505 §5.2.1): numbers further apart are not comparable.
 const WINDOW: u8 = 16;
-/// Values from here on are a line that a counter starts on; those below a circle.
+/// The straight part of the counter starts at this value; the values below are the circular part.
 const LINE: u8 = 128;
 
-/// A node's number of its registration, one more with each.
+/// The transaction ID of a registration, a counter that its node increments.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Tid(pub u8);
 
@@ -15,15 +15,15 @@ impl Tid {
     /// Where a counter begins (RFC 8505 §5.2.1: 240 is recommended).
     pub const FIRST: Tid = Tid(0_u8.wrapping_sub(WINDOW));
 
-    /// The number of the next registration.
+    /// Returns the ID of the next registration.
     pub const fn next(self) -> Tid {
         self.advanced(1)
     }
 
-    /// The number to use after this one was found stale. A number of the straight part advances
-    /// by the window, the greatest distance that it can be behind. A number of the circle
-    /// returns to the start, which is newer than nearly all numbers of the circle. The third
-    /// attempt is not stale.
+    /// Returns the ID to use after this one was found stale. In the straight part it advances by
+    /// the window, the greatest distance that it can be behind. In the circular part it returns to
+    /// the start, which is newer than nearly all values of the circle. The third attempt is not
+    /// stale.
     pub const fn skip(self) -> Tid {
         match self.0 < LINE {
             true => Tid::FIRST,
@@ -33,20 +33,20 @@ impl Tid {
 
     const fn advanced(self, by: u8) -> Tid {
         let sum = self.0.wrapping_add(by);
-        // RFC 8505 §5.2.1 (2): the line ends at 255, the circle at 127, and both
-        // go on at 0.
+        // RFC 8505 §5.2.1 (2): the straight part ends at 255, the circular one at 127; both
+        // continue at 0.
         match self.0 < LINE {
             true => Tid(sum & (LINE - 1)),
             false => Tid(sum),
         }
     }
 
-    /// The order of this number and `other` (RFC 8505 §5.2.1 (3)); `None` if their distance is
+    /// Returns the order of this ID and `other` (RFC 8505 §5.2.1 (3)); `None` if their distance is
     /// ambiguous.
     pub const fn compare(self, other: Tid) -> Option<Ordering> {
         let (a, b) = (self.0, other.0);
         let ahead = match (a < LINE, b < LINE) {
-            // From the line to the circle, and the other way round.
+            // One ID is in the straight part, the other in the circular part.
             (false, true) => {
                 return Some(match b.wrapping_sub(a) <= WINDOW {
                     true => Ordering::Less,
@@ -73,8 +73,8 @@ impl Tid {
         }
     }
 
-    /// Whether a registration with this number is older than the one with `known`. If the
-    /// numbers cannot be compared, the one that arrives later is newer (RFC 8505 §5.2.1 (4)).
+    /// Returns whether a registration with this ID is older than the one with `known`. If the IDs
+    /// cannot be compared, the later arrival is newer (RFC 8505 §5.2.1 (4)).
     pub const fn is_stale_after(self, known: Tid) -> bool {
         matches!(self.compare(known), Some(Ordering::Less))
     }
@@ -85,7 +85,7 @@ mod tests {
     use super::*;
     use Ordering::{Equal, Greater, Less};
 
-    /// RFC 8505 §5.2.1: the examples, and the edges of line and circle.
+    /// Tests the examples of RFC 8505 §5.2.1, and the edges of both parts.
     #[test]
     fn numbers_compare_as_the_rfc_has_it() {
         for (a, b, expected) in [
