@@ -1,6 +1,6 @@
-//! The fifth step in the synchronised states: what an acknowledgment says
-//! (RFC 9293 §3.10.7.4, RFC 6298, RFC 2018). What follows from it for losses
-//! and the window is in `recover`.
+//! The fifth step in the synchronised states: processing of an acknowledgment (RFC 9293 §3.10.7.4,
+//! RFC 6298, RFC 2018). The module `recover` draws the conclusions for losses and the congestion
+//! window.
 
 use core::ops::ControlFlow::{Break, Continue};
 
@@ -16,39 +16,39 @@ use crate::state::Cause;
 use crate::timers::Timer;
 use crate::{Algorithms, Segment, SeqNum, SeqRange};
 
-/// What is new in an acknowledgment.
+/// New information in an acknowledgment.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct News {
-    /// How far SND.UNA moved.
+    /// Advance of SND.UNA, in bytes.
     pub(super) advance: u32,
-    /// RFC 9937's DeliveredData, as far as SACK tells.
+    /// DeliveredData of RFC 9937 as far as SACK shows it, in bytes.
     pub(super) delivered: u32,
-    /// Without SACK: how much of `advance` earlier duplicate ACKs had told of.
+    /// Without SACK: part of `advance` that earlier duplicate ACKs reported, in bytes.
     pub(super) told: u32,
-    /// What was going on before it arrived, when the data it is about was sent.
+    /// Mode before the acknowledgment, in which the acknowledged data were sent.
     pub(super) mode: Mode,
-    /// It ends a recovery.
+    /// Whether it ends a recovery.
     pub(super) is_over: bool,
-    /// A duplicate ACK by RFC 5681 §2.
+    /// Whether it is a duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
-    /// A duplicate ACK without SACK blocks.
+    /// Whether it is a duplicate ACK without SACK blocks.
     pub(super) is_bare: bool,
-    /// What it reports to have arrived twice.
+    /// Range that it reports as received twice.
     pub(super) dsack: Option<SeqRange>,
-    /// It tells of a mark (RFC 3168 §6.1.2).
+    /// Whether it reports a mark (RFC 3168 §6.1.2).
     pub(super) is_marked: bool,
     /// TSecr.
     pub(super) echo: Option<u32>,
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// "ESTABLISHED STATE", and in addition what the other states add to it.
+    /// Processes the ACK field in "ESTABLISHED STATE", with the additions of the other states.
     #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
-        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be
-        // updated." An older one has nothing to say.
+        // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated." An older
+        // acknowledgment contains nothing new.
         if seg.ack == self.snd.max() && seg.ack == self.snd.una && seg.options.sack().is_none() {
-            // With nothing out there is only the window to learn of.
+            // Nothing is outstanding, so only the window may be new.
             self.snd.update(seg, self.rcv.nxt);
         } else if self.snd.una <= seg.ack {
             let news = self.take_news(seg);
@@ -83,10 +83,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if let Some(sack) = sack {
             let fack = self.rack.fack();
             let tick = self.tick();
-            // The first one last: it is of what arrived last.
+            // In reverse order: the first block reports the latest arrival.
             for block in sack.iter().rev() {
                 let block = Span::beyond(self.snd.una, block);
-                // Blocks of data that was never sent are lies.
+                // Ignores blocks of data that were never sent.
                 if self.board.holds(block) {
                     let bytes = self
                         .rack
@@ -98,7 +98,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         news
     }
 
-    /// RFC 5681 §2, DUPLICATE ACKNOWLEDGMENT, (a) to (e).
+    /// Returns whether the segment is a duplicate acknowledgment (RFC 5681 §2, (a) to (e)).
     fn is_duplicate_ack(&self, seg: &Segment<'_>) -> bool {
         self.snd.flight() > 0
             && seg.is_empty()
@@ -106,9 +106,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && u32::from(seg.window) == self.snd.wnd()
     }
 
-    /// `SND.UNA < SEG.ACK =< SND.NXT`.
+    /// Processes a new acknowledgment: `SND.UNA < SEG.ACK =< SND.NXT`.
     fn on_new_ack(&mut self, seg: &Segment<'_>, news: &mut News) {
-        // Not the FIN.
+        // Without the FIN.
         let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
         self.stats.add(|stats| &mut stats.bytes_acked, bytes);
         news.advance = seg.ack.since(self.snd.una);
@@ -117,7 +117,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             news.told = self.episode.explain_dup_acks(news.advance, mss);
         }
         self.measure_rtt(seg.ack, news.echo);
-        // Before its stretches go: how much of what that tells of is news.
+        // Before the scoreboard removes the acknowledged ranges, computes how much of them is new.
         let (tick, acked) = (self.tick(), Span::new(0, news.advance));
         let (fack, echo) = (self.rack.fack(), news.echo.map(Tick::of_ms));
         news.delivered = self
@@ -130,10 +130,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.timers.cancel(Timer::User);
     }
 
-    /// SND.UNA comes to `ack`: whatever counts from it hears of that, here and nowhere
-    /// else. (The round-trip time is measured just before, by what then is oldest.) Returns
-    /// whether a recovery ended.
-    // Two callers, and long: a copy for each would be 100 bytes of flash.
+    /// Advances SND.UNA to `ack`, and adjusts everything that is stored relative to it. (The
+    /// round-trip time is measured before, while the oldest segment is known.) Returns whether a
+    /// recovery ended.
+    // Not inlined: a copy for each of the two callers would cost 100 bytes of flash.
     #[inline(never)]
     pub(super) fn advance(&mut self, ack: SeqNum) -> bool {
         let bytes = ack.since(self.snd.una);
@@ -148,7 +148,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         is_over
     }
 
-    /// Frees the bytes that are acknowledged and not pinned.
+    /// Frees bytes that are acknowledged and not pinned.
     pub(super) fn free_acked(&mut self) {
         let freed = self.outbox.free_before(self.pins.oldest(self.snd.una));
         if freed && self.marks.has(Marks::STARVED) {
@@ -157,7 +157,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 6298 §3 and RFC 7323 §4: a round-trip time, if this ACK gives one.
+    /// Measures the round-trip time if this ACK permits it (RFC 6298 §3, RFC 7323 §4).
     pub(super) fn measure_rtt(&mut self, ack: SeqNum, echo: Option<u32>) {
         let advance = ack.since(self.snd.una);
         if let Some(rtt) = self.rtt.on_ack(advance, self.timers.now(), echo) {

@@ -10,10 +10,10 @@ use crate::{Algorithms, Error, RecvError, SendError, SeqRange};
 use redpoll_base::copy;
 
 impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
-    /// SEND: takes as much of `bytes` as there is room for, and says how much.
+    /// Accepts as many of `bytes` as fit for sending, and returns how many (SEND).
     ///
-    /// 0 means that the buffer is full; [`Event::Writable`](crate::Event)
-    /// follows. Data may be given before the connection is established.
+    /// 0 means that the buffer is full; [`Event::Writable`](crate::Event) follows. Data may be
+    /// given before the connection is established.
     ///
     /// # Errors
     ///
@@ -29,46 +29,45 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         Ok(taken)
     }
 
-    /// Bytes that [`send`](Self::send) would take now.
+    /// Returns how many bytes [`send`](Self::send) would accept now.
     pub fn send_room(&self) -> usize {
         self.outbox.room()
     }
 }
 
-/// Sending without a copy, from the application's own buffers.
+/// Sending from the application's own buffers without a copy.
 impl<B: Bytes, D: AsRef<[u8]>, T, A: Algorithms> Connection<B, Chain<D, T>, A>
 where
     T: AsRef<[ChainSlot<D>]> + AsMut<[ChainSlot<D>]>,
 {
-    /// SEND: takes `data` as it is, to be sent behind what was given before.
-    /// It comes back by [`reclaim`](Self::reclaim).
+    /// Appends the buffer `data` to the data to send (SEND). [`reclaim`](Self::reclaim) returns it
+    /// later.
     ///
     /// # Errors
     ///
-    /// `data` itself: if the table is full, the connection closing or over, or
-    /// too much under way. [`Event::Writable`](crate::Event) says when a buffer
-    /// has become free.
+    /// Returns `data` if the table is full, the connection is closing or has ended, or too many
+    /// bytes are outstanding. [`Event::Writable`](crate::Event) reports when a buffer becomes free.
     pub fn send_buffer(&mut self, now: Instant, data: D) -> Result<(), D> {
         self.timers.enter(now);
         if self.check_writable().is_err() {
             return Err(data);
         }
         self.outbox.push(data)?;
-        // Each buffer that becomes free is worth an event.
+        // Each buffer that becomes free raises an event.
         self.marks.set(Marks::STARVED);
         self.settle();
         Ok(())
     }
 
-    /// The oldest buffer of which nothing is needed any more: all of it was
-    /// acknowledged and the link sends none of it, or the connection is over.
+    /// Returns the oldest buffer that is no longer needed: all of it is acknowledged and the link
+    /// does not read it, or the connection has ended.
     pub fn reclaim(&mut self) -> Option<D> {
         self.outbox.reclaim()
     }
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Whether the application may give data to be sent.
+    /// Returns whether the application may send data.
     fn check_writable(&self) -> Result<(), SendError> {
         let may_write = match self.phase {
             Phase::SynSent(_) => true,
@@ -79,15 +78,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         may_write.then_some(()).ok_or(SendError::Closing)
     }
 
-    /// RECEIVE: moves received bytes to `out`, and says how many.
+    /// Moves received bytes to `out`, and returns how many (RECEIVE).
     ///
-    /// `Ok(0)` with a non-empty `out` means that the peer closed and
-    /// everything was read.
+    /// `Ok(0)` with a non-empty `out` means that the peer closed and all data were read.
     ///
     /// # Errors
     ///
-    /// [`RecvError::WouldBlock`] if nothing has arrived yet,
-    /// [`RecvError::Failed`] if the connection ended by an error.
+    /// [`RecvError::WouldBlock`] if no data are available, [`RecvError::Failed`] if the connection
+    /// ended by an error.
     pub fn recv(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, RecvError> {
         if let Some(error) = self.error() {
             return Err(RecvError::Failed(error));
@@ -102,17 +100,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Ok(self.consume(now, count))
     }
 
-    /// What has arrived in order, where it lies: to be read without a copy, in
-    /// two pieces because the buffer is a ring. [`consume`](Self::consume) what
-    /// was read. Empty also at the end of the data and after an error: ask
-    /// [`recv`](Self::recv) which it is.
+    /// Returns the data received in order without a copy, in two pieces because the buffer is a
+    /// ring. [`consume`](Self::consume) removes what was read. The pieces are also empty at the end
+    /// of the data and after an error; [`recv`](Self::recv) distinguishes these cases.
     pub fn peek(&self) -> (&[u8], &[u8]) {
         self.inbox.peek()
     }
 
-    /// Frees the first `count` bytes of those that [`peek`](Self::peek) shows,
-    /// or all if there are fewer, and says how many that were. The window opens
-    /// by as much.
+    /// Removes the first `count` bytes of [`peek`](Self::peek), or all if there are fewer, and
+    /// returns how many. The receive window grows accordingly.
     pub fn consume(&mut self, now: Instant, count: usize) -> usize {
         self.timers.enter(now);
         let count = self.inbox.consume(count);
@@ -123,7 +119,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         count
     }
 
-    /// Whether the peer may still send.
+    /// Returns whether the peer may still send.
     fn may_still_receive(&self) -> bool {
         match self.phase {
             Phase::SynSent(_) | Phase::SynReceived(_) => true,
@@ -132,7 +128,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 9293 §3.8.6.2.2: tells the peer of freed buffer, in large steps.
+    /// Announces freed buffer space in large steps (RFC 9293 §3.8.6.2.2).
     pub(super) fn offer_window(&mut self) {
         let receiving = self.synchronized().is_some_and(Synchronized::may_receive);
         let (room, capacity) = (self.inbox.room(), self.inbox.capacity());
@@ -141,8 +137,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// CLOSE: no more will be sent; what was taken still is, and a FIN. The
-    /// peer may go on sending. Calling it again changes nothing.
+    /// Closes our direction (CLOSE): accepted data and a FIN are still sent. The peer may continue
+    /// to send. Further calls have no effect.
     pub fn close(&mut self, now: Instant) {
         self.timers.enter(now);
         match &mut self.phase {
@@ -159,20 +155,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// ABORT: everything is dropped, and the peer is told by a reset, which
-    /// goes out by [`poll_segment`](Self::poll_segment).
+    /// Ends the connection and drops all data (ABORT). [`poll_segment`](Self::poll_segment) returns
+    /// a reset for the peer.
     pub fn abort(&mut self, _now: Instant) {
         if !self.is_closed() {
             self.fail_with_reset(Error::Aborted);
         }
     }
 
-    /// Bytes that [`recv`](Self::recv) would give now.
+    /// Returns how many bytes [`recv`](Self::recv) would return now.
     pub fn recv_queue(&self) -> usize {
         self.inbox.ready()
     }
 
-    /// Bytes taken from the application and not yet acknowledged by the peer.
+    /// Returns the number of bytes from the application that the peer has not acknowledged.
     pub fn unacked(&self) -> usize {
         let SeqRange { start, end } = self.outbox.range();
         (end - start.max(self.snd.una)) as usize

@@ -1,7 +1,7 @@
 //! Data on a SYN (RFC 7413), sent and received.
 //!
-//! Between [`Connection::fast_open`] and the answer the cookie lies in the
-//! receive buffer: before the peer's SYN there is nothing else for that.
+//! Between [`Connection::fast_open`] and the answer, the receive buffer stores the cookie. It holds
+//! no data before the peer's SYN.
 
 use redpoll_base::Bytes;
 use redpoll_wire::tcp::HeaderView;
@@ -15,32 +15,33 @@ use crate::send::SendStore;
 use crate::state::Phase;
 use crate::{Algorithms, FastOpenCookie, Segment, SeqNum};
 
-/// An active open that is not answered yet.
+/// An active open without an answer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Opening {
-    /// The last SYN had the option.
+    /// Whether the last SYN had the option.
     pub(crate) is_fast: bool,
-    /// And no cookie in it.
+    /// Whether the option requested a cookie.
     pub(crate) is_request: bool,
-    /// The sequence number of the first byte of data.
+    /// Sequence number of the first byte of data.
     pub(crate) first: SeqNum,
-    /// The bytes of data that went with a SYN.
+    /// Bytes of data on a SYN.
     pub(crate) data: u32,
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// RFC 7413 §4.2.2: data that is given before the first
-    /// [`poll_segment`](Self::poll_segment) goes with the SYN and `cookie`, as
-    /// much as there is room for; with [`FastOpenCookie::REQUEST`] the SYN asks
-    /// for a cookie instead (§4.2.1). `mss` is what the server announced when
-    /// it gave the cookie; without it IPv6's own counts. If the SYN is not
-    /// answered in time, the next one has neither cookie nor data.
+    /// Opens the connection with Fast Open (RFC 7413 §4.2.2).
     ///
-    /// The same data may arrive twice, in two connections (§6.1): for
-    /// applications that can bear that.
+    /// The SYN carries `cookie` and the data given before the first
+    /// [`poll_segment`](Self::poll_segment), as far as they fit. With [`FastOpenCookie::REQUEST`]
+    /// the SYN requests a cookie instead (§4.2.1). `mss` is the MSS that the server announced with
+    /// the cookie; `None` means the default for IPv6. If the SYN is not answered in time, the next
+    /// one has neither cookie nor data.
     ///
-    /// `false`, and no Fast Open: the SYN is out, or the receive buffer has less
-    /// than 16 bytes.
+    /// The server may receive the data twice, in two connections (§6.1). Use this only if the
+    /// application tolerates it.
+    ///
+    /// Returns `false`, without Fast Open, if the SYN was already sent or the receive buffer has
+    /// less than 16 bytes.
     pub fn fast_open(&mut self, cookie: &FastOpenCookie, mss: Option<u16>) -> bool {
         let is_first = self.snd.nxt == self.snd.una && self.pins.is_empty();
         let Phase::SynSent(state) = &mut self.phase else {
@@ -56,12 +57,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         true
     }
 
-    /// Whether our SYN is not answered yet.
+    /// Returns whether our SYN is not answered yet.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::SynSent(_))
     }
 
-    /// Whether the next SYN, or the last, has a Fast Open option.
+    /// Returns whether the next SYN, or the last one, has a Fast Open option.
     pub(crate) fn is_opening_fast(&self) -> bool {
         self.syn_cookie_len().is_some()
     }
@@ -76,25 +77,25 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// The option of our SYN.
+    /// Returns the option of our SYN.
     pub(super) fn syn_cookie(&self) -> Option<FastOpenCookie> {
         let len = self.syn_cookie_len()?;
         FastOpenCookie::new(self.inbox.stashed(usize::from(len)))
     }
 
-    /// How much data goes with our SYN: with a cookie, what a segment takes.
+    /// Returns how many bytes of data our SYN carries: with a cookie, what fits in a segment.
     pub(super) fn syn_data(&self, max_len: usize) -> u32 {
         if self.syn_cookie_len().is_none_or(|len| len == 0) {
             return 0;
         }
-        // No fewer options than there will be.
+        // Reserves room for the longest options.
         let head = HeaderView::MIN_LEN.wrapping_add(MAX_OPTIONS);
         let room = max_len.saturating_sub(head);
         let data = self.outbox.range().len().min(room as u32);
         data.min(self.eff_snd_mss().saturating_sub(MAX_OPTIONS as u32))
     }
 
-    /// What our SYN, which is not answered yet, tried.
+    /// Describes our SYN while it is not answered.
     pub(crate) fn opening(&self) -> Option<Opening> {
         let Phase::SynSent(_) = self.phase else {
             return None;
@@ -108,15 +109,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         })
     }
 
-    /// Whether the peer has acknowledged everything before `end`.
+    /// Returns whether the peer has acknowledged everything before `end`.
     pub(crate) fn has_acked(&self, end: SeqNum) -> bool {
         self.snd.una >= end
     }
 
-    /// Our SYN is acknowledged up to `ack`, but not the data on it. RFC 7413
-    /// §4.2.2: "The client SHOULD retransmit any unacknowledged data in the
-    /// first ACK packet": as if it had never been sent, which is all that the
-    /// peer knows of it.
+    /// Makes the data on our SYN unsent again, because `ack` does not cover them. RFC 7413 §4.2.2:
+    /// "The client SHOULD retransmit any unacknowledged data in the first ACK packet".
     pub(super) fn take_back_syn_data(&mut self, ack: SeqNum) {
         if ON && ack < self.snd.nxt {
             self.rtt.on_part_acked(Ahead::by(ack.since(self.snd.una)));
@@ -127,12 +126,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// The data on the SYN `seg` of the request that was just
-    /// [accepted](Connection::accept), which came with a valid cookie
-    /// ([`Answer::Open`](crate::Answer)). RFC 7413 §4.2.2: "Buffer the data and
-    /// notify the application." It may read and write at once; what it writes
-    /// goes out when the handshake is complete, and so never to somebody whose
-    /// address was forged (§5.2).
+    /// Takes the data on the SYN `seg`, whose request was just [accepted](Connection::accept) with
+    /// a valid cookie ([`Answer::Open`](crate::Answer)). RFC 7413 §4.2.2: "Buffer the data and
+    /// notify the application." The application may read and write at once. Its data are sent when
+    /// the handshake is complete, so they never reach a host whose address was forged (§5.2).
     pub fn take_syn_data(&mut self, seg: &Segment<'_>) {
         let before = self.rcv.nxt;
         let Phase::SynReceived(state) = &mut self.phase else {

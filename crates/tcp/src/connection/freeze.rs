@@ -1,5 +1,5 @@
-//! A connection that outlives its memory: written down before a deep sleep or a reboot, and
-//! taken up again after it, the peer unaware.
+//! Freezing: a connection is stored in bytes before a deep sleep or a reboot and restored
+//! afterwards, without notice of the peer.
 
 use redpoll_base::{Addr, Bytes, Duration, Instant};
 
@@ -14,7 +14,7 @@ use crate::send::{SendRing, SendStore};
 use crate::state::{Phase, Synchronized};
 use crate::{Algorithms, Endpoint, SeqNum, SeqRange};
 
-/// States that are worth it, by their place here.
+/// States that can be frozen, in the order of their code.
 const STATES: [Synchronized; 6] = [
     Synchronized::Established,
     Synchronized::FinWait1,
@@ -24,24 +24,24 @@ const STATES: [Synchronized; 6] = [
     Synchronized::LastAck,
 ];
 
-/// Marks that are kept, by their bit: the first ones of a byte.
+/// Marks that are stored, in the order of the low bits of a byte.
 const MARKS: [Marks; 4] = [Marks::CLOSING, Marks::SACK, Marks::NAGLE, Marks::TIMESTAMPS];
-/// The others: both ends use ECN, a mark is to be echoed, the peer is owed an
-/// acknowledgment, and timestamps are in use.
+/// The other bits of the byte: both ends use ECN, a mark must be echoed, an acknowledgment is owed,
+/// and timestamps are in use.
 const ECN: u8 = 4;
 const ECHOES: u8 = 5;
 const OWES: u8 = 6;
 const STAMPED: u8 = 7;
 
-/// Bytes of a frozen connection beside those that wait.
+/// Bytes of a frozen connection in addition to its data.
 const OVERHEAD: usize = 100;
 
-/// A segment has a byte, whatever the path and the options leave of it.
+/// Smallest segment payload in bytes.
 const LEAST_MSS: u16 = 1;
 
 impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
-    /// Bytes that [`freeze`](Self::freeze) takes: 100, those that the peer has not
-    /// acknowledged or that are not sent yet, and those that arrived and were not read.
+    /// Returns the number of bytes that [`freeze`](Self::freeze) writes: 100, plus the data that
+    /// are unsent, unacknowledged, or received and not read.
     pub fn frozen_len(&self) -> usize {
         let unsent = self.unacknowledged().len() as usize;
         OVERHEAD
@@ -49,23 +49,23 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
             .saturating_add(self.inbox.ready())
     }
 
-    /// What is kept and not acknowledged: the link may hold more.
+    /// Returns the unacknowledged range; the link may hold earlier bytes, too.
     fn unacknowledged(&self) -> SeqRange {
         let end = self.outbox.end();
         SeqRange::new(self.snd.una.min(end), end)
     }
 
-    /// Writes the connection down: all that the peer could notice, and the bytes that are
-    /// under way in either direction. Returns how many bytes of `out` that took.
+    /// Writes the connection to `out`, and returns the number of bytes written. They contain all
+    /// state that the peer can observe, and the data in both directions.
     ///
-    /// Not in it are what was received beyond a gap (RFC 2018 §8 allows that; the peer
-    /// sends it again), segments that the link has, counters, and what [`Config`] says and
-    /// nothing can change: the same is to be given to [`thaw`](Self::thaw). The connection
-    /// itself must not be used after it, lest the two of them speak to the peer.
+    /// They do not contain data received beyond a gap (RFC 2018 §8 allows that; the peer
+    /// retransmits them), segments with the link, counters, and constant parameters. Pass the same
+    /// [`Config`] to [`thaw`](Self::thaw). Do not use this connection afterwards, because two
+    /// copies would send to the peer.
     ///
     /// # Errors
     ///
-    /// [`FreezeError`]; nothing that counts is in `out` then.
+    /// [`FreezeError`]; then the contents of `out` are unspecified.
     pub fn freeze(&mut self, now: Instant, out: &mut [u8]) -> Result<usize, FreezeError> {
         let ms = self.timers.enter(now);
         let state = match self.phase {
@@ -124,27 +124,25 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         writer.finish()
     }
 
-    /// Takes a connection up that [`freeze`](Self::freeze) has written down, `slept` ago as
-    /// well as that is known; a little too long is better than too short, for timestamps
-    /// must not go back. `now` may be of a clock that began anew.
+    /// Restores a connection that [`freeze`](Self::freeze) wrote `slept` ago. If the time is
+    /// uncertain, pass a value that is too long, because timestamps must not decrease. The clock of
+    /// `now` may have restarted.
     ///
-    /// What was under way counts as lost and is sent again, from the initial window on;
-    /// nothing else is known of the path but the round-trip time and the slow start
-    /// threshold. If the peer is owed an acknowledgment, that leaves at once. There is no
-    /// event for what has arrived before.
+    /// Outstanding data count as lost and are retransmitted, starting with the initial window. Of
+    /// the path only the round-trip time and the slow start threshold are known. If an
+    /// acknowledgment is owed, it is sent at once. Data received before raise no event.
     ///
-    /// The bytes are good once, and are spoilt: taken up a second time, the connection would
-    /// say other things under numbers under which the peer has heard something already, and
-    /// neither would notice. So where they come from, say from flash, they must be erased
-    /// before the first segment leaves. Where that went wrong and the peer's first
-    /// acknowledgment is of bytes that were never sent, the connection ends at once by
-    /// [`Error::Reset`](crate::Error::Reset), at both ends; other bytes as many as the peer
-    /// has had, or more, sent before that, cannot be told from a repetition.
+    /// The bytes can be used once, and `thaw` invalidates them. A second copy would send different
+    /// data with sequence numbers that the peer has already received, and neither end would notice.
+    /// If a copy exists elsewhere, for example in flash, erase it before the first segment is sent.
+    /// If an old copy is restored and the peer's first acknowledgment covers bytes that were never
+    /// sent, the connection ends at both ends with [`Error::Reset`](crate::Error::Reset). If the
+    /// copy has sent as many bytes by then as the peer had received, this cannot be detected.
     ///
     /// # Errors
     ///
-    /// [`ThawError`], with the buffers; the bytes are as they were. A connection that the
-    /// peer has given up is found out by its reset.
+    /// [`ThawError`], with the buffers; the bytes are unchanged. If the peer has given up the
+    /// connection, its reset will tell.
     pub fn thaw(
         now: Instant,
         config: &Config<A>,
@@ -169,23 +167,22 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
         Err((ThawError::NoRoom, tx, rx))
     }
 
-    /// The two ends, ours first, of a connection that was frozen `slept` ago and can be taken
-    /// up.
+    /// Returns both ends, ours first, of a connection that was frozen `slept` ago and can be
+    /// restored.
     ///
     /// # Errors
     ///
-    /// [`ThawError`], but for [`ThawError::NoRoom`].
+    /// [`ThawError`], except [`ThawError::NoRoom`].
     pub fn frozen_ends(slept: Duration, bytes: &[u8]) -> Result<[Endpoint; 2], ThawError> {
         Frozen::read(bytes, slept).map(|frozen| [frozen.local, frozen.remote])
     }
 
-    /// Makes a new connection the one that was frozen. `false` if the buffers are too small
-    /// for that.
+    /// Restores the frozen state in a new connection. Returns `false` if the buffers are too small.
     fn restore(&mut self, slept: Duration, frozen: &Frozen<'_>) -> bool {
         let Frozen {
             state, una, nxt, ..
         } = *frozen;
-        // A FIN that is acknowledged lies behind the last byte.
+        // An acknowledged FIN follows the last byte.
         let fin = u32::from(state == Synchronized::FinWait2);
         self.outbox.begin(una - fin);
         let sent = self.outbox.write(frozen.unsent);
@@ -224,7 +221,7 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     }
 }
 
-/// What stands in the bytes.
+/// Contents of a frozen connection.
 struct Frozen<'a> {
     state: Synchronized,
     bits: u8,
@@ -232,7 +229,7 @@ struct Frozen<'a> {
     remote: Endpoint,
     una: SeqNum,
     nxt: SeqNum,
-    /// RCV.NXT, and the edge that was announced.
+    /// RCV.NXT, and the right edge of the announced window.
     rcv: [SeqNum; 2],
     /// SND.WND, MAX.SND.WND.
     wnd: [u16; 2],
@@ -300,9 +297,9 @@ impl<'a> Frozen<'a> {
         Ok(frozen)
     }
 
-    /// Whether the numbers go together.
+    /// Returns whether the values are consistent.
     fn is_sound(&self) -> bool {
-        // CLOSE was called: a FIN is behind the bytes, unless the peer has it.
+        // After CLOSE, a FIN follows the bytes, unless the peer acknowledged it.
         let fin = u32::from(self.has(0) && self.state != Synchronized::FinWait2);
         let sendable = (self.unsent.len() as u32).wrapping_add(fin);
         let [rcv_nxt, edge] = self.rcv;
@@ -352,8 +349,8 @@ mod tests {
         writer.finish().unwrap()
     }
 
-    /// Bytes with a good checksum that nobody would write: no panic, no overflow, no
-    /// endless stream of segments.
+    /// Restores random bytes with a valid checksum: no panic, no overflow, no endless stream of
+    /// segments.
     #[test]
     fn whatever_is_thawed_does_no_harm() {
         let mut rng = Rng::new(9);

@@ -1,4 +1,4 @@
-//! SYN-SENT, SYN-RECEIVED, and the way to ESTABLISHED (RFC 9293 §3.5).
+//! SYN-SENT, SYN-RECEIVED, and the transition to ESTABLISHED (RFC 9293 §3.5).
 
 use core::ops::ControlFlow::{Break, Continue};
 
@@ -18,22 +18,22 @@ use crate::timers::Timer;
 use crate::{Algorithms, Error, Segment};
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// RFC 9293 §3.10.7.3: a segment arrives in SYN-SENT.
+    /// Processes a segment in SYN-SENT (RFC 9293 §3.10.7.3).
     pub(super) fn syn_sent_state(&mut self, seg: &Segment<'_>, state: SynSent) -> Step {
         // First, check the ACK bit.
         let acks_our_syn = seg.flags.ack() && self.snd.is_new_ack(seg.ack);
         if seg.flags.ack() && !acks_our_syn {
             return self.answer_by_reset(seg);
         }
-        // Second, check the RST bit. RFC 5961 §3.2: in SYN-SENT a reset is
-        // good if it acknowledges the SYN.
+        // Second, check the RST bit. RFC 5961 §3.2: in SYN-SENT a reset is valid if it acknowledges
+        // the SYN.
         if seg.flags.rst() {
             if acks_our_syn {
                 self.fail(Error::Refused);
             }
             return Break(());
         }
-        // Third, check the security: there is none. Fourth, check the SYN bit.
+        // Third, check the security: not implemented. Fourth, check the SYN bit.
         if !seg.flags.syn() {
             return Break(());
         }
@@ -64,7 +64,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.process_fin(seg)
     }
 
-    /// RFC 9293 §3.10.7.4, fifth step, in SYN-RECEIVED.
+    /// Processes the ACK field in SYN-RECEIVED (RFC 9293 §3.10.7.4, fifth step).
     pub(super) fn syn_received_ack(&mut self, seg: &Segment<'_>, state: SynReceived) -> Step {
         if !self.snd.is_new_ack(seg.ack) {
             // <SEQ=SEG.ACK><CTL=RST>
@@ -76,7 +76,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.events.connected();
             self.take_queued_text(state.text);
         } else {
-            // Where data came with a Fast Open, that was when it could be used.
+            // Data of a Fast Open may have been read already.
             self.offer_window();
         }
         if state.close_queued {
@@ -86,10 +86,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Continue(())
     }
 
-    /// Queues what is on a SYN that crosses ours (RFC 9293 §3.10.7.3: "If there
-    /// are other controls or text in the segment, queue them for processing after
-    /// the ESTABLISHED state has been reached"). Returns how much text that is;
-    /// what has no room in the receive buffer comes again.
+    /// Queues text and FIN of a SYN that crosses ours (RFC 9293 §3.10.7.3: "If there are other
+    /// controls or text in the segment, queue them for processing after the ESTABLISHED state has
+    /// been reached"). Returns the number of queued bytes. The peer retransmits what does not fit
+    /// in the receive buffer.
     fn queue(&mut self, seg: &Segment<'_>) -> u16 {
         if !self.inbox.stash(seg.payload) {
             return 0;
@@ -100,7 +100,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         window(seg.payload.len() as u32)
     }
 
-    /// Takes the text that was queued, `len` bytes.
+    /// Processes the `len` bytes of queued text.
     fn take_queued_text(&mut self, len: u16) {
         if len == 0 {
             return;
@@ -113,7 +113,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.events.readable();
     }
 
-    /// The peer's SYN: its sequence number and its options.
+    /// Takes the sequence number and the options of the peer's SYN.
     pub(super) fn on_peer_syn(&mut self, syn: &PeerSyn) {
         self.rcv.synchronize(syn.irs, self.inbox.room());
         self.size.on_peer_mss(syn.offer.mss());
@@ -126,7 +126,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Our SYN is acknowledged: `SND.WND <- SEG.WND` and so on.
+    /// Processes the acknowledgment of our SYN: `SND.WND <- SEG.WND` and so on.
     fn on_handshake_ack(&mut self, seg: &Segment<'_>) {
         self.take_back_syn_data(seg.ack);
         self.measure_rtt(seg.ack, self.ts.echo(seg));
@@ -145,7 +145,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.phase = Phase::Synchronized(Synchronized::Established);
         self.rto
             .on_established(syn.lost == Some(Loss::Timeout), &mut self.params);
-        // RFC 5681 §3.1: if the SYN or its answer was lost, it is one segment.
+        // RFC 5681 §3.1: the initial window is one segment if the SYN or its answer was lost.
         let initial = match syn.lost {
             Some(_) => self.eff_snd_mss(),
             None => self.initial_window(),

@@ -1,4 +1,4 @@
-//! What the network says about the path (RFC 9293 §3.9.2.2, RFC 5927).
+//! ICMP errors and the path MTU (RFC 9293 §3.9.2.2, RFC 5927).
 
 use redpoll_base::{Bytes, Instant};
 
@@ -12,7 +12,7 @@ use crate::send::SendStore;
 use crate::state::Phase;
 use crate::{Algorithms, Error, SeqNum, pmtu};
 
-/// An ICMPv6 error message that quoted a segment of ours (RFC 4443).
+/// The kind of an ICMPv6 error message that quotes a segment of ours (RFC 4443).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IcmpKind {
     /// Destination Unreachable, code 0: no route.
@@ -30,23 +30,24 @@ pub enum IcmpKind {
 }
 
 impl IcmpKind {
-    /// Whether RFC 9293 §3.9.2.2 counts the message as a hard error.
+    /// Returns whether RFC 9293 §3.9.2.2 classifies the message as a hard error.
     pub(crate) const fn is_hard(self) -> bool {
         matches!(self, IcmpKind::Prohibited | IcmpKind::PortUnreachable)
     }
 }
 
-/// RFC 8200 §5: no path takes less.
+/// RFC 8200 §5: every path carries packets of this size, in bytes.
 const IPV6_LEAST_MTU: u16 = 1280;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// An ICMP error quoted a segment of this connection that began at `quoted`.
+    /// Processes an ICMP error that quoted a segment of this connection; `quoted` is the segment's
+    /// sequence number.
     ///
-    /// A hard error ends an attempt to connect. A synchronised connection
-    /// takes every error for a soft one (RFC 5927 §5.2) and reports it.
+    /// A hard error ends an attempt to connect. A synchronised connection treats every error as
+    /// soft (RFC 5927 §5.2) and reports it.
     pub fn on_icmp(&mut self, now: Instant, kind: IcmpKind, quoted: SeqNum) {
         self.timers.enter(now);
-        // RFC 5927 §4.1: the quoted number must be one that is out.
+        // RFC 5927 §4.1: the quoted sequence number must be outstanding.
         if !(self.snd.una <= quoted && quoted < self.snd.max()) {
             return;
         }
@@ -58,22 +59,21 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                 });
             }
             Phase::Closed(_) => {}
-            // MUST-56: a soft error does not abort; SHLD-25: it is reported.
+            // MUST-56: a soft error does not abort the connection. SHLD-25: it is reported.
             _ => self.events.trouble(Trouble::Icmp),
         }
         self.settle();
     }
 
-    /// An ICMPv6 Packet Too Big quoted a segment of this connection that began
-    /// at `quoted`: according to it, the path takes packets of `mtu` bytes.
-    /// Does nothing without the feature `large-windows`.
+    /// Processes an ICMPv6 Packet Too Big that quoted a segment of this connection. `mtu` is the
+    /// reported MTU in bytes, and `quoted` the segment's sequence number. Does nothing without the
+    /// feature `large-windows`.
     ///
-    /// The message counts (RFC 5927 §7.2) if the quoted number is out, the MTU
-    /// is one that IPv6 allows (RFC 8201 §4), and the segment may not have got
-    /// through: none as large was acknowledged yet, or this one has timed out
-    /// since the last progress. Each retransmission that is too large brings a
-    /// new message. A blind attacker has to send during an outage, or before
-    /// the first full-sized segment is acknowledged.
+    /// The message is accepted (RFC 5927 §7.2) under three conditions. The quoted number is
+    /// outstanding, and IPv6 allows the MTU (RFC 8201 §4). In addition, no segment of this size was
+    /// acknowledged, or the quoted segment has timed out since the last progress. Each
+    /// retransmission that is too large elicits a new message. A blind attacker must therefore send
+    /// during an outage or before the first full-sized segment is acknowledged.
     pub fn on_packet_too_big(&mut self, now: Instant, mtu: u16, quoted: SeqNum) {
         if !pmtu::ON {
             return;
@@ -85,13 +85,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// The path takes IP packets of `mtu` bytes. The caller has checked that
-    /// the message is genuine (RFC 8201 §4; RFC 5927 §7), or has it from
-    /// elsewhere. Does nothing without the feature `large-windows`.
+    /// Applies a path MTU of `mtu` bytes. The caller must have verified the message (RFC 8201 §4;
+    /// RFC 5927 §7) or know the MTU from another source. Does nothing without the feature
+    /// `large-windows`.
     ///
-    /// A lower MTU makes segments smaller from now on. What is out and too
-    /// large is sent again, and not as a sign of congestion; what the link is
-    /// sending right now stays as it is.
+    /// A lower MTU reduces the size of further segments. Outstanding segments that are too large
+    /// are retransmitted, without a reduction of the congestion window. Segments with the link do
+    /// not change.
     pub fn on_path_mtu(&mut self, now: Instant, mtu: u16) {
         if !pmtu::ON {
             return;
@@ -118,10 +118,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// A segment has timed out again. RFC 9293 §3.7.2: not every path reports
-    /// what is too large for it. From now on segments are no larger than what
-    /// every path of IPv6 takes (RFC 8200 §5), if the one that is missing may
-    /// have been.
+    /// Limits segments to the minimum MTU of IPv6 (RFC 8200 §5) after a repeated timeout, if the
+    /// missing segment may have been larger. RFC 9293 §3.7.2: not every path reports packets that
+    /// are too large.
     pub(super) fn suspect_path_mtu(&mut self) {
         let headers = pmtu::HEADERS.wrapping_add(self.option_space());
         if pmtu::ON && self.snd.flight() > u32::from(IPV6_LEAST_MTU.wrapping_sub(headers)) {
@@ -129,8 +128,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// `advance` bytes were acknowledged at once: as many as in a full-sized
-    /// segment, and so probably one such (RFC 5927 §7.2: maxsizeacked).
+    /// Records the size of a segment that arrived. `advance` bytes were acknowledged at once; if
+    /// they are as many as in a full-sized segment, they probably were one (RFC 5927 §7.2:
+    /// maxsizeacked).
     pub(super) fn note_segment_size(&mut self, advance: u32) {
         if pmtu::ON && advance >= self.eff_snd_mss() {
             self.marks.set(Marks::PROVEN);

@@ -1,4 +1,4 @@
-//! A segment arrives (RFC 9293 §3.10.7).
+//! Processing of an arriving segment (RFC 9293 §3.10.7).
 
 use core::ops::ControlFlow::{self, Break, Continue};
 
@@ -13,11 +13,11 @@ use crate::state::{Cause, Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Algorithms, Error, Flags, IpMeta, Segment, SeqNum, SeqRange};
 
-/// A step of segment processing: go on, or be done with the segment.
+/// Result of a step of segment processing: continue, or stop.
 pub(super) type Step = ControlFlow<()>;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// A segment for this connection arrived.
+    /// Processes a segment of this connection.
     pub fn input(&mut self, now: Instant, meta: &IpMeta, seg: &Segment<'_>) {
         self.timers.enter(now);
         self.stats.count(|stats| &mut stats.segments_received);
@@ -32,12 +32,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// RFC 9293 §3.10.7.1: CLOSED STATE.
+    /// Processes a segment in CLOSED (RFC 9293 §3.10.7.1).
     fn closed_state(&mut self, seg: &Segment<'_>) -> Step {
         self.answer_by_reset(seg)
     }
 
-    /// RFC 9293 §3.10.7.4: Other States.
+    /// Processes a segment in the other states (RFC 9293 §3.10.7.4).
     #[inline(never)] // size
     fn other_states(&mut self, meta: &IpMeta, seg: &Segment<'_>) -> Step {
         self.check_timestamp(seg)?; // RFC 7323 §5.3: before all others
@@ -45,7 +45,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if !is_predicted {
             self.check_sequence(seg)?; // first
             self.check_rst(seg)?; // second
-            // Third, check security: there is none.
+            // Third, check security: not implemented.
             self.check_syn(seg)?; // fourth
         }
         self.check_ack(seg)?; // fifth
@@ -55,14 +55,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return self.process_text(seg);
         }
         self.heed_user_timeout(seg);
-        // Sixth, check the URG bit: it is ignored.
+        // Sixth, check the URG bit: ignored.
         self.process_text(seg)?; // seventh
         self.process_fin(seg) // eighth
     }
 
-    /// Header prediction: in a transfer nearly every segment is the next one,
-    /// or an acknowledgment beside it, and says nothing else. Then most steps
-    /// have nothing to check.
+    /// Header prediction: returns whether the segment is the next one of a transfer, or a plain
+    /// acknowledgment, as nearly all are. Most steps can be skipped then.
     fn is_predicted(&self, seg: &Segment<'_>) -> bool {
         let flags = seg.flags.with(Flags::PSH);
         flags == Flags::ACK.with(Flags::PSH)
@@ -72,7 +71,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && !self.inbox.has_fin()
     }
 
-    /// RFC 7323 §5.3, R1, and §3.2 on segments without the option.
+    /// Checks the timestamp (RFC 7323 §5.3, R1), and its presence (RFC 7323 §3.2).
     fn check_timestamp(&mut self, seg: &Segment<'_>) -> Step {
         // RFC 7323 §5.2: a reset is not subject to the check.
         if !self.ts.is_enabled() || seg.flags.rst() {
@@ -83,8 +82,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if is_old == Some(false) {
             return Continue(());
         }
-        // The sender of a SYN may have forgotten this connection and all of its
-        // timestamps. RFC 5961 §4.2 tells it, whatever it says.
+        // The sender of a SYN may have lost this connection and its timestamps. RFC 5961 §4.2
+        // answers every such SYN.
         if seg.flags.syn() {
             return self.challenge();
         }
@@ -97,8 +96,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Break(())
     }
 
-    /// RFC 7323 §5.3, R3. Not before the other checks: what a blind attacker
-    /// can send must not move TS.Recent. §5.2: nothing is taken from a reset.
+    /// Updates TS.Recent (RFC 7323 §5.3, R3), after the other checks, so that a blind attacker
+    /// cannot change it. RFC 7323 §5.2: a reset does not update it.
     fn remember_timestamp(&mut self, seg: &Segment<'_>) {
         if let Some(theirs) = seg.options.timestamps {
             self.ts
@@ -106,14 +105,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 5482 §3.1: what the peer wants, when it has passed the checks.
+    /// Adopts the peer's user timeout (RFC 5482 §3.1) from a segment that passed the checks.
     pub(super) fn heed_user_timeout(&mut self, seg: &Segment<'_>) {
         if seg.options.user_timeout.is_some() {
             self.adopt_user_timeout(seg.options.user_timeout);
         }
     }
 
-    /// RFC 3168 §6.1.3 and §6.1.5: a mark counts on data inside the window.
+    /// Processes a mark on data inside the window (RFC 3168 §6.1.3 and §6.1.5).
     fn note_mark(&mut self, meta: &IpMeta, seg: &Segment<'_>) {
         if !seg.payload.is_empty() {
             self.ecn.on_data(meta.ecn, seg.flags);
@@ -123,21 +122,21 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     /// First, check sequence number.
     fn check_sequence(&mut self, seg: &Segment<'_>) -> Step {
         if !seg.flags.rst() && self.is_peers_syn_again(seg) {
-            // RFC 3168 §6.1.1: one SYN without ECN-setup is enough to refuse.
+            // RFC 3168 §6.1.1: one SYN without ECN-setup disables ECN.
             self.ecn.on_peer_syn(seg.flags, seg.flags.ack());
-            // Simultaneous open: the peer's SYN comes again with its ACK. "Old
-            // portions" are trimmed off, and that is the SYN.
+            // Simultaneous open: the peer repeats its SYN with an ACK. "Old portions" are trimmed,
+            // here the SYN.
             if seg.flags.ack() {
                 return Continue(());
             }
-            // Our answer was lost, or is slow. With text or a FIN this SYN
-            // reaches into the window, and has the same answer.
+            // Our answer was lost or is late. A SYN with text or a FIN reaches into the window and
+            // has the same answer.
             if let Some(syn) = self.phase.our_syn() {
                 syn.due = true;
             }
             return Break(());
         }
-        // RFC 5961 §3.2: a reset's own sequence number is what counts.
+        // RFC 5961 §3.2: only the sequence number of a reset matters.
         let len = if seg.flags.rst() { 0 } else { seg.len() };
         if self.rcv.accepts(seg.seq, len) && !self.is_beyond_the_end(seg.seq) {
             return Continue(());
@@ -146,7 +145,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.stats.count(|stats| &mut stats.bad_segments);
             return Break(());
         }
-        // Eighth step, in TIME-WAIT: the peer's FIN comes again.
+        // Eighth step, in TIME-WAIT: the peer repeats its FIN.
         if self.synchronized() == Some(Synchronized::TimeWait)
             && seg.flags.fin()
             && seg.end() == self.rcv.nxt
@@ -161,20 +160,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.check_ack_at_the_edge(seg)
     }
 
-    /// Whether the connection is in TIME-WAIT and `seq` is at the edge, where an
-    /// empty segment is otherwise accepted for its acknowledgment.
+    /// Returns whether the connection is in TIME-WAIT and `seq` is at the edge, where other states
+    /// accept an empty segment for its acknowledgment.
     fn is_beyond_the_end(&self, seq: SeqNum) -> bool {
         seq == self.rcv.edge()
             && seq != self.rcv.nxt
             && self.synchronized() == Some(Synchronized::TimeWait)
     }
 
-    /// RFC 9293 §3.10.7.4: with a window of zero "special allowance should be
-    /// made to accept valid ACKs".
+    /// Accepts the acknowledgment of a segment just below the window. RFC 9293 §3.10.7.4: with a
+    /// window of zero "special allowance should be made to accept valid ACKs".
     ///
-    /// Two ends that probe each other's closed window would else never hear of
-    /// each other again: a probe may have been taken whose acknowledgment was
-    /// lost, and what its sender says then comes from one number below.
+    /// Otherwise two ends that probe each other's closed window could deadlock. If a probe is
+    /// accepted and its acknowledgment lost, its sender's further segments start one number below
+    /// the window.
     fn check_ack_at_the_edge(&mut self, seg: &Segment<'_>) -> Step {
         if seg.seq == self.rcv.nxt || seg.seq + 1 == self.rcv.nxt {
             self.check_ack(seg)?;
@@ -182,11 +181,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Break(())
     }
 
-    /// Whether this is the SYN that we know, while ours is not acknowledged.
+    /// Returns whether this is a repetition of the peer's SYN while ours is not acknowledged.
     fn is_peers_syn_again(&self, seg: &Segment<'_>) -> bool {
         match self.phase {
             Phase::SynReceived(state) => {
-                // Text that waits for the handshake is not acknowledged.
+                // Text queued until the end of the handshake is not acknowledged.
                 let text = if state.passive { state.text } else { 0 };
                 seg.flags.syn() && seg.seq + 1 + u32::from(text) == self.rcv.nxt
             }
@@ -194,12 +193,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// "If an incoming segment is not acceptable, an acknowledgment should be
-    /// sent in reply."
+    /// Answers an unacceptable segment. "If an incoming segment is not acceptable, an
+    /// acknowledgment should be sent in reply."
     ///
-    /// At a limited rate: two ends must not answer each other's answers for ever,
-    /// and whoever repeats an old segment must not have an answer to each. Text and
-    /// FIN are answered more often: the peer may have lost our acknowledgments.
+    /// The rate is limited, so that two ends do not answer each other forever and repeated old
+    /// segments do not elicit an answer each. The limit for text and FIN is higher, because the
+    /// peer may have lost our acknowledgments.
     fn answer_unacceptable(&mut self, seg: &Segment<'_>) {
         let now = self.timers.now();
         let may = if seg.is_empty() {
@@ -219,7 +218,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// A reset answers a segment that makes no sense here, at a limited rate.
+    /// Answers an unexpected segment with a reset, at a limited rate.
     pub(super) fn answer_by_reset(&mut self, seg: &Segment<'_>) -> Step {
         if self.challenge.admit(self.timers.now()) {
             self.reset = Reset::answering(seg).or(self.reset);
@@ -227,7 +226,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Break(())
     }
 
-    /// RFC 5961: answers with an ACK, at a limited rate, and drops.
+    /// Answers with a challenge ACK (RFC 5961), at a limited rate, and stops.
     fn challenge(&mut self) -> Step {
         self.stats.count(|stats| &mut stats.bad_segments);
         if self.challenge.admit(self.timers.now()) {
@@ -242,8 +241,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if !seg.flags.rst() {
             return Continue(());
         }
-        // RFC 5961 §3.2: only a reset exactly at RCV.NXT is obeyed. (One
-        // outside the window was dropped in the first step.)
+        // RFC 5961 §3.2: only a reset exactly at RCV.NXT is accepted. (The first step dropped those
+        // outside the window.)
         if seg.seq != self.rcv.nxt {
             return if self.rcv.contains(seg.seq) {
                 self.challenge()
@@ -271,7 +270,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
                 self.fail(Error::Reset);
                 Break(())
             }
-            // RFC 5961 §4.2: a challenge ACK, irrespective of the number.
+            // RFC 5961 §4.2: a challenge ACK for every sequence number.
             _ => self.challenge(),
         }
     }
@@ -293,11 +292,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 5961 §5.2: a challenge ACK. But where a connection was just taken up from what was
-    /// written down, and the peer has bytes that were never sent, that was a copy which the
-    /// connection has outlived. It is one of RFC 9293 §3.5.1, desynchronized by a loss of
-    /// memory, and knows that it is: it ends, before it says other things under numbers that
-    /// the peer has heard.
+    /// Answers an unacceptable acknowledgment with a challenge ACK (RFC 5961 §5.2).
+    ///
+    /// A restored connection ends instead if the peer acknowledges bytes that were never sent. Such
+    /// a connection was restored from an old copy, and is desynchronized by a loss of memory (RFC
+    /// 9293 §3.5.1). It must not send different data with sequence numbers that the peer has
+    /// already received.
     fn refuse_ack(&mut self, seg: &Segment<'_>) -> Step {
         if self.marks.has(Marks::THAWED) && self.snd.una < seg.ack {
             self.fail(Error::Reset);
@@ -306,7 +306,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.challenge()
     }
 
-    /// The peer is there: a segment of its came through the checks.
+    /// Records that a segment of the peer passed the checks.
     pub(super) fn on_heard(&mut self) {
         self.persist.on_heard();
         if matches!(self.synchronized(), Some(Synchronized::TimeWait) | None) {
@@ -331,7 +331,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .add(|stats| &mut stats.bytes_received, nxt.since(before));
         match arrival {
             Arrival::Nothing if seq < before => self.acks.on_duplicate(),
-            // A window probe, or text beyond a FIN: say what is expected.
+            // A window probe, or text beyond a FIN: acknowledges what was received.
             Arrival::Nothing => self.acks.require(),
             Arrival::InOrder => {
                 if self.acks.on_in_order(self.params.ack_every)
@@ -354,13 +354,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Continue(())
     }
 
-    /// Eighth, check the FIN bit; also a FIN whose gap was filled just now.
+    /// Processes the FIN bit (eighth step), or a FIN whose gap was just filled.
     ///
-    /// A FIN exactly at the right edge of the window is taken: it needs no
-    /// buffer, and refusing it would cost the peer a timeout.
+    /// A FIN exactly at the right edge of the window is accepted. It needs no buffer, and a refusal
+    /// would cost the peer a timeout.
     pub(super) fn process_fin(&mut self, seg: &Segment<'_>) -> Step {
         if !self.synchronized().is_some_and(Synchronized::may_receive) {
-            // The peer's stream is at its end: another FIN is only acknowledged.
+            // The peer's data are complete: a further FIN is only acknowledged.
             if seg.flags.fin() {
                 self.answer_unacceptable(seg);
             }
@@ -369,7 +369,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let fin = seg.end() - 1;
         if seg.flags.fin() && self.rcv.nxt <= fin && fin <= self.rcv.edge() {
             self.inbox.on_fin(self.rcv.nxt, fin);
-            // Answered at once, be it in order or beyond a gap.
+            // Acknowledged at once, in order or beyond a gap.
             self.acks.require();
         }
         if self.inbox.fin_is_next(self.rcv.nxt) {

@@ -1,4 +1,4 @@
-//! What the link reads and reports of the segments it was given.
+//! Interface to the link: it reads segments and reports their outcome.
 
 use redpoll_base::{Bytes, Instant};
 
@@ -9,41 +9,39 @@ use crate::timers::Timer;
 use crate::{Algorithms, Gone};
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Copies payload of the segment `token`, from `offset` bytes into it, to
-    /// `out`; says how many bytes there were, which is 0 at the payload's end.
+    /// Copies payload of the segment `token`, starting at `offset`, to `out`. Returns the number of
+    /// bytes, which is 0 at the end of the payload.
     ///
-    /// The bytes are the same at each call until the segment is reported sent
-    /// or lost, whatever else happens to the connection.
+    /// The bytes do not change until the segment is reported sent or lost.
     ///
     /// # Errors
     ///
-    /// [`Gone`] once all of the segment was acknowledged or the connection
-    /// was reset or aborted: the rest of it need not be sent. A report is
-    /// still expected.
+    /// [`Gone`] if all of the segment was acknowledged, or the connection was reset or aborted. The
+    /// link need not send the rest of the segment, but must still report it.
     pub fn read(&self, token: Token, offset: usize, out: &mut [u8]) -> Result<usize, Gone> {
         if token.is_unpinned() {
             return Ok(0);
         }
         let pin = self.pins.get(token).ok_or(Gone)?;
         let mut range = pin.range(self.snd.una);
-        // The SYN is no byte.
+        // The SYN is not in the store.
         range.start = range.start.max(self.outbox.range().start);
         let offset = u32::try_from(offset).unwrap_or(u32::MAX).min(range.len());
         range.start += offset;
         Ok(self.outbox.read(range, out))
     }
 
-    /// The link delivered the segment to the next hop.
+    /// Reports that the link delivered the segment to the next hop.
     ///
-    /// RFC 6298 §5.1: now the retransmission timer starts. Before, the
-    /// segment was not on its way.
+    /// The retransmission timer starts now (RFC 6298 §5.1), because the segment was not in the
+    /// network before.
     #[inline(never)] // size
     pub fn on_segment_sent(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
         if let Some(pin) = self.release(token) {
             self.last_sent = self.timers.now();
             self.link.on_sent();
-            // The persist timer takes care of probes.
+            // The persist timer handles probes.
             if pin.kind() != PinKind::Probe {
                 let again = pin.kind() == PinKind::Again;
                 self.board
@@ -60,7 +58,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// The link gave the segment up.
+    /// Reports that the link gave up the segment.
     #[inline(never)] // size
     pub fn on_segment_lost(&mut self, token: Token, now: Instant) {
         self.timers.enter(now);
@@ -77,7 +75,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// Ends the pin, unless it is gone: then the report comes too late to
+    /// Releases the pin. Returns `None` if it is already gone; then the report is too late to
     /// matter.
     fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.pins.release(token)?;
@@ -94,10 +92,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.on_link_loss(pin.span(), pin.kind() == PinKind::Again);
     }
 
-    /// RFC 6298 §5: the timer must not run out less than one RTO after the
-    /// segment that it would send again, which is the one at SND.UNA. A SYN
-    /// that answers a repeated one leaves it alone: else a peer that repeats
-    /// its SYN would keep a half-open connection for ever.
+    /// Restarts the timer, so that it does not expire within one RTO after the transmission of the
+    /// segment at SND.UNA, which it would retransmit (RFC 6298 §5). Our answer to a repeated SYN
+    /// does not restart it; otherwise, a peer that repeats its SYN would keep a half-open
+    /// connection forever.
     fn start_retransmission_timer(&mut self, pin: &Pin) {
         let is_first = pin.span().start == 0 && self.synchronized().is_some();
         if is_first || !self.timers.is_running(Timer::Retransmission) {
@@ -105,10 +103,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Brings the timers that depend on several things in line with them.
-    /// Called at the end of every event.
+    /// Adjusts the timers that depend on several conditions. Every event ends with this call.
     pub(super) fn settle(&mut self) {
-        // Nearly always: nothing to do about either, and no call for it.
+        // The usual case needs neither timer, and no call.
         let is_timed = self.timers.is_running(Timer::Retransmission) || self.snd.flight() == 0;
         let is_open = self.snd.wnd() >= self.eff_snd_mss();
         if is_timed && is_open && !self.timers.is_running(Timer::Persist) {
@@ -121,16 +118,16 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Probes the window if it alone holds something back.
+    /// Runs the persist timer if only the peer's window blocks data.
     #[inline(never)] // size
     fn settle_persist(&mut self) {
         if !self.is_held_by_window() {
             if self.timers.is_running(Timer::Persist) {
                 self.timers.cancel(Timer::Persist);
-                // Whatever is out now is this timer's again.
+                // The retransmission timer applies to the outstanding data again.
                 self.restart_retransmission_timer();
             }
-            // While the window is closed the count of probes goes on.
+            // The count of probes continues while the window is closed.
             if self.snd.wnd() > 0 {
                 self.persist.stop();
             }
@@ -147,9 +144,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// What was to be probed with is believed to be on its way again, because a
-    /// timeout was taken back, or what the link has lost is said to have
-    /// arrived: then its timer is needed again.
+    /// Starts the retransmission timer if data are outstanding again although it is off: a timeout
+    /// was undone, or data that the link lost were reported received.
     fn settle_retransmission(&mut self) {
         let on_its_way = self.synchronized().is_some()
             && self.snd.flight() > 0

@@ -1,25 +1,25 @@
-//! Yes or no, in a bit each.
+//! Boolean state of a connection, one bit each.
 
-/// What is true of a connection.
+/// A set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Marks(u8);
 
 impl Marks {
     /// CLOSE was called: a FIN follows the last byte of `outbox`.
     pub(super) const CLOSING: Marks = Marks(1 << 0);
-    /// `send` took less than it was offered.
+    /// `send` accepted less than it was offered.
     pub(super) const STARVED: Marks = Marks(1 << 1);
-    /// The application has let go.
+    /// The application has orphaned the connection.
     pub(super) const ORPHANED: Marks = Marks(1 << 2);
-    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the handshake is
-    /// over: ours does.
+    /// Both SYNs carried SACK-permitted (RFC 2018 §2). Before the end of the handshake: our SYN
+    /// carries it.
     pub(super) const SACK: Marks = Marks(1 << 3);
 
-    /// Small segments wait for company (RFC 9293 §3.7.4).
+    /// The Nagle algorithm is on (RFC 9293 §3.7.4).
     pub(super) const NAGLE: Marks = Marks(1 << 4);
-    /// Our SYN carries timestamps, or did if the peer's did (RFC 7323 §3.2).
+    /// Our SYN carries timestamps, in an answer only if the peer's SYN did (RFC 7323 §3.2).
     pub(super) const TIMESTAMPS: Marks = Marks(1 << 5);
-    /// Taken up from what was written down, and the peer was not heard since.
+    /// The connection was restored, and no segment of the peer has arrived since.
     pub(super) const THAWED: Marks = Marks(1 << 6);
     /// A full-sized segment was acknowledged.
     pub(super) const PROVEN: Marks = Marks(1 << 7);

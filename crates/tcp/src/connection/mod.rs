@@ -1,21 +1,21 @@
-//! A connection: the conductor of the mechanisms.
+//! A connection, which connects the mechanisms; each mechanism makes its own decisions. The parts:
 //!
-//! Nothing is decided here that a mechanism could decide. The parts:
-//!
-//! - `handshake`: SYN-SENT, SYN-RECEIVED and the way to ESTABLISHED;
-//! - `input`: a segment arrives, in the order of RFC 9293 §3.10.7.4;
-//! - `acknowledge`: the fifth step of that, by far the largest;
-//! - `recover`: what follows for losses and the congestion window;
+//! - `handshake`: SYN-SENT, SYN-RECEIVED and the transition to ESTABLISHED;
+//! - `input`: processing of a segment, in the order of RFC 9293 §3.10.7.4;
+//! - `acknowledge`: its fifth step, the largest;
+//! - `recover`: losses and the congestion window;
 //! - `reasons`: the ordered list of reasons to send;
-//! - `output`: making a segment;
-//! - `link`: what the link reads and reports;
-//! - `timeouts`: a timer ran out;
-//! - `teardown`: the ways to CLOSED;
+//! - `output`: construction of a segment;
+//! - `link`: the interface to the link;
+//! - `timeouts`: expired timers;
+//! - `teardown`: the transitions to CLOSED;
 //! - `fast_open`: data on a SYN;
-//! - `marks`: what is true of a connection, in a bit each;
-//! - `icmp`: what the network says about the path;
-//! - `app`: the application's calls;
-//! - `tune`: parameters that it may change.
+//! - `freeze`: storage in bytes, and restoration;
+//! - `marks`: boolean state;
+//! - `icmp`: ICMP errors and the path MTU;
+//! - `app`: calls of the application;
+//! - `info`: diagnosis;
+//! - `tune`: parameters that may change.
 
 mod acknowledge;
 mod app;
@@ -65,18 +65,16 @@ pub use icmp::IcmpKind;
 pub use info::Info;
 pub use output::SegmentDesc;
 
-/// A TCP connection in any state but LISTEN.
+/// A TCP connection in any state except LISTEN.
 ///
-/// `B` is the kind of buffer the caller gives for what arrives. More than
-/// 65,535 bytes of it are of no use: windows are not scaled. `S` holds what is
-/// to be sent: a ring in another such buffer, or, for sending without a copy, a
-/// [`Chain`](crate::Chain) of the application's own buffers. `A` is the choice of
-/// [`Algorithms`], which on a device is the default.
+/// `B` is the kind of the receive buffer, of which at most 65,535 bytes are used, because windows
+/// are not scaled. `S` stores the data to send: a ring in another buffer, or a
+/// [`Chain`](crate::Chain) of the application's own buffers, which avoids a copy. `A` is the choice
+/// of [`Algorithms`].
 #[derive(Debug)]
-// In this order on purpose: a Cortex-M0 reaches bytes among the first 32 of a
-// struct and words among its first 128 with one instruction. So what is looked
-// at with every segment is in front, small things first. Beyond that, the order
-// is the one of some hundred with which the code is smallest.
+// The order matters: a Cortex-M0 reaches bytes in the first 32 of a struct, and words in the first
+// 128, with one instruction. So the fields that every segment needs come first, small ones before
+// large ones. The order of the rest gave the smallest code of about a hundred orders.
 #[repr(C)]
 pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Standard> {
     phase: Phase,
@@ -95,12 +93,12 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Stan
     snd: SendWindow,
     outbox: S,
     timers: TimerTable,
-    /// A reset waiting to be sent.
+    /// A reset to be sent.
     reset: Option<Reset>,
     rcv: RecvWindow,
     ts: Timestamps,
-    /// When something that occupies sequence numbers was last sent.
-    /// In milliseconds, wrapping.
+    /// Time of the last transmission of a segment that occupies sequence numbers, in milliseconds,
+    /// wrapping.
     last_sent: u32,
     tlp: Tlp,
     ecn: EcnState,
@@ -166,9 +164,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     /// Continues a handshake after a [`SynCache`](crate::SynCache) has sent the SYN with ACK.
     ///
-    /// Pass the segment that the cache found to complete the handshake to
-    /// [`input`](Self::input) first. If the state is still SYN-RECEIVED then, the segment did
-    /// not complete the handshake.
+    /// The first segment for [`input`](Self::input) must be the one that completes the handshake.
+    /// If the state is still SYN-RECEIVED afterwards, the segment did not complete it.
     pub fn complete(
         now: Instant,
         config: &Config<A>,
@@ -204,7 +201,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Self::new(now, config, local, remote, iss, phase, store, rx)
     }
 
-    /// Continues the handshake that the connection was [prepared](Connection::prepare) for.
+    /// Continues the handshake for which the connection was [prepared](Connection::prepare).
     #[inline(never)] // size
     pub fn resume(&mut self, handshake: &Handshake) {
         let how = &handshake.how;
@@ -227,7 +224,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Takes the request that the connection was [prepared](Connection::prepare) for.
+    /// Takes the request for which the connection was [prepared](Connection::prepare).
     #[inline(never)] // size
     pub fn on_request(&mut self, request: &Request) {
         self.on_peer_syn(&request.syn);
@@ -297,18 +294,18 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// When to call [`on_timeout`](Self::on_timeout) next.
+    /// Returns when to call [`on_timeout`](Self::on_timeout) next.
     pub fn poll_at(&self) -> Option<Wake> {
         self.timers.next(|| self.keepalive_slack_ms())
     }
 
-    /// The next event, if any.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         let error = self.error();
         self.events.take(error)
     }
 
-    /// What kind of traffic the connection waits for.
+    /// Returns the kind of traffic that the connection waits for.
     pub fn expects(&self) -> Expect {
         let syn_under_way = matches!(self.phase, Phase::SynSent(_) | Phase::SynReceived(_));
         if syn_under_way || self.snd.una < self.snd.max() {
@@ -321,7 +318,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Whether a segment belongs to this connection.
+    /// Returns whether a segment belongs to this connection.
     pub fn matches(&self, meta: &IpMeta, seg: &Segment<'_>) -> bool {
         self.remote.port == seg.src_port
             && self.local.port == seg.dst_port
@@ -329,9 +326,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && self.local.addr == meta.dst
     }
 
-    /// Whether a SYN may open a new connection in place of this one, which is
-    /// in TIME-WAIT and knows the SYN to be no old duplicate (RFC 9293
-    /// §3.6.1, MAY-2). Ask before [`input`](Self::input).
+    /// Returns whether a SYN may open a new connection in place of this one (RFC 9293 §3.6.1,
+    /// MAY-2): the state is TIME-WAIT, and the SYN is not an old duplicate. Ask before
+    /// [`input`](Self::input).
     #[inline(never)] // size
     pub fn yields_to(&self, seg: &Segment<'_>) -> bool {
         let is_request = seg.flags.syn() && !seg.flags.ack() && !seg.flags.rst();
@@ -342,28 +339,28 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.state() == State::TimeWait && is_request && is_newer
     }
 
-    /// The state, by RFC 9293 §3.3.2.
+    /// Returns the state (RFC 9293 §3.3.2).
     pub fn state(&self) -> State {
         self.phase.state()
     }
 
-    /// Our end.
+    /// Returns our end.
     pub fn local(&self) -> Endpoint {
         self.local
     }
 
-    /// The peer's end.
+    /// Returns the peer's end.
     pub fn remote(&self) -> Endpoint {
         self.remote
     }
 
-    /// Whether the state is CLOSED. A reset may still wait to be sent.
+    /// Returns whether the state is CLOSED. A reset may still have to be sent.
     pub fn is_closed(&self) -> bool {
         matches!(self.phase, Phase::Closed(_))
     }
 
-    /// Whether the state is CLOSED and no reset waits to be sent: the memory
-    /// may serve another connection.
+    /// Returns whether the state is CLOSED and no reset has to be sent, so that the memory can be
+    /// reused.
     pub fn is_finished(&self) -> bool {
         self.is_closed() && self.reset.is_none()
     }
@@ -373,7 +370,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         [self.snd.max(), self.rcv.nxt]
     }
 
-    /// Why the connection ended, unless it closed normally or is alive.
+    /// Returns the error that ended the connection, if one did.
     pub fn error(&self) -> Option<Error> {
         match &self.phase {
             Phase::Closed(closed) => closed.error,
@@ -381,13 +378,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Counters. Only with the feature `stats`.
+    /// Returns the counters.
     #[cfg(feature = "stats")]
     pub fn stats(&self) -> &crate::Stats {
         self.stats.stats()
     }
 
-    /// [Counters](Self::stats), where there are any: with the feature `stats`.
+    /// Returns the [counters](Self::stats), or `None` without the feature `stats`.
     pub fn counted(&self) -> Option<&crate::Stats> {
         #[cfg(feature = "stats")]
         return Some(self.stats());
@@ -424,7 +421,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.algorithms.initial_window(self.eff_snd_mss())
     }
 
-    /// What congestion control may go by.
+    /// Returns the input of congestion control.
     #[inline(always)]
     fn flow(&self) -> FlowState {
         FlowState {
@@ -435,34 +432,33 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// The present moment.
+    /// Returns the current time.
     fn tick(&self) -> Tick {
         Tick::of_ms(self.timers.now())
     }
 
-    /// Eff.snd.MSS: the payload of a full-sized segment (RFC 9293 §3.7.1).
+    /// Returns Eff.snd.MSS: the payload of a full-sized segment, in bytes (RFC 9293 §3.7.1).
     fn eff_snd_mss(&self) -> u32 {
         self.size.eff_snd_mss()
     }
 
-    /// Gives the memory back: what holds the bytes to send, and the receive
-    /// buffer. The connection must be closed or abandoned, and the link must
-    /// hold none of its segments.
+    /// Returns the send store and the receive buffer. The connection must be closed or abandoned,
+    /// and the link must hold none of its segments.
     pub fn into_parts(self) -> (S, B) {
         (self.outbox, self.inbox.into_buffer())
     }
 
-    /// Whether losses are detected by time (RFC 8985).
+    /// Returns whether losses are detected by time (RFC 8985).
     fn has_rack(&self) -> bool {
         rack::ON && self.algorithms.detects_by_time()
     }
 
-    /// Whether tails are probed (RFC 8985 §7).
+    /// Returns whether tail loss probes are sent (RFC 8985 §7).
     fn has_tail_probes(&self) -> bool {
         rack::ON && self.algorithms.probes_tails()
     }
 
-    /// Whether recovery is paced by RFC 9937.
+    /// Returns whether RFC 9937 paces recovery.
     fn has_prr(&self) -> bool {
         prr::ON && self.algorithms.paces_recovery()
     }
@@ -471,7 +467,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.marks.has(Marks::SACK)
     }
 
-    /// Bytes of options in every segment after the handshake.
+    /// Returns the bytes of options in every segment after the handshake.
     fn option_space(&self) -> u16 {
         if self.ts.is_enabled() {
             TIMESTAMPS_SPACE

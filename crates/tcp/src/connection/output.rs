@@ -1,4 +1,4 @@
-//! The making of a segment that there is a reason to send.
+//! Construction of segments.
 
 use redpoll_base::{Bytes, Ecn, Instant};
 
@@ -14,11 +14,10 @@ use crate::state::Phase;
 use crate::timers::Timer;
 use crate::{Algorithms, Flags, Header, SackBlocks, SeqRange, UserTimeout};
 
-/// A segment that the link is to send: the header as it was when the segment
-/// was made, and the name of the payload.
+/// A segment for the link: the complete header, and a token for the payload.
 #[derive(Clone, Debug)]
 pub struct SegmentDesc {
-    /// Names the segment in [`read`](Connection::read),
+    /// Identifies the segment in [`read`](Connection::read),
     /// [`on_segment_sent`](Connection::on_segment_sent) and
     /// [`on_segment_lost`](Connection::on_segment_lost).
     pub token: Token,
@@ -26,13 +25,12 @@ pub struct SegmentDesc {
     pub header: Header,
     /// Length of the payload in bytes.
     pub payload_len: u16,
-    /// What the IP header's ECN field shall say.
+    /// ECN field of the IP header.
     pub ecn: Ecn,
 }
 
 impl From<Header> for SegmentDesc {
-    /// A segment without payload that no connection made, and none wants to
-    /// hear of.
+    /// Describes a segment without payload and without a connection, whose outcome is ignored.
     fn from(header: Header) -> Self {
         SegmentDesc {
             token: Token::UNPINNED,
@@ -44,20 +42,19 @@ impl From<Header> for SegmentDesc {
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// The next segment to send, or `None` if there is nothing to send now.
+    /// Returns the next segment to send, or `None` if there is nothing to send now.
     ///
-    /// `max_len` is how many bytes of TCP header and payload the link takes;
-    /// 60 or more. Each segment ends with exactly one call of
-    /// [`on_segment_sent`](Self::on_segment_sent) or
-    /// [`on_segment_lost`](Self::on_segment_lost). The link may hold at most
-    /// four segments with data at once; acknowledgments come beyond that.
+    /// `max_len` is the number of bytes that the link accepts for TCP header and payload, at least
+    /// 60. The link must report each segment exactly once by
+    /// [`on_segment_sent`](Self::on_segment_sent) or [`on_segment_lost`](Self::on_segment_lost). It
+    /// may hold at most four segments with data, and further acknowledgments.
     #[inline(never)] // size
     pub fn poll_segment(&mut self, now: Instant, max_len: usize) -> Option<SegmentDesc> {
         self.timers.enter(now);
         let mut desc = SegmentDesc::from(Header::EMPTY);
         let mut payload = SeqRange::default();
         if let Some(reset) = self.reset.take() {
-            // It belongs to no sequence and pins nothing.
+            // A reset is not part of the sequence space and pins nothing.
             let ours = self.ts.is_enabled();
             let ours = ours.then(|| self.ts.offer(self.timers.now()));
             reset.begin(&mut desc.header, ours);
@@ -75,32 +72,31 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Some(desc)
     }
 
-    /// Whether [`poll_segment`](Self::poll_segment) has a segment with data to
-    /// give, as far as can be told without making it.
+    /// Returns whether [`poll_segment`](Self::poll_segment) would return a segment with data, as
+    /// far as this is known without making it.
     pub fn has_segment(&self) -> bool {
         self.reason_to_send(usize::MAX)
             .is_some_and(|plan| !plan.range().is_empty())
     }
 
-    /// RFC 5681 §4.1.
+    /// Restarts congestion control after an idle period (RFC 5681 §4.1).
     fn restart_after_idle(&mut self) {
         if self.snd.flight() > 0 || !self.has_unsent() {
             return;
         }
         let idle_ms = self.timers.now().wrapping_sub(self.last_sent);
-        // The least timeout first: to know the present one takes longer.
+        // The minimum timeout first, because it takes longer to compute the current one.
         let may = idle_ms >= self.params.min_rto.get();
         if may && idle_ms > self.rto_ms() {
             self.cc.on_idle(self.initial_window(), &self.flow());
         }
     }
 
-    /// What the planned segment says; takes note of it everywhere. Returns
-    /// which bytes are its payload.
+    /// Writes the planned segment and records its transmission. Returns the range of its payload.
     fn draft(&mut self, plan: &Plan, desc: &mut SegmentDesc) -> SeqRange {
         let ms = self.timers.now();
-        // RFC 3168 §6.1.5 and §6.1.6: not what is sent again, nor probes. §6.1.1:
-        // not a SYN, whether it carries data or not.
+        // RFC 3168 §6.1.5 and §6.1.6: neither retransmissions nor probes. §6.1.1: no SYN, with or
+        // without data.
         let is_new = plan.len > 0
             && plan.kind == PinKind::First
             && plan.seq == self.snd.nxt
@@ -129,7 +125,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         SeqRange::new(first, first + plan.len)
     }
 
-    /// RFC 3168 §6.1: ECE and CWR.
+    /// Returns ECE and CWR for the segment (RFC 3168 §6.1).
     fn ecn_flags(&self, plan: &Plan, is_new: bool) -> Flags {
         if plan.flags.syn() {
             self.ecn.syn_flags(plan.flags.ack())
@@ -138,10 +134,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 9293 §3.8.6.2.2.
+    /// Returns the window to announce (RFC 9293 §3.8.6.2.2).
     fn window_to_announce(&mut self) -> u16 {
         if matches!(self.phase, Phase::SynSent(_)) {
-            // Nothing is known of the peer's numbers, but the room is.
+            // The peer's sequence numbers are unknown yet, but the room is known.
             return u16::try_from(self.inbox.room()).unwrap_or(u16::MAX);
         }
         self.rcv
@@ -202,7 +198,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             PinKind::First | PinKind::Again => {
                 self.note_on_board(range);
                 self.snd.on_sent(range.end);
-                // The first half of a split segment has company.
+                // The first half of a split segment, without PSH, does not count as small.
                 if plan.flags.contains(Flags::PSH) && plan.len < self.eff_snd_mss() {
                     self.nagle
                         .on_small_sent(Ahead::by(range.end.since(self.snd.una)));
@@ -217,7 +213,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.pins.insert(span, plan.kind)
     }
 
-    /// Data leaves: the mechanisms of loss recovery take note.
+    /// Reports sent data to the scoreboard and to loss recovery.
     fn note_on_board(&mut self, range: SeqRange) {
         if self.synchronized().is_none() {
             return;
@@ -251,7 +247,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.episode.on_retransmitted();
         }
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        // Simultaneous open: the SYN goes out again to carry an ACK.
+        // Simultaneous open: the SYN is sent again with an ACK.
         let Some(loss) = syn_lost.unwrap_or(Some(self.stats.loss())) else {
             return;
         };
@@ -268,7 +264,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         });
     }
 
-    /// How many blocks to report by SACK now: as many as there is room for.
+    /// Returns the number of SACK blocks for the next segment, as many as fit.
     pub(super) fn sack_block_count(&self) -> usize {
         let known = self.inbox.sack_block_count();
         if known == 0 || !self.has_sack() {
@@ -278,8 +274,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         known.min(room.wrapping_sub(SACK_HEAD) / SackBlocks::BLOCK_LEN)
     }
 
-    /// RFC 5482 §3: "in the first packet that does not have the SYN flag set",
-    /// and when it changes. SACK blocks may leave no room: it waits for them.
+    /// Returns the user timeout option that must be announced. RFC 5482 §3: "in the first packet
+    /// that does not have the SYN flag set", and after a change. It is delayed if SACK blocks leave
+    /// no room.
     pub(super) fn owed_user_timeout(&self) -> Option<UserTimeout> {
         self.uto.owed().filter(|_| self.sack_block_count() == 0)
     }

@@ -1,5 +1,4 @@
-//! One ordered list of reasons to send a segment (RFC 9293 §3.8.6, RFC 5681,
-//! RFC 6675 §5).
+//! The ordered list of reasons to send a segment (RFC 9293 §3.8.6, RFC 5681, RFC 6675 §5).
 
 use redpoll_base::Bytes;
 use redpoll_wire::tcp::HeaderView;
@@ -13,18 +12,18 @@ use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Algorithms, Flags, SeqNum, SeqRange};
 
-/// A segment that there is a reason to send.
+/// A segment to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) seq: SeqNum,
-    /// Payload bytes.
+    /// Payload in bytes.
     pub(super) len: u32,
     pub(super) flags: Flags,
     pub(super) kind: PinKind,
 }
 
 impl Plan {
-    /// A segment that occupies no sequence number.
+    /// Plans a segment without sequence numbers.
     fn empty(seq: SeqNum) -> Plan {
         Plan {
             seq,
@@ -34,7 +33,7 @@ impl Plan {
         }
     }
 
-    /// The sequence numbers that the segment occupies.
+    /// Returns the sequence numbers of the segment.
     pub(super) fn range(&self) -> SeqRange {
         let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
         SeqRange::new(self.seq, self.seq + self.len.wrapping_add(controls))
@@ -46,7 +45,7 @@ impl Plan {
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Every reason to send a segment, the most pressing first.
+    /// Returns the most urgent segment to send.
     pub(super) fn reason_to_send(&self, max_len: usize) -> Option<Plan> {
         self.handshake(max_len)
             .or_else(|| self.duplicate_ack())
@@ -58,7 +57,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .or_else(|| self.acknowledgment())
     }
 
-    /// Our SYN, in SYN-SENT without and in SYN-RECEIVED with an ACK.
+    /// Plans our SYN, without ACK in SYN-SENT and with ACK in SYN-RECEIVED.
     fn handshake(&self, max_len: usize) -> Option<Plan> {
         let (syn, flags, len) = match self.phase {
             Phase::SynSent(state) => (state.syn, Flags::SYN, self.syn_data(max_len)),
@@ -79,14 +78,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         })
     }
 
-    /// RFC 5681 §4.2: tells of a gap; without data, or it would not count.
+    /// Plans a duplicate ACK that reports a gap (RFC 5681 §4.2). With data it would not count as
+    /// one.
     fn duplicate_ack(&self) -> Option<Plan> {
-        // With SACK nobody counts, and every segment tells of the gap.
+        // With SACK the peer does not count duplicates, and every segment reports the gap.
         let owed = self.acks.owes_duplicate() && self.synchronized().is_some();
         owed.then(|| Plan::empty(self.snd.nxt))
     }
 
-    /// The front of what is believed lost.
+    /// Plans a retransmission of the first range marked as lost.
     fn retransmission(&self, max_len: usize) -> Option<Plan> {
         if !self.board.has_lost() || self.is_new_data_first(max_len) {
             return None;
@@ -94,13 +94,13 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         let una = self.snd.una;
         let lost = self.board.first_lost(|run| self.pins.unpinned_part(run));
         let lost = lost.range(una);
-        // A closed window is for probes; a window that shrank is not, old
-        // data may go beyond it (RFC 9293 §3.8.6, MAY-7).
+        // Probes handle a closed window. Old data may exceed a window that shrank (RFC 9293 §3.8.6,
+        // MAY-7).
         if lost.is_empty() || self.snd.wnd() == 0 || !self.may_send_sequence() {
             return None;
         }
-        // RFC 9293 §3.8.6: what is sent again may be packed anew. Where
-        // nothing follows that was sent, new data fills the segment up.
+        // RFC 9293 §3.8.6: a retransmission may be packaged differently. If it ends at SND.NXT, new
+        // data fill up the segment.
         let data_end = self.outbox.end();
         let sendable = data_end.min(self.snd.una + self.snd.wnd());
         let limit = if lost.end == self.snd.nxt {
@@ -118,20 +118,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         (may && !plan.range().is_empty()).then_some(plan)
     }
 
-    /// Whether something lost would be sent again now.
+    /// Returns whether lost data would be retransmitted now.
     pub(super) fn would_repair(&self) -> bool {
         self.retransmission(usize::MAX).is_some()
     }
 
-    /// RFC 5682 §2.1, step 2b: after a timeout that may have been too early,
-    /// new data goes before what is believed lost, if some can go.
+    /// Returns whether new data precede retransmissions, after a timeout that may be spurious (RFC
+    /// 5682 §2.1, step 2b).
     fn is_new_data_first(&self, max_len: usize) -> bool {
         let tries = self.episode.tries_new_data(self.snd.flight());
         tries.is_some_and(|some_went| some_went || self.new_data(max_len).is_some())
     }
 
-    /// RFC 8985 §7.3: new data if there is any and the peer takes it, or else
-    /// the last segment again; cwnd does not matter.
+    /// Plans a tail loss probe, regardless of cwnd (RFC 8985 §7.3): new data if there are any and
+    /// the peer's window allows it, otherwise the last segment.
     fn loss_probe(&self, max_len: usize) -> Option<Plan> {
         if !self.tlp.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;
@@ -152,7 +152,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         (!plan.range().is_empty()).then_some(plan)
     }
 
-    /// Data that was not sent before, and the FIN behind it.
+    /// Plans data that were not sent before, and a FIN after them.
     fn new_data(&self, max_len: usize) -> Option<Plan> {
         if !self.has_unsent() {
             return None;
@@ -178,19 +178,18 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         Some(plan)
     }
 
-    /// Whether the segment would be one alone that waits for a delayed ACK:
-    /// nothing follows it, and those before it have their ACKs, as every second
-    /// segment has (RFC 5681 §4.2). In two halves, it is answered at once.
-    /// Only full-sized ones are split: the halves take hardly more frames. And
-    /// only where the application has chosen delay over small segments, by
-    /// switching off Nagle's algorithm. A FIN is answered at once anyway.
+    /// Returns whether the segment would be a single one that waits for a delayed ACK: no segment
+    /// follows, and every earlier one is acknowledged, as every second segment is at once (RFC 5681
+    /// §4.2). The peer answers two halves at once. Only full-sized segments are split, because
+    /// their halves take hardly more frames. The Nagle algorithm must be off, by which the
+    /// application prefers low delay to few segments. A FIN is answered at once anyway.
     fn would_wait(&self, plan: &Plan, mss: u32) -> bool {
         let is_last = plan.flags.contains(Flags::PSH) && !plan.flags.fin();
         !self.marks.has(Marks::NAGLE) && is_last && plan.len >= mss && self.board.is_even()
     }
 
-    /// RFC 9293 §3.8.6.2.1, rules 1 to 3: no silly windows. The fourth is in
-    /// [`window_probe`](Self::window_probe).
+    /// Returns whether the segment avoids silly windows (RFC 9293 §3.8.6.2.1, rules 1 to 3).
+    /// [`window_probe`](Self::window_probe) implements the fourth rule.
     fn is_worth_sending(&self, plan: &Plan, unsent: u32, mss: u32) -> bool {
         if plan.range().is_empty() {
             return false;
@@ -199,17 +198,16 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         if plan.len >= mss {
             return true;
         }
-        // The bracketed condition is the Nagle algorithm's. A FIN says that
-        // nothing more will come to wait for.
+        // The condition in brackets is the Nagle algorithm. No more data follow a FIN.
         let nagle_holds = self.marks.has(Marks::NAGLE) && !plan.flags.fin() && self.nagle.holds();
-        // (2) all that is there, or (3) half the largest window seen.
+        // (2) all remaining data, or (3) half the largest window seen.
         let all = plan.len == unsent;
         let half = plan.len >= self.snd.max_wnd() / 2;
         !nagle_holds && (all || half)
     }
 
-    /// RFC 9293 §3.8.6.1: an octet into a closed window; or, as the override
-    /// of §3.8.6.2.1, what a window takes that is open but small.
+    /// Plans a window probe: one octet into a closed window (RFC 9293 §3.8.6.1), or, as the
+    /// override of §3.8.6.2.1, what fits in a small window.
     fn window_probe(&self, max_len: usize) -> Option<Plan> {
         if !self.persist.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;
@@ -224,18 +222,18 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             open => (open.min(self.mss_for(max_len)), PinKind::First),
         };
         let len = unsent.min(most);
-        // The FIN is an octet like any other when nothing else is left.
+        // If only the FIN is left, it takes the place of the octet.
         let fin = self.marks.has(Marks::CLOSING) && unsent == 0;
         Some(self.data_plan(start, len, fin, kind)).filter(|plan| !plan.range().is_empty())
     }
 
-    /// RFC 9293 §3.8.4: SEG.SEQ = SND.NXT-1 and no data.
+    /// Plans a keep-alive probe (RFC 9293 §3.8.4): SEG.SEQ = SND.NXT-1 and no data.
     fn keepalive_probe(&self) -> Option<Plan> {
         let due = self.keepalive.is_due() && self.synchronized().is_some();
         due.then(|| Plan::empty(self.snd.nxt - 1))
     }
 
-    /// `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
+    /// Plans an acknowledgment: `<SEQ=SND.NXT><ACK=RCV.NXT><CTL=ACK>`.
     fn acknowledgment(&self) -> Option<Plan> {
         let may = !matches!(self.phase, Phase::SynSent(_) | Phase::Closed(_));
         (may && self.acks.is_due()).then(|| Plan::empty(self.snd.nxt))
@@ -258,14 +256,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Whether a segment may be made that occupies sequence numbers.
+    /// Returns whether a segment that occupies sequence numbers may be made.
     fn may_send_sequence(&self) -> bool {
         self.synchronized().is_some_and(Synchronized::may_send)
             && !self.pins.is_full()
             && !self.link.is_resting()
     }
 
-    /// Whether there is something that was never sent.
+    /// Returns whether there are data or a FIN that were never sent.
     pub(super) fn has_unsent(&self) -> bool {
         self.outbox.end() > self.snd.nxt || self.fin_is_unsent()
     }
@@ -274,11 +272,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.marks.has(Marks::CLOSING) && self.snd.nxt <= self.outbox.end()
     }
 
-    /// The payload of a full-sized segment on a link that takes `max_len`.
+    /// Returns the payload of a full-sized segment on a link that accepts `max_len` bytes.
     fn mss_for(&self, max_len: usize) -> u32 {
         let header = HeaderView::MIN_LEN.wrapping_add(usize::from(self.option_space()));
         let link = u32::try_from(max_len.saturating_sub(header)).unwrap_or(u32::MAX);
-        // SACK blocks come and go: they take of the payload (RFC 6691 §2).
+        // The number of SACK blocks varies; they reduce the payload (RFC 6691 §2).
         let sack = options::sack_space(self.sack_block_count());
         let segment = self.eff_snd_mss().min(link);
         let uto = match self.owed_user_timeout() {
@@ -291,23 +289,22 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .max(1)
     }
 
-    /// RFC 5681 §3.1: no more in the network than cwnd. What has arrived beyond
-    /// a gap is not there: that gives limited transmit (RFC 3042). The FIN is
-    /// free.
+    /// Returns whether cwnd allows the segment (RFC 5681 §3.1). Data received beyond a gap are not
+    /// in the network, which implements limited transmit (RFC 3042). A FIN does not count.
     #[inline(never)] // size
     fn fits_cwnd(&self, plan: &Plan) -> bool {
         self.in_flight().wrapping_add(plan.len) <= self.cc.cwnd()
     }
 
-    /// Whether something waits that only the peer's window holds back: then
-    /// the persist timer runs. One that takes a full segment holds nothing back.
+    /// Returns whether only the peer's window blocks data, so that the persist timer must run. A
+    /// window that takes a full segment does not block.
     pub(super) fn is_held_by_window(&self) -> bool {
         let flight = self.snd.flight();
         let waits = if flight == 0 {
             self.has_unsent()
         } else {
-            // With the rest in flight the retransmission timer runs, unless it
-            // has run out and the window let nothing follow.
+            // With data in flight the retransmission timer runs, unless it has expired and the
+            // window prevents the retransmission.
             self.board.front_is_lost()
                 && (flight == self.board.lost() || !self.timers.is_running(Timer::Retransmission))
         };

@@ -1,5 +1,5 @@
-//! What follows from acknowledgments, timers and the link's word for losses
-//! and the congestion window (RFC 5681, 6582, 6675, 8985, 9937).
+//! Consequences of acknowledgments, timers and reports of the link for losses and the congestion
+//! window (RFC 5681, RFC 6582, RFC 6675, RFC 8985, RFC 9937).
 
 use redpoll_base::Bytes;
 
@@ -12,12 +12,12 @@ use crate::recovery::{DUP_THRESH, Evidence, Loss, Mode, Progress, Prr, Undo};
 use crate::send::{SendStore, Tick};
 use crate::timers::Timer;
 
-/// For how long beyond half a round trip a peer is not believed to have dropped
-/// what it had.
+/// Time beyond half a round trip before the peer is assumed to have dropped data that it reported
+/// by SACK, in milliseconds.
 const LEAST_DOUBT_MS: u32 = 10;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// An acknowledgment at or above SND.UNA arrived.
+    /// Processes an acknowledgment at or above SND.UNA.
     pub(super) fn respond(&mut self, news: &News) {
         if news.is_duplicate {
             self.stats.count(|stats| &mut stats.dup_acks_received);
@@ -32,10 +32,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.check_probe(news);
         self.heed_echo(news);
         match self.episode.mode() {
-            // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the
-            // value of cwnd must not be changed any further for that ACK".
+            // RFC 3168 §6.1.2: no growth on an ACK with ECE. RFC 4015 §3.4: "the value of cwnd must
+            // not be changed any further for that ACK".
             Mode::Open | Mode::Timeout if news.is_marked || is_undone => {}
-            // Growth belongs to the mode in which the data was sent.
+            // Growth depends on the mode in which the data were sent.
             Mode::Open | Mode::Timeout => self.grow(mode, news.advance, pipe),
             Mode::Fast => self.reduce_proportionally(delivered, news.advance > 0 && lost == 0),
         }
@@ -47,7 +47,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 9937 §6.2: DeliveredData.
+    /// Returns DeliveredData (RFC 9937 §6.2).
     fn delivered(&self, news: &News) -> u32 {
         if self.has_sack() {
             news.delivered
@@ -58,15 +58,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Bytes in the network, as far as is known (RFC 9937 §6.2).
+    /// Returns the estimate of the bytes in the network (RFC 9937 §6.2).
     pub(super) fn in_flight(&self) -> u32 {
         let in_flight = self.board.in_flight();
         if self.has_sack() {
             return in_flight;
         }
-        // RFC 3042: before recovery two segments may follow duplicate ACKs.
-        // RFC 5681 §3.2: in it "the number of outstanding segments", whatever
-        // a peer repeats.
+        // RFC 3042: before recovery, two segments may follow duplicate ACKs. RFC 5681 §3.2: in
+        // recovery, the limit is "the number of outstanding segments", even if the peer repeats
+        // ACKs.
         let mss = self.eff_snd_mss();
         let limit = match self.episode.mode() {
             Mode::Open | Mode::Timeout => mss.wrapping_mul(2),
@@ -75,11 +75,11 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         in_flight.saturating_sub(self.episode.dup_acked(mss).min(limit))
     }
 
-    /// Marks what this acknowledgment shows to be lost; returns how many bytes.
+    /// Marks as lost what this acknowledgment shows to be lost, and returns the number of bytes.
     fn find_losses(&mut self, news: &News) -> u32 {
         if self.has_sack() {
-            // RFC 8985 §6.2, step 4. A retransmission by the timeout or as a probe does not
-            // depend on the reordering window. Such a segment arrives twice if ACKs get lost.
+            // RFC 8985 §6.2, step 4. Retransmissions after a timeout and probes do not depend on
+            // the reordering window: such a segment arrives twice if ACKs are lost.
             let by_time = news.mode != Mode::Timeout && !self.tlp.is_repeat();
             if by_time && news.dsack.is_some() {
                 self.rack.on_dsack(self.snd.flight());
@@ -87,8 +87,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             return self.detect_by_time(news.delivered);
         }
         let is_hole = if news.advance > 0 {
-            // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged
-            // segment", unless the link's word has done so already.
+            // RFC 6582 §3.2, step 3: "retransmit the first unacknowledged segment", unless a report
+            // of the link has caused that already.
             self.episode.mode() == Mode::Fast && !self.board.front_was_sent_again()
         } else {
             news.is_duplicate && self.episode.on_dup_ack()
@@ -97,8 +97,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.on_found(bytes, false, news.delivered)
     }
 
-    /// RFC 8985 §6.2, step 5, and its timer. `delivered` is what the present
-    /// ACK told of.
+    /// Detects losses by time and sets the timer (RFC 8985 §6.2, step 5). `delivered` is the number
+    /// of bytes that the current ACK delivered.
     pub(super) fn detect_by_time(&mut self, delivered: u32) -> u32 {
         if self.board.is_empty() {
             self.timers.cancel(Timer::Reordering);
@@ -128,7 +128,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.on_found(found.bytes, found.again, delivered)
     }
 
-    /// The segment at SND.UNA is lost, unless the link has yet to send it.
+    /// Marks the segment at SND.UNA as lost, unless the link has yet to send it.
     fn lose_first(&mut self) -> u32 {
         let end = self.eff_snd_mss().min(self.snd.flight());
         let first = self.pins.unpinned_part(Span::new(0, end));
@@ -139,14 +139,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// `bytes` are lost, some of them `again`. Returns how many.
+    /// Responds to `bytes` newly lost; `again` if some of them were retransmissions. Returns
+    /// `bytes`.
     fn on_found(&mut self, bytes: u32, again: bool, delivered: u32) -> u32 {
         if bytes == 0 {
             return 0;
         }
         self.stats.on_loss(Loss::Fast);
-        // RFC 5681 §4.3: the loss of a retransmission is a further indication
-        // of congestion.
+        // RFC 5681 §4.3: the loss of a retransmission is a further sign of congestion.
         if self.episode.is_open() || again {
             self.enter_recovery(delivered);
         }
@@ -154,8 +154,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         bytes
     }
 
-    /// Recovery begins, or begins anew (RFC 9937 §6.1). `delivered` is what
-    /// the present ACK told of.
+    /// Starts or restarts fast recovery (RFC 9937 §6.1). `delivered` is the number of bytes that
+    /// the current ACK delivered.
     pub(super) fn enter_recovery(&mut self, delivered: u32) {
         let flight = self.snd.flight();
         if self.episode.is_open() {
@@ -179,7 +179,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.timers.cancel(Timer::LossProbe);
     }
 
-    /// What was believed to be in the network is not: no burst for that.
+    /// Limits cwnd, so that data newly known to have left the network do not cause a burst.
     fn hold_back(&mut self) {
         if self.has_prr() && self.episode.mode() == Mode::Fast {
             let most = self.in_flight().wrapping_add(self.eff_snd_mss());
@@ -187,7 +187,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 9937 §6.2.
+    /// Reduces cwnd proportionally (RFC 9937 §6.2).
     fn reduce_proportionally(&mut self, delivered: u32, is_safe: bool) {
         if !self.has_prr() {
             return;
@@ -207,20 +207,19 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// The most of the window that was in use in this round trip, before
-    /// `advance` bytes were acknowledged. What waits for the link counts as
-    /// well: nothing is sent before the link has room.
+    /// Returns the maximum use of the window in this round trip, before `advance` bytes were
+    /// acknowledged. Data that wait for the link count as well, because nothing is sent before the
+    /// link has room.
     fn use_of_window(&mut self, advance: u32) -> u32 {
         let given = self.outbox.end() - self.snd.una;
         let used = given.min(self.snd.wnd()).wrapping_add(advance);
         self.pipe.on_ack(advance, used, self.snd.flight())
     }
 
-    /// RFC 5681 §3.1 and RFC 3465.
+    /// Increases cwnd (RFC 5681 §3.1, RFC 3465).
     ///
-    /// RFC 7661 §4.3: a window of which the application fills less than half tells
-    /// nothing of the path. It does not grow, lest a later burst goes out all at
-    /// once.
+    /// RFC 7661 §4.3: a window of which the application uses less than half shows nothing about the
+    /// path. It does not grow, which avoids a later burst.
     fn grow(&mut self, mode: Mode, bytes: u32, pipe: u32) {
         let flow = self.flow();
         if pipe.wrapping_mul(2) < self.cc.cwnd() {
@@ -228,7 +227,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         match mode {
             Mode::Open => self.cc.on_ack(bytes, 2, &flow),
-            // RFC 3465 §2.3: after a timeout L is one.
+            // RFC 3465 §2.3: L is 1 after a timeout.
             Mode::Timeout => self.cc.on_ack(bytes, 1, &flow),
             Mode::Fast => {}
         }
@@ -241,10 +240,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.rack.on_recovered();
     }
 
-    /// RFC 3522, RFC 2883 and RFC 5682: the losses were none; RFC 4015 §3.
-    /// Returns whether that was found out now.
+    /// Undoes the response to a spurious loss or timeout (RFC 3522, RFC 2883, RFC 5682; RFC 4015
+    /// §3). Returns whether this ACK revealed one.
     fn undo_if_spurious(&mut self, news: &News) -> bool {
-        // RFC 3522 §3.2, step 5: if all ACKs were lost, the timeout was due.
+        // RFC 3522 §3.2, step 5: if all ACKs were lost, the timeout was justified.
         let is_first = news.advance > 0 && self.undo.on_first_ack(news.echo);
         let by_echo = is_first && news.dsack.is_none() && self.snd.una < self.snd.nxt;
         let by_dsack = news
@@ -262,20 +261,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         self.stats.count(|stats| &mut stats.undone_reductions);
         let mss = self.eff_snd_mss();
-        // RFC 4015 §3.1, step 9: not if the ACK tells of congestion.
+        // RFC 4015 §3.1, step 9: not if the ACK reports congestion.
         if !news.is_marked {
             self.cc.on_undone(pipe_prev, news.advance, &self.flow());
         }
-        // PRR may have left a byte, into which no segment fits.
+        // PRR may have left a cwnd smaller than a segment.
         self.cc.set_cwnd(self.cc.cwnd().max(mss));
         self.episode.cancel();
         self.board.take_back();
         true
     }
 
-    /// RFC 5682: what an acknowledgment after a timeout says of it.
+    /// Evaluates an acknowledgment after a timeout (RFC 5682).
     fn was_timeout_spurious(&mut self, news: &News) -> bool {
-        // With a hole in sight nothing is in doubt.
+        // A known hole excludes a spurious timeout.
         let is_repaired = self.board.arrived() == 0 && !self.board.front_was_sent_again();
         self.episode.judge(Evidence {
             is_news: news.delivered > 0,
@@ -287,22 +286,22 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         })
     }
 
-    /// RFC 3168 §6.1.2 and RFC 8511: a queue on the way is filling up. It says
-    /// so before it has to drop, so the answer is milder, and there is one for
-    /// each window, be it of losses or of marks.
+    /// Responds to an echo of a mark (RFC 3168 §6.1.2, RFC 8511): a queue on the path is filling
+    /// up. The response is milder than to a loss, because the queue has not dropped a packet yet.
+    /// There is one response per window, to losses or marks.
     fn heed_echo(&mut self, news: &News) {
         if news.is_marked && self.ecn.is_news() {
             if self.episode.is_open() {
                 self.stats.count(|stats| &mut stats.ecn_reductions);
                 self.cc.on_mark(&self.flow());
-                // This answer was due, whatever an earlier one was.
+                // This reduction was justified, whatever caused an earlier one.
                 self.undo = Undo::default();
             }
             self.ecn.on_reduced(self.snd.flight());
         }
     }
 
-    /// RFC 8985 §7.4.2.
+    /// Evaluates a tail loss probe (RFC 8985 §7.4.2).
     fn check_probe(&mut self, news: &News) {
         let (una, advance) = (self.snd.una - news.advance, news.advance);
         let is_repaired = self.tlp.on_ack(una, advance, news.dsack, news.is_bare);
@@ -313,7 +312,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Whether nothing is known to be missing.
+    /// Returns whether no data are known to be missing.
     fn is_untroubled(&self) -> bool {
         self.episode.is_open() && self.board.in_flight() == self.snd.flight()
     }
@@ -323,15 +322,15 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.outbox.end() > nxt && self.snd.room_from(nxt) > 0
     }
 
-    /// RFC 8985 §7.2: new data was sent, or acknowledged.
+    /// Starts the timer of the tail loss probe after new data were sent or acknowledged (RFC 8985
+    /// §7.2).
     ///
-    /// The RFC leaves recovery out, for what is in the network then will tell.
-    /// That is two segments here, and acknowledgments get lost as well: in
-    /// fast recovery new data is a probe, too, though old data is none.
+    /// The RFC excludes recovery, because the data in the network elicit ACKs. Here these are about
+    /// two segments, and ACKs are lost as well. So new data serve as a probe in fast recovery, too,
+    /// but old data do not.
     ///
-    /// Before the first measurement §7.3 forbids the probe. The timer of a
-    /// second, which §7.2 wants all the same, would only put off the
-    /// retransmission timer.
+    /// Before the first measurement §7.3 forbids the probe. The timer of 1 s that §7.2 requires
+    /// nevertheless would only delay the retransmission timer.
     pub(super) fn arm_probe(&mut self) {
         let may = self.has_tail_probes()
             && self.has_sack()
@@ -352,9 +351,9 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.timers.start(Timer::LossProbe, pto);
     }
 
-    /// RFC 8985 §7.3: the probe timer ran out.
+    /// Processes the timeout of the probe timer (RFC 8985 §7.3).
     pub(super) fn on_probe_timeout(&mut self) {
-        // What the link has yet to send will do for a probe.
+        // Data that the link has yet to send serve as the probe.
         let may = self.is_untroubled() || self.can_probe_with_new_data();
         if self.pins.is_empty() && may {
             self.tlp.on_timeout();
@@ -363,14 +362,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.restart_retransmission_timer();
     }
 
-    /// RFC 6298 §5.2 and §5.3.
+    /// Restarts or stops the retransmission timer (RFC 6298 §5.2 and §5.3).
     pub(super) fn restart_retransmission_timer(&mut self) {
         if self.snd.flight() == 0 {
             self.timers.cancel(Timer::Retransmission);
         } else if self.board.front_has_arrived() {
-            // RFC 2018 §8: the peer does not acknowledge what it said it had, so it
-            // may have dropped that. Acknowledgments in another order look alike:
-            // half a round trip tells.
+            // RFC 2018 §8: the peer may have dropped data that it reported by SACK, because it does
+            // not acknowledge them. Reordered ACKs look the same, and half a round trip
+            // distinguishes the cases.
             let half = u32::from(self.rtt.srtt().unwrap_or(0)) / 2;
             let patience = half.wrapping_add(LEAST_DOUBT_MS);
             self.timers.start(Timer::Retransmission, patience);
@@ -383,8 +382,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.timers.start(Timer::Retransmission, self.rto_ms());
     }
 
-    /// The retransmission timer ran out; `is_first` if for the first time
-    /// since SND.UNA moved.
+    /// Processes the expiry of the retransmission timer; `is_first` if it is the first since
+    /// SND.UNA advanced.
     pub(super) fn enter_timeout_recovery(&mut self, is_first: bool) {
         let (flight, tick) = (self.snd.flight(), self.tick());
         if is_first && self.episode.is_open() {
@@ -392,20 +391,20 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         self.cc.on_timeout(is_first, &self.flow());
         self.ecn.on_reduced(self.snd.flight());
-        // Timestamps tell sooner, by the first acknowledgment.
+        // Timestamps reveal a spurious timeout sooner, by the first acknowledgment.
         let doubt = !self.ts.is_enabled() && self.algorithms.doubts_timeouts();
         self.episode.on_timeout(flight, tick, doubt);
         self.stats.on_loss(Loss::Timeout);
         self.tlp.reset();
         self.timers.cancel(Timer::LossProbe);
         self.timers.cancel(Timer::Reordering);
-        // RFC 2018 §8: a peer that has the first and does not acknowledge it
-        // has dropped what it had.
+        // RFC 2018 §8: a peer that has the first segment and does not acknowledge it has dropped
+        // what it reported by SACK.
         if self.board.front_has_arrived() {
             self.board.forget_arrived();
         }
-        // RFC 8985 §6.3; without SACK nothing says that the others are there. A
-        // tick cannot tell what is long ago: that is overdue.
+        // RFC 8985 §6.3. Without SACK the state of later segments is unknown. A tick is too short
+        // for old transmissions, which are overdue.
         self.lose_first();
         let silent_ms = self.timers.now().wrapping_sub(self.last_sent);
         let by_time = self.has_rack() && self.has_sack() && silent_ms < Tick::REACH_MS;
@@ -418,8 +417,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.rack.on_break();
     }
 
-    /// The link gave up `span`, which had been sent before if `again`: as good
-    /// as three duplicate ACKs.
+    /// Marks `span` as lost after the link gave it up; `again` if it was a retransmission. This has
+    /// the effect of three duplicate ACKs.
     pub(super) fn on_link_loss(&mut self, span: Span, again: bool) {
         if self.board.lose(span) == 0 {
             return;

@@ -1,4 +1,4 @@
-//! The ways to CLOSED (RFC 9293 §3.6 and §3.5.3).
+//! The transitions to CLOSED (RFC 9293 §3.6 and §3.5.3).
 
 use redpoll_base::{Bytes, Duration, Instant};
 
@@ -12,16 +12,16 @@ use crate::state::{Cause, Closed, Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Algorithms, Error};
 
-/// Timeouts, or window probes, in a row after which an orphan counts as stalled.
+/// Consecutive timeouts or window probes after which an orphan counts as stalled.
 const STALLED: u8 = 3;
 
-/// Milliseconds after our last segment, about seven seconds, in which the peer of an orphan in
-/// FIN-WAIT-2 has to end. [`STALLED`] timeouts that begin with one second take as long. A
-/// comparison with a multiple of 256 takes less code.
+/// Milliseconds after our last segment, about 7 s, within which the peer of an orphan in FIN-WAIT-2
+/// must close. [`STALLED`] timeouts that start with 1 s take as long. A comparison with a multiple
+/// of 256 needs less code.
 const IDLE_MS: u32 = 7_168;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Follows the table of transitions.
+    /// Applies the table of transitions.
     pub(super) fn transition(&mut self, cause: Cause) {
         let Phase::Synchronized(state) = self.phase else {
             return;
@@ -51,16 +51,14 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             .start(Timer::Linger, self.params.time_wait.get());
     }
 
-    /// The application lets go: it has closed and will not read any more. TCP
-    /// has `limit` to deliver what is left and bring both FINs across; then it
-    /// resets the connection. An application that has only closed "may continue to
-    /// RECEIVE until the TCP receiver is told that the remote peer has CLOSED also"
-    /// (RFC 9293 §3.6), however long that takes.
+    /// Orphans the connection: the application has closed and will not read any more. TCP has
+    /// `limit` to deliver the remaining data and exchange both FINs; then it resets the connection.
+    /// An application that has only closed "may continue to RECEIVE until the TCP receiver is told
+    /// that the remote peer has CLOSED also" (RFC 9293 §3.6), without a time limit.
     ///
-    /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer
-    /// answers window probes, for the sake of an application that may abort
-    /// it. Without such an application, a peer that answers but never takes
-    /// anything, or never ends, would hold the memory for ever.
+    /// RFC 9293 §3.8.6.1, MUST-37, keeps a connection open while the peer answers window probes;
+    /// the application may abort it. An orphan has no such application, so a peer that never
+    /// accepts data or never closes would hold the memory forever.
     pub fn orphan(&mut self, now: Instant, limit: Duration) {
         let over = self.is_closed() || self.synchronized() == Some(Synchronized::TimeWait);
         self.timers.enter(now);
@@ -70,12 +68,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns the order in which this connection may make room for another one: the connection
-    /// with the least number is first. In TIME-WAIT the number is the milliseconds that are left,
-    /// unless the connection owes an acknowledgment without which the peer stays in LAST-ACK.
-    /// [Orphans](Self::orphan) follow, from [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan makes
-    /// room after three timeouts or window probes in a row without progress, or in FIN-WAIT-2
-    /// seven seconds after our last segment. A reset answers a peer that still sends.
+    /// Returns the order in which this connection may give its slot to another one; the lowest
+    /// number is first. In TIME-WAIT the number is the remaining time in milliseconds, unless the
+    /// connection owes the acknowledgment of the peer's FIN. [Orphans](Self::orphan) follow, from
+    /// [`ORPHAN_TURN`](Self::ORPHAN_TURN) on. An orphan qualifies after three consecutive timeouts
+    /// or window probes without progress, or in FIN-WAIT-2 seven seconds after our last segment. A
+    /// reset answers a peer that still sends.
     pub fn spare_turn(&self) -> Option<u32> {
         let left = self.timers.remaining(Timer::Linger)?;
         let state = self.synchronized();
@@ -91,10 +89,10 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         yields.then_some(left | Self::ORPHAN_TURN)
     }
 
-    /// See [`spare_turn`](Self::spare_turn).
+    /// Lowest number of an orphan in [`spare_turn`](Self::spare_turn).
     pub const ORPHAN_TURN: u32 = 1 << 31;
 
-    /// Brings the end forward, never puts it off.
+    /// Limits the time until the end of the connection. It never extends it.
     fn end_within(&mut self, limit: u32) {
         let left = self.timers.remaining(Timer::Linger);
         if left.is_none_or(|left| left > limit) {
@@ -105,36 +103,35 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     pub(super) fn on_linger_timeout(&mut self) {
         match self.synchronized() {
             Some(Synchronized::TimeWait) => self.transition(Cause::TimeWaitOver),
-            // A reset would be for nothing: what the peer still sends is
-            // answered by one.
+            // A reset is unnecessary: it will answer whatever the peer still sends.
             Some(Synchronized::FinWait2) => self.fail(Error::TimedOut),
             _ => self.give_up(),
         }
     }
 
-    /// The peer's FIN comes again in TIME-WAIT: "restart the 2 MSL time-wait
-    /// timeout", as often as a peer may try that loses our answers.
+    /// Restarts TIME-WAIT after the peer repeated its FIN: "restart the 2 MSL time-wait timeout",
+    /// as often as a peer may try whose ACKs are lost.
     pub(super) fn prolong_time_wait(&mut self) {
         if self.rto.on_timeout(self.params.max_retries) != Expiry::GiveUp {
             self.start_time_wait();
         }
     }
 
-    /// Both directions closed normally. What arrived can still be read.
+    /// Ends the connection after both directions closed normally. Received data can still be read.
     pub(super) fn closed(&mut self) {
         self.enter_closed(None);
     }
 
-    /// The connection ends by an error; "all segment queues should be flushed".
+    /// Ends the connection by an error: "all segment queues should be flushed".
     #[inline(never)] // size
     pub(super) fn fail(&mut self, error: Error) {
         self.inbox.clear();
         self.enter_closed(Some(error));
     }
 
-    /// The connection fails, and the peer is told by a reset.
+    /// Ends the connection by an error, and sends the peer a reset.
     pub(super) fn fail_with_reset(&mut self, error: Error) {
-        // RFC 9293 §3.10.5: in these states there is a peer to tell.
+        // RFC 9293 §3.10.5: these states have a peer to inform.
         let tell = match self.phase {
             Phase::SynReceived(_) => true,
             Phase::Synchronized(state) => !matches!(
@@ -151,7 +148,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
 
     fn enter_closed(&mut self, error: Option<Error>) {
         self.phase = Phase::Closed(Closed { error });
-        // Without pins nobody reads the bytes: they go back to the application.
+        // Without pins the link does not read the bytes, and they return to the application.
         self.pins.clear();
         self.outbox.clear();
         self.timers.cancel_all();

@@ -1,4 +1,4 @@
-//! A timer ran out (RFC 9293 §3.10.8).
+//! Expired timers (RFC 9293 §3.10.8).
 
 use redpoll_base::{Bytes, Instant};
 
@@ -11,7 +11,7 @@ use crate::timers::Timer;
 use crate::{Algorithms, Error};
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Serves the timers that have run out by `now`; harmless if none has.
+    /// Processes the timers that have expired by `now`, if any.
     pub fn on_timeout(&mut self, now: Instant) {
         let floor = self.timers.enter(now);
         while let Some(timer) = self.timers.take_expired(floor) {
@@ -34,12 +34,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// RFC 6298 §5.4 to §5.6. The timer starts again when the link has sent
-    /// the segment.
+    /// Processes the retransmission timeout (RFC 6298 §5.4 to §5.6). The timer starts again when
+    /// the link has sent the segment.
     fn on_retransmission_timeout(&mut self) {
         self.link.on_timeout();
-        // What would be sent again is still with the link; or everything
-        // arrived in the meantime.
+        // The segment to retransmit is still with the link, or everything was acknowledged in the
+        // meantime.
         let outstanding = self.snd.una < self.snd.nxt;
         if self.pins.covers(0) || !outstanding {
             return;
@@ -52,7 +52,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         };
         let is_first = self.rto.is_first();
         match self.rto.on_timeout(retries) {
-            // Hours have more retries than can be counted.
+            // A user timeout of hours needs more retries than the counter can hold.
             Expiry::GiveUp if !handshake && self.params.user_timeout.is_some() => {}
             Expiry::GiveUp => return self.give_up(),
             Expiry::Warn => self.events.trouble(Trouble::NoAnswer),
@@ -73,7 +73,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.enter_timeout_recovery(is_first);
     }
 
-    /// R2 in retries. Where there is a user timeout, that decides.
+    /// Returns R2 as a number of retries; a user timeout replaces it.
     fn patience(&self) -> u8 {
         match self.params.user_timeout {
             Some(_) => u8::MAX,
@@ -81,7 +81,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// RFC 9293 §3.8.3 (c): R2 is reached.
+    /// Ends the connection after R2 was reached (RFC 9293 §3.8.3 (c)).
     pub(super) fn give_up(&mut self) {
         self.fail_with_reset(Error::TimedOut);
     }
@@ -94,8 +94,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
     }
 
     fn on_keepalive_timeout(&mut self) {
-        // MUST-26: only when no sent data is outstanding; then the
-        // retransmission timer watches the peer.
+        // MUST-26: only when no sent data are outstanding; otherwise the retransmission timer
+        // detects a dead peer.
         if self.snd.flight() > 0 {
             let interval = self.params.keepalive_interval.get();
             self.timers.start(Timer::Keepalive, interval);

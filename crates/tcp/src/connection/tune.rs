@@ -1,4 +1,4 @@
-//! Parameters that the application may change while the connection is open.
+//! Parameters that the application may change on an open connection.
 
 use redpoll_base::{Bytes, Duration, Instant};
 
@@ -10,29 +10,26 @@ use crate::state::Synchronized;
 use crate::timers::Timer;
 use crate::{Algorithms, Keepalive, UserTimeout};
 
-/// How much longer than the user timeout a connection is idle before it is
-/// probed, in milliseconds.
+/// Milliseconds between the user timeout and the first keep-alive probe, at least.
 const KEEPALIVE_LATER: u32 = 1_000;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Whether small segments wait for company from now on.
+    /// Turns the Nagle algorithm on or off.
     ///
-    /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an
-    /// individual connection.
+    /// RFC 9293 §3.7.4, MUST-17: the algorithm can be disabled on an individual connection.
     pub fn set_nagle(&mut self, now: Instant, on: bool) {
         self.timers.enter(now);
         self.marks.put(Marks::NAGLE, on);
         self.settle();
     }
 
-    /// Whether small segments wait for company.
+    /// Returns whether the Nagle algorithm is on.
     pub fn has_nagle(&self) -> bool {
         self.marks.has(Marks::NAGLE)
     }
 
-    /// How long sent data may stay unacknowledged from now on; see
-    /// [`Config::user_timeout`](crate::Config::user_timeout). The peer no longer
-    /// changes it, and hears of it if the option is in use (RFC 5482 §3).
+    /// Sets the user timeout; see [`Config::user_timeout`](crate::Config::user_timeout). The peer
+    /// can no longer change it, and it is announced if the option is in use (RFC 5482 §3).
     pub fn set_user_timeout(&mut self, now: Instant, timeout: Option<Duration>) {
         self.timers.enter(now);
         self.uto.on_set(timeout);
@@ -41,13 +38,12 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.settle();
     }
 
-    /// The user timeout in force, if there is one.
+    /// Returns the current user timeout.
     pub fn user_timeout(&self) -> Option<Duration> {
         self.params.user_timeout.map(Millis::duration)
     }
 
-    /// RFC 5482 §3.1: on a connection that is established `theirs` counts, if
-    /// the peer said any.
+    /// Adopts the peer's user timeout `theirs` on an established connection (RFC 5482 §3.1).
     pub(super) fn adopt_user_timeout(&mut self, theirs: Option<UserTimeout>) {
         let Some(ms) = self.uto.adopt(theirs) else {
             return;
@@ -58,32 +54,29 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         self.params.user_timeout = Some(adopted);
         self.timers.cancel(Timer::User);
-        // RFC 5482 §4.2: keep-alives begin later than that, rounded as it is.
+        // RFC 5482 §4.2: keep-alive starts after the user timeout, as it was rounded.
         let later = adopted.get().wrapping_add(KEEPALIVE_LATER);
         let idle = self.params.keepalive_idle.get().max(later);
         self.params.keepalive_idle = Millis::new(idle);
     }
 
-    /// How many milliseconds a keep-alive probe may be late: half the time
-    /// between two.
+    /// Returns how late a keep-alive probe may be, in milliseconds: half the interval.
     pub(super) fn keepalive_slack_ms(&self) -> u32 {
         self.params.keepalive_interval.get() / 2
     }
 
-    /// Where the timestamps of this connection begin: a value that nobody can
-    /// guess ([`IsnGenerator::timestamp_offset`](crate::IsnGenerator::timestamp_offset)).
-    /// To be called before the first segment is polled. Zero if it is not.
+    /// Sets the start of the connection's timestamps, a number that cannot be guessed
+    /// ([`IsnGenerator::timestamp_offset`](crate::IsnGenerator::timestamp_offset)). Call it before
+    /// the first segment is polled; the default is 0.
     ///
     /// RFC 7323 §7.1: a random offset for each connection.
     pub fn set_timestamp_offset(&mut self, offset: u32) {
         self.ts.set_offset(offset);
     }
 
-    /// How the connection is probed when it is idle, if at all. The silence
-    /// before the first probe counts from now.
+    /// Changes the keep-alive probes, or turns them off. The idle time counts from now.
     ///
-    /// RFC 9293 §3.8.4, MUST-24: it can be turned on or off for each
-    /// connection.
+    /// RFC 9293 §3.8.4, MUST-24: keep-alive can be turned on or off for each connection.
     pub fn set_keepalive(&mut self, now: Instant, keepalive: Option<Keepalive>) {
         self.timers.enter(now);
         match keepalive {
@@ -96,7 +89,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
         self.timers.cancel(Timer::Keepalive);
         let idle = self.keepalive.on_heard(&self.params);
-        // Before and after these states there is nobody to probe.
+        // In other states there is no peer to probe.
         let is_open = !matches!(self.synchronized(), Some(Synchronized::TimeWait) | None);
         if let Some(idle) = idle.filter(|_| is_open) {
             self.timers.start(Timer::Keepalive, idle);
