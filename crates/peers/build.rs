@@ -1,11 +1,11 @@
-//! Builds the stacks that are written in C, if their sources are there.
+//! Builds the stacks that are written in C, if their sources are present.
 //!
-//! They are looked for in the folder that REDPOLL_PEERS names, otherwise in `target/peers`,
-//! where `scripts/setup.sh bench` puts them.
+//! The sources are in the folder REDPOLL_PEERS, or in `target/peers`, where `scripts/setup.sh
+//! bench` puts them.
 
 use std::path::{Path, PathBuf};
 
-/// lwIP's parts that TCP over IPv6 needs, below `src/core`.
+/// Files of lwIP for TCP over IPv6, below `src/core`.
 const LWIP: [&str; 15] = [
     "def.c",
     "inet_chksum.c",
@@ -24,7 +24,7 @@ const LWIP: [&str; 15] = [
     "tcp_out.c",
 ];
 
-/// TCPlp's parts, without the one that is mended.
+/// Files of TCPlp, without the patched one.
 const TCPLP: [&str; 12] = [
     "bsdtcp/cc/cc_newreno.c",
     "bsdtcp/tcp_fastopen.c",
@@ -53,7 +53,7 @@ fn main() {
     tcplp(&sources.join("tcplp"));
 }
 
-/// A compiler run for others' code: their warnings are not ours.
+/// Returns a compiler run without warnings, because the code is not this project's.
 fn build() -> cc::Build {
     let mut build = cc::Build::new();
     build.warnings(false).extra_warnings(false);
@@ -68,7 +68,7 @@ fn conclude(name: &str, result: Result<(), cc::Error>) {
     }
 }
 
-/// Whether the sources are there. Cargo looks again when the folder appears.
+/// Returns whether the sources are present. Cargo checks again when the folder appears.
 fn is_there(folder: &Path, file: &str) -> bool {
     println!("cargo::rerun-if-changed={}", folder.join(file).display());
     folder.join(file).is_file()
@@ -102,12 +102,12 @@ fn tcplp(folder: &Path) {
             .include(folder.join("lib"));
         build
     };
-    // It calls our function instead of the one that counts too far.
-    let mended = build()
+    // The file calls this project's function instead of the faulty one.
+    let patched = build()
         .file(folder.join("bsdtcp/tcp_reass.c"))
         .define("cbuf_reass_count_set", "peers_reass_count_set")
         .try_compile_intermediates();
-    let result = mended.and_then(|objects| {
+    let result = patched.and_then(|objects| {
         build()
             .files(TCPLP.iter().map(|file| folder.join(file)))
             .file("glue/tcplp/glue.c")

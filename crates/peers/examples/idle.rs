@@ -13,7 +13,7 @@ use redpoll_tcp::{
     Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum, State,
 };
 
-/// The stream's length in bytes.
+/// Length of the stream in bytes.
 const TOTAL: usize = 1 << 20;
 /// The sender's initial sequence number.
 const ISS: u32 = 1_000;
@@ -37,7 +37,7 @@ struct World {
     written: usize,
     read: usize,
     started: Option<Instant>,
-    /// When the last segment with data will have left.
+    /// Time when the last segment with data leaves.
     busy_until: Instant,
     /// The sender's SND.UNA and SND.NXT.
     una: u32,
@@ -85,8 +85,8 @@ fn meta(to: usize, ecn: u8) -> IpMeta {
     }
 }
 
-/// The next packet of an end, and the length of its payload. The first byte of the IPv6 header's
-/// place carries the ECN field; the rest of it is empty.
+/// Returns the next packet of an end, and the length of its payload. The first byte of the IPv6
+/// header's place holds the ECN field; the rest of the header is empty.
 fn output(end: &mut End, now: Instant) -> Option<(Vec<u8>, usize)> {
     let desc = end.poll_segment(now, 1_240)?;
     let mut payload = vec![0; usize::from(desc.payload_len)];
@@ -100,7 +100,7 @@ fn output(end: &mut End, now: Instant) -> Option<(Vec<u8>, usize)> {
     Some((packet, payload.len()))
 }
 
-/// The number in the TCP header of a packet: 4 for the sequence number, 8 for the acknowledgment.
+/// Returns a number of the TCP header: at 4 the sequence number, at 8 the acknowledgment.
 fn number(packet: &[u8], at: usize) -> u32 {
     let bytes = packet[IPV6_LEN + at..][..4].try_into();
     u32::from_be_bytes(bytes.expect("four bytes"))
@@ -111,7 +111,7 @@ impl World {
         let transfer = loss::transfer(percent, TOTAL);
         let (link, limits) = (transfer.link, transfer.limits);
         let mut config = Config {
-            // With the timestamps option.
+            // Includes the timestamps option.
             mss: limits.payload_bytes + 12,
             ..Config::default()
         };
@@ -168,7 +168,7 @@ impl World {
         self.seconds
     }
 
-    /// The applications, and what both ends have to send.
+    /// Runs the applications, and sends the packets of both ends.
     fn attend(&mut self) {
         let is_open = |end: &End| end.state() == State::Established;
         if is_open(&self.sender) {
@@ -197,7 +197,7 @@ impl World {
         *self.seconds.entry(cause).or_default() += time.as_micros() as f64 / 1e6;
     }
 
-    /// The sender's packet, and how long the link was idle before it.
+    /// Sends the sender's packet, and adds the idle time of the link before it.
     fn send(&mut self, packet: Vec<u8>, len: usize) {
         let (seq, bits) = (number(&packet, 4), packet.len() as u64 * 8);
         let arrives = self.pipes[0].send(self.now, packet);
@@ -221,7 +221,7 @@ impl World {
         self.add(cause, time);
     }
 
-    /// One packet arrives, or timers run out.
+    /// Handles the arrival of a packet, or expired timers.
     fn happen(&mut self) {
         let now = self.now;
         if let Some(packet) = self.pipes[0].receive(now) {
@@ -263,7 +263,7 @@ impl World {
         }
     }
 
-    /// A timer of the sender runs out.
+    /// Handles an expired timer of the sender.
     fn time_out(&mut self) {
         let before = self.sender.stats().rtos;
         self.sender.on_timeout(self.now);

@@ -1,5 +1,5 @@
 //! The bench `fairness`: two bulk transfers share a bottleneck with a short queue, which drops
-//! packets without marking them first.
+//! packets without marks.
 
 use std::fmt::Write as _;
 
@@ -15,40 +15,40 @@ use crate::sweep;
 /// The name of the bench.
 pub const NAME: &str = "fairness";
 
-/// The queues of the full bench, in packets.
+/// Queue lengths of the full bench, in packets.
 pub const QUEUES: [usize; 5] = [6, 7, 8, 9, 10];
 
-/// The stacks whose flows share with one of Redpoll's: those with congestion control and
-/// buffers large enough to fill the queue (lwIP's are compiled in).
+/// Stacks that share the link with a flow of Redpoll: those with congestion control and buffers
+/// large enough to fill the queue (lwIP's buffers are fixed at compile time).
 pub const SUBJECTS: [Subject; 3] = [Subject::Redpoll, Subject::Tcplp, Subject::SmoltcpReno];
 
-/// The metrics, in the order of the blocks, all without a unit.
+/// The metrics in the order of the blocks, without units.
 ///
-/// - `jain`: Jain's index of the bytes that both had delivered.
-/// - `jain_worst`: the lowest of all seeds instead of the median.
-/// - `share`: what part of these bytes was the subject's.
+/// - `jain`: Jain's index of the bytes delivered by both flows; median of the seeds.
+/// - `jain_worst`: the lowest of all seeds.
+/// - `share`: the subject's share of these bytes.
 pub const METRICS: [&str; 3] = ["jain", "jain_worst", "share"];
 
 /// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// The stacks of the flows next to Redpoll's; from [`SUBJECTS`], and not
+    /// Stacks of the flows beside Redpoll's; from [`SUBJECTS`], and not
     /// [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
-    /// The queue's packets.
+    /// Queue lengths in packets.
     pub queues: Vec<usize>,
-    /// Seeds 1 to this.
+    /// Number of seeds, from 1.
     pub seeds: u64,
-    /// How long both flows are watched.
+    /// Measured time of both flows.
     pub time: Duration,
 }
 
 /// One figure of all seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
-    /// Whose flow went beside ours.
+    /// The stack of the flow beside Redpoll's.
     pub subject: Subject,
-    /// Which of [`METRICS`].
+    /// One of [`METRICS`].
     pub metric: &'static str,
     /// Packets in the queue.
     pub queue: usize,
@@ -68,8 +68,8 @@ impl Default for Plan {
     }
 }
 
-/// The link of the bench `loss` without its losses but with this queue, and
-/// buffers that no window fills.
+/// Returns the link of the bench `loss` without losses and with this queue. Its buffers are larger
+/// than any window.
 pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
     let alike = loss::transfer(0, 0);
     Share {
@@ -87,12 +87,12 @@ pub fn share(subject: Subject, queue_packets: usize, time: Duration) -> Share {
 }
 
 impl Plan {
-    /// How many runs it takes.
+    /// Returns the number of runs.
     pub fn runs(&self) -> usize {
         self.subjects.len() * self.queues.len() * self.seeds as usize
     }
 
-    /// Measures. `on_run` hears of each run before it begins.
+    /// Measures; calls `on_run` before each run.
     pub fn run(&self, mut on_run: impl FnMut(Subject, usize)) -> Vec<Figure> {
         let mut figures = Vec::new();
         for &subject in &self.subjects {
@@ -129,7 +129,7 @@ impl Plan {
 }
 
 impl Figure {
-    /// The figure as a JSON object on one line.
+    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let Figure {
             subject,
@@ -144,7 +144,8 @@ impl Figure {
     }
 }
 
-/// The figures as text: a block a metric, a line a subject, a column a queue.
+/// Returns the figures as text: a block for each metric, a line for each subject, a column for each
+/// queue.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
         "fairness: each stack next to a Redpoll flow for {} s over 75 kb/s, 50 ms one way; \
@@ -171,16 +172,16 @@ pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     text
 }
 
-/// Two flows through one link.
+/// Two flows over one link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Share {
     /// Both directions of the link.
     pub link: Link,
     /// The limits of both flows' stacks.
     pub limits: Limits,
-    /// Whose flows; side 0 of each sends.
+    /// The stacks of both flows; side 0 of each sends.
     pub flows: [Subject; 2],
-    /// How long both are watched, once both have begun.
+    /// Measured time, from the start of the second flow.
     pub time: Duration,
 }
 
@@ -191,13 +192,13 @@ pub struct Part {
     pub bytes: u64,
     /// Packets of the flow that the full queue dropped.
     pub dropped: u64,
-    /// Packets that it gave to the link.
+    /// Packets that the flow gave to the link.
     pub packets: u64,
-    /// The sender's retransmission timeouts, also before.
+    /// The sender's retransmission timeouts, including those before the measured time.
     pub timeouts: u32,
 }
 
-/// Jain's index of what two flows got: 1 is even, 1/2 is all for one.
+/// Returns Jain's index of two values: 1 if equal, 1/2 if one is zero.
 pub fn jain(parts: [u64; 2]) -> f64 {
     let [a, b] = parts.map(|part| part as f64);
     let squares = a * a + b * b;
@@ -228,17 +229,17 @@ struct Flow {
 struct Run {
     now: Instant,
     flows: Vec<Flow>,
-    /// `pipes[i]` leads away from side i.
+    /// `pipes[i]` transmits from side i.
     pipes: [Pipe<Owned>; 2],
     buffer_bytes: usize,
     is_counting: bool,
 }
 
-/// The second flow begins by this much later, at most: the seed says when.
+/// Greatest delay of the second flow; the seed determines the delay.
 const LATER: Duration = Duration::from_secs(10);
 
 impl Share {
-    /// Runs it. The same seed gives the same run.
+    /// Runs both flows. The same seed gives the same run.
     ///
     /// # Panics
     ///
@@ -298,7 +299,7 @@ impl Run {
         Some(next.max(now + Duration::from_micros(1)))
     }
 
-    /// Every flow's timers, applications and packets.
+    /// Handles the timers, applications and packets of all flows.
     fn attend_all(&mut self) {
         for flow in 0..self.flows.len() {
             for side in 0..2 {

@@ -1,14 +1,13 @@
-//! Redpoll beside other small TCPs, under the same rules.
+//! A comparison of Redpoll with other small TCP stacks under the same conditions.
 //!
-//! A [`Transfer`] joins two ends of one stack, any [`Subject`], by a link that
-//! is slow and loses packets, in virtual time. [`loss`] is the bench made of
-//! such transfers, [`matrix`] has another stack at the other end, in [`ota_ack`] each block
-//! is answered by a byte; [`fairness`] has two flows in one link. The same seed gives
-//! the same figures.
+//! A [`Transfer`] connects two ends of one stack, any [`Subject`], by a slow and lossy link in
+//! virtual time. [`loss`] is a bench of such transfers. [`matrix`] uses another stack at the other
+//! end. In [`ota_ack`] a byte answers each block, and [`fairness`] has two flows over one link. The
+//! same seed gives the same figures.
 //!
-//! The peers are built from their own sources, which are not part of this repository: smoltcp
-//! comes from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. A
-//! missing peer is left out, and [`Subject::missing`] returns how to get it.
+//! The peers are built from their own sources, which are not part of this repository: smoltcp comes
+//! from the registry; `scripts/setup.sh bench` fetches the C sources of lwIP and TCPlp. A missing
+//! peer is left out, and [`Subject::missing`] returns how to get it.
 #![warn(missing_docs)]
 #![deny(unsafe_op_in_unsafe_fn)]
 

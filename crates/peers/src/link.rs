@@ -1,4 +1,4 @@
-//! A point-to-point link, one direction: a queue, a rate, a delay, and losses.
+//! One direction of a point-to-point link: a queue, a rate, a delay, and losses.
 
 use std::collections::VecDeque;
 
@@ -7,33 +7,32 @@ use redpoll_base::{Duration, Instant, Rng};
 /// The properties of one direction of the link.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Link {
-    /// Bits a second, IPv6 headers included.
+    /// Bits per second, IPv6 headers included.
     pub rate_bps: u64,
-    /// From the end of a packet's transmission to its arrival.
+    /// Time from the end of a packet's transmission to its arrival.
     pub delay: Duration,
-    /// Packets that wait or are being sent; one more is dropped.
+    /// Maximum number of packets that wait or are being sent; more are dropped.
     pub queue_packets: usize,
-    /// Packets lost at random, in millionths. They are sent all the same, and
-    /// take their time.
+    /// Packets lost at random, in millionths. The link spends their time nevertheless.
     pub loss_ppm: u32,
 }
 
-/// One direction of a link at work. Packets are anything that has bytes.
+/// One direction of a link in operation. `P` is a packet.
 #[derive(Debug)]
 pub struct Pipe<P = Vec<u8>> {
     link: Link,
     rng: Rng,
     is_lossy: bool,
-    /// When the last packet of the queue will have been sent.
+    /// Time when the last packet of the queue has been sent.
     busy_until: Instant,
-    /// When each packet of the queue will have been sent.
+    /// Time when each packet of the queue has been sent.
     departures: VecDeque<Instant>,
     arrivals: VecDeque<(Instant, P)>,
 }
 
 impl<P: AsRef<[u8]>> Pipe<P> {
-    /// An idle direction without losses, until [`lose`](Self::lose). The same
-    /// seed and name lose the same packets.
+    /// Returns an idle direction without losses, until [`lose`](Self::lose). The same seed and name
+    /// lose the same packets.
     pub fn new(link: Link, seed: u64, name: &str) -> Self {
         Pipe {
             link,
@@ -45,12 +44,12 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         }
     }
 
-    /// From now on packets get lost.
+    /// Starts to lose packets.
     pub fn lose(&mut self) {
         self.is_lossy = true;
     }
 
-    /// Takes a packet, and says whether it will arrive.
+    /// Sends a packet; returns whether it will arrive.
     pub fn send(&mut self, now: Instant, packet: P) -> bool {
         while self.departures.front().is_some_and(|at| *at <= now) {
             self.departures.pop_front();
@@ -62,8 +61,7 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         let time = Duration::from_micros((bits * 1_000_000).div_ceil(self.link.rate_bps));
         self.busy_until = self.busy_until.max(now) + time;
         self.departures.push_back(self.busy_until);
-        // Drawn for every packet: the n-th one's fate is the same whatever the
-        // subject does.
+        // Drawn for every packet, so that the loss of the n-th does not depend on the subject.
         let is_lost = self.is_lossy && self.rng.below(1_000_000) < self.link.loss_ppm;
         if !is_lost {
             self.arrivals
@@ -72,12 +70,12 @@ impl<P: AsRef<[u8]>> Pipe<P> {
         !is_lost
     }
 
-    /// When the next packet arrives.
+    /// Returns when the next packet arrives.
     pub fn next_arrival(&self) -> Option<Instant> {
         self.arrivals.front().map(|(at, _)| *at)
     }
 
-    /// The next packet that has arrived by now.
+    /// Returns the next packet that has arrived.
     pub fn receive(&mut self, now: Instant) -> Option<P> {
         if self.next_arrival()? > now {
             return None;

@@ -1,4 +1,4 @@
-//! The bench `loss`: how long a bulk transfer takes when packets get lost.
+//! The bench `loss`: the duration of a bulk transfer with packet loss.
 
 use redpoll_base::Duration;
 
@@ -11,25 +11,25 @@ use crate::transfer::{Measured, Transfer};
 /// The name of the bench.
 pub const NAME: &str = "loss";
 
-/// The losses of the full bench, in percent.
+/// Losses of the full bench, in percent.
 pub const LOSSES: [u32; 5] = [0, 1, 5, 10, 15];
 
-/// The seeds of the full bench.
+/// Number of seeds of the full bench.
 pub const SEEDS: u64 = 5;
 
 /// The metrics and their units, in the order of the columns.
 ///
-/// - `completion_s`: from the first byte given to TCP to the last one read.
+/// - `completion_s`: time from the first byte given to TCP to the last one read.
 /// - `bytes_sent_per_byte`: payload bytes sent for each byte delivered.
-/// - `needless_retransmissions`: of all segments with payload that the sender
-///   made, how many it made again although all their bytes had arrived.
+/// - `needless_retransmissions`: share of the sender's segments with payload that it retransmitted
+///   although all their bytes had arrived.
 /// - `timeouts`: retransmissions caused by the retransmission timer.
-/// - `acks_per_segment`: segments without payload from the receiver, for each
-///   segment with payload that reached it.
-/// - `ip_bytes_per_byte`: all that went over the link in both directions,
-///   headers included, for each byte delivered.
+/// - `acks_per_segment`: segments without payload from the receiver, for each segment with payload
+///   that reached it.
+/// - `ip_bytes_per_byte`: bytes on the link in both directions, headers included, for each byte
+///   delivered.
 /// - `retransmissions`: segments that begin with a byte sent before.
-/// - `needless_share`: how many of those were needless.
+/// - `needless_share`: share of needless ones among those.
 pub const METRICS: [(&str, &str); 8] = [
     ("completion_s", "s"),
     ("bytes_sent_per_byte", "B/B"),
@@ -49,13 +49,13 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 /// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Which stacks; none of them [`missing`](Subject::missing).
+    /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// Losses in percent.
     pub losses: Vec<u32>,
-    /// Seeds 1 to this; the median counts.
+    /// Number of seeds, from 1; the figures are medians.
     pub seeds: u64,
-    /// Bytes a transfer.
+    /// Bytes per transfer.
     pub bytes: usize,
 }
 
@@ -70,7 +70,7 @@ impl Default for Plan {
     }
 }
 
-/// The transfer at this loss: what is alike for all.
+/// Returns the transfer at this loss, which is the same for all stacks.
 pub fn transfer(loss: u32, bytes: usize) -> Transfer {
     Transfer {
         link: Link {
@@ -90,13 +90,12 @@ pub fn transfer(loss: u32, bytes: usize) -> Transfer {
 }
 
 impl Plan {
-    /// How many transfers it takes.
+    /// Returns the number of transfers.
     pub fn transfers(&self) -> usize {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
 
-    /// Measures: medians over the seeds. `on_transfer` hears of each transfer before it
-    /// begins.
+    /// Measures; returns medians over the seeds. It calls `on_transfer` before each transfer.
     pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
         let over = Over {
             subjects: &self.subjects,
@@ -108,14 +107,14 @@ impl Plan {
     }
 }
 
-/// In the order of [`METRICS`].
+/// Returns the medians in the order of [`METRICS`].
 fn medians(runs: &[Measured]) -> [f64; METRICS.len()] {
     let samples: Vec<_> = runs.iter().map(sample).collect();
     std::array::from_fn(|index| median(samples.iter().map(|sample| sample[index]).collect()))
 }
 
-/// In the order of [`METRICS`]. A transfer that did not end is not comparable: it counts as
-/// worse than any other.
+/// Returns the values in the order of [`METRICS`]. A transfer that did not end counts as worse than
+/// any other.
 fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     let Some(completion) = measured.completion else {
         return [f64::INFINITY; METRICS.len()];
@@ -135,7 +134,8 @@ fn sample(measured: &Measured) -> [f64; METRICS.len()] {
     ]
 }
 
-/// The figures as text: a block a metric, a line a subject, a column a loss.
+/// Returns the figures as text: a block for each metric, a line for each subject, a column for each
+/// loss.
 pub fn table(figures: &[Figure]) -> String {
     BENCH.table(figures, |metric, value| match metric {
         "completion_s" => format!("{value:.1}"),
@@ -145,7 +145,7 @@ pub fn table(figures: &[Figure]) -> String {
     })
 }
 
-/// The text above the table: the rules.
+/// Returns the rules of the bench, which precede the table.
 pub fn rules(plan: &Plan) -> String {
     format!(
         "loss: {} B over 75 kb/s, 50 ms one way, queue of 40 packets, segments of 462 B, buffers \

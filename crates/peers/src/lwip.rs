@@ -1,4 +1,4 @@
-//! lwIP, with its defaults, from Debian's source package.
+//! lwIP with its defaults, from Debian's source package.
 
 #[cfg(not(has_lwip))]
 pub(crate) use absent::{MISSING, open};
@@ -34,7 +34,7 @@ mod present {
 
     pub(crate) const MISSING: Option<&str> = None;
 
-    // The value for which `glue/lwip/lwipopts.h` was written.
+    // The value assumed in `glue/lwip/lwipopts.h`.
     const PAYLOAD_BYTES: u16 = 462;
     const BUFFER_BYTES: usize = 1_848;
     const LONGEST_PACKET: usize = 1_280;
@@ -55,12 +55,12 @@ mod present {
         fn peers_lwip_timeouts(side: c_int) -> c_uint;
     }
 
-    /// There is one lwIP in a process; the guard has exclusive access.
+    /// A process has one lwIP; the guard has exclusive access.
     static LWIP: Mutex<()> = Mutex::new(());
 
-    /// The one lwIP with one connection in it. Both ends hold it.
+    /// The one lwIP with one connection, which both ends share.
     struct Lwip {
-        /// When lwIP last ticked; both ends tick together.
+        /// Time of lwIP's last tick; both ends tick together.
         last_tick: Cell<Instant>,
         _alone: MutexGuard<'static, ()>,
     }
@@ -72,7 +72,7 @@ mod present {
         tick: Duration,
     }
 
-    /// Two ends.
+    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         assert_eq!(
             (limits.payload_bytes, limits.buffer_bytes),

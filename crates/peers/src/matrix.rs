@@ -1,4 +1,4 @@
-//! The bench `matrix`: the transfer of the bench `loss` from each stack to each other.
+//! The bench `matrix`: the transfer of the bench `loss` between any two stacks.
 
 use std::fmt::Write as _;
 
@@ -12,17 +12,17 @@ pub const NAME: &str = "matrix";
 /// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Which stacks; none of them [`missing`](Subject::missing).
+    /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
-    /// Loss in percent, both ways.
+    /// Loss in percent, in both directions.
     pub loss: u32,
-    /// Seeds 1 to this; the median counts.
+    /// Number of seeds, from 1; the figures are medians.
     pub seeds: u64,
-    /// Bytes a transfer.
+    /// Bytes per transfer.
     pub bytes: usize,
 }
 
-/// How long a transfer takes: the median over the seeds.
+/// The duration of a transfer: the median over the seeds.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Figure {
     /// The sender.
@@ -47,12 +47,12 @@ impl Default for Plan {
 }
 
 impl Plan {
-    /// How many transfers it takes.
+    /// Returns the number of transfers.
     pub fn transfers(&self) -> usize {
         self.subjects.len().pow(2) * self.seeds as usize
     }
 
-    /// Measures. `on_transfer` hears of each transfer before it begins.
+    /// Measures; calls `on_transfer` before each transfer.
     pub fn run(&self, mut on_transfer: impl FnMut(Subject, Subject)) -> Vec<Figure> {
         let transfer = transfer(self.loss, self.bytes);
         let pairs = self.subjects.iter().flat_map(|sender| {
@@ -83,7 +83,7 @@ impl Plan {
 }
 
 impl Figure {
-    /// The figure as a JSON object on one line.
+    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let value = self
             .completion_s
@@ -101,7 +101,7 @@ impl Figure {
     }
 }
 
-/// The figures as text: a line a sender, a column a receiver.
+/// Returns the figures as text: a line for each sender, a column for each receiver.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let mut text = format!(
         "matrix: {} B at {} % loss, otherwise as in the bench `loss`; seconds, medians of {} seeds\n\

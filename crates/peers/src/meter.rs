@@ -10,13 +10,13 @@ use crate::packet::Summary;
 /// Counters of a transfer.
 #[derive(Clone, Default, Debug)]
 pub struct Meter {
-    /// Segments with payload that the sender made.
+    /// The sender's segments with payload.
     pub data_segments: u64,
-    /// Payload bytes in them.
+    /// Payload bytes of these segments.
     pub data_bytes: u64,
-    /// Those segments that begin with a byte sent before.
+    /// Segments among them that begin with a byte sent before.
     pub retransmissions: u64,
-    /// Retransmissions all of whose bytes had arrived, or were sure to.
+    /// Retransmissions whose bytes had all arrived, or were certain to.
     pub needless: u64,
     /// Segments with payload that reached the receiver.
     pub data_arrived: u64,
@@ -24,15 +24,15 @@ pub struct Meter {
     pub acks: u64,
     /// Bytes of packets in both directions, IPv6 headers included.
     pub ip_bytes: u64,
-    /// The sequence number of the stream's first byte.
+    /// Sequence number of the stream's first byte.
     start: Option<SeqNum>,
-    /// The first byte that was never sent.
+    /// Offset of the first byte that was never sent.
     max: u64,
     arrived: Ranges,
 }
 
 impl Meter {
-    /// The sender gave this packet of `len` bytes to the link.
+    /// Counts a packet of `len` bytes that the sender gave to the link.
     pub fn on_sender(&mut self, packet: &Summary, len: usize, arrives: bool) {
         self.ip_bytes += len as u64;
         if packet.syn {
@@ -48,8 +48,7 @@ impl Meter {
         self.data_bytes += u64::from(packet.payload);
         if from < self.max {
             self.retransmissions += 1;
-            // The link keeps the order: what was given to it earlier and is
-            // not lost arrives before this packet would.
+            // The link keeps the order: earlier packets that are not lost arrive before this one.
             self.needless += u64::from(self.arrived.contains(from, to));
         }
         self.max = self.max.max(to);
@@ -59,7 +58,7 @@ impl Meter {
         }
     }
 
-    /// The receiver gave this packet of `len` bytes to the link.
+    /// Counts a packet of `len` bytes that the receiver gave to the link.
     pub fn on_receiver(&mut self, packet: &Summary, len: usize) {
         self.ip_bytes += len as u64;
         if packet.payload == 0 && !packet.syn && !packet.ends {
@@ -67,7 +66,7 @@ impl Meter {
         }
     }
 
-    /// Widens a 32-bit offset: it is the one nearest to what was sent last.
+    /// Returns the 64-bit offset that is nearest to the last one.
     fn offset(&self, low: u32) -> u64 {
         let ahead = low.wrapping_sub(self.max as u32) as i32;
         self.max.saturating_add_signed(i64::from(ahead))

@@ -1,8 +1,8 @@
-//! The bench `ota-ack`: an update in blocks, each of which is answered by one byte.
+//! The bench `ota-ack`: an update in blocks, each of which the receiver answers with one byte.
 //!
-//! The byte is a segment of its own without later data, so only its own timer repairs its loss,
-//! and each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, a second
-//! and a half becomes 48 s in five steps, and a waiting application gives up.
+//! The byte is a segment of its own without later data, so only its own timer repairs its loss, and
+//! each loss doubles the timer (RFC 6298 §5.5). If four of ten packets are lost, a second and a
+//! half becomes 48 s in five steps, and a waiting application gives up.
 
 use redpoll_base::Duration;
 
@@ -14,22 +14,21 @@ use crate::transfer::{Measured, Transfer};
 /// The name of the bench.
 pub const NAME: &str = "ota-ack";
 
-/// The losses of the full bench, in percent.
+/// Losses of the full bench, in percent.
 pub const LOSSES: [u32; 4] = [10, 20, 30, 40];
 
 /// Bytes of a block.
 pub const BLOCK: usize = 8_192;
 
-/// An answer that takes longer stalls the update: an assumption about how long its sender
-/// waits.
+/// Time after which a late answer stalls the update: an assumption about how long the sender of the
+/// block waits.
 pub const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The metrics and their units, in the order of the columns.
 ///
-/// - `stalled`: updates of which an answer took longer than [`PATIENCE`] to arrive, or
-///   that did not end.
-/// - `longest_answer_s`: the longest that an answer took; the median over the seeds.
-/// - `completion_s`: from the first byte to the last answer; the median.
+/// - `stalled`: updates in which an answer took longer than [`PATIENCE`], or that did not end.
+/// - `longest_answer_s`: the longest time to an answer; the median over the seeds.
+/// - `completion_s`: time from the first byte to the last answer; the median.
 pub const METRICS: [(&str, &str); 3] = [
     ("stalled", "%"),
     ("longest_answer_s", "s"),
@@ -44,13 +43,13 @@ const BENCH: Bench<{ METRICS.len() }> = Bench {
 /// The plan of a measurement.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Plan {
-    /// Which stacks; none of them [`missing`](Subject::missing).
+    /// The stacks, none of them [`missing`](Subject::missing).
     pub subjects: Vec<Subject>,
     /// Losses in percent.
     pub losses: Vec<u32>,
-    /// Seeds 1 to this.
+    /// Number of seeds, from 1.
     pub seeds: u64,
-    /// Blocks an update.
+    /// Blocks per update.
     pub blocks: usize,
 }
 
@@ -65,7 +64,7 @@ impl Default for Plan {
     }
 }
 
-/// An update of `blocks` blocks at this loss.
+/// Returns an update of `blocks` blocks at this loss.
 pub fn update(loss: u32, blocks: usize) -> Transfer {
     Transfer {
         block: Some(BLOCK),
@@ -74,12 +73,12 @@ pub fn update(loss: u32, blocks: usize) -> Transfer {
 }
 
 impl Plan {
-    /// How many updates it takes.
+    /// Returns the number of updates.
     pub fn transfers(&self) -> usize {
         self.subjects.len() * self.losses.len() * self.seeds as usize
     }
 
-    /// Measures. `on_transfer` hears of each update before it begins.
+    /// Measures; calls `on_transfer` before each update.
     pub fn run(&self, on_transfer: impl FnMut(Subject, u32)) -> Vec<Figure> {
         let over = Over {
             subjects: &self.subjects,
@@ -91,7 +90,7 @@ impl Plan {
     }
 }
 
-/// In the order of [`METRICS`].
+/// Returns the values in the order of [`METRICS`].
 fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     let seconds = |span: Duration| span.as_micros() as f64 / 1e6;
     let stalled = runs
@@ -112,7 +111,8 @@ fn values(runs: &[Measured]) -> [f64; METRICS.len()] {
     ]
 }
 
-/// The rules, and the figures as text: a block a metric, a line a subject, a column a loss.
+/// Returns the rules and the figures as text: a block for each metric, a line for each subject, a
+/// column for each loss.
 pub fn table(plan: &Plan, figures: &[Figure]) -> String {
     let rules = format!(
         "ota-ack: {} blocks of {BLOCK} B, each answered by one byte; the link of the bench \

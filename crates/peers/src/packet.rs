@@ -1,9 +1,9 @@
-//! IPv6 packets with TCP in them, as far as the bench must know them.
+//! The IPv6 and TCP headers that the bench uses.
 
 use redpoll_wire::ipv6::{Ipv6Header, next_header};
 use redpoll_wire::tcp::{HeaderView, SeqNum};
 
-/// Length of the IPv6 header, which every packet carries.
+/// Length of the IPv6 header of every packet.
 pub const IPV6_LEN: usize = Ipv6Header::LEN;
 
 /// The fields of a packet that the meter uses.
@@ -11,15 +11,15 @@ pub const IPV6_LEN: usize = Ipv6Header::LEN;
 pub struct Summary {
     /// The sequence number.
     pub seq: SeqNum,
-    /// SYN.
+    /// Whether SYN is set.
     pub syn: bool,
-    /// FIN or RST.
+    /// Whether FIN or RST is set.
     pub ends: bool,
     /// Bytes of payload.
     pub payload: u32,
 }
 
-/// The address of a side, 0 or 1: fd00::1 or fd00::2.
+/// Returns the address of a side, 0 or 1: fd00::1 or fd00::2.
 pub const fn address(side: usize) -> [u8; 16] {
     let mut octets = [0; 16];
     octets[0] = 0xfd;
@@ -27,7 +27,7 @@ pub const fn address(side: usize) -> [u8; 16] {
     octets
 }
 
-/// Puts a TCP segment behind an IPv6 header. `ecn` is the field's value, 0 to 3.
+/// Returns a TCP segment after an IPv6 header. `ecn` is the field's value, 0 to 3.
 pub fn wrap(from: usize, ecn: u8, segment: &[&[u8]]) -> Vec<u8> {
     let length: usize = segment.iter().map(|part| part.len()).sum();
     let length = u16::try_from(length).expect("a segment fits into a packet");
@@ -40,17 +40,17 @@ pub fn wrap(from: usize, ecn: u8, segment: &[&[u8]]) -> Vec<u8> {
     packet
 }
 
-/// The TCP segment in a packet and the packet's ECN field.
+/// Returns the TCP segment in a packet, and the packet's ECN field.
 pub fn unwrap(packet: &[u8]) -> (&[u8], u8) {
     (&packet[IPV6_LEN..], packet[1] >> 4 & 3)
 }
 
-/// The meter's information about a packet of one of the stacks.
+/// Returns the fields of a stack's packet that the meter uses.
 ///
 /// # Panics
 ///
-/// If it is not TCP right behind an IPv6 header, or if a length in one of the headers is
-/// impossible: then a peer's glue is wrong.
+/// If TCP does not follow the IPv6 header, or a length in a header is impossible: then the
+/// interface to a peer is faulty.
 pub fn summary(packet: &[u8]) -> Summary {
     let (ip, segment) = Ipv6Header::parse(packet).expect("a packet with an IPv6 header");
     assert_eq!(ip.next_header, next_header::TCP, "TCP over IPv6");

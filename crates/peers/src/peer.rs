@@ -2,36 +2,35 @@
 
 use redpoll_base::Instant;
 
-/// One end of a connection in some stack. Packets are IPv6 with TCP in it.
+/// One end of a connection in a stack. Packets are TCP over IPv6.
 ///
-/// Side 0 (see [`packet::address`](crate::packet::address)) opens actively,
-/// side 1 passively.
+/// Side 0 (see [`packet::address`](crate::packet::address)) opens actively, side 1 passively.
 pub trait Peer {
-    /// A packet arrives.
+    /// Handles a received packet.
     fn input(&mut self, now: Instant, packet: &[u8]);
-    /// The next packet that the stack wants to send.
+    /// Returns the next packet to send.
     fn output(&mut self, now: Instant) -> Option<Vec<u8>>;
-    /// When to call [`on_timeout`](Self::on_timeout) next.
+    /// Returns when to call [`on_timeout`](Self::on_timeout) next.
     fn poll_at(&mut self, now: Instant) -> Option<Instant>;
-    /// A timer may have run out.
+    /// Handles timers that may have expired.
     fn on_timeout(&mut self, now: Instant);
-    /// Takes what there is room for, and says how much.
+    /// Stores the bytes for which there is room; returns their number.
     fn send(&mut self, now: Instant, bytes: &[u8]) -> usize;
-    /// Gives received bytes, and says how many.
+    /// Writes received bytes to `out`; returns their number.
     fn recv(&mut self, now: Instant, out: &mut [u8]) -> usize;
-    /// Whether the connection is established.
+    /// Returns whether the connection is established.
     fn is_established(&self) -> bool;
-    /// Whether the connection was given up.
+    /// Returns whether the stack has given up the connection.
     fn has_failed(&self) -> bool;
-    /// How often the retransmission timer made the stack send data again.
+    /// Returns how often the retransmission timer caused a retransmission.
     fn timeouts(&self) -> u32;
 }
 
 /// The limits that are the same for all stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// Payload of a full-sized segment in bytes, options not counted.
+    /// Payload of a full-sized segment in bytes, without options.
     pub payload_bytes: u16,
-    /// Send buffer and receive buffer of each end in bytes.
+    /// Send buffer and receive buffer of each end, in bytes.
     pub buffer_bytes: usize,
 }

@@ -1,8 +1,8 @@
-//! Redpoll with its default parameters, except for the least timeout where stated.
+//! Redpoll with its default parameters, except for the minimum retransmission timeout where stated.
 //!
-//! The link here has a queue, as it has for the other stacks: what the engine
-//! has to send is taken at once, and reported as sent. That a radio would take
-//! it later, and carry a fresher acknowledgment, is not used.
+//! As for the other stacks, the link has a queue: it takes the engine's segments at once, and they
+//! are reported as sent. A radio would take them later, with a newer acknowledgment; the bench does
+//! not use that.
 
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_tcp::{
@@ -13,7 +13,7 @@ use crate::packet;
 use crate::peer::{Limits, Peer};
 
 const PORT: u16 = 4_000;
-/// More than any segment here has.
+/// A length above that of any segment here.
 const LINK_BYTES: usize = 1_240;
 /// Bytes of the timestamps option in each segment.
 const TIMESTAMPS_BYTES: u16 = 12;
@@ -25,7 +25,7 @@ struct End {
     conn: Option<Connection<Vec<u8>>>,
 }
 
-/// Two ends.
+/// Returns both ends of a connection.
 pub(crate) fn open(now: Instant, limits: &Limits, min_rto: Option<Duration>) -> [Box<dyn Peer>; 2] {
     let mut defaults = Config::default();
     defaults.min_rto = min_rto.unwrap_or(defaults.min_rto);

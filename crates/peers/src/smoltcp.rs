@@ -45,7 +45,7 @@ mod present {
         sockets: SocketSet<'static>,
         handle: SocketHandle,
         device: Device,
-        /// The first byte never sent, as a sequence number.
+        /// Sequence number of the first byte that was never sent.
         sent_up_to: Option<SeqNum>,
         timeouts: u32,
         was_established: bool,
@@ -57,7 +57,7 @@ mod present {
         tx: VecDeque<Vec<u8>>,
     }
 
-    /// Two ends.
+    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits, reno: bool) -> [Box<dyn Peer>; 2] {
         [0, 1].map(|side| Box::new(End::new(side, now, limits, reno)) as Box<dyn Peer>)
     }
@@ -120,7 +120,7 @@ mod present {
             self.sockets.get_mut(self.handle)
         }
 
-        /// Lets the stack work; says whether it sent data again.
+        /// Polls the stack; returns whether it retransmitted data.
         fn poll(&mut self, now: Instant) -> bool {
             let before = self.device.tx.len();
             self.interface

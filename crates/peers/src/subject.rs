@@ -1,4 +1,4 @@
-//! The TCP stacks there are, each with its configuration.
+//! The available TCP stacks, each with its configuration.
 
 use std::fmt;
 
@@ -10,10 +10,10 @@ use crate::{lwip, redpoll, smoltcp, tcplp};
 /// A stack with its configuration.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Subject {
-    /// This project's.
+    /// Redpoll.
     Redpoll,
-    /// This project's, with a least retransmission timeout of a second (RFC 6298 §2.4's
-    /// SHOULD) instead of 300 ms.
+    /// Redpoll with a minimum retransmission timeout of a second (RFC 6298 §2.4's SHOULD) instead
+    /// of 300 ms.
     RedpollSecond,
     /// TCPlp as OpenThread ships it.
     Tcplp,
@@ -21,12 +21,12 @@ pub enum Subject {
     Lwip,
     /// smoltcp without congestion control, its default.
     Smoltcp,
-    /// smoltcp with its Reno.
+    /// smoltcp with Reno.
     SmoltcpReno,
 }
 
 impl Subject {
-    /// All of them, in the order of the table.
+    /// All subjects, in the order of the table.
     pub const ALL: [Subject; 6] = [
         Subject::Redpoll,
         Subject::RedpollSecond,
@@ -48,12 +48,12 @@ impl Subject {
         }
     }
 
-    /// The subject with this name.
+    /// Returns the subject with this name.
     pub fn named(name: &str) -> Option<Subject> {
         Subject::ALL.into_iter().find(|this| this.name() == name)
     }
 
-    /// Why it was not built in and how to have it, if it was not.
+    /// Returns why it was not built, and how to get it; `None` if it was built.
     pub fn missing(self) -> Option<&'static str> {
         match self {
             Subject::Redpoll | Subject::RedpollSecond => None,
@@ -63,7 +63,7 @@ impl Subject {
         }
     }
 
-    /// Two ends that begin to connect now.
+    /// Returns two ends that begin to connect now.
     ///
     /// # Panics
     ///
@@ -80,7 +80,8 @@ impl Subject {
     }
 }
 
-/// The end of one stack that opens a connection and sends, and that of another.
+/// Returns the end of one stack that opens a connection and sends, and the other end of another
+/// stack.
 ///
 /// # Panics
 ///

@@ -10,20 +10,20 @@ use crate::transfer::{Measured, Transfer};
 pub struct Figure {
     /// The bench.
     pub bench: &'static str,
-    /// Which stack.
+    /// The stack.
     pub subject: Subject,
-    /// Which of the bench's metrics.
+    /// One of the bench's metrics.
     pub metric: &'static str,
     /// Loss in percent.
     pub loss: u32,
-    /// `None` if half of the transfers or more did not end.
+    /// The value; `None` if half of the transfers or more did not end.
     pub value: Option<f64>,
     /// The unit.
     pub unit: &'static str,
 }
 
 impl Figure {
-    /// The figure as a JSON object on one line.
+    /// Returns the figure as a JSON object on one line.
     pub fn to_json(&self) -> String {
         let Figure {
             bench,
@@ -47,7 +47,7 @@ pub(crate) struct Bench<const N: usize> {
     pub(crate) metrics: [(&'static str, &'static str); N],
 }
 
-/// Which transfers.
+/// The transfers of a bench.
 pub(crate) struct Over<'p> {
     pub(crate) subjects: &'p [Subject],
     pub(crate) losses: &'p [u32],
@@ -89,7 +89,8 @@ impl<const N: usize> Bench<N> {
         figures
     }
 
-    /// The figures as text: a block a metric, a line a subject, a column a loss.
+    /// Returns the figures as text: a block for each metric, a line for each subject, a column for
+    /// each loss.
     pub(crate) fn table(&self, figures: &[Figure], cell: impl Fn(&str, f64) -> String) -> String {
         let mut text = String::new();
         let mut losses: Vec<u32> = figures.iter().map(|figure| figure.loss).collect();
@@ -126,13 +127,13 @@ impl<const N: usize> Bench<N> {
     }
 }
 
-/// The stacks that are in this program.
+/// Returns the stacks that this program contains.
 pub(crate) fn present() -> Vec<Subject> {
     let is_there = |subject: &Subject| subject.missing().is_none();
     Subject::ALL.into_iter().filter(is_there).collect()
 }
 
-/// The middle one; infinite if half of them are.
+/// Returns the median; infinite if half of the values are.
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;

@@ -1,7 +1,7 @@
 //! TCPlp as OpenThread ships it, from the source in the crate `openthread-sys`.
 //!
-//! One function is mended, see `glue/tcplp/glue.c`: as shipped, TCPlp ends the
-//! program when the last gap of a full receive buffer is closed.
+//! One function is patched, see `glue/tcplp/glue.c`: as shipped, TCPlp aborts the program when the
+//! last gap of a full receive buffer is closed.
 
 #[cfg(not(has_tcplp))]
 pub(crate) use absent::{MISSING, open};
@@ -58,7 +58,7 @@ mod present {
     /// raw pointer is neither `Send` nor `Sync`.
     struct End(*mut c_void);
 
-    /// Two ends.
+    /// Returns both ends of a connection.
     pub(crate) fn open(now: Instant, limits: &Limits) -> [Box<dyn Peer>; 2] {
         assert_eq!(limits.payload_bytes, PAYLOAD_BYTES, "TCPlp has one MSS");
         let piece = usize::from(limits.payload_bytes);

@@ -18,22 +18,22 @@ pub struct Transfer {
     pub limits: Limits,
     /// Bytes to send.
     pub bytes: usize,
-    /// The longest it may take.
+    /// Maximum duration.
     pub limit: Duration,
-    /// Bytes after each of which the sender waits for a byte in answer; `None`: all is
-    /// sent at once. `bytes` is a multiple of it.
+    /// Length of a block, after which the sender waits for a byte in answer; `None`: no answers.
+    /// `bytes` is a multiple of it.
     pub block: Option<usize>,
 }
 
-/// How a transfer went.
+/// The measurements of a transfer.
 #[derive(Clone, Debug)]
 pub struct Measured {
-    /// From the sender's first byte given to TCP to the last one read at the
-    /// other end; `None` if the connection failed or time ran out.
+    /// Time from the first byte given to TCP to the last one read at the other end; `None` if the
+    /// connection failed or time ran out.
     pub completion: Option<Duration>,
     /// Bytes that arrived.
     pub received: usize,
-    /// The meter of passing packets.
+    /// The counters of the packets.
     pub meter: Meter,
     /// The sender's retransmission timeouts.
     pub timeouts: u32,
@@ -45,23 +45,23 @@ struct Run<'a> {
     plan: &'a Transfer,
     now: Instant,
     peers: [Box<dyn Peer>; 2],
-    /// `pipes[i]` leads away from side i.
+    /// `pipes[i]` transmits from side i.
     pipes: [Pipe; 2],
     meter: Meter,
     started: Option<Instant>,
     is_lossy: bool,
     written: usize,
     read: usize,
-    /// Answers given to TCP, and when the last one was.
+    /// Number of answers given to TCP, and the time of the last.
     answered: usize,
     answered_at: Instant,
-    /// Answers that have arrived.
+    /// Number of answers that have arrived.
     heard: usize,
     longest_answer: Duration,
 }
 
 impl Transfer {
-    /// Runs it with one stack at both ends. The same seed gives the same run.
+    /// Runs the transfer with one stack at both ends. The same seed gives the same run.
     ///
     /// # Panics
     ///
@@ -70,7 +70,7 @@ impl Transfer {
         self.run_between([subject, subject], seed)
     }
 
-    /// Runs it from one stack to another.
+    /// Runs the transfer from one stack to another.
     ///
     /// # Panics
     ///
@@ -107,7 +107,7 @@ impl Transfer {
 }
 
 impl Run<'_> {
-    /// Until all was read, or it is clear that it never will be.
+    /// Runs until the receiver has read all, or it is certain that it will not.
     fn go(&mut self, end: Instant) -> bool {
         (0..2).for_each(|side| self.attend(side));
         loop {
@@ -139,7 +139,8 @@ impl Run<'_> {
         self.read == self.plan.bytes && self.heard >= blocks
     }
 
-    /// The next arrival or timer. Time always advances, at least by a microsecond.
+    /// Returns the time of the next arrival or timer. Time always advances, at least by a
+    /// microsecond.
     fn next_moment(&mut self) -> Option<Instant> {
         let now = self.now;
         let arrivals = self.pipes.iter().filter_map(Pipe::next_arrival).min();
@@ -148,7 +149,7 @@ impl Run<'_> {
         Some(next.max(now + Duration::from_micros(1)))
     }
 
-    /// After an event at `side`: its application and its packets.
+    /// Runs the application at `side`, and sends its packets.
     fn attend(&mut self, side: usize) {
         if side == 0 {
             self.hear();
@@ -195,7 +196,7 @@ impl Run<'_> {
         }
     }
 
-    /// The receiver's application answers each block with a byte.
+    /// Answers each complete block with a byte, as the receiver's application.
     fn answer(&mut self) {
         let Some(block) = self.plan.block else { return };
         while self.answered < self.read / block
@@ -206,7 +207,7 @@ impl Run<'_> {
         }
     }
 
-    /// The sender's application takes the answers.
+    /// Reads the answers, as the sender's application.
     fn hear(&mut self) {
         let mut out = [0; 16];
         loop {

@@ -4,8 +4,8 @@ use redpoll_base::Duration;
 use redpoll_peers::Subject;
 use redpoll_peers::fairness::{Plan, QUEUES};
 
-/// Over ten minutes, as promised. (The bench `fairness` has more seeds, the
-/// test `fairness` of `redpoll-linux` the kernel's Reno.)
+/// Ten minutes. (The bench `fairness` has more seeds, the test `fairness` of `redpoll-linux` the
+/// kernel's Reno.)
 #[test]
 fn two_flows_of_ours_get_the_same() {
     let plan = Plan {
@@ -21,7 +21,7 @@ fn two_flows_of_ours_get_the_same() {
     }
 }
 
-/// Latecomers get their part soon, with any seed.
+/// A flow that begins later gets its share within a minute, with any seed.
 #[test]
 fn a_minute_is_enough() {
     let plan = Plan {

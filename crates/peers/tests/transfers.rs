@@ -23,8 +23,7 @@ fn without_losses_nothing_is_sent_twice_and_the_link_is_busy() {
         assert_eq!(measured.meter.data_bytes, BYTES as u64, "{subject}");
         assert_eq!(measured.meter.retransmissions, 0, "{subject}");
         assert_eq!(measured.timeouts, 0, "{subject}");
-        // At the link's rate with 60 or 72 bytes of headers, a little more for
-        // the first round trips.
+        // The link's rate with 60 or 72 bytes of headers, and some time for the first round trips.
         let least = BYTES as f64 * 8.0 / 75_000.0 * (522.0 / 462.0);
         assert!(
             (least..least * 1.1).contains(&completion),
@@ -83,7 +82,7 @@ fn every_stack_sends_to_every_other() {
     }
 }
 
-/// An answer is a round trip where nothing is lost, and waits for timers where much is.
+/// Without loss an answer takes a round trip; with much loss it waits for timers.
 #[test]
 fn answers_to_blocks_arrive() {
     for subject in there() {
