@@ -6,7 +6,7 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 use redpoll_base::{Duration, Instant};
-use redpoll_sim::{AppSpec, BuildError, Scenario, ScenarioError, When, World};
+use redpoll_sim::{BuildError, Scenario, ScenarioError, When, World};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -163,10 +163,7 @@ impl Case {
     /// A change is not allowed, which is a mistake of the study.
     pub fn scenario(&self) -> Result<Scenario, ScenarioError> {
         let mut scenario = Scenario::parse(&self.scene.name, &self.scene.text, &self.changes)?;
-        let whole = scenario.clone();
-        scenario.retain_apps(|app: &AppSpec| {
-            matches!(app.when, When::Always | When::Run) && whole.is_served(app)
-        });
+        scenario.retain_apps_of(When::Run);
         Ok(scenario)
     }
 

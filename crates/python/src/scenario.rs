@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use redpoll_experiments::{Case, Scene};
-use redpoll_sim::{AppSpec, BUILT_IN, Scenario, ScenarioError, When};
+use redpoll_sim::{BUILT_IN, Scenario, ScenarioError, When};
 
 /// Keys and values, as `--set` takes them.
 pub type Changes = Vec<(String, String)>;
@@ -42,10 +42,7 @@ pub fn load(
     given: &[String],
 ) -> Result<Scenario, ScenarioError> {
     let mut scenario = Scenario::parse_with(name, text, changes, given)?;
-    let whole = scenario.clone();
-    scenario.retain_apps(|app: &AppSpec| {
-        matches!(app.when, When::Always | When::Run) && whole.is_served(app)
-    });
+    scenario.retain_apps_of(When::Run);
     Ok(scenario)
 }
 

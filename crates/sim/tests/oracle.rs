@@ -80,7 +80,9 @@ impl App for Sink {
 fn verdict(mutation: Mutation, after: usize) -> Option<String> {
     let overrides = [("apps.bulk.total".to_owned(), "20000 B".to_owned())];
     let mut scenario = Scenario::load("line-1", &overrides).unwrap_or_else(|e| panic!("{e}"));
-    scenario.retain_apps(|app| app.name == "bulk");
+    for node in scenario.nodes.iter_mut().chain(&mut scenario.host) {
+        node.apps.retain(|app| app.name == "bulk");
+    }
     let mut world = World::new(&scenario, 1).unwrap();
     let sink = Sink {
         mutation,

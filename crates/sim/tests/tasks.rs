@@ -23,7 +23,9 @@ fn line() -> (Scenario, World) {
     ];
     let overrides = overrides.map(|(key, value)| (key.to_owned(), value.to_owned()));
     let mut scenario = Scenario::load("line-3", &overrides).unwrap();
-    scenario.retain_apps(|_| false);
+    for node in scenario.nodes.iter_mut().chain(&mut scenario.host) {
+        node.apps.clear();
+    }
     let world = World::new(&scenario, 1).unwrap();
     (scenario, world)
 }

@@ -194,7 +194,9 @@ fn bulk_over_each_line() {
 fn first_requests(secrets: Secrets) -> Vec<(u16, u32)> {
     let mut scenario = scenario("office");
     scenario.host = None;
-    scenario.retain_apps(|app| app.when == When::Up);
+    for node in scenario.nodes.iter_mut().chain(&mut scenario.host) {
+        node.apps.retain(|app| app.when == When::Up);
+    }
     let mut world = World::builder(&scenario)
         .seed(1)
         .secrets(secrets)

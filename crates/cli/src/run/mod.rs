@@ -15,7 +15,7 @@ use redpoll_base::{Duration, Instant};
 use redpoll_linux::signals::Signals;
 use redpoll_sim::external::Pace;
 use redpoll_sim::trace::TraceError;
-use redpoll_sim::{AppSpec, Report, Scenario, When, World};
+use redpoll_sim::{Report, Scenario, When, World};
 
 use crate::args::RunArgs;
 use crate::failure::{Failure, SIGNALLED, asked_to_end, cannot_write, fail_all};
@@ -73,8 +73,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
         .with("--record", args.record.as_deref())
         .check_beside(&scenario)
         .map_err(|line| (USAGE, line))?;
-    let whole = scenario.clone();
-    let left_out = scenario.retain_apps(|app| runs(&whole, app));
+    let left_out = scenario.retain_apps_of(When::Run);
     let mut outputs = Outputs::plan(&asked(args))?;
     let server = web::listen(&args.web)?;
     let started = WallInstant::now();
@@ -147,12 +146,6 @@ fn asked(args: &RunArgs) -> Asked<'_> {
         log: args.module_log.as_deref(),
         in_place: false,
     }
-}
-
-/// Whether an app runs in virtual time: an app that needs a host which the scenario does not
-/// simulate is left out.
-fn runs(scenario: &Scenario, app: &AppSpec) -> bool {
-    matches!(app.when, When::Always | When::Run) && scenario.is_served(app)
 }
 
 /// Warns of apps without a path to their destination.

@@ -121,12 +121,15 @@ impl Scenario {
         Ok(scenario)
     }
 
-    /// Removes the apps for which `keep` returns false, and returns their names.
-    pub fn retain_apps(&mut self, keep: impl Fn(&AppSpec) -> bool) -> Vec<String> {
+    /// Removes the apps that `command`, [`When::Run`] or [`When::Up`], does not run, and returns
+    /// their names. `redpoll run` also leaves out apps whose destination is not simulated.
+    pub fn retain_apps_of(&mut self, command: When) -> Vec<String> {
+        let whole = self.clone();
         let mut left_out = Vec::new();
         for node in self.places_mut() {
             node.apps.retain(|app| {
-                let kept = keep(app);
+                let is_chosen = app.when == When::Always || app.when == command;
+                let kept = is_chosen && (command != When::Run || whole.is_served(app));
                 if !kept {
                     left_out.push(app.name.clone());
                 }

@@ -87,7 +87,7 @@ pub trait App {
 /// run's `seed`. Secrets come from `secrets`.
 ///
 /// The apps may need a host. A caller without one removes them from the scenario first
-/// ([`Scenario::retain_apps`]).
+/// ([`Scenario::retain_apps_of`]).
 pub fn apps(scenario: &Scenario, seed: u64, secrets: &mut Secrets) -> Vec<(usize, Box<dyn App>)> {
     let mut maker = Maker {
         seed,

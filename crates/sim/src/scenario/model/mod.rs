@@ -142,7 +142,7 @@ impl Scenario {
     }
 
     /// Returns whether the destination of `app` is simulated and accepts its data.
-    pub fn is_served(&self, app: &AppSpec) -> bool {
+    pub(crate) fn is_served(&self, app: &AppSpec) -> bool {
         let Some(target) = app.kind.target() else {
             return true;
         };
