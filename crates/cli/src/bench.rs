@@ -87,7 +87,7 @@ mod present {
     use crate::output;
     use crate::{FAILED, USAGE};
 
-    /// Output of the bench: a table, and a JSON object a line.
+    /// Output of the bench: a table, and one JSON object per line.
     struct Outcome {
         table: String,
         lines: Vec<String>,

@@ -176,7 +176,7 @@ impl NfQueue {
             ])
             .map_err(refused)?;
         queue.flush().map_err(|source| QueueError::Io {
-            step: "set the handling of the first packets",
+            step: "send the verdicts of the first packets",
             source,
         })?;
         Ok(queue)
