@@ -250,7 +250,7 @@ fn gain(difference: Option<&Difference>) -> String {
 fn sensitivity(goal: &Goal, verdicts: &Verdicts) -> String {
     let mut rows = Vec::new();
     let head = goal.aims.figures().map(Figure::name);
-    let names = ["one step away".to_owned(), "value".to_owned()];
+    let names = ["key, one step away".to_owned(), "value".to_owned()];
     rows.push(names.into_iter().chain(head).collect::<Vec<_>>());
     for it in &verdicts.neighbours {
         let cells = it

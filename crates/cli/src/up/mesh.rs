@@ -24,7 +24,7 @@ pub(super) fn secrets() -> std::io::Result<Secrets> {
     // A kernel that gave random bytes once goes on doing so.
     entropy::fill(&mut [0])?;
     Ok(Secrets::from_source(|bytes| {
-        entropy::fill(bytes).expect("the kernel had random numbers a moment ago");
+        entropy::fill(bytes).expect("the kernel has returned random numbers before");
     }))
 }
 

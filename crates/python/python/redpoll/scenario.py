@@ -110,7 +110,7 @@ class Scenario:
         self.name, self.seed, self.duration_s, self.nodes = checked
 
     def set(self, key: str, value: Any) -> Scenario:
-        """A copy with another value for the key at a dotted path."""
+        """A copy of the scenario with another value for the key at a dotted path."""
         scenario = Scenario.__new__(Scenario)
         changes = [*self._changes, (key, _written(value))]
         scenario._fill(self._origin, self._text, changes, self._congestion)
