@@ -3,25 +3,23 @@
 use core::fmt;
 use core::hash::{Hash, Hasher};
 
-/// Sixteen bytes in network order that name a host.
+/// The address of a host: sixteen bytes in network order, for IPv6 the address itself.
 ///
-/// For IPv6 these are the address itself. The transport compares and hashes
-/// them and never looks inside; `wire` and `stack` know what they mean.
-///
-/// They lie where words do, so that a processor that reads only aligned words
-/// moves and compares them by words.
+/// The transport compares and hashes addresses without a look at their structure; `wire` and
+/// `stack` interpret them. The type is aligned to words, so that a processor with only aligned
+/// accesses moves and compares addresses by words.
 #[derive(Clone, Copy, Eq, PartialOrd, Ord, Default)]
 #[repr(align(4))]
 pub struct Addr(pub [u8; 16]);
 
 impl PartialEq for Addr {
-    // Once, for all comparisons.
+    // Not inlined: one copy of the code for all comparisons.
     #[inline(never)]
     fn eq(&self, other: &Addr) -> bool {
         let (ours, _) = self.0.as_chunks();
         let (theirs, _) = other.0.as_chunks();
         let pairs = ours.iter().zip(theirs);
-        // Without a branch at each pair.
+        // No branch for each pair.
         let differences = pairs.map(|(a, b)| u32::from_ne_bytes(*a) ^ u32::from_ne_bytes(*b));
         differences.fold(0, |all, difference| all | difference) == 0
     }
@@ -37,26 +35,26 @@ impl Addr {
     /// The unspecified address, all zeros (RFC 4291 §2.5.2).
     pub const UNSPECIFIED: Addr = Addr([0; 16]);
 
-    /// The address as bytes in network order.
+    /// Returns the bytes in network order.
     pub const fn octets(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// Whether this is the unspecified address.
+    /// Returns whether this is the unspecified address.
     pub fn is_unspecified(&self) -> bool {
         *self == Self::UNSPECIFIED
     }
 
-    /// Whether the address names a group of hosts (RFC 4291 §2.7).
+    /// Returns whether this is a multicast address (RFC 4291 §2.7).
     pub const fn is_multicast(&self) -> bool {
         self.0[0] == 0xff
     }
 
-    /// Whether the first `bits` bits (0 to 128; more counts as 128) of both
-    /// addresses are the same.
+    /// Returns whether the first `bits` bits of both addresses are equal; `bits` over 128 counts as
+    /// 128.
     #[inline(never)] // size
     pub fn shares_prefix(&self, other: &Addr, bits: u8) -> bool {
-        // Byte by byte: 128 bits are many on 32-bit processors.
+        // Byte by byte, because integers of 128 bits are slow on 32-bit processors.
         let mut bits = bits;
         for (a, b) in self.0.iter().zip(&other.0) {
             if bits == 0 {

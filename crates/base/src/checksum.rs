@@ -4,23 +4,23 @@ use bytemuck::pod_align_to;
 
 use crate::Addr;
 
-/// A running one's-complement sum over bytes that may come in pieces.
+/// A running one's-complement sum over bytes that may be added in pieces.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Checksum {
     /// At most 17 bits.
     sum: u32,
-    /// The bytes so far are odd in number: the next one is a word's second.
+    /// Whether the number of bytes so far is odd: the next one is the second of a word.
     odd: bool,
 }
 
 impl Checksum {
-    /// An empty sum.
+    /// Returns an empty sum.
     pub const fn new() -> Self {
         Checksum { sum: 0, odd: false }
     }
 
-    /// The sum over the IPv6 pseudo-header: addresses, the upper-layer length
-    /// in bytes and its next-header number (RFC 8200 §8.1).
+    /// Returns the sum over the IPv6 pseudo-header: addresses, the upper-layer length in bytes and
+    /// its next-header number (RFC 8200 §8.1).
     pub fn pseudo_header(src: &Addr, dst: &Addr, next_header: u8, len: u32) -> Self {
         let (mut even, mut odd) = (0u32, 0u32);
         for address in [src, dst] {
@@ -41,8 +41,8 @@ impl Checksum {
         sum
     }
 
-    /// The sum over the IPv6 pseudo-header and `payload`, a packet's whole payload behind its
-    /// extension headers (RFC 8200 §8.1).
+    /// Returns the sum over the IPv6 pseudo-header and `payload`, a packet's whole payload after
+    /// its extension headers (RFC 8200 §8.1).
     #[inline(never)] // size
     pub fn of_payload(src: &Addr, dst: &Addr, next_header: u8, payload: &[u8]) -> Self {
         let mut sum = Checksum::pseudo_header(src, dst, next_header, payload.len() as u32);
@@ -50,12 +50,12 @@ impl Checksum {
         sum
     }
 
-    /// Adds `bytes`, which continue where the last call ended; up to 128 KiB of them.
+    /// Adds up to 128 KiB of bytes, which continue where the last call ended.
     ///
-    /// They are summed as they lie in memory, two bytes at a time: a byte in front of
-    /// aligned halves is the second of its half, one behind them the first.
+    /// It adds aligned halfwords in memory order. A byte before them is the second of its halfword,
+    /// a byte after them the first.
     pub fn add(&mut self, bytes: &[u8]) {
-        // The second piece of what lies in a ring mostly is.
+        // A ring's second piece is usually empty.
         if bytes.is_empty() {
             return;
         }
@@ -83,8 +83,8 @@ impl Checksum {
         if let [first] = last {
             sum(u16::from_ne_bytes([*first, 0]));
         }
-        // RFC 1071 §2 (B): of words whose bytes are swapped, the sum is swapped; and
-        // that is a product with 256.
+        // RFC 1071 §2 (B): if the bytes of all words are swapped, the sum is swapped, which is a
+        // product with 256.
         let mut sum = fold(fold(total));
         let is_swapped = cfg!(target_endian = "little") == head.is_empty();
         if is_swapped != self.odd {
@@ -94,8 +94,7 @@ impl Checksum {
         self.odd ^= !bytes.len().is_multiple_of(2);
     }
 
-    /// Adds what was summed up apart, of bytes that begin at an even place and
-    /// are the last ones.
+    /// Adds a separate sum of the last bytes, which begin at an even offset.
     pub fn append(&mut self, other: Checksum) {
         self.add_sum(other.sum);
     }
@@ -105,18 +104,18 @@ impl Checksum {
         self.sum = fold(self.sum.wrapping_add(sum));
     }
 
-    /// The checksum to store: the complement of the sum.
+    /// Returns the checksum to store: the complement of the sum.
     pub fn finish(self) -> u16 {
         !(fold(self.sum) as u16)
     }
 
-    /// Whether the bytes added so far, their checksum field included, are intact.
+    /// Returns whether the bytes so far, including their checksum field, are intact.
     pub fn is_valid(self) -> bool {
         self.finish() == 0
     }
 }
 
-/// One's-complement addition's end-around carry: at most 17 bits remain.
+/// Folds the carries of a one's-complement sum; at most 17 bits remain.
 const fn fold(sum: u32) -> u32 {
     (sum & 0xffff).wrapping_add(sum >> 16)
 }
@@ -134,7 +133,7 @@ mod tests {
         assert_eq!(sum.finish(), !0xddf2);
     }
 
-    /// The definition, word by word.
+    /// Compares with the definition, word by word.
     #[test]
     fn long_inputs_sum_like_their_definition() {
         extern crate std;

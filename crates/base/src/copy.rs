@@ -1,13 +1,12 @@
-//! Copying without a panic, and without the slow way of a small processor.
+//! Copy functions that cannot panic, and are fast on a small processor.
 
 use core::ops::Range;
 
 use bytemuck::{pod_align_to, pod_align_to_mut};
 
-/// Copies what fits of `from` to the front of `to`; says how much.
+/// Copies as many bytes of `from` as fit to the start of `to`; returns their number.
 ///
-/// `copy_from_slice` panics where the lengths differ, and the optimiser leaves
-/// that in where it cannot prove that they never do.
+/// `copy_from_slice` panics if the lengths differ, and the optimiser often cannot remove that code.
 pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
     let len = from.len().min(to.len());
     if let (Some(from), Some(to)) = (from.get(..len), to.get_mut(..len)) {
@@ -19,11 +18,10 @@ pub fn copy(from: &[u8], to: &mut [u8]) -> usize {
     len
 }
 
-/// Moves what there is of `from` to where it begins at `to`, within `bytes`; the two may
-/// overlap. Says how much there was room for.
+/// Moves the bytes `from` within `bytes` to `to`, as far as there is room; both ranges may overlap.
+/// Returns the number of moved bytes.
 ///
-/// `copy_within` panics where that is not all of it, and takes a routine of more than a
-/// kilobyte.
+/// `copy_within` panics if not all bytes fit, and takes more than a kilobyte of code.
 pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
     let end = from.end.min(bytes.len());
     let room = bytes.len().saturating_sub(to);
@@ -34,8 +32,8 @@ pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
             *place = byte;
         }
     };
-    // Towards a higher address the copy runs backwards, so it reads each byte before it
-    // overwrites it.
+    // Towards a higher address the copy runs backwards, so it reads each byte before it overwrites
+    // it.
     match to <= from.start {
         true => (0..count).for_each(&mut one),
         false => (0..count).rev().for_each(&mut one),
@@ -43,16 +41,15 @@ pub fn move_within(bytes: &mut [u8], from: Range<usize>, to: usize) -> usize {
     count
 }
 
-/// Whether these are long, and the first begins at the other half of a word than the
-/// second.
+/// Returns whether the slices are long, and begin at different halves of a word.
 fn differ_by_a_half(from: &[u8], to: &[u8]) -> bool {
     from.len() >= 16 && (from.as_ptr().addr() ^ to.as_ptr().addr()) % 4 == 2
 }
 
-/// Copies slices of one length, both at even or both at odd addresses, two bytes at a time: one
-/// and a half instructions a byte on a Cortex-M0. `memcpy` takes one instruction a byte if
-/// source and destination are aligned alike, and otherwise five, because the processor loads
-/// only aligned words.
+/// Copies slices of one length, both at even or both at odd addresses, two bytes at a time: one and
+/// a half instructions per byte on a Cortex-M0. `memcpy` takes one instruction per byte if source
+/// and destination are aligned alike, and otherwise five, because the processor loads only aligned
+/// words.
 fn copy_halves(from: &[u8], to: &mut [u8]) {
     let (from_head, from_halves, from_tail) = pod_align_to::<u8, [u16; 8]>(from);
     let (to_head, to_halves, to_tail) = pod_align_to_mut::<u8, [u16; 8]>(to);
@@ -75,7 +72,7 @@ fn copy_bytes(from: &[u8], to: &mut [u8]) {
 mod tests {
     use super::{copy, copy_halves, move_within};
 
-    /// Tests the part for small processors.
+    /// Tests the function for small processors.
     #[test]
     fn halves_are_copied_wherever_they_begin() {
         let from: [u8; 80] = core::array::from_fn(|i| i as u8 + 1);

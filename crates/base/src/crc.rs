@@ -1,4 +1,4 @@
-//! Cyclic redundancy checks, a byte at a time and without tables, which would take flash.
+//! Cyclic redundancy checks, a byte at a time, without tables, which would take flash.
 
 /// Adds a byte to a CRC-16 of ITU-T: x^16 + x^12 + x^5 + 1, the bits of a byte in order of
 /// transmission. IEEE 802.15.4 starts from 0, RFC 1662 from 0xffff.
@@ -18,7 +18,7 @@ pub const fn crc32(sum: u32, byte: u8) -> u32 {
     let mut sum = sum ^ byte as u32;
     let mut bit = 0u8;
     while bit < 8 {
-        // The lowest bit is that of the highest power.
+        // The lowest bit is the coefficient of the highest power.
         sum = match sum & 1 {
             0 => sum >> 1,
             _ => sum >> 1 ^ 0xedb8_8320,
@@ -32,7 +32,7 @@ pub const fn crc32(sum: u32, byte: u8) -> u32 {
 mod tests {
     use super::*;
 
-    /// The check values of CRC-16/KERMIT, CRC-16/X-25 and CRC-32 in the catalogues of CRCs.
+    /// The check values of CRC-16/KERMIT, CRC-16/X-25 and CRC-32 in the CRC catalogues.
     #[test]
     fn check_values_of_the_catalogues() {
         let sum16 = |start| {

@@ -1,11 +1,10 @@
-//! Division in few instructions of code.
+//! Division with little code.
 
-/// `n` divided by `by`, rounded down; 0 if `by` is 0.
+/// Returns `n` divided by `by`, rounded down; 0 if `by` is 0.
 ///
-/// A processor without division has a routine for it that is quick and takes
-/// half a kilobyte; this one takes a tenth of that, and more time the larger
-/// the quotient is. Also for constants: where there is no long product, dividing
-/// by them is a call as well.
+/// The library's routine for processors without division is fast and takes half a kilobyte. This
+/// one takes a tenth of that, and more time for larger quotients. It is also for constant divisors,
+/// because without a long product the compiler calls the library for these, too.
 #[inline(never)]
 pub const fn divide(n: u32, by: u32) -> u32 {
     if by == 0 {
@@ -28,9 +27,9 @@ pub const fn divide(n: u32, by: u32) -> u32 {
     quotient
 }
 
-/// `n` divided by `by`, rounded down, modulo 2^32; 0 if `by` is 0. `by` is below 2^31.
+/// Returns `n` divided by `by`, rounded down, modulo 2^32; 0 if `by` is 0. `by` must be below 2^31.
 ///
-/// The compiler's division of a 64-bit quotient takes another kilobyte.
+/// The compiler's division with a 64-bit quotient takes another kilobyte.
 #[inline(never)]
 pub const fn divide_long(n: u64, by: u32) -> u32 {
     let (high, mut quotient) = ((n >> 32) as u32, n as u32);

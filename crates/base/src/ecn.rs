@@ -3,19 +3,19 @@
 /// Explicit Congestion Notification codepoint (RFC 3168 §5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Hash)]
 pub enum Ecn {
-    /// The sender does not take part.
+    /// Not ECN-capable transport.
     #[default]
     NotEct,
     /// ECN-capable transport, codepoint 01.
     Ect1,
-    /// ECN-capable transport, codepoint 10; the one that senders use.
+    /// ECN-capable transport, codepoint 10, the usual one of senders.
     Ect0,
     /// Congestion experienced.
     Ce,
 }
 
 impl Ecn {
-    /// From the two low bits of `bits`; the others are ignored.
+    /// Returns the codepoint of the two low bits of `bits`.
     pub const fn from_bits(bits: u8) -> Self {
         match bits & 0b11 {
             0b00 => Ecn::NotEct,
@@ -25,7 +25,7 @@ impl Ecn {
         }
     }
 
-    /// The codepoint as the two low bits of the IP header's traffic class.
+    /// Returns the two low bits of the IP header's traffic class.
     pub const fn bits(self) -> u8 {
         match self {
             Ecn::NotEct => 0b00,
@@ -35,7 +35,7 @@ impl Ecn {
         }
     }
 
-    /// Whether a router may mark instead of dropping.
+    /// Returns whether a router may mark the packet instead of dropping it.
     pub const fn is_capable(self) -> bool {
         !matches!(self, Ecn::NotEct)
     }

@@ -4,11 +4,11 @@
 //! Its key has 64 bits and its output 32. This is enough for numbers that change with the clock
 //! and that an off-path attacker must not guess.
 
-/// The hash of `words`, at most 63 of them.
+/// Returns the hash of `words`, at most 63 of them.
 pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
     let [mut a, mut b, mut c, mut d] = [k0, k1, k0 ^ 0x6c79_6765, k1 ^ 0x7465_6462];
-    // Behind the words their length in bytes, in the top byte; and what ends
-    // it: one piece of code for all three.
+    // The length in bytes follows the words, in the top byte, and then the finalisation; one piece
+    // of code for all three.
     let len = (words.len() as u32) << 26;
     let mut words = words.iter();
     let mut is_over = false;
@@ -45,8 +45,8 @@ pub fn half_sip_hash([k0, k1]: [u32; 2], words: &[u32]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The vectors of the reference implementation for inputs of whole words:
-    /// key 00..07, input 00, 01, ...
+    /// The vectors of the reference implementation for inputs of whole words: key 00..07, input 00,
+    /// 01, ...
     #[test]
     fn vectors_of_the_reference() {
         let words = [0x0302_0100, 0x0706_0504, 0x0b0a_0908];

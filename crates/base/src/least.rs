@@ -1,4 +1,4 @@
-//! The least of some.
+//! The minimum of an iterator.
 
 /// Returns the item with the smallest key, the first if several have it.
 ///

@@ -1,8 +1,8 @@
-//! Memory belongs to the caller.
+//! Memory that the caller provides.
 //!
-//! Engines use buffers and tables that the caller allocated: `static` arrays on a
-//! microcontroller, boxed slices on a host. They are generic over the *kind* of memory, never
-//! over its size, so that code is not compiled once per buffer size.
+//! Engines use buffers and tables that the caller allocated: `static` arrays on a microcontroller,
+//! boxed slices on a host. They are generic over the *kind* of memory, never over its size, so that
+//! code is not compiled once per buffer size.
 
 /// A buffer of bytes that an engine owns or borrows exclusively.
 ///
@@ -25,8 +25,8 @@ pub trait Memory {
     /// SYN cookies.
     const ROUTES: bool = true;
 
-    /// Whether nodes with this kind of memory can put packets together that IPv6 has cut
-    /// (RFC 8200 §4.5); where they cannot, the compiler leaves the code out.
+    /// Whether nodes with this kind of memory can reassemble IPv6 fragments (RFC 8200 §4.5). If
+    /// not, the compiler omits the code.
     const JOINS_FRAGMENTS: bool = false;
 }
 
@@ -51,7 +51,7 @@ impl StaticKind for StaticMemory {
     }
 }
 
-/// Memory in `static` storage of a node that is a leaf and nothing else.
+/// Memory in `static` storage of a node that is only a leaf.
 #[derive(Debug)]
 pub enum LeafMemory {}
 

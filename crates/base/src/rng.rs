@@ -1,8 +1,7 @@
 //! A small, fast, seedable random number generator.
 //!
-//! PCG-XSH-RR 64/32: 64 bits of state, 32 bits a step. It is good enough for
-//! backoff, jitter and simulation; it is *not* for secrets. TCP's initial
-//! sequence numbers take their secret from the caller.
+//! PCG-XSH-RR 64/32: 64 bits of state, 32 bits per step. It is for backoff, jitter and simulation,
+//! *not* for secrets. The caller provides the secret of TCP's initial sequence numbers.
 
 use crate::divide;
 
@@ -16,12 +15,12 @@ pub struct Rng {
 const MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
 impl Rng {
-    /// A stream determined by `seed`.
+    /// Returns a stream determined by `seed`.
     pub const fn new(seed: u64) -> Self {
         Self::stream(seed, 0)
     }
 
-    /// The stream number `id` of `seed`: streams of one seed are independent.
+    /// Returns stream number `id` of `seed`: streams of one seed are independent.
     #[inline(never)] // size
     pub const fn stream(seed: u64, id: u64) -> Self {
         let increment = (mix(id) << 1) | 1;
@@ -29,9 +28,9 @@ impl Rng {
         Rng { state, increment }
     }
 
-    /// The stream named `name` of `seed`, for one stream per purpose.
+    /// Returns the stream named `name` of `seed`, for one stream per purpose.
     pub const fn named(seed: u64, name: &str) -> Self {
-        // FNV-1a over the name.
+        // FNV-1a hash of the name.
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let mut rest = name.as_bytes();
         while let [byte, tail @ ..] = rest {
@@ -41,7 +40,7 @@ impl Rng {
         Self::stream(seed, hash)
     }
 
-    /// Where the stream stands: what [`Rng::resume`] goes on from.
+    /// Returns the state of the stream, for [`Rng::resume`].
     pub const fn state(&self) -> [u64; 2] {
         [self.state, self.increment]
     }
@@ -53,7 +52,7 @@ impl Rng {
         Rng { state, increment }
     }
 
-    /// The next 32 random bits.
+    /// Returns the next 32 random bits.
     #[inline(never)] // size
     pub const fn next_u32(&mut self) -> u32 {
         let old = self.state;
@@ -62,14 +61,14 @@ impl Rng {
         xorshifted.rotate_right((old >> 59) as u32)
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub const fn next_u64(&mut self) -> u64 {
         ((self.next_u32() as u64) << 32) | self.next_u32() as u64
     }
 
-    /// A number in `0..bound`, without modulo bias; 0 if `bound` is 0.
+    /// Returns a number in `0..bound`, without modulo bias; 0 if `bound` is 0.
     pub const fn below(&mut self, bound: u32) -> u32 {
-        // Lemire's multiply-and-reject.
+        // Lemire's multiply-and-reject method.
         let mut product = (self.next_u32() as u64).wrapping_mul(bound as u64);
         if (product as u32) < bound {
             let rest = bound.wrapping_neg();
@@ -81,7 +80,7 @@ impl Rng {
         (product >> 32) as u32
     }
 
-    /// A number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0.
+    /// Returns a number in `0..bound` for bounds over 32 bits; 0 if `bound` is 0.
     ///
     /// The bias is below `bound / 2^64`.
     #[inline(never)] // size

@@ -1,4 +1,4 @@
-//! Time as an argument: microseconds since an origin that the caller chose.
+//! Time as an argument: microseconds since an origin that the caller chooses.
 
 use core::fmt;
 use core::ops::{Add, AddAssign, Sub};
@@ -16,37 +16,36 @@ pub struct Duration(u64);
 impl Instant {
     /// The caller's origin of time.
     pub const ZERO: Instant = Instant(0);
-    /// Later than every event; "never" where an instant is asked for.
+    /// Later than every event: "never" as an instant.
     pub const FAR_FUTURE: Instant = Instant(u64::MAX);
 
-    /// The instant `us` microseconds after the origin.
+    /// Returns the instant `us` microseconds after the origin.
     pub const fn from_micros(us: u64) -> Self {
         Instant(us)
     }
 
-    /// The instant `ms` milliseconds after the origin.
+    /// Returns the instant `ms` milliseconds after the origin.
     pub const fn from_millis(ms: u64) -> Self {
         Instant(ms.saturating_mul(1_000))
     }
 
-    /// Microseconds since the origin.
+    /// Returns the microseconds since the origin.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// Whole milliseconds since the origin, rounded down.
+    /// Returns the whole milliseconds since the origin, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// Whole milliseconds since the origin, rounded down, modulo 2^32: what
-    /// [`as_millis`](Self::as_millis) says, as far as 32 bits hold it, for a
-    /// tenth of the instructions where division is done by software.
+    /// Returns the whole milliseconds since the origin, rounded down, modulo 2^32. With division by
+    /// software it takes a tenth of the instructions of [`as_millis`](Self::as_millis).
     pub const fn millis_wrapping(self) -> u32 {
         Duration(self.0).millis_wrapping()
     }
 
-    /// Time since `earlier`; zero if `earlier` is later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     #[inline(never)] // size
     pub const fn since(self, earlier: Instant) -> Duration {
         Duration(self.0.saturating_sub(earlier.0))
@@ -54,22 +53,22 @@ impl Instant {
 }
 
 impl Duration {
-    /// No time at all.
+    /// An empty span.
     pub const ZERO: Duration = Duration(0);
-    /// The longest span that can be expressed.
+    /// The longest possible span.
     pub const MAX: Duration = Duration(u64::MAX);
 
-    /// A span of `us` microseconds.
+    /// Returns a span of `us` microseconds.
     pub const fn from_micros(us: u64) -> Self {
         Duration(us)
     }
 
-    /// A span of `ms` milliseconds.
+    /// Returns a span of `ms` milliseconds.
     pub const fn from_millis(ms: u64) -> Self {
         Duration(ms.saturating_mul(1_000))
     }
 
-    /// A span of `ms` milliseconds, computed with two short products: a 64-bit product is a
+    /// Returns a span of `ms` milliseconds, computed with two short products: a 64-bit product is a
     /// library call on processors that multiply to 32 bits. It does not overflow.
     #[inline(never)]
     pub const fn from_millis_u32(ms: u32) -> Self {
@@ -78,27 +77,27 @@ impl Duration {
         Duration(((high as u64) << 16).wrapping_add(low as u64))
     }
 
-    /// A span of `s` seconds.
+    /// Returns a span of `s` seconds.
     pub const fn from_secs(s: u64) -> Self {
         Duration(s.saturating_mul(1_000_000))
     }
 
-    /// The span in microseconds.
+    /// Returns the span in microseconds.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// The span in whole milliseconds, rounded down.
+    /// Returns the span in whole milliseconds, rounded down.
     pub const fn as_millis(self) -> u64 {
         self.0 / 1_000
     }
 
-    /// The span in whole milliseconds, rounded down, modulo 2^32; see
+    /// Returns the span in whole milliseconds, rounded down, modulo 2^32; see
     /// [`Instant::millis_wrapping`].
     pub const fn millis_wrapping(self) -> u32 {
-        // A thousand is 8 times 125. The remainder by 125 comes from the
-        // remainders of the powers of 2^16; what is left after it is taken away
-        // divides exactly, and that is a product with the inverse.
+        // A thousand is 8 times 125. The remainder by 125 comes from the remainders of the powers
+        // of 2^16. Without it, the number is divisible by 125, and that division is a product with
+        // the inverse.
         const INVERSE_OF_125: u32 = 0x26e9_78d5;
         let eighths = self.0 >> 3;
         let (low, high) = (eighths as u32, (eighths >> 32) as u32);
@@ -106,7 +105,7 @@ impl Duration {
             .wrapping_add((low >> 16).wrapping_mul(36))
             .wrapping_add((high & 0xffff).wrapping_mul(46))
             .wrapping_add((high >> 16).wrapping_mul(31));
-        // Now below 2^23; and then below 2^17, so that the product fits.
+        // First below 2^23, then below 2^17, so that the product fits.
         let sum = (sum & 0xffff).wrapping_add((sum >> 16).wrapping_mul(36));
         let quotient = sum.wrapping_mul(16_778) >> 21;
         let mut remainder = sum.wrapping_sub(quotient.wrapping_mul(125));
@@ -117,7 +116,7 @@ impl Duration {
         low.wrapping_sub(remainder).wrapping_mul(INVERSE_OF_125)
     }
 
-    /// The span in whole milliseconds, rounded down, 2^32 - 1 if it is longer.
+    /// Returns the span in whole milliseconds, rounded down, at most 2^32 - 1.
     #[inline(never)] // size
     pub const fn millis_saturating(self) -> u32 {
         const TOO_LONG: u64 = (1 << 32) * 1_000;
@@ -128,17 +127,17 @@ impl Duration {
         }
     }
 
-    /// Whether the span is empty.
+    /// Returns whether the span is empty.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
 
-    /// The span times `factor`, saturating.
+    /// Returns the span times `factor`, saturating.
     pub const fn times(self, factor: u64) -> Duration {
         Duration(self.0.saturating_mul(factor))
     }
 
-    /// The span divided by `divisor`; unchanged if the divisor is zero.
+    /// Returns the span divided by `divisor`; unchanged if the divisor is zero.
     pub const fn divided_by(self, divisor: u64) -> Duration {
         match self.0.checked_div(divisor) {
             Some(us) => Duration(us),
@@ -146,12 +145,12 @@ impl Duration {
         }
     }
 
-    /// The sum, saturating. `const`, for constants made of others.
+    /// Returns the saturating sum; `const`, for constants.
     pub const fn plus(self, other: Duration) -> Duration {
         Duration(self.0.saturating_add(other.0))
     }
 
-    /// The difference, or zero.
+    /// Returns the difference, or zero.
     pub const fn minus(self, other: Duration) -> Duration {
         Duration(self.0.saturating_sub(other.0))
     }
@@ -210,20 +209,20 @@ impl fmt::Debug for Duration {
     }
 }
 
-/// When a component wants to be called again.
+/// The time when a component must be called again.
 ///
-/// `at` is the earliest useful moment; a sleeping CPU may be up to `slack`
-/// late so that several wake-ups become one. A simulator always wakes at `at`.
+/// A sleeping CPU may be up to `slack` late, so that several wake-ups become one. A simulator
+/// always wakes at `at`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Wake {
-    /// The moment at which the component's next timer is due.
+    /// Time of the component's next timer.
     pub at: Instant,
-    /// How late the call may come without harm.
+    /// Acceptable delay of the call.
     pub slack: Duration,
 }
 
 impl Wake {
-    /// A wake-up at `at` that tolerates no delay.
+    /// Returns a wake-up at `at` without slack.
     pub const fn exactly(at: Instant) -> Self {
         Wake {
             at,
@@ -231,15 +230,15 @@ impl Wake {
         }
     }
 
-    /// A wake-up at `at` that may be up to `slack` late.
+    /// Returns a wake-up at `at` that may be up to `slack` late.
     pub const fn within(at: Instant, slack: Duration) -> Self {
         Wake { at, slack }
     }
 }
 
-/// The one of two wake-ups that must be served first.
+/// Returns the wake-up that must be served first.
 ///
-/// The slack is shortened so that serving it at its latest still serves both.
+/// Its slack is reduced so that its latest time still serves both.
 pub fn earliest(a: Option<Wake>, b: Option<Wake>) -> Option<Wake> {
     let (a, b) = match (a, b) {
         (Some(a), Some(b)) => (a, b),
