@@ -1,7 +1,7 @@
-//! Which recovery is under way, if any (RFC 5681 §3.2, RFC 6582, RFC 6675 §5).
+//! The current recovery, if any (RFC 5681 §3.2, RFC 6582, RFC 6675 §5).
 //!
-//! This half decides; `congestion` moves the window, the scoreboard knows the
-//! data.
+//! This module decides about it, `congestion` changes the window, and the scoreboard stores the
+//! state of the data.
 
 use redpoll_base::divide;
 
@@ -9,54 +9,53 @@ use super::frto::{Evidence, Frto};
 use crate::ahead::Ahead;
 use crate::send::Tick;
 
-/// RFC 5681 §3.2: duplicate ACKs that stand for a loss.
+/// RFC 5681 §3.2: number of duplicate ACKs that indicate a loss.
 pub(crate) const DUP_THRESH: u8 = 3;
 
-/// How a loss became known.
+/// How a loss was detected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Loss {
-    /// The retransmission timer ran out.
+    /// By the retransmission timer.
     #[default]
     Timeout,
-    /// Acknowledgments: duplicate, partial, selective.
+    /// By acknowledgments: duplicate, partial, selective.
     Fast,
-    /// The link gave up.
+    /// By a report of the link.
     Link,
-    /// The path refused the size.
+    /// By the path MTU: the segment was too large.
     PathMtu,
 }
 
-/// What the connection is recovering from.
+/// Mode of loss recovery.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Mode {
-    /// Nothing.
+    /// No recovery.
     #[default]
     Open,
-    /// Losses that acknowledgments or the link told of: fast recovery.
+    /// Fast recovery, after a loss that acknowledgments or the link reported.
     Fast,
-    /// A retransmission timeout.
+    /// Recovery after a retransmission timeout.
     Timeout,
 }
 
-/// SND.UNA has come to the end of what was out, and not beyond.
+/// Value of `beyond` when SND.UNA is at the end of the data of the recovery.
 const AT_RECOVER: Ahead = Ahead::NEXT;
 
-/// The recovery under way.
+/// State of the recovery.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Episode {
-    /// One past RFC 6675's RecoveryPoint: what was sent before that has caused
-    /// one reduction already and causes no other. Once SND.UNA has come here,
-    /// it "covers more than `recover`" (RFC 6582 §3.2, step 2).
+    /// RFC 6675's RecoveryPoint plus one: a loss of earlier data causes no further reduction. When
+    /// SND.UNA reaches it, the ACK "covers more than `recover`" (RFC 6582 §3.2, step 2).
     beyond: Ahead,
-    /// When it began.
+    /// Time of its start.
     began: Tick,
     mode: Mode,
-    /// Without SACK: duplicate ACKs that no acknowledgment has explained yet.
+    /// Without SACK: duplicate ACKs not yet explained by an acknowledgment.
     dup_acks: u8,
-    /// The next retransmission leaves even if cwnd is full: it is the first one
-    /// (RFC 5681 §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
+    /// Whether the next retransmission is sent regardless of cwnd, as the first one is (RFC 5681
+    /// §3.2, step 3; RFC 6298 §5.4; RFC 9937 §6.2).
     urgent: bool,
-    /// Whether the timeout is being found out about.
+    /// State of the test for a spurious timeout.
     frto: Frto,
 }
 
@@ -77,7 +76,7 @@ impl Episode {
         self.urgent
     }
 
-    /// A retransmission left. F-RTO (RFC 5682) allows for the first only.
+    /// Records a retransmission. F-RTO (RFC 5682) permits only one.
     pub(crate) fn on_retransmitted(&mut self) {
         if !self.urgent {
             self.frto = Frto::Off;
@@ -85,13 +84,13 @@ impl Episode {
         self.urgent = false;
     }
 
-    /// A retransmission did not leave after all.
+    /// Records that a retransmission was not sent after all.
     pub(crate) fn on_not_retransmitted(&mut self) {
         self.urgent = true;
     }
 
-    /// Fast recovery begins, or begins again because a retransmission was
-    /// lost; the `flight` bytes that are out belong to it.
+    /// Starts or restarts fast recovery for the `flight` outstanding bytes. It restarts after the
+    /// loss of a retransmission.
     pub(crate) fn begin(&mut self, flight: u32, now: Tick) {
         self.mode = Mode::Fast;
         self.beyond = Ahead::by(flight.wrapping_add(1));
@@ -99,9 +98,9 @@ impl Episode {
         self.urgent = true;
     }
 
-    /// The retransmission timer ran out (RFC 6582 §3.2, step 4).
+    /// Starts the recovery after a timeout (RFC 6582 §3.2, step 4).
     ///
-    /// `doubt` if RFC 5682 shall find out whether it was too early.
+    /// `doubt` starts the test of RFC 5682 for a spurious timeout.
     pub(crate) fn on_timeout(&mut self, flight: u32, now: Tick, doubt: bool) {
         let was_open = self.is_open();
         self.frto.on_timeout(doubt && was_open);
@@ -110,39 +109,39 @@ impl Episode {
         self.dup_acks = 0;
     }
 
-    /// Whether new data goes before what is believed lost (RFC 5682 §2.1, step
-    /// 2b); `Some(true)` once some of it did.
+    /// Returns whether new data precede retransmissions (RFC 5682 §2.1, step 2b): `Some(true)` once
+    /// new data were sent.
     pub(crate) fn tries_new_data(&self, flight: u32) -> Option<bool> {
         let some_went = flight >= self.beyond.bytes();
         self.frto.wants_new_data().then_some(some_went)
     }
 
-    /// Whether RFC 5682 waits for an acknowledgment.
+    /// Returns whether RFC 5682 waits for an acknowledgment.
     pub(crate) fn is_in_doubt(&self) -> bool {
         self.frto.is_on()
     }
 
-    /// Whether SND.UNA has yet to come to the end of what was out.
+    /// Returns whether SND.UNA is before the end of the recovery's data.
     pub(crate) fn is_partial(&self) -> bool {
         self.beyond > AT_RECOVER
     }
 
-    /// Whether all that was out lies before `end`, and something else does.
+    /// Returns whether all data of the recovery lie before `end`, and other data do, too.
     pub(crate) fn is_beyond(&self, end: Ahead) -> bool {
         end >= self.beyond
     }
 
-    /// An acknowledgment arrived. Returns whether the timeout was spurious.
+    /// Evaluates an acknowledgment, and returns whether the timeout was spurious.
     pub(crate) fn judge(&mut self, ack: Evidence) -> bool {
         self.frto.on_ack(ack)
     }
 
-    /// The loss of a retransmission counts once for each of these.
+    /// Sets a new start time, from which the loss of a retransmission counts again.
     pub(crate) fn begin_again(&mut self, now: Tick) {
         self.began = now;
     }
 
-    /// Recovery is over, or there was nothing to recover from.
+    /// Ends the recovery.
     pub(crate) fn cancel(&mut self) {
         *self = Episode {
             beyond: self.beyond.min(AT_RECOVER),
@@ -151,10 +150,10 @@ impl Episode {
         };
     }
 
-    /// SND.UNA advanced by `bytes`. Returns whether a recovery ended.
+    /// Processes an advance of SND.UNA by `bytes`. Returns whether a recovery ended.
     ///
-    /// RFC 6582 §6: `recover` does not fall so far behind that the order wraps,
-    /// for nothing is kept of it once it was passed.
+    /// RFC 6582 §6: `recover` cannot fall so far behind that comparisons wrap, because it is
+    /// dropped once passed.
     pub(crate) fn on_advance(&mut self, bytes: u32) -> bool {
         self.beyond.on_advance(bytes);
         let ended = !self.is_open() && !self.is_partial();
@@ -167,21 +166,20 @@ impl Episode {
         ended
     }
 
-    /// Without SACK, a duplicate ACK (RFC 5681 §2). Returns whether it is the
-    /// one that stands for a loss at SND.UNA (RFC 6582 §3.2, step 2).
+    /// Counts a duplicate ACK (RFC 5681 §2) without SACK. Returns whether it is the one that
+    /// indicates a loss at SND.UNA (RFC 6582 §3.2, step 2).
     pub(crate) fn on_dup_ack(&mut self) -> bool {
         self.dup_acks = self.dup_acks.saturating_add(1);
         self.is_open() && self.dup_acks >= DUP_THRESH && self.beyond == Ahead::UNA
     }
 
-    /// Without SACK: what duplicate ACKs say has arrived beyond the gap.
+    /// Without SACK, returns how many bytes duplicate ACKs report beyond the gap.
     pub(crate) fn dup_acked(&self, mss: u32) -> u32 {
         u32::from(self.dup_acks).wrapping_mul(mss)
     }
 
-    /// Without SACK, in recovery: `bytes` were acknowledged. All but the first
-    /// segment had caused duplicate ACKs, if any did. Returns how many bytes
-    /// these had told of.
+    /// Explains duplicate ACKs without SACK by the acknowledgment of `bytes` in recovery: every
+    /// segment but the first caused one. Returns the number of bytes that they had reported.
     pub(crate) fn explain_dup_acks(&mut self, bytes: u32, mss: u32) -> u32 {
         let told = self.dup_acked(mss).min(bytes.saturating_sub(mss));
         let count = divide(told, mss);
@@ -232,7 +230,7 @@ mod tests {
         assert!(episode.is_open());
     }
 
-    /// RFC 6582 §6: `recover` must not fall half the sequence space behind.
+    /// RFC 6582 §6: `recover` must not fall behind by half the sequence space.
     #[test]
     fn gigabytes_later_a_loss_is_still_news() {
         let mut episode = Episode::default();

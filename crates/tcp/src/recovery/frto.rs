@@ -1,42 +1,41 @@
-//! F-RTO (RFC 5682): finding out without timestamps that a timeout came too
-//! early. After it, new data goes before what is believed lost; if the answer
-//! tells of data that was not sent again, nothing had been lost.
+//! F-RTO (RFC 5682): detects a spurious timeout without timestamps. New data are sent before
+//! retransmissions. If the ACK covers data that were not retransmitted, no data had been lost.
 
-/// Whether it is there: the feature `gentle-recovery`.
+/// Whether F-RTO is compiled in: feature `gentle-recovery`.
 const ON: bool = cfg!(feature = "gentle-recovery");
 
-/// Which acknowledgment the algorithm waits for.
+/// The acknowledgment that the algorithm waits for.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Frto {
     /// None.
     #[default]
     Off,
-    /// The first after the timeout: step 2 comes next.
+    /// The first one after the timeout, for step 2.
     First,
-    /// The second: step 3 comes next.
+    /// The second one, for step 3.
     Second,
 }
 
-/// What an acknowledgment says.
+/// Contents of an acknowledgment.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
-    /// It tells of data that was not known to have arrived.
+    /// Whether it covers data not known to have arrived.
     pub(crate) is_news: bool,
-    /// SND.UNA moved.
+    /// Whether it advances SND.UNA.
     pub(crate) is_advance: bool,
-    /// It is a duplicate ACK.
+    /// Whether it is a duplicate ACK.
     pub(crate) is_duplicate: bool,
-    /// All of the retransmission has arrived, and not all that was out.
+    /// Whether it covers all of the retransmission and not all outstanding data.
     pub(crate) is_partial: bool,
-    /// The connection has SACK.
+    /// Whether the connection uses SACK.
     pub(crate) has_sack: bool,
-    /// Data that was sent after the timeout has arrived.
+    /// Whether data sent after the timeout have arrived.
     pub(crate) is_beyond: bool,
 }
 
 impl Frto {
-    /// Step 1: the timer ran out. `may` unless a recovery was under way; then
-    /// it may be for the same segment again.
+    /// Starts the test after a timeout (step 1) if `may`: no recovery was in progress, except one
+    /// for the same segment.
     pub(crate) fn on_timeout(&mut self, may: bool) {
         let again = *self == Frto::First;
         *self = if ON && (may || again) {
@@ -46,21 +45,21 @@ impl Frto {
         };
     }
 
-    /// Whether it waits for an acknowledgment.
+    /// Returns whether the algorithm waits for an acknowledgment.
     pub(crate) fn is_on(self) -> bool {
         ON && self != Frto::Off
     }
 
-    /// Whether new data goes before what is believed lost: step 2b.
+    /// Returns whether new data precede retransmissions (step 2b).
     pub(crate) fn wants_new_data(self) -> bool {
         ON && self == Frto::Second
     }
 
-    /// An acknowledgment arrived. Returns whether the timeout was spurious.
+    /// Evaluates an acknowledgment, and returns whether the timeout was spurious.
     pub(crate) fn on_ack(&mut self, ack: Evidence) -> bool {
         let was = *self;
         *self = match was {
-            // §2.1 and §3.1, step 2: with SACK, duplicates are waited out.
+            // RFC 5682 §2.1 and §3.1, step 2: with SACK, duplicates do not end the step.
             Frto::First if ack.is_partial => Frto::Second,
             Frto::First if !ack.is_advance && (ack.has_sack || !ack.is_duplicate) => Frto::First,
             // "Other types of ACKs are ignored without any action."

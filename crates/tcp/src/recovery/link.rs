@@ -1,35 +1,35 @@
-//! The link's own word that a segment is lost.
+//! Losses that the link reports.
 //!
-//! One loss says that the segment is gone: it is sent again at once. Two in a
-//! row say that the next hop is gone: then the retransmission timer, with its
-//! backoff and its limit, decides when to try again, as for any silence.
+//! After one loss, the segment is retransmitted at once. Two consecutive losses suggest that the
+//! next hop is gone. Then the retransmission timer, with its backoff and its limit, determines the
+//! next attempt, as after any silence.
 
-/// Counts losses in a row.
+/// Counter of consecutive losses.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LinkHealth {
     failures: u8,
 }
 
-/// Losses in a row after which the link gets a rest.
+/// Consecutive losses after which the connection waits for the retransmission timer.
 const LIMIT: u8 = 2;
 
 impl LinkHealth {
-    /// The link delivered a segment.
+    /// Records that the link delivered a segment.
     pub(crate) fn on_sent(&mut self) {
         self.failures = 0;
     }
 
-    /// The link gave a segment up.
+    /// Records that the link gave up a segment.
     pub(crate) fn on_lost(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
 
-    /// The retransmission timer ran out: one segment may try again.
+    /// Permits one attempt after the retransmission timer expired.
     pub(crate) fn on_timeout(&mut self) {
         self.failures = self.failures.min(LIMIT.saturating_sub(1));
     }
 
-    /// Whether the link is resting.
+    /// Returns whether the connection waits for the retransmission timer.
     pub(crate) fn is_resting(&self) -> bool {
         self.failures >= LIMIT
     }

@@ -1,6 +1,5 @@
-//! Finding out that something was lost, and how fast to repair it: by timer
-//! (RFC 6298), by time (RFC 8985), by duplicate acknowledgments (RFC 6582), by
-//! the link's word; paced by RFC 9937.
+//! Loss detection, and the pace of repair: by timer (RFC 6298), by time (RFC 8985), by duplicate
+//! acknowledgments (RFC 6582), and by reports of the link; paced by RFC 9937.
 
 mod episode;
 mod frto;

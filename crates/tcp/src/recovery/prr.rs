@@ -1,16 +1,15 @@
-//! Proportional rate reduction (RFC 9937 §6): how much may leave for what
-//! arrives while a loss is repaired.
+//! Proportional rate reduction (RFC 9937 §6): how many bytes may be sent for the delivered ones
+//! during recovery.
 
 use redpoll_base::divide;
 
 use crate::ahead::window;
 
-/// Whether it is there: the feature `prr`.
+/// Whether it is compiled in: feature `gentle-recovery`.
 pub(crate) const ON: bool = cfg!(feature = "gentle-recovery");
 
-/// PRR's state, in bytes, named as in RFC 9937 §6. An episode that delivers
-/// more than 65,535 bytes goes on by packet conservation: from then on as much
-/// leaves as arrives.
+/// State of PRR in bytes, with the names of RFC 9937 §6. An episode that delivers more than 65,535
+/// bytes continues by packet conservation.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Prr {
     delivered: u16,
@@ -18,19 +17,19 @@ pub(crate) struct Prr {
     recover_fs: u16,
 }
 
-/// What an ACK in recovery says.
+/// Contents of an ACK in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
     /// DeliveredData.
     pub(crate) delivered: u32,
-    /// What is in the network now.
+    /// Bytes in the network.
     pub(crate) in_flight: u32,
     /// SafeACK: SND.UNA advanced and no further loss is indicated.
     pub(crate) is_safe: bool,
 }
 
 impl Prr {
-    /// §6.1: an episode begins with RecoverFS bytes that may yet be delivered.
+    /// Starts an episode (RFC 9937 §6.1) in which RecoverFS bytes may be delivered.
     pub(crate) fn begin(recover_fs: u32) -> Self {
         Prr {
             recover_fs: window(recover_fs),
@@ -38,18 +37,18 @@ impl Prr {
         }
     }
 
-    /// RecoverFS.
+    /// Returns RecoverFS.
     pub(crate) fn recover_fs(&self) -> u32 {
         u32::from(self.recover_fs)
     }
 
-    /// §6.2, in recovery without SACK: what duplicate ACKs say was delivered
-    /// is no more than what was out.
+    /// Limits the bytes that duplicate ACKs without SACK report to those outstanding (RFC 9937
+    /// §6.2).
     pub(crate) fn plausible(&self, delivered: u32) -> u32 {
         delivered.min(u32::from(self.recover_fs.saturating_sub(self.delivered)))
     }
 
-    /// §6.2: an ACK. Returns the congestion window, unless it stays.
+    /// Processes an ACK (RFC 9937 §6.2). Returns the congestion window, unless it does not change.
     pub(crate) fn on_ack(&mut self, ack: Progress, ssthresh: u32, mss: u32) -> Option<u32> {
         if ack.delivered == 0 {
             return None;
@@ -57,7 +56,7 @@ impl Prr {
         self.delivered = window(u32::from(self.delivered).wrapping_add(ack.delivered));
         let (delivered, out) = (u32::from(self.delivered), u32::from(self.out));
         let mut count = if ack.in_flight > ssthresh {
-            // Neither factor is larger than a window.
+            // Both factors are at most a window.
             let product = delivered.wrapping_mul(ssthresh);
             let recover_fs = self.recover_fs().max(1);
             let up = product.wrapping_add(recover_fs.wrapping_sub(1));
@@ -79,7 +78,7 @@ impl Prr {
         Some(ack.in_flight.wrapping_add(count))
     }
 
-    /// §6.3: data leaves.
+    /// Records sent data (RFC 9937 §6.3).
     pub(crate) fn on_sent(&mut self, len: u32) {
         if !ON {
             return;
@@ -101,8 +100,8 @@ mod tests {
         }
     }
 
-    /// RFC 9937 §8, the first example: 20 segments, the first is lost, the
-    /// window becomes ten. Every other ACK sends one.
+    /// RFC 9937 §8, the first example: the first of 20 segments is lost, and the window becomes
+    /// ten. Every other ACK sends one segment.
     #[test]
     fn one_for_two_while_above_the_threshold() {
         let mut prr = Prr::begin(20);

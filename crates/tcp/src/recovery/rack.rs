@@ -1,16 +1,15 @@
 //! RACK: loss detection by time (RFC 8985 §6).
 //!
-//! A stretch is lost if one that was sent later has arrived, and enough time
-//! has passed for mere reordering. That finds losses in windows too small for
-//! three duplicate ACKs, and lost retransmissions too.
+//! A stretch is lost if one that was sent later has arrived and the reordering window has passed.
+//! This detects losses in windows too small for three duplicate ACKs, and lost retransmissions.
 
 use crate::ahead::{Ahead, Span};
 use crate::send::{Scoreboard, Stretch, TIMED, Tick};
 
-/// Whether RACK and TLP are there: the feature `rack-tlp`.
+/// Whether RACK and TLP are compiled in: feature `rack-tlp`.
 pub(crate) const ON: bool = TIMED;
 
-/// RACK's state, named as in RFC 8985 §5.3. Times are in milliseconds.
+/// State of RACK, with the names of RFC 8985 §5.3. Times are in milliseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Rack {
     /// RACK.xmit_ts, while `has_segment`.
@@ -21,14 +20,14 @@ pub(crate) struct Rack {
     fack: Ahead,
     /// RACK.rtt.
     rtt: u16,
-    /// RACK.min_RTT: the least of the last up to [`WINDOW`] samples, so that a
-    /// path that became longer is found out. 0 before the first.
+    /// RACK.min_RTT: the minimum of up to [`WINDOW`] samples, so that it adapts to a path that
+    /// became longer. 0 before the first sample.
     min_rtt: u16,
-    /// Samples in that window.
+    /// Number of samples in that window.
     samples: u8,
-    /// RACK.dsack_round; none at SND.UNA.
+    /// RACK.dsack_round; SND.UNA for none.
     dsack_round: Ahead,
-    /// Whether there is a RACK.segment.
+    /// Whether a RACK.segment exists.
     has_segment: bool,
     reordering: Reordering,
     leniency: Leniency,
@@ -38,34 +37,34 @@ pub(crate) struct Rack {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Reordering {
     Unseen,
-    /// The scoreboard had no room for all that was told: what arrives below RACK.fack
-    /// may have been told of before.
+    /// The scoreboard had no room for all arrivals: data that arrive below RACK.fack may have been
+    /// reported before.
     Untold,
     Seen,
 }
 
-/// What detection found.
+/// Result of loss detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
-    /// Bytes newly believed lost.
+    /// Bytes newly marked as lost.
     pub(crate) bytes: u32,
-    /// Some of them had been sent again since the moment asked about.
+    /// Whether some of them were retransmitted after the given time.
     pub(crate) again: bool,
-    /// When to look again, in milliseconds from now.
+    /// Delay until the next detection, in milliseconds.
     pub(crate) later: Option<u16>,
 }
 
-/// How many samples RACK.min_RTT is the least of.
+/// Number of samples for RACK.min_RTT.
 const WINDOW: u8 = 128;
 
-/// RFC 8985 §6.2, step 4: RACK.reo_wnd_mult less one in the upper three bits,
-/// RACK.reo_wnd_persist in the others. Eight quarters of the least round trip
-/// are as many as the bound of SRTT lets through, unless a queue has doubled it.
+/// RFC 8985 §6.2, step 4: RACK.reo_wnd_mult minus 1 in the upper three bits, RACK.reo_wnd_persist
+/// in the others. Eight quarters of the minimum round trip reach the bound of SRTT, unless a queue
+/// has doubled SRTT.
 #[derive(Clone, Copy, Default, Debug)]
 struct Leniency(u8);
 
 impl Leniency {
-    /// A window that grew lasts this many recoveries.
+    /// Number of recoveries for which an enlarged window persists.
     const PERSIST: u8 = 16;
 
     fn mult(self) -> u16 {
@@ -86,7 +85,7 @@ impl Leniency {
 }
 
 impl Rack {
-    /// Before anything was sent.
+    /// Creates the state before the first transmission.
     pub(crate) fn new() -> Self {
         Rack {
             xmit_ts: Tick::default(),
@@ -102,12 +101,12 @@ impl Rack {
         }
     }
 
-    /// RACK.fack: the highest sequence number that has arrived.
+    /// Returns RACK.fack: the highest sequence number that has arrived.
     pub(crate) fn fack(&self) -> Ahead {
         self.fack
     }
 
-    /// SND.UNA advanced by `bytes`.
+    /// Processes an advance of SND.UNA by `bytes`.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         self.fack.on_advance(bytes);
         if self.fack == Ahead::UNA && self.reordering == Reordering::Untold {
@@ -119,7 +118,7 @@ impl Rack {
         }
     }
 
-    /// Step 1: a round-trip time was measured.
+    /// Records a measured round-trip time (step 1).
     pub(crate) fn on_rtt(&mut self, ms: u16) {
         if !ON {
             return;
@@ -130,16 +129,16 @@ impl Rack {
         self.samples = self.samples.wrapping_add(1) % WINDOW;
     }
 
-    /// Nothing is in flight, or a timeout has passed: what was sent last is no
-    /// measure of what is sent next, and too old to compare with.
+    /// Forgets the last transmission when nothing is in flight or after a timeout. It says nothing
+    /// about later ones, and its time is too old for comparisons.
     pub(crate) fn on_break(&mut self) {
         self.has_segment = false;
     }
 
-    /// Steps 2 and 3: `what` has arrived. `fack` is RACK.fack before the present
-    /// acknowledgment, so that the order in which that tells of arrivals is no
-    /// sign of reordering; `echo` is what a cumulative one echoes. Returns how
-    /// many bytes of that are news.
+    /// Processes the arrival of `what` (steps 2 and 3). `fack` is RACK.fack before the current ACK,
+    /// so that the order of arrivals within one ACK does not count as reordering. `echo` is the
+    /// timestamp that a cumulative ACK echoes. Returns the number of bytes newly known to have
+    /// arrived.
     pub(crate) fn on_delivered(
         &mut self,
         board: &mut Scoreboard,
@@ -151,7 +150,7 @@ impl Rack {
         let mut bytes = 0u32;
         for (at, stretch) in board.walk(what) {
             if !what.covers(at) {
-                // There was no room to tell it apart.
+                // The scoreboard could not store this arrival.
                 if self.reordering == Reordering::Unseen {
                     self.reordering = Reordering::Untold;
                 }
@@ -163,7 +162,7 @@ impl Rack {
         bytes
     }
 
-    /// `stretch`, which ends at `end`, was not known to have arrived.
+    /// Processes the arrival of `stretch`, which ends at `end` and was not known to have arrived.
     #[inline(never)] // size
     fn on_news(
         &mut self,
@@ -183,7 +182,7 @@ impl Rack {
         }
         let rtt = now.since(stretch.at());
         if stretch.was_sent_again() {
-            // An earlier transmission may be the one that arrived.
+            // The arrival may be that of an earlier transmission.
             let is_earlier = echo.is_some_and(|echo| stretch.made_at().is_after(echo));
             if is_earlier || rtt.wrapping_add(1) < self.min_rtt {
                 return;
@@ -197,7 +196,8 @@ impl Rack {
         }
     }
 
-    /// Step 4: an ACK reported a duplicate; `flight` bytes are out.
+    /// Enlarges the window after an ACK reported a duplicate (step 4); `flight` bytes are
+    /// outstanding.
     pub(crate) fn on_dsack(&mut self, flight: u32) {
         if !ON || self.dsack_round != Ahead::UNA {
             return;
@@ -206,14 +206,14 @@ impl Rack {
         self.leniency.grow();
     }
 
-    /// Step 4: a recovery ended.
+    /// Reduces its persistence after a recovery (step 4).
     pub(crate) fn on_recovered(&mut self) {
         if ON {
             self.leniency.fade();
         }
     }
 
-    /// Step 4: RACK.reo_wnd. `eager` in recovery or when DupThresh is reached.
+    /// Returns RACK.reo_wnd (step 4). `eager` in recovery or when DupThresh is reached.
     fn reo_wnd(&self, eager: bool, srtt_ms: u16) -> u16 {
         if eager && self.reordering != Reordering::Seen {
             return 0;
@@ -222,8 +222,8 @@ impl Rack {
         quarter.saturating_mul(self.leniency.mult()).min(srtt_ms)
     }
 
-    /// Step 5: marks what is lost. `is_held` says what the link has yet to
-    /// send, `since` from when on a loss of what was sent again counts apart.
+    /// Marks lost data (step 5). `is_held` returns whether the link has yet to send a range, and a
+    /// loss of data retransmitted after `since` is reported separately.
     pub(crate) fn detect(
         &self,
         board: &mut Scoreboard,
@@ -255,15 +255,15 @@ impl Rack {
         found
     }
 
-    /// RFC 8985 §6.3: after a timeout, everything that is overdue by now is
-    /// lost, besides the first.
+    /// Returns whether a stretch, other than the first, is lost after a timeout, because it is
+    /// overdue (RFC 8985 §6.3).
     pub(crate) fn is_overdue(&self, stretch: &Stretch, now: Tick) -> bool {
         now.since(stretch.at()) >= self.rtt.saturating_add(self.min_rtt / 4)
     }
 }
 
-/// RACK_sent_after: whether the first, by its moment and its end, was sent after
-/// the second.
+/// RACK_sent_after: returns whether the first one was sent after the second one, by times and then
+/// by ends.
 fn was_sent_after(first: (Tick, Ahead), second: (Tick, Ahead)) -> bool {
     first.0.is_after(second.0) || (first.0 == second.0 && first.1 > second.1)
 }
@@ -289,7 +289,7 @@ mod tests {
     }
 
     impl Rig {
-        /// Segments of 100 bytes, one every 10 ms.
+        /// Sends segments of 100 bytes, one every 10 ms.
         fn new(segments: u32) -> Rig {
             let mut rack = Rack::new();
             rack.on_rtt(RTT as u16);
@@ -319,7 +319,7 @@ mod tests {
     fn a_later_segment_that_arrived_makes_an_earlier_one_lost() {
         let mut rig = Rig::new(3);
         rig.sack(2, 120);
-        // Segment 1 was sent 10 ms earlier, segment 0 20 ms: the window is 25.
+        // Segment 1 was sent 10 ms earlier, segment 0 20 ms earlier: the window is 25 ms.
         let found = rig.detect(120, false);
         assert_eq!((found.bytes, found.later), (0, Some(15)));
         assert_eq!(rig.detect(125, false).bytes, 100);

@@ -1,5 +1,4 @@
-//! The retransmission timeout (RFC 6298 §2 and §5) and giving up
-//! (RFC 9293 §3.8.3).
+//! The retransmission timeout (RFC 6298 §2 and §5) and the end of retries (RFC 9293 §3.8.3).
 
 use crate::config::{Millis, Params};
 use crate::timers::doubled;
@@ -10,29 +9,28 @@ const R1: u8 = 3;
 /// RFC 6298 §5.7: the timeout after a lost SYN.
 const AFTER_LOST_SYN: Millis = Millis::exactly(3_000);
 
-/// What a timeout means for the connection.
+/// Consequence of a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
-    /// Send again.
+    /// Retransmit.
     Retransmit,
-    /// Send again, and tell the application (R1).
+    /// Retransmit, and inform the application (R1).
     Warn,
-    /// Give up (R2).
+    /// End the connection (R2).
     GiveUp,
 }
 
-/// Backoff and retries.
+/// Counters of backoff and retries.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rto {
-    /// How often the timeout was doubled.
+    /// Number of times the timeout was doubled.
     backoff: u8,
-    /// Timeouts since SND.UNA last moved.
+    /// Timeouts since SND.UNA last advanced.
     retries: u8,
 }
 
 impl Rto {
-    /// The present timeout in milliseconds. `estimated` is SRTT + max(G,
-    /// K·RTTVAR).
+    /// Returns the current timeout in milliseconds. `estimated` is SRTT + max(G, K·RTTVAR).
     pub(crate) fn value(&self, estimated: Option<u32>, params: &Params) -> u32 {
         let (base, least) = match estimated {
             // RFC 6298 §2.4: not below the minimum.
@@ -44,17 +42,17 @@ impl Rto {
         doubled(base.max(least.get()), self.backoff, params.max_rto.get())
     }
 
-    /// Whether this is the first timeout since the last progress.
+    /// Returns whether this is the first timeout since the last progress.
     pub(crate) fn is_first(&self) -> bool {
         self.retries == 0
     }
 
-    /// Timeouts since SND.UNA last moved.
+    /// Returns the number of timeouts since SND.UNA last advanced.
     pub(crate) fn retries(&self) -> u8 {
         self.retries
     }
 
-    /// The timer ran out; at most `max_retries` in a row are answered.
+    /// Processes a timeout, of which at most `max_retries` in a row are retried.
     pub(crate) fn on_timeout(&mut self, max_retries: u8) -> Expiry {
         if self.retries >= max_retries {
             return Expiry::GiveUp;
@@ -69,22 +67,21 @@ impl Rto {
         }
     }
 
-    /// SND.UNA moved.
+    /// Records an advance of SND.UNA.
     pub(crate) fn on_progress(&mut self) {
         self.retries = 0;
     }
 
-    /// A round-trip time was measured: the backed-off value has served.
+    /// Ends the backoff after a round-trip time was measured.
     ///
-    /// RFC 6298 §5 and RFC 9293 §3.8.2: the backoff stays until data was sent
-    /// and acknowledged that gives a valid measurement.
+    /// RFC 6298 §5 and RFC 9293 §3.8.2: the backoff persists until data are acknowledged that give
+    /// a valid measurement.
     pub(crate) fn on_measurement(&mut self) {
         self.backoff = 0;
     }
 
-    /// The handshake is complete; `syn_lost` if a SYN timed out on the way.
-    ///
-    /// RFC 6298 §5.7: the timeout is initialised anew.
+    /// Initialises the timeout again at the end of the handshake (RFC 6298 §5.7); `syn_lost` if a
+    /// SYN timed out.
     pub(crate) fn on_established(&mut self, syn_lost: bool, params: &mut Params) {
         *self = Rto::default();
         if syn_lost {

@@ -1,35 +1,35 @@
-//! TLP: a probe for losses at the tail (RFC 8985 §7).
+//! TLP: the tail loss probe (RFC 8985 §7).
 
 use super::rack::ON;
 use crate::ahead::Ahead;
 use crate::{SeqNum, SeqRange};
 
-/// What became of the probe.
+/// State of the probe.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 enum Probe {
-    /// None is out.
+    /// No probe is outstanding.
     #[default]
     None,
-    /// One is to be sent.
+    /// A probe must be sent.
     Due,
-    /// New data is under way.
+    /// A probe with new data is outstanding.
     New,
-    /// Old data is under way (TLP.is_retrans).
+    /// A probe with old data is outstanding (TLP.is_retrans).
     Again,
 }
 
 /// The tail loss probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlp {
-    /// TLP.end_seq, while a probe is under way.
+    /// TLP.end_seq while a probe is outstanding.
     end_seq: Ahead,
     probe: Probe,
-    /// A round-trip time was measured since the last probe, or since the start.
+    /// Whether a round-trip time was measured since the last probe, or since the start.
     measured: bool,
 }
 
 impl Tlp {
-    /// §7.1: recovery begins, or there is nothing to probe for.
+    /// Cancels the probe (RFC 8985 §7.1), because recovery starts or no data are left to probe for.
     pub(crate) fn reset(&mut self) {
         self.probe = Probe::None;
     }
@@ -38,25 +38,25 @@ impl Tlp {
         ON && self.probe == Probe::Due
     }
 
-    /// Whether a probe is under way or waits to be.
+    /// Returns whether a probe is outstanding or must be sent.
     pub(crate) fn is_active(&self) -> bool {
         self.probe != Probe::None
     }
 
-    /// Whether a probe that repeats old data is under way.
+    /// Returns whether a probe with old data is outstanding.
     pub(crate) fn is_repeat(&self) -> bool {
         ON && self.probe == Probe::Again
     }
 
-    /// §7.3: the timer ran out. A probe follows, unless one is still out or
-    /// no round-trip time was measured since the last.
+    /// Processes the expiry of the timer (RFC 8985 §7.3). A probe follows, unless one is
+    /// outstanding or no round-trip time was measured since the last one.
     pub(crate) fn on_timeout(&mut self) {
         if ON && self.measured && !self.is_active() {
             self.probe = Probe::Due;
         }
     }
 
-    /// The probe left; everything before `nxt` is out.
+    /// Records the transmission of the probe; all data before `nxt` are outstanding.
     pub(crate) fn on_sent(&mut self, nxt: Ahead, is_retrans: bool) {
         *self = Tlp {
             end_seq: nxt,
@@ -65,15 +65,14 @@ impl Tlp {
         };
     }
 
-    /// A round-trip time was measured.
+    /// Records a measured round-trip time.
     pub(crate) fn on_rtt(&mut self) {
         self.measured = true;
     }
 
-    /// §7.4.2: an ACK arrived that brought SND.UNA from `una` so many bytes
-    /// forward. Returns whether the probe has repaired a loss that nothing else
-    /// tells of. `dsack` is the duplicate that the ACK reports, `is_bare` says
-    /// that it is a duplicate ACK without SACK.
+    /// Processes an ACK that advances SND.UNA from `una` (RFC 8985 §7.4.2). Returns whether the
+    /// probe repaired a loss that nothing else reports. `dsack` is the duplicate that the ACK
+    /// reports, and `is_bare` marks a duplicate ACK without SACK.
     pub(crate) fn on_ack(
         &mut self,
         una: SeqNum,

@@ -1,6 +1,5 @@
-//! Taking back the answer to a loss that was none: by timestamps (Eifel, RFC
-//! 3522) or by reported duplicates (RFC 2883, RFC 3708), with the response of
-//! RFC 4015 §3.
+//! Detection of spurious losses by timestamps (Eifel, RFC 3522) or reported duplicates (RFC 2883,
+//! RFC 3708), for the response of RFC 4015 §3.
 
 use core::num::NonZero;
 
@@ -8,25 +7,24 @@ use crate::ahead::window;
 use crate::seq::Low;
 use crate::{SeqNum, SeqRange};
 
-/// What must be known to take a reduction back.
+/// State that is needed to undo a reduction.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Undo {
-    /// RFC 4015's pipe_prev in bytes; 0 if there is nothing to undo.
+    /// RFC 4015's pipe_prev, in bytes; 0 if there is nothing to undo.
     pipe_prev: u16,
-    /// Bytes sent again of which no duplicate was reported.
+    /// Retransmitted bytes of which no duplicate was reported.
     sent_again: u16,
-    /// What begins before this is no report of such a duplicate: where the first of
-    /// them begins at the earliest, or the last that was counted ends.
+    /// Start of the duplicates that count: the earliest retransmission, or the end of the last
+    /// duplicate that was counted.
     reported: Low,
-    /// RFC 3522's RetransmitTS: the timestamp of the first retransmission, until
-    /// new data is acknowledged.
+    /// RFC 3522's RetransmitTS: timestamp of the first retransmission, until new data are
+    /// acknowledged.
     retransmit_ts: Option<Steps>,
 }
 
-/// A timestamp in steps of 32 ms (of 16, made odd): two within nine minutes of each
-/// other are in order, or equal. After a longer silence whatever is found out
-/// does no harm: what is taken back then is no more than a restart after idle
-/// time allows (RFC 5681 §4.1).
+/// A timestamp in steps of 32 ms (of 16 ms, made odd). The order of two timestamps is correct if
+/// they are at most nine minutes apart. After a longer silence an error is harmless, because an
+/// undo then allows no more than a restart after idle time does (RFC 5681 §4.1).
 #[derive(Clone, Copy, Debug)]
 struct Steps(NonZero<u16>);
 
@@ -41,7 +39,7 @@ impl Steps {
 }
 
 impl Undo {
-    /// Recovery begins; `flight` bytes are out, from `una` on.
+    /// Starts a recovery with `flight` bytes outstanding from `una` on.
     pub(crate) fn begin(una: SeqNum, flight: u32, ssthresh: u32) -> Self {
         Undo {
             pipe_prev: window(flight.max(ssthresh)),
@@ -50,7 +48,7 @@ impl Undo {
         }
     }
 
-    /// `len` bytes are sent again, with this timestamp.
+    /// Records the retransmission of `len` bytes with this timestamp.
     pub(crate) fn on_retransmission(&mut self, len: u32, timestamp: u32) {
         if self.sent_again == 0 {
             self.retransmit_ts = Some(Steps::of(timestamp));
@@ -58,22 +56,20 @@ impl Undo {
         self.sent_again = window(u32::from(self.sent_again).wrapping_add(len));
     }
 
-    /// RFC 3522 §3.2, steps 4 and 5: the first acknowledgment of new data
-    /// after a retransmission echoes `echo`. Returns whether it answers a
-    /// segment sent before.
+    /// Processes the first acknowledgment of new data after a retransmission, which echoes `echo`
+    /// (RFC 3522 §3.2, steps 4 and 5). Returns whether it answers an earlier transmission.
     pub(crate) fn on_first_ack(&mut self, echo: Option<u32>) -> bool {
         let (sent, echo) = (self.retransmit_ts.take(), echo.map(Steps::of));
         sent.is_some_and(|sent| echo.is_some_and(|echo| echo.is_before(sent)))
     }
 
-    /// `block` arrived twice, the peer says; segments have up to `mss` bytes.
-    /// Returns whether all that was sent again did.
+    /// Processes the report that `block` arrived twice; segments have up to `mss` bytes. Returns
+    /// whether all retransmitted data arrived twice.
     ///
-    /// RFC 2883 §4: "each duplicate contiguous sequence of data received is reported
-    /// in at most one D-SACK block", and that is of one segment. So a longer block
-    /// is no report, and what was reported before is none either: it may be the
-    /// acknowledgment that arrived twice. A report that comes out of order is
-    /// passed over for that, which leaves the reduction in force.
+    /// RFC 2883 §4: "each duplicate contiguous sequence of data received is reported in at most one
+    /// D-SACK block", and such a block covers one segment. So a longer block does not count, nor
+    /// does one that was reported before: the ACK itself may have arrived twice. A report out of
+    /// order is therefore ignored, which leaves the reduction in force.
     pub(crate) fn on_dsack(&mut self, block: SeqRange, mss: u32) -> bool {
         let is_new = Low::of(block.start).is_at_or_behind(self.reported);
         if self.sent_again == 0 || !is_new || block.len() > mss {
@@ -84,7 +80,7 @@ impl Undo {
         self.sent_again == 0
     }
 
-    /// RFC 4015's pipe_prev, once.
+    /// Returns RFC 4015's pipe_prev once.
     pub(crate) fn take(&mut self) -> Option<u32> {
         let pipe_prev = core::mem::take(self).pipe_prev;
         (pipe_prev > 0).then_some(u32::from(pipe_prev))

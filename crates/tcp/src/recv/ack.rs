@@ -1,34 +1,34 @@
-//! When to acknowledge (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
+//! The time of acknowledgments (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
-/// What acknowledgments are owed.
+/// Acknowledgments owed to the peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckPolicy {
-    /// Segments in order since the last acknowledgment; [`DUE`] if one is due now.
+    /// Segments in order since the last acknowledgment; [`DUE`] if one must be sent now.
     unacked: u8,
     /// Duplicate ACKs owed: one for each segment beyond a gap.
     duplicates: u8,
-    /// Segments in order that are yet to be acknowledged one by one.
+    /// Number of segments in order that remain to be acknowledged individually.
     quick: u8,
 }
 
 const DUE: u8 = u8::MAX;
 
-/// How many segments after a sign of loss are acknowledged one by one: while
-/// the peer repairs it has few segments out, and acknowledgments get lost too.
+/// Number of segments after a sign of loss that are acknowledged individually. A peer in recovery
+/// has few segments outstanding, and ACKs are lost as well.
 const QUICK: u8 = 16;
 
-/// Fast retransmit needs three duplicate ACKs behind one that is new; more say
-/// nothing.
+/// Maximum of owed duplicates: fast retransmit needs three after a new ACK, and more have no
+/// effect.
 const MOST_DUPLICATES: u8 = 4;
 
 impl AckPolicy {
-    /// A segment with text arrived in order. `every` is how many of them may
-    /// share an acknowledgment. Returns whether the ACK may wait.
+    /// Counts a segment with text in order. `every` is the number of segments that share an
+    /// acknowledgment. Returns whether the ACK may be delayed.
     ///
-    /// Segments are counted whatever their size, as RFC 5681 §4.2 thinks
-    /// desirable: the peer's idea of full-sized may be smaller than ours.
+    /// Segments count regardless of their size, which RFC 5681 §4.2 recommends: the peer's
+    /// full-sized segments may be smaller than ours.
     pub(crate) fn on_in_order(&mut self, every: u8) -> bool {
-        // One that is due stays so: nothing is above that.
+        // An ACK that is due remains due, because `DUE` is the maximum.
         let unacked = self.unacked.saturating_add(1);
         let may_wait = unacked < every && self.quick == 0;
         self.unacked = if may_wait { unacked } else { DUE };
@@ -51,22 +51,22 @@ impl AckPolicy {
         self.duplicates = owed.min(MOST_DUPLICATES);
     }
 
-    /// A segment filled a gap or a part of it. RFC 5681 §4.2: answered at once.
+    /// Makes an ACK due after a segment filled all or part of a gap (RFC 5681 §4.2: at once).
     pub(crate) fn on_gap_filled(&mut self) {
         self.duplicates = 0;
         self.on_duplicate();
     }
 
-    /// A segment arrived again: its acknowledgment was lost or late.
+    /// Makes an ACK due after a segment arrived again, because its acknowledgment was lost or late.
     ///
-    /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming
-    /// full-sized segment". If that ACK is lost, the peer's timeout asks for it.
+    /// RFC 5681 §4.2: "MUST NOT generate more than one ACK for every incoming full-sized segment".
+    /// If that ACK is lost, the peer's timeout elicits another.
     pub(crate) fn on_duplicate(&mut self) {
         self.unacked = DUE;
         self.quick = QUICK;
     }
 
-    /// An ACK is due for another reason.
+    /// Makes an ACK due for another reason.
     pub(crate) fn require(&mut self) {
         self.unacked = DUE;
     }
@@ -79,13 +79,13 @@ impl AckPolicy {
         self.duplicates > 0
     }
 
-    /// Whether an acknowledgment waits, or is due.
+    /// Returns whether an acknowledgment is delayed or due.
     pub(crate) fn is_waiting(&self) -> bool {
         self.unacked > 0
     }
 
-    /// A segment with an acknowledgment leaves; `pure` if it has neither text
-    /// nor control. Only such a segment can be a duplicate ACK (RFC 5681 §2).
+    /// Records a segment with an acknowledgment; `pure` if it has neither text nor control bits.
+    /// Only such a segment can be a duplicate ACK (RFC 5681 §2).
     pub(crate) fn on_sent(&mut self, pure: bool) {
         self.unacked = 0;
         if pure {

@@ -1,4 +1,4 @@
-//! In-place reassembly: the receive store and what is known about its gaps.
+//! In-place reassembly: the receive buffer and the list of ranges beyond gaps.
 
 use redpoll_base::{Bytes, Ring};
 
@@ -6,29 +6,28 @@ use super::ranges::{Ranges, TextSpan};
 use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
 
-/// What a piece of text did.
+/// Effect of received text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// Nothing new.
+    /// The text was not new.
     Nothing,
-    /// It was next, and nothing waits behind a gap.
+    /// The text was next, and no text is stored beyond a gap.
     InOrder,
-    /// It was next, and filled a gap or a part of one.
+    /// The text was next, and filled all or part of a gap.
     FilledGap,
-    /// It lies beyond a gap.
+    /// The text lies beyond a gap.
     OutOfOrder,
 }
 
-/// The received text of a connection.
+/// Received text of a connection.
 #[derive(Debug)]
 pub(crate) struct Inbox<B> {
     ring: Ring<B>,
-    /// What the first block of the next SACK option reports, besides what lies
-    /// `beyond`: what arrived twice (RFC 2883 §4), or arrived now and found no place
-    /// (RFC 2018 §8). Empty for nothing.
+    /// Range for the first block of the next SACK option, before those of `beyond`: a duplicate
+    /// (RFC 2883 §4), or text that was just discarded (RFC 2018 §8). Empty if there is none.
     apart: SeqNum,
     apart_len: u16,
-    /// Sequence number of the peer's FIN once it `has_fin`, be it beyond a gap.
+    /// Sequence number of the peer's FIN once it `has_fin`, in order or beyond a gap.
     fin: Low,
     beyond: Ranges,
     has_fin: bool,
@@ -46,7 +45,7 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
-    /// Bytes that had arrived before, of a new inbox; whether they fit.
+    /// Puts frozen bytes into a new inbox. Returns whether they fit.
     pub(crate) fn restore(&mut self, unread: &[u8]) -> bool {
         let count = self.ring.write_at(0, unread);
         self.ring.keep(count);
@@ -57,23 +56,23 @@ impl<B: Bytes> Inbox<B> {
         self.ring.capacity() as u32
     }
 
-    /// Bytes that can still arrive behind RCV.NXT.
+    /// Returns the free space after RCV.NXT, in bytes.
     pub(crate) fn room(&self) -> u32 {
         self.ring.room() as u32
     }
 
-    /// Bytes ready to be read.
+    /// Returns the number of bytes ready to be read.
     pub(crate) fn ready(&self) -> usize {
         self.ring.len()
     }
 
-    /// Whether there is a gap: something lies beyond what is ready.
+    /// Returns whether there is a gap, with text beyond it.
     pub(crate) fn has_gap(&self) -> bool {
         !self.beyond.is_empty()
     }
 
-    /// Takes the part of `text`, which begins at `seq`, that lies from `nxt`
-    /// up to `edge`. Returns the new RCV.NXT and what happened.
+    /// Takes the part of `text`, which starts at `seq`, from `nxt` to `edge`. Returns the new
+    /// RCV.NXT and the effect.
     pub(crate) fn take(
         &mut self,
         nxt: SeqNum,
@@ -82,9 +81,8 @@ impl<B: Bytes> Inbox<B> {
         text: &[u8],
     ) -> (SeqNum, Arrival) {
         self.note_duplicate(nxt, SeqRange::new(seq, seq + text.len() as u32));
-        // RFC 9293 §3.10.7.4: "If a segment's contents straddle the boundary
-        // between old and new, only the new parts are processed." And nothing
-        // comes behind a FIN.
+        // RFC 9293 §3.10.7.4: "If a segment's contents straddle the boundary between old and new,
+        // only the new parts are processed." No text follows a FIN.
         let edge = if self.has_fin {
             self.fin.first_from(nxt).min(edge)
         } else {
@@ -112,21 +110,21 @@ impl<B: Bytes> Inbox<B> {
             self.ring.keep(usize::from(advance));
             (nxt + u32::from(advance), arrival)
         } else {
-            // SHLD-31: text beyond a gap is kept, while there is a place in
-            // the list; else it is dropped and acknowledged like the rest.
+            // SHLD-31: text beyond a gap is kept if the list has room. Otherwise it is dropped, and
+            // an ACK is sent nevertheless.
             if self.beyond.can_add(new) {
                 self.ring.write_at(usize::from(new.start), text);
                 self.beyond.add(new);
             } else {
-                // RFC 2018 §8: "the first SACK block MUST reflect the newest
-                // segment", even if that is discarded.
+                // RFC 2018 §8: "the first SACK block MUST reflect the newest segment", even if that
+                // is discarded.
                 self.report_apart(range(nxt, new));
             }
             (nxt, Arrival::OutOfOrder)
         }
     }
 
-    /// RFC 2883 §4: the first part of `text` that had arrived before.
+    /// Records the first part of `text` that had arrived before (RFC 2883 §4).
     pub(crate) fn note_duplicate(&mut self, nxt: SeqNum, text: SeqRange) {
         let below = SeqRange::new(text.start, text.end.min(nxt));
         let part = if below.is_empty() {
@@ -145,9 +143,8 @@ impl<B: Bytes> Inbox<B> {
         self.apart_len = u16::try_from(part.len()).unwrap_or(u16::MAX);
     }
 
-    /// What to report by SACK: what stands apart first, a duplicate (RFC 2883 §4)
-    /// or text that was discarded (RFC 2018 §8), then what lies beyond the gap, the
-    /// most recent first (RFC 2018 §4).
+    /// Returns the blocks for SACK. First comes a duplicate (RFC 2883 §4) or discarded text (RFC
+    /// 2018 §8), then the text beyond the gap, starting with the most recent (RFC 2018 §4).
     pub(crate) fn sack_blocks(&self, nxt: SeqNum) -> impl Iterator<Item = SeqRange> + '_ {
         let end = self.apart + u32::from(self.apart_len);
         let apart = SeqRange::new(self.apart, end);
@@ -156,7 +153,7 @@ impl<B: Bytes> Inbox<B> {
         apart.into_iter().chain(beyond)
     }
 
-    /// How many [`sack_blocks`](Self::sack_blocks) there are.
+    /// Returns the number of [`sack_blocks`](Self::sack_blocks).
     pub(crate) fn sack_block_count(&self) -> usize {
         self.beyond
             .len()
@@ -164,18 +161,17 @@ impl<B: Bytes> Inbox<B> {
             .min(SackBlocks::MOST)
     }
 
-    /// A segment with [`sack_blocks`](Self::sack_blocks) leaves. RFC 2883 §4:
-    /// "each duplicate contiguous sequence of data received is reported in at
-    /// most one D-SACK block."
+    /// Records that [`sack_blocks`](Self::sack_blocks) were sent. RFC 2883 §4: "each duplicate
+    /// contiguous sequence of data received is reported in at most one D-SACK block."
     pub(crate) fn on_reported(&mut self) {
         self.apart_len = 0;
     }
 
-    /// A FIN was seen at `seq`, inside the window.
+    /// Records a FIN at `seq`, inside the window.
     ///
-    /// Text that had arrived from beyond it contradicts it. RFC 9293
-    /// §3.10.7.4 ignores text behind a FIN, so it counts as never received, as
-    /// does what lies before the FIN but not in order: the peer has it still.
+    /// Text received beyond it contradicts it. RFC 9293 §3.10.7.4 ignores text after a FIN, so such
+    /// text counts as never received. The same applies to text before the FIN that is not in order,
+    /// which the peer still has.
     pub(crate) fn on_fin(&mut self, nxt: SeqNum, seq: SeqNum) {
         if !self.has_fin {
             self.fin = Low::of(seq);
@@ -187,40 +183,39 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
-    /// Whether a FIN was seen.
+    /// Returns whether a FIN was received.
     pub(crate) fn has_fin(&self) -> bool {
         self.has_fin
     }
 
-    /// Whether the FIN is what comes next.
+    /// Returns whether the FIN is next in order.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
         self.has_fin && self.fin == Low::of(nxt)
     }
 
-    /// The ready bytes, in up to two pieces.
+    /// Returns the bytes ready to be read, in up to two pieces.
     pub(crate) fn peek(&self) -> (&[u8], &[u8]) {
         let [first, second] = self.ring.pieces(0, self.ring.len());
         (first, second)
     }
 
-    /// Frees up to `count` ready bytes; says how many.
+    /// Frees up to `count` ready bytes, and returns how many.
     pub(crate) fn consume(&mut self, count: usize) -> usize {
         self.ring.free(count)
     }
 
-    /// Keeps `bytes` where text will be, until some arrives. Whether there is
-    /// room for them.
+    /// Stores `bytes` temporarily in the free space, until text arrives. Returns whether they fit.
     pub(crate) fn stash(&mut self, bytes: &[u8]) -> bool {
         self.ring.write_at(0, bytes) == bytes.len()
     }
 
-    /// What was stashed, `len` bytes of it.
+    /// Returns the first `len` stored bytes.
     pub(crate) fn stashed(&self, len: usize) -> &[u8] {
         let [stashed, _] = self.ring.pieces(0, len);
         stashed
     }
 
-    /// Makes the `len` bytes that were stashed ready to be read.
+    /// Makes the first `len` stored bytes ready to be read.
     pub(crate) fn take_stashed(&mut self, len: u16) {
         self.ring.keep(len.into());
     }
@@ -236,7 +231,7 @@ impl<B: Bytes> Inbox<B> {
     }
 }
 
-/// What is so far from RCV.NXT; a window ends there.
+/// Creates a span by its distances from RCV.NXT, limited to a window.
 fn span(start: u32, end: u32) -> TextSpan {
     let near = |distance: u32| u16::try_from(distance).unwrap_or(u16::MAX);
     TextSpan {
@@ -245,7 +240,7 @@ fn span(start: u32, end: u32) -> TextSpan {
     }
 }
 
-/// Where `span` lies.
+/// Returns the sequence numbers of `span`.
 fn range(nxt: SeqNum, span: TextSpan) -> SeqRange {
     SeqRange::new(nxt + u32::from(span.start), nxt + u32::from(span.end))
 }

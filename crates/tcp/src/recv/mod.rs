@@ -1,5 +1,4 @@
-//! The receiving half: RFC 9293's RCV variables, in-place reassembly, and
-//! when to acknowledge.
+//! The receiving half: RFC 9293's RCV variables, in-place reassembly, and acknowledgments.
 
 mod ack;
 mod inbox;

@@ -1,7 +1,6 @@
-//! Which of the text beyond RCV.NXT has arrived.
+//! The list of text ranges that have arrived beyond RCV.NXT.
 
-/// How many separate stretches beyond a gap are remembered. With a window of
-/// four segments there cannot be more than two. With the feature
+/// Maximum number of ranges. A window of four segments cannot have more than two. With the feature
 /// `large-windows`, one more than a SACK option can report (RFC 2018 §3).
 pub(super) const RANGES: usize = if cfg!(feature = "large-windows") {
     5
@@ -9,8 +8,8 @@ pub(super) const RANGES: usize = if cfg!(feature = "large-windows") {
     3
 };
 
-/// A stretch of text, by its distance from RCV.NXT: from `start` up to `end`.
-/// No window is larger than two bytes can say, as it is not scaled.
+/// A range of text from `start` to `end`, exclusive, counted from RCV.NXT. Windows are not scaled,
+/// so 16 bits suffice.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct TextSpan {
     pub(super) start: u16,
@@ -22,14 +21,14 @@ impl TextSpan {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// What both have, if that is something.
+    /// Returns the intersection, unless it is empty.
     fn common(self, other: TextSpan) -> Option<TextSpan> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
         (start < end).then_some(TextSpan { start, end })
     }
 }
 
-/// Disjoint spans with gaps between them, the one that grew last at the end.
+/// Disjoint spans with gaps between them. The last one changed last.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ranges {
     list: [TextSpan; RANGES],
@@ -49,8 +48,8 @@ impl Ranges {
         self.list.get(..self.len()).unwrap_or(&[])
     }
 
-    /// The spans, the most recent first: the order of a SACK option (RFC 2018
-    /// §4).
+    /// Returns the spans, starting with the most recent, which is the order of a SACK option (RFC
+    /// 2018 §4).
     pub(super) fn iter(&self) -> impl Iterator<Item = TextSpan> + '_ {
         self.known().iter().rev().copied()
     }
@@ -63,13 +62,12 @@ impl Ranges {
         }
     }
 
-    /// Whether `span` could be added: it touches a known one or there is a
-    /// free place.
+    /// Returns whether `span` can be added: it touches a known span or an entry is free.
     pub(super) fn can_add(&self, span: TextSpan) -> bool {
         self.len() < RANGES || self.iter().any(|known| known.touches(span))
     }
 
-    /// The part of `span` that is known, if any is: the first of several.
+    /// Returns the part of `span` that the first overlapping entry covers.
     pub(super) fn known_part(&self, span: TextSpan) -> Option<TextSpan> {
         let mut first: Option<TextSpan> = None;
         for &known in self.known() {
@@ -82,10 +80,9 @@ impl Ranges {
         first
     }
 
-    /// Takes out the spans that `span` touches, and returns it joined with them.
+    /// Removes the spans that `span` touches, and returns their union with it.
     ///
-    /// What is known never touches each other, so that a span joined on the
-    /// way can touch none that was left aside before.
+    /// Known spans do not touch each other. So the union cannot touch a span that `span` did not.
     fn join(&mut self, span: TextSpan) -> TextSpan {
         let mut joined = span;
         let old = self.clone();
@@ -101,15 +98,15 @@ impl Ranges {
         joined
     }
 
-    /// Adds `span`, joining it with those that it touches.
+    /// Adds `span` and joins it with those that it touches.
     pub(super) fn add(&mut self, span: TextSpan) {
         let joined = self.join(span);
         self.push(joined);
     }
 
-    /// The first `next` bytes have arrived in order. Removes the spans that
-    /// this reaches; returns where the next gap begins. From there the others
-    /// are counted now: RCV.NXT moves there.
+    /// Advances RCV.NXT over `next` bytes received in order. Removes the spans that it reaches, and
+    /// returns the distance of the next gap. The remaining spans are counted from there, where
+    /// RCV.NXT moves.
     pub(super) fn absorb(&mut self, next: u16) -> u16 {
         let TextSpan { end, .. } = self.join(TextSpan {
             start: 0,

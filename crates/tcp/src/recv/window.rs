@@ -1,20 +1,19 @@
-//! The receive sequence variables (RFC 9293 §3.3.1), which segments they
-//! accept, and the window that is announced.
+//! The receive sequence variables (RFC 9293 §3.3.1), the acceptability test, and the announced
+//! window.
 
 use crate::SeqNum;
 
-/// RCV.* of RFC 9293 §3.3.1.
+/// The RCV variables of RFC 9293 §3.3.1.
 #[derive(Clone, Debug)]
 pub(crate) struct RecvWindow {
     /// RCV.NXT: the next sequence number expected.
     pub(crate) nxt: SeqNum,
-    /// RCV.NXT + RCV.WND as last announced. It never moves left (RFC 9293
-    /// §3.8.6, SHLD-14).
+    /// RCV.NXT + RCV.WND as last announced. It never decreases (RFC 9293 §3.8.6, SHLD-14).
     edge: SeqNum,
 }
 
 impl RecvWindow {
-    /// Before the peer's SYN nothing is known.
+    /// Creates the state before the peer's SYN.
     pub(crate) const fn unknown() -> Self {
         RecvWindow {
             nxt: SeqNum(0),
@@ -22,35 +21,34 @@ impl RecvWindow {
         }
     }
 
-    /// The peer's SYN had number `irs`; there is room for `room` bytes.
+    /// Sets the variables from the number `irs` of the peer's SYN and `room` free bytes.
     pub(crate) fn synchronize(&mut self, irs: SeqNum, room: u32) {
         self.nxt = irs + 1;
         self.edge = self.nxt + room.min(u32::from(u16::MAX));
     }
 
-    /// RCV.NXT, and the edge as it was announced.
+    /// Restores RCV.NXT and the announced edge.
     pub(crate) fn restore(&mut self, nxt: SeqNum, edge: SeqNum) {
         (self.nxt, self.edge) = (nxt, edge);
     }
 
-    /// RCV.WND.
+    /// Returns RCV.WND in bytes.
     pub(crate) fn wnd(&self) -> u32 {
         self.edge.since(self.nxt)
     }
 
-    /// One past the last sequence number that is accepted.
+    /// Returns the sequence number after the last acceptable one.
     pub(crate) fn edge(&self) -> SeqNum {
         self.edge
     }
 
-    /// The acceptability test of RFC 9293 §3.10.7.4, table 6, with what its
-    /// text and appendix A.2 add for the sake of the acknowledgments that the
-    /// segments carry:
+    /// Performs the acceptability test of RFC 9293 §3.10.7.4, table 6. Its text and appendix A.2
+    /// add two cases for the acknowledgments that such segments carry:
     ///
-    /// - a segment exactly at the right edge and without length is accepted:
-    ///   its sender has merely used up the window;
-    /// - a segment exactly at RCV.NXT is accepted though the window is closed:
-    ///   it is a window probe, its text is cut off.
+    /// - A segment without length exactly at the right edge is accepted: its sender has used up the
+    ///   window.
+    /// - A segment exactly at RCV.NXT is accepted although the window is closed: it is a window
+    ///   probe, whose text is cut off.
     pub(crate) fn accepts(&self, seq: SeqNum, len: u32) -> bool {
         let (at, wnd) = (seq.since(self.nxt), self.wnd());
         if len == 0 {
@@ -61,27 +59,27 @@ impl RecvWindow {
         }
     }
 
-    /// Whether `seq` is inside the window.
+    /// Returns whether `seq` is inside the window.
     pub(crate) fn contains(&self, seq: SeqNum) -> bool {
         seq.since(self.nxt) < self.wnd()
     }
 
-    /// The next sequence number expected is now `nxt`.
+    /// Advances RCV.NXT to `nxt`.
     pub(crate) fn advance(&mut self, nxt: SeqNum) {
         self.nxt = nxt;
-        // A FIN is taken even exactly at the edge; see `Connection::process_fin`.
+        // A FIN is accepted even exactly at the edge; see `Connection::process_fin`.
         self.edge = self.edge.max(nxt);
     }
 
-    /// How far the right edge could move if `room` bytes are free.
+    /// Returns how far the right edge could advance if `room` bytes are free.
     fn growth(&self, room: u32) -> u32 {
         (self.nxt + room.min(u32::from(u16::MAX))) - self.edge
     }
 
-    /// The window to put into a segment that leaves now.
+    /// Returns the window for a segment to be sent now.
     ///
-    /// RFC 9293 §3.8.6.2.2: the edge stays until it can move by
-    /// `min(RCV.BUFF / 2, Eff.snd.MSS)`.
+    /// RFC 9293 §3.8.6.2.2: the edge stays until it can advance by `min(RCV.BUFF / 2,
+    /// Eff.snd.MSS)`.
     pub(crate) fn announce(&mut self, room: u32, capacity: u32, mss: u32) -> u16 {
         let growth = self.growth(room);
         if growth > 0 && growth >= mss.min(capacity / 2) {
@@ -90,9 +88,9 @@ impl RecvWindow {
         u16::try_from(self.wnd()).unwrap_or(u16::MAX)
     }
 
-    /// Whether the application has freed so much that the peer should hear of
-    /// it without waiting for the next acknowledgment: two segments' worth,
-    /// half the buffer, or anything to speak of if the window was closed.
+    /// Returns whether the peer should learn of free space without waiting for the next
+    /// acknowledgment: two segments or half the buffer, or one segment if the window is smaller
+    /// than one.
     pub(crate) fn wants_update(&self, room: u32, capacity: u32, mss: u32) -> bool {
         let growth = self.growth(room);
         let least = mss.min(capacity / 2).max(1);
@@ -115,7 +113,7 @@ mod tests {
         }
     }
 
-    /// RFC 9293 §3.10.7.4, table 6, and the two additions.
+    /// RFC 9293 §3.10.7.4, table 6, and the two additional cases.
     #[test]
     fn acceptability() {
         let open = window(u32::MAX - 1, 10);
@@ -139,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_edge_moves_in_steps_and_never_back() {
-        // Buffer of 1848 bytes, segments of 462.
+        // A buffer of 1848 bytes, and segments of 462.
         let mut rcv = window(0, 1848);
         rcv.advance(SeqNum(462));
         assert_eq!(

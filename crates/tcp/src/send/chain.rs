@@ -1,4 +1,4 @@
-//! Buffers of the application, linked to a stream that is sent without a copy.
+//! A send store made of the application's buffers, which are not copied.
 
 use core::marker::PhantomData;
 
@@ -10,34 +10,33 @@ use crate::{SeqNum, SeqRange};
 pub struct ChainSlot<D>(Option<D>);
 
 impl<D> ChainSlot<D> {
-    /// A slot that holds nothing.
+    /// An empty slot.
     pub const EMPTY: Self = ChainSlot(None);
 }
 
-/// A send store that keeps the application's buffers as they are, until all of
-/// a buffer's bytes were acknowledged and the link needs none of them.
+/// A send store that keeps the application's buffers until all of their bytes are acknowledged and
+/// the link does not need them.
 ///
-/// `D` is a buffer: `&'static [u8]` for constant data and flash, or something
-/// that is owned and comes back, like `&'static mut [u8]`. `T` is the table of
-/// slots, one a buffer; it is a ring.
+/// `D` is a buffer: `&'static [u8]` for constant data in flash, or an owned buffer that is returned
+/// later, such as `&'static mut [u8]`. `T` is the table of slots, one for each buffer; it is a
+/// ring.
 #[derive(Debug)]
 pub struct Chain<D, T> {
     table: T,
-    /// Where in `table` the oldest buffer lies that was not taken back.
+    /// Index in `table` of the oldest buffer that was not reclaimed.
     first: usize,
-    /// So many buffers from there on may be taken back.
+    /// Number of buffers from there on that may be reclaimed.
     free: usize,
-    /// And so many behind them hold bytes that are needed.
+    /// Number of buffers after those that hold needed bytes.
     live: usize,
-    /// Bytes of the oldest live buffer that are not needed any more.
+    /// Bytes of the oldest live buffer that are no longer needed.
     spent: usize,
-    /// Sequence number of the oldest byte that is needed, and of the next one
-    /// to be given.
+    /// Sequence numbers from the oldest needed byte to the next one to be appended.
     range: SeqRange,
     data: PhantomData<D>,
 }
 
-/// As much as may be under way: far below half of the sequence space.
+/// Maximum of outstanding bytes: far below half of the sequence space.
 const MOST: usize = 1 << 24;
 
 impl<D, T> Chain<D, T>
@@ -45,7 +44,7 @@ where
     D: AsRef<[u8]>,
     T: AsRef<[ChainSlot<D>]> + AsMut<[ChainSlot<D>]>,
 {
-    /// An empty chain. What `table` holds is dropped as slots are filled.
+    /// Creates an empty chain. Contents of `table` are dropped when its slots are filled.
     pub fn new(table: T) -> Self {
         Chain {
             table,
@@ -58,14 +57,13 @@ where
         }
     }
 
-    /// How many buffers the chain would take now.
+    /// Returns how many buffers the chain would accept now.
     pub fn room(&self) -> usize {
         let used = self.free.saturating_add(self.live);
         self.table.as_ref().len().saturating_sub(used)
     }
 
-    /// Appends a buffer; `Err` gives it back if there is no slot for it, or too
-    /// much under way.
+    /// Appends a buffer. `Err` returns it if no slot is free or too many bytes are outstanding.
     pub(crate) fn push(&mut self, data: D) -> Result<(), D> {
         let len = data.as_ref().len();
         let under_way = (self.range.len() as usize).saturating_add(len);
@@ -78,13 +76,12 @@ where
         slot.0 = Some(data);
         self.live = self.live.saturating_add(1);
         self.range.end += len as u32;
-        // A buffer without bytes is done with at once, if it is its turn.
+        // An empty buffer is no longer needed when its turn comes.
         self.retire(0);
         Ok(())
     }
 
-    /// The oldest buffer that is not needed any more. Memory that was taken
-    /// back serves the next buffer.
+    /// Returns the oldest buffer that is no longer needed, and frees its slot.
     pub fn reclaim(&mut self) -> Option<D> {
         self.free = self.free.checked_sub(1)?;
         let first = self.first;
@@ -92,18 +89,18 @@ where
         self.table.as_mut().get_mut(first)?.0.take()
     }
 
-    /// The table, with the buffers that were not taken back.
+    /// Returns the table, including buffers that were not reclaimed.
     pub fn into_table(self) -> T {
         self.table
     }
 
-    /// Where in the table the slot `offset` behind the first used one lies.
+    /// Returns the index of the slot `offset` places after the first used one.
     fn slot(&self, offset: usize) -> usize {
         let slot = self.first.saturating_add(offset);
         slot.checked_sub(self.table.as_ref().len()).unwrap_or(slot)
     }
 
-    /// The bytes of the live buffer `number` places behind the oldest one.
+    /// Returns the bytes of the live buffer `number` places after the oldest one.
     fn bytes(&self, number: usize) -> &[u8] {
         let slot = self.slot(self.free.saturating_add(number));
         let slot = self.table.as_ref().get(slot);
@@ -111,8 +108,8 @@ where
         data.map(AsRef::as_ref).unwrap_or_default()
     }
 
-    /// `count` more bytes of the oldest live buffers are not needed. Whether
-    /// that was the end of a buffer.
+    /// Marks `count` more bytes of the oldest live buffers as no longer needed. Returns whether a
+    /// buffer ended.
     fn retire(&mut self, count: usize) -> bool {
         self.spent = self.spent.saturating_add(count);
         let before = self.live;

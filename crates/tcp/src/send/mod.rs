@@ -1,5 +1,4 @@
-//! The sending half: RFC 9293's SND variables, the bytes they speak of, and
-//! the rules about when a byte may leave.
+//! The sending half: RFC 9293's SND variables, the data to send, and the rules for when to send.
 
 mod chain;
 mod nagle;

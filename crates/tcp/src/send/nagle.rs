@@ -1,33 +1,30 @@
-//! The Nagle algorithm (RFC 9293 §3.7.4), as modified by Minshall
-//! (RFC 9293 appendix A.3).
+//! The Nagle algorithm (RFC 9293 §3.7.4), as modified by Minshall (RFC 9293 appendix A.3).
 //!
-//! The plain algorithm holds a small segment while *anything* is
-//! unacknowledged. Against a delayed ACK that stalls the tail of every
-//! transfer. Modified, it waits only for an earlier *small* segment: at most
-//! one is in the network at a time, which was the purpose.
+//! The plain algorithm delays a small segment while *any* data are unacknowledged. With a delayed
+//! ACK this stalls the end of every transfer. The modified algorithm waits only for an earlier
+//! *small* segment, so at most one is in the network at a time.
 
 use crate::ahead::Ahead;
 
 /// Remembers the last small segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nagle {
-    /// Where the last segment ends that was sent and is not full-sized; SND.UNA
-    /// once it is acknowledged.
+    /// End of the last small segment; SND.UNA once it is acknowledged.
     small_end: Ahead,
 }
 
 impl Nagle {
-    /// Whether the next small segment must wait for company.
+    /// Returns whether the next small segment must wait.
     pub(crate) fn holds(&self) -> bool {
         self.small_end != Ahead::UNA
     }
 
-    /// A small segment left that ends there.
+    /// Records a small segment that ends at `end`.
     pub(crate) fn on_small_sent(&mut self, end: Ahead) {
         self.small_end = end;
     }
 
-    /// SND.UNA moved by `advance`.
+    /// Processes an advance of SND.UNA.
     pub(crate) fn on_ack(&mut self, advance: u32) {
         self.small_end.on_advance(advance);
     }

@@ -1,33 +1,31 @@
-//! Probing a closed window (RFC 9293 §3.8.6.1).
+//! Probes of a closed window (RFC 9293 §3.8.6.1).
 //!
-//! The same timer overrides silly-window avoidance when a window stays open
-//! too little (§3.8.6.2.1, rule 4).
+//! The same timer overrides the avoidance of silly windows when a window stays too small (RFC 9293
+//! §3.8.6.2.1, rule 4).
 
 use crate::timers::doubled;
 
-/// Paces window probes.
+/// Counters that pace window probes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Persist {
-    /// Probes since the window was last open; with [`DUE`] if one is to be sent,
-    /// and with [`SMALL`] while the window is open but too small.
+    /// Probes since the window was last open, with [`DUE`] if one must be sent, and with [`SMALL`]
+    /// while the window is open but too small.
     sent: u8,
-    /// Probes since the peer was last heard.
+    /// Probes since the last segment from the peer.
     unanswered: u8,
 }
 
 const DUE: u8 = 1 << 7;
 const SMALL: u8 = 1 << 6;
 
-/// How long a window may stay open but too small for a segment that is worth
-/// sending, in milliseconds: the override timeout of RFC 9293 §3.8.6.2.1, which
-/// "should be in the range 0.1 - 1.0 seconds".
+/// Time for which a window may be open but too small for a segment, in milliseconds: the override
+/// timeout of RFC 9293 §3.8.6.2.1, which "should be in the range 0.1 - 1.0 seconds".
 const OVERRIDE_MS: u32 = 500;
 
 impl Persist {
-    /// How long to wait for the next probe, in milliseconds.
+    /// Returns the delay until the next probe in milliseconds.
     ///
-    /// SHLD-29: the first one after the retransmission timeout; SHLD-30: then
-    /// exponentially longer.
+    /// SHLD-29: the first delay is the retransmission timeout; SHLD-30: it grows exponentially.
     pub(crate) fn interval(&self, rto: u32, max: u32) -> u32 {
         if self.sent & SMALL != 0 {
             return OVERRIDE_MS;
@@ -35,9 +33,8 @@ impl Persist {
         doubled(rto, self.sent & !DUE, max.max(rto))
     }
 
-    /// The window holds data back because it is closed, or because it is
-    /// `small`. Returns whether it was the other before: then the timer starts
-    /// again, and the count of probes with it.
+    /// Records why the window blocks data: it is closed, or it is `small`. Returns whether the
+    /// reason changed; then the timer and the count of probes restart.
     pub(crate) fn on_window(&mut self, small: bool) -> bool {
         let turns = small != (self.sent & SMALL != 0);
         if turns {
@@ -46,21 +43,21 @@ impl Persist {
         turns
     }
 
-    /// The timer ran out. Returns whether to go on: not if the peer has been
-    /// silent for `max_unanswered` probes.
+    /// Processes a timeout. Returns whether to continue: not after `max_unanswered` probes without
+    /// a segment from the peer.
     ///
-    /// MUST-37: as long as it answers, the peer may keep its window closed.
+    /// MUST-37: the peer may keep its window closed as long as it answers.
     pub(crate) fn on_timeout(&mut self, max_unanswered: u8) -> bool {
         self.sent |= DUE;
         self.unanswered < max_unanswered
     }
 
-    /// Probes since the window was last open.
+    /// Returns the number of probes since the window was last open.
     pub(crate) fn probes(&self) -> u8 {
         self.sent & !DUE
     }
 
-    /// Whether a probe is to be sent.
+    /// Returns whether a probe must be sent.
     pub(crate) fn is_due(&self) -> bool {
         self.sent & DUE != 0
     }
@@ -70,12 +67,12 @@ impl Persist {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
-    /// An acceptable segment arrived.
+    /// Records an acceptable segment.
     pub(crate) fn on_heard(&mut self) {
         self.unanswered = 0;
     }
 
-    /// There is no need to probe (any more).
+    /// Ends the probes.
     pub(crate) fn stop(&mut self) {
         *self = Persist::default();
     }

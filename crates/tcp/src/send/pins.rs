@@ -1,18 +1,18 @@
-//! Pinned segments: those that the link is sending right now.
+//! Pinned segments: those that the link is sending.
 //!
-//! A segment lives on the link for tens of milliseconds to seconds while its
-//! fragments wait for the radio. Its bytes must not change or vanish in that
-//! time, and it must not be sent twice. A pin says so for one range of
-//! sequence numbers, SYN and FIN included, until the link is done with it.
+//! A segment stays with the link for tens of milliseconds to seconds while its fragments wait for
+//! the radio. In that time its bytes must not change or disappear, and they must not be sent twice.
+//! A pin ensures this for a range of sequence numbers, including SYN and FIN, until the link
+//! reports the outcome.
 
 use crate::ahead::{Ahead, Span, window};
 use crate::{SeqNum, SeqRange};
 
-/// How many segments the link may hold at once.
+/// Maximum number of pinned segments.
 const PINS: usize = 4;
 
-/// Names a segment between [`poll_segment`](crate::Connection::poll_segment)
-/// and the report that it was sent or lost.
+/// Identifies a segment from [`poll_segment`](crate::Connection::poll_segment) to the report that
+/// it was sent or lost.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct Token {
     slot: u8,
@@ -20,18 +20,18 @@ pub struct Token {
 }
 
 impl Token {
-    /// For segments that occupy no sequence number: there is nothing to pin.
+    /// Token of segments that occupy no sequence numbers and need no pin.
     pub(crate) const UNPINNED: Token = Token {
         slot: u8::MAX,
         tag: 0,
     };
 
-    /// The token as a number, for callers that keep it in a handle of theirs.
+    /// Returns the token as a number, for callers that store it in a handle.
     pub const fn to_bits(self) -> u16 {
         u16::from_be_bytes([self.slot, self.tag])
     }
 
-    /// The token of which [`to_bits`](Self::to_bits) gave this number.
+    /// Returns the token of a number from [`to_bits`](Self::to_bits).
     pub const fn from_bits(bits: u16) -> Token {
         let [slot, tag] = bits.to_be_bytes();
         Token { slot, tag }
@@ -42,14 +42,14 @@ impl Token {
     }
 }
 
-/// Why a segment was sent.
+/// Kind of a transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PinKind {
-    /// For the first time.
+    /// First transmission.
     First,
-    /// Again, at least in part.
+    /// Retransmission, at least in part.
     Again,
-    /// To probe a closed window.
+    /// Probe of a closed window.
     Probe,
 }
 
@@ -62,7 +62,7 @@ pub(crate) struct Pin {
 }
 
 impl Pin {
-    /// The sequence numbers, of which the first may be acknowledged.
+    /// Returns the sequence numbers, the first of which may be acknowledged.
     pub(crate) fn range(&self, una: SeqNum) -> SeqRange {
         let end = una + self.end.bytes();
         SeqRange::new(end - u32::from(self.len), end)
@@ -72,7 +72,7 @@ impl Pin {
         self.end
     }
 
-    /// What of it is not acknowledged.
+    /// Returns the unacknowledged part.
     pub(crate) fn span(&self) -> Span {
         let end = self.end.bytes();
         Span::new(end.saturating_sub(u32::from(self.len)), end)
@@ -83,24 +83,22 @@ impl Pin {
     }
 }
 
-/// The pinned ranges of a connection. They end beyond SND.UNA; they may begin
-/// before it.
+/// Pinned ranges of a connection. They end beyond SND.UNA, but may start before it.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Pins {
-    /// SND.UNA where a slot is free.
+    /// End of each range; SND.UNA if the slot is free.
     ends: [Ahead; PINS],
     lens: [u16; PINS],
-    /// Of each slot the [`PinKind`] in two bits. The rest counts its pins, to
-    /// tell their tokens apart: a token would have to be 64 pins old to be taken
-    /// for another one.
+    /// Tag of each slot: two bits of [`PinKind`], and a counter of its pins that distinguishes
+    /// their tokens. A token matches a wrong pin only if it is 64 pins old.
     tags: [u8; PINS],
 }
 
-/// The part of a tag that says the kind.
+/// Mask of the kind in a tag.
 const KIND: u8 = 3;
 
 impl Pins {
-    /// What each slot pins of what is not acknowledged; nothing if it is free.
+    /// Returns the unacknowledged part of each slot; it is empty if the slot is free.
     fn spans(&self) -> impl Iterator<Item = Span> + '_ {
         self.ends.iter().zip(&self.lens).map(|(end, &len)| {
             let start = end.bytes().saturating_sub(u32::from(len));
@@ -116,8 +114,8 @@ impl Pins {
         self.ends.iter().all(|&end| end != Ahead::UNA)
     }
 
-    /// Pins what is not empty. Without a free slot the token is
-    /// [`Token::UNPINNED`]; callers ask [`is_full`](Self::is_full) first.
+    /// Pins a range, unless it is empty. Without a free slot the token is [`Token::UNPINNED`];
+    /// callers check [`is_full`](Self::is_full) first.
     pub(crate) fn insert(&mut self, span: Span, kind: PinKind) -> Token {
         let lens = self.lens.iter_mut().zip(self.tags.iter_mut().zip(0u8..));
         let mut slots = self.ends.iter_mut().zip(lens);
@@ -130,7 +128,7 @@ impl Pins {
         Token { slot, tag: *tag }
     }
 
-    /// What is behind a token, unless it is gone.
+    /// Returns the pin of a token, unless it is gone.
     pub(crate) fn get(&self, token: Token) -> Option<Pin> {
         let slot = usize::from(token.slot);
         let (&end, &len) = (self.ends.get(slot)?, self.lens.get(slot)?);
@@ -145,7 +143,7 @@ impl Pins {
         Some(Pin { end, len, kind })
     }
 
-    /// Ends a pin. `None` if it is gone already.
+    /// Ends a pin. Returns `None` if it is already gone.
     pub(crate) fn release(&mut self, token: Token) -> Option<Pin> {
         let pin = self.get(token)?;
         if let Some(end) = self.ends.get_mut(usize::from(token.slot)) {
@@ -154,8 +152,7 @@ impl Pins {
         Some(pin)
     }
 
-    /// SND.UNA advances by `bytes`: ends the pins of segments that are
-    /// acknowledged as a whole.
+    /// Processes an advance of SND.UNA by `bytes`: ends the pins of fully acknowledged segments.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         for end in &mut self.ends {
             end.on_advance(bytes);
@@ -167,7 +164,7 @@ impl Pins {
         self.ends = [Ahead::UNA; PINS];
     }
 
-    /// The oldest sequence number that must be kept, `una` or before.
+    /// Returns the oldest sequence number that must be kept, at or before `una`.
     pub(crate) fn oldest(&self, una: SeqNum) -> SeqNum {
         let mut behind = 0;
         for (end, &len) in self.ends.iter().zip(&self.lens) {
@@ -178,25 +175,25 @@ impl Pins {
         una - behind
     }
 
-    /// Whether what is so far beyond SND.UNA is pinned.
+    /// Returns whether the byte `at` beyond SND.UNA is pinned.
     pub(crate) fn covers(&self, at: u32) -> bool {
         self.spans().any(|pin| pin.contains(at))
     }
 
-    /// Whether part of `span` is pinned.
+    /// Returns whether part of `span` is pinned.
     pub(crate) fn overlaps(&self, span: Span) -> bool {
         self.spans()
             .any(|pin| pin.start.max(span.start) < pin.end.min(span.end))
     }
 
-    /// Bytes of all pinned ranges.
+    /// Returns the number of pinned bytes.
     pub(crate) fn bytes(&self) -> usize {
         let used = self.ends.iter().zip(&self.lens);
         let used = used.filter(|(end, _)| **end != Ahead::UNA);
         used.fold(0, |sum, (_, &len)| sum.wrapping_add(usize::from(len)))
     }
 
-    /// The first part of `span` that is not pinned; empty if all of it is.
+    /// Returns the first part of `span` that is not pinned; it is empty if all of it is.
     pub(crate) fn unpinned_part(&self, span: Span) -> Span {
         let mut part = span;
         while let Some(pin) = self.spans().find(|pin| pin.contains(part.start)) {

@@ -1,15 +1,14 @@
-//! Bytes waiting to be sent or acknowledged, in a ring in the caller's memory.
+//! The send store in a ring in the caller's memory.
 
 use redpoll_base::{Bytes, Ring};
 
 use super::SendStore;
 use crate::{SeqNum, SeqRange};
 
-/// The send store of a [`Connection`](crate::Connection) unless another one is
-/// asked for: what the application gives is copied into one buffer.
+/// The default send store of a [`Connection`](crate::Connection), which copies the application's
+/// data into one buffer.
 ///
-/// Byte number `start` of the sequence space is the oldest one kept. Of a longer
-/// buffer the first 65,535 bytes serve: no window is larger.
+/// It uses at most the first 65,535 bytes of the buffer, because windows are not larger.
 #[derive(Debug)]
 pub struct SendRing<B> {
     ring: Ring<B>,
@@ -18,7 +17,7 @@ pub struct SendRing<B> {
 }
 
 impl<B: Bytes> SendRing<B> {
-    /// An empty ring in this buffer.
+    /// Creates an empty ring in this buffer.
     pub fn new(buf: B) -> Self {
         SendRing {
             ring: Ring::new(buf),
@@ -26,12 +25,12 @@ impl<B: Bytes> SendRing<B> {
         }
     }
 
-    /// Bytes that could be appended now.
+    /// Returns how many bytes can be appended now.
     pub(crate) fn room(&self) -> usize {
         self.ring.room()
     }
 
-    /// Appends what fits of `bytes`, and says how much that was.
+    /// Appends the bytes that fit, and returns how many.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> usize {
         let count = self.ring.write_at(0, bytes);
         self.ring.keep(count);

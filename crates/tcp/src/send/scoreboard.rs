@@ -1,34 +1,28 @@
-//! The scoreboard: what became of everything that was sent and is not yet
-//! cumulatively acknowledged (RFC 6675 §3, RFC 8985 §5.2).
+//! The scoreboard: the state of all data between SND.UNA and SND.NXT (RFC 6675 §3, RFC 8985 §5.2).
 //!
-//! The sequence numbers from SND.UNA to SND.NXT are divided into stretches,
-//! each of which was sent at one moment and has one fate. A stretch is a
-//! segment or a part of one, or several when the table is full: then
-//! neighbours are joined of which both have arrived or neither has. Where no
-//! such neighbours are left, news of an arrival is not taken: it is heard of again
-//! when SND.UNA comes there, at the latest, and until then may be sent again. What
-//! is known to have arrived stays known, and nothing is believed to have arrived
-//! that may not have.
+//! The sequence numbers are divided into stretches. All bytes of a stretch were sent at the same
+//! time and have the same fate. A stretch is a segment or a part of one. When the table is full, a
+//! stretch may cover several segments: neighbours are joined if both have arrived or neither has.
+//! If there are no such neighbours, a further arrival is not recorded. Its data may be
+//! retransmitted, and SND.UNA covers them later. Recorded arrivals are never lost, and data that
+//! may not have arrived are never recorded as arrived.
 
 use crate::ahead::Span;
 
-/// Whether stretches know when they were sent, as loss detection by time needs it: the
-/// feature `rack-tlp`.
+/// Whether stretches store the time of transmission for loss detection by time: feature `rack-tlp`.
 pub(crate) const TIMED: bool = cfg!(feature = "rack-tlp");
 
-/// How many stretches are told apart: an odd number, see
-/// [`Scoreboard::on_made`]. Windows here are four to eight segments, and limited
-/// transmit adds one or two. With the feature `large-windows`, as many as four
-/// times the blocks of a SACK option.
+/// Maximum number of stretches, which must be odd: see [`Scoreboard::on_made`]. Windows are four to
+/// eight segments, and limited transmit adds one or two. With the feature `large-windows`, four
+/// times the blocks of a SACK option, plus one.
 const STRETCHES: usize = if cfg!(feature = "large-windows") {
     17
 } else {
     9
 };
 
-/// A moment in milliseconds, wrapping: good for comparing moments less than
-/// half a minute apart. What is in flight for longer is the retransmission
-/// timer's business.
+/// A time in milliseconds, wrapping. Comparisons are valid within half a minute. The retransmission
+/// timer handles data that are in flight for longer.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct Tick(u16);
 
@@ -36,10 +30,10 @@ impl Tick {
     #[cfg(test)]
     pub(crate) const EPOCH: Tick = Tick(0);
 
-    /// Half a minute, and less.
+    /// Limit of comparisons: half a minute.
     pub(crate) const REACH_MS: u32 = 1 << 15;
 
-    /// Milliseconds since `earlier`; 0 if that is later.
+    /// Returns the milliseconds since `earlier`; 0 if that is later.
     pub(crate) fn since(self, earlier: Tick) -> u16 {
         let ms = self.0.wrapping_sub(earlier.0);
         if ms > u16::MAX / 2 { 0 } else { ms }
@@ -49,7 +43,7 @@ impl Tick {
         self.since(other) > 0
     }
 
-    /// Of a moment in milliseconds, or of a timestamp.
+    /// Converts a time in milliseconds, or a timestamp.
     pub(crate) fn of_ms(ms: u32) -> Tick {
         Tick(ms as u16)
     }
@@ -63,37 +57,38 @@ impl Tick {
     }
 }
 
-/// What became of a stretch.
+/// Fate of a stretch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
-    /// In the network, for all that is known.
+    /// In the network, as far as is known.
     InFlight,
-    /// The peer has it (SACK).
+    /// Reported by SACK.
     Arrived,
-    /// Believed lost and not sent again since.
+    /// Marked as lost and not retransmitted since.
     Lost,
 }
 
-/// A stretch of sequence numbers that was sent at one moment.
+/// A range of sequence numbers that was sent at one time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stretch {
     len: u16,
-    /// When it was last sent.
+    /// Time of the last transmission.
     at: Tick,
     fate: Fate,
-    /// If it was sent more than once: how long before `at` it was made, in
-    /// steps of [`WAIT_STEP_MS`], rounded up. Otherwise 0.
+    /// For a retransmission, the time that it waited for the link: from its construction to `at`,
+    /// in steps of [`WAIT_STEP_MS`], rounded up. Otherwise 0.
     again: u8,
 }
 
-/// How far moments may run ahead of the clock to keep their order.
+/// How far times may be ahead of the clock to keep their order, in milliseconds.
 const SKEW_MS: u16 = 50;
 
-/// A segment may wait for the radio for a second or two; 255 stands for more.
+/// Unit of the waiting time. A segment may wait for the radio for one or two seconds; 255 stands
+/// for longer times.
 const WAIT_STEP_MS: u16 = 8;
 
 impl Stretch {
-    /// Nothing: what is behind the last stretch.
+    /// The value of unused entries.
     const NOTHING: Stretch = Stretch {
         len: 0,
         at: Tick(0),
@@ -105,37 +100,36 @@ impl Stretch {
         self.len == 0
     }
 
-    /// When it was last sent.
+    /// Returns the time of the last transmission.
     pub(crate) fn at(&self) -> Tick {
         self.at
     }
 
-    /// Whether it was sent more than once.
+    /// Returns whether it was retransmitted.
     pub(crate) fn was_sent_again(&self) -> bool {
         self.again > 0
     }
 
-    /// The latest moment before which its last transmission was surely not
-    /// made: an echo of an earlier timestamp is of another transmission.
+    /// Returns the earliest possible construction time of its last transmission. The echo of an
+    /// earlier timestamp belongs to another transmission.
     pub(crate) fn made_at(&self) -> Tick {
         self.at
             .earlier_by(u16::from(self.again).wrapping_mul(WAIT_STEP_MS))
     }
 
-    /// The peer has it. Returns whether that is news.
+    /// Marks the stretch as arrived. Returns whether that is new.
     pub(crate) fn arrive(&mut self) -> bool {
         let is_news = self.fate != Fate::Arrived;
         self.fate = Fate::Arrived;
         is_news
     }
 
-    /// Whether it is in the network, for all that is known.
+    /// Returns whether it is in the network, as far as is known.
     pub(crate) fn is_in_flight(&self) -> bool {
         self.fate == Fate::InFlight
     }
 
-    /// It is lost, unless it was known to be or has arrived. Returns how many
-    /// bytes became lost by that.
+    /// Marks the stretch as lost if it is in flight. Returns the number of bytes newly lost.
     pub(crate) fn lose(&mut self) -> u32 {
         if !self.is_in_flight() {
             return 0;
@@ -144,8 +138,8 @@ impl Stretch {
         u32::from(self.len)
     }
 
-    /// Makes one of both, of which both have arrived or neither has. What is lost
-    /// of one only counts as in flight.
+    /// Joins two stretches, both or neither of which have arrived. If only one is lost, the result
+    /// is in flight.
     fn join(&mut self, next: &Stretch) {
         self.len = self.len.wrapping_add(next.len);
         if next.at.is_after(self.at) {
@@ -158,10 +152,10 @@ impl Stretch {
     }
 }
 
-/// Stretches in order, and where they lie.
+/// Iterator over stretches in order, with their positions.
 pub(crate) struct Walk<'a> {
     rest: core::slice::IterMut<'a, Stretch>,
-    /// Where the rest lies, as far as it is asked for.
+    /// The remaining range.
     span: Span,
 }
 
@@ -180,17 +174,17 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// The scoreboard. What it says of sequence numbers is counted from SND.UNA.
+/// The scoreboard. Its positions are counted from SND.UNA.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
-    /// In order, from SND.UNA on; the rest is nothing.
+    /// Stretches in order, starting at SND.UNA, followed by unused entries.
     list: [Stretch; STRETCHES],
-    /// The latest moment in the list.
+    /// Latest time in the list.
     latest: Tick,
 }
 
 impl Scoreboard {
-    /// Nothing is out.
+    /// Creates an empty scoreboard.
     pub(crate) const fn new() -> Self {
         Scoreboard {
             list: [Stretch::NOTHING; STRETCHES],
@@ -198,7 +192,7 @@ impl Scoreboard {
         }
     }
 
-    /// Every stretch and where it lies, in order, and then nothing.
+    /// Returns all stretches in order with their positions, followed by unused entries.
     fn spans(&self) -> impl Iterator<Item = (Span, &Stretch)> {
         self.list.iter().scan(0u32, |end, stretch| {
             let start = *end;
@@ -207,7 +201,7 @@ impl Scoreboard {
         })
     }
 
-    /// How many bytes are out.
+    /// Returns the number of outstanding bytes.
     fn end(&self) -> u32 {
         let lens = self.list.iter().map(|stretch| u32::from(stretch.len));
         lens.fold(0, u32::wrapping_add)
@@ -227,62 +221,62 @@ impl Scoreboard {
         sum
     }
 
-    /// Bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
+    /// Returns the bytes in the network: RFC 6675's pipe, RFC 9937's inflight.
     pub(crate) fn in_flight(&self) -> u32 {
         self.bytes(Fate::InFlight)
     }
 
-    /// Bytes selectively acknowledged.
+    /// Returns the number of selectively acknowledged bytes.
     pub(crate) fn arrived(&self) -> u32 {
         self.bytes(Fate::Arrived)
     }
 
-    /// Bytes believed lost and not sent again.
+    /// Returns the number of bytes marked as lost and not retransmitted.
     pub(crate) fn lost(&self) -> u32 {
         self.bytes(Fate::Lost)
     }
 
-    /// Whether something is to be sent again.
+    /// Returns whether data must be retransmitted.
     pub(crate) fn has_lost(&self) -> bool {
         self.lost() > 0
     }
 
-    /// Whether an even number of segments is out, as far as they are told
-    /// apart.
+    /// Returns whether the number of outstanding segments is even, as far as they are
+    /// distinguished.
     pub(crate) fn is_even(&self) -> bool {
         let odd = |odd, stretch: &Stretch| odd ^ !stretch.is_nothing();
         !self.list.iter().fold(false, odd)
     }
 
-    /// What begins at SND.UNA.
+    /// Returns the stretch at SND.UNA.
     fn front(&self) -> &Stretch {
         let [front, ..] = &self.list;
         front
     }
 
-    /// Whether nothing is out.
+    /// Returns whether no data are outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.front().is_nothing()
     }
 
-    /// Whether the byte at SND.UNA is said to have arrived, which SND.UNA
-    /// denies.
+    /// Returns whether SACK reported the byte at SND.UNA, in contradiction to the cumulative
+    /// acknowledgment.
     pub(crate) fn front_has_arrived(&self) -> bool {
         self.front().fate == Fate::Arrived
     }
 
-    /// Whether the byte at SND.UNA is lost.
+    /// Returns whether the byte at SND.UNA is lost.
     pub(crate) fn front_is_lost(&self) -> bool {
         self.front().fate == Fate::Lost
     }
 
-    /// Whether the byte at SND.UNA was sent more than once.
+    /// Returns whether the byte at SND.UNA was retransmitted.
     pub(crate) fn front_was_sent_again(&self) -> bool {
         self.front().was_sent_again()
     }
 
-    /// The first run of lost bytes that `free` leaves something of, which cuts
-    /// off what must not be sent now.
+    /// Returns the first run of lost bytes that may be sent now. `free` removes the bytes that may
+    /// not.
     pub(crate) fn first_lost(&self, free: impl Fn(Span) -> Span) -> Span {
         let mut run = Span::default();
         for (span, stretch) in self.spans() {
@@ -297,11 +291,11 @@ impl Scoreboard {
         free(run)
     }
 
-    /// `span` was handed to the link: new data, or old data again, or both.
+    /// Records that `span` was given to the link: new data, old data, or both.
     pub(crate) fn on_made(&mut self, span: Span, now: Tick) {
         let end = self.end();
         for (_, stretch) in self.walk(Span::new(span.start, span.end.min(end))) {
-            // What has arrived stays known, also if a probe repeats it.
+            // An arrival remains recorded, even if a probe repeats the data.
             if stretch.fate != Fate::Arrived {
                 stretch.at = now;
                 stretch.fate = Fate::InFlight;
@@ -313,9 +307,9 @@ impl Scoreboard {
             return;
         }
         if !self.make_room() {
-            // What has arrived alternates with what has not, in an odd number of
-            // stretches. So the last one has not, unless the first one has; and
-            // that SND.UNA denies: such a peer has dropped what it had.
+            // Arrived and other stretches alternate, and their number is odd. So the last one has
+            // not arrived, unless the first one has. SND.UNA contradicts that: such a peer has
+            // dropped data that it reported by SACK.
             let [.., last] = &mut self.list;
             last.len = last.len.wrapping_add(new as u16);
             last.at = now;
@@ -326,8 +320,8 @@ impl Scoreboard {
         }
     }
 
-    /// The link has sent `span`, `again` if not all of it for the first time:
-    /// its clock starts now. If it was believed lost meanwhile, it is not.
+    /// Records that the link sent `span` now; `again` if part of it was sent before. If it was
+    /// marked as lost in the meantime, it is in flight again.
     pub(crate) fn on_sent(&mut self, span: Span, again: bool, now: Tick) {
         let at = self.stamp(again, now);
         for (_, stretch) in self.walk(span) {
@@ -346,8 +340,8 @@ impl Scoreboard {
         self.latest = at;
     }
 
-    /// The moment to put down. In one millisecond, sequence numbers tell what
-    /// left later among new data; old data gets a moment of its own.
+    /// Returns the time to store. Within a millisecond, sequence numbers give the order of new
+    /// data, and old data get distinct times.
     fn stamp(&self, again: bool, now: Tick) -> Tick {
         if !TIMED
             || self.is_empty()
@@ -362,7 +356,7 @@ impl Scoreboard {
         }
     }
 
-    /// SND.UNA advances by `bytes`.
+    /// Processes an advance of SND.UNA by `bytes`.
     pub(crate) fn on_ack(&mut self, bytes: u32) {
         let mut left = bytes;
         while !self.is_empty() && left > 0 {
@@ -376,13 +370,13 @@ impl Scoreboard {
         }
     }
 
-    /// Whether all of `span` was sent and is not cumulatively acknowledged.
+    /// Returns whether all of `span` was sent and is not cumulatively acknowledged.
     pub(crate) fn holds(&self, span: Span) -> bool {
         span.end <= self.end()
     }
 
-    /// What is in flight in `span` is lost, as far as it is told apart; at SND.UNA
-    /// it is in any case. Returns how many bytes that are.
+    /// Marks data in flight in `span` as lost, as far as stretches are distinguished; always at
+    /// SND.UNA. Returns the number of bytes newly lost.
     pub(crate) fn lose(&mut self, span: Span) -> u32 {
         let mut lost = 0u32;
         for (at, stretch) in self.walk(span) {
@@ -393,9 +387,9 @@ impl Scoreboard {
         lost
     }
 
-    /// What was sent once and has more than `reached` bytes beyond it that have
-    /// arrived is lost, but for what `is_held`. Returns how many bytes that are.
-    /// What was sent again is left to the retransmission timer (RFC 6675 §5).
+    /// Marks as lost the data that were sent once and have more than `reached` arrived bytes beyond
+    /// them, except where `is_held`. Returns the number of bytes newly lost. Only the
+    /// retransmission timer detects lost retransmissions (RFC 6675 §5).
     pub(crate) fn lose_before(&mut self, reached: u32, is_held: impl Fn(Span) -> bool) -> u32 {
         let (mut beyond, mut lost) = (self.arrived(), 0u32);
         for (at, stretch) in self.walk(Span::ALL) {
@@ -408,12 +402,12 @@ impl Scoreboard {
         lost
     }
 
-    /// What is believed lost and was not sent again is in flight after all.
+    /// Marks lost data that were not retransmitted as in flight.
     pub(crate) fn take_back(&mut self) {
         self.doubt(Fate::Lost);
     }
 
-    /// RFC 2018 §8: the peer may have dropped what it had beyond the gap.
+    /// Forgets arrivals beyond the gap, because the peer may have dropped the data (RFC 2018 §8).
     pub(crate) fn forget_arrived(&mut self) {
         self.doubt(Fate::Arrived);
     }
@@ -427,9 +421,8 @@ impl Scoreboard {
         }
     }
 
-    /// What is in `span`, or what overlaps it where the table is full, and
-    /// where that lies. Whoever must not go beyond `span` asks whether it covers
-    /// what is there.
+    /// Returns the stretches in `span` with their positions. When the table is full, they may
+    /// extend beyond `span`; a caller for which this matters must check.
     #[inline(never)] // size
     pub(crate) fn walk(&mut self, mut span: Span) -> Walk<'_> {
         let mut first = 0;
@@ -443,9 +436,8 @@ impl Scoreboard {
         }
     }
 
-    /// Makes a stretch begin at `at`, unless nothing is out there or there is no
-    /// room for another. Returns the place in the list of the one that holds `at`,
-    /// and where it begins.
+    /// Makes a stretch start at `at`, unless no data are outstanding there or the table is full.
+    /// Returns the index of the stretch that contains `at`, and its start.
     #[inline(never)] // size
     fn cut(&mut self, at: u32) -> (usize, u32) {
         let (mut head, mut index) = (at, 0usize);
@@ -472,7 +464,7 @@ impl Scoreboard {
         let Some(first) = rest.next() else {
             return (index, at);
         };
-        // Each takes the next one's place; the last leaves its unused one.
+        // Each entry moves up by one; the last one is unused.
         let mut carried = *first;
         first.len = head as u16;
         carried.len = carried.len.saturating_sub(first.len);
@@ -482,16 +474,16 @@ impl Scoreboard {
         (index.wrapping_add(1), at)
     }
 
-    /// Whether there is no room for another stretch, unless neighbours are joined.
+    /// Returns whether a further stretch requires that neighbours are joined.
     pub(crate) fn is_full(&self) -> bool {
         let [.., last] = &self.list;
         !last.is_nothing()
     }
 
-    /// Makes room for one more stretch if there is none, and returns whether there
-    /// is now. Of the neighbours that have arrived, or else of those with one fate,
-    /// or else of those that have not arrived, the shortest pair is joined, the
-    /// last of several: of what was sent last the least is known.
+    /// Makes room for one more stretch, and returns whether there is room. It joins the shortest
+    /// pair of neighbours that have arrived; if there is none, of those with the same fate; if
+    /// there is none, of those that have not arrived. Among equals it takes the last pair, because
+    /// least is known about the latest data.
     #[inline(never)] // size
     fn make_room(&mut self) -> bool {
         if !self.is_full() {
@@ -523,13 +515,13 @@ impl Scoreboard {
         true
     }
 
-    /// Removes the stretch at `index`: each takes the place of the one before.
+    /// Removes the stretch at `index` and moves the following ones down.
     #[inline(never)] // size
     fn remove(&mut self, index: usize) {
         let mut rest = self.list.iter_mut().skip(index);
         let Some(mut place) = rest.next() else { return };
         for next in rest {
-            // Field by field: six bytes at once would be a call.
+            // Field by field, because a copy of six bytes would be a call.
             place.len = next.len;
             place.at = next.at;
             place.fate = next.fate;

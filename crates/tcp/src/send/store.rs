@@ -1,38 +1,33 @@
-//! What every send store can do.
+//! The interface of send stores.
 
 use redpoll_base::checksum::Checksum;
 
 use crate::{SeqNum, SeqRange};
 use redpoll_base::copy;
 
-/// Holds the bytes that wait to be sent or acknowledged.
+/// Stores the bytes that wait to be sent or acknowledged.
 ///
-/// The connection asks for bytes by sequence number, each as often as it is
-/// sent, and frees them once they are acknowledged and no segment with the link
-/// needs them: the link reads a segment's bytes in the moment it sends them, so
-/// until then they must stay where they are.
+/// The connection reads bytes by sequence number, once for each transmission. It frees them when
+/// they are acknowledged and no segment with the link needs them. The link reads the bytes of a
+/// segment at the time of transmission, so they must not move until then.
 ///
-/// The application fills the store by ways of its own: [`SendRing`] copies into
-/// a buffer, [`Chain`] keeps what it is given.
-///
-/// [`SendRing`]: crate::SendRing
-/// [`Chain`]: crate::Chain
+/// Each store has its own way to add data: [`SendRing`](crate::SendRing) copies into a buffer, and
+/// [`Chain`](crate::Chain) keeps the application's buffers.
 pub trait SendStore {
-    /// Empties the store; the next byte given to it will have number `start`.
+    /// Empties the store; the next byte will have the number `start`.
     fn begin(&mut self, start: SeqNum);
 
-    /// The sequence numbers of the bytes that are kept.
+    /// Returns the sequence numbers of the stored bytes.
     fn range(&self) -> SeqRange;
 
-    /// Shows the bytes of `range` that are kept to `see`, in order, in pieces as
-    /// they lie in memory. `range` never begins before what is kept.
+    /// Passes the stored bytes of `range` to `see`, in order, in contiguous pieces. `range` never
+    /// starts before the stored bytes.
     fn show(&self, range: SeqRange, see: impl FnMut(&[u8]));
 
-    /// Frees the bytes before `seq`. Whether the application gets something
-    /// back by that: room, or a buffer.
+    /// Frees the bytes before `seq`. Returns whether this makes room or frees a buffer.
     fn free_before(&mut self, seq: SeqNum) -> bool;
 
-    /// One past the last byte's sequence number: where the FIN will be.
+    /// Returns the sequence number after the last byte, which the FIN will have.
     fn end(&self) -> SeqNum {
         self.range().end
     }

@@ -1,34 +1,32 @@
-//! The send sequence variables (RFC 9293 §3.3.1) and what follows from them.
+//! The send sequence variables (RFC 9293 §3.3.1) and derived values.
 
 use crate::seq::Low;
 use crate::{Segment, SeqNum};
 
-/// SND.* of RFC 9293 §3.3.1.
+/// The SND variables of RFC 9293 §3.3.1.
 #[derive(Clone, Debug)]
 pub(crate) struct SendWindow {
     /// SND.UNA: the oldest unacknowledged sequence number.
     pub(crate) una: SeqNum,
     /// SND.NXT: the next sequence number to send.
     pub(crate) nxt: SeqNum,
-    /// SND.WL1: sequence number of the segment that last updated the window.
-    /// SND.WL2, its acknowledgment number, need not be known: a segment whose
-    /// SEG.ACK is below SND.UNA updates nothing, and WL2 is never above that.
-    /// RCV.NXT runs ahead of it by no more than a window.
+    /// SND.WL1: sequence number of the segment that last updated the window. SND.WL2, its
+    /// acknowledgment number, is not needed: segments with SEG.ACK below SND.UNA do not update the
+    /// window, and WL2 is never above SND.UNA. RCV.NXT is at most a window ahead of WL1.
     wl1: Low,
     wnd: u16,
     max_wnd: u16,
-    /// The octet at SND.NXT was sent into a closed window. That does not move
-    /// SND.NXT, because it is likely to be refused.
+    /// Whether the octet at SND.NXT was sent into a closed window. This does not advance SND.NXT,
+    /// because the peer will probably refuse it.
     probed: bool,
 }
 
-/// What a frame of IEEE 802.15.4 has room for (aMaxPhyPacketSize).
+/// Maximum frame of IEEE 802.15.4 in bytes (aMaxPhyPacketSize).
 const FRAME: u32 = 127;
 
 impl SendWindow {
-    /// The largest segment that leaves room for another in the peer's largest
-    /// window: one alone would wait for a delayed ACK. A window of one frame is
-    /// not divided.
+    /// Returns the largest segment that leaves room for a second one in the peer's largest window,
+    /// because a single segment would wait for a delayed ACK. A window of one frame is not divided.
     pub(crate) fn most_at_once(&self) -> u32 {
         match self.max_wnd() {
             small @ ..=FRAME => small,
@@ -36,7 +34,7 @@ impl SendWindow {
         }
     }
 
-    /// Nothing sent yet; the SYN will have number `iss`.
+    /// Creates the state before the SYN, which will have the number `iss`.
     pub(crate) fn new(iss: SeqNum) -> Self {
         SendWindow {
             una: iss,
@@ -48,7 +46,7 @@ impl SendWindow {
         }
     }
 
-    /// SND.UNA and SND.NXT, RCV.NXT, SND.WND and MAX.SND.WND as they were.
+    /// Restores SND.UNA and SND.NXT, RCV.NXT, SND.WND and MAX.SND.WND.
     pub(crate) fn restore(
         &mut self,
         [una, nxt]: [SeqNum; 2],
@@ -60,34 +58,34 @@ impl SendWindow {
         (self.wnd, self.max_wnd) = (wnd, max_wnd);
     }
 
-    /// SND.WND: how far beyond SND.UNA the peer lets us send.
+    /// Returns SND.WND: how far beyond SND.UNA the peer's window reaches.
     pub(crate) fn wnd(&self) -> u32 {
         u32::from(self.wnd)
     }
 
-    /// MAX.SND.WND: the largest window the peer ever offered (RFC 5961 §5.2).
+    /// Returns MAX.SND.WND: the largest window that the peer has offered (RFC 5961 §5.2).
     pub(crate) fn max_wnd(&self) -> u32 {
         u32::from(self.max_wnd)
     }
 
-    /// FlightSize (RFC 5681 §2): sent and not acknowledged.
+    /// Returns FlightSize (RFC 5681 §2): the bytes sent and not acknowledged.
     pub(crate) fn flight(&self) -> u32 {
         self.nxt.since(self.una)
     }
 
-    /// How much the peer's window takes from `seq` on.
+    /// Returns how many bytes from `seq` on fit in the peer's window.
     ///
-    /// A window that shrank leaves nothing (RFC 9293 §3.8.6, MUST-34).
+    /// A window that shrank leaves no room (RFC 9293 §3.8.6, MUST-34).
     pub(crate) fn room_from(&self, seq: SeqNum) -> u32 {
         (self.una + self.wnd()) - seq
     }
 
-    /// One past the highest sequence number that may have reached the peer.
+    /// Returns the number after the highest sequence number that may have reached the peer.
     pub(crate) fn max(&self) -> SeqNum {
         self.nxt + u32::from(self.probed)
     }
 
-    /// Everything before `end` was handed to the link.
+    /// Records that all data before `end` were given to the link.
     pub(crate) fn on_sent(&mut self, end: SeqNum) {
         if self.nxt < end {
             self.nxt = end;
@@ -95,43 +93,41 @@ impl SendWindow {
         }
     }
 
-    /// An octet that ends at `end`, at SND.NXT or before, was sent into a
-    /// closed window.
+    /// Records a window probe of an octet that ends at `end`, at or before SND.NXT.
     pub(crate) fn on_probe_sent(&mut self, end: SeqNum) {
         self.probed |= self.nxt < end;
     }
 
-    /// RFC 5961 §5.2: `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT`.
+    /// Tests `(SND.UNA - MAX.SND.WND) =< SEG.ACK =< SND.NXT` (RFC 5961 §5.2).
     pub(crate) fn is_plausible_ack(&self, ack: SeqNum) -> bool {
         self.una - self.max_wnd() <= ack && ack <= self.max()
     }
 
-    /// `SND.UNA < SEG.ACK =< SND.NXT`.
+    /// Tests `SND.UNA < SEG.ACK =< SND.NXT`.
     pub(crate) fn is_new_ack(&self, ack: SeqNum) -> bool {
         self.una < ack && ack <= self.max()
     }
 
-    /// The peer has nothing from `seq` on: it counts as never sent.
+    /// Makes the data from `seq` on unsent, because the peer does not have them.
     pub(crate) fn take_back(&mut self, seq: SeqNum) {
         self.nxt = seq;
         self.probed = false;
     }
 
-    /// A new acknowledgment: everything before `ack` has arrived.
+    /// Processes a new acknowledgment of everything before `ack`.
     pub(crate) fn on_ack(&mut self, ack: SeqNum) {
-        // The window's right edge stays; the segment's own window comes next.
+        // The right edge of the window stays; the segment's own window follows.
         self.wnd = self.room_from(ack) as u16;
         self.una = ack;
         self.on_sent(ack);
     }
 
-    /// Takes the window of an acceptable segment that acknowledges SND.UNA, if
-    /// it is the newest.
+    /// Takes the window of an acceptable segment that acknowledges SND.UNA, if it is the newest.
     ///
-    /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 =
-    /// SEG.SEQ and SND.WL2 =< SEG.ACK)`, of which the last holds. A segment
-    /// beyond a gap counts as one at RCV.NXT: if it was forged, its number would
-    /// else make all of a peer's windows look old that has nothing more to send.
+    /// RFC 9293 §3.10.7.4, fifth step: `SND.WL1 < SEG.SEQ or (SND.WL1 = SEG.SEQ and SND.WL2 =<
+    /// SEG.ACK)`, the last part of which always holds. A segment beyond a gap counts as one at
+    /// RCV.NXT. Otherwise, one with a forged number would make all windows of a peer look old that
+    /// sends no more data.
     pub(crate) fn update(&mut self, seg: &Segment<'_>, rcv_nxt: SeqNum) {
         let seq = seg.seq.min(rcv_nxt);
         if self.wl1.last_up_to(rcv_nxt) <= seq {
@@ -139,7 +135,7 @@ impl SendWindow {
         }
     }
 
-    /// The window at the start of the connection.
+    /// Sets the window at the start of the connection.
     pub(crate) fn set(&mut self, wl1: SeqNum, wnd: u16) {
         self.wl1 = Low::of(wl1);
         self.wnd = wnd;

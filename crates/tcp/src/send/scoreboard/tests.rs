@@ -9,7 +9,7 @@ fn span(start: u32, end: u32) -> Span {
     Span::new(start, end)
 }
 
-/// The peer has `block`: what of it is news.
+/// Reports `block` by SACK, and returns its newly arrived parts.
 fn sack(board: &mut Scoreboard, block: Span) -> Vec<(u32, u32)> {
     let walk = board.walk(block);
     let news = walk.filter_map(|(at, stretch)| {
@@ -23,7 +23,7 @@ fn at(ms: u64) -> Tick {
     Tick::of_ms(ms as u32)
 }
 
-/// Segments of 100 bytes from 0 on, sent a millisecond apart.
+/// Sends segments of 100 bytes, starting at 0, one per millisecond.
 fn sent(segments: u32) -> Scoreboard {
     let mut board = Scoreboard::new();
     for n in 0..segments {
@@ -132,8 +132,8 @@ fn the_clock_starts_when_the_link_has_sent() {
     assert!(made <= 2 * WAIT_STEP_MS, "{made}");
 }
 
-/// Whatever leaves within a millisecond, what left later has the later moment
-/// or, among equals, the higher number.
+/// Among transmissions within a millisecond, later ones have the later time or, at equal times, the
+/// higher number.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn old_data_sent_behind_new_data_is_the_later() {
@@ -158,8 +158,8 @@ fn ticks_wrap() {
     assert_eq!((late.since(early), early.since(late)), (10, 0));
 }
 
-/// Against a table of single bytes: the sums are right, nothing is claimed to
-/// have arrived that has not, however full the table is.
+/// Compares with a table of single bytes. The sums are correct, and no data count as arrived that
+/// have not, however full the table is.
 #[test]
 fn a_full_table_claims_no_more_than_is_true() {
     for seed in 0..200 {
@@ -200,7 +200,7 @@ fn a_full_table_claims_no_more_than_is_true() {
     }
 }
 
-/// Where the table is full and nothing is lost, all segments are still out.
+/// When the table is full and nothing is lost, all segments are still outstanding.
 #[test]
 fn a_window_of_many_segments_is_out_as_a_whole() {
     let mut board = sent(60);
