@@ -10,7 +10,7 @@ pub struct Tape {
     changes: Changes,
 }
 
-/// Events since the previous [`Tape::take`].
+/// Events since the previous [`World::live_changes`](crate::World::live_changes).
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Changes {
     /// End of the interval.
@@ -73,7 +73,7 @@ pub struct HostPacket {
     pub at: Instant,
     /// Whether it enters the mesh.
     pub into_mesh: bool,
-    /// Its beginning, at most [`Tape::PACKET_BYTES`] bytes.
+    /// Its beginning, at most 160 bytes: headers with all options.
     pub bytes: Box<[u8]>,
     /// Its length in bytes.
     pub len: usize,
