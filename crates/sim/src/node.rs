@@ -103,7 +103,6 @@ pub(crate) struct Built<A: Access = Replay> {
     pub(crate) memory_bytes: usize,
 }
 
-/// State of a node at its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Birth {
     pub(crate) at: Instant,
@@ -430,7 +429,6 @@ fn tcp_config(params: &TcpParams) -> redpoll_tcp::Config {
     }
 }
 
-/// Returns the number of sleepy nodes in a scenario.
 fn sleepers(scenario: &Scenario) -> usize {
     scenario.nodes.iter().filter(|node| node.sleepy).count()
 }

@@ -52,7 +52,6 @@ pub struct NodeRoutes {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct HostRoute {
-    /// Index of the destination.
     pub dest: usize,
     pub next_hop: usize,
 }
@@ -202,7 +201,6 @@ struct Graph<'a> {
     forwards: &'a [bool],
 }
 
-/// Distances of all nodes from a goal.
 struct Distances {
     goal: usize,
     /// Cost of the best path; `None` without one.

@@ -108,7 +108,6 @@ impl Flights {
         self.places.get_mut(id as usize)?.as_mut()
     }
 
-    /// Removes a transmission that has ended.
     pub fn remove(&mut self, id: TxId) -> Option<Flight> {
         let flight = self.places.get_mut(id as usize)?.take()?;
         self.free.push(id);

@@ -120,7 +120,6 @@ impl Ledger {
         self.opened[kind as usize] += 1;
     }
 
-    /// Closes an entry.
     pub fn close(&mut self, kind: FrameClass, outcome: Outcome, from: usize, at: usize) {
         self.closed[kind as usize][outcome as usize] += 1;
         if kind != FrameClass::Ack && outcome != Outcome::Delivered {

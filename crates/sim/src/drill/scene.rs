@@ -36,7 +36,6 @@ impl Target {
         }
     }
 
-    /// Returns the name of the attacked node in the scene.
     pub(super) const fn node(self) -> &'static str {
         match self {
             Target::Border => "border",

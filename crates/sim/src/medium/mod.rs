@@ -143,7 +143,6 @@ impl Medium {
         self.ears.end(now, tx, link, &mut self.rng)
     }
 
-    /// Returns the transmission that `node` receives.
     pub fn followed(&self, node: usize) -> Option<TxId> {
         self.ears.followed(node)
     }

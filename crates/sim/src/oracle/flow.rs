@@ -243,7 +243,6 @@ impl Flow {
         }
     }
 
-    /// Returns the name of its sending node.
     pub(super) fn from(&self) -> &str {
         &self.from
     }

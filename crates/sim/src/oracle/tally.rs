@@ -20,7 +20,6 @@ pub(super) struct Tally {
     held: u64,
 }
 
-/// Sums over connections.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     segments_sent: u64,

@@ -30,7 +30,6 @@ pub(crate) enum Presence {
     Optional(&'static str),
 }
 
-/// Kind of value that a key accepts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum KeyKind {
     /// A word of letters, digits, `-` and `_`.

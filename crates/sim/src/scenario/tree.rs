@@ -8,14 +8,12 @@ use super::keys;
 /// More steps than any key has.
 const DEEPEST: usize = 16;
 
-/// A value and its origin.
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
     pub origin: Origin,
     pub raw: Raw,
 }
 
-/// A value as written.
 #[derive(Clone, Debug)]
 pub(crate) enum Raw {
     /// In the order of the file.

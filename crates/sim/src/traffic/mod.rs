@@ -125,7 +125,6 @@ struct Maker<'a> {
 }
 
 impl Maker<'_> {
-    /// Returns the random numbers of one CoAP endpoint.
     fn coap_rng(&mut self, scenario: &Scenario, index: usize, spec: &AppSpec) -> Rng {
         let node = name_of(scenario, index);
         let seeded = Rng::named(self.seed, &format!("coap/{}/{node}", spec.name));

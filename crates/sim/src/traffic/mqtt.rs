@@ -57,7 +57,6 @@ struct Session {
 }
 
 impl Sensor {
-    /// Creates the sensor that `kind` describes.
     pub(super) fn new(route: Route, kind: &AppKind, clock: Clock) -> Sensor {
         let AppKind::MqttSensor {
             topic,

@@ -105,7 +105,6 @@ impl Outgoing {
         self.early
     }
 
-    /// Begins to connect.
     pub(super) fn open(&mut self, cx: &mut Context<'_>) {
         let Route {
             flow,
@@ -199,7 +198,6 @@ impl Outgoing {
         }
     }
 
-    /// Ends all attempts.
     pub(super) fn stop(&mut self) {
         self.state = State::Over;
     }

@@ -46,7 +46,6 @@ impl<S: Session> Sessions<S> {
         self.fast_open = pending;
     }
 
-    /// Begins to listen.
     pub(super) fn start(&mut self, cx: &mut Context<'_>) {
         let how = Listen {
             fast_open: self.fast_open,
@@ -154,7 +153,6 @@ impl<S: Session> Sessions<S> {
         &mut self.open
     }
 
-    /// Returns the open sessions for reading.
     pub(super) fn iter(&self) -> impl Iterator<Item = &S> {
         self.open.iter()
     }

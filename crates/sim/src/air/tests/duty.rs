@@ -9,7 +9,6 @@ use redpoll_replay::{DutyConfig, Method, Release};
 use super::*;
 use crate::trace::{FrameTrace, TraceError, TracedFrame};
 
-/// A frame on the air.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
     from: usize,

@@ -49,7 +49,6 @@ pub struct K7 {
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct K7Link {
-    /// Index of the sender.
     pub from: usize,
     pub to: usize,
     /// A record for each measurement of the sender, in order of time. The first also holds before
@@ -190,7 +189,6 @@ fn columns<R: BufRead>(lines: &mut Lines<R>) -> Result<(), FileError> {
     }
 }
 
-/// A line of values.
 struct Row<'a> {
     number: usize,
     line: &'a str,

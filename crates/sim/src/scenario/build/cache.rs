@@ -11,7 +11,6 @@ use crate::scenario::routing::Routing;
 
 const ON: &str = "cache.on";
 
-/// Returns the parameters in the table `cache`.
 pub(super) fn cache(
     values: &Values<'_>,
     nodes: &[NodeSpec],

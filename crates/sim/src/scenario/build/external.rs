@@ -4,7 +4,6 @@ use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{ExternalParams, Role, Scenario};
 
-/// Returns the parameters in the table `external`.
 pub(super) fn params(values: &Values<'_>) -> ExternalParams {
     let patience = values.duration("external.patience");
     ExternalParams {

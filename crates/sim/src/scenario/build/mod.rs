@@ -179,7 +179,6 @@ fn mac(values: &Values<'_>) -> Result<MacParams, ScenarioError> {
     Ok(mac)
 }
 
-/// Returns the duty-cycled MAC, if the scenario has one.
 fn duty(values: &Values<'_>) -> Result<Option<DutyParams>, ScenarioError> {
     let method = match values.text("mac.access").as_str() {
         "nullrdc" => Method::NullRdc,

@@ -4,7 +4,6 @@ use crate::scenario::check::Values;
 use crate::scenario::error::ScenarioError;
 use crate::scenario::model::{ModuleParams, NodeSpec, Role, Scenario};
 
-/// Returns the parameters in the table `modules`.
 pub(super) fn params(values: &Values<'_>) -> ModuleParams {
     let patience = values.duration("modules.patience");
     ModuleParams {

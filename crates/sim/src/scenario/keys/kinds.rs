@@ -69,7 +69,6 @@ pub(super) const PORT: KeyKind = Count {
 /// Congestion controls of the engine.
 pub(in crate::scenario) const CONGESTION: &[&str] = &["newreno", "cubic", "off"];
 
-/// TCP implementations.
 pub(super) const TRANSPORT: KeyKind = Choice(&[
     "redpoll",
     "uip-2.5",

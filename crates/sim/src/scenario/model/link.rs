@@ -23,7 +23,6 @@ pub struct MacParams {
     pub max_csma_backoffs: u8,
     /// Whether backoffs follow TinyOS's driver for the CC2420.
     pub tinyos_backoff: bool,
-    /// Interframe spacing.
     pub ifs: Ifs,
     /// Upper bound of the random wait after a failed transmission, in addition to the next CSMA
     /// backoff (`d` of Kumar et al.).

@@ -57,7 +57,6 @@ pub struct TcpParams {
     pub sack: bool,
     /// Ends that request explicit congestion notification (RFC 3168).
     pub ecn: EcnUse,
-    /// Loss recovery mechanisms.
     pub repair: LossRepair,
     /// Time added to every estimated retransmission timeout.
     pub rto_margin: Duration,

@@ -3,7 +3,6 @@
 use super::request::{Get, Parsed, Status};
 use crate::oracle::counting_lines;
 
-/// Resources of a server.
 pub(super) struct Site<'a> {
     pub(super) name: &'a str,
     pub(super) file_bytes: u64,

@@ -114,7 +114,6 @@ impl ImageTransfer for Bdx {
     }
 }
 
-/// The source's side.
 pub(super) struct Source {
     spec: ImageSourceSpec,
     peers: Peers,

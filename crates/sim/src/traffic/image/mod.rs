@@ -34,10 +34,8 @@ trait ImageTransfer {
 
     fn on_event(&mut self, cx: &mut Context<'_>, event: &NodeEvent, flash: &mut Flash);
 
-    /// Handles the timer, if it has expired.
     fn on_timer(&mut self, cx: &mut Context<'_>, flash: &mut Flash);
 
-    /// Returns the time of its next call.
     fn next_timer(&self) -> Option<Instant>;
 
     /// Forgets its sockets after a restart of the node.
@@ -96,7 +94,6 @@ impl Flash {
     }
 }
 
-/// A leaf that fetches an image.
 pub(super) struct Leaf {
     route: Route,
     spec: ImageLeafSpec,

@@ -179,7 +179,6 @@ impl ImageTransfer for Quick {
     }
 }
 
-/// The source's side.
 pub(super) struct Source {
     spec: ImageSourceSpec,
     config: QuickConfig,

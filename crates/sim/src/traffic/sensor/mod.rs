@@ -23,7 +23,6 @@ use crate::scenario::{SensorSpec, SensorTransport};
 
 pub(super) use sink::DatagramSink;
 
-/// Schedule of the readings.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock {
     interval: Duration,
