@@ -74,7 +74,7 @@ pub struct Gate {
 }
 
 impl Gate {
-    /// A gate for the mesh with this prefix of `prefix_len` bits.
+    /// Returns a gate for the mesh with this prefix of `prefix_len` bits.
     pub const fn new(prefix: Addr, prefix_len: u8) -> Self {
         Gate {
             prefix,
@@ -103,15 +103,15 @@ impl Gate {
         self
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &GateCounters {
         &self.counters
     }
 
-    /// A packet from the host, for the mesh or the border router itself.
+    /// Handles a packet from the host to the mesh or the border router.
     ///
     /// # Errors
-    /// The reason why it does not enter; it is counted.
+    /// The reason why it is refused; the counters include it.
     pub fn input_packet<P: Profile>(
         &mut self,
         now: Instant,
@@ -192,9 +192,9 @@ impl Gate {
     }
 }
 
-/// Whether no router forwards packets with this source: the unspecified and the loopback address,
-/// IPv4 addresses in IPv6 form (compatible `::/96`, mapped `::ffff:0:0/96`; RFC 4291 §2.5.2, §2.5.3,
-/// §2.5.5), link-local addresses (§2.5.6) and groups (§2.7).
+/// Returns whether routers must not forward packets with this source: the unspecified and the
+/// loopback address, IPv4 addresses in IPv6 form (compatible `::/96`, mapped `::ffff:0:0/96`; RFC
+/// 4291 §2.5.2, §2.5.3, §2.5.5), link-local (§2.5.6) and multicast addresses (§2.7).
 fn is_unroutable(src: &Addr) -> bool {
     let [head @ .., _, _, _, _] = &src.0;
     let is_ipv4 = matches!(

@@ -52,12 +52,12 @@ impl Splice {
         })
     }
 
-    /// The connection into the mesh, to match events with.
+    /// Returns the connection into the mesh, for comparison with events.
     pub fn conn(&self) -> ConnId {
         self.conn
     }
 
-    /// Whether the node has not yet answered, as [`to_host`](Self::to_host) has last seen it.
+    /// Returns whether the node had not yet answered at the last [`to_host`](Self::to_host).
     pub fn is_opening(&self) -> bool {
         self.opening
     }
@@ -86,7 +86,7 @@ impl Splice {
         }
     }
 
-    /// The host's stream has ended its direction.
+    /// Handles the end of the host's stream.
     pub fn on_host_end(&mut self, now: Instant, node: &mut impl Streams) {
         self.host_ended = true;
         self.pass_end_on(now, node);
@@ -128,7 +128,7 @@ impl Splice {
         }
     }
 
-    /// Whether both directions have ended, or the connection failed.
+    /// Returns whether both directions have ended, or the connection failed.
     pub fn is_done(&self) -> bool {
         self.failed || (self.host_ended && self.mesh_ended)
     }

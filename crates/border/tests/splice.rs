@@ -29,7 +29,7 @@ fn prefix(mesh: u8) -> Addr {
     Addr(prefix)
 }
 
-/// The border router of a mesh, with all else at its host side.
+/// Returns the border router of a mesh, which reaches all other addresses on its host side.
 fn border(mesh: u8) -> Node<Heap> {
     let config = NodeConfig::over_ip(addr::from_prefix_and_short(&prefix(mesh), 1), [mesh; 16])
         .with(|it| {

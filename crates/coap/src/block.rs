@@ -12,7 +12,7 @@ impl BlockSize {
     /// 1024 bytes.
     pub const LARGEST: BlockSize = BlockSize(6);
 
-    /// The largest size that does not exceed `bytes`; 16 if that is less.
+    /// Returns the largest size that does not exceed `bytes`; 16 if that is less.
     pub fn at_most(bytes: usize) -> BlockSize {
         let szx = (1..=6).take_while(|szx| 16 << szx <= bytes).last();
         BlockSize(szx.unwrap_or(0))
@@ -68,7 +68,7 @@ pub(crate) struct ReservedSize;
 const LAST_NUM: u32 = (1 << 20) - 1;
 
 impl Block {
-    /// The block of `body_len` bytes that starts at `offset`.
+    /// Returns the block of `body_len` bytes that starts at `offset`.
     pub(crate) fn at(offset: usize, size: BlockSize, body_len: usize) -> Option<Block> {
         let num = u32::try_from(offset / size.bytes()).ok()?;
         (num <= LAST_NUM).then_some(Block {
@@ -78,7 +78,7 @@ impl Block {
         })
     }
 
-    /// Whether a payload may be this block. RFC 7959 §2.3: "The block size implied by SZX
+    /// Returns whether a payload may be this block. RFC 7959 §2.3: "The block size implied by SZX
     /// MUST match the size of the payload in bytes, if the M bit is set."
     pub(crate) fn fits(self, payload: &[u8]) -> bool {
         match self.more {
@@ -100,7 +100,7 @@ impl Block {
             .filter(|slice| !slice.is_empty() || start == 0)
     }
 
-    /// The option `which` of `packet`, if it has one.
+    /// Returns the option `which` of `packet`, if it has one.
     pub(crate) fn read(packet: &Packet, which: CoapOption) -> Result<Option<Block>, ReservedSize> {
         let Some(value) = packet.get_first_option(which) else {
             return Ok(None);
@@ -125,13 +125,13 @@ impl Block {
     }
 }
 
-/// An option value of the format uint: no leading zero bytes (RFC 7252 §3.2).
+/// Returns an option value of the format uint: no leading zero bytes (RFC 7252 §3.2).
 pub(crate) fn uint(value: u32) -> Vec<u8> {
     let bytes = value.to_be_bytes();
     bytes.into_iter().skip_while(|byte| *byte == 0).collect()
 }
 
-/// The value of the uint option `which`.
+/// Returns the value of the uint option `which`.
 pub(crate) fn read_uint(packet: &Packet, which: CoapOption) -> Option<u32> {
     let value = packet.get_first_option(which)?;
     let number = |value: u32, byte: &u8| value.wrapping_shl(8) | u32::from(*byte);

@@ -64,7 +64,7 @@ impl Cocoa {
         }
     }
 
-    /// The RTO for a new message while `running` others are under way.
+    /// Returns the RTO for a new message while `running` others are in progress.
     pub(crate) fn rto(&mut self, now: Instant, running: usize) -> Duration {
         // The draft, §4.1.
         if self.is_blind {
@@ -74,7 +74,7 @@ impl Cocoa {
         self.rto
     }
 
-    /// The draft, §4.3 and appendix B.2: an old estimate approaches 1 to 3 s.
+    /// Ages the estimate: an old one approaches 1 to 3 s (the draft, §4.3 and appendix B.2).
     fn age(&mut self, now: Instant) {
         // As often as it would have happened on time: each step takes at least
         // 16 times the estimate, so that there are never many.
@@ -100,8 +100,8 @@ impl Cocoa {
         }
     }
 
-    /// An answer came `rtt` after the first of 1 + `retransmissions`
-    /// transmissions (the draft, §4.2 and appendix B.1).
+    /// Takes a sample: the answer came `rtt` after the first of 1 + `retransmissions` transmissions
+    /// (the draft, §4.2 and appendix B.1).
     pub(crate) fn on_answer(&mut self, now: Instant, rtt: Duration, retransmissions: u8) {
         // A sample of no time at all would make an RTO of none.
         let rtt = rtt.max(Duration::from_millis(1));
@@ -127,8 +127,8 @@ impl Cocoa {
         self.updated = now;
     }
 
-    /// The draft, §4.2.1 and appendix B.3: times 3 if the timeout is less than 1 s, times 1.5
-    /// if it is greater than 3 s, otherwise times 2.
+    /// Returns the timeout after a backoff (the draft, §4.2.1 and appendix B.3): times 3 below 1 s,
+    /// times 1.5 above 3 s, otherwise times 2.
     pub(crate) fn backed_off_by_draft(current: Duration) -> Duration {
         let longer = if current < SECOND {
             current.times(3)

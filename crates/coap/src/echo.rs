@@ -52,12 +52,12 @@ impl Verified {
         halves.concat()
     }
 
-    /// The value that this peer is to show.
+    /// Returns the value that this peer must echo.
     pub(crate) fn value(&self, now: Instant, peer: Peer) -> Vec<u8> {
         self.value_in(window(now), peer)
     }
 
-    /// A peer has shown `value`.
+    /// Handles `value` in a request of a peer.
     pub(crate) fn on_echo(&mut self, now: Instant, peer: Peer, value: &[u8]) {
         let current = window(now);
         let windows = [current, current.wrapping_sub(1)];
@@ -66,7 +66,7 @@ impl Verified {
         }
     }
 
-    /// Whether the address of a peer is verified; if so, its time starts again.
+    /// Returns whether the address of a peer is verified; if so, its time starts again.
     pub(crate) fn contains(&mut self, now: Instant, peer: Peer) -> bool {
         let is_it = |known: &(Peer, Instant)| known.0 == peer && known.1 > now;
         let found = self.peers.iter().any(is_it);

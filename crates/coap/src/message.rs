@@ -93,7 +93,7 @@ fn class_of(code: u8) -> Option<Class> {
     }
 }
 
-/// An empty message: an Acknowledgement or a Reset.
+/// Returns an empty message: an Acknowledgement or a Reset.
 pub(crate) fn empty(kind: MessageType, id: MessageId) -> Vec<u8> {
     let mut packet = Packet::new();
     packet.header.set_type(kind);
@@ -102,10 +102,10 @@ pub(crate) fn empty(kind: MessageType, id: MessageId) -> Vec<u8> {
     encode(&packet)
 }
 
-/// The bytes of a message.
+/// Returns the encoded message.
 ///
-/// The codec refuses only what is longer than its limit; there is none here,
-/// as blocks keep messages short.
+/// The codec refuses only messages over its limit; there is none here, because blocks keep messages
+/// short.
 pub(crate) fn encode(packet: &Packet) -> Vec<u8> {
     packet.to_bytes_unlimited().unwrap_or_default()
 }

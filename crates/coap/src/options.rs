@@ -31,9 +31,8 @@ fn is_critical(number: u16) -> bool {
     number & 1 == 1
 }
 
-/// The first critical option of `packet` that is not understood: unknown, with
-/// a value of an impossible length (§5.4.3), or once too often (§5.4.5).
-/// Elective ones of that kind are removed.
+/// Returns the first critical option of `packet` that must be rejected: unknown, with an invalid
+/// length (§5.4.3), or repeated (§5.4.5). Removes such elective options.
 pub(crate) fn check(packet: &mut Packet) -> Result<(), u16> {
     check_with(packet, &[])
 }
@@ -64,15 +63,15 @@ pub(crate) fn check_with(packet: &mut Packet, more: &[Known]) -> Result<(), u16>
     Ok(())
 }
 
-/// Whether a proxy is asked for (RFC 7252 §5.7.2).
+/// Returns whether the request is for a proxy (RFC 7252 §5.7.2).
 pub(crate) fn asks_for_proxy(packet: &Packet) -> bool {
     [CoapOption::ProxyUri, CoapOption::ProxyScheme]
         .into_iter()
         .any(|option| packet.get_option(option).is_some())
 }
 
-/// The segments of an option of the format string, joined; `None` if they are
-/// not UTF-8 (RFC 7252 §3.2).
+/// Returns the segments of an option of the format string, joined; `None` if they are not UTF-8
+/// (RFC 7252 §3.2).
 pub(crate) fn joined(packet: &Packet, which: CoapOption, with: &str) -> Option<String> {
     let Some(values) = packet.get_option(which) else {
         return Some(String::new());

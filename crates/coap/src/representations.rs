@@ -61,8 +61,8 @@ impl Representations {
     }
 }
 
-/// The ETag of a body. Eight bytes are allowed; four distinguish the versions of one resource
-/// (RFC 7252 §5.10.6).
+/// Returns the ETag of a body. Eight bytes are allowed; four distinguish the versions of one
+/// resource (RFC 7252 §5.10.6).
 pub(crate) fn etag(body: &[u8]) -> Vec<u8> {
     // FNV-1a.
     let hash = body.iter().fold(0x811c_9dc5_u32, |hash, byte| {

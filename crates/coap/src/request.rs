@@ -32,7 +32,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// A confirmable request without a body.
+    /// Returns a confirmable request without a body.
     pub fn new(method: RequestType, path: &str) -> Request {
         Request {
             method,
@@ -46,7 +46,7 @@ impl Request {
         }
     }
 
-    /// The request with a body.
+    /// Returns the request with a body.
     pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             payload: payload.into(),
@@ -54,7 +54,7 @@ impl Request {
         }
     }
 
-    /// The request with one block of a body, which is sent as it is.
+    /// Returns the request with one block of a body, which is sent as it is.
     pub fn with_part(self, part: Part, payload: impl Into<Vec<u8>>) -> Request {
         Request {
             part: Some(part),
@@ -71,7 +71,7 @@ impl Request {
         }
     }
 
-    /// The message without its type, IDs, body and blocks.
+    /// Returns the message without its type, IDs, body and blocks.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = Packet::new();
         packet.header.code = MessageClass::Request(self.method);
@@ -118,7 +118,7 @@ pub struct Incoming {
 }
 
 impl Incoming {
-    /// The request in `packet` without its body; `None` if its strings are not UTF-8.
+    /// Returns the request in `packet` without its body; `None` if its strings are not UTF-8.
     pub(crate) fn read(packet: &Packet, confirmable: bool) -> Option<Incoming> {
         let MessageClass::Request(method) = packet.header.code else {
             return None;
@@ -150,7 +150,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// A response without a body.
+    /// Returns a response without a body.
     pub fn new(status: ResponseType) -> Response {
         Response {
             status,
@@ -159,7 +159,7 @@ impl Response {
         }
     }
 
-    /// The response with a body.
+    /// Returns the response with a body.
     pub fn with_payload(self, payload: impl Into<Vec<u8>>) -> Response {
         Response {
             payload: payload.into(),
@@ -167,12 +167,12 @@ impl Response {
         }
     }
 
-    /// Whether the code is of class 2.
+    /// Returns whether the code is of class 2.
     pub fn is_success(&self) -> bool {
         !self.status.is_error()
     }
 
-    /// The message without its type, IDs, body and blocks.
+    /// Returns the message without its type, IDs, body and blocks.
     pub(crate) fn packet(&self) -> Packet {
         let mut packet = Packet::new();
         packet.header.code = MessageClass::Response(self.status);
@@ -182,7 +182,7 @@ impl Response {
         packet
     }
 
-    /// The response in `packet`, with only that packet's part of the body.
+    /// Returns the response in `packet`, with only that packet's part of the body.
     pub(crate) fn read(packet: &Packet) -> Response {
         Response {
             status: status(packet),

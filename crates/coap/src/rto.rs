@@ -36,8 +36,7 @@ impl Estimators {
         }
     }
 
-    /// The timeout of a new message to `peer`, to which `running` others are
-    /// under way.
+    /// Returns the timeout of a new message to `peer`, to which `running` others are in progress.
     pub(crate) fn first(
         &mut self,
         now: Instant,
@@ -59,7 +58,7 @@ impl Estimators {
         }
     }
 
-    /// The timeout after `last` has passed.
+    /// Returns the timeout after `last` has passed.
     pub(crate) fn backed_off(&self, last: Timeout) -> Timeout {
         let current = match self.policy {
             RtoPolicy::Rfc7252 => last.current.times(2),
@@ -69,7 +68,7 @@ impl Estimators {
         Timeout { current, ..last }
     }
 
-    /// An acknowledgement came `rtt` after the first of 1 + `retransmissions`
+    /// Takes a sample: the acknowledgement came `rtt` after the first of 1 + `retransmissions`
     /// transmissions.
     pub(crate) fn on_answer(
         &mut self,
@@ -85,7 +84,7 @@ impl Estimators {
         }
     }
 
-    /// Whether a message to `peer` must be confirmable, although the application does not
+    /// Returns whether a message to `peer` must be confirmable, although the application does not
     /// require it.
     pub(crate) fn must_confirm(&self, peer: Peer) -> bool {
         let known = self.unconfirmed(peer);
@@ -103,7 +102,7 @@ impl Estimators {
         known.filter(|_| is_draft).map(|(_, estimate)| estimate)
     }
 
-    /// A message of `bytes` bytes that is not a response was sent to `peer`.
+    /// Counts a message of `bytes` bytes to `peer` that is not a response.
     pub(crate) fn on_message(&mut self, now: Instant, peer: Peer, confirmable: bool, bytes: usize) {
         if self.policy != RtoPolicy::CocoaDraft {
             return;

@@ -149,7 +149,7 @@ fn s2_7_both_ways() {
     assert_eq!(pair.log.len(), 2 * (3 + 4));
 }
 
-/// A PUT of one block: NUM, M, the exponent of its size, its payload, its ID.
+/// Returns a PUT of one block: NUM, M, the exponent of its size, its payload, its ID.
 fn block1(num: u8, more: bool, szx: u8, payload: usize, id: u8) -> Vec<u8> {
     let value = num << 4 | u8::from(more) << 3 | szx;
     // Uri-Path (11) "f", Block1 (27).
@@ -161,7 +161,7 @@ fn block1(num: u8, more: bool, szx: u8, payload: usize, id: u8) -> Vec<u8> {
     datagram
 }
 
-/// The code of the answer to a datagram; of its application's, 2.04.
+/// Returns the code of the answer to a datagram; 2.04 from the application.
 fn answer(pair: &mut Pair, datagram: &[u8]) -> String {
     pair.server.input(pair.now, CLIENT, datagram);
     while let Some(Event::Request { id, request, .. }) = pair.server.poll_event() {
@@ -373,7 +373,7 @@ fn s2_3_parts_of_a_body() {
     assert_eq!(taken, whole);
 }
 
-/// A block that is not as long as it says is refused, and no application hears of it.
+/// The server refuses a block of a wrong length, and does not pass it to the application.
 #[test]
 fn s2_3_a_part_of_a_wrong_length() {
     let taking = Config {

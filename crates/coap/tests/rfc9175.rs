@@ -86,8 +86,8 @@ fn without_echo(datagram: &[u8]) -> Vec<u8> {
     packet.to_bytes().unwrap()
 }
 
-/// A client that does not know the option gets the file, whatever block size it asks for: in
-/// smaller blocks (RFC 7959 §2.4), each of them within three times its request.
+/// A client that does not implement the option gets the file, whatever block size it requests: in
+/// smaller blocks (RFC 7959 §2.4), each at most three times as long as its request.
 #[test]
 fn who_does_not_know_the_option_has_it_in_small_blocks() {
     for (early, block) in [false, true].into_iter().flat_map(|early| {
@@ -143,7 +143,7 @@ fn a_post_is_not_asked_for_again() {
     assert_eq!(pair.server.counters().challenges, 0);
 }
 
-/// A server that says 4.01 to everything is asked twice, not for ever.
+/// The client repeats a request once if a server always answers 4.01.
 #[test]
 fn a_client_repeats_once() {
     let never = Config {

@@ -175,7 +175,7 @@ fn the_last_block_is_lost() {
     assert_eq!(pair.receiver.poll_at(), None);
 }
 
-/// A body is lost only if the same block is, and what asks for it, five times in a row.
+/// A body is lost only if the same block and the requests for it are lost five times in a row.
 #[test]
 fn over_a_bad_wire() {
     let done = (0..100).filter(|seed| Pair::new(700).deliver(*seed, 10));

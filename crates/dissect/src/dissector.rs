@@ -25,7 +25,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A mesh with this prefix as context 0, without key.
+    /// Returns a mesh with this prefix as context 0, without key.
     pub fn of(prefix: Addr) -> Reading {
         Reading {
             contexts: Contexts::with_prefix(prefix),
@@ -50,14 +50,14 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame in one line.
+    /// Returns the frame in one line.
     pub fn summary(&self) -> String {
         let titles = self.layers.iter().map(|layer| layer.title.as_str());
         let titles: Vec<&str> = titles.filter(|title| !title.is_empty()).collect();
         titles.join(" ")
     }
 
-    /// The verdict about the upper layer's checksum, if the frame has one.
+    /// Returns the verdict about the upper layer's checksum, if the frame has one.
     pub fn checksum(&self) -> Option<Verdict> {
         const NAMES: [&str; 3] = [
             "tcp.checksum.status",
@@ -74,7 +74,7 @@ impl Frame {
         })
     }
 
-    /// The frame as a JSON object, with its number and its time in seconds.
+    /// Returns the frame as a JSON object, with its number and its time in seconds.
     pub fn json(&self, number: u64, at_us: Option<u64>) -> Json {
         let mut object = Map::new();
         object.insert("number".to_owned(), Json::from(number));
@@ -96,7 +96,7 @@ pub struct Dissector {
 }
 
 impl Dissector {
-    /// A dissector that has seen no frame.
+    /// Returns a dissector that has seen no frame.
     pub fn new(reading: Reading) -> Dissector {
         Dissector {
             reading,

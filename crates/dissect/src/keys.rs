@@ -23,18 +23,18 @@ impl std::fmt::Debug for Keys {
 }
 
 impl Keys {
-    /// A key, with the EUI-64s of short addresses. Other short addresses have an EUI-64 that
-    /// begins with `prefix`.
+    /// Returns a key, with the EUI-64s of short addresses. Other short addresses have an EUI-64
+    /// that begins with `prefix`.
     pub fn new(key: Option<[u8; 16]>, names: Vec<(u16, [u8; 8])>, prefix: [u8; 6]) -> Keys {
         Keys { key, names, prefix }
     }
 
-    /// Whether there is a key.
+    /// Returns whether there is a key.
     pub fn is_given(&self) -> bool {
         self.key.is_some()
     }
 
-    /// The plain payload of a secured frame, if the key opens it.
+    /// Returns the plain payload of a secured frame, if the key opens it.
     pub fn open(&self, mpdu: &[u8], mac: &Mac<'_>) -> Option<Vec<u8>> {
         let key = self.key.as_ref()?;
         let aux = mac.aux.filter(|aux| aux.level() != 0)?;

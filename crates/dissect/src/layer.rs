@@ -29,7 +29,7 @@ pub enum Value {
 }
 
 impl Value {
-    /// The value as text: numbers in decimal, bits as 0 and 1, bytes in hexadecimal.
+    /// Returns the value as text: numbers in decimal, bits as 0 and 1, bytes in hexadecimal.
     pub fn text(&self) -> String {
         match self {
             Value::Flag(is_set) => u8::from(*is_set).to_string(),
@@ -82,7 +82,7 @@ pub struct Layer {
 }
 
 impl Layer {
-    /// A layer without fields.
+    /// Returns a layer without fields.
     pub fn new(name: &'static str) -> Layer {
         Layer {
             name,
@@ -134,13 +134,13 @@ impl Layer {
         self.title.push_str(words);
     }
 
-    /// The value of a field, the first of that name.
+    /// Returns the value of a field, the first of that name.
     pub fn get(&self, name: &str) -> Option<&Value> {
         let field = self.fields.iter().find(|field| field.name == name)?;
         Some(&field.value)
     }
 
-    /// The layer as a JSON object; a field that occurs several times is an array.
+    /// Returns the layer as a JSON object; a field that occurs several times is an array.
     pub fn json(&self) -> Json {
         let mut object = Map::new();
         object.insert("protocol".to_owned(), Json::from(self.name));
@@ -193,7 +193,7 @@ impl<'a> Bytes<'a> {
         self.array().map(Addr)
     }
 
-    /// All that is left.
+    /// Returns all remaining bytes.
     pub(crate) fn rest(&mut self) -> &'a [u8] {
         std::mem::take(&mut self.0)
     }

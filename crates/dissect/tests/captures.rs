@@ -21,7 +21,7 @@ fn records(capture: &mut Capture) -> Vec<Record> {
     std::iter::from_fn(|| capture.next_record().unwrap()).collect()
 }
 
-/// The plain frame that most of the files have three times.
+/// Returns the plain frame that most of the files contain three times.
 fn plain() -> Vec<u8> {
     let records = records(&mut opened(bytes("spb.pcapng")));
     records[0].frame().unwrap().mpdu.to_vec()
@@ -145,7 +145,7 @@ fn a_datagram_between_ethernet_addresses_has_their_eui_64() {
     }
 }
 
-/// A pcap file of one record.
+/// Returns a pcap file of one record.
 fn pcap(link: u32, data: &[u8]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link] {

@@ -58,7 +58,7 @@ fn ip(payload_len: usize, next_header: u8) -> Ipv6Header {
     }
 }
 
-/// A data frame from 2 to 1 around `payload`, without its check sequence.
+/// Returns a data frame from 2 to 1 around `payload`, without its check sequence.
 fn frame(payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Data,

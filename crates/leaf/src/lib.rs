@@ -56,7 +56,7 @@ pub struct Services {
     status: Status,
 }
 
-/// The configuration of a node that begins so.
+/// Returns the configuration of a node with these settings.
 pub fn config(begin: &Begin) -> NodeConfig {
     let mac = MacConfig::default().with(|it| {
         it.pan_id = begin.pan_id;
@@ -77,8 +77,8 @@ pub fn config(begin: &Begin) -> NodeConfig {
     }
 }
 
-/// A node that begins so, over its memory. It has one route: everything that is not this
-/// node is behind its parent.
+/// Returns a node with these settings in its memory. It has one route: every other address is
+/// behind its parent.
 #[inline(never)] // stack: what it takes to make a node is free when it serves
 pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
     let random = Rng::resume(begin.random);
@@ -86,7 +86,7 @@ pub fn node(begin: &Begin, memory: NodeMemory<LeafMemory>) -> Device {
 }
 
 impl Services {
-    /// The services, which listen on their ports from here on.
+    /// Starts the services, which listen on their ports.
     pub fn start(node: &mut Device, begin: &Begin) -> Services {
         if begin.parent != Begin::NO_PARENT {
             // The table has room for it.
@@ -119,7 +119,7 @@ impl Services {
         self.session.deadline()
     }
 
-    /// The content of the page, with the services' counters.
+    /// Returns the content of the page, with the services' counters.
     pub fn status(&self) -> Status {
         self.status
     }

@@ -148,7 +148,7 @@ impl Web {
         };
     }
 
-    /// An empty line has ended the request's head.
+    /// Returns whether an empty line has ended the request's head.
     fn is_whole(&self) -> bool {
         self.ends >= 2
     }
@@ -211,7 +211,7 @@ impl Web {
     }
 }
 
-/// Whether a host and a port may have this byte (RFC 3986 §3.2.2).
+/// Returns whether a host and a port may have this byte (RFC 3986 §3.2.2).
 fn is_of_host(byte: u8) -> bool {
     byte > b' ' && byte < 127 && !matches!(byte, b'/' | b'?' | b'#' | b'@' | b'"' | b'<' | b'>')
 }
@@ -260,7 +260,7 @@ fn rows(wanted: core::ops::Range<u32>, out: &mut [u8; HELD]) -> usize {
     len
 }
 
-/// The remainder of `n` divided by `by`.
+/// Returns the remainder of `n` divided by `by`.
 fn remainder(n: u32, quotient: u32, by: u32) -> u32 {
     n.wrapping_sub(quotient.wrapping_mul(by))
 }
@@ -299,7 +299,7 @@ impl<'a> Text<'a> {
         self.put(digits.get(from..).unwrap_or_default())
     }
 
-    /// The head of an answer with a body of `body` bytes.
+    /// Returns the head of a response with a body of `body` bytes.
     fn head(self, status: &str, body: u32) -> Text<'a> {
         self.put(b"HTTP/1.1 ")
             .put(status.as_bytes())

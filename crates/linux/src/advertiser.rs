@@ -76,7 +76,7 @@ struct Timetable {
 }
 
 impl Timetable {
-    /// The first leaves at once.
+    /// Returns an advertiser whose first advertisement is due at once.
     fn new(rng: Rng) -> Self {
         Timetable {
             rng,
@@ -104,7 +104,7 @@ impl Timetable {
             };
     }
 
-    /// A host has asked: one leaves soon, for all.
+    /// Schedules an advertisement for all hosts soon, after a solicitation.
     fn on_asked(&mut self, now: Instant) {
         let soon = now + self.between(Duration::ZERO, ANSWER_DELAY_MAX);
         let allowed = self
@@ -228,7 +228,7 @@ impl Advertiser {
     }
 }
 
-/// Whether this may be over when the next one is due.
+/// Returns whether its lifetime may end before the next advertisement.
 fn is_passing(error: &io::Error) -> bool {
     let errno = error.raw_os_error().map(Errno::from_raw);
     matches!(

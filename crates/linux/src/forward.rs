@@ -28,7 +28,7 @@ pub trait MeshTcp {
     /// returns. `None` if the border router has no room for another one.
     fn connect(&mut self, remote: SocketAddrV6) -> Option<Self::Conn>;
 
-    /// Whether the node has not yet answered, as the last [`recv`](Self::recv) has seen it.
+    /// Returns whether the node had not yet answered at the last [`recv`](Self::recv).
     fn is_opening(&self, conn: &Self::Conn) -> bool;
 
     /// Queues bytes, as many as there is room for: maybe none, also while the
@@ -155,7 +155,7 @@ struct Forward {
 }
 
 impl Forward {
-    /// The next connection of the host's, and where it leads.
+    /// Returns the host's next connection, and its target.
     fn next(&self) -> Option<(TcpStream, SocketAddrV6)> {
         let accepted = self.listeners.iter().find_map(|l| l.accept().ok());
         accepted.map(|(stream, _)| (stream, self.target))
@@ -201,7 +201,7 @@ impl<C> Forwarder<C> {
         }
     }
 
-    /// The next event of a connection.
+    /// Returns the next event of a connection.
     pub fn poll_event(&mut self) -> Option<ForwardEvent> {
         self.events.pop_front()
     }
@@ -235,7 +235,7 @@ impl<C> Forwarder<C> {
         Ok(chosen)
     }
 
-    /// Whether nothing is forwarded.
+    /// Returns whether nothing is forwarded.
     pub fn is_empty(&self) -> bool {
         self.forwards.is_empty()
     }
@@ -245,7 +245,7 @@ impl<C> Forwarder<C> {
         self.pairs.len()
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &ForwardCounters {
         &self.counters
     }
@@ -332,8 +332,8 @@ impl<C> Forwarder<C> {
         self.pairs.len() > before
     }
 
-    /// A socket in the mesh has answered nothing, or refused: those that wait for it would fare
-    /// no better.
+    /// Gives up the connections that wait for a target, because a connection to it was refused or
+    /// not answered.
     fn give_up(&mut self, target: SocketAddrV6) {
         for (stream, its_target) in std::mem::take(&mut self.waiting) {
             if its_target != target {

@@ -96,14 +96,14 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// A clock that shows zero now.
+    /// Returns a clock that starts at zero.
     pub fn start() -> Self {
         Clock {
             origin: time::Instant::now(),
         }
     }
 
-    /// The present time.
+    /// Returns the present time.
     pub fn now(&self) -> Instant {
         Instant::from_micros(u64::try_from(self.origin.elapsed().as_micros()).unwrap_or(u64::MAX))
     }
@@ -169,32 +169,32 @@ impl Gateway {
         self
     }
 
-    /// The next destination that a node was not allowed to reach.
+    /// Returns the next destination that a node was not allowed to reach.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.reach.poll_attempt()
     }
 
-    /// The clock that the mesh runs on.
+    /// Returns the clock that the mesh runs on.
     pub fn clock(&self) -> Clock {
         self.clock
     }
 
-    /// The forwards.
+    /// Returns the forwards.
     pub fn forwarder(&self) -> &Forwarder<Splice> {
         &self.forwarder
     }
 
-    /// The next event of a forwarded connection.
+    /// Returns the next event of a forwarded connection.
     pub fn poll_forward(&mut self) -> Option<ForwardEvent> {
         self.forwarder.poll_event()
     }
 
-    /// The interface, if there is one.
+    /// Returns the interface, if there is one.
     pub fn tun(&self) -> Option<&Tun> {
         self.tun.as_ref()
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &GatewayCounters {
         &self.counters
     }

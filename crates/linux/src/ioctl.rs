@@ -43,8 +43,7 @@ pub(crate) struct In6Rtmsg {
 }
 
 impl In6Rtmsg {
-    /// A route to `prefix/len` that leads out of the interface, with the
-    /// kernel's usual metric.
+    /// Returns a route to `prefix/len` over the interface, with the kernel's usual metric.
     pub(crate) fn new((prefix, len): (Ipv6Addr, u8), ifindex: libc::c_int) -> Self {
         In6Rtmsg {
             dst: prefix.octets(),
@@ -100,12 +99,12 @@ pub(crate) fn call<T>(
     }
 }
 
-/// An empty `ifreq` that names an interface.
+/// Returns an empty `ifreq` that names an interface.
 ///
 /// # Errors
 ///
-/// [`io::ErrorKind::InvalidInput`] if the name is empty, longer than 15 bytes
-/// or holds a character that the kernel refuses.
+/// [`io::ErrorKind::InvalidInput`] if the name is empty, longer than 15 bytes or holds a character
+/// that the kernel refuses.
 pub(crate) fn ifreq(name: &str) -> io::Result<Ifreq> {
     let plain = name
         .bytes()
@@ -126,7 +125,7 @@ pub(crate) fn ifreq(name: &str) -> io::Result<Ifreq> {
     Ok(request)
 }
 
-/// The interface name that the kernel left in an `ifreq`.
+/// Returns the interface name that the kernel left in an `ifreq`.
 pub(crate) fn name_of(request: &Ifreq) -> String {
     request
         .ifr_name
@@ -136,13 +135,13 @@ pub(crate) fn name_of(request: &Ifreq) -> String {
         .collect()
 }
 
-/// The interface flags that the kernel left in an `ifreq` after [`SIOCGIFFLAGS`].
+/// Returns the interface flags that the kernel left in an `ifreq` after [`SIOCGIFFLAGS`].
 pub(crate) fn flags_of(request: &Ifreq) -> libc::c_short {
     // SAFETY: every field of the union is plain old data that any bytes are valid for.
     unsafe { request.ifr_ifru.ifru_flags }
 }
 
-/// The interface index that the kernel left in an `ifreq` after [`SIOCGIFINDEX`].
+/// Returns the interface index that the kernel left in an `ifreq` after [`SIOCGIFINDEX`].
 pub(crate) fn index_of(request: &Ifreq) -> libc::c_int {
     // SAFETY: every field of the union is plain old data that any bytes are valid for.
     unsafe { request.ifr_ifru.ifru_ifindex }

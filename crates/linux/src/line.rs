@@ -140,7 +140,7 @@ pub struct SocketLine {
 }
 
 impl SocketLine {
-    /// A line that waits for its peer, or goes on looking for it.
+    /// Returns a line that waits for its peer, or continues to look for it.
     ///
     /// # Errors
     /// The kernel's, if the address cannot be reached.
@@ -226,7 +226,7 @@ impl SocketLine {
         }
     }
 
-    /// The peer, if it is there.
+    /// Returns the peer, if it is there.
     fn seek(&mut self) -> Option<Box<dyn Stream>> {
         match &self.listener {
             Some(Listener::Unix(listener, _)) => {
@@ -259,7 +259,7 @@ fn unblocked(stream: UnixStream) -> Option<Box<dyn Stream>> {
     Some(Box::new(stream))
 }
 
-/// A stream whose bytes leave at once.
+/// Returns a stream that sends its bytes without delay.
 fn prompt(stream: TcpStream) -> Option<Box<dyn Stream>> {
     stream.set_nonblocking(true).ok()?;
     stream.set_nodelay(true).ok()?;

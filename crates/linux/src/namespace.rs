@@ -106,7 +106,7 @@ fn loopback_up() -> io::Result<()> {
     tun::set_up(socket.as_fd(), "lo")
 }
 
-/// Whether [`enter`] has moved this process into a user namespace as well.
+/// Returns whether [`enter`] has moved this process into a user namespace as well.
 pub fn is_of_a_user() -> bool {
     // user_namespaces(7): the initial one maps all identifiers.
     fs::read_to_string("/proc/self/uid_map")

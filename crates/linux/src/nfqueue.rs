@@ -182,7 +182,7 @@ impl NfQueue {
         Ok(queue)
     }
 
-    /// The next packet that the kernel holds for us; `None` if there is none now.
+    /// Returns the next packet in the kernel's queue; `None` if there is none now.
     ///
     /// # Errors
     ///
@@ -207,16 +207,15 @@ impl NfQueue {
         Ok(found.map(|(id, bytes)| QueuedPacket { id, bytes }))
     }
 
-    /// The kernel holds at most `packets` from now on, those included that have been received
-    /// and have no verdict; with more it lets packets pass. It hears of it by
-    /// [`NfQueue::flush`].
+    /// Limits the packets that the kernel holds to `packets`, including those received without a
+    /// verdict; the kernel lets further packets pass. [`NfQueue::flush`] sends the limit.
     pub fn limit(&mut self, packets: u32) {
         let limit: (u16, &[u8]) = (MAX_LEN, &packets.to_be_bytes());
         let message = message(CONFIG, REQUEST, 0, self.number, &[limit]);
         self.verdicts.extend(message);
     }
 
-    /// A packet goes on. The kernel hears of it by [`NfQueue::flush`] at the latest.
+    /// Accepts a packet. [`NfQueue::flush`] sends the verdict at the latest.
     ///
     /// # Errors
     ///
@@ -304,7 +303,7 @@ impl AsFd for NfQueue {
     }
 }
 
-/// A netlink message of nfnetlink (RFC 3549 §2.3.2; `linux/netfilter/nfnetlink.h`).
+/// Returns a netlink message of nfnetlink (RFC 3549 §2.3.2; `linux/netfilter/nfnetlink.h`).
 fn message(kind: u16, flags: u16, sequence: u32, queue: u16, all: &[(u16, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
     bytes.extend(kind.to_ne_bytes());
@@ -325,7 +324,7 @@ fn message(kind: u16, flags: u16, sequence: u32, queue: u16, all: &[(u16, &[u8])
     bytes
 }
 
-/// The number and the bytes of the packet that a message is about.
+/// Returns the number and the bytes of a message's packet.
 fn packet_of(message: &[u8]) -> Option<(u32, &[u8])> {
     let kind = u16::from_ne_bytes([*message.get(4)?, *message.get(5)?]);
     if kind != PACKET {

@@ -52,7 +52,7 @@ pub struct Service {
 }
 
 impl Service {
-    /// Whether packets to this destination are for the service.
+    /// Returns whether packets to this destination are for the service.
     fn matches(&self, to: &Destination) -> bool {
         let protocol = match to.protocol {
             Some(protocol) => self.protocol.is_none_or(|it| it == protocol),
@@ -188,7 +188,7 @@ impl Reach {
         Reach::new(vec![Service::default()])
     }
 
-    /// The services that nodes may reach.
+    /// Returns the services that nodes may reach.
     pub fn exposed(&self) -> &[Service] {
         &self.exposed
     }
@@ -203,8 +203,8 @@ impl Reach {
         self.flows.len()
     }
 
-    /// The next destination that a node was not allowed to reach. Each node and destination is
-    /// reported once.
+    /// Returns the next destination that a node was not allowed to reach. Each node and destination
+    /// is reported once.
     pub fn poll_attempt(&mut self) -> Option<Attempt> {
         self.attempts.pop_front()
     }
@@ -230,7 +230,7 @@ impl Reach {
         self.by_age.insert(self.packets, flow);
     }
 
-    /// Whether a packet of a node may go outside; counts and reports it if not.
+    /// Returns whether a packet of a node may leave the mesh; counts and reports it if not.
     pub fn may_leave(&mut self, packet: &[u8]) -> bool {
         let (to, is_answer) = match seen(packet) {
             Seen::Icmp => return true,

@@ -63,7 +63,7 @@ impl Signals {
         Ok(Signals { fd })
     }
 
-    /// The next signal that has arrived, if any.
+    /// Returns the next signal that has arrived, if any.
     ///
     /// # Errors
     ///

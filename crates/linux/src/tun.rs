@@ -70,7 +70,7 @@ pub enum TunError {
 }
 
 impl TunError {
-    /// Whether a user with more rights could make the interface.
+    /// Returns whether a user with more rights could make the interface.
     pub fn is_permission(&self) -> bool {
         matches!(self, TunError::NoDevice | TunError::NoPermission(_))
     }
@@ -126,18 +126,18 @@ impl Tun {
         Ok(tun)
     }
 
-    /// The interface's name, as the kernel chose it.
+    /// Returns the interface's name, as the kernel chose it.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Whether the mesh is still reached through it. An interface that is set down loses its
-    /// address and its route, and does not regain them when it is set up.
+    /// Returns whether the mesh is still reached through it. An interface that is set down loses
+    /// its address and its route, and does not regain them when it is set up.
     pub fn is_intact(&self) -> bool {
         self.has_route() != Some(false)
     }
 
-    /// Whether this network has a route to exactly the interface's prefix; `None` where the
+    /// Returns whether this network has a route to exactly the interface's prefix; `None` where the
     /// kernel does not list the routes.
     fn has_route(&self) -> Option<bool> {
         let (prefix, len) = self.route;
@@ -300,7 +300,7 @@ fn attach(device: &File, name: &str) -> Result<String, TunError> {
     Ok(ioctl::name_of(&request))
 }
 
-/// Whether the kernel refused this one packet rather than the interface.
+/// Returns whether the kernel refused this one packet rather than the interface.
 fn refused(error: &io::Error) -> bool {
     matches!(
         error.raw_os_error(),

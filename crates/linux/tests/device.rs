@@ -211,7 +211,7 @@ impl<S: Write> Write for Counted<'_, S> {
 const READING: &[u8] = b"a reading of 24 bytes ok\n";
 const ANSWER: &[u8] = b"ko setyb 42 fo gnidaer a\n";
 
-/// The outcome of a reading over TLS.
+/// Returns the outcome of a reading over TLS.
 fn over_tls(
     n: u16,
     proof: &Proof<'_>,

@@ -41,7 +41,7 @@ fn a_helper_does_not_outlive_a_killed_process() {
     }
 }
 
-/// Whether there is such a process, and it is not just waiting to be collected.
+/// Returns whether the process exists and is not a zombie.
 fn runs(pid: &str) -> bool {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
     let state = status.lines().find(|line| line.starts_with("State:"));

@@ -227,7 +227,7 @@ impl Bench {
         }
     }
 
-    /// The next event other than trouble.
+    /// Returns the next event except for trouble.
     fn next(&mut self) -> Event {
         let begin = StdInstant::now();
         while begin.elapsed() < StdDuration::from_secs(15) {
@@ -511,7 +511,7 @@ fn a_radio_that_reads_nothing_is_bounded() {
     assert!(rcp.counters().unsent > 0);
 }
 
-/// A radio co-processor that has answered all questions.
+/// Returns a radio co-processor that has answered all questions.
 fn set_up_rcp() -> Rcp {
     let mut rcp = Rcp::new(IDENTITY);
     let now = Instant::ZERO;

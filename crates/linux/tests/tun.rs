@@ -32,7 +32,8 @@ fn main() -> ExitCode {
     ])
 }
 
-/// The next UDP packet that the kernel sends, as (source, destination, UDP header and payload).
+/// Returns the next UDP packet that the kernel sends, as (source, destination, UDP header and
+/// payload).
 fn next_packet(tun: &Tun) -> Vec<u8> {
     let deadline = Instant::now() + Duration::from_secs(5);
     let mut packet = vec![0; 2000];

@@ -212,7 +212,7 @@ impl Interface {
         self.lqi.set(lqi.into());
     }
 
-    /// A frame has come; one that was not read yet is lost.
+    /// Stores a received frame in place of one that was not read.
     pub(crate) fn receive(&self, frame: &[u8]) {
         let len = self.input.write(frame);
         self.in_size.set(len as c_int);
@@ -230,7 +230,7 @@ impl Interface {
         len > 0
     }
 
-    /// The frame has been sent.
+    /// Reports that the frame has been sent.
     pub(crate) fn sent(&self) {
         self.out_size.set(0);
     }

@@ -37,9 +37,9 @@ pub struct Modules {
 }
 
 impl Modules {
-    /// A loader that calls `on_hang` with a line of explanation, in a thread of its own,
-    /// when a module has run for longer than the scenario allows. The module cannot be
-    /// stopped: `on_hang` has to end the process.
+    /// Returns a loader that calls `on_hang` with an explanation, in a thread of its own, when a
+    /// module has run for longer than the scenario allows. The module cannot be stopped: `on_hang`
+    /// must end the process.
     pub fn new(on_hang: impl Fn(&str) + Send + 'static) -> Modules {
         Modules {
             watch: Watch::begin(on_hang),

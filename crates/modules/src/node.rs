@@ -40,8 +40,8 @@ impl Module {
         }
     }
 
-    /// The time of its clock. A timer in microseconds is due when the clock shows exactly its
-    /// time, which a fast clock may have passed by one.
+    /// Returns the time of its clock. A timer in microseconds is due when the clock shows exactly
+    /// its time, which a fast clock may have passed by one.
     fn clock_us(&self, now: Instant) -> u64 {
         let now_us = now.as_micros();
         let timer_us = self.interface.timers().rtimer_us;

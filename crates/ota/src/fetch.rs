@@ -20,12 +20,12 @@ pub struct Have {
 }
 
 impl Have {
-    /// All of it is written.
+    /// Returns whether the whole image is written.
     pub fn is_whole(&self) -> bool {
         self.size == Some(self.bytes)
     }
 
-    /// The tag of the image, if the transfer can resume.
+    /// Returns the tag of the image, if the transfer can resume.
     fn resumes(&self) -> Option<&ETag> {
         self.etag.as_ref().filter(|_| self.bytes > 0)
     }
@@ -195,8 +195,8 @@ impl Fetch {
         Ok(())
     }
 
-    /// The body's offset in the image: the end of the stored part, or 0 if the server sends the
-    /// whole image.
+    /// Returns the body's offset in the image: the end of the stored part, or 0 if the server sends
+    /// the whole image.
     pub fn offset(&self) -> u64 {
         self.offset
     }
@@ -209,13 +209,13 @@ impl Fetch {
         bytes.get(..len).unwrap_or_default()
     }
 
-    /// The body has come to its end, and with it the image. A server may send a shorter part
-    /// than was asked for; what is behind it is to be asked for again.
+    /// Returns whether the body and the image are complete. A server may send a shorter part than
+    /// requested; then the rest must be requested.
     pub fn is_whole(&self) -> bool {
         self.left == Some(0) && self.have.size == Some(self.end)
     }
 
-    /// The state to store once `bytes` bytes are written.
+    /// Returns the state to store after `bytes` bytes are written.
     pub fn have(&self, bytes: u64) -> Have {
         Have { bytes, ..self.have }
     }

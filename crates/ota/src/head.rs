@@ -16,8 +16,8 @@ pub struct ETag {
 }
 
 impl ETag {
-    /// The tag `text` with its quotes; `None` if it is malformed, weak (which forbids joining
-    /// ranges, RFC 9110 §13.1.5), or longer than [`ETAG_MAX`].
+    /// Returns the tag `text` with its quotes; `None` if it is malformed, weak (which forbids
+    /// joining ranges, RFC 9110 §13.1.5), or longer than [`ETAG_MAX`].
     pub fn new(text: &str) -> Option<ETag> {
         let inner = text.strip_prefix('"')?.strip_suffix('"')?;
         let is_tag = inner
@@ -31,7 +31,7 @@ impl ETag {
         is_tag.then_some(ETag { bytes, len })
     }
 
-    /// The tag with its quotes.
+    /// Returns the tag with its quotes.
     pub fn as_str(&self) -> &str {
         let bytes = self.bytes.get(..self.len.into()).unwrap_or_default();
         str::from_utf8(bytes).unwrap_or_default()

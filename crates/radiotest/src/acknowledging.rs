@@ -97,7 +97,8 @@ pub(crate) fn clear(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// A data request from `src`: whether the acknowledgement's bit is set, and the report's.
+/// Sends a data request from `src`; returns the acknowledgement's frame-pending bit, which the
+/// report must equal.
 fn request(bench: &mut Bench<'_>, src: u16) -> Result<bool, String> {
     let dsn = bench.dsn();
     let frame = frames::data_request(dsn, src);

@@ -91,7 +91,7 @@ pub(crate) fn in_vain(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// A radio has aTurnaroundTime to become a receiver.
+/// Checks that the radio receives aTurnaroundTime after it has sent.
 pub(crate) fn followed(bench: &mut Bench<'_>) -> Finding {
     if bench.caps.auto_ack {
         bench.reply(timing::TURNAROUND_US, ack(false, 0));

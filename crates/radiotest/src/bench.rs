@@ -41,12 +41,12 @@ pub(crate) fn on_air(len: usize) -> Duration {
     us(timing::air_time_us(len + 2))
 }
 
-/// The property is there.
+/// Returns that the radio has the property.
 pub(crate) fn passed() -> Finding {
     Ok(Outcome::Passed)
 }
 
-/// The observation, if it differs from the required behaviour.
+/// Returns the observation `seen` as an error unless `is_so`.
 pub(crate) fn ensure(is_so: bool, seen: impl FnOnce() -> String) -> Result<(), String> {
     if is_so { Ok(()) } else { Err(seen()) }
 }
@@ -70,7 +70,7 @@ impl<'a> Bench<'a> {
         }
     }
 
-    /// A sequence number that has not been used for a while.
+    /// Returns a sequence number that has not been used recently.
     pub(crate) fn dsn(&mut self) -> u8 {
         self.dsn = self.dsn.wrapping_add(1);
         self.dsn
@@ -80,7 +80,7 @@ impl<'a> Bench<'a> {
         self.radio.now()
     }
 
-    /// The next event of the radio.
+    /// Returns the next event of the radio.
     pub(crate) fn next(&mut self, until: Instant) -> Result<RadioEvent, String> {
         let mut cx = Context::from_waker(Waker::noop());
         loop {
@@ -192,12 +192,12 @@ impl<'a> Bench<'a> {
         self.tester.reply(Some(Reply { after, what }));
     }
 
-    /// The frames on the air since the last call.
+    /// Returns the frames on the air since the last call.
     pub(crate) fn seen(&mut self) -> Vec<Seen> {
         std::iter::from_fn(|| self.tester.poll_seen()).collect()
     }
 
-    /// The frames that the radio has sent since the last call.
+    /// Returns the frames that the radio has sent since the last call.
     pub(crate) fn sent(&mut self) -> Vec<Option<Vec<u8>>> {
         let by_radio = self.seen().into_iter().filter(|it| it.by == By::Radio);
         by_radio.map(|it| it.frame).collect()
@@ -207,7 +207,7 @@ impl<'a> Bench<'a> {
         std::mem::take(&mut self.heard)
     }
 
-    /// A new start for the next property.
+    /// Prepares for the next property.
     pub(crate) fn settle(&mut self) {
         self.radio.start(RadioWork::Listen, &[]);
         self.tester.reply(None);

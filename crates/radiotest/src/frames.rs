@@ -58,7 +58,7 @@ pub(crate) fn from_radio(dsn: u8, wants_ack: bool, len: usize) -> Vec<u8> {
     )
 }
 
-/// A data request to the radio.
+/// Returns a data request to the radio.
 pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
     let dst = IDENTITY.short.to_le_bytes();
     let mut frame = header(COMMAND, dsn, IDENTITY.pan_id, &dst, src);
@@ -66,7 +66,7 @@ pub(crate) fn data_request(dsn: u8, src: u16) -> Vec<u8> {
     frame
 }
 
-/// An Imm-ACK's sequence number and frame-pending bit, if it is one.
+/// Returns an Imm-ACK's sequence number and frame-pending bit, if it is one.
 pub(crate) fn as_ack(frame: &[u8]) -> Option<(u8, bool)> {
     match frame {
         [0x02, 0x00, dsn] => Some((*dsn, false)),

@@ -77,7 +77,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// The names of the properties that the radio should have and has not.
+    /// Returns the names of the properties that the radio lacks.
     pub fn failures(&self) -> Vec<&'static str> {
         let failed = |check: &&Check| matches!(check.outcome, Outcome::Failed(_));
         self.checks

@@ -75,7 +75,8 @@ pub(crate) fn reported_in_time(bench: &mut Bench<'_>) -> Finding {
     passed()
 }
 
-/// The tester sends a frame of 4.2 ms for another station; it began 2 ms ago.
+/// Makes the tester send a frame of 4.2 ms to another station, and waits until 2 ms of it have
+/// passed.
 fn while_occupied(bench: &mut Bench<'_>) -> Result<(), String> {
     let other = frames::to_short(bench.dsn(), NOBODY, false, 116);
     bench.tester().send_after(us(500), &other);

@@ -62,6 +62,6 @@ pub trait Tester {
     /// answer.
     fn reply(&mut self, reply: Option<Reply>);
 
-    /// The next frame that has ended, its own as well.
+    /// Returns the next frame that has ended, including its own.
     fn poll_seen(&mut self) -> Option<Seen>;
 }

@@ -22,8 +22,8 @@ pub trait Transceiver {
     /// the receiver and loses the frame.
     fn receive(&mut self) -> impl Future<Output = bool>;
 
-    /// The last intact frame, until the next [`Self::receive`] or [`Self::try_send`]; `None` if
-    /// its length is invalid. A frame has at most 125 bytes.
+    /// Returns the last intact frame, until the next [`Self::receive`] or [`Self::try_send`];
+    /// `None` if its length is invalid. A frame has at most 125 bytes.
     fn received(&self) -> Option<(&[u8], RxInfo)>;
 
     /// Has channels assessed so from now on.
@@ -41,7 +41,7 @@ pub trait Transceiver {
 
 /// A clock, and an alarm by it.
 pub trait Ticker {
-    /// The time, since any moment. It never goes back.
+    /// Returns the time since an arbitrary moment. It never decreases.
     fn now(&self) -> Instant;
 
     /// Ready when [`Self::now`] has reached `at`; otherwise `cx` is woken at that time. Only

@@ -8,7 +8,7 @@ const RSSI_OFFSET: i16 = -93;
 /// The chip's LQI to the standard's range (§6.20.12.4: ED_RSSISCALE).
 const SCALE: u8 = 4;
 
-/// The properties of a frame that the chip received with this LQI.
+/// Returns the properties of a frame that the chip received with this LQI.
 pub fn rx_info(lqi: u8) -> RxInfo {
     let rssi = RSSI_OFFSET.saturating_add(lqi.into()).min(0);
     RxInfo {

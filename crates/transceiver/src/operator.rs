@@ -31,7 +31,7 @@ enum End {
 }
 
 impl<'e, T: Transceiver> Operator<'e, T> {
-    /// The driver is on its channel already.
+    /// Returns an operator whose driver is already on its channel.
     pub fn new(exchange: &'e Exchange, transceiver: T) -> Self {
         Operator {
             exchange,
@@ -95,7 +95,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
     }
 
-    /// A frame has arrived intact.
+    /// Handles an intact frame.
     fn on_frame(&self) {
         let (Some(identity), Some((bytes, info))) =
             (self.exchange.identity(), self.transceiver.received())

@@ -89,7 +89,7 @@ impl<'a> Iterator for Works<'a> {
 }
 
 impl<'a> Works<'a> {
-    /// The works, if all of them are well-formed.
+    /// Returns the jobs, if all of them are valid.
     fn checked(reader: Reader<'a>) -> Option<Works<'a>> {
         let works = Works(reader);
         let mut rest = works;

@@ -95,13 +95,13 @@ impl Answerer {
         self.request()
     }
 
-    /// The request that waits for its answer.
+    /// Returns the request that waits for an answer.
     #[inline(never)] // size
     pub fn request(&self) -> Option<Request<'_>> {
         Request::parse(self.request.message())
     }
 
-    /// Whether the node has begun.
+    /// Returns whether the node has started.
     pub fn has_begun(&self) -> bool {
         self.answered.is_some()
     }
@@ -111,12 +111,12 @@ impl Answerer {
         self.damaged
     }
 
-    /// Whether a request waits for its answer that has room for any work.
+    /// Returns whether a request waits whose answer has room for any job.
     pub fn has_room(&self) -> bool {
         self.request.len > 0 && !self.is_full()
     }
 
-    /// Whether the answer has no room for any work.
+    /// Returns whether the answer has no room for any job.
     pub(crate) fn is_full(&self) -> bool {
         self.answer.len > MESSAGE_MAX - WORK_MAX
     }

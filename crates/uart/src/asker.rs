@@ -57,12 +57,12 @@ impl Asker {
         }
     }
 
-    /// Whether a request is under way.
+    /// Returns whether a request is in progress.
     pub fn waits(&self) -> bool {
         self.waits
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &AskerCounters {
         &self.counters
     }
@@ -100,7 +100,7 @@ impl Asker {
         self.deframer = Deframer::default();
     }
 
-    /// A byte has come; what the message says that ends with it.
+    /// Handles a received byte; returns the message that ends with it.
     pub fn input(&mut self, byte: u8) -> Option<Heard<'_>> {
         let Asker {
             deframer,

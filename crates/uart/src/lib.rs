@@ -68,7 +68,7 @@ pub const VERSION: u8 = 1;
 /// No message is longer, in bytes without flags, escapes and check sequence.
 pub const MESSAGE_MAX: usize = 192;
 
-/// The first byte of a message.
+/// Returns the first byte of a message.
 const fn head(kind: u8) -> u8 {
     VERSION << 4 | kind
 }

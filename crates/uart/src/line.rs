@@ -9,13 +9,13 @@ use crate::{Answerer, Begin, News};
 
 /// A node's end of a line.
 pub trait Port {
-    /// A byte that has come, if one has.
+    /// Returns a received byte, if there is one.
     fn read(&mut self) -> Option<u8>;
 
     /// Sends a byte.
     fn write(&mut self, byte: u8);
 
-    /// The other end requests a restart: a microcontroller resets itself. If this function
+    /// Restarts, as the other end requests: a microcontroller resets itself. If this function
     /// returns, the radio has no further events.
     fn begin_anew(&mut self);
 }
@@ -64,7 +64,7 @@ impl<P: Port> LineRadio<P> {
         None
     }
 
-    /// Whether a request has come; `false` if the line has no more bytes.
+    /// Receives a request; returns `false` if the line has no more bytes.
     #[inline(never)] // size
     fn receive(&mut self) -> bool {
         let LineRadio { port, answerer, .. } = self;
@@ -86,7 +86,7 @@ impl<P: Port> LineRadio<P> {
         self.lost
     }
 
-    /// The port of the line.
+    /// Returns the port of the line.
     pub fn port_mut(&mut self) -> &mut P {
         &mut self.port
     }
@@ -97,7 +97,7 @@ impl<P: Port> Radio for LineRadio<P> {
         self.caps
     }
 
-    /// The other end knows the identity and sent it in [`Begin`].
+    /// Does nothing: the other end knows the identity and sent it in [`Begin`].
     fn set_identity(&mut self, _: RadioIdentity) {}
 
     fn now(&self) -> Instant {

@@ -47,7 +47,7 @@ impl<R: Radio> LineServer<R> {
             .ask(self.radio.now(), News::Begin(self.begin), put);
     }
 
-    /// A byte has come from the node.
+    /// Handles a byte from the node.
     pub fn input(&mut self, byte: u8, put: impl FnMut(u8)) {
         match self.asker.input(byte) {
             Some(Heard::Answer(answer)) => {

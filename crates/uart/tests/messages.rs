@@ -77,7 +77,7 @@ fn frames_that_no_radio_has_are_no_messages() {
     assert_eq!(request(&[0; 126]).write(&mut out), None);
 }
 
-/// An answer of another time is counted and does nothing; damage is counted.
+/// The receiver counts an answer of another time and ignores it; it also counts damage.
 #[test]
 fn an_asker_takes_the_answer_that_it_waits_for() {
     let mut asker = Asker::new(6);

@@ -132,7 +132,7 @@ impl Endpoint {
         })
     }
 
-    /// Whether it waits, and NSTART lets it go.
+    /// Returns whether a request waits, and NSTART permits it.
     fn has_turn(&self, outgoing: &Outgoing) -> bool {
         let nstart = self.config.transmission.nstart.max(1);
         let is_to_same = |other: &&Outgoing| other.to == outgoing.to && other.is_under_way();
@@ -200,7 +200,7 @@ impl Endpoint {
             .map(|outgoing| outgoing.serial)
     }
 
-    /// The request to `peer` that went in a message with this ID.
+    /// Returns the request to `peer` in a message with this ID.
     pub(super) fn unreliable(&self, peer: Peer, id: MessageId) -> Option<u32> {
         let is_it = |outgoing: &&Outgoing| {
             outgoing.to == peer

@@ -12,7 +12,7 @@ use crate::reliable::{Cargo, Pending};
 use crate::seen::Verdict;
 
 impl Endpoint {
-    /// A datagram has come: any bytes at all.
+    /// Handles a received datagram; arbitrary bytes are safe.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) {
         self.counters.received += 1;
         let (packet, class) = match decode(datagram) {
@@ -62,7 +62,7 @@ impl Endpoint {
         true
     }
 
-    /// An answer to a confirmable message, also to be given to its duplicates.
+    /// Sends an answer to a confirmable message, and stores it for duplicates of the message.
     pub(super) fn answer(&mut self, to: Peer, id: MessageId, datagram: Vec<u8>) {
         self.seen.answered(to, id, &datagram);
         self.send(to, datagram);

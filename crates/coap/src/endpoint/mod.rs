@@ -145,7 +145,7 @@ pub struct Endpoint {
 }
 
 impl Endpoint {
-    /// An endpoint that draws its IDs, tokens and timeouts from `rng`.
+    /// Returns an endpoint that draws its IDs, tokens and timeouts from `rng`.
     pub fn new(config: Config, mut rng: Rng) -> Endpoint {
         let lifetime = config.transmission.exchange_lifetime();
         Endpoint {
@@ -169,12 +169,12 @@ impl Endpoint {
         }
     }
 
-    /// The next datagram to send, and where to.
+    /// Returns the next datagram to send, and where to.
     pub fn poll_datagram(&mut self) -> Option<(Peer, Vec<u8>)> {
         self.datagrams.pop_front()
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -211,7 +211,7 @@ impl Endpoint {
         self.start_waiting(now);
     }
 
-    /// The traffic that it waits for.
+    /// Returns the expected traffic.
     pub fn expects(&self) -> Expect {
         let waits = |outgoing: &Outgoing| outgoing.is_under_way();
         if self.outgoing.iter().any(waits) {
@@ -231,7 +231,7 @@ impl Endpoint {
         requests.chain(messages).min()
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &Counters {
         &self.counters
     }

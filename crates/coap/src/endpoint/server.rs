@@ -91,7 +91,7 @@ impl Endpoint {
         self.send_response(now, &asked, packet, is_piggybacked);
     }
 
-    /// A new request.
+    /// Handles a new request.
     pub(super) fn on_request(
         &mut self,
         now: Instant,
@@ -159,8 +159,8 @@ impl Endpoint {
         }
     }
 
-    /// A request that makes sense: its block is put to the others, a block of
-    /// a response that is known is given out, or the application is asked.
+    /// Handles a valid request: it joins a block of the body, sends a block of a stored response,
+    /// or passes the request to the application.
     fn take_request(&mut self, now: Instant, asked: Asked, mut incoming: Incoming, packet: Packet) {
         let confirmable = asked.confirmable;
         let size1 = read_uint(&packet, CoapOption::Size1);
@@ -238,8 +238,8 @@ impl Endpoint {
         });
     }
 
-    /// The answer to a block that is refused or is not the last. RFC 7959 §2.3: SZX gives the
-    /// preferred size.
+    /// Returns the answer to a block that is refused or is not the last. RFC 7959 §2.3: SZX gives
+    /// the preferred size.
     fn block_answer(&self, status: ResponseType, block: Block) -> Packet {
         let mut packet = Response::new(status).packet();
         let size = block.size.min(self.config.block);
@@ -256,7 +256,7 @@ impl Endpoint {
         packet.add_option(CoapOption::Size1, uint(limit));
     }
 
-    /// The message of `response`, or of the block of it that was asked for.
+    /// Returns the message of `response`, or of its requested block.
     fn in_blocks(&mut self, now: Instant, asked: &Asked, response: Response) -> Packet {
         let body = response.payload.as_slice();
         let mut packet = response.packet();
@@ -318,14 +318,14 @@ impl Endpoint {
         packet
     }
 
-    /// Whether a response is too long for a peer with an unverified address.
+    /// Returns whether a response is too long for a peer with an unverified address.
     fn is_challenged(&self, asked: &Asked, packet: &Packet) -> bool {
         let may_be = !asked.verified && asked.is_get();
         may_be && encode(packet).len() > self.config.initial_response
     }
 
-    /// The replacement of such a response: RFC 9175 §2.3 makes the peer repeat its request with
-    /// this value.
+    /// Returns the replacement of such a response: RFC 9175 §2.3 makes the peer repeat its request
+    /// with this value.
     fn challenge(&mut self, now: Instant, asked: &Asked) -> Packet {
         self.counters.challenges += 1;
         let mut packet = Response::new(ResponseType::Unauthorized).packet();

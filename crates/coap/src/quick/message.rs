@@ -22,12 +22,12 @@ pub(super) fn check(packet: &mut Packet) -> Result<(), u16> {
     options::check_with(packet, &OPTIONS)
 }
 
-/// The Q-Block1 option of `packet`, if it has one that means something.
+/// Returns the Q-Block1 option of `packet`, if it has a valid one.
 pub(super) fn block(packet: &Packet) -> Option<Block> {
     Block::read(packet, Q_BLOCK1).ok().flatten()
 }
 
-/// A CBOR Sequence of unsigned integers (RFC 9177 §5, RFC 8949 §3.1).
+/// Returns a CBOR Sequence of unsigned integers (RFC 9177 §5, RFC 8949 §3.1).
 pub(super) fn write_missing(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for number in numbers {
@@ -47,7 +47,7 @@ pub(super) fn write_missing(numbers: impl Iterator<Item = u32>) -> Vec<u8> {
     bytes
 }
 
-/// The numbers of such a sequence, at most `most` of them; `None` if it is malformed or not
+/// Returns the numbers of such a sequence, at most `most` of them; `None` if it is malformed or not
 /// ascending (RFC 9177 §5: such a response is dropped).
 pub(super) fn read_missing(mut bytes: &[u8], most: usize) -> Option<Vec<u32>> {
     let mut numbers: Vec<u32> = Vec::new();

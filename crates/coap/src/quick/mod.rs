@@ -55,7 +55,7 @@ impl QuickConfig {
         self.non_timeout.times(2).max(least)
     }
 
-    /// The number of blocks of a body of `bytes`; `None` if it is too large.
+    /// Returns the number of blocks of a body of `bytes`; `None` if it is too large.
     pub fn blocks(&self, bytes: u64) -> Option<u32> {
         let blocks = bytes.div_ceil(self.block.bytes() as u64);
         u32::try_from(blocks)
@@ -63,7 +63,7 @@ impl QuickConfig {
             .filter(|it| *it <= QUICK_BLOCKS_MAX)
     }
 
-    /// The first block behind the MAX_PAYLOADS_SET of block `num`.
+    /// Returns the first block after the MAX_PAYLOADS_SET of block `num`.
     fn set_end(&self, num: u32) -> u32 {
         let payloads = u32::from(self.max_payloads.max(1));
         (num / payloads).saturating_add(1).saturating_mul(payloads)

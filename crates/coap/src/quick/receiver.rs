@@ -77,14 +77,14 @@ impl Body {
         true
     }
 
-    /// The blocks below `end` that have not come.
+    /// Returns the blocks below `end` that have not arrived.
     fn missing_below(&self, end: u32) -> impl Iterator<Item = u32> {
         (self.told..end.min(self.blocks)).filter(|num| !self.has(*num))
     }
 }
 
 impl QuickReceiver {
-    /// A receiver whose message IDs begin with `first_id`.
+    /// Returns a receiver whose message IDs begin with `first_id`.
     pub fn new(config: QuickConfig, first_id: u16) -> QuickReceiver {
         QuickReceiver {
             config,
@@ -94,14 +94,15 @@ impl QuickReceiver {
         }
     }
 
-    /// Whether a datagram is one of Q-Block1, and so for [`input`](Self::input), not for an
+    /// Returns whether a datagram is one of Q-Block1, and so for [`input`](Self::input), not for an
     /// [`Endpoint`](crate::Endpoint).
     pub fn is_for(datagram: &[u8]) -> bool {
         let request = decode(datagram).ok().filter(|it| it.1 == Class::Request);
         request.is_some_and(|(packet, _)| packet.get_option(Q_BLOCK1).is_some())
     }
 
-    /// A datagram has come: any bytes at all. The block in it, if it is a new one.
+    /// Handles a received datagram; arbitrary bytes are safe. Returns its block, if it is a new
+    /// one.
     pub fn input(&mut self, now: Instant, from: Peer, datagram: &[u8]) -> Option<Taken> {
         let (mut packet, _) = decode(datagram).ok().filter(|it| it.1 == Class::Request)?;
         // §4.1: a message that is not confirmable is ignored with an option that is not
@@ -219,7 +220,7 @@ impl QuickReceiver {
         self.send(from, &token, packet);
     }
 
-    /// The next datagram to send, and where to.
+    /// Returns the next datagram to send, and where to.
     pub fn poll_datagram(&mut self) -> Option<(Peer, Vec<u8>)> {
         match self.datagrams.is_empty() {
             true => None,

@@ -82,7 +82,7 @@ impl QuickSender {
         Some(sender)
     }
 
-    /// The number of the block that is to be sent now.
+    /// Returns the number of the block to send now.
     pub fn poll_block(&mut self, now: Instant) -> Option<u32> {
         if self.pause.is_some_and(|at| at <= now) {
             self.next_set();
@@ -102,7 +102,7 @@ impl QuickSender {
         }
     }
 
-    /// The datagram of block `num`, whose payload the application gives.
+    /// Returns the datagram of block `num` with the application's payload.
     pub fn message(&mut self, num: u32, payload: &[u8]) -> Vec<u8> {
         let mut packet = Request {
             query: self.query.clone(),

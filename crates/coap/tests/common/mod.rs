@@ -16,7 +16,7 @@ pub const SERVER: Peer = Peer {
     port: 5_683,
 };
 
-/// The part of a message that most tests check.
+/// Returns the part of a message that most tests check.
 pub fn kind(datagram: &[u8]) -> &'static str {
     ["CON", "NON", "ACK", "RST"][usize::from(datagram[0] >> 4 & 3)]
 }
@@ -60,7 +60,7 @@ impl Pair {
         self.server.on_timeout(self.now);
     }
 
-    /// The client's next datagram.
+    /// Returns the client's next datagram.
     pub fn sent(&mut self) -> Vec<u8> {
         self.client.poll_datagram().expect("a datagram").1
     }
@@ -92,7 +92,7 @@ impl Pair {
         }
     }
 
-    /// The one event that the client has.
+    /// Returns the client's only event.
     pub fn event(&mut self) -> Event {
         let event = self.client.poll_event().expect("an event");
         assert_eq!(self.client.poll_event(), None);

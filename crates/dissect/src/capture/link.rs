@@ -82,7 +82,7 @@ pub struct Captured<'a> {
 }
 
 impl<'a> Captured<'a> {
-    /// A whole frame without check sequence.
+    /// Returns a whole frame without check sequence.
     pub fn of(mpdu: &'a [u8]) -> Captured<'a> {
         Captured {
             mpdu,
@@ -90,7 +90,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// Whether the check sequence is right; nothing if the capture has none.
+    /// Returns whether the check sequence is correct; `None` if the capture has none.
     pub fn is_right(&self) -> Option<bool> {
         match self.trailer {
             Trailer::Absent => None,
@@ -100,7 +100,7 @@ impl<'a> Captured<'a> {
         }
     }
 
-    /// The frame, if all of it was captured and its check sequence is right or absent.
+    /// Returns the frame, if all of it was captured and its check sequence is correct or absent.
     pub fn whole(&self) -> Option<&'a [u8]> {
         let is_whole = self.missing == 0 && self.is_right().unwrap_or(true);
         is_whole.then_some(self.mpdu)
@@ -160,8 +160,8 @@ impl fmt::Display for Link {
 }
 
 impl Record {
-    /// The link type and the content's kind, if the record has neither a frame of IEEE 802.15.4
-    /// nor a packet of IPv6.
+    /// Returns the link type and the content's kind, if the record has neither a frame of IEEE
+    /// 802.15.4 nor a packet of IPv6.
     pub fn foreign_link(&self) -> Option<String> {
         match self.content() {
             Ok(Content::Foreign(name)) => Some(name),
@@ -169,7 +169,7 @@ impl Record {
         }
     }
 
-    /// The frame in the record.
+    /// Returns the frame in the record.
     ///
     /// # Errors
     ///
@@ -184,7 +184,7 @@ impl Record {
         }
     }
 
-    /// The record's content.
+    /// Returns the record's content.
     ///
     /// # Errors
     ///
@@ -217,7 +217,7 @@ impl Record {
         }
     }
 
-    /// A frame with a check sequence of `len` bytes.
+    /// Returns a frame with a check sequence of `len` bytes.
     fn trailed<'a>(&'a self, data: &'a [u8], len: usize) -> Result<Content<'a>, String> {
         split(data, len, self.missing, self.has_ti).map(Content::Frame)
     }
@@ -290,14 +290,14 @@ pub(crate) fn looks_like_ti(record: &Record) -> Option<Look> {
     Some(if is_like { Look::Ti } else { Look::Other })
 }
 
-/// The 32-bit check sequence (IEEE 802.15.4-2015 §7.2.10), over at least four bytes.
+/// Returns the 32-bit check sequence (IEEE 802.15.4-2015 §7.2.10), over at least four bytes.
 fn crc32(mpdu: &[u8]) -> u32 {
     let padding = 4_usize.saturating_sub(mpdu.len());
     let bytes = mpdu.iter().copied().chain(std::iter::repeat_n(0, padding));
     !bytes.fold(u32::MAX, crc::crc32)
 }
 
-/// The frame behind a TAP header.
+/// Returns the frame behind a TAP header.
 fn tap(record: &Record) -> Result<Content<'_>, String> {
     const FCS_TYPE: u16 = 0;
     const RSS: u16 = 1;
@@ -345,7 +345,7 @@ fn tap(record: &Record) -> Result<Content<'_>, String> {
     Ok(Content::Frame(frame))
 }
 
-/// The frame behind the header of the physical layer: preamble, start of frame and length.
+/// Returns the frame behind the header of the physical layer: preamble, start of frame and length.
 fn preamble(record: &Record) -> Result<Content<'_>, String> {
     const START: u8 = 0xa7;
     let data = record.data.as_slice();
@@ -363,7 +363,7 @@ fn preamble(record: &Record) -> Result<Content<'_>, String> {
     split(data, 2, missing, record.has_ti).map(Content::Frame)
 }
 
-/// The frame, datagram or packet in an Ethernet frame.
+/// Returns the frame, datagram or packet in an Ethernet frame.
 fn ethernet(record: &Record) -> Result<Content<'_>, String> {
     let data = record.data.as_slice();
     let (Some(dst), Some(src)) = (
@@ -409,8 +409,8 @@ fn ethernet(record: &Record) -> Result<Content<'_>, String> {
     Ok(zep.unwrap_or_else(foreign))
 }
 
-/// A frame of which the link type does not say whether it has a check sequence: it has one if its
-/// last two bytes are right.
+/// Returns a frame if the link type does not define whether there is a check sequence: there is one
+/// if the last two bytes are correct.
 fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     let is_checked = match data.split_last_chunk::<2>() {
         Some((mpdu, last)) => u16::from_le_bytes(*last) == fcs(mpdu),
@@ -420,7 +420,8 @@ fn bare_or_checked(data: &[u8], missing: usize) -> Result<Content<'_>, String> {
     split(data, len, missing, false).map(Content::Frame)
 }
 
-/// The EUI-64 of an Ethernet address; the broadcast address for the address of all stations.
+/// Returns the EUI-64 of an Ethernet address; the broadcast address for the address of all
+/// stations.
 fn eui64_of(mac: &[u8; 6]) -> Address {
     match *mac {
         [0xff, 0xff, 0xff, 0xff, 0xff, 0xff] => Address::BROADCAST,
@@ -428,7 +429,7 @@ fn eui64_of(mac: &[u8; 6]) -> Address {
     }
 }
 
-/// The frame of a Linux interface that was captured in cooked mode.
+/// Returns the frame of a Linux interface that was captured in cooked mode.
 fn cooked(record: &Record) -> Result<Content<'_>, String> {
     let data = record.data.as_slice();
     let word = |at: usize| {
@@ -451,7 +452,7 @@ fn cooked(record: &Record) -> Result<Content<'_>, String> {
     }
 }
 
-/// The frame that ZEP carries in an IPv4 packet, if it does.
+/// Returns the frame that ZEP carries in an IPv4 packet, if it does.
 fn udp_of_ipv4(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     let first = *packet.first()?;
     let is_udp = first >> 4 == 4 && packet.get(9) == Some(&17);
@@ -463,13 +464,13 @@ fn udp_of_ipv4(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     )
 }
 
-/// The frame that ZEP carries in an IPv6 packet without extension headers, if it does.
+/// Returns the frame that ZEP carries in an IPv6 packet without extension headers, if it does.
 fn udp_of_ipv6(packet: &[u8], missing: usize) -> Option<Content<'_>> {
     let is_udp = packet.get(6) == Some(&17);
     zep(packet.get(40..).filter(|_| is_udp)?, missing)
 }
 
-/// The frame that ZEP carries in a UDP datagram.
+/// Returns the frame that ZEP carries in a UDP datagram.
 fn zep(udp: &[u8], missing: usize) -> Option<Content<'_>> {
     let &[s0, s1, d0, d1, _, _, _, _, ref body @ ..] = udp else {
         return None;

@@ -150,17 +150,17 @@ impl Capture {
         }
     }
 
-    /// The number of the last frame that was returned.
+    /// Returns the number of the last frame that was returned.
     pub fn frames(&self) -> u64 {
         self.frames
     }
 
-    /// The odd fields that were met so far.
+    /// Returns the unexpected fields so far.
     pub fn odd(&self) -> impl Iterator<Item = Odd> + '_ {
         self.odds.iter()
     }
 
-    /// The next frame; `None` at the end.
+    /// Returns the next frame; `None` at the end.
     ///
     /// # Errors
     ///

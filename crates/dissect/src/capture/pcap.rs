@@ -71,7 +71,7 @@ impl Reader {
         })
     }
 
-    /// The next record, which is frame `number`; nothing at the end.
+    /// Returns the next record, which is frame `number`; `None` at the end.
     pub(crate) fn next(&mut self, number: u64, odds: &mut Odds) -> Result<Option<Record>, Failure> {
         let Some(head) = self.input.head::<16>()? else {
             return Ok(None);

@@ -117,7 +117,7 @@ impl Reader {
         Ok(self.input.skip(u64::from(len - 12))?)
     }
 
-    /// The next record, which is frame `number`; nothing at the end.
+    /// Returns the next record, which is frame `number`; `None` at the end.
     pub(crate) fn next(&mut self, number: u64, odds: &mut Odds) -> Result<Option<Record>, Failure> {
         loop {
             let Some(kind) = self.input.head::<4>()? else {

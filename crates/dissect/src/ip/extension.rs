@@ -110,7 +110,7 @@ impl Walk {
 }
 
 impl Route {
-    /// The route of a routing header, of types 0, 2 and 3; nothing for other types.
+    /// Returns the route of a routing header, of types 0, 2 and 3; `None` for other types.
     fn parse(header: &[u8], dst: Addr) -> Result<Option<Route>, &'static str> {
         const MALFORMED: &str = "malformed routing header";
         let (&[_, _, kind, segments_left, elided, pad, _, _], area) =
@@ -169,7 +169,7 @@ fn information(options: &[u8]) -> Option<Information> {
 }
 
 impl Information {
-    /// The information in words.
+    /// Returns the information in words.
     pub fn describe(&self) -> String {
         let mut text = format!("RPI instance {} rank {}", self.instance, self.rank);
         for (bit, word) in [

@@ -39,13 +39,13 @@ pub struct Ip {
 }
 
 impl Ip {
-    /// The destination at the end of the route.
+    /// Returns the destination at the end of the route.
     pub fn final_dst(&self) -> Addr {
         let route = self.route.as_ref().filter(|route| route.segments_left > 0);
         route.map_or(self.header.dst, |route| route.last)
     }
 
-    /// Whether a source route leads on from the header's destination.
+    /// Returns the next stop of an unfinished source route, and the number of segments left.
     pub fn next_stop(&self) -> Option<(Addr, u8)> {
         let route = self
             .route
@@ -54,12 +54,12 @@ impl Ip {
         Some((self.header.dst, route.segments_left))
     }
 
-    /// The source address as text, with the context if it is unknown.
+    /// Returns the source address as text, with the context if it is unknown.
     pub fn src_text(&self) -> String {
         address(self.header.src, self.unknown.src)
     }
 
-    /// The final destination as text.
+    /// Returns the final destination as text.
     pub fn dst_text(&self) -> String {
         let unknown = self.unknown.dst.filter(|_| self.next_stop().is_none());
         address(self.final_dst(), unknown)
@@ -91,7 +91,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet, or the beginning of one if `is_part`.
+    /// Returns a packet, or the beginning of one if `is_part`.
     pub fn parse(bytes: Vec<u8>, is_part: bool, unknown: &[Unknown]) -> Packet {
         let mut packet = Packet {
             is_part,
@@ -131,12 +131,12 @@ impl Packet {
         packet
     }
 
-    /// The innermost IPv6 header.
+    /// Returns the innermost IPv6 header.
     pub fn inner(&self) -> Option<&Ip> {
         self.ips.last()
     }
 
-    /// The bytes that are here of the innermost header's payload, behind extension headers.
+    /// Returns the captured bytes of the innermost header's payload, after extension headers.
     pub fn body(&self) -> &[u8] {
         let Some(ip) = self.inner() else {
             return &[];
@@ -155,14 +155,15 @@ impl Packet {
         end.saturating_sub(ip.body_at)
     }
 
-    /// Whether checksums can be checked: all of the packet is here, and all contexts are known.
+    /// Returns whether checksums can be verified: the packet is complete, and all contexts are
+    /// known.
     pub fn is_checkable(&self) -> bool {
         let is_known = |ip: &Ip| ip.unknown == Unknown::default() && !ip.is_fragment;
         !self.is_part && !self.is_short && self.inner().is_some_and(is_known)
     }
 
-    /// Whether the Internet checksum of the upper layer is right (RFC 8200 §8.1: with a routing
-    /// header, over the final destination); nothing if it cannot be checked.
+    /// Returns whether the Internet checksum of the upper layer is correct (RFC 8200 §8.1: with a
+    /// routing header, over the final destination); `None` if it cannot be checked.
     pub fn checks(&self, protocol: u8) -> Option<bool> {
         let ip = self.inner().filter(|_| self.is_checkable())?;
         let bytes = self.body();

@@ -55,7 +55,7 @@ pub(super) const HC1: u8 = 0b0100_0010;
 /// Dispatches that switch to another page of dispatches (RFC 8025 §3).
 pub(super) const PAGES: std::ops::RangeInclusive<u8> = 0xf0..=0xf1;
 
-/// Whether bytes begin as a datagram does: uncompressed, compressed, or with routing headers.
+/// Returns whether bytes begin like a datagram: uncompressed, compressed, or with routing headers.
 pub fn is_datagram(bytes: &[u8]) -> bool {
     matches!(bytes.first(), Some(&first) if first == IPV6_DISPATCH
         || first == HC1
@@ -155,7 +155,7 @@ impl Expander<'_> {
         }
     }
 
-    /// The interface identifiers of the last IPv6 header.
+    /// Returns the interface identifiers of the last IPv6 header.
     fn encapsulating(&self) -> Option<Identifiers> {
         let at = *self.ips.last()?;
         let half = |offset: usize| {
@@ -175,8 +175,8 @@ impl Expander<'_> {
         self.done.unknown.push(unknown);
     }
 
-    /// The address with context `cid` before the interface identifier. If the context is unknown,
-    /// the address begins with zeros.
+    /// Returns the address with context `cid` before the interface identifier. If the context is
+    /// unknown, the address begins with zeros.
     pub(super) fn joined(&mut self, cid: u8, iid: [u8; 8]) -> (Addr, Option<u8>) {
         self.done.used |= 1 << (cid & 0x0f);
         let mut addr = [0; 16];

@@ -10,7 +10,7 @@ use crate::layer::{Bytes, Layer};
 const CUT: &str = "truncated";
 const RESERVED: &str = "a reserved address mode";
 
-/// Whether a byte is the dispatch of a compressed header.
+/// Returns whether a byte is the dispatch of a compressed header.
 pub(super) fn is_dispatch(first: u8) -> bool {
     first >> 5 == 0b011
 }

@@ -111,7 +111,8 @@ pub(super) fn payload<'a>(input: &mut Bytes<'a>) -> Read<'a> {
 }
 
 impl Element<'_> {
-    /// The element's name (IEEE 802.15.4-2015 tables 7-7 and 7-15); its number if it has none.
+    /// Returns the element's name (IEEE 802.15.4-2015 tables 7-7 and 7-15); its number if it has
+    /// none.
     pub fn name(&self) -> String {
         let name = match (self.is_payload, self.id) {
             (false, 0x00) => "vendor",
@@ -141,7 +142,7 @@ impl Element<'_> {
         name.to_owned()
     }
 
-    /// The name and the content, as far as it is decoded.
+    /// Returns the name and the content, as far as it is decoded.
     pub fn describe(&self) -> String {
         let name = self.name();
         let mut bytes = Bytes(self.content);
@@ -209,7 +210,7 @@ impl Element<'_> {
     }
 }
 
-/// The time correction of 12 bits, in microseconds.
+/// Returns the time correction of 12 bits, in microseconds.
 fn correction(word: u16) -> i16 {
     (word << 4).cast_signed() >> 4
 }
@@ -221,7 +222,7 @@ struct Nested<'a> {
     content: &'a [u8],
 }
 
-/// The elements within an MLME element; those that are whole.
+/// Returns the complete elements within an MLME element.
 fn nested(content: &[u8]) -> impl Iterator<Item = Nested<'_>> {
     let mut input = Bytes(content);
     std::iter::from_fn(move || {
@@ -286,7 +287,7 @@ impl Nested<'_> {
     }
 }
 
-/// An integer with its least significant byte first.
+/// Returns an integer with its least significant byte first.
 fn little(bytes: &[u8]) -> u64 {
     let number = |sum: u64, byte: &u8| sum << 8 | u64::from(*byte);
     bytes.iter().rev().take(8).fold(0, number)

@@ -42,17 +42,17 @@ pub struct Auxiliary<'a> {
 }
 
 impl Auxiliary<'_> {
-    /// The security level, 0 to 7.
+    /// Returns the security level, 0 to 7.
     pub fn level(&self) -> u8 {
         self.control & 0b111
     }
 
-    /// The mode in which the key is identified, 0 to 3.
+    /// Returns the mode in which the key is identified, 0 to 3.
     pub fn key_mode(&self) -> u8 {
         self.control >> 3 & 0b11
     }
 
-    /// Whether the payload is encrypted.
+    /// Returns whether the payload is encrypted.
     pub fn encrypts(&self) -> bool {
         self.level() & 0b100 != 0
     }
@@ -67,7 +67,7 @@ impl Auxiliary<'_> {
         }
     }
 
-    /// The level's name (§9.4.2.2, table 9-6).
+    /// Returns the level's name (§9.4.2.2, table 9-6).
     pub fn name(&self) -> &'static str {
         match self.level() {
             0 => "NONE",
@@ -150,7 +150,7 @@ mod multipurpose {
 const CUT: &str = "truncated header";
 
 impl<'a> Mac<'a> {
-    /// The header of a frame without check sequence.
+    /// Returns the header of a frame without check sequence.
     ///
     /// # Errors
     ///
@@ -283,7 +283,7 @@ impl<'a> Mac<'a> {
         }
     }
 
-    /// Whether a secured frame has the auxiliary header of 2006 and later.
+    /// Returns whether a secured frame has the auxiliary header of 2006 and later.
     fn has_auxiliary(&self) -> bool {
         self.version != 0 || self.kind == Kind::Multipurpose
     }
@@ -316,7 +316,7 @@ impl<'a> Mac<'a> {
         Ok(())
     }
 
-    /// Whether the payload is in the clear.
+    /// Returns whether the payload is not encrypted.
     pub fn is_readable(&self) -> bool {
         match self.aux {
             Some(aux) => !aux.encrypts(),
@@ -368,7 +368,7 @@ fn address(mode: u16, input: &mut Bytes<'_>) -> Result<Address, &'static str> {
     }
 }
 
-/// Whether the PANs of receiver and sender are present (§7.2.2.6, table 7-2).
+/// Returns whether the PANs of receiver and sender are present (§7.2.2.6, table 7-2).
 fn pans(version: u8, compression: bool, dst: u16, src: u16) -> Result<(bool, bool), &'static str> {
     const ABSENT: u16 = 0b00;
     const EXTENDED: u16 = 0b11;

@@ -6,8 +6,8 @@ use super::{Auxiliary, Kind, Mac};
 use crate::layer::{Bytes, Layer, Value};
 
 impl Mac<'_> {
-    /// The header as a layer of a frame of `len` bytes. `is_open` says whether the payload is in
-    /// the clear, or was opened by a key.
+    /// Returns the header as a layer of a frame of `len` bytes. `is_open` says whether the payload
+    /// was not encrypted, or has been decrypted.
     pub fn layer(&self, len: usize, is_open: bool) -> Layer {
         let mut layer = Layer::new("wpan");
         self.say_head(&mut layer, len);
@@ -202,7 +202,7 @@ fn add_beacon(layer: &mut Layer, payload: &[u8]) -> Option<()> {
 }
 
 impl Auxiliary<'_> {
-    /// The header in words.
+    /// Returns the header in words.
     pub fn describe(&self) -> String {
         let mut text = self.name().to_owned();
         text += &match self.counter {

@@ -67,7 +67,7 @@ pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     Some(layer)
 }
 
-/// The code in words (RFC 7252 §12.1).
+/// Returns the code in words (RFC 7252 §12.1).
 fn code_name(code: u8) -> String {
     match code {
         0 => "empty".to_owned(),

@@ -5,7 +5,7 @@ use crate::layer::{Bytes, Layer, hex};
 /// The security suite of messages without security at this layer.
 const NO_SECURITY: u8 = 255;
 
-/// The message in a UDP datagram; nothing if it is empty.
+/// Returns the message in a UDP datagram; `None` if it is empty.
 pub(super) fn layer(payload: &[u8], is_part: bool) -> Option<Layer> {
     let mut input = Bytes(payload);
     let suite = input.u8()?;

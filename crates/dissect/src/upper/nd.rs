@@ -213,7 +213,7 @@ fn registration(input: &mut Bytes<'_>, layer: &mut Layer) -> Option<()> {
     Some(())
 }
 
-/// An address of which the last bytes are left out.
+/// Returns an address whose last bytes are elided.
 pub(super) fn truncated(bytes: &[u8]) -> Addr {
     let mut addr = [0; 16];
     for (to, from) in addr.iter_mut().zip(bytes) {

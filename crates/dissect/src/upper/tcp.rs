@@ -58,7 +58,7 @@ const LETTERS: [(Flags, char); 8] = [
 ];
 
 impl Tcp {
-    /// The header at the beginning of `bytes`, of a segment of `whole` bytes in all.
+    /// Returns the header at the beginning of `bytes`, of a segment of `whole` bytes in all.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Tcp {
         }
     }
 
-    /// The control bits that are set, a letter each; ACK is a dot.
+    /// Returns a letter for each control bit that is set; ACK is a dot.
     pub fn letters(&self) -> String {
         let set = LETTERS.iter().filter(|(bit, _)| self.flags.contains(*bit));
         set.map(|(_, letter)| *letter).collect()
@@ -215,7 +215,7 @@ pub(super) fn show(packet: &Packet, layers: &mut Vec<Layer>) {
 mod tests {
     use super::*;
 
-    /// A SYN of 40 bytes with this data offset and these options.
+    /// Returns a SYN of 40 bytes with this data offset and these options.
     fn syn(words: u8, options: &[u8]) -> Vec<u8> {
         let mut bytes = vec![0; 40];
         (bytes[12], bytes[13]) = (words << 4, Flags::SYN.0);

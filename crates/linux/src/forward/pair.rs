@@ -42,7 +42,7 @@ impl Buffer {
         self.start = (self.start + len).min(self.end);
     }
 
-    /// The whole buffer, empty, to be filled.
+    /// Returns the whole buffer, empty, for new data.
     fn refill(&mut self) -> &mut [u8] {
         (self.start, self.end) = (0, 0);
         &mut self.bytes
@@ -76,7 +76,7 @@ impl From<Broken> for Broke {
     }
 }
 
-/// The result of a non-blocking call on the host's socket: `None` if it would block.
+/// Returns the result of a non-blocking call on the host's socket: `None` if it would block.
 fn now_or_later(result: io::Result<usize>) -> Result<Option<usize>, Broke> {
     match result {
         Ok(len) => Ok(Some(len)),
@@ -112,7 +112,7 @@ pub(super) struct Pair<C> {
 }
 
 impl<C> Pair<C> {
-    /// A pair of an accepted socket and a connection being opened to `target`.
+    /// Returns a pair of an accepted socket and a connection being opened to `target`.
     pub(super) fn new(host: TcpStream, mesh: C, target: SocketAddrV6) -> Self {
         let ends = ends(&host, target);
         // Neither fails on a socket that has just been accepted.
@@ -135,7 +135,7 @@ impl<C> Pair<C> {
         self.ends
     }
 
-    /// Whether the node has not yet answered.
+    /// Returns whether the node has not yet answered.
     pub(super) fn is_opening(&self, mesh: &impl MeshTcp<Conn = C>) -> bool {
         mesh.is_opening(&self.mesh)
     }
@@ -145,8 +145,8 @@ impl<C> Pair<C> {
         self.carried
     }
 
-    /// The awaited events of the host's socket: bytes only if there is room for them, room only
-    /// if there are bytes.
+    /// Returns the awaited events of the host's socket: bytes only if there is room for them, room
+    /// only if there are bytes.
     pub(super) fn interest(&self) -> Option<PollFd<'_>> {
         let mut flags = PollFlags::empty();
         if self.inward.is_empty() && self.inward_stream == Stream::Open {

@@ -97,7 +97,7 @@ impl Account {
         &self.name
     }
 
-    /// Whether it is root, which owns the system's files.
+    /// Returns whether it is root, which owns the system's files.
     pub fn is_root(&self) -> bool {
         self.uid.is_root()
     }

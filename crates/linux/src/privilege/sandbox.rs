@@ -137,7 +137,7 @@ impl Sandbox {
     }
 }
 
-/// The rights of `access` that something at `path` can have.
+/// Returns the rights of `access` that apply to the kind of file at `path`.
 fn within(path: &Path, access: BitFlags<AccessFs>) -> BitFlags<AccessFs> {
     if path.is_dir() {
         access

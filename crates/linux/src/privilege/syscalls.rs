@@ -135,7 +135,7 @@ mod filter {
         matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL))
     }
 
-    /// The filters. A filter has one answer, so there is one for each answer.
+    /// Returns the filters, one for each answer, because a filter has only one.
     fn programs(executes: bool) -> Result<Vec<BpfProgram>, seccompiler::BackendError> {
         let more = if executes { &[][..] } else { EXECUTE };
         let mut denied: BTreeMap<i64, Vec<SeccompRule>> = NEVER

@@ -48,7 +48,7 @@ const RATES: [(u32, BaudRate); 7] = [
 ];
 
 impl LineSpec {
-    /// Whether a serial port can have this rate.
+    /// Returns whether a serial port can have this rate.
     pub fn has_rate(baud: u32) -> bool {
         RATES.iter().any(|(rate, _)| *rate == baud)
     }

@@ -34,7 +34,7 @@ pub struct RadioMesh<P: Profile> {
 }
 
 impl<P: Profile> RadioMesh<P> {
-    /// A border router whose node was made for the abilities of this radio.
+    /// Returns a border router whose node is configured for the functions of this radio.
     pub fn new(node: Node<P>, gate: Gate, (radio, caps): (Radio, RadioCaps), store: Store) -> Self {
         RadioMesh {
             node,
@@ -50,17 +50,17 @@ impl<P: Profile> RadioMesh<P> {
         }
     }
 
-    /// The radio.
+    /// Returns the radio.
     pub fn radio(&self) -> &Radio {
         &self.radio
     }
 
-    /// The node.
+    /// Returns the node.
     pub fn node(&self) -> &Node<P> {
         &self.node
     }
 
-    /// The next message for the user.
+    /// Returns the next message for the user.
     pub fn notice(&mut self) -> Option<String> {
         self.notices.pop_front()
     }

@@ -131,7 +131,7 @@ impl Radio {
         }
     }
 
-    /// Whether Imm-ACKs to data requests of this neighbour say that something waits.
+    /// Sets whether Imm-ACKs to data requests of this neighbour announce a waiting frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
         match &mut self.kind {
             Kind::Spinel(stick) => stick.rcp.set_pending(neighbour, pending),
@@ -139,7 +139,7 @@ impl Radio {
         }
     }
 
-    /// The next thing that has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front().or_else(|| match &mut self.kind {
             Kind::Spinel(stick) => stick.rcp.poll_event(),
@@ -147,7 +147,7 @@ impl Radio {
         })
     }
 
-    /// Whether it can never be of use.
+    /// Returns whether it is permanently unusable.
     pub fn is_useless(&self) -> bool {
         matches!(&self.kind, Kind::Spinel(stick) if stick.rcp.is_useless())
     }
@@ -161,7 +161,7 @@ impl Radio {
         }
     }
 
-    /// The descriptor that wakes [`Radio::turn`]; `None` without a line.
+    /// Returns the descriptor that wakes [`Radio::turn`]; `None` without a line.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
             Kind::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),

@@ -212,7 +212,7 @@ impl Rcp {
         self.begin(now);
     }
 
-    /// The line is gone.
+    /// Handles the loss of the line.
     pub fn on_disconnected(&mut self) {
         self.output.clear();
         self.phase = Phase::Gone;
@@ -245,7 +245,7 @@ impl Rcp {
         &mut self.output
     }
 
-    /// The next thing that has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -284,7 +284,7 @@ impl Rcp {
         });
     }
 
-    /// Whether its Imm-ACKs to data requests of this neighbour say that something waits.
+    /// Sets whether its Imm-ACKs to data requests of this neighbour announce a waiting frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
         let command = if pending {
             self.pending.insert(neighbour).then_some(Command::Insert)
@@ -296,12 +296,12 @@ impl Rcp {
         }
     }
 
-    /// Whether it is set up.
+    /// Returns whether it is set up.
     pub fn is_ready(&self) -> bool {
         self.phase == Phase::Ready
     }
 
-    /// Whether it can never be set up.
+    /// Returns whether it can never be set up.
     pub fn is_useless(&self) -> bool {
         self.phase == Phase::Useless
     }
@@ -624,7 +624,7 @@ impl Rcp {
     }
 }
 
-/// The radio's functions. All radios acknowledge, and wait for acknowledgements.
+/// Returns the radio's functions. All radios acknowledge, and wait for acknowledgements.
 fn caps(bits: u32) -> RadioCaps {
     RadioCaps {
         auto_ack: true,
@@ -634,7 +634,7 @@ fn caps(bits: u32) -> RadioCaps {
     }
 }
 
-/// A value of one packed number, for tests and fakes.
+/// Returns a value of one packed number, for tests and fakes.
 pub fn packed(number: u32) -> Vec<u8> {
     let mut out = Vec::new();
     put_packed(&mut out, number);

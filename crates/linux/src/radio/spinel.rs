@@ -101,8 +101,8 @@ const HEADER_MASK: u8 = 0xc0;
 const TID_MASK: u8 = 0x0f;
 
 impl<'a> Message<'a> {
-    /// The message of a frame; `None` if it is invalid, for another interface than the first,
-    /// or with another command.
+    /// Returns the message of a frame; `None` if it is invalid, for another interface than the
+    /// first, or with another command.
     pub fn parse(frame: &'a [u8]) -> Option<Message<'a>> {
         let (&header, rest) = frame.split_first()?;
         let interface = header >> 4 & 0b11;
@@ -123,7 +123,7 @@ impl<'a> Message<'a> {
         })
     }
 
-    /// The frame of the message.
+    /// Returns the frame of the message.
     pub fn to_frame(&self) -> Vec<u8> {
         let mut frame = vec![HEADER | self.tid & TID_MASK, self.command as u8];
         if self.command != Command::Reset {
@@ -209,7 +209,7 @@ pub struct Received<'a> {
 }
 
 impl<'a> Received<'a> {
-    /// The frame in a value of STREAM_RAW.
+    /// Returns the frame in a value of STREAM_RAW.
     pub fn parse(value: &'a [u8]) -> Option<Received<'a>> {
         let mut fields = Fields(value);
         let psdu = fields.data()?;

@@ -78,7 +78,7 @@ impl<'a> Datagram<'a> {
         })
     }
 
-    /// The datagram, sent at `at` since 1970.
+    /// Returns the datagram, sent at `at` since 1970.
     pub fn to_bytes(&self, at: std::time::Duration) -> Vec<u8> {
         let mut bytes = vec![b'E', b'X', 2, DATA, self.channel];
         bytes.extend(self.device.to_be_bytes());
@@ -126,7 +126,7 @@ pub struct Zep {
 }
 
 impl Zep {
-    /// A radio with these addresses.
+    /// Returns a radio with these addresses.
     pub fn new(identity: Identity) -> Zep {
         Zep {
             identity,
@@ -188,7 +188,7 @@ impl Zep {
         }
     }
 
-    /// Whether Imm-ACKs to data requests of this neighbour say that something waits.
+    /// Sets whether Imm-ACKs to data requests of this neighbour announce a waiting frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
         if pending {
             self.pending.insert(neighbour)
@@ -197,12 +197,12 @@ impl Zep {
         };
     }
 
-    /// The next datagram to send.
+    /// Returns the next datagram to send.
     pub fn poll_output(&mut self) -> Option<Vec<u8>> {
         self.output.pop_front()
     }
 
-    /// The next thing that has happened.
+    /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front()
     }
@@ -220,7 +220,7 @@ impl Zep {
         }
     }
 
-    /// The counters.
+    /// Returns the counters.
     pub fn counters(&self) -> &ZepCounters {
         &self.counters
     }

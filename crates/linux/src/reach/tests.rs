@@ -9,7 +9,7 @@ fn addr(text: &str) -> Ipv6Addr {
     text.parse().unwrap()
 }
 
-/// An IPv6 packet whose upper layer is `protocol` with these bytes.
+/// Returns an IPv6 packet whose upper layer is `protocol` with these bytes.
 fn packet(src: &str, dst: &str, protocol: u8, upper: &[u8]) -> Vec<u8> {
     let header = Ipv6Header {
         payload_len: upper.len() as u16,

@@ -100,7 +100,7 @@ pub fn main(cases: Vec<Case>) -> ExitCode {
     main_with(cases, 8)
 }
 
-/// The same with `threads` cases at a time.
+/// Runs the cases, `threads` at a time.
 pub fn main_with(cases: Vec<Case>, threads: usize) -> ExitCode {
     let no_network = isolate().err();
     let mut skipped = String::new();
@@ -144,7 +144,7 @@ fn isolate() -> Result<(), String> {
     namespace::enter().map_err(|e| e.to_string())
 }
 
-/// A TUN interface for test number `n`, with a prefix that no other test uses.
+/// Returns a TUN interface for test number `n`, with a prefix that no other test uses.
 pub fn config(n: u16) -> TunConfig {
     TunConfig {
         name: "rptest%d".to_owned(),
@@ -154,7 +154,7 @@ pub fn config(n: u16) -> TunConfig {
     }
 }
 
-/// The host's address in test number `n`.
+/// Returns the host's address in test number `n`.
 pub fn host_address(n: u16) -> Ipv6Addr {
     Ipv6Addr::new(0xfd72, 0x6564, 0, n, 0, 0, 0, 1)
 }

@@ -46,7 +46,7 @@ impl Shaper {
         self.arrivals.front().map(|(at, _)| *at)
     }
 
-    /// The next packet that has arrived by `now`.
+    /// Returns the next packet that has arrived by `now`.
     pub fn receive(&mut self, now: Instant) -> Option<Vec<u8>> {
         self.arrivals.front().filter(|(at, _)| *at <= now)?;
         self.arrivals.pop_front().map(|(_, packet)| packet)

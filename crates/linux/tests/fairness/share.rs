@@ -173,8 +173,8 @@ impl World {
         }
     }
 
-    /// A packet of either flow reaches the bottleneck. The listener has the lower port, so it
-    /// is the receiver.
+    /// Queues a packet of either flow at the bottleneck. The listener has the lower port, so it is
+    /// the receiver.
     fn enter(&mut self, packet: Vec<u8>) {
         const TCP: u8 = 6;
         if packet.len() < 60 || packet[6] != TCP {

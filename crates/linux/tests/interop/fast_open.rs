@@ -37,7 +37,7 @@ pub fn obstacle() -> Option<String> {
     Some(format!("{switch} cannot be set: {why}"))
 }
 
-/// Whether data on a SYN was taken, as the kernel knows it.
+/// Returns whether the kernel accepted data on a SYN.
 fn began_with_data(stream: &TcpStream) -> bool {
     let mut info = [0u8; 8];
     let mut len = info.len() as libc::socklen_t;
@@ -56,8 +56,8 @@ fn began_with_data(stream: &TcpStream) -> bool {
     info[5] & SYN_DATA != 0
 }
 
-/// The kernel connects, says `question` and hears the answer. Whether the
-/// question went with the SYN.
+/// Connects from the kernel, sends `question` and reads the answer. Returns whether the question
+/// was on the SYN.
 fn ask(prefix: u16, question: &[u8]) -> bool {
     let fd: OwnedFd = socket(
         AddressFamily::Inet6,
@@ -77,7 +77,7 @@ fn ask(prefix: u16, question: &[u8]) -> bool {
     began_with_data(&stream)
 }
 
-/// The node sends back what it has received, and closes.
+/// Makes the node send back what it has received, and close.
 fn echo(bench: &mut Bench, conn: redpoll_stack::ConnId) {
     let step = |now: Instant, node: &mut HeapNode| {
         let mut out = [0; 512];
@@ -117,7 +117,7 @@ pub fn from_the_kernel(prefix: u16) {
     }
 }
 
-/// The kernel accepts a connection and sends back what it has received.
+/// Accepts a connection at the kernel and sends back what it has received.
 fn answer(listener: &TcpListener) -> bool {
     let (mut stream, _) = listener.accept().expect("the node connects");
     let mut block = [0; 512];

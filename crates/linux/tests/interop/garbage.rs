@@ -91,8 +91,8 @@ fn throw(prefix: u16, rng: &mut Rng) {
     }
 }
 
-/// A raw IPv6 socket for a protocol number; [`nix::sys::socket::SockProtocol`]
-/// knows only a few of them.
+/// Returns a raw IPv6 socket for a protocol number; [`nix::sys::socket::SockProtocol`] knows only a
+/// few of them.
 fn raw(protocol: i32) -> OwnedFd {
     use std::os::fd::FromRawFd;
     // SAFETY: socket(2) takes any numbers.
@@ -112,8 +112,8 @@ fn raw(protocol: i32) -> OwnedFd {
     unsafe { OwnedFd::from_raw_fd(fd) }
 }
 
-/// A UDP datagram to a closed port must still be answered, with an ICMPv6 error that the kernel
-/// reports to the socket.
+/// Checks that the node still answers a UDP datagram to a closed port with an ICMPv6 error, which
+/// the kernel reports to the socket.
 fn echo(bench: &mut Bench, prefix: u16) {
     let socket = UdpSocket::bind("[::]:0").expect("a UDP socket");
     socket.connect((node_address(prefix), 9)).expect("a route");

@@ -93,8 +93,8 @@ impl Kind {
     }
 }
 
-/// A receive buffer of two windows: here the application reads behind the
-/// acknowledgement, not with it.
+/// Returns a table with a receive buffer of two windows, because the application here reads after
+/// the acknowledgement.
 fn table<P: Protocol>(protocol: P, tx: usize, rx: usize) -> Table<HeapMemory, P> {
     let buffer = |len: usize| vec![0; len].into_boxed_slice();
     let slots = (0..2).map(|_| Slot::new(buffer(tx), buffer(rx)));

@@ -45,8 +45,8 @@ impl Direction {
     }
 }
 
-/// The byte at `offset` of the stream that comes from `end`: no short period,
-/// so that a segment in a wrong place shows.
+/// Returns the byte at `offset` of the stream from `end`. The stream has no short period, so that a
+/// segment in a wrong place is detected.
 fn byte_at(end: u8, offset: usize) -> u8 {
     let x = (offset as u32 ^ (u32::from(end) << 24)).wrapping_mul(0x9e37_79b1);
     (x >> 24) as u8 ^ (x >> 11) as u8
@@ -230,7 +230,7 @@ fn join<T>(thread: JoinHandle<T>) -> T {
         .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
-/// The host's ping.
+/// Pings from the host.
 pub fn ping(prefix: u16) {
     let mut bench = Bench::new(prefix, GOOD, 1);
     let ping = spawn(move || {

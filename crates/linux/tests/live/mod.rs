@@ -44,7 +44,7 @@ impl Memory for HeapMemory {
 
 pub type LiveNet<'w> = Net<HeapMemory, &'w Time, [Watch; CONNECTIONS + 1]>;
 
-/// A node at this address whose packets all go over its host side.
+/// Returns a node at this address whose packets all pass its host side.
 pub fn net(address: Ipv6Addr, time: &Time) -> LiveNet<'_> {
     let buffer = |len| vec![0; len].into_boxed_slice();
     let memory = NodeMemory {

@@ -194,7 +194,7 @@ impl Certificates {
         self.0.join(name)
     }
 
-    /// The certificate of `ca`, or of `other`, an authority without signatures.
+    /// Returns the certificate of `ca`, or of `other`, an authority without signatures.
     pub fn der(&self, name: &str) -> Vec<u8> {
         let pem = format!("{name}.pem");
         self.openssl(&["x509", "-in", &pem, "-outform", "DER"])

@@ -240,7 +240,8 @@ impl Cycle {
         }
     }
 
-    /// The first closer has all that it wants; the other waits for the end.
+    /// Returns whether this end may close: the first to close has received all, the other waits for
+    /// the peer's end.
     fn may_shut(&self, who: usize, len: usize) -> bool {
         let wanted = [self.plan.to_kernel, self.plan.to_node][who];
         let is_first = self.plan.closer == [Who::Kernel, Who::Node][who];

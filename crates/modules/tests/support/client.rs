@@ -39,8 +39,7 @@ struct Stream {
 }
 
 impl Client {
-    /// A client that begins after `begins_s` seconds.
-    /// `serves`: others ask it.
+    /// Returns a client that begins after `begins_s` seconds. `serves`: it also answers others.
     pub fn new(world: &mut World, node: &str, to: Addr, serves: bool, begins_s: u64) -> Client {
         let port = if serves { PORT } else { 8_765 };
         let socket = world.with_node(node, |_, node| node.udp_bind(port));
@@ -143,7 +142,7 @@ impl Client {
         )
     }
 
-    /// The first problem, if any.
+    /// Returns the first problem, if any.
     pub fn problem(&self) -> Option<String> {
         let (sent, back) = self.datagrams;
         let (opened, echoed) = self.streams;

@@ -24,7 +24,7 @@ pub fn compile(name: &str, options: &[&str]) -> PathBuf {
     to
 }
 
-/// A line of nodes in hearing of their neighbours alone, all of them modules.
+/// Returns a line of nodes that hear only their neighbours, all of them modules.
 pub fn line(modules: &[&Path]) -> String {
     let mut text =
         "[mac]\naddresses = \"extended\"\npan_id = 0xabcd\n[border]\nprefix = \"fd00::/64\"\n\
@@ -39,7 +39,7 @@ pub fn line(modules: &[&Path]) -> String {
     text
 }
 
-/// The world of a scenario, with these keys set.
+/// Returns the world of a scenario, with these keys set.
 pub fn world(text: &str, set: &[(&str, &str)], seed: u64) -> Result<World, BuildError> {
     let set: Vec<_> = set
         .iter()

@@ -46,7 +46,7 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// A keeper that writes by `store`.
+    /// Returns a keeper that writes with `store`.
     pub fn new(store: Store) -> Keeper {
         Keeper {
             store,

@@ -29,7 +29,7 @@ fn security() -> Security<Heap> {
     Security::new(config, memory)
 }
 
-/// A disk that is full while the cell says so, and what it was asked to hold last.
+/// Returns a disk that is full while the cell is true, and the last value to store.
 fn disk() -> (Store, Rc<Cell<bool>>, Rc<Cell<u32>>) {
     let (is_full, held) = (Rc::new(Cell::new(false)), Rc::new(Cell::new(0)));
     let (full, hold) = (Rc::clone(&is_full), Rc::clone(&held));
