@@ -239,7 +239,7 @@ fn cost() -> f64 {
     assert_eq!(
         left + u64::from(taim.waiting_packets()),
         count,
-        "packets are missing"
+        "packets of the benchmark are missing"
     );
     spent / count as f64
 }
