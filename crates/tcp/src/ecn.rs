@@ -13,7 +13,7 @@ const SETUP: Flags = Flags::ECE.with(Flags::CWR);
 pub(crate) struct EcnState {
     /// Whether both ends use ECN; before the end of the handshake, whether this end would.
     enabled: bool,
-    /// What to report to the peer. ECE: a mark arrived. CWR: the window was reduced.
+    /// Flags that report to the peer. ECE: a mark arrived. CWR: the window was reduced.
     news: Flags,
     /// End of the data sent before the last reduction, plus one. Echoes for such data cause no
     /// further reduction.

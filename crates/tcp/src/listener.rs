@@ -10,8 +10,7 @@ use crate::{
 
 /// A passive open: waits for connection requests at an endpoint.
 ///
-/// The listener does not store requests. The caller makes a connection of a [`Request`] if it has
-/// the memory, and otherwise drops the request as if the SYN had been lost.
+/// The listener does not store requests. The caller accepts a [`Request`] if it has the memory for a connection, and otherwise drops the request as if the SYN had been lost.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Listener {
     // Bytes instead of an [`Endpoint`], whose padding would fill a word.
@@ -32,7 +31,7 @@ pub struct Terms<'a, A = Standard> {
     pub fast_open: bool,
 }
 
-/// What to do with a segment that reached a listener.
+/// Response to a segment that reached a listener.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// Send this segment, without payload, from `meta.dst` to `meta.src`.

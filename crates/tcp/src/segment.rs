@@ -72,7 +72,7 @@ impl<'a> Segment<'a> {
         Ok(Segment::unverified(&header))
     }
 
-    /// Makes a segment of a header whose checksum the caller has verified or does not need.
+    /// Converts a header whose checksum the caller has verified or does not need to a segment.
     pub fn unverified(header: &HeaderView<'a>) -> Segment<'a> {
         let (seq, ack) = header.numbers();
         Segment {

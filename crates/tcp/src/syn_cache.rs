@@ -120,7 +120,7 @@ pub(crate) struct How {
     by_cookie: bool,
 }
 
-/// Response to a segment, of which a request was made.
+/// Response to a segment from which a request was parsed.
 #[derive(Debug)]
 enum Verdict {
     Drop,
@@ -164,7 +164,7 @@ impl Handshake {
         self.how.by_cookie
     }
 
-    /// Returns whether the answer was sent once, so that its age measures a round trip.
+    /// Returns whether the answer was never retransmitted, so that its age measures a round trip.
     pub(crate) fn is_timed(&self) -> bool {
         !self.how.again && !self.how.by_cookie
     }

@@ -70,7 +70,7 @@ impl SynCookies {
         self.used.contains(&cookie)
     }
 
-    /// Checks whether `seg`, of which `request` was made, returns a cookie. If so, restores in
+    /// Checks whether `seg`, from which `request` was parsed, returns a cookie. If so, restores in
     /// `request` the values of the SYN.
     pub(crate) fn check<A>(
         &self,

@@ -341,7 +341,7 @@ mod tests {
                 let mut table = TimerTable::new(start);
                 table.start(Timer::Retransmission, 3);
                 let at = table.next(|| 0).unwrap().at;
-                // Rounds up, and once more where the sum would be `OFF`.
+                // Rounds up, and by another millisecond where the sum would be `OFF`.
                 assert!(
                     at >= start + ms(3) && at < start + ms(5),
                     "{start:?} {at:?}"

@@ -28,7 +28,7 @@ use crate::ahead::window;
 ///    ends it. Between them there is no `on_ack`: the connection moves cwnd towards ssthresh by
 ///    [`set_cwnd`](Self::set_cwnd) (RFC 9937). A lost retransmission is another `on_loss`.
 /// 4. [`on_timeout`](Self::on_timeout) begins another kind of recovery, in which `on_ack` goes on.
-/// 5. [`on_undone`](Self::on_undone) follows a loss or timeout that was none, and takes the
+/// 5. [`on_undone`](Self::on_undone) follows a spurious loss or timeout, and takes the
 ///    place of `on_recovered`.
 /// 6. [`on_mark`](Self::on_mark), [`on_idle`](Self::on_idle) and
 ///    [`on_smaller_mss`](Self::on_smaller_mss) may occur at any time after the first event.
@@ -160,7 +160,7 @@ pub trait Congestion {
         self.set_cwnd(self.ssthresh());
     }
 
-    /// The last loss or timeout was none. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in flight
+    /// The last loss or timeout was spurious. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in flight
     /// before it or the previous threshold, may be in flight again, without a burst. `acked` bytes
     /// were acknowledged now.
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {

@@ -83,7 +83,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         FastOpenCookie::new(self.inbox.stashed(usize::from(len)))
     }
 
-    /// Returns how many bytes of data our SYN carries: with a cookie, what fits in a segment.
+    /// Returns how many bytes of data our SYN carries: with a cookie, as many as fit in a segment.
     pub(super) fn syn_data(&self, max_len: usize) -> u32 {
         if self.syn_cookie_len().is_none_or(|len| len == 0) {
             return 0;

@@ -12,7 +12,7 @@ use crate::send::SendStore;
 use crate::state::Phase;
 use crate::{Algorithms, Error, SeqNum, pmtu};
 
-/// The kind of an ICMPv6 error message that quotes a segment of ours (RFC 4443).
+/// The kind of an ICMPv6 error message that quotes one of our segments (RFC 4443).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum IcmpKind {
     /// Destination Unreachable, code 0: no route.

@@ -67,8 +67,7 @@ pub use output::SegmentDesc;
 
 /// A TCP connection in any state except LISTEN.
 ///
-/// `B` is the kind of the receive buffer, of which at most 65,535 bytes are used, because windows
-/// are not scaled. `S` stores the data to send: a ring in another buffer, or a
+/// `B` is the kind of the receive buffer; at most 65,535 of its bytes are used, because windows are not scaled. `S` stores the data to send: a ring in another buffer, or a
 /// [`Chain`](crate::Chain) of the application's own buffers, which avoids a copy. `A` is the choice
 /// of [`Algorithms`].
 #[derive(Debug)]

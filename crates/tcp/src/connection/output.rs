@@ -247,7 +247,7 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             self.episode.on_retransmitted();
         }
         let syn_lost = self.phase.our_syn().map(|syn| syn.lost);
-        // Simultaneous open: the SYN is sent again with an ACK.
+        // Simultaneous open: the SYN is retransmitted with an ACK.
         let Some(loss) = syn_lost.unwrap_or(Some(self.stats.loss())) else {
             return;
         };

@@ -33,7 +33,7 @@ pub trait SendStore {
     }
 }
 
-/// What the engine derives from a [`SendStore`].
+/// Operations derived from a [`SendStore`].
 pub(crate) trait SendStoreExt: SendStore {
     /// Frees all bytes.
     fn clear(&mut self) {
