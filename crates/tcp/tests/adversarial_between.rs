@@ -1,6 +1,5 @@
-//! Somebody between two ends who knows their names: whatever is repeated,
-//! held back or forged, no byte is wrong and nothing stalls. The fuzz target
-//! `tcp` plays the same game with inputs that it learns.
+//! An attacker on the path, which knows both ends. It repeats, delays and forges segments; no byte
+//! is wrong and nothing stalls. The fuzz target `tcp` does the same with inputs that it learns.
 
 use redpoll_base::Rng;
 use redpoll_testkit::Between;
@@ -24,6 +23,6 @@ fn bytes_are_right_and_nothing_stalls() {
             }
         }
     }
-    // Both kinds of game are played.
+    // Both kinds of attack occurred.
     assert!((10..1_500).contains(&damaged), "{damaged}");
 }

@@ -1,5 +1,5 @@
-//! Garbage where options should be: every header either does not parse or
-//! gives a segment that the connection survives, and the data is right.
+//! Random bytes as options: a header either does not parse or gives a segment that the connection
+//! survives, and the data are correct.
 
 use redpoll_base::Rng;
 use redpoll_base::checksum::Checksum;
@@ -7,7 +7,7 @@ use redpoll_tcp::{Config, ParseError, Segment};
 use redpoll_testkit::{Host, IRS, ISS, LOCAL, REMOTE, Record, inward};
 use redpoll_wire::ipv6::next_header::TCP as PROTOCOL;
 
-/// A segment from the peer with these option bytes, padded to words.
+/// Makes a segment of the peer with these option bytes, padded to words.
 fn with_options(seq: u32, options: &[u8], data: &[u8]) -> Vec<u8> {
     let words = options.len().div_ceil(4);
     let mut bytes = Vec::new();
@@ -36,8 +36,7 @@ fn established() -> Host {
     Host::established_by(&config, Record::new().mss(462).sack_ok(true), 10)
 }
 
-/// Every kind with every length, whether it fits the kind or not, whether it
-/// fits the header or not: the data of the segment is taken.
+/// Every kind with every length, valid or not: the data of the segment are accepted.
 #[test]
 fn every_kind_with_every_length() {
     for kind in 0..=u8::MAX {
@@ -53,7 +52,7 @@ fn every_kind_with_every_length() {
     }
 }
 
-/// Random bytes all over, one after the other on the same connection.
+/// Random option bytes in consecutive segments of one connection.
 #[test]
 fn random_options_do_not_disturb_the_stream() {
     let mut rng = Rng::named(1, "options");
@@ -79,7 +78,7 @@ fn random_options_do_not_disturb_the_stream() {
     assert!(got == expected);
 }
 
-/// A data offset into the data, or past its end.
+/// A data offset inside the data, or beyond their end.
 #[test]
 fn impossible_data_offsets_do_not_parse() {
     for words in 0..16u8 {

@@ -1,5 +1,5 @@
-//! Segments of a peer, or of somebody in its name, that lies: never a panic, a
-//! stall, a negative window or a wrong byte. A section for each kind of lie.
+//! Invalid segments of a peer or of a forger: no panic, no stall, no negative window, no wrong
+//! byte. Each section covers one kind.
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Event, State};
@@ -37,8 +37,8 @@ fn with_timestamps() -> Host {
     Host::established_by(&config, Record::new().mss(112).ts((500, 1_000)), 0)
 }
 
-/// The peer takes everything honestly from here on: all that was written
-/// arrives. `acked` is what it has so far.
+/// Acknowledges everything correctly from now on, and checks that all written data arrive. `acked`
+/// is the last acknowledgment.
 fn all_arrives(t: &mut Host, mut acked: u32, end: u32) {
     for _ in 0..2_000 {
         for record in t.sent() {
@@ -58,7 +58,7 @@ fn all_arrives(t: &mut Host, mut acked: u32, end: u32) {
     panic!("a stall at {acked}: {:?}", t.conn);
 }
 
-// ---- replayed and overlapping ----
+// ---- repeated and overlapping segments ----
 
 #[test]
 fn what_is_replayed_is_delivered_once() {
@@ -77,8 +77,8 @@ fn what_is_replayed_is_delivered_once() {
     assert_eq!(t.read(4096), expected);
 }
 
-/// What is in order stays, whatever comes in its place; beyond a gap it is one
-/// of those that came.
+/// Data received in order remain, whatever a later segment contains. Beyond a gap, either version
+/// may remain.
 #[test]
 fn other_bytes_do_not_replace_what_is_in_order() {
     let mut t = established();
@@ -93,14 +93,14 @@ fn other_bytes_do_not_replace_what_is_in_order() {
         (10, &b"ABCDEF"[..], &b"IJ"[..])
     );
     assert!(&got[6..8] == b"GH" || &got[6..8] == b"??");
-    // What was read stays, too.
+    // Data that were read remain, too.
     send!(t, seq 1, ack 1, data b"!!!!!!!!!!new");
     assert_eq!(t.read(64), b"new");
 }
 
-// ---- lies in SACK ----
+// ---- false SACK blocks ----
 
-/// Blocks never sent, inverted, huge, below SND.UNA, beyond SND.NXT.
+/// Blocks of data that were never sent, inverted, huge, below SND.UNA, beyond SND.NXT.
 #[test]
 fn impossible_blocks_are_ignored() {
     for block in [
@@ -125,7 +125,7 @@ fn impossible_blocks_are_ignored() {
     }
 }
 
-/// RFC 2018 §8: a peer may take back what it reported.
+/// RFC 2018 §8: a peer may drop data that it reported.
 #[test]
 fn a_peer_that_reneges_gets_it_again() {
     let mut t = with_sack();
@@ -133,12 +133,12 @@ fn a_peer_that_reneges_gets_it_again() {
     t.sent();
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     t.sent();
-    // It has the first now, and nothing else any more.
+    // It holds only the first segment now.
     send!(t, seq 1, ack 101);
     all_arrives(&mut t, 101, 401);
 }
 
-/// Blocks for data that the peer never got; it may lie about the first, too.
+/// Blocks of data that the peer never received; it may be wrong about the first segment, too.
 #[test]
 fn data_reported_and_not_there_is_sent_in_the_end() {
     for block in [(1, 101), (101, 201), (1, 401), (301, 401)] {
@@ -153,8 +153,8 @@ fn data_reported_and_not_there_is_sent_in_the_end() {
     }
 }
 
-/// Duplicates reported that never were: the window grows back to where it was
-/// at most, and nothing is lost for it.
+/// False reports of duplicates: the window grows at most back to its previous size, and no data are
+/// lost.
 #[test]
 fn lies_about_duplicates_open_no_window() {
     let mut t = with_sack();
@@ -176,8 +176,8 @@ fn lies_about_duplicates_open_no_window() {
     all_arrives(&mut t, 1, 401);
 }
 
-/// A timeout behind a window that shrank to nothing, taken back by a lie: the
-/// retransmission timer runs again.
+/// A false report undoes a timeout behind a window that shrank to zero: the retransmission timer
+/// runs again.
 #[test]
 fn a_timeout_taken_back_behind_a_closed_window_leaves_a_timer() {
     let mut t = with_sack();
@@ -197,7 +197,7 @@ fn a_timeout_taken_back_behind_a_closed_window_leaves_a_timer() {
     all_arrives(&mut t, 1, 201);
 }
 
-// ---- tricks with windows ----
+// ---- unusual windows ----
 
 #[test]
 fn a_window_that_shrinks_to_nothing_and_comes_back_stalls_nothing() {
@@ -214,8 +214,8 @@ fn a_window_that_shrinks_to_nothing_and_comes_back_stalls_nothing() {
     }
 }
 
-/// An empty segment of the future with a closed window: its number must not
-/// make every later window of a peer that says nothing look old.
+/// An empty segment with a sequence number of the future and a closed window must not make all
+/// later windows of a silent peer look old.
 #[test]
 fn a_forged_window_of_the_future_does_not_last() {
     let mut t = established();
@@ -240,7 +240,7 @@ fn nor_does_one_that_completes_the_handshake() {
     all_arrives(&mut t, 1, 101);
 }
 
-/// A window of one byte at a time makes no more than a segment each.
+/// A window of one byte at a time elicits at most one segment each.
 #[test]
 fn silly_windows_make_no_flood() {
     let mut t = established();
@@ -258,10 +258,9 @@ fn silly_windows_make_no_flood() {
     all_arrives(&mut t, acked, 2_001);
 }
 
-// ---- tricks with timestamps ----
+// ---- false timestamps ----
 
-/// Echoes of the future, of zero, of long ago: the timeout stays within its
-/// limits.
+/// Echoes from the future, of zero, of long ago: the timeout stays within its limits.
 #[test]
 fn lies_in_the_echo_do_not_break_the_timeout() {
     for echo in [0, 1, u32::MAX, 1 << 31, 999, 100_000] {
@@ -277,7 +276,7 @@ fn lies_in_the_echo_do_not_break_the_timeout() {
     }
 }
 
-/// What does not pass the checks leaves TS.Recent alone, whatever it says.
+/// A segment that fails the checks does not change TS.Recent.
 #[test]
 fn a_forged_clock_needs_more_than_a_number() {
     let mut t = with_timestamps();
@@ -294,7 +293,7 @@ fn a_forged_clock_needs_more_than_a_number() {
 
 // ---- acknowledgments ----
 
-/// RFC 5961 §5.2: of data never sent.
+/// RFC 5961 §5.2: acknowledgments of data that were never sent.
 #[test]
 fn acknowledgments_of_data_never_sent_do_nothing() {
     let mut t = established();
@@ -308,8 +307,8 @@ fn acknowledgments_of_data_never_sent_do_nothing() {
     all_arrives(&mut t, 1, 101);
 }
 
-/// RFC 3465 §2: a segment acknowledged in a hundred pieces opens the window by
-/// a segment, not by a hundred.
+/// RFC 3465 §2: a segment acknowledged in a hundred pieces enlarges the window by one segment and
+/// not by a hundred.
 #[test]
 fn split_acknowledgments_open_the_window_no_faster() {
     let grown = |pieces: u32| {
@@ -328,7 +327,7 @@ fn split_acknowledgments_open_the_window_no_faster() {
     }
 }
 
-/// A hundred duplicate ACKs do not send more than the flight they stand for.
+/// A hundred duplicate ACKs release no more than the flight that they can stand for.
 #[test]
 fn duplicates_beyond_the_flight_send_nothing() {
     for mut t in [established(), with_sack()] {
@@ -344,8 +343,8 @@ fn duplicates_beyond_the_flight_send_nothing() {
     }
 }
 
-/// An optimistic peer acknowledges all that leaves at once. It gets no more in
-/// flight than its window, and loses what it does not have by its own hand.
+/// A peer acknowledges data before they arrive. It gets no more in flight than its window, and its
+/// own data are incomplete.
 #[test]
 fn an_optimistic_peer_gets_no_more_than_its_window() {
     let mut t = Host::established_with(&plain(), MSS, 500, 4096, 4096);
@@ -363,10 +362,10 @@ fn an_optimistic_peer_gets_no_more_than_its_window() {
     assert_eq!(t.conn.state(), State::Established);
 }
 
-// ---- blind injection ----
+// ---- blind attacks ----
 
-/// Who does not know the numbers gets in with a chance of a window in 2^32,
-/// and for data of two windows in 2^32 at once.
+/// An attacker that does not know the sequence numbers succeeds with a probability of a window in
+/// 2^32, and for data of a product of two such factors.
 #[test]
 fn blind_segments_over_the_whole_space_do_nothing() {
     let mut t = established();
@@ -390,9 +389,9 @@ fn blind_segments_over_the_whole_space_do_nothing() {
     );
 }
 
-// ---- games with FIN ----
+// ---- several FINs ----
 
-/// A second FIN elsewhere, text behind it, a FIN below what has come.
+/// A second FIN elsewhere, text after the FIN, a FIN below received data.
 #[test]
 fn one_fin_counts_and_it_stays_where_it_is() {
     let mut t = established();
@@ -416,7 +415,7 @@ fn one_fin_counts_and_it_stays_where_it_is() {
     assert_eq!((t.conn.recv_queue(), t.conn.state()), (0, State::CloseWait));
 }
 
-/// An acknowledgment of a FIN that has not left closes nothing.
+/// An acknowledgment of a FIN that was not sent closes nothing.
 #[test]
 fn a_fin_must_leave_before_it_is_acknowledged() {
     let mut t = Host::established(&plain(), MSS, 0);

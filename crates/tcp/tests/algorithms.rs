@@ -1,9 +1,9 @@
-//! Mechanisms of recovery that a program switches off ([`Algorithms`]).
+//! Mechanisms of recovery that a program turns off ([`Algorithms`]).
 
 use redpoll_tcp::{Algorithms, Config, NewReno};
 use redpoll_testkit::{Host, Record, ms, send};
 
-/// What is different from the standard algorithms.
+/// Differences from the standard algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
     rack: bool,
@@ -12,7 +12,7 @@ pub struct Other {
     frto: bool,
     new_start: bool,
     rto_margin_ms: u32,
-    /// Segments of the initial window; 0 is RFC 5681's.
+    /// Segments of the initial window; 0 for that of RFC 5681.
     segments: u32,
 }
 
@@ -55,7 +55,7 @@ impl Algorithms for Other {
     }
 }
 
-/// Nothing is switched off.
+/// Everything turned on.
 const ALL: Other = Other {
     rack: true,
     tail_probes: true,
@@ -65,7 +65,7 @@ const ALL: Other = Other {
     rto_margin_ms: 0,
     segments: 0,
 };
-/// As FreeBSD 10.3.
+/// The mechanisms of FreeBSD 10.3.
 pub const DUPLICATES: Other = Other {
     prr: false,
     frto: false,
@@ -79,7 +79,7 @@ const NO_PROBES: Other = Other {
     ..ALL
 };
 
-/// SACK, segments of 100 bytes, a path of 100 ms, four segments out from 1 on.
+/// Sends four segments of 100 bytes, starting at 1, with SACK on a path of 100 ms.
 fn four_segments(recovery: Other) -> Host<Other> {
     let config = Config {
         timestamps: false,
@@ -99,7 +99,7 @@ fn starts(t: &mut Host<Other>) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// RFC 8985 §6.2 against RFC 6675 §4: two segments beyond a gap.
+/// RFC 8985 §6.2 compared with RFC 6675 §4: two segments beyond a gap.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_rack_two_segments_beyond_a_gap_wait_for_the_timer() {
@@ -126,8 +126,8 @@ fn three_segments_beyond_a_gap_are_a_loss() {
     assert_eq!(starts(&mut t), [1]);
 }
 
-/// RFC 8985 §7: silence after two round trips brings a probe; without TLP
-/// nothing comes before the timeout.
+/// RFC 8985 §7: a probe follows after a silence of two round trips; without TLP nothing is sent
+/// before the timeout.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn without_tail_loss_probes_only_the_timer_repeats() {
@@ -143,7 +143,7 @@ fn without_tail_loss_probes_only_the_timer_repeats() {
     }
 }
 
-/// FreeBSD adds 200 ms to what RFC 6298 §2.3 gives, here 300 ms.
+/// FreeBSD adds 200 ms to the value of RFC 6298 §2.3, here 300 ms.
 #[test]
 fn a_margin_is_added_before_the_least_timeout_counts() {
     let due = |margin, min_rto| {
@@ -173,9 +173,9 @@ fn a_margin_is_added_before_the_least_timeout_counts() {
     assert_eq!(due(200, 1_000), 1_000);
 }
 
-/// RFC 9937 §6.2 against RFC 6675 §5: of ten segments the first is lost, and five others
-/// have arrived. What arrives lets go of one segment for two; a window that is cut at once
-/// of none. RACK finds the loss by the second block.
+/// RFC 9937 §6.2 compared with RFC 6675 §5: the first of ten segments is lost, and five others have
+/// arrived. With PRR, two arrivals release one segment; a window that is reduced at once releases
+/// none. RACK detects the loss by the second block.
 #[test]
 #[cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
@@ -203,13 +203,13 @@ fn without_rate_reduction_nothing_new_leaves_before_half_has_arrived() {
             t.wait(30);
             sent.extend(starts(&mut t));
         }
-        // The eleventh goes with the first block, by limited transmit (RFC 3042).
+        // The first block releases the eleventh by limited transmit (RFC 3042).
         assert_eq!(sent, leave, "{recovery:?}");
     }
 }
 
-/// RFC 5682 §2.1: after a timeout the first acknowledgment that brings something is met
-/// with new data, for the timeout may have been for nothing; else with old.
+/// RFC 5682 §2.1: after a timeout, new data answer the first new acknowledgment, because the
+/// timeout may be spurious; without F-RTO, retransmissions do.
 #[test]
 #[cfg(feature = "gentle-recovery")]
 fn without_doubts_about_a_timeout_old_data_follows_it() {

@@ -1,19 +1,19 @@
-//! Sending without a copy: the application's buffers are read where they are,
-//! and come back when nobody will read them any more, not before.
+//! Sending without a copy: the link reads the application's buffers in place, and they are returned
+//! only when they are no longer needed.
 
 use proptest::prelude::*;
 use redpoll_base::Instant;
 use redpoll_tcp::{Chain, ChainSlot, Config, Connection, Event, Gone, Segment, SegmentDesc};
 use redpoll_testkit::{ISS, LOCAL, REMOTE, RST, Record, SYN_ACK, from_peer, inward, outward};
 
-/// The buffers given, in bytes: segments of 100 lie across them.
+/// Lengths of the buffers in bytes; segments of 100 bytes span several.
 const BUFFERS: [usize; 5] = [70, 1, 130, 0, 99];
 const DATA: usize = 300;
 const FRAGMENT: usize = 40;
 
 type Slots = [ChainSlot<Vec<u8>>; BUFFERS.len()];
 
-/// A segment with the link, and what was read of it.
+/// A segment with the link, and the bytes read from it.
 struct Held {
     desc: SegmentDesc,
     /// Stream offset of its first byte.
@@ -27,7 +27,7 @@ struct Rig {
     held: Vec<Held>,
     acked: usize,
     over: bool,
-    /// Stream bytes of the buffers that came back.
+    /// Stream bytes of the returned buffers.
     returned: usize,
     buffers_back: usize,
 }
@@ -37,7 +37,7 @@ fn byte(at: usize) -> u8 {
 }
 
 impl Rig {
-    /// Established, with every buffer given to the connection.
+    /// Establishes a connection and gives it every buffer.
     fn new() -> Rig {
         let now = Instant::from_millis(1_000);
         let config = Config {
@@ -89,7 +89,7 @@ impl Rig {
         }
     }
 
-    /// The checksum, made when the segment was, is that of its bytes.
+    /// Checks that the checksum of the header matches the payload.
     fn check_whole(&self, desc: &SegmentDesc) {
         let mut payload = vec![0; usize::from(desc.payload_len)];
         let read = self.conn.read(desc.token, 0, &mut payload);
@@ -98,7 +98,7 @@ impl Rig {
         assert!(Segment::parse(&outward(), &bytes).is_ok());
     }
 
-    /// The link sends one more fragment of the oldest segment, or reports it.
+    /// Sends one more fragment of the oldest segment, or reports the segment.
     fn work(&mut self, lose: bool) {
         let Some(held) = self.held.first_mut() else {
             return self.pull();
@@ -138,7 +138,7 @@ impl Rig {
         }
     }
 
-    /// Takes back what comes, and checks that nobody needs it.
+    /// Reclaims buffers, and checks that they are no longer needed.
     fn reclaim(&mut self) {
         while let Some(buffer) = self.conn.reclaim() {
             let expected: Vec<u8> = (self.returned..).take(buffer.len()).map(byte).collect();
@@ -212,7 +212,7 @@ proptest! {
             }
             rig.reclaim();
         }
-        // In the end every one comes back.
+        // At the end every buffer is returned.
         rig.over = true;
         rig.conn.abort(rig.now);
         rig.reclaim();
@@ -241,7 +241,7 @@ fn a_buffer_s_return_is_an_event_and_its_slot_takes_another() {
     assert_eq!(rig.conn.send_buffer(now, vec![2]), Err(vec![2]));
 }
 
-/// The other direction: what has arrived is read where it lies.
+/// The other direction: received data are read in place.
 #[test]
 fn received_bytes_are_read_in_place() {
     let mut rig = Rig::new();
@@ -253,7 +253,7 @@ fn received_bytes_are_read_in_place() {
     let memory = first.as_ptr();
     assert_eq!(rig.conn.consume(now, 50), 50);
     assert_eq!(rig.conn.peek().0.as_ptr(), memory.wrapping_add(50));
-    // The peer learns of the room; what comes now lies around the ring's end.
+    // The peer learns of the free space; the next data wrap around the end of the ring.
     rig.pull();
     rig.input(Record::new().seq(61).ack(1).data(&data));
     let (first, second) = rig.conn.peek();

@@ -1,14 +1,13 @@
-//! A connection that is written down and taken up again: what the peer sees of it, and what
-//! is refused.
+//! Freezing and restoring a connection: what the peer observes, and which errors occur.
 
 use redpoll_base::{Addr, Duration, Instant};
 use redpoll_tcp::{Config, Connection, Error, FreezeError, SendRing, SeqNum, State, ThawError};
 use redpoll_testkit::{LOCAL, Link, Outcome, Pair, Plan, REMOTE, ms};
 
-/// What a frozen connection takes beside the bytes that wait.
+/// Bytes of a frozen connection in addition to its data.
 const OVERHEAD: usize = 100;
 
-/// Two ends of which the first is frozen now and then; how often.
+/// Runs a transfer in which the first end is frozen repeatedly, and returns how often.
 fn run(freeze: u32, sleep: Duration) -> u32 {
     let plan = |send| Plan {
         send,
@@ -44,7 +43,7 @@ struct Two {
     now: Instant,
 }
 
-/// The next segment of a connection as its peer gets it, and its timestamp.
+/// Returns the next segment of a connection as its peer receives it, and its timestamp.
 fn next(from: &mut Connection<Vec<u8>>, now: Instant) -> Option<(Vec<u8>, Option<u32>)> {
     let desc = from.poll_segment(now, 1_240)?;
     let mut bytes = desc.header.as_bytes().to_vec();
@@ -97,7 +96,7 @@ impl Two {
         two
     }
 
-    /// Carries everything both ways.
+    /// Delivers all segments in both directions.
     fn settle(&mut self) {
         loop {
             let mut any = false;
@@ -115,7 +114,7 @@ impl Two {
         }
     }
 
-    /// Five seconds.
+    /// Passes five seconds.
     fn pass(&mut self) {
         for _ in 0..50 {
             self.settle();
@@ -165,8 +164,8 @@ fn thaw(
     })
 }
 
-/// A sensor writes down its connection, loses its power and its clock, and goes on; the
-/// peer has meanwhile answered, and answers are lost.
+/// A sensor freezes its connection, loses its power and its clock, and continues. In the meantime
+/// the peer has answered, and answers are lost.
 #[test]
 fn the_peer_does_not_notice() {
     let config = Config::default();
@@ -174,7 +173,7 @@ fn the_peer_does_not_notice() {
     two.here.send(two.now, b"twenty-one").unwrap();
     two.pass();
     assert_eq!(two.here.frozen_len(), OVERHEAD);
-    // Sent, and the acknowledgment is lost.
+    // The data are sent, and the acknowledgment is lost.
     two.here.send(two.now, b"twenty-two").unwrap();
     let (segment, Some(before)) = next(&mut two.here, two.now).unwrap() else {
         panic!("no timestamp");
@@ -185,7 +184,7 @@ fn the_peer_does_not_notice() {
     while next(&mut two.there, two.now).is_some() {}
 
     two.now += Duration::from_secs(3_600);
-    // Its own clock begins anew.
+    // The clock restarts.
     let own = Instant::from_millis(3);
     two.here = thaw(own, &config, Duration::from_secs(3_600), &frozen, 1_848).unwrap();
     assert_eq!(two.here.state(), State::Established);
@@ -219,7 +218,7 @@ fn what_has_arrived_and_was_not_read_is_there_again() {
     let mut read = [0; 1_100];
     assert_eq!(two.here.recv(two.now, &mut read), Ok(1_000));
     assert_eq!(read[..1_000], [7; 1_000]);
-    // And the window opens again for the peer.
+    // The window opens again for the peer.
     two.there.send(two.now, &[8; 1_500]).unwrap();
     two.pass();
     let mut read = [0; 2_000];
@@ -283,7 +282,7 @@ fn smaller_buffers_are_refused() {
     let frozen = two.freeze();
     let into = |room| thaw(two.now, &config, Duration::ZERO, &frozen, room).err();
     assert_eq!(into(499), Some(ThawError::NoRoom));
-    // The peer was promised 1,848 bytes.
+    // The window announced to the peer was 1,848 bytes.
     assert_eq!(into(1_847), Some(ThawError::NoRoom));
     assert_eq!(into(1_848), None);
 }
@@ -313,8 +312,8 @@ fn only_what_lives_is_frozen() {
     assert_eq!(two.here.freeze(two.now, &mut out), Err(FreezeError::State));
 }
 
-/// RFC 7323 §5.5: a TS.Recent of 24 days says nothing, however many of them the connection
-/// was frozen for.
+/// RFC 7323 §5.5: a TS.Recent older than 24 days is invalid, however many times 24 days the
+/// connection was frozen.
 #[test]
 fn what_the_peer_said_last_grows_old_in_the_cold() {
     let config = Config::default();
@@ -334,7 +333,7 @@ fn what_the_peer_said_last_grows_old_in_the_cold() {
     }
 }
 
-/// RFC 5482: what the peer asked for is not in the configuration.
+/// RFC 5482: the timeout that the peer requested is not in the configuration.
 #[cfg(feature = "more-options")]
 #[test]
 fn what_was_agreed_with_the_peer_is_kept() {
@@ -356,7 +355,7 @@ fn what_was_agreed_with_the_peer_is_kept() {
     assert_eq!(two.here.user_timeout(), before);
 }
 
-/// A closed window with data waiting, then the peer opens it and its update is lost.
+/// A closed window with waiting data. The peer opens it, and its update is lost.
 #[test]
 fn a_closed_window_is_probed_after_it() {
     let config = Config::default();
@@ -382,7 +381,7 @@ fn a_closed_window_is_probed_after_it() {
     assert_eq!(two.there.recv(two.now, &mut out), Ok(700));
 }
 
-/// The peer has lost the connection, say by a restart: it answers by a reset.
+/// The peer has lost the connection, for example by a restart, and answers with a reset.
 #[test]
 fn a_peer_that_has_forgotten_it_resets_it() {
     let config = Config::default();
@@ -398,7 +397,7 @@ fn a_peer_that_has_forgotten_it_resets_it() {
     assert_eq!(two.here.error(), Some(Error::Reset));
 }
 
-/// Thaws a copy of what was thawed before and said `said` since; it says `again` now.
+/// Restores an old copy of a connection that has sent `said` since; the copy sends `again`.
 fn a_copy_after(config: &Config, said: &[u8], again: &[u8]) -> Two {
     let mut two = Two::new(config);
     two.here.send(two.now, b"first").unwrap();
@@ -414,8 +413,8 @@ fn a_copy_after(config: &Config, said: &[u8], again: &[u8]) -> Two {
     two
 }
 
-/// A copy that is older than what the peer knows: its first acknowledgment is of bytes that
-/// were never sent here. Nothing is to be saved; both ends are told at once.
+/// A copy older than the peer's state: the first acknowledgment covers bytes that were never sent.
+/// The connection cannot continue, and both ends learn this at once.
 #[test]
 fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
     for timestamps in [true, false] {
@@ -436,7 +435,7 @@ fn a_copy_from_which_the_peer_has_moved_on_is_reset_at_once() {
     }
 }
 
-/// What RFC 5961 §5.2 asks for holds as ever once the peer has been heard.
+/// The challenge ACK of RFC 5961 §5.2 applies again after a segment of the peer.
 #[test]
 fn once_the_peer_was_heard_such_an_acknowledgment_is_challenged() {
     let config = Config::default();
@@ -446,7 +445,7 @@ fn once_the_peer_was_heard_such_an_acknowledgment_is_challenged() {
     two.here.send(two.now, b"heard").unwrap();
     two.pass();
     assert_eq!(two.here.unacked(), 0);
-    // A copy says more than the connection itself: the peer acknowledges that.
+    // A copy sends more than the connection itself did, and the peer acknowledges it.
     let before = two.freeze();
     let mut copy = thaw(two.now, &config, Duration::ZERO, &before, 1_848).unwrap();
     copy.send(two.now, b"a twin").unwrap();

@@ -1,4 +1,4 @@
-//! What `docs/rfc` promises and the files of the single RFCs do not show.
+//! Claims of `docs/rfc` that no test file of a single RFC checks.
 
 use redpoll_tcp::{
     Config, Error, Event, Fields, Header, Keepalive, Options, Segment, State, reset_reply,
@@ -19,12 +19,12 @@ fn plain() -> Config {
     }
 }
 
-/// Full-sized segments of 100 bytes, a window of 4096.
+/// Establishes a connection with full-sized segments of 100 bytes and a window of 4096.
 fn established() -> Host {
     Host::established(&plain(), 100, 4096)
 }
 
-/// A connection in each synchronised state, and RCV.NXT and SND.NXT there.
+/// Returns a connection in each synchronised state, with its RCV.NXT and SND.NXT.
 fn synchronised() -> Vec<(State, Host, u32, u32)> {
     let fin = |t: &mut Host, seq, ack| send!(t, flags FIN_ACK, seq seq, ack ack);
     let closed = || {
@@ -76,7 +76,7 @@ fn synchronised() -> Vec<(State, Host, u32, u32)> {
 
 // RFC 9293.
 
-/// §3.1: reserved bits are sent as zero, and nobody minds those of others.
+/// RFC 9293 §3.1: reserved bits are sent as 0 and ignored on receipt.
 #[test]
 fn reserved_bits_are_zero_and_ignored() {
     let fields = Fields {
@@ -87,7 +87,7 @@ fn reserved_bits_are_zero_and_ignored() {
     let mut bytes = header.as_bytes().to_vec();
     assert_eq!(bytes[12] & 0x0f, 0);
     bytes[12] |= 0x0f;
-    // The checksum is a sum of 16-bit words: what the one gains the other loses.
+    // The checksum is a sum of 16-bit words: one word increases as the other decreases.
     let sum = u16::from_be_bytes([bytes[16], bytes[17]]);
     let sum = sum.checked_sub(0x0f00).unwrap_or(sum.wrapping_sub(0x0f01));
     bytes[16..18].copy_from_slice(&sum.to_be_bytes());
@@ -95,7 +95,7 @@ fn reserved_bits_are_zero_and_ignored() {
     assert_eq!(seg.flags, Flags::ACK);
 }
 
-/// §3.4, MUST-66.
+/// RFC 9293 §3.4, MUST-66.
 #[test]
 fn a_reset_is_heard_through_a_closed_window() {
     let mut t = Host::established_with(&plain(), 100, 4096, 64, 100);
@@ -107,8 +107,8 @@ fn a_reset_is_heard_through_a_closed_window() {
     assert_eq!(t.events().last(), Some(&Event::Failed(Error::Reset)));
 }
 
-/// §3.4, MUST-66, and §3.8.5: nothing is heard of urgency, but the data of
-/// an urgent segment is data like any other.
+/// RFC 9293 §3.4, MUST-66, and §3.8.5: urgency is not reported, and the data of an urgent segment
+/// are normal data.
 #[test]
 fn urgent_data_is_data() {
     let mut t = established();
@@ -117,8 +117,8 @@ fn urgent_data_is_data() {
     assert_eq!(t.events(), [Event::Readable]);
 }
 
-/// §3.1, MUST-5; §3.2, MUST-65: an option is read past in every segment, and
-/// the MSS counts on a SYN only.
+/// RFC 9293 §3.1, MUST-5; §3.2, MUST-65: options are parsed in every segment, and the MSS is valid
+/// only on a SYN.
 #[test]
 fn an_mss_option_behind_the_handshake_changes_nothing() {
     let mut t = established();
@@ -127,7 +127,7 @@ fn an_mss_option_behind_the_handshake_changes_nothing() {
     assert_eq!(t.conn.info().eff_snd_mss, 100);
 }
 
-/// §3.5, MUST-11: a reset of a simultaneous open is a refusal.
+/// RFC 9293 §3.5, MUST-11: a reset of a simultaneous open refuses the connection.
 #[test]
 fn a_reset_in_syn_received_after_an_active_open_refuses() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -138,7 +138,7 @@ fn a_reset_in_syn_received_after_an_active_open_refuses() {
     assert_eq!(t.events(), [Event::Failed(Error::Refused)]);
 }
 
-/// §3.5.2 and §3.10.7.1: a reset without an ACK to go by takes number 0 and
+/// RFC 9293 §3.5.2 and §3.10.7.1: a reset that answers a segment without ACK has number 0 and
 /// acknowledges everything.
 #[test]
 fn a_reset_for_no_connection_fits_what_it_answers() {
@@ -163,7 +163,7 @@ fn a_reset_for_no_connection_fits_what_it_answers() {
     }
 }
 
-/// §3.5.3, SHLD-2.
+/// RFC 9293 §3.5.3, SHLD-2.
 #[test]
 fn a_reset_may_carry_data() {
     let mut t = established();
@@ -171,7 +171,7 @@ fn a_reset_may_carry_data() {
     assert_eq!(t.events(), [Event::Failed(Error::Reset)]);
 }
 
-/// §3.6.1, SHLD-4: with timestamps a later one suffices, whatever the number.
+/// RFC 9293 §3.6.1, SHLD-4: with timestamps a later one suffices, whatever the sequence number.
 #[test]
 fn time_wait_yields_by_timestamp() {
     let mut t = Host::connect(&Config::default(), 64, 64);
@@ -191,7 +191,7 @@ fn time_wait_yields_by_timestamp() {
     assert!(!yields(Record::new().seq(9).ts((400, 0))));
 }
 
-/// §3.8.3: the states at the end of a connection have R2 as well.
+/// RFC 9293 §3.8.3: R2 also applies to the states at the end of a connection.
 #[test]
 fn closing_and_last_ack_end_when_nobody_answers() {
     for (state, mut t, ..) in synchronised() {
@@ -215,7 +215,7 @@ fn with_keepalive(count: u8) -> Host {
     Host::established(&config, 100, 4096)
 }
 
-/// §3.8.4, MUST-28.
+/// RFC 9293 §3.8.4, MUST-28.
 #[test]
 fn by_default_keepalive_waits_for_two_hours() {
     let config = Config {
@@ -226,7 +226,7 @@ fn by_default_keepalive_waits_for_two_hours() {
     recv!(t, at 7_200_000, seq 0, ack 1);
 }
 
-/// §3.8.4, MUST-26: while data is out there are no probes.
+/// RFC 9293 §3.8.4, MUST-26: no probes while data are outstanding.
 #[test]
 fn keepalive_leaves_outstanding_data_to_its_timer() {
     let mut t = with_keepalive(3);
@@ -240,7 +240,8 @@ fn keepalive_leaves_outstanding_data_to_its_timer() {
     recv!(t, at 26_500, seq 1, ack 1);
 }
 
-/// §3.8.4, MUST-29: one unanswered probe proves nothing, whatever is asked for.
+/// RFC 9293 §3.8.4, MUST-29: one unanswered probe does not end the connection, whatever the
+/// configuration.
 #[test]
 fn a_single_lost_probe_does_not_end_a_connection() {
     let mut t = with_keepalive(1);
@@ -250,8 +251,8 @@ fn a_single_lost_probe_does_not_end_a_connection() {
     assert_eq!(t.conn.state(), State::Established);
 }
 
-/// §3.8.6, SHLD-16: what is out and still inside a window that shrank is sent
-/// again as usual.
+/// RFC 9293 §3.8.6, SHLD-16: outstanding data inside a window that shrank are retransmitted
+/// normally.
 #[test]
 fn old_data_within_a_shrunken_window_is_sent_again() {
     let mut t = Host::established(&plain(), 100, 400);
@@ -263,7 +264,7 @@ fn old_data_within_a_shrunken_window_is_sent_again() {
     recv!(t, seq 101, ack 1, len 100);
 }
 
-/// §3.8.6, MAY-7: a segment is not cut at the edge of a window that shrank.
+/// RFC 9293 §3.8.6, MAY-7: a segment is not cut at the edge of a window that shrank.
 #[test]
 fn old_data_may_go_beyond_a_shrunken_window() {
     let mut t = Host::established(&plain(), 100, 400);
@@ -273,8 +274,7 @@ fn old_data_may_go_beyond_a_shrunken_window() {
     recv!(t, at 1000, seq 1, ack 1, len 100);
 }
 
-/// §3.8.6.3, MUST-40, and RFC 5681 §4.2: never half a second, whatever is
-/// asked for.
+/// RFC 9293 §3.8.6.3, MUST-40, and RFC 5681 §4.2: never half a second, whatever the configuration.
 #[test]
 fn an_acknowledgment_never_waits_for_half_a_second() {
     let config = Config {
@@ -288,7 +288,7 @@ fn an_acknowledgment_never_waits_for_half_a_second() {
     recv!(t, at 479, seq 1, ack 2);
 }
 
-/// §3.10.7.4, fifth, SYN-RECEIVED, and eighth: a FIN on the final ACK counts.
+/// RFC 9293 §3.10.7.4, fifth, SYN-RECEIVED, and eighth: a FIN on the final ACK is accepted.
 #[test]
 fn the_final_ack_may_carry_a_fin() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
@@ -302,8 +302,8 @@ fn the_final_ack_may_carry_a_fin() {
     recv!(t, seq 1, ack 5);
 }
 
-/// §3.10.7.4, fourth: a listener's half-open connection gives way to a new
-/// attempt. Out of the window it is challenged, as RFC 5961 §4.2 has it.
+/// RFC 9293 §3.10.7.4, fourth: a listener's half-open connection gives way to a new attempt. A SYN
+/// outside the window is challenged (RFC 5961 §4.2).
 #[test]
 fn another_syn_ends_a_passive_half_open_connection() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
@@ -316,7 +316,7 @@ fn another_syn_ends_a_passive_half_open_connection() {
     recv_nothing!(t);
 }
 
-/// §3.10.7.4, fifth: without an ACK a segment says nothing.
+/// RFC 9293 §3.10.7.4, fifth: a segment without ACK is dropped.
 #[test]
 fn a_segment_without_ack_is_dropped() {
     for (state, mut t, rcv, _) in synchronised() {
@@ -327,7 +327,7 @@ fn a_segment_without_ack_is_dropped() {
     }
 }
 
-/// §3.10.7.4, seventh: text is taken as long as the peer has not closed.
+/// RFC 9293 §3.10.7.4, seventh: text is accepted until the peer has closed.
 #[test]
 fn text_counts_until_the_peers_fin() {
     for (state, mut t, rcv, snd) in synchronised() {
@@ -342,7 +342,7 @@ fn text_counts_until_the_peers_fin() {
 
 // RFC 5681.
 
-/// §3.1: neither SYN,ACK nor the acknowledgment of one makes the window grow.
+/// RFC 5681 §3.1: neither the SYN,ACK nor its acknowledgment enlarges the window.
 #[test]
 fn the_handshake_does_not_open_the_window() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN).mss(100));
@@ -352,7 +352,7 @@ fn the_handshake_does_not_open_the_window() {
     assert_eq!(established().conn.info().cwnd, 400);
 }
 
-/// §4.3: the loss of a retransmission is a second sign of congestion.
+/// RFC 5681 §4.3: the loss of a retransmission is a second sign of congestion.
 #[test]
 fn a_lost_retransmission_lowers_the_threshold_again() {
     let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
@@ -377,8 +377,8 @@ fn a_lost_retransmission_lowers_the_threshold_again() {
 
 // RFC 5961.
 
-/// §3.2, in every state: exactly at RCV.NXT obeyed, elsewhere in the window
-/// challenged, outside dropped.
+/// RFC 5961 §3.2, in every state: a reset exactly at RCV.NXT is accepted, elsewhere in the window
+/// challenged, and outside dropped.
 #[test]
 fn resets_are_judged_alike_in_every_state() {
     for (state, mut t, rcv, snd) in synchronised() {
@@ -393,7 +393,7 @@ fn resets_are_judged_alike_in_every_state() {
     }
 }
 
-/// §4.2, in every state.
+/// RFC 5961 §4.2, in every state.
 #[test]
 fn a_syn_is_challenged_in_every_state() {
     for (state, mut t, rcv, snd) in synchronised() {
@@ -405,7 +405,7 @@ fn a_syn_is_challenged_in_every_state() {
     }
 }
 
-/// §5.2, in every state: text and FIN need a plausible ACK.
+/// RFC 5961 §5.2, in every state: text and FIN need a plausible ACK.
 #[test]
 fn an_implausible_ack_is_challenged_in_every_state() {
     for (state, mut t, rcv, snd) in synchronised() {
@@ -420,8 +420,8 @@ fn an_implausible_ack_is_challenged_in_every_state() {
 
 // RFC 6298.
 
-/// §5.4: nothing is sent again less than an RTO after it was last sent, the
-/// link's pace included.
+/// RFC 6298 §5.4: no segment is retransmitted within one RTO of its last transmission, including
+/// its time with the link.
 #[test]
 fn a_later_segment_does_not_run_on_the_first_ones_timer() {
     let mut t = established();
@@ -437,7 +437,7 @@ fn a_later_segment_does_not_run_on_the_first_ones_timer() {
 
 // RFC 7323.
 
-/// §3.2: crossing SYNs negotiate as well; one that does not offer decides.
+/// RFC 7323 §3.2: simultaneous opens negotiate as well; a SYN without the option disables it.
 #[test]
 fn crossing_syns_negotiate_timestamps() {
     for offered in [true, false] {
@@ -457,7 +457,7 @@ fn crossing_syns_negotiate_timestamps() {
     }
 }
 
-/// §3.2: without ACK an echo means nothing; a SYN's is not measured.
+/// RFC 7323 §3.2: an echo without ACK is meaningless; that of a SYN is not measured.
 #[test]
 fn the_echo_of_a_segment_without_ack_is_ignored() {
     let mut t = Host::connect(&Config::default(), 64, 64);
@@ -467,8 +467,8 @@ fn the_echo_of_a_segment_without_ack_is_ignored() {
     assert_eq!(t.conn.stats().rtt_samples, 0);
 }
 
-/// §5.3, R1, comes before the other checks; R3: what is not acceptable does
-/// not move TS.Recent.
+/// RFC 7323 §5.3: R1 precedes the other checks; R3: an unacceptable segment does not change
+/// TS.Recent.
 #[test]
 fn a_timestamp_outside_the_window_is_not_remembered() {
     let mut t = with_timestamps();
@@ -478,7 +478,7 @@ fn a_timestamp_outside_the_window_is_not_remembered() {
     assert_eq!(t.conn.recv_queue(), 4);
 }
 
-/// Established with timestamps; the peer's clock stands at 500.
+/// Establishes a connection with timestamps; the peer's clock is at 500.
 fn with_timestamps() -> Host {
     let mut t = Host::connect(&Config::default(), 64, 64);
     recv!(t, flags SYN, seq 0, mss 1220);
@@ -487,8 +487,8 @@ fn with_timestamps() -> Host {
     t
 }
 
-/// RFC 5961 §4.2: a peer that has forgotten the connection, and whether it
-/// had timestamps, is told; at a limited rate.
+/// RFC 5961 §4.2: a challenge ACK, at a limited rate, answers a peer that has lost the connection
+/// and its timestamps.
 #[test]
 fn a_syn_is_challenged_whatever_its_timestamp() {
     for timestamp in [None, Some((400, 0)), Some((900, 0))] {
@@ -507,8 +507,8 @@ fn a_syn_is_challenged_whatever_its_timestamp() {
     }
 }
 
-/// §5.3, R3, and RFC 5961: what is challenged does not move TS.Recent, or one
-/// segment of a blind attacker would make the peer's look old.
+/// RFC 7323 §5.3, R3, and RFC 5961: a challenged segment does not change TS.Recent. Otherwise, one
+/// segment of a blind attacker would make those of the peer look old.
 #[test]
 fn what_is_challenged_does_not_move_the_timestamp() {
     for (flags, ack) in [(SYN, 1), (Flags::ACK, 2), (Flags::NONE, 1)] {
@@ -520,7 +520,7 @@ fn what_is_challenged_does_not_move_the_timestamp() {
     }
 }
 
-/// §5.2: a reset that is challenged leaves TS.Recent as it is.
+/// RFC 7323 §5.2: a challenged reset does not change TS.Recent.
 #[test]
 fn a_resets_timestamp_is_not_remembered() {
     let mut t = with_timestamps();
@@ -528,7 +528,7 @@ fn a_resets_timestamp_is_not_remembered() {
     recv!(t, seq 1, ack 1, ts (1_000, 500));
 }
 
-/// §2.2: an offer to scale windows is not taken up, so neither side scales.
+/// RFC 7323 §2.2: an offer of window scaling is declined, so neither end scales.
 #[test]
 fn an_offer_to_scale_windows_is_declined() {
     let options = Options::parse(OptionList(&[2, 4, 1, 206, 1, 3, 3, 7]));

@@ -1,5 +1,5 @@
-//! What the ledger of `docs/rfc` claims of loss recovery and ECN and no other
-//! test shows: RFC 3168, 8985, 9937.
+//! Claims of `docs/rfc` about loss recovery and ECN that no other test checks: RFC 3168, RFC 8985,
+//! RFC 9937.
 
 use redpoll_base::Ecn;
 use redpoll_tcp::Config;
@@ -19,8 +19,8 @@ fn plain() -> Config {
     }
 }
 
-/// SACK, segments of 100 bytes, a path of 100 ms; `bytes` to be sent from 1
-/// on. Time is 100.
+/// Establishes a connection with SACK and segments of 100 bytes on a path of 100 ms, with `bytes`
+/// to send from 1 on. The time is 100 ms.
 fn with_sack(bytes: usize) -> Host {
     let answer = Record::new().mss(100).win(60_000).sack_ok(true);
     let mut t = Host::established_by(&plain(), answer, 100);
@@ -28,7 +28,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// The same with a window of twelve segments, all out: from where to where.
+/// Does the same with a window of twelve outstanding segments; returns their range.
 #[cfg(any(feature = "rack-tlp", feature = "gentle-recovery"))]
 fn grown() -> (Host, u32, u32) {
     let mut t = with_sack(4096);
@@ -59,7 +59,7 @@ fn capable() -> Host {
 
 // RFC 3168.
 
-/// §6.1.1: neither SYN nor SYN-ACK.
+/// RFC 3168 §6.1.1: neither SYN nor SYN-ACK.
 #[test]
 fn syns_are_not_ect() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -68,8 +68,8 @@ fn syns_are_not_ect() {
     assert_eq!(t.sent()[0].codepoint(), Ecn::NotEct);
 }
 
-/// §6.1.2: the retransmission that comes first after the reduction does not
-/// carry CWR; the first new data does, and nothing after it.
+/// RFC 3168 §6.1.2: the retransmission that comes first after the reduction does not carry CWR. The
+/// first new data do, and nothing after them.
 #[test]
 fn cwr_is_told_by_new_data_only() {
     let mut t = capable();
@@ -92,7 +92,7 @@ fn cwr_is_told_by_new_data_only() {
     );
 }
 
-/// §6.1.6: a mark on a probe of a closed window is echoed.
+/// RFC 3168 §6.1.6: a mark on a probe of a closed window is echoed.
 #[test]
 fn a_mark_on_a_window_probe_counts() {
     for (field, echoed) in [(Ecn::Ce, true), (Ecn::NotEct, false)] {
@@ -108,7 +108,7 @@ fn a_mark_on_a_window_probe_counts() {
 
 // RFC 8985.
 
-/// §9.2: where there is SACK nobody counts duplicates.
+/// RFC 8985 §9.2: with SACK, duplicates are not counted.
 #[test]
 fn bare_duplicates_mean_nothing_with_sack() {
     let mut t = with_sack(400);
@@ -121,8 +121,7 @@ fn bare_duplicates_mean_nothing_with_sack() {
     assert_eq!(t.conn.info().ssthresh, 65_535);
 }
 
-/// §9.3 and RFC 5681 §4.3: the loss of a retransmission is another sign of
-/// congestion.
+/// RFC 8985 §9.3 and RFC 5681 §4.3: the loss of a retransmission is another sign of congestion.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_retransmission_that_is_lost_reduces_again() {
@@ -140,7 +139,7 @@ fn a_retransmission_that_is_lost_reduces_again() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §6.3: what left just before a timeout is not taken for lost.
+/// RFC 8985 §6.3: a segment sent just before a timeout is not marked as lost.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_timeout_leaves_alone_what_was_sent_just_now() {
@@ -158,7 +157,7 @@ fn a_timeout_leaves_alone_what_was_sent_just_now() {
     t.wait(30);
     assert_eq!(t.conn.stats().rtos, 1);
     assert_eq!(starts(&mut t), [1]);
-    // cwnd would let it go now.
+    // cwnd would allow it now.
     send!(t, seq 1, ack 101, win 60_000);
     assert_eq!(t.conn.info().cwnd, 200);
     recv_nothing!(t);
@@ -166,8 +165,7 @@ fn a_timeout_leaves_alone_what_was_sent_just_now() {
 
 // RFC 9937.
 
-/// §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, however far it
-/// had come down.
+/// RFC 9937 §6.4 and RFC 5681 §3.2, step 6: at the end cwnd is ssthresh, even if it was lower.
 #[test]
 #[cfg(feature = "gentle-recovery")]
 fn recovery_ends_with_the_threshold() {

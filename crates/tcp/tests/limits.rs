@@ -1,11 +1,11 @@
-//! No state lasts for ever: what ends each of them, whatever the peer does,
-//! once the application has let go; and that nothing ends sooner for it.
+//! No state lasts forever: for an orphaned connection, whatever the peer does, each state ends
+//! within a limit, and not earlier.
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Error, State};
 use redpoll_testkit::{FIN_ACK, Host, RST, Record, SYN, SYN_ACK, ms, recv, send};
 
-/// What the default gives a connection that nobody holds any more.
+/// Default limit of an orphan, in milliseconds.
 const ORPHAN_MS: u64 = 180_000;
 
 fn plain() -> Config {
@@ -23,7 +23,7 @@ fn orphan(t: &mut Host) {
     t.conn.orphan(now, limit);
 }
 
-/// Lets the peer say `word` each second, until the connection is closed.
+/// Lets the peer send by `word` each second, until the connection is closed.
 fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u64 {
     let start = t.ms();
     while !t.conn.is_closed() && t.ms() - start <= limit_ms {
@@ -34,14 +34,14 @@ fn last_under(t: &mut Host, limit_ms: u64, mut word: impl FnMut(&mut Host)) -> u
     t.ms() - start
 }
 
-/// FIN-WAIT-1, a window that stays closed, every probe answered.
+/// FIN-WAIT-1 and a window that stays closed; every probe is answered.
 #[test]
 fn a_peer_that_takes_nothing_holds_no_orphan() {
     let mut t = Host::established(&plain(), 462, 0);
     t.write(&[1; 900]);
     t.close();
     let deaf = |t: &mut Host| send!(t, seq 1, ack 1, win 0);
-    // RFC 9293 §3.8.6.1, MUST-37: the application may still want it.
+    // RFC 9293 §3.8.6.1, MUST-37: the application may still use the connection.
     last_under(&mut t, 3_600_000, deaf);
     assert_eq!(t.conn.state(), State::FinWait1);
     orphan(&mut t);
@@ -52,7 +52,7 @@ fn a_peer_that_takes_nothing_holds_no_orphan() {
     assert!(last.control().contains(RST), "the peer is told");
 }
 
-/// The same when the peer has closed before: LAST-ACK, where it is not told.
+/// The same after the peer has closed: LAST-ACK, where no reset is sent.
 #[test]
 fn last_ack_behind_a_closed_window_ends() {
     let mut t = Host::established(&plain(), 462, 0);
@@ -65,7 +65,7 @@ fn last_ack_behind_a_closed_window_ends() {
     assert_eq!(last_under(&mut t, 300_000, deaf), ORPHAN_MS);
 }
 
-/// And when both closed at once: CLOSING.
+/// The same after a simultaneous close: CLOSING.
 #[test]
 fn closing_behind_a_peer_that_never_acknowledges_the_fin_ends() {
     let mut t = Host::established(&plain(), 462, 4096);
@@ -80,7 +80,7 @@ fn closing_behind_a_peer_that_never_acknowledges_the_fin_ends() {
     assert!(t.conn.is_closed());
 }
 
-/// A peer that takes a byte a minute makes progress, but not for ever.
+/// A peer that accepts a byte per minute makes progress, but has limited time.
 #[test]
 fn a_trickle_does_not_prolong_it() {
     let mut t = Host::established(&plain(), 462, 1);
@@ -98,11 +98,11 @@ fn a_trickle_does_not_prolong_it() {
     assert!(acked > 1);
 }
 
-/// FIN-WAIT-2, a peer that goes on talking without an end.
+/// FIN-WAIT-2 and a peer that never stops sending.
 #[test]
 fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
     let talk = |t: &mut Host| send!(t, seq 1, ack 2);
-    // An application that listens may do so for ever.
+    // Without orphaning, the connection receives without a limit.
     let mut t = Host::established(&plain(), 462, 4096);
     t.close();
     t.sent();
@@ -110,12 +110,12 @@ fn a_peer_that_talks_on_holds_no_orphan_in_fin_wait_2() {
     assert_eq!(t.conn.state(), State::FinWait2);
     last_under(&mut t, 3_600_000, talk);
     assert_eq!(t.conn.state(), State::FinWait2);
-    // Once it has let go, its time is limited.
+    // After orphaning, its time is limited.
     orphan(&mut t);
     assert_eq!(last_under(&mut t, 300_000, talk), ORPHAN_MS);
 }
 
-/// FIN-WAIT-2 that begins late gets no time of its own.
+/// A late FIN-WAIT-2 does not extend the limit.
 #[test]
 fn fin_wait_2_does_not_outlast_the_orphan() {
     let mut t = Host::established(&plain(), 462, 0);
@@ -136,7 +136,7 @@ fn fin_wait_2_does_not_outlast_the_orphan() {
     assert!(t.conn.is_closed());
 }
 
-/// An orphan with a decent peer ends as any other connection.
+/// An orphan with a cooperative peer ends as any other connection.
 #[test]
 fn an_orphan_ends_normally_and_keeps_its_time_wait() {
     let mut t = Host::established(&plain(), 462, 4096);
@@ -154,7 +154,7 @@ fn an_orphan_ends_normally_and_keeps_its_time_wait() {
     assert_eq!((t.conn.state(), t.conn.error()), (State::Closed, None));
 }
 
-/// TIME-WAIT: a FIN that comes again and again puts the end off so often only.
+/// TIME-WAIT: repeated FINs extend it only a limited number of times.
 #[test]
 fn a_fin_without_end_does_not_hold_time_wait() {
     let mut t = Host::established(&plain(), 462, 4096);
@@ -167,7 +167,7 @@ fn a_fin_without_end_does_not_hold_time_wait() {
     assert_eq!(lasted, 12_000 + 60_000, "twelve times, as often as we try");
 }
 
-/// SYN-SENT and SYN-RECEIVED, silence: seven SYNs more, three minutes.
+/// SYN-SENT and SYN-RECEIVED without an answer: seven retransmissions, three minutes.
 #[test]
 fn half_open_connections_end() {
     let syn = Record::new().flags(SYN).mss(462);
@@ -182,7 +182,7 @@ fn half_open_connections_end() {
     }
 }
 
-/// SYN-RECEIVED, a peer that repeats its SYN and never acknowledges ours.
+/// SYN-RECEIVED and a peer that repeats its SYN and never acknowledges ours.
 #[test]
 fn a_syn_without_end_does_not_hold_syn_received() {
     let syn = || Record::new().flags(SYN).mss(462);
@@ -193,7 +193,7 @@ fn a_syn_without_end_does_not_hold_syn_received() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// SYN-SENT, a peer that answers with nonsense.
+/// SYN-SENT and a peer that answers with unacceptable segments.
 #[test]
 fn nonsense_does_not_hold_syn_sent() {
     let mut t = Host::connect(&plain(), 1024, 1024);
@@ -206,7 +206,7 @@ fn nonsense_does_not_hold_syn_sent() {
     assert!(lasted <= 256_000, "{lasted}");
 }
 
-/// A close before the handshake is complete, then nobody there any more.
+/// A close before the handshake is complete, followed by silence.
 #[test]
 fn an_orphan_in_syn_received_ends() {
     let syn = || Record::new().flags(SYN).mss(462);
@@ -218,7 +218,7 @@ fn an_orphan_in_syn_received_ends() {
     assert_eq!(lasted, ORPHAN_MS);
 }
 
-/// With a user timeout a closed window ends it though somebody holds it.
+/// With a user timeout, a closed window ends a connection that is not orphaned.
 #[test]
 fn a_user_timeout_ends_a_closed_window() {
     let config = Config {

@@ -1,11 +1,11 @@
-//! No segment waits alone for a delayed ACK if its sender can help it. A
-//! receiver acknowledges every second segment at once (RFC 5681 §4.2), a single
-//! one only after a while, here 200 ms (RFC 9006 §3.2.3).
+//! A sender avoids single segments that wait for a delayed ACK. A receiver acknowledges every
+//! second segment at once (RFC 5681 §4.2), and a single one after a delay, here 200 ms (RFC 9006
+//! §3.2.3).
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN, recv, send};
 
-/// One way, in milliseconds.
+/// One-way latency in milliseconds.
 const LATENCY: u64 = 50;
 
 fn config(nagle: bool) -> Config {
@@ -19,7 +19,7 @@ fn config(nagle: bool) -> Config {
     }
 }
 
-/// A sender and a receiver with `window` bytes of buffer; 462 bytes a segment.
+/// Creates a sender and a receiver with `window` bytes of buffer and segments of 462 bytes.
 fn ends(nagle: bool, window: u16) -> [Host; 2] {
     let config = config(nagle);
     let answer = Record::new().mss(462).win(window);
@@ -31,7 +31,7 @@ fn ends(nagle: bool, window: u16) -> [Host; 2] {
     [sender, receiver]
 }
 
-/// Milliseconds until `bytes` are acknowledged, and the segments it took.
+/// Returns the milliseconds until `bytes` are acknowledged, and the number of segments.
 fn time_to_send(nagle: bool, window: u16, bytes: usize) -> (u64, u32) {
     let [mut sender, mut receiver] = ends(nagle, window);
     sender.write(&vec![b'x'; bytes]);
@@ -58,7 +58,7 @@ fn time_to_send(nagle: bool, window: u16, bytes: usize) -> (u64, u32) {
     (sender.ms(), sender.conn.stats().data_segments_sent)
 }
 
-/// A window that never takes two full-sized segments takes two smaller ones.
+/// A window that never fits two full-sized segments takes two smaller ones.
 #[test]
 fn a_window_of_one_segment_takes_two_halves() {
     let (time, segments) = time_to_send(true, 462, 4 * 462);
@@ -69,7 +69,7 @@ fn a_window_of_one_segment_takes_two_halves() {
     );
     let (time, _) = time_to_send(true, 693, 2 * 693);
     assert!(time <= 2 * (2 * LATENCY + 2), "{time} ms for two");
-    // With room for two nothing is divided.
+    // With room for two, segments are not divided.
     let (_, segments) = time_to_send(true, 924, 4 * 462);
     assert_eq!(segments, 4);
 }
@@ -81,8 +81,8 @@ fn a_tiny_window_is_not_divided() {
     assert_eq!(segments, 3);
 }
 
-/// The last of an odd number of segments goes in two halves, where Nagle's
-/// algorithm, which is against small segments, is off.
+/// The last of an odd number of segments is sent in two halves if the Nagle algorithm, which avoids
+/// small segments, is off.
 #[test]
 fn the_odd_one_at_the_end_is_split() {
     for (segments, with_nagle) in [(1, 1), (2, 2), (3, 3), (4, 4)] {
@@ -97,7 +97,7 @@ fn the_odd_one_at_the_end_is_split() {
     }
 }
 
-/// A FIN is answered at once, and a small segment is too small to split.
+/// A FIN is answered at once, and a small segment is not split.
 #[test]
 fn some_last_segments_stay_whole() {
     let [mut t, _] = ends(false, 1848);

@@ -1,6 +1,5 @@
-//! Pull, pin, one copy: whatever happens between two fragment reads of a
-//! segment, its bytes stay what they were, or they are gone for good; and
-//! nothing is sent again that the link has yet to send.
+//! Pins: whatever happens between two fragments of a segment, its bytes do not change, or they are
+//! gone permanently. Data that the link has yet to send are not retransmitted.
 
 use redpoll_base::Duration;
 use redpoll_tcp::{Config, Gone, Header, Segment, SegmentDesc, State};
@@ -9,24 +8,24 @@ use redpoll_wire::tcp::Flags;
 
 const MSS: u16 = 100;
 const FRAGMENT: usize = 40;
-/// What is sent: two full segments and a small one.
+/// Stream length in bytes: two full segments and a small one.
 const DATA: usize = 250;
 
 fn byte(at: usize) -> u8 {
     (at * 7 + at / 50) as u8
 }
 
-/// Something that happens while the link is busy.
+/// An event while the link is busy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Happening {
     /// The peer acknowledges this many bytes, if they were sent.
     Ack(u32),
     Reset,
-    /// The next timer runs out.
+    /// The next timer expires.
     Timeout,
     Close,
     Abort,
-    /// The path takes segments of 64 bytes only.
+    /// The path MTU allows segments of 64 bytes only.
     SmallPath,
     /// The peer closes its window.
     ZeroWindow,
@@ -52,7 +51,7 @@ struct Held {
     /// Stream offset of its first byte.
     start: usize,
     fin: bool,
-    /// Fragments read so far.
+    /// Bytes read so far.
     bytes: Vec<u8>,
     gone: bool,
 }
@@ -63,13 +62,12 @@ impl Held {
     }
 }
 
-/// A link that holds two segments and sends them fragment by fragment, and a
-/// peer that keeps what arrives.
+/// A link that holds two segments and sends them by fragments, and a peer that stores what arrives.
 struct Rig {
     t: Host,
     held: Vec<Held>,
     arrived: Vec<Option<u8>>,
-    /// What the happenings have acknowledged, in bytes.
+    /// Bytes acknowledged by events.
     acked: usize,
     over: bool,
 }
@@ -93,7 +91,7 @@ impl Rig {
         }
     }
 
-    /// One step of the link. Returns false when it has nothing to do.
+    /// Performs one step of the link. Returns false if there is nothing to do.
     fn step(&mut self, lose: bool) -> bool {
         if self.held.len() < 2 && self.pull() {
             return true;
@@ -158,7 +156,7 @@ impl Rig {
         if held.gone || lose {
             return self.t.conn.on_segment_lost(held.desc.token, now);
         }
-        // The header's checksum, made when the segment was pulled, still fits.
+        // The checksum computed with the segment is still correct.
         let bytes = [held.desc.header.as_bytes(), &held.bytes].concat();
         assert!(Segment::parse(&outward(), &bytes).is_ok());
         for (at, got) in (held.start..).zip(&held.bytes) {
@@ -188,7 +186,7 @@ impl Rig {
             Happening::Timeout => {
                 let at = self.t.conn.poll_at().map_or(now, |wake| wake.at);
                 let ms = at.as_millis().max(now.as_millis()) - 1000;
-                // Without draining: the link is busy.
+                // Sends nothing: the link is busy.
                 self.t.skip_to(ms);
             }
             Happening::Close => self.t.close(),
@@ -202,7 +200,7 @@ impl Rig {
         }
     }
 
-    /// From now on nothing disturbs: the rest must arrive.
+    /// Runs without further events: the rest must arrive.
     fn finish(mut self, label: &str) {
         for _ in 0..400 {
             if !self.step(false) {
@@ -233,7 +231,7 @@ impl Rig {
     }
 }
 
-/// The stream offset that a header stands for, and whether it has a FIN.
+/// Returns the stream offset of a header, and whether it has a FIN.
 fn position(header: &Header) -> (usize, bool) {
     let bytes = header.as_bytes();
     let seq = u32::from_be_bytes(bytes[4..8].try_into().unwrap());
@@ -244,8 +242,8 @@ fn is_gone(t: &Host, held: &Held) -> bool {
     t.conn.read(held.desc.token, 0, &mut [0]) == Err(Gone)
 }
 
-/// Two happenings at every two moments of a transfer, the link losing no
-/// segment or the one with number `lost`.
+/// Runs a transfer with two events at every two times. The link loses no segment, or that with
+/// number `lost`.
 fn all_pairs(lost: Option<usize>) {
     for first in HAPPENINGS {
         for second in HAPPENINGS.into_iter().chain([Happening::Nothing]) {
@@ -284,7 +282,7 @@ fn everything_between_any_two_fragments_when_the_link_gives_one_up() {
     }
 }
 
-/// The retransmission timer starts when the link is done, not before.
+/// The retransmission timer starts when the link is done, and not before.
 #[test]
 fn the_timer_starts_at_the_report() {
     let mut rig = Rig::new();
@@ -324,8 +322,8 @@ fn at_most_four_segments_are_with_the_link_and_acks_come_on_top() {
     assert!(t.conn.poll_segment(now, 1240).is_none());
 }
 
-/// A link that gives up: at once again, then with the timer's backoff, and
-/// in the end the connection fails.
+/// A link that gives up: a retransmission at once, then with the backoff of the timer, and finally
+/// the connection fails.
 #[test]
 fn a_dead_link_is_tried_at_once_then_by_timer_then_given_up() {
     let config = Config {
@@ -376,7 +374,7 @@ fn a_syn_that_the_link_loses_is_repeated_at_once() {
     );
 }
 
-/// One loss on the link halves the window once; it does not collapse it.
+/// One loss on the link halves the window once and does not collapse it.
 #[test]
 fn a_link_loss_is_repaired_by_the_next_segment() {
     let config = Config {
@@ -395,7 +393,7 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     for desc in &held[1..] {
         t.conn.on_segment_sent(desc.token, now);
     }
-    // What the peer has received beyond the gap does not end the recovery.
+    // SACK of data beyond the gap does not end the recovery.
     for _ in 0..3 {
         send!(t, seq 1, ack 1);
     }
@@ -408,8 +406,8 @@ fn a_link_loss_is_repaired_by_the_next_segment() {
     recv!(t, flags FIN_ACK, seq 401, ack 1);
 }
 
-/// The window opens while a probe waits in the link's queue: the octet that
-/// the probe carries must not go out beside it.
+/// The window opens while a probe waits in the link's queue: the octet of the probe must not be
+/// sent a second time.
 #[test]
 fn a_probe_with_the_link_holds_back_new_data() {
     let config = Config {
@@ -431,8 +429,7 @@ fn a_probe_with_the_link_holds_back_new_data() {
     recv!(t, seq 101, ack 1, len 100);
 }
 
-/// The timer runs out while the retransmission that it asks for waits in the
-/// link's queue: that is no second loss.
+/// The timer expires while the retransmission waits in the link's queue: this is not a second loss.
 #[test]
 fn a_timeout_while_the_retransmission_is_with_the_link_counts_for_nothing() {
     let config = Config {

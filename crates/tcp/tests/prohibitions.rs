@@ -1,19 +1,19 @@
-//! A peer that loses, delays, repeats, reneges and shrinks its window at random provokes
-//! behaviour that the RFCs forbid. Each segment that the connection sends is checked.
+//! A peer loses, delays, repeats, reneges and shrinks its window at random. Each segment that the
+//! connection sends is checked against prohibitions of the RFCs.
 
 use redpoll_base::{Duration, Rng};
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, RST, Record, SYN, SYN_ACK, send};
 use redpoll_wire::tcp::Flags;
 
-/// Bytes in each direction.
+/// Bytes of the stream in each direction.
 const TOTAL: usize = 12_000;
 const BUFFER: usize = 2_000;
 /// The peer's MSS.
 const MSS: usize = 100;
 const TIMESTAMPS: usize = 12;
 
-/// The byte at this place of either stream.
+/// Returns the byte at this position of either stream.
 fn byte(at: usize) -> u8 {
     (at * 7 + at / 251) as u8
 }
@@ -23,8 +23,8 @@ struct World {
     rng: Rng,
     has_sack: bool,
     has_ts: bool,
-    /// Our stream: bytes that the application gave, bytes ever sent, and bytes that the peer
-    /// holds, could acknowledge, and acknowledged.
+    /// Our stream: bytes given by the application, bytes ever sent, and bytes that the peer holds,
+    /// could acknowledge, and acknowledged.
     given: usize,
     sent: usize,
     held: Vec<bool>,
@@ -33,21 +33,21 @@ struct World {
     window: usize,
     /// Bytes in flight before the segments under test.
     before: u32,
-    /// The peer's stream: bytes sent, the bytes of them that arrived, our acknowledgment, the
-    /// end of our window, and bytes read.
+    /// The peer's stream: bytes sent, those that arrived, our acknowledgment, the edge of our
+    /// window, and bytes read.
     theirs: usize,
     arrived: Vec<bool>,
     heard: usize,
     edge: usize,
     read: usize,
-    /// By when we must have acknowledged how much of it.
+    /// Deadline of an acknowledgment, and the number that it must cover.
     due: Option<(u64, usize)>,
-    /// Tail probes, and the measurements at the last of them.
+    /// Number of tail probes, and of RTT samples at the last of them.
     probes: (u64, u64),
-    /// The peer's timestamps that count, and the last that we sent and echoed.
+    /// The peer's valid timestamps, and the last ones that we sent and echoed.
     stamps: Vec<u32>,
     stamped: (u32, u32),
-    /// Segments of the peer, calls that read, and empty acknowledgments.
+    /// Numbers of the peer's segments, of calls that read, and of empty acknowledgments.
     segments: usize,
     reads: usize,
     acks: usize,
@@ -111,7 +111,7 @@ impl World {
         self.rng.below(limit.max(1) as u32) as usize
     }
 
-    /// Sends a segment of the peer with what it acknowledges.
+    /// Sends a segment of the peer with the current acknowledgment.
     fn tell(&mut self, from: usize, to: usize) {
         let data: Vec<u8> = (from..to).map(byte).collect();
         let mut record = Record::new().seq(1 + from as u32).data(&data);
@@ -137,8 +137,8 @@ impl World {
         self.t.send(record);
         self.told = self.acked;
         self.before = self.t.conn.info().in_flight;
-        // RFC 5681 §3.1, RFC 3465 §2.3: no more than two segments for an ACK, but to
-        // the threshold when a recovery ends, or back when it was needless.
+        // RFC 5681 §3.1, RFC 3465 §2.3: at most two segments per ACK, except to the threshold when
+        // a recovery ends, or back when it was spurious.
         let most = (cwnd + 2 * MSS as u32).max(self.t.conn.info().ssthresh);
         let is_undone = self.t.conn.stats().undone_reductions > undone;
         assert!(self.t.conn.info().cwnd <= most || is_undone, "{cwnd}");
@@ -147,25 +147,24 @@ impl World {
         }
     }
 
-    /// RFC 2018 §4: "The first SACK block MUST specify the contiguous block of data
-    /// containing the segment which triggered this ACK".
+    /// Checks the first block. RFC 2018 §4: "The first SACK block MUST specify the contiguous block
+    /// of data containing the segment which triggered this ACK".
     fn check_first_block(&mut self, from: usize, to: usize) {
         self.t.drain();
         let sent = self.t.sent();
-        // Behind a block of what arrived twice, if there is one (RFC 2883 §4).
+        // After a block that reports a duplicate, if there is one (RFC 2883 §4).
         let mut first = sent[0].sack_blocks().iter().take(2);
         let holds = |&(start, end): &(u32, u32)| start as usize <= from + 1 && to < end as usize;
         assert!(first.any(holds), "{:?} for {from} to {to}", sent[0]);
         self.look_at(sent, 0);
     }
 
-    /// How much of the peer's stream has arrived without a gap.
+    /// Returns how much of the peer's stream has arrived without a gap.
     fn whole(&self) -> usize {
         self.arrived.iter().position(|it| !it).unwrap_or(TOTAL)
     }
 
-    /// A segment in the peer's name of which nothing may be believed, with bytes that
-    /// would be wrong.
+    /// Sends a forged segment, with wrong bytes, which must not be accepted.
     fn forge(&mut self) {
         let whole = 1 + self.whole() as u32;
         let ack = 1 + self.acked as u32;
@@ -180,10 +179,10 @@ impl World {
             // Fourth: a SYN.
             2 => record.flags(SYN).seq(whole - 1 + far).data(&data),
             3 => record.flags(SYN_ACK).seq(whole + far),
-            // Fifth: an acknowledgment of what was never sent, or of long ago.
+            // Fifth: an acknowledgment of data that were never sent, or of long ago.
             4 => record.ack(self.sent as u32 + 3 + far).data(&data),
             5 => record.ack(ack.wrapping_sub(70_000 + far)).data(&data),
-            // First: outside of the window.
+            // First: outside the window.
             _ => record.seq(self.edge as u32 + 1 + far).data(&data),
         };
         let before = self.state();
@@ -192,7 +191,7 @@ impl World {
         assert_eq!(self.state(), before);
     }
 
-    /// State that no forged segment may change.
+    /// Returns the state that no forged segment may change.
     fn state(&self) -> (redpoll_tcp::State, usize, usize, u32) {
         let conn = &self.t.conn;
         (
@@ -203,7 +202,7 @@ impl World {
         )
     }
 
-    /// Ranges that the peer holds beyond a gap.
+    /// Returns the ranges that the peer holds beyond a gap.
     fn blocks(&self) -> Vec<(u32, u32)> {
         let mut blocks = Vec::new();
         let mut at = self.acked;
@@ -217,8 +216,8 @@ impl World {
         blocks
     }
 
-    /// Looks at all that was sent since the last look; each segment is lost with
-    /// `loss` of 100.
+    /// Checks all segments sent since the last call; each one is lost with a probability of `loss`
+    /// percent.
     fn check(&mut self, loss: usize) {
         let sent = self.t.sent();
         self.look_at(sent, loss);
@@ -240,12 +239,12 @@ impl World {
         self.check_timers();
         let missing = self.held.iter().position(|held| !held).unwrap_or(TOTAL);
         self.acked = self.acked.max(missing);
-        // RFC 5681 §4.2: no more than one for each segment, but to update the window.
+        // RFC 5681 §4.2: at most one for each segment, except for window updates.
         assert!(self.acks <= self.segments + self.reads);
     }
 
-    /// RFC 9293 §3.8.6.3, MUST-40: an acknowledgment waits for less than half a second.
-    /// RFC 8985 §7.3: one probe for each measurement of the round trip.
+    /// Checks timers. RFC 9293 §3.8.6.3, MUST-40: an acknowledgment waits for less than half a
+    /// second. RFC 8985 §7.3: one probe for each RTT sample.
     fn check_timers(&mut self) {
         if let Some((by, heard)) = self.due {
             assert!(self.t.ms() < by, "{heard} is not acknowledged");
@@ -259,7 +258,7 @@ impl World {
         }
     }
 
-    /// RFC 9293 MUST-65, RFC 2018 §2 and §4, RFC 7323 §3.2.
+    /// Checks options: RFC 9293 MUST-65, RFC 2018 §2 and §4, RFC 7323 §3.2.
     fn check_options(&self, record: &Record) {
         let text = format!("{record:?}");
         assert!(!text.contains("mss") && !text.contains("sack_ok"), "{text}");
@@ -270,12 +269,12 @@ impl World {
             let (start, end) = (start as usize - 1, end as usize - 1);
             assert!(start < end && end <= TOTAL, "{text}");
             assert!(self.arrived[start..end].iter().all(|it| *it), "{text}");
-            // RFC 2883 §4: only the first may be of what arrived twice.
+            // RFC 2883 §4: only the first may report a duplicate.
             assert!(n == 0 || start >= record.ack_number() as usize, "{text}");
         }
     }
 
-    /// RFC 7323 §4.1 and §5.2: our clock and what we echo never go back, and what we
+    /// Checks timestamps. RFC 7323 §4.1 and §5.2: neither our clock nor the echo decreases, and the
     /// echo was sent.
     fn check_timestamps(&mut self, record: &Record) {
         let Some((value, echo)) = record.timestamps() else {
@@ -286,8 +285,8 @@ impl World {
         self.stamped = (value, echo);
     }
 
-    /// RFC 9293 SHLD-14, MUST-39 and §3.10.7.4: neither the acknowledgment nor the
-    /// window's edge goes back, and the edge moves in large steps.
+    /// Checks acknowledgments. RFC 9293 SHLD-14, MUST-39 and §3.10.7.4: neither the number nor the
+    /// window's edge decreases, and the edge moves in large steps.
     fn check_acknowledgment(&mut self, record: &Record) {
         let heard = record.ack_number() as usize - 1;
         let whole = self.whole();
@@ -304,8 +303,8 @@ impl World {
         self.acks += usize::from(record.payload().is_empty());
     }
 
-    /// RFC 9293 §3.8.6, SHLD-15 and RFC 7323 §2.4: new data lies inside the newest
-    /// window, except for a probe. RFC 9293 §3.7.1: no segment is above the limit.
+    /// Checks data. RFC 9293 §3.8.6, SHLD-15, and RFC 7323 §2.4: new data lie inside the newest
+    /// window, except for a probe. RFC 9293 §3.7.1: no segment exceeds the limit.
     fn check_data(&mut self, record: &Record) {
         let (from, data) = (record.seq_number() as usize - 1, record.payload());
         let end = from + data.len();
@@ -330,7 +329,7 @@ impl World {
         }
     }
 
-    /// The peer sends some of its stream: new, again, overlapping, out of order.
+    /// Sends some of the peer's stream: new, repeated, overlapping, out of order.
     fn send_theirs(&mut self) {
         let old = self.theirs - self.heard;
         let limit = self.edge.min(TOTAL);
@@ -362,7 +361,7 @@ impl World {
                 self.window = [0, 1, 40, 99, 250, 4_000, 4_000, 4_000][self.below(8)];
                 self.tell(self.theirs, self.theirs);
             }
-            // RFC 2018 §8: the peer discards what it had reported.
+            // RFC 2018 §8: the peer discards data that it reported.
             7 if self.below(10) == 0 => self.held[self.acked..].fill(false),
             7 | 8 => {
                 let len = [1, 50, 100, 1_000][self.below(4)];
@@ -378,7 +377,7 @@ impl World {
         self.wait(pause, loss);
     }
 
-    /// Lets time pass, and looks at what each timer brings.
+    /// Passes time, and checks the segments that each timer causes.
     fn wait(&mut self, ms: u64, loss: usize) {
         let end = self.t.ms() + ms;
         self.check(loss);
@@ -418,7 +417,7 @@ impl World {
         self.given += self.t.conn.send(now, &bytes).unwrap();
     }
 
-    /// From now on both ends do their best.
+    /// Completes both streams; both ends behave correctly from now on.
     fn finish(&mut self) {
         self.window = 4_000;
         for _ in 0..2_000 {
@@ -439,7 +438,7 @@ impl World {
     }
 }
 
-/// The connection never sends what the RFCs forbid, and every byte arrives in the end.
+/// The connection never sends what the RFCs forbid, and every byte arrives.
 #[test]
 fn nothing_forbidden_leaves() {
     for seed in 0..400 {
@@ -457,9 +456,9 @@ fn nothing_forbidden_leaves() {
     }
 }
 
-/// RFC 6298 §5: "a segment is never retransmitted too early, i.e., less than one RTO
-/// after the previous transmission of that segment", as long as no acknowledgment says
-/// more: here they come late, are lost, and repeat nothing.
+/// RFC 6298 §5: "a segment is never retransmitted too early, i.e., less than one RTO after the
+/// previous transmission of that segment", as long as ACKs report nothing else: here they are late,
+/// are lost, and repeat nothing.
 #[test]
 fn nothing_is_retransmitted_within_a_timeout() {
     for seed in 0..200 {
@@ -470,7 +469,7 @@ fn nothing_is_retransmitted_within_a_timeout() {
             ..Config::default()
         };
         let mut t = Host::established_with(&config, 100, 4_000, 4_000, 64);
-        // When each segment was last sent, and what the timeout was then.
+        // Time of the last transmission of each segment, and the timeout at that time.
         let mut last = std::collections::BTreeMap::new();
         let (mut acked, mut sent) = (1, 1);
         while t.ms() < 60_000 {

@@ -1,5 +1,5 @@
-//! A peer that sends requests and other segments at random to all addresses of a host: the engine
-//! keeps to the local address of each OPEN, passive or active (RFC 9293 §3.9.1.1, MUST-43).
+//! A peer sends requests and other segments at random to all addresses of a host. The engine keeps
+//! to the local address of each OPEN, passive or active (RFC 9293 §3.9.1.1, MUST-43).
 
 use redpoll_base::{Addr, Ecn, Instant, Rng};
 use redpoll_tcp::{
@@ -9,11 +9,11 @@ use redpoll_tcp::{
 use redpoll_testkit::{RST, SYN, SYN_ACK};
 use redpoll_wire::tcp::Flags;
 
-/// Addresses of the host, and of the peers. Each pair gives another checksum.
+/// Addresses of the host and of the peers. Each pair gives a different checksum.
 const OWN: [Addr; 3] = [Addr([0x0a; 16]), Addr([0x1a; 16]), Addr([0x2a; 16])];
 const PEERS: [Addr; 2] = [Addr([0x0b; 16]), Addr([0x4b; 16])];
 const PORTS: [u16; 2] = [80, 81];
-/// Any address.
+/// The unspecified address, which stands for every address.
 const ANY: Addr = Addr([0; 16]);
 
 struct World {
@@ -22,7 +22,7 @@ struct World {
     /// Passive opens, at most one for each address and port.
     listeners: Vec<Listener>,
     conns: Vec<Connection<Vec<u8>>>,
-    /// Requests accepted at a given address, and at any.
+    /// Numbers of requests accepted at a given address, and at any address.
     accepted: [u32; 2],
     established: u32,
 }
@@ -57,7 +57,7 @@ impl World {
         self.conns.iter().any(|conn| is_it(&conn))
     }
 
-    /// An active OPEN from an address that the application chooses.
+    /// Opens a connection from an address that the application chooses.
     fn open(&mut self) {
         let local = Endpoint::new(self.one_of(&OWN), self.one_of(&PORTS));
         let remote = Endpoint::new(self.one_of(&PEERS), self.one_of(&PORTS));
@@ -71,7 +71,7 @@ impl World {
         }
     }
 
-    /// Everything that a connection sends leaves from its own address, to its own peer.
+    /// Checks that every segment of a connection has the connection's addresses.
     fn look(&mut self) -> Vec<(Endpoint, Endpoint, SeqNum)> {
         let mut sent = Vec::new();
         for conn in &mut self.conns {
@@ -98,7 +98,8 @@ impl World {
         sent
     }
 
-    /// A segment from `remote` to `local`. Whichever claims it must be bound to that address.
+    /// Delivers a segment from `remote` to `local`. A listener or connection that accepts it must
+    /// be bound to that address.
     fn arrive(&mut self, local: Endpoint, remote: Endpoint, fields: &Fields) {
         let meta = meta(remote.addr, local.addr);
         let header = Header::encode(fields, &remote, &local, [&[], &[]]);
@@ -157,7 +158,7 @@ impl World {
             ..Fields::default()
         };
         self.arrive(local, remote, &fields);
-        // A peer answers what it got: at the right address, and at another of the host's.
+        // The peer answers a segment at the right address and at another address of the host.
         for (local, remote, seq) in sent {
             let fields = Fields {
                 flags: SYN_ACK,
@@ -170,7 +171,7 @@ impl World {
     }
 }
 
-/// Addresses of a packet.
+/// Makes the information about a packet.
 fn meta(src: Addr, dst: Addr) -> IpMeta {
     IpMeta {
         src,
@@ -180,7 +181,7 @@ fn meta(src: Addr, dst: Addr) -> IpMeta {
     }
 }
 
-/// No listener takes a request to another address, and no connection uses another.
+/// No listener accepts a request to another address, and no connection uses another.
 #[test]
 fn an_open_keeps_to_its_local_address() {
     let (mut accepted, mut established) = ([0; 2], 0);

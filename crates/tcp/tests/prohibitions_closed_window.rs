@@ -1,30 +1,32 @@
-//! A peer that sends resets, urgent data and other segments at random into a window that is mostly
-//! closed: a reset at RCV.NXT ends the connection whatever the window is (RFC 9293 §3.4, MUST-66),
-//! no other segment does, and the URG bit changes nothing.
+//! A peer sends resets, urgent data and other segments at random into a window that is mostly
+//! closed. A reset at RCV.NXT ends the connection regardless of the window (RFC 9293 §3.4,
+//! MUST-66). No other segment does, and the URG bit has no effect.
 //!
-//! The engine has no urgent mechanism (MUST-30), so there is no urgency to report to the application.
+//! The engine has no urgent mechanism (MUST-30), so there is no urgency to report to the
+//! application.
 
 use redpoll_base::Rng;
 use redpoll_tcp::{Config, Error, Event, State};
 use redpoll_testkit::{Host, RST, Record};
 use redpoll_wire::tcp::Flags;
 
-/// Bytes of the receive buffer.
+/// Receive buffer in bytes.
 const BUFFER: usize = 300;
 const URG: Flags = Flags::ACK.with(Flags::URG);
 
-/// Two connections get the same segments, the second with URG wherever an ACK is.
+/// Two connections that receive the same segments. Those of the second one have URG wherever they
+/// have ACK.
 struct World {
     plain: Host,
     urgent: Host,
     rng: Rng,
-    /// The peer's SND.NXT, our window's edge, and our SND.NXT.
+    /// The peer's SND.NXT, the edge of our window, and our SND.NXT.
     theirs: u32,
     edge: u32,
     ours: u32,
-    /// We have closed.
+    /// Whether we have closed.
     is_closing: bool,
-    /// Segments that reached a closed window.
+    /// Number of segments that reached a closed window.
     shut: u32,
 }
 
@@ -53,7 +55,7 @@ impl World {
         self.rng.below(limit.max(1))
     }
 
-    /// The peer's segment `record` reaches both connections.
+    /// Delivers the peer's segment `record` to both connections.
     fn tell(&mut self, record: Record) {
         self.shut += u32::from(self.edge == self.theirs);
         let is_ack = record.control() == Flags::ACK;
@@ -85,7 +87,7 @@ impl World {
         let (near, far) = (1 + self.below(400), 500 + self.below(100_000));
         let old = Record::new().ack(self.ours - self.below(self.ours));
         match self.below(6) {
-            // RFC 5961 §3.2: a reset beside RCV.NXT.
+            // RFC 5961 §3.2: a reset next to RCV.NXT.
             0 => old.flags(RST).seq(nxt + near),
             1 => old.flags(RST).seq(nxt.wrapping_sub(near)),
             2 => old.flags(RST.with(Flags::URG)).seq(nxt + far),
@@ -103,7 +105,7 @@ impl World {
                 let record = self.noise();
                 self.tell(record);
             }
-            // The peer fills the window, or sends a byte into it though it is closed.
+            // The peer fills the window, or sends a byte although it is closed.
             3 | 4 => {
                 let len = if window == 0 { 1 } else { window.min(100) };
                 let record = Record::new().seq(self.theirs).ack(self.ours);
@@ -137,7 +139,7 @@ impl World {
         self.look();
     }
 
-    /// A reset at RCV.NXT, whatever else the segment says.
+    /// Makes a reset at RCV.NXT with random other fields.
     fn reset(&mut self) {
         let flags = [RST, RST.with(Flags::ACK), RST.with(URG)][self.below(3) as usize];
         let record = Record::new().flags(flags).seq(self.theirs);
@@ -149,7 +151,7 @@ impl World {
     }
 }
 
-/// A closed window hides no reset, and lets in no other end.
+/// A closed window does not block a reset, and no other segment ends the connection.
 #[test]
 fn a_closed_window_hides_no_reset() {
     let (mut shut, mut resets) = (0, 0);

@@ -1,6 +1,6 @@
-//! A peer without SACK that repeats duplicate ACKs at random, many more than there are segments: a
-//! sender subtracts no more than RecoverFS from what is in flight (RFC 9937 §6.2), and lets no more
-//! leave than that allows.
+//! A peer without SACK repeats duplicate ACKs at random, many more than there are segments. A
+//! sender subtracts at most RecoverFS from the bytes in flight (RFC 9937 §6.2), and sends no more
+//! than that allows.
 
 #![cfg(feature = "stats")]
 
@@ -9,18 +9,18 @@ use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms};
 use redpoll_wire::tcp::Flags;
 
-/// Bytes of each segment.
+/// Payload of each segment in bytes.
 const MSS: u32 = 100;
 const BUFFER: u32 = 4_000;
-/// RFC 5681 §3.2: duplicate ACKs that stand for a loss.
+/// RFC 5681 §3.2: number of duplicate ACKs that indicate a loss.
 const DUP_THRESH: u32 = 3;
 
 /// A fast recovery.
 struct Episode {
-    /// SND.NXT when it began, and RecoverFS.
+    /// SND.NXT at its start, and RecoverFS.
     recover: u32,
     recover_fs: u32,
-    /// A partial ACK arrived.
+    /// Whether a partial ACK arrived.
     is_partial: bool,
 }
 
@@ -30,10 +30,10 @@ struct World {
     /// SND.UNA and SND.NXT.
     una: u32,
     nxt: u32,
-    /// Duplicate ACKs of this SND.UNA, and since the episode began.
+    /// Duplicate ACKs of this SND.UNA, and since the start of the episode.
     dup_acks: u32,
     episode: Option<Episode>,
-    /// SND.NXT at the last timeout: below it duplicate ACKs start no recovery.
+    /// SND.NXT at the last timeout: below it, duplicate ACKs start no recovery.
     timeout: u32,
     judged: u32,
     bounded: u32,
@@ -65,14 +65,14 @@ impl World {
         }
     }
 
-    /// The application gives whole segments, so that each segment is a full one.
+    /// Gives whole segments, so that each segment is full-sized.
     fn give(&mut self) {
         let room = self.t.conn.send_room() / MSS as usize;
         let len = room.min(self.rng.below(20) as usize) * MSS as usize;
         self.t.write(&vec![b'x'; len]);
     }
 
-    /// Looks at what was sent; a retransmission is due if `loss`.
+    /// Checks the sent segments; a retransmission is due if `loss`.
     fn look(&mut self, loss: bool) {
         let mut again = 0;
         for record in self.t.sent() {
@@ -89,7 +89,7 @@ impl World {
         self.judge();
     }
 
-    /// RFC 9937 §6.2, inflight "for non-SACK-enabled connections".
+    /// Checks inflight "for non-SACK-enabled connections" (RFC 9937 §6.2).
     fn judge(&mut self) {
         let (in_flight, flight) = (self.t.conn.info().in_flight, self.nxt - self.una);
         let Some(episode) = &self.episode else { return };
@@ -97,7 +97,7 @@ impl World {
         let subtracted = told.min(episode.recover_fs);
         self.judged += 1;
         self.bounded += u32::from(told > episode.recover_fs);
-        // Until a partial ACK one segment is lost, and was retransmitted at once.
+        // Before a partial ACK, one segment is lost and was retransmitted at once.
         if episode.is_partial {
             // A second one is lost, and may wait for the window.
             let least = flight.saturating_sub(MSS + subtracted);
@@ -106,7 +106,7 @@ impl World {
             let expected = flight.saturating_sub(subtracted);
             assert_eq!(in_flight, expected, "{flight} out, {told} told");
         }
-        // RecoverFS and the window bound the segments that duplicate ACKs release.
+        // RecoverFS and the window limit the segments that duplicate ACKs release.
         let most = 2 * episode.recover_fs + self.t.conn.info().ssthresh + MSS;
         assert!(flight <= most, "{flight} out, {}", episode.recover_fs);
     }
@@ -118,7 +118,7 @@ impl World {
         assert_eq!(self.t.conn.stats().rtos, rtos);
     }
 
-    /// A duplicate ACK.
+    /// Sends a duplicate ACK.
     fn repeat(&mut self) {
         if self.nxt == self.una {
             return;
@@ -138,7 +138,7 @@ impl World {
         self.look(begins);
     }
 
-    /// An ACK of some segments.
+    /// Acknowledges some segments.
     fn acknowledge(&mut self) {
         let out = (self.nxt - self.una) / MSS;
         if out == 0 {
@@ -151,7 +151,7 @@ impl World {
         self.una += count * MSS;
         match &mut self.episode {
             Some(episode) if self.una < episode.recover => episode.is_partial = true,
-            // RFC 6582 §3.2, step 2: the recovery ends here. Data sent before causes no other.
+            // RFC 6582 §3.2, step 2: the recovery ends here. Earlier data cause no other.
             Some(episode) => {
                 self.timeout = episode.recover + 1;
                 self.episode = None;
@@ -191,7 +191,7 @@ impl World {
     }
 }
 
-/// Duplicate ACKs in excess count for no more than was in flight when recovery began.
+/// Excess duplicate ACKs count at most for the bytes in flight at the start of recovery.
 #[test]
 fn duplicates_count_for_no_more_than_was_out() {
     let (mut judged, mut bounded) = (0, 0);

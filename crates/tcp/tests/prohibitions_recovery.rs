@@ -1,5 +1,5 @@
-//! A path that loses, delays, reorders and duplicates at random: a sender with SACK marks nothing
-//! as lost before its time (RFC 8985 §6.2, RFC 6675 §4), nothing much later, and keeps the bounds of
+//! A path loses, delays, reorders and duplicates at random. A sender with SACK marks data as lost
+//! neither too early (RFC 8985 §6.2, RFC 6675 §4) nor much too late, and respects the limits of
 //! recovery (RFC 6675 §5, RFC 9937 §3).
 //!
 //! The test knows when each segment was sent and what the peer has reported, and judges by that.
@@ -15,9 +15,10 @@ use redpoll_testkit::{Host, Record, ms};
 
 use crate::algorithms::{DUPLICATES, NO_RACK};
 
-/// Bytes of each segment.
+/// Payload of each segment in bytes.
 const MSS: u32 = 100;
-/// Segments of the whole stream, and most of them in flight: fewer than the scoreboard tells apart.
+/// Segments of the stream, and the maximum in flight, which is less than the scoreboard can
+/// distinguish.
 const SEGMENTS: usize = 300;
 const FLIGHT: usize = if cfg!(feature = "large-windows") {
     12
@@ -28,9 +29,9 @@ const FLIGHT: usize = if cfg!(feature = "large-windows") {
 /// A segment of the stream.
 #[derive(Clone, Default)]
 struct Segment {
-    /// When it was sent, in milliseconds, and how many transmissions went before.
+    /// Times of its transmissions in milliseconds, and the number of transmissions before each.
     sent: Vec<(u64, u32)>,
-    /// The peer reported it.
+    /// Whether the peer reported it.
     is_known: bool,
 }
 
@@ -39,7 +40,7 @@ enum Event {
     Data(usize),
     /// An acknowledgment arrives here.
     Ack(Record),
-    /// The application goes on.
+    /// The application continues.
     Resume,
 }
 
@@ -47,42 +48,44 @@ struct World<A: Algorithms> {
     t: Host<A>,
     rng: Rng,
     has_rack: bool,
-    /// The least round trip, and the largest delay beyond it.
+    /// Minimum round trip, and maximum additional delay.
     rtt: u64,
     jitter: u64,
-    /// Percent of the segments that are lost; half as many acknowledgments, and some doubled.
+    /// Percentage of lost segments; half of it applies to acknowledgments, some of which are
+    /// doubled.
     loss: u32,
     events: BTreeMap<(u64, u32), Event>,
     count: u32,
     segments: Vec<Segment>,
-    /// Segments that the application gave, that were sent, and that are acknowledged.
+    /// Numbers of segments given by the application, sent, and acknowledged.
     given: usize,
     nxt: usize,
     una: usize,
-    /// The application waits.
+    /// Whether the application waits.
     waits: bool,
-    /// The segments that the peer holds, and the order of its SACK blocks.
+    /// Segments that the peer holds, and the order of its SACK blocks.
     held: Vec<bool>,
     blocks: Vec<usize>,
-    /// The newest transmission that was delivered; the same of segments without a retransmission,
-    /// since the last timeout.
+    /// Newest delivered transmission since the last timeout, and the newest of segments without a
+    /// retransmission.
     newest: Option<(u64, u32)>,
     surely: Option<(u64, u32)>,
     transmissions: u32,
-    /// The largest round trip measured, and whether reordering was seen.
+    /// Largest measured round trip, and whether reordering was observed.
     max_rtt: u64,
     reordered: bool,
-    /// Reordering was seen before the present recovery.
+    /// Whether reordering was observed before the current recovery.
     was_reordered: bool,
-    /// Recovery ends when this segment is the oldest; the last timeout, and what was out then.
+    /// Segment whose acknowledgment ends recovery; the last timeout, and the outstanding data at
+    /// that time.
     recover: usize,
     timeout: (u64, usize),
-    /// The last reduction, other than by a timeout, belongs to data before this one.
+    /// End of the data of the last reduction without a timeout.
     reduced: usize,
-    /// Data of the last round trip: moment, bytes, and whether cwnd did not count.
+    /// Data of the last round trip: time, bytes, and whether cwnd did not apply.
     round: Vec<(u64, u32, bool)>,
     windows: Vec<(u64, u32)>,
-    /// Retransmissions that were judged, and recoveries that ended.
+    /// Numbers of judged retransmissions and of ended recoveries.
     judged: u32,
     recovered: u32,
 }
@@ -162,14 +165,14 @@ impl<A: Algorithms> World<A> {
         self.events.insert((self.t.ms() + delay, self.count), event);
     }
 
-    /// Bytes of segments that were sent, are not acknowledged, and are as `is_one` says.
+    /// Returns the bytes of outstanding segments that satisfy `is_one`.
     fn bytes(&self, is_one: impl Fn(usize, &Segment) -> bool) -> u32 {
         let out = self.una..self.nxt;
         let count = out.filter(|at| is_one(*at, &self.segments[*at])).count();
         count as u32 * MSS
     }
 
-    /// Runs to the next event, and judges what the connection does.
+    /// Runs to the next event, and judges the connection's actions.
     fn step(&mut self) {
         let timer = self.t.conn.poll_at();
         let timer = timer.map(|wake| wake.at.as_micros().div_ceil(1_000) - 1_000);
@@ -216,7 +219,7 @@ impl<A: Algorithms> World<A> {
         self.judge(&before, &sent, heard);
     }
 
-    /// A segment arrives at the peer, which acknowledges it.
+    /// Delivers a segment to the peer, which acknowledges it.
     fn arrive(&mut self, segment: usize) {
         let is_again = std::mem::replace(&mut self.held[segment], true);
         let ack = self.held.iter().position(|it| !it).unwrap_or(SEGMENTS);
@@ -245,7 +248,7 @@ impl<A: Algorithms> World<A> {
         self.plan(self.rtt / 2, Event::Ack(record.sack(blocks)));
     }
 
-    /// An acknowledgment arrives here: what it reports is known from now on.
+    /// Delivers an acknowledgment; its reports are known from now on.
     fn hear(&mut self, record: Record) {
         let now = self.t.ms();
         let number = |seq: u32| ((seq - 1) / MSS) as usize;
@@ -263,7 +266,7 @@ impl<A: Algorithms> World<A> {
                 let last = *segment.sent.last().unwrap();
                 self.max_rtt = self.max_rtt.max(now - last.0);
                 if now < last.0 + self.rtt - 2 {
-                    // An earlier transmission arrived: cwnd no longer counts the last one.
+                    // An earlier transmission arrived, so cwnd no longer counts the last one.
                     self.round.push((last.0, 0, true));
                 }
                 self.newest = self.newest.max(Some(last));
@@ -317,7 +320,8 @@ impl<A: Algorithms> World<A> {
             }
         }
         self.judge_reduction(before, is_timeout || is_undone, lost_again, &data);
-        // RFC 3465 §2.3: L is one segment until what was out at the timeout is acknowledged.
+        // RFC 3465 §2.3: L is one segment until the data outstanding at the timeout are
+        // acknowledged.
         if before.una < self.timeout.1 && !is_timeout && !is_undone {
             let cwnd = self.t.conn.info().cwnd;
             assert!(cwnd <= before.cwnd + MSS, "{cwnd} after {}", before.cwnd);
@@ -341,7 +345,7 @@ impl<A: Algorithms> World<A> {
         let len = data.len() as u32 * MSS;
         self.round.push((now, len, is_free || probes > 0));
         self.judge_round(now);
-        // RFC 6675 §4, NextSeg, rule 1 before rule 2; RFC 5682 and a probe may do otherwise.
+        // RFC 6675 §4, NextSeg, rule 1 before rule 2; RFC 5682 and a probe may differ.
         let lost = self.bytes(|_, it| !it.is_known) - pipe;
         let in_doubt = self.una < self.timeout.1;
         assert!(
@@ -350,13 +354,13 @@ impl<A: Algorithms> World<A> {
         );
     }
 
-    /// RFC 8985 §6.2, step 5, and RFC 6675 §4, IsLost: whether `at` may count as lost.
+    /// Judges whether `at` may count as lost (RFC 8985 §6.2, step 5, and RFC 6675 §4, IsLost).
     fn judge_retransmission(&mut self, at: usize, is_timeout: bool) {
         let now = self.t.ms();
         let segment = &self.segments[at];
         assert!(!segment.is_known, "{at} has arrived");
         let last = *segment.sent.last().unwrap();
-        // A timeout marks what was out then.
+        // A timeout marks the data outstanding at that time.
         if is_timeout || at < self.timeout.1 && last.0 <= self.timeout.0 {
             return;
         }
@@ -387,8 +391,8 @@ impl<A: Algorithms> World<A> {
         );
     }
 
-    /// RFC 6675 §5: one reduction for what was out, up to RecoveryPoint, unless a retransmission is
-    /// lost (RFC 5681 §4.3); equation (4); and cwnd is ssthresh at its end.
+    /// Judges reductions: one for the data up to RecoveryPoint (RFC 6675 §5), unless a
+    /// retransmission is lost (RFC 5681 §4.3); equation (4); and cwnd is ssthresh at the end.
     fn judge_reduction(
         &mut self,
         before: &Before,
@@ -406,8 +410,8 @@ impl<A: Algorithms> World<A> {
                 "{ssthresh} of {}",
                 before.flight
             );
-            // A tail probe that repaired a loss opens no recovery (RFC 8985 §7.4.2), and after a
-            // timeout the recovery goes on.
+            // A tail probe that repaired a loss starts no recovery (RFC 8985 §7.4.2), and after a
+            // timeout the recovery continues.
             if !in_timeout && !data.iter().all(|at| *at >= before.nxt) {
                 self.reduced = before.nxt;
             }
@@ -423,23 +427,25 @@ impl<A: Algorithms> World<A> {
         }
     }
 
-    /// RFC 6675 §4, SetPipe: what cannot be lost is in flight, and what must be lost is not.
+    /// Judges the pipe (RFC 6675 §4, SetPipe): data that cannot be lost are in flight, and data
+    /// that must be lost are not.
     fn judge_pipe(&self, before: &Before, heard: bool, is_timeout: bool) {
         let now = self.t.ms();
         let last = |it: &Segment| *it.sent.last().unwrap();
         let pipe = self.t.conn.info().in_flight;
         if !is_timeout {
             let least = self.bytes(|_, it| {
-                // Without RFC 8985 §6.3 a timeout marks all that was out as lost.
+                // Without RFC 8985 §6.3 a timeout marks all outstanding data as lost.
                 let counts = self.has_rack || last(it).0 > self.timeout.0;
                 counts && !it.is_known && last(it).0 + self.rtt > now + 2
             });
             assert!(least <= pipe, "{least} are in flight, not {pipe}");
         }
-        // RFC 8985 §6.2, step 4: SRTT bounds RACK.reo_wnd. An ACK or the timer finds what is overdue.
+        // RFC 8985 §6.2, step 4: SRTT limits RACK.reo_wnd. An ACK or the timer detects overdue
+        // data.
         let srtt = self.t.conn.info().srtt.map_or(0, |it| it.as_millis());
         let patience = self.max_rtt + srtt.max(before.srtt) + 2 + FLIGHT as u64;
-        // The reordering timer waits for the segment that is due last (RFC 8985 §6.2, step 5).
+        // The reordering timer waits for the latest due segment (RFC 8985 §6.2, step 5).
         let latest = self.newest.map_or(0, |it| it.0);
         let overdue = |it: &Segment| {
             let is_older = self.surely.is_some_and(|newest| newest > last(it));
@@ -450,11 +456,11 @@ impl<A: Algorithms> World<A> {
         assert!(pipe <= most, "{pipe} in flight, at most {most}, {heard}");
     }
 
-    /// No more than a window leaves in the least round trip.
+    /// Judges that at most a window is sent in the minimum round trip.
     fn judge_round(&mut self, now: u64) {
         let begin = now.saturating_sub(self.rtt - 2);
         self.round.retain(|it| it.0 > begin);
-        // The window that held when it began counts as well.
+        // The window at its start counts as well.
         let first = self.windows.iter().rposition(|it| it.0 <= begin);
         self.windows.drain(..first.unwrap_or(0));
         let sent: u32 = self.round.iter().map(|it| it.1).sum();
@@ -487,8 +493,8 @@ impl<A: Algorithms> World<A> {
     }
 }
 
-/// Runs connections with many seeds; how many retransmissions were judged, and how many recoveries
-/// ended.
+/// Runs connections with many seeds; returns the numbers of judged retransmissions and of ended
+/// recoveries.
 fn play<A: Algorithms + Copy + UnwindSafe + RefUnwindSafe>(
     recovery: A,
     has_rack: bool,
@@ -523,7 +529,7 @@ fn rack_keeps_its_bounds() {
     assert!(judged > 1_000 && recovered > 500, "{judged} {recovered}");
 }
 
-/// RFC 6675 as it is without RACK: three segments beyond a gap, and each hole once.
+/// RFC 6675 without RACK: three segments beyond a gap, and each hole is repaired once.
 #[test]
 fn three_segments_beyond_a_gap_are_needed_without_rack() {
     for recovery in [NO_RACK, DUPLICATES] {

@@ -1,6 +1,6 @@
-//! A peer that answers, falls silent and returns at random: a connection ends at R2 and not before
-//! (RFC 9293 §3.8.3, MUST-20 and MUST-21), and sends keep-alives when they are on and due, and only
-//! then (§3.8.4, MUST-24, MUST-26 and MUST-29).
+//! A peer answers, falls silent and returns at random. A connection ends at R2 and not before (RFC
+//! 9293 §3.8.3, MUST-20 and MUST-21). It sends keep-alives only when they are on and due (§3.8.4,
+//! MUST-24, MUST-26 and MUST-29).
 
 #![cfg(feature = "stats")]
 
@@ -19,32 +19,32 @@ const R1: u32 = 3;
 struct World {
     t: Host,
     rng: Rng,
-    /// Bytes that the application gave, that were sent, and that the peer acknowledged.
+    /// Bytes given by the application, sent, and acknowledged by the peer.
     given: usize,
     sent: usize,
     acked: usize,
-    /// R2 of this connection: timeouts in a row, and the user timeout in milliseconds.
+    /// R2 of this connection: consecutive timeouts, and the user timeout in milliseconds.
     retries: u32,
     user_timeout: Option<u64>,
-    /// Timeouts that a user timeout allowed before the application took it back.
+    /// Timeouts permitted by a user timeout before the application cleared it.
     allowed: u32,
-    /// Timeouts since the peer acknowledged anything, the last of them, and what it waits for.
+    /// Timeouts since the last progress, the time of the last one, and its timeout value.
     timeouts: u32,
     last_timeout: u64,
     rto: u64,
-    /// Since when the user timeout counts.
+    /// Start of the user timeout.
     waits_since: Option<u64>,
-    /// R1 was reported to the application since the last progress.
+    /// Whether R1 was reported since the last progress.
     is_told: bool,
-    /// The keep-alive in force, since when the peer is silent, and the probes since then.
+    /// Current keep-alive parameters, start of the peer's silence, and the probes since then.
     keepalive: Option<Keepalive>,
     silent_since: u64,
     last_probe: u64,
     probes: u32,
-    /// Bytes were outstanding since the last probe or the last segment of the peer.
+    /// Whether bytes were outstanding since the last probe or the peer's last segment.
     was_busy: bool,
     all_probes: u32,
-    /// How the connection ended: by the user timeout, by retries, by keep-alive.
+    /// Numbers of connections ended by the user timeout, by retries, and by keep-alive.
     ends: [u32; 3],
 }
 
@@ -94,7 +94,7 @@ impl World {
         self.t.conn.state() == State::Established
     }
 
-    /// Looks at all that was sent, and at the events; `is_timer` if time passed before.
+    /// Checks all segments and events; `is_timer` if time passed before.
     fn look(&mut self, is_timer: bool) {
         for record in self.t.sent() {
             let (seq, len) = (record.seq_number() as usize, record.payload().len());
@@ -134,7 +134,7 @@ impl World {
         }
     }
 
-    /// The connection ended: R2 was reached, and no sooner.
+    /// Judges the end of the connection: R2 was reached, and no earlier.
     fn judge_end(&mut self, error: Error) {
         let now = self.t.ms();
         let kind = match error {
@@ -150,7 +150,7 @@ impl World {
                 1
             }
             Error::TimedOut => {
-                // MUST-29: not before every probe had its time for an answer.
+                // MUST-29: every probe had its time for an answer.
                 let keepalive = self.keepalive.expect("keep-alive is off");
                 let count = u32::from(keepalive.count.max(2));
                 assert_eq!(self.probes, count, "unanswered probes");
@@ -162,7 +162,7 @@ impl World {
         self.ends[kind] += 1;
     }
 
-    /// R2 is not exceeded, and a probe that is due has left.
+    /// Judges that R2 is not exceeded, and that a due probe was sent.
     fn judge_openness(&self) {
         let now = self.t.ms();
         let most = self.retries.max(self.allowed);
@@ -181,7 +181,7 @@ impl World {
         }
     }
 
-    /// RFC 9293 §3.8.4: an empty segment at SND.NXT - 1.
+    /// Judges a keep-alive probe: an empty segment at SND.NXT - 1 (RFC 9293 §3.8.4).
     fn judge_probe(&mut self, record: &Record) {
         let now = self.t.ms();
         let keepalive = self.keepalive.expect("keep-alive is off");
@@ -204,7 +204,7 @@ impl World {
         self.was_busy = self.given > self.acked;
     }
 
-    /// The peer acknowledges some of what arrived, or repeats itself.
+    /// Acknowledges some data, or repeats the acknowledgment.
     fn answer(&mut self) {
         let new = self.below(self.sent - self.acked + 1);
         self.acknowledge(new);
@@ -230,19 +230,19 @@ impl World {
         self.look(false);
     }
 
-    /// MUST-21: the application sets R2 of the open connection.
+    /// Sets R2 of the open connection (MUST-21).
     fn set_user_timeout(&mut self) {
         self.user_timeout = [None, Some(200), Some(2_000), Some(30_000)][self.below(4)];
         self.waits_since = None;
         let now = self.t.now();
         let timeout = self.user_timeout.map(Duration::from_millis);
         self.t.conn.set_user_timeout(now, timeout);
-        // Without a time, the count of retries decides again.
+        // Without a user timeout, the count of retries applies again.
         self.allowed = self.timeouts;
         self.look(false);
     }
 
-    /// MUST-24: the application turns keep-alive on or off.
+    /// Turns keep-alive on or off (MUST-24).
     fn set_keepalive(&mut self) {
         let is_on = self.below(3) > 0;
         self.keepalive = is_on.then(|| Keepalive {
@@ -278,7 +278,8 @@ impl World {
             _ => self.answer(),
         }
         let pause = [0, 0, 10, 100, 300, 1_000, 3_000, 60_000][self.below(8)];
-        // A long pause mostly begins with nothing outstanding. Otherwise every connection ends early.
+        // A long pause mostly starts with no data outstanding. Otherwise every connection would end
+        // early.
         if pause > 300 && self.is_open() && self.below(20) > 0 {
             self.acknowledge(self.sent - self.acked);
         }
@@ -288,7 +289,7 @@ impl World {
     }
 }
 
-/// A silent peer ends a connection when its R2 is reached, whichever the application chose for it.
+/// A silent peer ends a connection when its R2 is reached, for every choice of the application.
 #[test]
 fn silence_ends_a_connection_at_its_own_r2() {
     let (mut ends, mut probes) = ([0; 3], 0);

@@ -1,7 +1,7 @@
-//! A peer whose old segments, resets and FINs arrive at random in TIME-WAIT: only its FIN moves
-//! the end of 2 MSL, and only away (RFC 9293 §3.6.1, MUST-13, §3.10.7.4).
+//! A peer's old segments, resets and FINs arrive at random in TIME-WAIT. Only its FIN restarts 2
+//! MSL, and no segment shortens it (RFC 9293 §3.6.1, MUST-13, §3.10.7.4).
 //!
-//! A reset at exactly RCV.NXT is left out: RFC 9293 §3.10.7.4 lets it end TIME-WAIT, and RFC 1337
+//! A reset exactly at RCV.NXT is not tested: RFC 9293 §3.10.7.4 lets it end TIME-WAIT, and RFC 1337
 //! would not.
 
 use redpoll_base::{Duration, Rng};
@@ -19,13 +19,13 @@ struct World {
     ours: u32,
     theirs: u32,
     msl_2: u64,
-    /// When TIME-WAIT ends.
+    /// End of TIME-WAIT.
     end: u64,
     restarts: u32,
 }
 
 impl World {
-    /// A connection that we close first, or at the same time as the peer, in TIME-WAIT.
+    /// Creates a connection in TIME-WAIT that we closed first, or simultaneously with the peer.
     fn new(seed: u64) -> World {
         let mut rng = Rng::named(seed, "time-wait");
         let bits = rng.next_u32();
@@ -115,11 +115,11 @@ impl World {
             0 => (record.seq(old).len(self.rng.below(len + 1) as usize), false),
             1 => (record.seq(nxt).len(near as usize / 8), false),
             2 => (record.seq(nxt.wrapping_sub(far)).len(100), false),
-            // Acknowledgments of now, of old, and of what was never sent.
+            // Current acknowledgments, old ones, and those of data that were never sent.
             3 => (record.seq(nxt), false),
             4 => (record.seq(nxt).ack(self.ours.wrapping_sub(near)), false),
             5 => (record.seq(nxt).ack(self.ours + 1 + near), false),
-            // Resets beside RCV.NXT, in the window and outside.
+            // Resets next to RCV.NXT, in the window and outside.
             6 => (Record::new().flags(RST).seq(nxt + 1 + near), false),
             7 => {
                 let seq = [nxt - 1, old.min(nxt - 1), nxt.wrapping_sub(far), nxt + far];
@@ -162,14 +162,14 @@ impl World {
             self.t.conn.orphan(now, Duration::from_millis(1));
         }
         assert_eq!(self.t.conn.state(), State::TimeWait, "{text}");
-        // Nothing leaves but acknowledgments of the whole stream.
+        // Only acknowledgments of the whole stream are sent.
         for sent in self.t.sent() {
             let is_ack = sent.control() == Flags::ACK && sent.payload().is_empty();
             assert!(is_ack, "{sent:?} for {text}");
             let numbers = (sent.seq_number(), sent.ack_number());
             assert_eq!(numbers, (self.ours, self.theirs), "{text}");
         }
-        // Mostly short pauses, at times up to the last millisecond.
+        // Mostly short pauses, sometimes up to the last millisecond.
         let left = self.end - self.t.ms() - 1;
         let pause = match self.below(8) {
             0 => left,
@@ -185,7 +185,7 @@ impl World {
     }
 }
 
-/// TIME-WAIT lasts 2 MSL from the peer's last FIN on, to the millisecond.
+/// TIME-WAIT lasts exactly 2 MSL after the peer's last FIN.
 #[test]
 fn only_the_fin_moves_the_end_of_time_wait() {
     let mut restarts = 0;

@@ -1,5 +1,5 @@
-//! A peer offers windows of random sizes: the sender sends no segment that RFC 9293 §3.8.6.2.1
-//! forbids (MUST-38), and holds nothing back for longer than the override timeout.
+//! A peer offers windows of random sizes. The sender sends no segment that RFC 9293 §3.8.6.2.1
+//! forbids (MUST-38), and delays no data for longer than the override timeout.
 
 #![cfg(feature = "stats")]
 
@@ -13,7 +13,7 @@ const TOTAL: usize = 6_000;
 /// The peer's MSS.
 const MSS: usize = 100;
 const TIMESTAMPS: usize = 12;
-/// The peer's largest window up to which one segment may fill it: one frame of IEEE 802.15.4.
+/// Largest window that one segment may fill: one frame of IEEE 802.15.4, in bytes.
 const FRAME: usize = 127;
 
 /// The override timeout "should be in the range 0.1 - 1.0 seconds".
@@ -24,19 +24,19 @@ struct World {
     rng: Rng,
     has_ts: bool,
     has_nagle: bool,
-    /// Bytes that the application gave, that were sent, and that the peer acknowledged.
+    /// Bytes given by the application, sent, and acknowledged by the peer.
     given: usize,
     sent: usize,
     acked: usize,
     window: usize,
     max_window: usize,
-    /// The end of the last small segment that was pushed, for Nagle's algorithm.
+    /// End of the last small segment with PSH, for the Nagle algorithm.
     small_end: usize,
-    /// Since when a window that is open holds data back, with nothing in flight.
+    /// Time since which an open window has blocked data, with nothing in flight.
     held_since: Option<u64>,
     probes: u32,
     tail_probes: u32,
-    /// Segments that only the override allows, and moments at which a window held data back.
+    /// Numbers of segments that only the override allows, and of times when a window blocked data.
     overrides: u32,
     holds: u32,
 }
@@ -46,7 +46,7 @@ impl World {
         let mut rng = Rng::named(seed, "silly windows");
         let bits = rng.next_u32();
         let (has_ts, has_nagle, has_sack) = (bits & 1 == 0, bits & 2 == 0, bits & 4 == 0);
-        // The largest window decides what half of it is.
+        // The largest window determines half of it.
         let window = [10, 40, 100, 127, 128, 180, 300, 900, 4_000][(bits >> 4) as usize % 9];
         let config = Config {
             mss: 462,
@@ -90,7 +90,7 @@ impl World {
         self.rng.below(limit.max(1) as u32) as usize
     }
 
-    /// The payload of a full-sized segment: one that leaves room for another in the largest
+    /// Returns the payload of a full-sized segment: one that leaves room for another in the largest
     /// window, unless that is a frame.
     fn full(&self) -> usize {
         let options = if self.has_ts { TIMESTAMPS } else { 0 };
@@ -134,7 +134,7 @@ impl World {
             }
             let is_probe = tails > 0 && !self.is_allowed(&record, end);
             if is_probe {
-                // RFC 8985 §7.3: a loss probe is new data that the peer's window takes.
+                // RFC 8985 §7.3: a loss probe is new data that fit in the peer's window.
                 tails -= 1;
             } else if !self.is_allowed(&record, end) {
                 // (4): the override.
@@ -152,7 +152,7 @@ impl World {
         self.check_hold();
     }
 
-    /// Whether new data may leave by one of the rules 1 to 3. `record` ends at `end`.
+    /// Returns whether new data may be sent by one of the rules 1 to 3. `record` ends at `end`.
     fn is_allowed(&self, record: &Record, end: usize) -> bool {
         let len = record.payload().len();
         let unsent = self.given - (end - len);
@@ -160,18 +160,18 @@ impl World {
         if len >= self.full() {
             return true;
         }
-        // The last full-sized segment goes in halves where Nagle's algorithm is off.
+        // The last full-sized segment is sent in halves if the Nagle algorithm is off.
         if !self.has_nagle && unsent == self.full() && len == unsent.div_ceil(2) {
             return true;
         }
-        // The bracketed condition is the Nagle algorithm's (RFC 9293 §3.7.4, appendix A.3).
+        // The condition in brackets is the Nagle algorithm (RFC 9293 §3.7.4, appendix A.3).
         let nagle_holds = self.has_nagle && self.small_end > self.acked;
-        // (2), with the flag that MUST-61 demands, and (3).
+        // (2), with the flag that MUST-61 requires, and (3).
         let all = end == self.given && record.control().contains(Flags::PSH);
         !nagle_holds && (all || len >= self.max_window / 2)
     }
 
-    /// Rule 4: an open window with nothing in flight holds data back for at most a second.
+    /// Judges rule 4: an open window with nothing in flight blocks data for at most a second.
     fn check_hold(&mut self) {
         let is_held = self.given > self.sent && self.window > 0 && self.acked == self.sent;
         let now = self.t.ms();
@@ -190,7 +190,7 @@ impl World {
         );
     }
 
-    /// The peer acknowledges some of what arrived, with another window.
+    /// Acknowledges some data, with another window.
     fn answer(&mut self) {
         let new = self.sent - self.acked;
         self.acked += if self.below(3) == 0 {
@@ -253,7 +253,7 @@ impl World {
     }
 }
 
-/// No segment is smaller than the rules allow, and none is held back for ever.
+/// No segment is smaller than the rules allow, and none is delayed forever.
 #[test]
 fn no_silly_segment_leaves() {
     let (mut overrides, mut holds) = (0, 0);

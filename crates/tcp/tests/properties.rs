@@ -1,4 +1,4 @@
-//! Properties that hold whatever the network does.
+//! Properties that hold under all network conditions.
 
 use std::cell::Cell;
 
@@ -48,8 +48,8 @@ fn plan() -> impl Strategy<Value = Plan> {
         1..4000usize,
     )
         .prop_map(|(send, chunk, pause, read_chunk, tx, rx)| {
-            // A reader that pauses takes some hundred bytes a time, and has room for as
-            // many: with single bytes it would take more than a day, as it should.
+            // A reader that pauses reads about a hundred bytes at a time, and has room for as many.
+            // With single bytes the transfer would take more than a day, as expected.
             let least = if pause == 0 { 1 } else { 500 };
             Plan {
                 send,
@@ -79,7 +79,7 @@ fn config() -> impl Strategy<Value = Config> {
                 sack,
                 ack_every,
                 delayed_ack: ms(delayed_ack),
-                // Enough that no run of bad luck ends a connection.
+                // Enough that bad luck does not end a connection.
                 max_retries: 60,
                 syn_retries: 60,
                 max_rto: Duration::from_secs(8),
@@ -91,8 +91,8 @@ fn config() -> impl Strategy<Value = Config> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Any pattern of loss, reordering and duplication: every byte once and in
-    /// order, no deadlock, both sides close.
+    /// Any pattern of loss, reordering and duplication: every byte arrives once and in order,
+    /// without a deadlock, and both sides close.
     #[test]
     fn every_byte_arrives_and_both_sides_close(
         seed: u64,
@@ -107,8 +107,7 @@ proptest! {
         prop_assert_eq!(report.read, sizes, "{:#?}", report);
     }
 
-    /// Over a good link nothing is sent twice, and no acknowledgment is sent
-    /// without need.
+    /// Over a good link no data are retransmitted, and no unnecessary acknowledgment is sent.
     #[test]
     fn a_good_link_sees_no_retransmission(
         seed: u64,
@@ -136,8 +135,8 @@ proptest! {
         ..ProptestConfig::default()
     })]
 
-    /// Frozen after any event and taken up again, at one end or at both, now or after a
-    /// sleep in which all that arrives is lost: no byte is missing, doubled or wrong.
+    /// Freezing after any event at one end or both, with an immediate restoration or after a sleep
+    /// in which all segments are lost: no byte is missing, doubled or wrong.
     #[test]
     fn a_connection_that_is_frozen_at_any_event_loses_nothing(
         seed: u64,
@@ -158,8 +157,7 @@ proptest! {
     }
 }
 
-/// A transfer of a handful of segments: all of what can happen to one of them, so that
-/// each of its events can be the one at which it is frozen.
+/// Plans of a few segments, so that each event can be the one after which the connection is frozen.
 fn small_plan() -> impl Strategy<Value = Plan> {
     let pause = prop_oneof![Just(0u64), 1..1000u64];
     (
@@ -179,15 +177,15 @@ fn small_plan() -> impl Strategy<Value = Plan> {
         })
 }
 
-/// Transfers that are frozen at each of their events: `FREEZE_TRANSFERS=1000` is the long
+/// Number of transfers that are frozen at each of their events: `FREEZE_TRANSFERS=1000` is the long
 /// form.
 fn freeze_transfers() -> u32 {
     std::env::var("FREEZE_TRANSFERS").map_or(60, |count| count.parse().unwrap())
 }
 
-/// The same transfer again and again, each time frozen after another one of its events, at
-/// one end and then at the other: no byte is missing, doubled or wrong, and what is written
-/// down is no longer than 300 bytes and what waits in it (`Pair` holds it to that).
+/// Repeats a transfer and freezes it after a different event each time, at one end and then at the
+/// other. No byte is missing, doubled or wrong, and the frozen connection has at most 300 bytes
+/// more than its data (`Pair` checks this).
 #[test]
 fn a_transfer_survives_being_frozen_at_each_of_its_events() {
     let transfers = (
@@ -233,12 +231,12 @@ fn a_transfer_survives_being_frozen_at_each_of_its_events() {
     let (runs, frozen) = (runs.get(), frozen.get());
     println!("{runs} runs, in {frozen} of them it was frozen");
     all.unwrap();
-    // While it opens, and in TIME-WAIT, there is nothing to write down.
+    // A connection cannot be frozen during the handshake and in TIME-WAIT.
     assert!(2 * frozen > runs, "{frozen} of {runs}");
 }
 
-/// A run in which the retransmission timer ran out behind a window that had
-/// closed, with other data believed in flight: no timer was left.
+/// A run in which the retransmission timer expired behind a closed window, with other data marked
+/// as in flight: no timer was left.
 #[test]
 fn a_timeout_behind_a_closed_window_is_no_deadlock() {
     let config = Config {
@@ -293,7 +291,7 @@ fn a_timeout_behind_a_closed_window_is_no_deadlock() {
     assert_eq!(report.outcome, Outcome::Done, "{report:#?}");
 }
 
-/// A segment that may be anything but is often almost right.
+/// Makes a random segment that is often almost valid.
 fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
     let near = |rng: &mut Rng, base: SeqNum| match rng.below(4) {
         0 => SeqNum(rng.next_u32()),
@@ -330,8 +328,7 @@ fn wild_segment(rng: &mut Rng) -> (Fields, Vec<u8>) {
     (fields, vec![7; rng.below(600) as usize])
 }
 
-/// Blocks that may overlap, be inside out, or tell of what was never sent; `room`
-/// at most.
+/// Makes blocks, at most `room`, that may overlap, be inverted, or cover data that were never sent.
 fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
     let mut blocks = SackBlocks::default();
     for _ in 0..rng.below(5) {
@@ -344,9 +341,9 @@ fn wild_blocks(rng: &mut Rng, room: usize) -> SackBlocks {
     blocks
 }
 
-/// Feeds a connection with whatever `rng` says: segments, calls, reports of
-/// the link, time. Nothing may panic, `read` must keep its promise, and the
-/// connection must never ask for a wake-up that makes no progress.
+/// Applies random segments, calls, reports of the link and times to a connection. Nothing may
+/// panic, `read` must keep its guarantee, and the connection must not request a wake-up that makes
+/// no progress.
 ///
 /// This is the entry for fuzzing: the stream of random numbers is the input.
 fn wild_run(rng: &mut Rng, steps: u32) {
