@@ -63,7 +63,7 @@ pub struct RpConfig {
 }
 
 impl RpConfig {
-    /// The default configuration of a node of this role. The fields that differ per node
+    /// Returns the default configuration of a node of this role. The fields that differ per node
     /// are 0.
     fn of(role: u8) -> Result<RpConfig, Errno> {
         let is_leaf = role == LEAF;
@@ -142,12 +142,12 @@ impl RpConfig {
         }
     }
 
-    /// The seed of what the node leaves to chance. The rest of the entropy is secret.
+    /// Returns the seed of the node's random choices. The rest of the entropy is secret.
     pub(crate) fn seed(&self) -> u64 {
         seed(&self.entropy)
     }
 
-    /// The first address of the mesh's /64.
+    /// Returns the first address of the mesh's /64.
     pub(crate) fn prefix(&self) -> Addr {
         let [a, b, c, d, e, f, g, h] = self.prefix;
         Addr([a, b, c, d, e, f, g, h, 0, 0, 0, 0, 0, 0, 0, 0])
@@ -191,13 +191,13 @@ impl RpConfig {
     }
 }
 
-/// The seed of the node's random numbers, from the entropy that C passes.
+/// Returns the seed of the node's random numbers, from the entropy that C passes.
 pub(crate) fn seed(entropy: &[u8; 32]) -> u64 {
     let [a, b, c, d, e, f, g, h, ..] = *entropy;
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// The secret of initial sequence numbers (RFC 6528 §3): other bytes of the same entropy.
+/// Returns the secret of initial sequence numbers (RFC 6528 §3): other bytes of the same entropy.
 pub(crate) fn secret(entropy: &[u8; 32]) -> [u8; 16] {
     let mut secret = [0; 16];
     for (to, from) in secret.iter_mut().zip(entropy.iter().skip(8)) {

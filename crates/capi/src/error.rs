@@ -5,7 +5,7 @@ use redpoll_socket::Errno;
 /// The result of a call: a count, a descriptor or 0, or a negative `RP_E*`.
 pub(crate) type Code = core::ffi::c_int;
 
-/// The number of an answer.
+/// Returns the code of a result.
 pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
     match answer {
         Ok(count) => Code::try_from(count).unwrap_or(Code::MAX),
@@ -13,11 +13,11 @@ pub(crate) fn code(answer: Result<usize, Errno>) -> Code {
     }
 }
 
-/// The value at `pointer`, or an error if the pointer is null or misaligned.
+/// Returns the value at `pointer`, or an error if the pointer is null or misaligned.
 ///
 /// # Safety
-/// If the pointer is neither null nor misaligned, it points to a `T` that no other code
-/// uses meanwhile.
+/// If the pointer is neither null nor misaligned, it points to a `T` that no other code uses
+/// meanwhile.
 pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);
@@ -26,11 +26,11 @@ pub(crate) unsafe fn reference<'a, T>(pointer: *mut T) -> Result<&'a mut T, Errn
     Ok(unsafe { &mut *pointer })
 }
 
-/// A copy of what `pointer` points to, which may be read by others as well.
+/// Returns a copy of the value at `pointer`, which other code may read too.
 ///
 /// # Safety
-/// If the pointer is neither null nor misaligned, it points to a `T` that no other code
-/// changes meanwhile.
+/// If the pointer is neither null nor misaligned, it points to a `T` that no other code changes
+/// meanwhile.
 pub(crate) unsafe fn value<T: Copy>(pointer: *const T) -> Result<T, Errno> {
     if pointer.is_null() || !pointer.is_aligned() {
         return Err(Errno::EFAULT);

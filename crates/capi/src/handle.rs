@@ -40,7 +40,7 @@ pub struct RpNode {
 }
 
 impl RpNode {
-    /// The positions of a node's parts in its memory, for these sizes.
+    /// Returns the positions of a node's parts in its memory, for these sizes.
     ///
     /// # Errors
     /// `EINVAL` if no memory is as long.
@@ -92,7 +92,7 @@ impl RpNode {
         Ok(())
     }
 
-    /// A node that lives.
+    /// Returns the node, if it exists.
     ///
     /// # Safety
     /// As [`reference`].
@@ -113,7 +113,7 @@ impl RpNode {
         unsafe { reference(pointer) }
     }
 
-    /// A node that lives, and has a radio; `EOPNOTSUPP` if it has none.
+    /// Returns the node, if it exists and has a radio; `EOPNOTSUPP` if it has none.
     ///
     /// # Safety
     /// As [`reference`].
@@ -122,7 +122,7 @@ impl RpNode {
         unsafe { RpNode::find(pointer) }?.if_over(Below::Radio)
     }
 
-    /// A node that lives, and has IPv6 of the caller's below; `EOPNOTSUPP` if it has a radio.
+    /// Returns the node, if it exists and uses the caller's IPv6; `EOPNOTSUPP` if it has a radio.
     ///
     /// # Safety
     /// As [`reference`].

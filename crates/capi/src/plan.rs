@@ -75,7 +75,7 @@ impl Line {
 }
 
 impl Plan {
-    /// The positions of the parts for these sizes, behind the node itself, which has this
+    /// Returns the positions of the parts for these sizes, after the node itself, which has this
     /// layout.
     ///
     /// # Errors
@@ -113,11 +113,11 @@ impl Plan {
         self.len
     }
 
-    /// The node's tables and its sockets, made in place.
+    /// Creates the node's tables and its sockets in the memory.
     ///
     /// # Safety
-    /// `memory` is aligned to [`ALIGN`], has [`Plan::len`] bytes, and no other code uses it
-    /// during the node's life.
+    /// `memory` is aligned to [`ALIGN`], has [`Plan::len`] bytes, and no other code uses it during
+    /// the node's life.
     pub(crate) unsafe fn carve(
         &self,
         memory: *mut u8,
@@ -159,7 +159,7 @@ struct Place {
 }
 
 impl Place {
-    /// A table with the part's number of elements, each made by `make`.
+    /// Creates a table with the part's number of elements, each from `make`.
     ///
     /// # Safety
     /// The place has room for the table, is aligned, and no other code uses it.
@@ -175,7 +175,7 @@ impl Place {
         }
     }
 
-    /// The part's bytes, all 0.
+    /// Returns the part's bytes, all 0.
     ///
     /// # Safety
     /// As [`Place::table`].

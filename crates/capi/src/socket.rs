@@ -30,7 +30,7 @@ impl RpEndpoint {
     }
 }
 
-/// A descriptor in the form of the socket layer.
+/// Returns a descriptor in the form of the socket layer.
 pub(crate) fn descriptor(fd: i32) -> Result<Fd, Errno> {
     Fd::try_from(fd).or(Err(Errno::EBADF))
 }
@@ -319,7 +319,7 @@ pub unsafe extern "C" fn rp_poll(
     unsafe { with(node, now_us, |sockets| sockets.poll(polled(all, count)?)) }
 }
 
-/// The list of a `poll`.
+/// Returns the list of a `poll`.
 ///
 /// # Safety
 /// If `count` is not 0, `all` is null or points to `count` structs.

@@ -11,7 +11,7 @@ const TARGET: &str = "thumbv6m-none-eabi";
 const COMPILER: &str = "arm-none-eabi-gcc";
 const MACHINE: &str = "qemu-system-arm";
 
-/// The library without the standard library, or why there is none.
+/// Returns the library without the standard library, or why it is missing.
 fn library() -> Result<PathBuf, String> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["rustc", "--quiet", "--release", "-p", "redpoll-capi"]);

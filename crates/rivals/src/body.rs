@@ -42,7 +42,7 @@ pub struct Body<B> {
 }
 
 impl<B: Bytes> Body<B> {
-    /// A body without a connection, with memory for what is sent and received.
+    /// Returns a body without a connection, with its send and receive buffers.
     pub fn new(tx: B, rx: B) -> Self {
         Body {
             local: Endpoint::default(),
@@ -75,8 +75,7 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// The application writes: how much of `data` is taken, if no more than
-    /// `room` bytes may be.
+    /// Appends data of the application, at most `room` bytes; returns how much.
     pub(crate) fn write(&mut self, data: &[u8], room: usize) -> usize {
         let data = data.get(..room).unwrap_or(data);
         let taken = self.tx.write_at(0, data);
@@ -84,12 +83,12 @@ impl<B: Bytes> Body<B> {
         taken
     }
 
-    /// The application must be notified when there is room again.
+    /// Requests a notification of the application when there is room again.
     pub(crate) fn starve(&mut self) {
         self.starved = true;
     }
 
-    /// The application reads.
+    /// Reads data for the application; returns how much.
     pub(crate) fn read(&mut self, out: &mut [u8]) -> usize {
         let [first, second] = self.rx.pieces(0, out.len().min(self.rx.len()));
         let taken = copy(first, out);
@@ -97,7 +96,7 @@ impl<B: Bytes> Body<B> {
         self.rx.free(taken)
     }
 
-    /// The peer has acknowledged the first `count` bytes of [`tx`](Self::tx).
+    /// Removes the first `count` bytes of [`tx`](Self::tx), which the peer has acknowledged.
     pub fn acknowledge(&mut self, count: usize) {
         let freed = self.tx.free(count);
         #[cfg(feature = "stats")]
@@ -132,24 +131,24 @@ impl<B: Bytes> Body<B> {
         }
     }
 
-    /// The handshake is complete.
+    /// Reports that the handshake is complete.
     pub fn connected(&mut self) {
         self.events |= CONNECTED;
     }
 
-    /// The peer has ended its direction.
+    /// Reports that the peer has ended its direction.
     pub fn peer_closed(&mut self) {
         self.ended = true;
         self.events |= PEER_CLOSED;
     }
 
-    /// The connection is over.
+    /// Reports that the connection has ended.
     pub fn closed(&mut self, error: Option<Error>) {
         self.error = error;
         self.events |= CLOSED;
     }
 
-    /// The next event.
+    /// Returns the next event.
     pub(crate) fn poll_event(&mut self) -> Option<Event> {
         let lowest = self.events & self.events.wrapping_neg();
         self.events &= !lowest;
@@ -170,19 +169,19 @@ impl<B: Bytes> Body<B> {
         *counter = counter.wrapping_add(1);
     }
 
-    /// The retransmission timer has run out.
+    /// Counts an expiry of the retransmission timer.
     pub fn on_rto(&mut self) {
         self.by_timer = true;
         #[cfg(feature = "stats")]
         self.count(|stats| &mut stats.rtos);
     }
 
-    /// The next retransmissions are caused by acknowledgments.
+    /// Attributes the next retransmissions to acknowledgments.
     pub fn on_fast(&mut self) {
         self.by_timer = false;
     }
 
-    /// A round trip took so long.
+    /// Stores a round-trip sample.
     pub fn on_sample(&mut self, rtt: redpoll_base::Duration) {
         #[cfg(feature = "stats")]
         {

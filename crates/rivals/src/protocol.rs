@@ -18,7 +18,7 @@ pub struct Out {
 }
 
 impl Out {
-    /// A segment without options or payload.
+    /// Returns a segment without options or payload.
     pub fn new(flags: Flags, seq: SeqNum, ack: SeqNum, window: u16) -> Self {
         Out {
             fields: Fields {
@@ -33,14 +33,14 @@ impl Out {
         }
     }
 
-    /// The segment with a maximum segment size.
+    /// Returns the segment with a maximum segment size.
     #[must_use]
     pub fn with_mss(mut self, mss: u16) -> Self {
         self.fields.options.mss = Some(mss);
         self
     }
 
-    /// The segment with a payload of this length.
+    /// Returns the segment with a payload of this length.
     #[must_use]
     pub fn with_payload(mut self, offset: usize, len: usize) -> Self {
         (self.offset, self.len) = (offset, len);
@@ -54,7 +54,7 @@ pub trait Protocol {
     /// The protocol's state of a connection, in addition to the body.
     type Control: 'static;
 
-    /// The port of a connection that it opens; `is_free` says of which there is none.
+    /// Returns the port of a new connection; `is_free` says which ports are free.
     fn port(&mut self, rng: &mut Rng, is_free: impl Fn(u16) -> bool) -> Option<u16>;
 
     /// Opens a connection. Its SYN is the first segment that it is asked for.
@@ -64,25 +64,25 @@ pub trait Protocol {
     /// begins, if any.
     fn accept(&mut self, now: Instant, seg: &Segment<'_>) -> Option<Self::Control>;
 
-    /// The answer to a segment that belongs to no connection and begins none: a reset, except
-    /// for a SYN to a port that `listens` while memory is full.
+    /// Returns the answer to a segment that belongs to no connection and begins none: a reset,
+    /// except for a SYN to a port that `listens` while memory is full.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         let waits = listens && seg.flags.syn() && !seg.flags.ack();
         if waits { None } else { reset_reply(meta, seg) }
     }
 
-    /// Whether checksums of what comes in are verified (RFC 9293 §3.1, MUST-3).
+    /// Returns whether to verify the checksums of received segments (RFC 9293 §3.1, MUST-3).
     fn verifies(&self) -> bool {
         true
     }
 
-    /// The flow label of the packet of the next segment: nothing, unless the stack numbers
-    /// its packets.
+    /// Returns the flow label of the next segment's packet: 0, unless the stack numbers its
+    /// packets.
     fn flow_label(&mut self) -> u32 {
         0
     }
 
-    /// A segment of this connection has come.
+    /// Handles a segment of this connection.
     fn input<B: Bytes>(
         &mut self,
         now: Instant,
@@ -96,7 +96,7 @@ pub trait Protocol {
         None
     }
 
-    /// The clock has ticked; `open` connections have been notified.
+    /// Handles a tick of the clock, after `open` connections were notified.
     fn on_tick(&mut self, _open: usize) {}
 
     /// When something of this connection alone is due.
@@ -104,7 +104,7 @@ pub trait Protocol {
         None
     }
 
-    /// A tick, or the moment that the connection had named.
+    /// Handles a tick, or the time of [`timer`](Self::timer).
     fn on_timeout<B: Bytes>(
         &mut self,
         now: Instant,
@@ -112,7 +112,7 @@ pub trait Protocol {
         body: &mut Body<B>,
     );
 
-    /// The next segment that is to be sent, if there is one.
+    /// Returns the next segment to send, if there is one.
     fn poll_segment<B: Bytes>(
         &mut self,
         now: Instant,
@@ -125,10 +125,10 @@ pub trait Protocol {
         body.tx.room()
     }
 
-    /// The application has written something.
+    /// Handles data that the application has written.
     fn on_write<B: Bytes>(&mut self, now: Instant, control: &mut Self::Control, body: &mut Body<B>);
 
-    /// The application has read something.
+    /// Handles a read of the application.
     fn on_read<B: Bytes>(
         &mut self,
         _now: Instant,
@@ -137,18 +137,18 @@ pub trait Protocol {
     ) {
     }
 
-    /// The application has nothing more to send: [`Body::closing`] is set.
+    /// Handles the end of the application's data: [`Body::closing`] is set.
     fn on_close<B: Bytes>(&mut self, now: Instant, control: &mut Self::Control, body: &mut Body<B>);
 
-    /// The application wants a reset.
+    /// Resets the connection for the application.
     fn abort<B: Bytes>(&mut self, now: Instant, control: &mut Self::Control, body: &mut Body<B>);
 
-    /// The state as RFC 9293 §3.3.2 names it.
+    /// Returns the state of RFC 9293 §3.3.2.
     fn state(&self, control: &Self::Control) -> State;
 
-    /// The sequence number of the first byte of [`Body::tx`].
+    /// Returns the sequence number of the first byte of [`Body::tx`].
     fn una(&self, control: &Self::Control) -> SeqNum;
 
-    /// Whether a segment, a reset most of all, is still to be sent.
+    /// Returns whether a segment, above all a reset, must still be sent.
     fn owes(&self, control: &Self::Control) -> bool;
 }

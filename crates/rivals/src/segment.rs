@@ -3,7 +3,7 @@
 use redpoll_tcp::Segment;
 use redpoll_wire::tcp::HeaderView;
 
-/// The segment in `bytes`; `None` if a length in its header is impossible.
+/// Parses the segment in `bytes`; `None` if a length in its header is invalid.
 pub(crate) fn parse_unverified(bytes: &[u8]) -> Option<Segment<'_>> {
     let header = HeaderView::parse(bytes).ok()?;
     Some(Segment::unverified(&header))

@@ -22,7 +22,7 @@ pub struct Slot<B, C> {
 }
 
 impl<B: Bytes, C> Slot<B, C> {
-    /// A free slot, with memory for what is sent and what is received.
+    /// Returns a free slot with its send and receive buffers.
     pub fn new(tx: B, rx: B) -> Self {
         Slot {
             generation: 0,
@@ -61,7 +61,7 @@ pub struct Table<M: Memory + 'static, P: Protocol> {
 }
 
 impl<M: Memory + 'static, P: Protocol> Table<M, P> {
-    /// A table without connections.
+    /// Returns a table without connections.
     pub fn new(
         protocol: P,
         slots: M::Table<Slot<M::Buffer, P::Control>>,
@@ -76,20 +76,20 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         }
     }
 
-    /// The slots up to the last that has a connection.
+    /// Returns the slots up to the last that has a connection.
     pub(crate) fn used(&self) -> &Slots<M, P> {
         let slots = self.slots.as_ref();
         slots.get(..usize::from(self.end)).unwrap_or(slots)
     }
 
-    /// The protocol, and the slots up to the last that has a connection, to change them.
+    /// Returns the protocol, and the slots up to the last that has a connection, for changes.
     pub(crate) fn used_mut(&mut self) -> (&mut P, &mut Slots<M, P>) {
         let slots = self.slots.as_mut();
         let end = usize::from(self.end).min(slots.len());
         (&mut self.protocol, slots.get_mut(..end).unwrap_or_default())
     }
 
-    /// The protocol.
+    /// Returns the protocol.
     pub fn protocol(&self) -> &P {
         &self.protocol
     }
@@ -146,7 +146,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         Some(ConnId::new(index, slot.generation))
     }
 
-    /// A free slot; otherwise the first released one in TIME-WAIT.
+    /// Returns a free slot; otherwise the first released one in TIME-WAIT.
     pub(crate) fn free_slot(&mut self) -> Option<u8> {
         self.reap();
         let protocol = &self.protocol;
@@ -310,7 +310,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         })
     }
 
-    /// The state of every open connection.
+    /// Returns the state of every open connection.
     pub(crate) fn states(&self) -> impl Iterator<Item = State> {
         let open = self.used().iter();
         open.filter_map(|slot| Some(self.protocol.state(slot.control.as_ref()?)))

@@ -17,7 +17,7 @@ const SEQ_BITS: u32 = 24;
 const SEQ_MASK: u32 = (1 << SEQ_BITS) - 1;
 
 impl<M: Memory + 'static, P: Protocol> Table<M, P> {
-    /// A segment for no connection.
+    /// Returns a segment for no connection.
     fn request(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl<M: Memory + 'static, P: Protocol> Table<M, P> {
         }
     }
 
-    /// The header of a segment, and its name.
+    /// Returns the header of a segment, and its name.
     fn make(&mut self, index: usize, out: &Out) -> Option<Pulled> {
         let slot = self.slots.as_mut().get_mut(index)?;
         let body = &mut slot.body;

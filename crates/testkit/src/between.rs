@@ -33,7 +33,7 @@ impl Input<'_> {
         u16::from_be_bytes([self.byte(), self.byte()])
     }
 
-    /// A number near `origin`, or anywhere.
+    /// Returns a sequence number, near `origin` or arbitrary.
     fn near(&mut self, origin: SeqNum) -> SeqNum {
         match self.byte() % 8 {
             0 => SeqNum(u32::from(self.word()) << 16 | u32::from(self.word())),
@@ -109,12 +109,12 @@ impl Between {
         between
     }
 
-    /// Whether something was forged that may rightly end or stop a connection.
+    /// Returns whether a forged packet may legitimately have ended or stopped a connection.
     pub fn is_damaged(&self) -> bool {
         self.damaged
     }
 
-    /// The handshake; the adversary may change the MSS of both SYNs.
+    /// Opens both connections; the adversary may change the MSS of both SYNs.
     fn open(config: &Config, input: &mut Input<'_>) -> Between {
         let now = Instant::from_millis(1);
         let buffer = || vec![0; BUFFER];
@@ -206,7 +206,7 @@ impl Between {
         self.check();
     }
 
-    /// The link takes a segment from `side`; it reads it at once.
+    /// Takes a segment from `side`, and reads it at once.
     fn poll(&mut self, side: usize) {
         let end = &mut self.ends[side];
         let Some(desc) = end.conn.poll_segment(self.now, 1240) else {
@@ -222,7 +222,7 @@ impl Between {
         }
     }
 
-    /// The link is done with the oldest segment.
+    /// Reports the transmission or the loss of the oldest segment.
     fn report(&mut self, side: usize, how: u8) {
         let end = &mut self.ends[side];
         let Some((token, bytes)) = end.held.pop_front() else {
@@ -269,7 +269,7 @@ impl Between {
         }
     }
 
-    /// A packet in the name of `side` arrives at the other.
+    /// Delivers a packet in the name of `side` to the other end.
     fn arrive(&mut self, side: usize, bytes: &[u8]) {
         // Options that are too long for a header do not parse.
         if let Ok(segment) = Segment::parse(&meta(side), bytes) {
@@ -279,7 +279,7 @@ impl Between {
         }
     }
 
-    /// A packet of `side` with something changed.
+    /// Delivers a packet of `side` with a change.
     fn forge(&mut self, side: usize, input: &mut Input<'_>) {
         let count = self.past[side].len();
         let which = usize::from(input.byte());
@@ -391,7 +391,7 @@ impl Between {
         self.arrive(side, &encode(side, &fields, &payload));
     }
 
-    /// An ICMP error about a segment of `side`.
+    /// Delivers an ICMP error about a segment of `side`.
     fn icmp(&mut self, side: usize, input: &mut Input<'_>) {
         let quoted = input.near(ISS[side] + 1 + self.ends[side].read as u32);
         let (conn, now) = (&mut self.ends[side].conn, self.now);
@@ -557,7 +557,7 @@ fn encode(side: usize, fields: &Fields, payload: &[u8]) -> Vec<u8> {
     [header.as_bytes(), payload].concat()
 }
 
-/// A SYN with another MSS, if one is given.
+/// Returns a SYN with another MSS, if one is given.
 fn with_mss(side: usize, bytes: &[u8], mss: Option<u16>) -> Vec<u8> {
     let segment = Segment::parse(&meta(side), bytes).expect("a SYN of ours");
     let mut fields = fields_of(&segment);

@@ -212,12 +212,12 @@ impl Pair {
         }
     }
 
-    /// A connection, once it exists.
+    /// Returns a connection, once it exists.
     pub fn conn(&self, side: usize) -> Option<&Connection<Buffer>> {
         self.sides[side].conn.as_ref()
     }
 
-    /// The present moment.
+    /// Returns the current time.
     pub fn now(&self) -> Instant {
         self.now
     }

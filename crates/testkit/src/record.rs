@@ -62,7 +62,7 @@ impl Default for Record {
 }
 
 impl Record {
-    /// An ACK from sequence number 0.
+    /// Returns an ACK from sequence number 0.
     pub fn new() -> Self {
         Self::default()
     }
@@ -98,70 +98,68 @@ impl Record {
         self
     }
 
-    /// The MSS option.
+    /// Adds the MSS option.
     pub fn mss(mut self, mss: u16) -> Self {
         self.mss = Some(mss);
         self
     }
 
-    /// The timestamps option, `(TSval, TSecr)`. Not compared when received,
-    /// unless said.
+    /// Adds the timestamps option, `(TSval, TSecr)`. Not compared in received segments, unless set.
     pub fn ts(mut self, ts: (u32, u32)) -> Self {
         self.ts = Some(ts);
         self
     }
 
-    /// The SACK-permitted option, on SYN segments. Not compared when received,
-    /// unless said to be there.
+    /// Adds the SACK-permitted option of SYN segments. Not compared in received segments, unless
+    /// set.
     pub fn sack_ok(mut self, there: bool) -> Self {
         self.sack_ok = there;
         self
     }
 
-    /// The blocks of the SACK option, relative like acknowledgment numbers;
-    /// none of them means no option. Not compared when received, unless said.
+    /// Sets the blocks of the SACK option, relative like acknowledgment numbers; no blocks mean no
+    /// option. Not compared in received segments, unless set.
     pub fn sack(mut self, blocks: impl IntoIterator<Item = (u32, u32)>) -> Self {
         self.sack = Some(blocks.into_iter().collect());
         self
     }
 
-    /// The user timeout option. Not compared when received, unless said.
+    /// Adds the user timeout option. Not compared in received segments, unless set.
     pub fn uto(mut self, timeout: Duration) -> Self {
         self.uto = Some(timeout.into());
         self
     }
 
-    /// The user timeout, if the option is there.
+    /// Returns the user timeout, if the option is there.
     pub fn user_timeout(&self) -> Option<Duration> {
         self.uto.map(UserTimeout::duration)
     }
 
-    /// The Fast Open option with a cookie of these bytes; none of them ask for
-    /// one. Not compared when received, unless said; but see
-    /// [`fast_open`](Self::fast_open).
+    /// Adds the Fast Open option with a cookie of these bytes; an empty cookie is a request. Not
+    /// compared in received segments, unless set; but see [`fast_open`](Self::fast_open).
     pub fn fo(mut self, cookie: &[u8]) -> Self {
         self.fo = FastOpenCookie::new(cookie);
         self
     }
 
-    /// The Fast Open option, if it is there.
+    /// Returns the Fast Open option, if it is there.
     pub fn fast_open(&self) -> Option<FastOpenCookie> {
         self.fo
     }
 
-    /// The ECN field of the packet. Not compared when received; see
+    /// Sets the ECN field of the packet. Not compared in received segments; see
     /// [`codepoint`](Self::codepoint).
     pub fn ecn(mut self, ecn: Ecn) -> Self {
         self.ecn = ecn;
         self
     }
 
-    /// The ECN field.
+    /// Returns the ECN field.
     pub fn codepoint(&self) -> Ecn {
         self.ecn
     }
 
-    /// The data.
+    /// Sets the data.
     pub fn data(mut self, data: &[u8]) -> Self {
         self.data = data.to_vec();
         self
@@ -174,42 +172,42 @@ impl Record {
         self
     }
 
-    /// The sequence number.
+    /// Returns the sequence number.
     pub fn seq_number(&self) -> u32 {
         self.seq
     }
 
-    /// The acknowledgment number.
+    /// Returns the acknowledgment number.
     pub fn ack_number(&self) -> u32 {
         self.ack
     }
 
-    /// The control bits.
+    /// Returns the control bits.
     pub fn control(&self) -> Flags {
         self.flags
     }
 
-    /// The data.
+    /// Returns the data.
     pub fn payload(&self) -> &[u8] {
         &self.data
     }
 
-    /// The timestamps, if there are any.
+    /// Returns the timestamps, if there are any.
     pub fn timestamps(&self) -> Option<(u32, u32)> {
         self.ts
     }
 
-    /// The blocks of the SACK option.
+    /// Returns the blocks of the SACK option.
     pub fn sack_blocks(&self) -> &[(u32, u32)] {
         self.sack.as_deref().unwrap_or(&[])
     }
 
-    /// The window, if it is known.
+    /// Returns the window, if it is known.
     pub fn window(&self) -> Option<u16> {
         self.win
     }
 
-    /// The bytes of this segment, all numbers as they stand.
+    /// Returns the bytes of this segment with absolute numbers.
     pub fn encode_between(&self, src: &Endpoint, dst: &Endpoint) -> Vec<u8> {
         self.encode(src, dst, SeqNum(0), SeqNum(0))
     }
@@ -281,7 +279,7 @@ impl Record {
         }
     }
 
-    /// Whether a received segment is as `expected` says.
+    /// Returns whether a received segment matches `expected`.
     pub(crate) fn is_as(&self, expected: &Record) -> bool {
         let ecn = Flags::ECE.with(Flags::CWR).0;
         let hidden = match expected.flags.0 & ecn {

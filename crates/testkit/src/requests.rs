@@ -1,8 +1,8 @@
 //! Requests of HTTP/1.x for `/`, with and without the fields that RFC 9112 asks for.
 
-/// A family of requests for `/`, each with whether a server has to refuse it with 400: for a Host
-/// field that is missing, there twice or invalid (RFC 9112 §3.2), or for a space between a field's
-/// name and its colon (§5.1).
+/// Returns requests for `/`, each with whether a server must refuse it with 400: because of a Host
+/// field that is missing, repeated or invalid (RFC 9112 §3.2), or of a space between a field's name
+/// and its colon (§5.1).
 pub fn requests() -> Vec<(Vec<u8>, bool)> {
     let hosts: [(&[&str], bool, bool); 12] = [
         // The fields, and whether they are wrong in HTTP/1.1 and in HTTP/1.0.

@@ -45,7 +45,7 @@ impl Wire {
     /// How much longer a packet takes that is held back, at most.
     const HELD_BACK: u64 = 10;
 
-    /// An empty wire. Same generator, same fates.
+    /// Returns an empty wire. The same generator gives the same losses.
     pub fn new(delay: Duration, badness: Badness, rng: Rng) -> Self {
         Wire {
             delay,
@@ -87,7 +87,7 @@ impl Wire {
         self.under_way.keys().next().map(|&(at, _)| at)
     }
 
-    /// The next packet that has arrived by `now`.
+    /// Returns the next packet that has arrived by `now`.
     pub fn receive(&mut self, now: Instant) -> Option<Vec<u8>> {
         let first = self.under_way.first_entry().filter(|e| e.key().0 <= now)?;
         Some(first.remove())

@@ -86,7 +86,7 @@ impl Desk {
         });
     }
 
-    /// The run has come to its end, or goes on again.
+    /// Sets whether the run has ended; a run may continue after its end.
     pub fn set_ended(&mut self, ended: bool) {
         self.set_clock(Clock {
             ended,
@@ -94,7 +94,7 @@ impl Desk {
         });
     }
 
-    /// Whether a browser is connected.
+    /// Returns whether a browser is connected.
     pub fn is_watched(&self) -> bool {
         self.watchers.load(Ordering::Relaxed) > 0
     }
@@ -109,7 +109,7 @@ impl Desk {
         self.commands
     }
 
-    /// The time at which [`turn`](Self::turn) is due, if a browser is connected.
+    /// Returns the time at which [`turn`](Self::turn) is due, if a browser is connected.
     pub fn next_turn(&self) -> Option<Instant> {
         self.next.filter(|_| self.is_watched())
     }
@@ -146,13 +146,13 @@ impl Desk {
         }
     }
 
-    /// The request about the clock that only the driver can carry out: to restart, or to go to
+    /// Returns the request about the clock that only the driver can handle: a restart, or a jump to
     /// another time.
     pub fn take_wish(&mut self) -> Option<ClockAsk> {
         self.wants.take()
     }
 
-    /// The clock of the run goes otherwise.
+    /// Sets the clock of the run, and announces a change.
     pub fn set_clock(&mut self, clock: Clock) {
         if self.clock != clock {
             self.clock = clock;
@@ -175,7 +175,7 @@ impl Desk {
         self.outbox.is_empty() && self.news.try_send(News::Line(line.to_owned())).is_ok()
     }
 
-    /// A recording goes on elsewhere.
+    /// Continues a recording at another place.
     pub fn jump(&mut self, story: Story) {
         self.post(News::Jumped(Box::new(story)));
     }
@@ -208,7 +208,7 @@ impl Desk {
         }
     }
 
-    /// Whether the page may have the run begin again.
+    /// Sets whether the page may restart the run.
     pub fn allow_restart(&mut self, may: bool) {
         self.set_clock(Clock {
             restartable: may,

@@ -10,7 +10,7 @@
 
 use std::net::IpAddr;
 
-/// Whether the Host header's `value` may be meant for a server at `port`.
+/// Returns whether the Host header's `value` may refer to a server at `port`.
 pub fn host_is_ours(value: &str, port: u16) -> bool {
     let Some((name, given)) = split(value) else {
         return false;
@@ -20,26 +20,26 @@ pub fn host_is_ours(value: &str, port: u16) -> bool {
     fits && (name.eq_ignore_ascii_case("localhost") || is_address(name))
 }
 
-/// Whether a page from `origin` is the one that was asked for at `host`.
+/// Returns whether a page from `origin` belongs to the requested `host`.
 pub fn origin_is_ours(origin: &str, host: &str) -> bool {
     origin
         .strip_prefix("http://")
         .is_some_and(|name| name.eq_ignore_ascii_case(host))
 }
 
-/// Whether `said` is the token. The comparison takes a constant time.
+/// Returns whether `said` is the token, in constant time.
 pub fn is_token(said: &str, token: &str) -> bool {
     let pairs = said.bytes().zip(token.bytes());
     let differ = pairs.fold(0, |all, (a, b)| all | (a ^ b));
     !token.is_empty() && said.len() == token.len() && differ == 0
 }
 
-/// A token of these random bytes.
+/// Returns a token of these random bytes.
 pub fn token(random: &[u8]) -> String {
     random.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A host and its port.
+/// Returns a host and its port.
 fn split(value: &str) -> Option<(&str, Option<u16>)> {
     let end = match value.strip_prefix('[') {
         Some(rest) => rest.find(']')? + 2,

@@ -67,21 +67,21 @@ impl Hub {
         }
     }
 
-    /// A line of a recording goes to all browsers.
+    /// Sends a line of a recording to all browsers.
     pub(crate) fn line(&self, line: String) {
         let message: Message = line.into();
         self.room().keep(message.clone());
         self.say(message);
     }
 
-    /// The clock goes otherwise.
+    /// Sets the clock, and sends it to all browsers.
     pub(crate) fn set_clock(&self, clock: Clock) {
         let mut room = self.room();
         room.clock = clock;
         self.say(scribe::text(&FromServer::Clock(clock)).into());
     }
 
-    /// The messages for a browser that connects now, and its subscription to later ones.
+    /// Returns the messages for a browser that connects now, and its subscription to later ones.
     pub(crate) fn join(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let mut room = self.room();
         if self.watchers.fetch_add(1, Ordering::SeqCst) == 0 {
@@ -94,12 +94,12 @@ impl Hub {
         (messages, self.sender.subscribe())
     }
 
-    /// A browser has gone.
+    /// Removes a browser.
     pub(crate) fn leave(&self) {
         self.watchers.fetch_sub(1, Ordering::SeqCst);
     }
 
-    /// A browser has fallen behind: what it has to know to go on from now.
+    /// Returns the present state for a browser that has fallen behind, and its new subscription.
     pub(crate) fn snapshot(&self) -> (Vec<Message>, broadcast::Receiver<Message>) {
         let room = self.room();
         let mut messages = room.source.beginning();
@@ -109,7 +109,7 @@ impl Hub {
         (messages, self.sender.subscribe())
     }
 
-    /// The layers of frames in hexadecimal.
+    /// Returns the layers of frames in hexadecimal.
     pub(crate) fn layers(&self, frames: &[String]) -> Option<String> {
         let room = self.room();
         scribe::layers(
@@ -139,7 +139,7 @@ pub(crate) enum Source {
 }
 
 impl Source {
-    /// The first messages for a browser: the run, the links, the state.
+    /// Returns the first messages for a browser: the run, the links, the state.
     fn beginning(&self) -> Vec<Message> {
         match self {
             Source::Scribe(scribe) => [scribe.hello(), scribe.scene(), scribe.state()]

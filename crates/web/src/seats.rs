@@ -71,12 +71,12 @@ pub(crate) struct Seat {
 }
 
 impl Seat {
-    /// The browser has said something, if only in answer to a ping.
+    /// Notes a message of the browser, such as the answer to a ping.
     pub(crate) fn heard(&self) {
         self.update(|entry| entry.asked_at = None);
     }
 
-    /// The browser is asked for a sign of life. Returns for how long it has owed one.
+    /// Notes a ping to the browser; returns the time since the oldest unanswered one.
     pub(crate) fn asked(&self) -> Duration {
         let mut owed = Duration::ZERO;
         self.update(|entry| {

@@ -97,7 +97,7 @@ impl Server {
         self.address
     }
 
-    /// The page's address, with the token that lets its reader change things.
+    /// Returns the page's address, with the token that permits changes.
     pub fn url(&self) -> String {
         let mut address = self.address;
         if address.ip().is_unspecified() {

@@ -210,7 +210,7 @@ impl<R: Read + Seek> Reader<R> {
         self.end
     }
 
-    /// Whether its last line is not whole.
+    /// Returns whether its last line is incomplete.
     pub fn is_cut(&self) -> bool {
         self.is_cut
     }
@@ -228,7 +228,7 @@ impl<R: Read + Seek> Reader<R> {
         Ok(self.story.clone())
     }
 
-    /// The next line and the time that it covers; `None` at the end.
+    /// Returns the next line and its time; `None` at the end.
     ///
     /// # Errors
     /// Those of the file.
@@ -258,7 +258,7 @@ fn next_line(input: &mut impl BufRead, line: &mut String) -> io::Result<usize> {
     }
 }
 
-/// The contexts of compressed addresses in the greeting.
+/// Returns the contexts of compressed addresses in the greeting.
 fn contexts(hello: &str) -> Result<Contexts, StoryError> {
     let head: Head<'_> = serde_json::from_str(hello).map_err(|_| StoryError::NoRecording)?;
     if head.kind != "hello" {

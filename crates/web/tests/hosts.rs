@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redpoll_web::{PageKind, PageServer};
 
-/// The first line of the answer to `request`.
+/// Returns the first line of the answer to `request`.
 fn answer(address: SocketAddr, request: &[u8]) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let patience = Some(Duration::from_secs(10));

@@ -66,7 +66,7 @@ impl Show {
         Browser { socket }
     }
 
-    /// The status of an HTTP request with these header lines.
+    /// Returns the status of an HTTP request with these header lines.
     fn status(&self, path: &str, headers: &str) -> u16 {
         self.response(path, headers).0
     }
@@ -101,7 +101,7 @@ impl Browser {
         }
     }
 
-    /// The next message of a type.
+    /// Returns the next message of a type.
     fn next_of(&mut self, kind: &str) -> Value {
         loop {
             let message = self.next();

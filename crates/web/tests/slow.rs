@@ -86,7 +86,7 @@ impl Drop for Crowd {
     }
 }
 
-/// A connection with a small buffer, so that an answer that is not read fills it.
+/// Returns a connection with a small buffer, which an unread answer fills.
 fn small(address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4_096).unwrap();
@@ -111,7 +111,7 @@ fn get(address: SocketAddr, path: &str) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// An honest client is served ten times, each time within the promise.
+/// Checks that an honest client is served ten times, each time within the promised time.
 fn is_served(address: SocketAddr, path: &str, habit: Habit) {
     for _ in 0..10 {
         let began = Instant::now();

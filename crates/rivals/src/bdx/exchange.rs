@@ -58,7 +58,7 @@ pub(super) struct Exchange {
 }
 
 impl Exchange {
-    /// The exchange `id`.
+    /// Returns a new exchange `id`.
     pub(super) fn new(config: Config, mut rng: Rng, id: u16, is_initiator: bool) -> Exchange {
         Exchange {
             config,
@@ -137,7 +137,7 @@ impl Exchange {
         }
     }
 
-    /// The next datagram to send, into `out`; its length.
+    /// Writes the next datagram to `out`; returns its length.
     pub(super) fn poll_datagram(&mut self, out: &mut [u8]) -> Option<usize> {
         let datagram = self.out[0].take()?;
         self.out.swap(0, 1);
@@ -146,7 +146,7 @@ impl Exchange {
         Some(bytes.len())
     }
 
-    /// A message has come.
+    /// Handles a received message.
     pub(super) fn input<'a>(&mut self, now: Instant, message: &Message<'a>) -> Heard<'a> {
         if message.exchange != self.id || message.from_initiator == self.is_initiator {
             return Heard::Nothing;

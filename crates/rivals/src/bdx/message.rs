@@ -145,7 +145,7 @@ impl Message<'_> {
 }
 
 impl<'a> Message<'a> {
-    /// The message in a datagram; `None` if there is none that is understood.
+    /// Returns the message in a datagram; `None` if it is unknown or malformed.
     pub(super) fn read(datagram: &'a [u8]) -> Option<Message<'a>> {
         let mut rest = datagram;
         let [0, 1, 0, 0] = take::<4>(&mut rest)? else {

@@ -47,8 +47,8 @@ impl Provider {
         }
     }
 
-    /// A datagram has come: any bytes at all. The block that it asks for, which is to be
-    /// given by [`give`](Self::give).
+    /// Handles a received datagram; arbitrary bytes are safe. Returns the requested block, which
+    /// the caller passes to [`give`](Self::give).
     pub fn input(&mut self, now: Instant, datagram: &[u8]) -> Option<Wanted> {
         let message = Message::read(datagram)?;
         let is_known = |it: &Transfer| it.exchange.id() == message.exchange;
@@ -121,8 +121,8 @@ impl Provider {
         );
     }
 
-    /// The next datagram to send, into `out`, which has
-    /// [`DATAGRAM_MAX`](super::DATAGRAM_MAX) bytes; its length.
+    /// Writes the next datagram to `out`, which has [`DATAGRAM_MAX`](super::DATAGRAM_MAX) bytes;
+    /// returns its length.
     pub fn poll_datagram(&mut self, out: &mut [u8]) -> Option<usize> {
         self.transfer.as_mut()?.exchange.poll_datagram(out)
     }

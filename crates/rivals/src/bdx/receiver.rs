@@ -54,7 +54,8 @@ impl Receiver {
         }
     }
 
-    /// A datagram has come: any bytes at all. The block in it, if it is the next one.
+    /// Handles a received datagram; arbitrary bytes are safe. Returns its block, if that is the
+    /// next one.
     pub fn input<'a>(&mut self, now: Instant, datagram: &'a [u8]) -> Option<Piece<'a>> {
         let message = Message::read(datagram)?;
         let Heard::New(body) = self.exchange.input(now, &message) else {
@@ -105,13 +106,13 @@ impl Receiver {
         self.exchange.send(now, Body::BlockQuery { counter });
     }
 
-    /// The transfer has failed: a message went unanswered, or made no sense.
+    /// Returns whether the transfer has failed: a message was not answered, or was invalid.
     pub fn has_failed(&self) -> bool {
         !self.is_done && (self.has_failed || self.exchange.has_failed())
     }
 
-    /// The next datagram to send, into `out`, which has
-    /// [`DATAGRAM_MAX`](super::DATAGRAM_MAX) bytes; its length.
+    /// Writes the next datagram to `out`, which has [`DATAGRAM_MAX`](super::DATAGRAM_MAX) bytes;
+    /// returns its length.
     pub fn poll_datagram(&mut self, out: &mut [u8]) -> Option<usize> {
         self.exchange.poll_datagram(out)
     }

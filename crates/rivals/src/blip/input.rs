@@ -74,23 +74,23 @@ impl Blip {
         c.close_when_done(body);
     }
 
-    /// A FIN where nothing else is looked at: it is acknowledged, wherever it is.
+    /// Acknowledges a FIN in a state that ignores all else, whatever its sequence number.
     fn on_bare_fin(&self, c: &mut Control, seg: &Segment<'_>) {
         if seg.flags.fin() {
             c.due |= self.ack_of(seg);
         }
     }
 
-    /// The acknowledgment of a segment, by which a FIN without data counts even if it is
-    /// out of order.
+    /// Returns the acknowledgment of a segment, which counts a FIN without data even if it is out
+    /// of order.
     fn ack_of(&self, seg: &Segment<'_>) -> u8 {
         let more = seg.flags.fin() && seg.payload.is_empty() && !self.config.corrections.fin;
         if more { FIN_ACK } else { LATE_ACK }
     }
 
-    /// Whether a segment is done with in FIN-WAIT-1 and FIN-WAIT-2, as it is without
-    /// [`Corrections::fin`](super::Corrections::fin): nothing that comes with or behind
-    /// the acknowledgment of the FIN is taken.
+    /// Handles a segment in FIN-WAIT-1 and FIN-WAIT-2 without
+    /// [`Corrections::fin`](super::Corrections::fin); returns whether it is done. It ignores all
+    /// data with or after the acknowledgment of the FIN.
     fn on_wait<B: Bytes>(&self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) -> bool {
         let acked = seg.flags.ack() && seg.ack == c.seqno + 1;
         if c.state == State::FinWait1 && !acked {
@@ -171,15 +171,15 @@ impl Blip {
         }
     }
 
-    /// Whether a segment is more than a window away, in numbers that do not wrap.
+    /// Returns whether a segment is more than a window away, in sequence numbers that do not wrap.
     fn is_far(&self, c: &Control, seg: &Segment<'_>) -> bool {
         let (next, window) = (c.ackno.0, u32::from(self.config.window));
         let far = seg.seq.0 > next.wrapping_add(window) || seg.seq.0 < next.wrapping_sub(window);
         far && !self.config.corrections.old
     }
 
-    /// A FIN, in ESTABLISHED or while this end closes. One with payload is not seen:
-    /// its number is no longer the next.
+    /// Handles a FIN in ESTABLISHED or while this end closes. Uncorrected, it misses a FIN with
+    /// payload, whose number is no longer the next.
     fn on_fin<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         let seen = match self.config.corrections.fin {
             true => seg.seq + seg.payload.len() as u32 == c.ackno,
@@ -208,7 +208,8 @@ impl Blip {
         body.peer_closed();
     }
 
-    /// The acknowledgment of our FIN, where FINs are [`corrected`](super::Corrections::fin).
+    /// Handles the acknowledgment of this end's FIN with
+    /// [`Corrections::fin`](super::Corrections::fin).
     fn on_closing<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>) {
         if !seg.flags.ack() || seg.ack <= c.seqno {
             return;
@@ -226,7 +227,7 @@ impl Blip {
         }
     }
 
-    /// Whether something new is acknowledged.
+    /// Handles an acknowledgment; returns whether it covers new data.
     fn on_new_ack<B: Bytes>(
         &mut self,
         c: &mut Control,
@@ -262,8 +263,8 @@ impl Blip {
         true
     }
 
-    /// A segment that acknowledges nothing new, while something is outstanding: of any
-    /// kind. Whether something is sent for it.
+    /// Handles a segment of any kind that acknowledges nothing new while data is outstanding.
+    /// Returns whether to send something.
     fn on_duplicate<B: Bytes>(
         &mut self,
         c: &mut Control,

@@ -170,7 +170,7 @@ pub struct Blip {
 }
 
 impl Blip {
-    /// A stack whose clock ticks at a random place of each half second.
+    /// Returns a stack whose clock ticks at a random time of each half second.
     pub fn new(config: BlipConfig, mut rng: Rng) -> Blip {
         Blip {
             phase: Duration::from_micros(rng.below_u64(TICK.as_micros())),
@@ -180,12 +180,12 @@ impl Blip {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn config(&self) -> &BlipConfig {
         &self.config
     }
 
-    /// The clock is looked at from now on. It has been ticking since the start.
+    /// Starts to poll the clock, which has been ticking since the start.
     fn wind(&mut self, now: Instant) {
         let (phase, period) = (self.phase, TICK.as_micros());
         self.tick.get_or_insert_with(|| {
@@ -290,13 +290,13 @@ impl Control {
         self.seqno - self.head
     }
 
-    /// The first byte in the buffer. In an accepted connection the head is one before it, until
-    /// the first acknowledgment.
+    /// Returns the first sequence number in the buffer. In an accepted connection the head is one
+    /// before it, until the first acknowledgment.
     fn first(&self) -> SeqNum {
         self.head.max(self.start)
     }
 
-    /// A loss is believed in.
+    /// Reduces the slow start threshold after an assumed loss.
     fn reduce(&mut self, mss: u16) {
         let floor = mss.saturating_mul(2);
         self.ssthresh = (self.cwnd.min(self.rwnd) / 2).max(floor);
@@ -374,7 +374,7 @@ impl Protocol for Blip {
         Some(control)
     }
 
-    /// A reset, even in answer to one; but a socket that listens is closed by one.
+    /// Returns a reset, even in answer to one; a listening port does not answer resets.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if listens && seg.flags.rst() {
             return None;
@@ -511,13 +511,13 @@ impl Protocol for Blip {
     }
 }
 
-/// A reset with these numbers and a closed window.
+/// Returns a reset with these numbers and a closed window.
 fn refusal((seq, ack): (SeqNum, SeqNum)) -> Out {
     Out::new(Flags::RST.with(Flags::ACK), seq, ack, 0)
 }
 
 impl Blip {
-    /// All that is not acknowledged goes out.
+    /// Sends all unacknowledged data.
     fn send_all(&self, c: &mut Control) {
         c.burst = Some(Burst {
             next: c.head,
@@ -556,7 +556,7 @@ impl Blip {
         Some(out.with_payload((next - c.first()) as usize, len))
     }
 
-    /// The timer has counted down.
+    /// Handles the end of the timer's countdown.
     fn on_expiry<B: Bytes>(&mut self, c: &mut Control, body: &mut Body<B>) {
         let config = &self.config;
         match c.state {

@@ -116,8 +116,8 @@ impl Window {
         self.cwnd = self.ssthresh;
     }
 
-    /// A segment is lost, by the timer. A timeout behind another, with nothing
-    /// acknowledged in between, reduces nothing more.
+    /// Reduces the window after a timeout. A second timeout without an acknowledgment between does
+    /// not reduce the threshold again.
     pub(super) fn on_timeout(&mut self, _in_flight: u32) {
         if self.cwnd > 1 {
             self.reduce();
@@ -126,7 +126,7 @@ impl Window {
     }
 }
 
-/// The largest number whose cube is not over `of`.
+/// Returns the largest number whose cube is not over `of`.
 fn cube_root(of: u64) -> u64 {
     let (mut low, mut high) = (0u64, 2_000_000);
     while low < high {

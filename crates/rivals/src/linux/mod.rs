@@ -79,7 +79,7 @@ pub struct Linux {
 }
 
 impl Linux {
-    /// A host of this kind; its sequence numbers and ports are random.
+    /// Returns a host of this kind; its sequence numbers and ports are random.
     pub fn new(config: LinuxConfig, rng: Rng) -> Linux {
         Linux { config, rng }
     }
@@ -136,7 +136,7 @@ impl Control {
         self.wait_until = Some(now + TIME_WAIT);
     }
 
-    /// Whether data may be sent.
+    /// Returns whether data may be sent.
     fn can_send(&self) -> bool {
         matches!(
             self.state,
@@ -148,7 +148,7 @@ impl Control {
         )
     }
 
-    /// The application has closed: the FIN follows the data.
+    /// Changes the state after the application has closed: the FIN follows the data.
     fn close_state(&mut self) {
         self.state = match self.state {
             State::Established => State::FinWait1,

@@ -56,7 +56,7 @@ impl Receiver {
         }
     }
 
-    /// The window to announce: all the room there is, and never less than before.
+    /// Returns the window to announce: the whole free space, and never less than before.
     pub(super) fn window<B: Bytes>(&mut self, body: &Body<B>) -> u16 {
         let room = body.rx.room().min(usize::from(u16::MAX)) as u32;
         let edge = self.nxt + room;
@@ -77,8 +77,8 @@ impl Receiver {
         self.ack_due = true;
     }
 
-    /// The application has read: what was pushed, or is longer than a segment, is
-    /// acknowledged if nothing is left.
+    /// Handles a read of the application: it acknowledges more than a segment, or pushed data when
+    /// nothing is left.
     pub(super) fn on_read<B: Bytes>(&mut self, body: &Body<B>) {
         let since = (self.nxt - self.acked) as usize;
         if since > self.mss || since > 0 && self.pushed && body.rx.is_empty() {
@@ -128,7 +128,7 @@ impl Receiver {
         true
     }
 
-    /// The stretch that begins at or before `at`, taken out: where it ends.
+    /// Removes a range that begins at or before `at`; returns its end.
     fn take(&mut self, at: SeqNum) -> Option<SeqNum> {
         self.beyond.iter_mut().find_map(|place| {
             let (_, end) = place.take_if(|(from, _)| *from <= at)?;
@@ -219,7 +219,7 @@ impl Linux {
         }
     }
 
-    /// The text of a segment in the window, and its FIN.
+    /// Handles the text of a segment in the window, and its FIN.
     fn on_text<B: Bytes>(
         &mut self,
         now: Instant,

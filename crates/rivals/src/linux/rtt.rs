@@ -41,7 +41,7 @@ impl Rtt {
         }
     }
 
-    /// The timeout, doubled so often.
+    /// Returns the timeout after this number of doublings.
     pub(super) fn timeout(&self, backoff: u8) -> Duration {
         let base = match self.has_sample {
             false => INITIAL,

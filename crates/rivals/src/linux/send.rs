@@ -70,7 +70,7 @@ impl Sender {
         }
     }
 
-    /// The first byte of the buffer.
+    /// Returns the first sequence number in the buffer.
     pub(super) fn first(&self) -> SeqNum {
         self.una.max(self.iss + 1)
     }
@@ -94,8 +94,8 @@ impl Sender {
         self.max_wnd = self.max_wnd.max(window);
     }
 
-    /// The payload of a full segment: no more than the largest window, or half of
-    /// it once that is over 536 bytes; no less than 48.
+    /// Returns the payload of a full segment: at most the largest window, or half of it if it
+    /// exceeds 536 bytes, and at least 48.
     pub(super) fn segment_size(&self) -> usize {
         let bound = match self.max_wnd > DEFAULT_MSS {
             true => self.max_wnd / 2,
@@ -278,7 +278,7 @@ impl Linux {
         Out::new(flags, seq, c.rcv.nxt, window).with_payload((seq - first) as usize, len)
     }
 
-    /// An acknowledgment has come.
+    /// Handles an acknowledgment.
     pub(super) fn on_acknowledgment<B: Bytes>(
         &mut self,
         now: Instant,

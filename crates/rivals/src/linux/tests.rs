@@ -106,8 +106,8 @@ fn beyond_536_bytes_a_segment_is_half_the_window() {
     assert_eq!(pieces(&halves)[..2], [(0, 268), (268, 268)]);
 }
 
-/// The segments of 8 bytes that Kim et al. 2015 saw: a segment has 48 bytes at
-/// least, a window of 40 does not hold it, and what is left of it is a segment too.
+/// Reproduces the segments of 8 bytes of Kim et al. 2015: a segment has at least 48 bytes, a window
+/// of 40 is too small for it, and the rest is a segment too.
 #[test]
 fn a_window_of_40_bytes_makes_segments_of_8() {
     let writes = (0..4).map(|write| (500 * write, 48)).collect();

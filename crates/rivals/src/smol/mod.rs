@@ -72,7 +72,7 @@ impl core::fmt::Debug for Smol {
 }
 
 impl Smol {
-    /// A stack with room for this number of connections and listening ports.
+    /// Returns a stack with room for this number of connections and listening ports.
     pub fn new(config: SmolConfig, connections: usize, listeners: usize, mut rng: Rng) -> Smol {
         let mut device = Device {
             mtu: usize::from(config.mss) + IPV6_LEN + TCP_LEN,
@@ -133,7 +133,7 @@ impl Smol {
         self.wake = at.map(Instant::from_micros).filter(|at| *at > now);
     }
 
-    /// A place without a connection, or whose connection only waits for late segments.
+    /// Returns a place without a connection, or whose connection only waits for late segments.
     fn free(&self) -> Option<usize> {
         let is_free = |place: &Place| {
             let socket = self.sockets.get::<Socket<'_>>(place.handle);
@@ -186,7 +186,7 @@ impl Smol {
         };
     }
 
-    /// The place of the connection between these two.
+    /// Returns the place of the connection between these two ends.
     fn between(&mut self, local: Endpoint, remote: Endpoint) -> Option<&mut Place> {
         let mut open = self.places.iter_mut().filter(|place| place.is_open);
         open.find(|place| (place.local, place.remote) == (local, remote))
@@ -199,7 +199,7 @@ impl Smol {
         is_it.then_some(usize::from(index))
     }
 
-    /// The place of a connection that the application holds, and its socket.
+    /// Returns the place of a connection that the application holds, and its socket.
     fn held(&mut self, id: ConnId) -> Option<(&mut Place, &mut Socket<'static>)> {
         let index = self.index(id)?;
         let place = self.places.get_mut(index)?;
@@ -207,7 +207,7 @@ impl Smol {
         Some((place, socket))
     }
 
-    /// The segment in a packet, and its two ends.
+    /// Returns the segment in a packet, and its two ends.
     fn made(&mut self, packet: &[u8]) -> Option<(SegmentDesc, Addr, Addr)> {
         let (src, dst) = ends(packet)?;
         let meta = IpMeta {
@@ -264,7 +264,7 @@ fn endpoint(of: IpEndpoint) -> Endpoint {
     Endpoint::new(Addr(addr.octets()), of.port)
 }
 
-/// The source and the destination of a packet.
+/// Returns the source and the destination of a packet.
 fn ends(packet: &[u8]) -> Option<(Addr, Addr)> {
     let addr = |at: usize| Some(Addr(packet.get(at..at + 16)?.try_into().ok()?));
     Some((addr(8)?, addr(24)?))

@@ -100,7 +100,7 @@ impl Place {
         self.was = state;
     }
 
-    /// A segment of this connection has come.
+    /// Counts a received segment of this connection.
     pub fn on_arrived(&mut self, has_data: bool) {
         let stats = &mut self.stats;
         stats.segments_received = stats.segments_received.wrapping_add(1);
@@ -108,7 +108,7 @@ impl Place {
         *with_data = with_data.wrapping_add(has_data.into());
     }
 
-    /// A segment of this connection leaves.
+    /// Counts a sent segment of this connection.
     pub fn count(&mut self, segment: &Segment<'_>, by_timer: bool) {
         let end = segment.end();
         let occupies = end != segment.seq;

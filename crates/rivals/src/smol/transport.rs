@@ -298,7 +298,7 @@ impl StreamTransport for Smol {
     }
 }
 
-/// The state in RFC 9293 §3.3.2; a listening socket is not a connection yet.
+/// Returns the state of RFC 9293 §3.3.2; a listening socket is not a connection yet.
 fn state(of: SmolState) -> State {
     match of {
         SmolState::Closed | SmolState::Listen => State::Closed,

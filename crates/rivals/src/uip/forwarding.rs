@@ -35,8 +35,8 @@ impl Default for Forwarded {
 }
 
 impl Forwarded {
-    /// Whether a packet is dropped instead of forwarded. A packet with a flow label of 0 has no
-    /// number and is never dropped.
+    /// Returns whether a packet is dropped instead of forwarded. A packet with a flow label of 0
+    /// has no number and is never dropped.
     pub fn drops(&mut self, src: Addr, dst: Addr, flow_label: u32) -> bool {
         if flow_label == 0 {
             return false;

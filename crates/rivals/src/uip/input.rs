@@ -67,7 +67,8 @@ impl Uip {
         };
     }
 
-    /// Whether all that is outstanding is acknowledged: nothing less counts.
+    /// Returns whether the segment acknowledges all outstanding data; uIP ignores partial
+    /// acknowledgments.
     fn on_acknowledgment<B: Bytes>(
         &mut self,
         now: Instant,
@@ -165,7 +166,7 @@ impl Uip {
     }
 }
 
-/// A segment after the application has closed: its data are not delivered.
+/// Handles a segment after the application has closed, without delivery of its data.
 fn on_closing<B: Bytes>(c: &mut Control, body: &mut Body<B>, seg: &Segment<'_>, acked: bool) {
     let (was, fin, taken) = (c.state, seg.flags.fin(), taken_of(seg));
     c.rcv_nxt += taken;
@@ -201,7 +202,7 @@ fn taken_of(seg: &Segment<'_>) -> u32 {
     seg.payload.len() as u32 + u32::from(seg.flags.fin())
 }
 
-/// Whether it is the answer to the SYN.
+/// Returns whether it is the answer to the SYN.
 fn is_answer(c: &Control, seg: &Segment<'_>) -> bool {
     c.state == State::SynSent && is_only(seg, Flags::SYN.with(Flags::ACK))
 }

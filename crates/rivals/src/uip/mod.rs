@@ -91,7 +91,7 @@ pub struct Uip {
 }
 
 impl Uip {
-    /// A stack of this kind, with random numbers for its timers.
+    /// Returns a stack of this kind, with random numbers for its timers.
     pub fn new(config: UipConfig, rng: Rng) -> Uip {
         Uip {
             config,
@@ -103,12 +103,12 @@ impl Uip {
         }
     }
 
-    /// The parameters.
+    /// Returns the parameters.
     pub fn config(&self) -> &UipConfig {
         &self.config
     }
 
-    /// The clock runs from now on, if it did not.
+    /// Starts the clock, if it does not run.
     fn wind(&mut self, now: Instant) {
         self.tick.get_or_insert(now + TICK);
     }
@@ -170,9 +170,8 @@ impl Control {
         body.closed(error);
     }
 
-    /// The application may send: after an acknowledgment, after something has arrived
-    /// (`has_new`), on a tick without anything outstanding. Only then can it open the
-    /// `window` again.
+    /// Lets the application send: after an acknowledgment, after received data (`has_new`), or on a
+    /// tick without outstanding data. Only then can it open the `window` again.
     fn run<B: Bytes>(&mut self, now: Instant, body: &Body<B>, window: u16, has_new: bool) {
         if self.restarts(body, window) || has_new {
             self.due |= ACK;
@@ -199,7 +198,7 @@ impl Control {
         self.stopped = false;
     }
 
-    /// Whether the application, which had stopped, has room again.
+    /// Returns whether the application, which had stopped, has room again.
     fn restarts<B: Bytes>(&mut self, body: &Body<B>, window: u16) -> bool {
         let restarts = self.stopped && has_room(body, window);
         self.stopped &= !restarts;
@@ -218,12 +217,12 @@ impl Control {
     }
 }
 
-/// Whether there is room for what the window promises.
+/// Returns whether there is room for the announced window.
 fn has_room<B: Bytes>(body: &Body<B>, window: u16) -> bool {
     body.rx.room() >= window.into()
 }
 
-/// Whether a segment has these flags, ECN's not counted, and no other.
+/// Returns whether a segment has exactly these flags, apart from those of ECN.
 fn is_only(seg: &Segment<'_>, flags: Flags) -> bool {
     seg.flags.0 & 0x3f == flags.0
 }
@@ -274,7 +273,8 @@ impl Protocol for Uip {
         Some(control)
     }
 
-    /// A reset made of the segment's own header: whatever is on it counts for one.
+    /// Returns a reset from the segment's own header: it acknowledges one number, whatever the
+    /// segment contains.
     fn refuse(&self, meta: &IpMeta, seg: &Segment<'_>, listens: bool) -> Option<Header> {
         if seg.flags.rst() || listens && is_only(seg, Flags::SYN) {
             return None;
@@ -408,7 +408,7 @@ impl Protocol for Uip {
 }
 
 impl Uip {
-    /// The longest segment, by the peer's option.
+    /// Returns the segment size that the peer's option allows.
     fn agreed(&self, seg: &Segment<'_>) -> u16 {
         let own = self.config.mss;
         let theirs = match self.config.heeds_syn {
@@ -418,8 +418,7 @@ impl Uip {
         theirs.min(own).max(1)
     }
 
-    /// The most that the segment size can become later, when other windows may have been
-    /// announced.
+    /// Returns the upper limit of the segment size after later window announcements.
     fn agreed_at_most(&self, seg: &Segment<'_>) -> u16 {
         let own = self.config.mss;
         let without = if self.config.heeds_syn {
@@ -430,7 +429,7 @@ impl Uip {
         seg.options.mss.unwrap_or(without).min(own).max(1)
     }
 
-    /// The timer has run out.
+    /// Handles an expired timer.
     fn on_expiry<B: Bytes>(&mut self, now: Instant, c: &mut Control, body: &mut Body<B>) {
         body.on_rto();
         let opening = matches!(c.state, State::SynSent | State::SynReceived);

@@ -27,7 +27,7 @@ fn segment(flags: Flags, seq: u32, ack: SeqNum, payload: &[u8]) -> Segment<'_> {
 }
 
 impl Peer {
-    /// A connection that the peer has opened, whose next byte is 100.
+    /// Returns a connection that the peer has opened, whose next byte is 100.
     fn accepted() -> Peer {
         let mut uip = Uip::new(UipConfig::default(), Rng::new(1));
         let syn = segment(Flags::SYN, 99, SeqNum(0), &[]);
@@ -49,7 +49,7 @@ impl Peer {
         peer
     }
 
-    /// The answer to this segment: acknowledgment, offset and length of each segment sent.
+    /// Returns the answer to this segment: acknowledgment, offset and length of each segment sent.
     fn input(&mut self, seg: &Segment<'_>) -> Vec<(u32, u32, usize)> {
         self.uip
             .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
@@ -68,7 +68,7 @@ impl Peer {
         core::iter::from_fn(|| self.uip.poll_segment(Instant::ZERO, c, body)).collect()
     }
 
-    /// The flags, acknowledgments and windows of what it says to this.
+    /// Returns the flags, acknowledgments and windows of the answers to this segment.
     fn headers(&mut self, seg: &Segment<'_>) -> Vec<(Flags, u32, u16)> {
         self.uip
             .input(Instant::ZERO, &mut self.control, &mut self.body, seg);
@@ -96,7 +96,7 @@ impl Peer {
             .on_close(Instant::ZERO, &mut self.control, &mut self.body);
     }
 
-    /// A connection that it opens; its SYN has left.
+    /// Returns a connection that has sent its SYN.
     fn connecting(config: UipConfig) -> Peer {
         let mut uip = Uip::new(config, Rng::new(1));
         let control = uip.connect(Instant::ZERO);
@@ -231,8 +231,8 @@ mod beside_the_originals {
         );
     }
 
-    /// The application is not asked for data before the outstanding segment is acknowledged or
-    /// retransmitted.
+    /// The stack requests no data from the application before the outstanding segment is
+    /// acknowledged or retransmitted.
     #[test]
     fn a_window_does_not_open_while_something_is_outstanding() {
         for by_timer in [false, true] {

@@ -135,7 +135,7 @@ pub(super) struct Timer {
 }
 
 impl Timer {
-    /// The timer of a connection that opens, actively or passively.
+    /// Returns the timer of a connection that is opened, actively or passively.
     pub(super) fn new(timing: &Timing, now: Instant, active: bool) -> Timer {
         let kind = match timing {
             Timing::Original if active => Kind::Original {
@@ -257,7 +257,7 @@ impl Timer {
         }
     }
 
-    /// A tick, with something outstanding: whether the timer has run out.
+    /// Counts a tick with outstanding data; returns whether the timer has expired.
     pub(super) fn on_tick(&mut self) -> bool {
         match &mut self.kind {
             Kind::Original { timer, .. } => {
@@ -290,7 +290,7 @@ impl Timer {
         }
     }
 
-    /// The timer has run out, and the segment is retransmitted.
+    /// Restarts the expired timer for the retransmission.
     pub(super) fn back_off(&mut self, timing: &Timing, now: Instant, rng: &mut Rng) {
         let again = self.again;
         match (&mut self.kind, timing) {
@@ -315,7 +315,7 @@ impl Timer {
         self.again = again.saturating_add(1);
     }
 
-    /// The timeout in ticks, for timers that count ticks.
+    /// Returns the timeout in ticks, for timers that count ticks.
     pub(super) fn ticks(&self) -> u8 {
         match self.kind {
             Kind::Original { rto, .. } => rto,
@@ -325,7 +325,7 @@ impl Timer {
     }
 }
 
-/// The timeout after a sample of `ticks`, in 8-bit numbers that wrap as uIP's do.
+/// Returns the timeout after a sample of `ticks`, in 8-bit numbers that wrap, as in uIP.
 fn after_jacobson(sa: &mut u8, sv: &mut u8, ticks: u8) -> u8 {
     let mut m = ticks as i8;
     m = m.wrapping_sub((*sa >> 3) as i8);
@@ -348,8 +348,8 @@ fn dithered(params: &Weak, ticks: u16, rng: &mut Rng) -> u16 {
 mod tests {
     use super::*;
 
-    /// The timeout in ticks after each of the samples, on a connection opened
-    /// actively or not, whose SYN took `handshake` ticks.
+    /// Returns the timeout in ticks after each of the samples, on a connection opened actively or
+    /// not, whose SYN took `handshake` ticks.
     fn timeouts(active: bool, handshake: u32, rtt: u32, samples: usize) -> std::vec::Vec<u8> {
         let timing = Timing::Original;
         let rng = &mut Rng::new(1);

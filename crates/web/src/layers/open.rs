@@ -85,7 +85,7 @@ pub struct Packet {
 }
 
 impl Packet {
-    /// A packet whose beginning is here; `None` if it is malformed.
+    /// Parses a packet that may be truncated; `None` if it is malformed.
     pub fn parse(bytes: &[u8]) -> Option<Packet> {
         Packet::of(&ip::Packet::parse(bytes.to_vec(), true, &[]))
     }
@@ -154,7 +154,7 @@ impl Lowpan {
     }
 }
 
-/// The packet whose headers are in a frame.
+/// Returns the packet whose headers are in a frame.
 fn expanded(lowpan: &lowpan::Lowpan<'_>, contexts: &Contexts) -> Option<ip::Packet> {
     let (bytes, whole) = match &lowpan.body {
         Body::Whole(bytes) => (*bytes, Whole::Here),

@@ -31,7 +31,7 @@ pub struct Layer {
     pub fields: Vec<(&'static str, String)>,
 }
 
-/// A description of a frame in one line.
+/// Returns a description of a frame in one line.
 pub fn line(opened: Option<&Opened<'_>>) -> Line {
     let Some(opened) = opened else {
         return Line {
@@ -79,7 +79,7 @@ pub fn line(opened: Option<&Opened<'_>>) -> Line {
     }
 }
 
-/// A sequence number, which frames since 2015 may leave out.
+/// Returns a sequence number, which frames since 2015 may omit.
 fn number(dsn: Option<u8>) -> String {
     dsn.map_or_else(|| "without a number".to_owned(), |dsn| dsn.to_string())
 }
@@ -195,7 +195,7 @@ fn icmp(body: &[u8]) -> String {
     }
 }
 
-/// The MAC command (IEEE 802.15.4-2015 §7.5).
+/// Returns the MAC command (IEEE 802.15.4-2015 §7.5).
 fn command(payload: &[u8]) -> String {
     match payload.first() {
         Some(1) => "association request".to_owned(),
@@ -208,8 +208,8 @@ fn command(payload: &[u8]) -> String {
     }
 }
 
-/// All layers of a frame, the outermost first. `first` is the first fragment of its
-/// datagram, if it is another fragment and that one is known.
+/// Returns all layers of a frame, the outermost first. `first` is the first fragment of its
+/// datagram, if the frame is a later fragment and the first is known.
 pub fn layers(mpdu: &[u8], first: Option<&[u8]>, contexts: &Contexts) -> Vec<Layer> {
     let Some(opened) = Opened::of(mpdu, contexts) else {
         return vec![Layer {

@@ -59,12 +59,12 @@ impl Flows {
         }
     }
 
-    /// The number that the next connection will have.
+    /// Returns the number of the next connection.
     pub(super) fn next(&self) -> u32 {
         self.forgotten + self.tracks.len() as u32
     }
 
-    /// All connections that are remembered, from number `first` on.
+    /// Returns all stored connections from number `first` on.
     pub(super) fn since(&self, first: u32) -> Vec<&FlowInfo> {
         let skipped = first.saturating_sub(self.forgotten) as usize;
         let tracks = self.tracks.iter().skip(skipped);
@@ -76,12 +76,12 @@ impl Flows {
             .get_mut(id.checked_sub(self.forgotten)? as usize)
     }
 
-    /// All nodes' ends that are known.
+    /// Returns all known ends at nodes.
     pub(super) fn ends(&self) -> impl Iterator<Item = &EndRow> {
         self.tracks.iter().flat_map(|track| &track.rows).flatten()
     }
 
-    /// A node sends a frame, for the first time.
+    /// Records the segment in a frame, when its origin transmits it for the first time.
     pub(super) fn frame(&mut self, frame: &Frame, opened: &Opened<'_>) -> Option<SegmentRow> {
         let packet = opened.packet.as_ref()?;
         let origin = self.addresses.get(&packet.ip.src);
@@ -90,8 +90,8 @@ impl Flows {
         self.segment(frame.start.as_micros(), packet)
     }
 
-    /// A packet passes between the border router and its host: the host's segments are recorded
-    /// here, and those of the border router itself to the host.
+    /// Records a segment from the host into the mesh. Segments from the mesh are recorded from
+    /// their frames.
     pub(super) fn packet(&mut self, packet: &HostPacket) -> Option<SegmentRow> {
         let parsed = Packet::parse(&packet.bytes)?;
         let is_of_mesh = self.addresses.contains_key(&parsed.ip.src);
@@ -142,7 +142,7 @@ impl Flows {
         ))
     }
 
-    /// The connection that a segment belongs to, and which of its ends sends it.
+    /// Returns the connection of a segment, and the end that sends it.
     fn find(&mut self, at: u64, from: End, to: End, tcp: &Tcp) -> Option<(u32, usize)> {
         let opens = tcp.flags.syn() && !tcp.flags.ack();
         let known = |ends: (End, End)| self.present.get(&ends).copied();

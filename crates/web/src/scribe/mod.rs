@@ -35,7 +35,7 @@ pub struct Scribe {
 }
 
 impl Scribe {
-    /// A scribe for `world`.
+    /// Returns a scribe for `world`.
     pub fn new(world: &World, mode: Mode) -> Scribe {
         let scenario = world.scenario();
         let addresses: BTreeMap<Addr, u32> = (0..scenario.nodes.len())
@@ -60,7 +60,7 @@ impl Scribe {
         scribe
     }
 
-    /// The first message for a page.
+    /// Returns the first message for a page.
     pub fn hello(&self) -> String {
         text(&FromServer::Hello(&self.hello))
     }
@@ -90,8 +90,8 @@ impl Scribe {
         }))
     }
 
-    /// The changes; with `figures`, including the nodes' figures. `wall_ms` is their time in a
-    /// run in real time.
+    /// Returns the changes; with `figures`, including the nodes' figures. `wall_ms` is their time
+    /// in a run in real time.
     pub fn changes(
         &mut self,
         changes: &Changes,
@@ -140,12 +140,12 @@ impl Scribe {
         }))
     }
 
-    /// The contexts of compressed addresses.
+    /// Returns the contexts of compressed addresses.
     pub fn contexts(&self) -> &Contexts {
         &self.contexts
     }
 
-    /// Whether a frame is a link retry: its sender has sent no other frame since.
+    /// Returns whether a frame is a link retry: its sender has sent no other frame since.
     fn is_again(&mut self, frame: &Frame, opened: Option<&Opened<'_>>) -> bool {
         if frame.kind == FrameClass::Ack {
             return false;
@@ -207,7 +207,7 @@ impl Scribe {
     }
 }
 
-/// The layers of frames in hexadecimal (see [`Ask::Layers`](message::Ask)), as an object in
+/// Returns the layers of frames in hexadecimal (see [`Ask::Layers`](message::Ask)), as an object in
 /// text; `None` if they are invalid.
 pub(crate) fn layers(frames: &[String], contexts: &Contexts) -> Option<String> {
     /// No frame of IEEE 802.15.4 is longer.
