@@ -35,7 +35,7 @@ export function help(keys: Key[]): HTMLDialogElement {
     ["━●", "frame for one node: TCP, blue"],
     ["╍■", "UDP: dashed, purple"],
     ["┈▲", "routing and other protocols: dotted, amber"],
-    ["─○", "link acknowledgment: thin, grey"],
+    ["─○", "link acknowledgement: thin, grey"],
     ["┅", "dashed trail: retransmitted by the link"],
     ["◯", "frame for every node in range"],
     ["✕", "destroyed by other transmissions at this node; dashed ring: lost for another reason"],

@@ -56,7 +56,7 @@ export class Packets {
         { class: "packets-bar" },
         h("h2", {}, "Packets"),
         this.input,
-        h("label", { class: "check" }, this.acks, "link acknowledgments"),
+        h("label", { class: "check" }, this.acks, "link acknowledgements"),
         this.count,
       ),
       h("div", { class: "packets-body" }, h("div", { class: "packets-list" }, head, this.scroller), this.layers),
