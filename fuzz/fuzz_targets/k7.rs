@@ -1,22 +1,21 @@
-//! Files of measured links, plain or compressed with gzip.
+//! Files of measured links, plain or compressed with gzip, as a scenario reads them. The reader
+//! checks its result with debug assertions.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use redpoll_sim::{K7, open_measured};
+use redpoll_sim::{LinkSource, Scenario};
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(reader) = open_measured(bytes) else {
-        return;
+    let name = format!("redpoll-fuzz-k7-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, bytes).expect("the temporary folder is writable");
+    let set = [("topology.file".to_owned(), file.display().to_string())];
+    let scenario = Scenario::parse("k7", "[topology]\nkind = \"k7\"\n", &set);
+    let _ = std::fs::remove_file(&file);
+    let Ok(scenario) = scenario else { return };
+    let LinkSource::Measured(links) = &scenario.links else {
+        panic!("the links are measured");
     };
-    let Ok(k7) = K7::read(reader, 26) else { return };
-    assert!(!k7.links.is_empty());
-    for link in &k7.links {
-        assert!(link.from != link.to && link.from.max(link.to) < k7.nodes.len());
-        assert!(link.records.windows(2).all(|pair| pair[0].at < pair[1].at));
-        assert!(
-            link.records
-                .iter()
-                .all(|record| (0.0..=1.0).contains(&record.pdr))
-        );
-    }
+    assert!(!links.is_empty());
+    assert_eq!(links.names().len(), scenario.nodes.len());
 });

@@ -1,16 +1,22 @@
-//! Traces of noise, plain or compressed with gzip.
+//! Traces of noise, plain or compressed with gzip, as a scenario reads them.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use redpoll_sim::{NoiseTrace, open_measured};
+use redpoll_sim::Scenario;
+
+const TEXT: &str = "[topology]\nkind = \"line\"\nnodes = 2\nspacing = \"10 m\"\n\
+                    [medium]\nmodel = \"sinr\"\nnoise_repeat = true\n";
 
 fuzz_target!(|bytes: &[u8]| {
-    let Ok(reader) = open_measured(bytes) else {
-        return;
-    };
-    let Ok(trace) = NoiseTrace::read(reader) else {
-        return;
-    };
-    assert!(!trace.samples_dbm.is_empty());
-    assert!(trace.samples_dbm.iter().all(|sample| sample.is_finite()));
+    let name = format!("redpoll-fuzz-noise-{}", std::process::id());
+    let file = std::env::temp_dir().join(name);
+    std::fs::write(&file, bytes).expect("the temporary folder is writable");
+    let set = [("medium.noise_trace".to_owned(), file.display().to_string())];
+    let scenario = Scenario::parse("noise", TEXT, &set);
+    let _ = std::fs::remove_file(&file);
+    let Ok(scenario) = scenario else { return };
+    let noise = scenario.noise.expect("the noise has a trace");
+    let samples = &noise.trace.samples_dbm;
+    assert!(!samples.is_empty());
+    assert!(samples.iter().all(|sample| sample.is_finite()));
 });

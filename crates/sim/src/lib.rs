@@ -75,7 +75,6 @@ mod world;
 pub use ether::{Ether, SimRadio};
 pub use fault::Rule as FaultRule;
 pub use kernel::Secrets;
-pub use measured::{K7, NoiseTrace, open as open_measured};
 pub use medium::{Config as MediumConfig, LinkSource, Sinr, UnitDisk};
 pub use node::{SimNode, SimProfile, on_radio as node_on_radio};
 pub use oracle::{End as FlowEnd, FlowFigures, FlowId, LatencyMs};

@@ -111,7 +111,22 @@ impl K7 {
                 format!("the file has no row of channel {channel}; allowed: at least one");
             return Err(FileError::new(lines.number(), 1, problem));
         }
-        Ok(reading.finish())
+        let k7 = reading.finish();
+        debug_assert!(k7.is_consistent());
+        Ok(k7)
+    }
+
+    /// Returns whether every link has two known nodes, and records in order with possible shares.
+    fn is_consistent(&self) -> bool {
+        let is_good = |link: &K7Link| {
+            let records = &link.records;
+            link.from != link.to
+                && link.from.max(link.to) < self.nodes.len()
+                && !records.is_empty()
+                && records.windows(2).all(|pair| pair[0].at < pair[1].at)
+                && records.iter().all(|it| (0.0..=1.0).contains(&it.pdr))
+        };
+        !self.links.is_empty() && self.links.iter().all(is_good)
     }
 }
 
