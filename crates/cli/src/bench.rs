@@ -132,7 +132,7 @@ mod present {
         }
     }
 
-    /// The requested stacks that this program contains; reports the others.
+    /// Returns the requested stacks that this program contains; reports the others.
     fn subjects(args: &BenchArgs, all: &[Subject]) -> Result<Vec<Subject>, String> {
         let mut subjects = Vec::new();
         for name in &args.subject {

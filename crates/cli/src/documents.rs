@@ -6,7 +6,7 @@ use clap::Parser as _;
 
 use crate::command::Args;
 
-/// The repository's root.
+/// Returns the repository's root.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
@@ -27,7 +27,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The commands of the shell blocks of a document that begin with `redpoll`.
+/// Returns the commands of the shell blocks of a document that begin with `redpoll`.
 fn commands(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut is_shell = false;
@@ -50,7 +50,7 @@ fn commands(text: &str) -> Vec<String> {
     found
 }
 
-/// The words of a command, up to what the shell does with its output, or a comment.
+/// Returns the words of a command, without redirections, pipes and comments.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;

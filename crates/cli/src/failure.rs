@@ -22,7 +22,7 @@ pub(crate) fn fail_all(failures: &[Failure]) -> Option<ExitCode> {
     first
 }
 
-/// The signal that asks the program to end, if there was one.
+/// Returns the signal that asks the program to end, if there was one.
 pub(crate) fn asked_to_end(signals: &Signals) -> Option<u8> {
     while let Ok(Some(notice)) = signals.next() {
         if let Notice::End(signal) = notice {

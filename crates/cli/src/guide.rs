@@ -21,7 +21,7 @@ pub fn list() -> ExitCode {
     tell(&lines.collect::<String>())
 }
 
-/// The first sentence of the comment that a scenario begins with.
+/// Returns the first sentence of the comment at the start of a scenario.
 pub fn about(text: &str) -> String {
     let comment = text.lines().map_while(|line| line.strip_prefix('#'));
     let words = comment.flat_map(str::split_whitespace);

@@ -21,7 +21,7 @@ pub(crate) fn loader(scenario: &str) -> impl Loader {
     })
 }
 
-/// A program that was built without them loads none.
+/// Returns a loader that loads no modules, for a program built without them.
 #[cfg(not(feature = "modules"))]
 pub(crate) fn loader(_: &str) -> impl Loader {
     redpoll_sim::foreign::NoLoader

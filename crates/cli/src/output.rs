@@ -17,23 +17,23 @@ pub fn fail(code: u8, message: impl Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Whether the reader of a pipe has closed it, which is not a failure.
+/// Returns whether the reader of a pipe has closed it, which is not a failure.
 pub fn is_closed_pipe(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::BrokenPipe
 }
 
-/// Whether `path` stands for standard input or output.
+/// Returns whether `path` means standard input or output.
 pub fn is_standard(path: &Path) -> bool {
     path.as_os_str() == "-"
 }
 
-/// The option with which Wireshark and tshark decode the mesh's compressed addresses.
+/// Returns the option with which Wireshark and tshark decode the mesh's compressed addresses.
 pub fn wireshark_option(scenario: &Scenario) -> String {
     format!("-o 6lowpan.context0:{}/64", scenario.border.prefix)
 }
 
-/// A capture at `path` of what `scenario` has on the air, with what its reader must
-/// know; - is standard output. `origin` is when a run in real time began, since 1970.
+/// Creates a capture at `path` of the frames of `scenario`, with the keys and names that its reader
+/// needs; - is standard output. `origin` is the start of a run in real time, since 1970.
 ///
 /// # Errors
 ///

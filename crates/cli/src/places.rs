@@ -49,7 +49,7 @@ const OF_RESULTS: [&str; 4] = [
 /// So deep the folders of a result are looked at: the seeds of several runs have one each.
 const DEEP: usize = 2;
 
-/// The result files below a folder; empty if it is another kind of folder.
+/// Adds the result files in a folder; nothing if it is another kind of folder.
 fn below(at: &Path, deep: usize, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(at).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -69,13 +69,13 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// The output that `option` asks for, if it does.
+    /// Adds the output of `option`, if it is given.
     pub fn with(mut self, option: &'static str, path: Option<&'a Path>) -> Places<'a> {
         self.outputs.extend(path.map(|path| (option, path)));
         self
     }
 
-    /// A file, or a folder of a result, that the command reads.
+    /// Adds a file, or a folder of a result, that the command reads.
     pub fn reads(mut self, path: &Path) -> Places<'a> {
         if path.is_dir() {
             below(path, DEEP, &mut self.inputs)
@@ -116,7 +116,7 @@ impl<'a> Places<'a> {
         }
     }
 
-    /// The first output in one of these places.
+    /// Returns the first output in one of these places.
     fn over(&self, places: &[Identity]) -> Option<&(&'static str, &'a Path)> {
         let is_over = |(_, path): &&(_, &Path)| {
             Identity::of(path).is_some_and(|place| places.contains(&place))

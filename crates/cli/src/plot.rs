@@ -59,7 +59,7 @@ pub fn run(args: &PlotArgs) -> ExitCode {
     }
 }
 
-/// The exit code and line of a problem with a result.
+/// Returns the exit code and line of a problem with a result.
 pub(crate) fn refuse(problem: Problem) -> Failure {
     let code = match problem {
         Problem::Io { .. } => FAILED,
@@ -68,7 +68,7 @@ pub(crate) fn refuse(problem: Problem) -> Failure {
     (code, problem.to_string())
 }
 
-/// The files of the result at `path`.
+/// Returns the files of the result at `path`.
 pub(crate) fn files(path: &Path) -> Result<Files, Failure> {
     Files::of(path).map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => (USAGE, format!("{} {error}", path.display())),

@@ -13,8 +13,8 @@ const STEPS: &str = "{wide_bar} {percent:>3} %  {pos} of {len} {msg}  left {eta}
 /// The template for an unknown length.
 const ENDLESS: &str = "{spinner} {bytes} read";
 
-/// A bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times a
-/// second.
+/// Returns a bar or a line with this `template`, of `len` steps if known, drawn at most `hz` times
+/// a second.
 pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
     let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let target = if is_dumb {
@@ -36,14 +36,14 @@ pub fn bar(len: Option<u64>, template: &str, hz: u8) -> ProgressBar {
 pub struct Progress(ProgressBar);
 
 impl Progress {
-    /// A bar for nothing yet, which [`of_file`](Self::of_file) adds to.
+    /// Returns an empty bar, to which [`of_file`](Self::of_file) adds files.
     pub fn of_bytes() -> Progress {
         let progress = Progress(bar(None, BYTES, HZ));
         progress.0.set_length(0);
         progress
     }
 
-    /// A bar of `count` steps; `what` names them.
+    /// Returns a bar of `count` steps; `what` names them.
     pub fn of_steps(count: u64, what: &'static str) -> Progress {
         let progress = Progress(bar(None, STEPS, HZ));
         progress.0.set_length(count);
@@ -51,7 +51,7 @@ impl Progress {
         progress
     }
 
-    /// A bar of `seconds` seconds of simulated time.
+    /// Returns a bar of `seconds` seconds of simulated time.
     pub fn of_simulated(seconds: u64) -> Progress {
         Progress::of_steps(seconds, "s simulated")
     }
@@ -61,7 +61,7 @@ impl Progress {
         Progress(ProgressBar::hidden())
     }
 
-    /// A bar for bytes, unless standard output shows the result.
+    /// Returns a bar for bytes, unless standard output shows the result.
     pub fn beside_output() -> Progress {
         if std::io::stdout().is_terminal() {
             Progress::hidden()

@@ -171,8 +171,8 @@ pub fn run(json: Option<&Path>) -> ExitCode {
     }
 }
 
-/// The difference between many readings and one in the same time: what a node without any
-/// does is not in it, nor what only the first one takes.
+/// Returns the difference between many readings and one in the same time. It contains neither the
+/// cost of a node without readings, nor that of only the first reading.
 fn cost(hops: usize, way: Way) -> Result<Cost, String> {
     let [one, many] = [1, 1 + READINGS].map(|readings| measure(hops, way, readings));
     let (one, many) = (one?, many?);
@@ -315,7 +315,7 @@ fn measure(hops: usize, way: Way, readings: u64) -> Result<Sums, String> {
     })
 }
 
-/// The bytes that the server must have read at the end.
+/// Returns the bytes that the server must have read at the end.
 fn bytes_of(way: Way, readings: u64) -> u64 {
     let Some(tls) = way.tls else {
         return readings * READING as u64;

@@ -56,7 +56,7 @@ impl Rights {
         })
     }
 
-    /// The user that the program becomes.
+    /// Returns the user that the program becomes.
     pub(crate) fn account(&self) -> Option<&Account> {
         self.account.as_ref()
     }
@@ -89,7 +89,7 @@ impl Rights {
         }
     }
 
-    /// A warning if the user cannot open this device again.
+    /// Returns a warning if the user cannot reopen this device.
     pub(crate) fn doubt(&self, device: &Path) -> Option<String> {
         let account = self.account.as_ref()?;
         let modes = AccessFlags::R_OK | AccessFlags::W_OK;

@@ -192,7 +192,7 @@ fn simulated(scenario: &Scenario, lines: &Sockets) -> Result<SimulatedMesh, Fail
     SimulatedMesh::new(scenario, secrets, lines).map_err(unusable)
 }
 
-/// The last of several failures, after reporting the others.
+/// Returns the last of several failures, after reporting the others.
 fn first_of(mut failures: Vec<Failure>) -> Failure {
     let last = failures.pop();
     fail_all(&failures);
@@ -311,8 +311,8 @@ fn reserve_forwards(args: &UpArgs, scenario: &mut Scenario) {
     }
 }
 
-/// The services outside the mesh that its nodes may reach: those that the scenario's applications
-/// send to, and those of `--expose`.
+/// Returns the services outside the mesh that its nodes may reach: the targets of the scenario's
+/// applications, and those of `--expose`.
 fn exposed(args: &UpArgs, scenario: &Scenario) -> Vec<Service> {
     let apps = scenario.nodes.iter().flat_map(|node| &node.apps);
     let targets = apps.filter_map(|app| app.kind.target());

@@ -116,7 +116,7 @@ impl Player {
         Ok(())
     }
 
-    /// The next line is at hand, if there is one.
+    /// Reads the next line, if there is one.
     fn fetch(&mut self) -> std::io::Result<()> {
         if self.next.is_none() {
             let line = self.reader.read()?;

@@ -34,7 +34,7 @@ pub(crate) fn greeting(server: &Server) -> String {
     )
 }
 
-/// The users who can also reach the page, if any.
+/// Returns the users who can also reach the page, if any.
 fn exposure(address: SocketAddr) -> String {
     if address.ip().is_loopback() {
         String::new()

@@ -265,7 +265,7 @@ fn a_cortex_m0_endures_loss_and_garbage() {
     );
 }
 
-/// A frame to all nodes or to the leaf, with arbitrary bytes after its header.
+/// Returns a frame to all nodes or to the leaf, with arbitrary bytes after its header.
 fn garbage(rng: &mut Rng) -> Vec<u8> {
     let len = 9 + rng.below(110) as usize;
     let mut frame: Vec<u8> = (0..len).map(|_| rng.next_u32() as u8).collect();

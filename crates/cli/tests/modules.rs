@@ -74,7 +74,7 @@ fn what_cannot_be_loaded_is_one_line_and_exit_code_2() {
     }
 }
 
-/// A module that never waits ends the program, when it is loaded or when it has run.
+/// A module that never waits ends the program, on load or after its run.
 #[test]
 fn a_module_that_hangs_is_one_line_and_exit_code_2() {
     for tick in ["0", "7"] {

@@ -49,7 +49,7 @@ fn up(more: &[&str]) -> (Program, u16) {
     (mesh, port)
 }
 
-/// Whether this process is root; otherwise the test is skipped.
+/// Returns whether this process is root; otherwise the test is skipped.
 fn is_root(test: &str) -> bool {
     let is_root = nix::unistd::geteuid().is_root();
     if !is_root {
@@ -58,7 +58,7 @@ fn is_root(test: &str) -> bool {
     is_root
 }
 
-/// A folder of the user.
+/// Returns a folder of the user.
 fn folder_of_user(name: &str) -> Folder {
     let folder = Folder::new(name);
     std::os::unix::fs::chown(&folder.0, Some(USER), Some(GROUP)).expect("root may");
@@ -264,8 +264,8 @@ fn a_frame_counter_goes_on_with_the_same_user() {
     }
 }
 
-/// The real program, asked by ptrace(2), each of its threads: files, connections, signals and
-/// system calls are denied, and it goes on writing and serving afterwards.
+/// Checks with ptrace(2) that each thread of the real program is denied files, connections, signals
+/// and system calls, and that it continues to write and serve.
 #[test]
 fn the_sandbox_denies_what_is_not_needed() {
     if !is_root("the_sandbox_denies_what_is_not_needed") {
@@ -390,7 +390,7 @@ fn radio_of_a_test() {
     }
 }
 
-/// The numbers of the children of a process.
+/// Returns the numbers of the children of a process.
 fn children(pid: u32) -> Vec<String> {
     let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children"));
     let list = list.unwrap_or_default();

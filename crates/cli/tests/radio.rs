@@ -60,7 +60,7 @@ fn node_on(scenario: &Scenario, index: usize, url: &str, clock: Clock) -> OnRadi
     RadioMesh::new(node, gate, (radio, caps), Box::new(|_| Ok(())))
 }
 
-/// An echo request from the host to a node of the mesh (RFC 4443 §4.1).
+/// Returns an echo request from the host to a node of the mesh (RFC 4443 §4.1).
 fn echo_request(src: Addr, dst: Addr) -> Vec<u8> {
     let mut message = vec![128, 0, 0, 0, 0, 1, 0, 2];
     message.extend(b"are you there?");
@@ -77,7 +77,7 @@ fn echo_request(src: Addr, dst: Addr) -> Vec<u8> {
     packet
 }
 
-/// A host pings a node over a border router; both have the radios of these names.
+/// Pings a node from a host over a border router; both have the radios of these names.
 fn ping(security: &[(&str, &str)], radios: &[String; 2]) -> (OnRadio, OnRadio, bool) {
     let set: Vec<(String, String)> = ([("routing", "rpl")].iter().chain(security))
         .map(|(key, value)| ((*key).to_owned(), (*value).to_owned()))

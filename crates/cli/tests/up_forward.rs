@@ -19,7 +19,7 @@ fn office(more: &[&str]) -> Program {
     Program::start(&args)
 }
 
-/// The port behind `Forwarded: 127.0.0.1:PORT -> leaf-12:80`.
+/// Returns the port behind `Forwarded: 127.0.0.1:PORT -> leaf-12:80`.
 fn forwarded_port(line: &str) -> u16 {
     let rest = line
         .strip_prefix("Forwarded: 127.0.0.1:")

@@ -115,7 +115,7 @@ fn main() -> ExitCode {
     ])
 }
 
-/// The office with addresses of its own, so that tests can run side by side.
+/// Returns the office with addresses of its own, so that tests can run side by side.
 fn office(n: u16, more: &[&str]) -> Program {
     let prefix = format!("{}/64", prefix(n));
     let host = format!("border.host={}", host_address(n));
@@ -136,7 +136,7 @@ fn exists(interface: &str) -> bool {
     nix::net::if_::if_nametoindex(CString::new(interface).unwrap().as_c_str()).is_ok()
 }
 
-/// The body of what a node's HTTP server answers.
+/// Returns the body of a node's HTTP response.
 fn get(address: Ipv6Addr, path: &str) -> Vec<u8> {
     let mut stream = TcpStream::connect_timeout(&SocketAddr::from((address, 80)), PATIENCE)
         .expect("the node accepts");
@@ -248,7 +248,7 @@ fn ports_differ_from_start_to_start() {
     assert_ne!(ports[0], ports[1]);
 }
 
-/// A broker as far as a sensor sees it: it accepts, acknowledges, and keeps quiet.
+/// The broker behaves as a sensor expects: it accepts, acknowledges, and sends nothing else.
 fn readings_arrive() {
     let mut mesh = office(
         3,
@@ -291,7 +291,7 @@ fn ping_reaches_a_leaf() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// The output of libcoap's client for the resource `path` of a leaf.
+/// Returns the output of libcoap's client for the resource `path` of a leaf.
 fn coap(n: u16, path: &str, args: &[&str]) -> Vec<u8> {
     let uri = format!("coap://[{}]/{path}", leaf(n, 12));
     let output = Command::new(COAP_CLIENT)
@@ -304,8 +304,8 @@ fn coap(n: u16, path: &str, args: &[&str]) -> Vec<u8> {
     output.stdout
 }
 
-/// A client of others' (libcoap): a page, a file in blocks of both sizes, a
-/// body put in blocks and fetched again, and how it hears of a mistake.
+/// libcoap's client gets a page, a file in blocks of both sizes, puts a body in blocks and gets it
+/// again, and receives the error of a wrong request.
 fn libcoap_gets_and_puts() {
     let mut mesh = office(6, &["--set", "apps.coap.file=3 KiB"]);
     mesh.wait_until_up();
@@ -605,7 +605,7 @@ fn reaches_only_what_is_exposed() {
     mesh.end(Signal::SIGINT, Some(0));
 }
 
-/// A packet with a SYN, without options.
+/// Returns a packet with a SYN, without options.
 fn request(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16)) -> Vec<u8> {
     let addresses = [from.0.octets(), to.0.octets()].concat();
     let mut segment = [from.1.to_be_bytes(), to.1.to_be_bytes()].concat();
@@ -650,7 +650,7 @@ fn second_mesh_is_refused() {
     first.end(Signal::SIGINT, Some(0));
 }
 
-/// The neighbour learns the way to the mesh, uses it, and forgets it with the mesh.
+/// The neighbour learns the route to the mesh, uses it, and removes it with the mesh.
 fn neighbours_learn_the_way() {
     let neighbour = Neighbour::beside("wire0");
     std::fs::write("/proc/sys/net/ipv6/conf/all/forwarding", "1").unwrap();

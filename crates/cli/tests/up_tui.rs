@@ -113,7 +113,7 @@ impl Session {
     }
 }
 
-/// The words without what moves the cursor between them.
+/// Returns the text without the control sequences for the cursor.
 fn plain(shown: &str) -> String {
     let mut parts = shown.split('\u{1b}');
     let mut text = parts.next().unwrap_or_default().to_owned();

@@ -46,7 +46,7 @@ on = "node-1"
 to = "node-4:5001"
 "#;
 
-/// The findings in a capture of a minute of a scenario, as JSON.
+/// Returns the findings in a capture of a minute of a scenario, as JSON.
 fn found(folder: &Folder, scenario: &str, settings: &[&str], options: &[&str]) -> Value {
     let capture = folder.file("capture.pcapng");
     let mut args = vec!["run", scenario, "--duration", "60 s", "--pcap", &capture];
@@ -181,7 +181,8 @@ fn planted_faults_are_named_with_their_frames_and_the_remedy_helps() {
 /// Success ratios at the edge of the range, in percent, and retries of a frame.
 const LOSSY: [(u32, u32); 5] = [(60, 2), (60, 3), (70, 3), (75, 0), (80, 1)];
 
-/// The report of `run` on five lossy minutes over one hop, and the findings in their capture.
+/// Returns the report of `run` on five lossy minutes over one hop, and the findings in their
+/// capture.
 fn lossy(
     folder: &Folder,
     (percent, retries): (u32, u32),
@@ -201,7 +202,7 @@ fn lossy(
     [run, why].map(|output| serde_json::from_str(&stdout(&output)).unwrap())
 }
 
-/// A sender that has not heard the acknowledgement of a frame gives its datagram up, too.
+/// A sender that has missed the acknowledgement of a frame gives its datagram up, too.
 #[test]
 fn segments_are_as_many_as_their_sender_says() {
     let folder = Folder::new("why-counts");
@@ -291,7 +292,7 @@ fn as_much_is_lost_in_the_simulation_as_in_the_capture() {
     }
 }
 
-/// The listed frames are those that are described.
+/// The listed frames are the described ones.
 #[test]
 fn evidence_of_polls_is_a_request_and_the_fragment_behind_it() {
     let folder = Folder::new("why-evidence");
@@ -369,7 +370,7 @@ fn what_is_no_capture_or_breaks_off_is_said() {
     );
 }
 
-/// A capture of five seconds of a scenario.
+/// Returns a capture of five seconds of a scenario.
 fn short_run(folder: &Folder, scenario: &str) -> String {
     let capture = folder.file("short.pcapng");
     let run = ["run", scenario, "--duration", "5 s", "--pcap", &capture];
@@ -377,7 +378,7 @@ fn short_run(folder: &Folder, scenario: &str) -> String {
     capture
 }
 
-/// The frames of a capture of Redpoll's, without their check sequences.
+/// Returns the frames of a capture of Redpoll's, without their check sequences.
 fn frames_of(capture: &str) -> Vec<Vec<u8>> {
     let file = std::fs::File::open(capture).unwrap();
     let mut reader = pcap_file::pcapng::PcapNgReader::new(file).unwrap();
@@ -420,7 +421,7 @@ fn any_bytes_are_read() {
     assert_eq!(found["frames"], 20_000);
 }
 
-/// A closed pipe ends it quietly.
+/// A closed pipe ends the program without an error.
 #[test]
 fn a_reader_that_has_had_enough_is_no_error() {
     let folder = Folder::new("why-pipe");

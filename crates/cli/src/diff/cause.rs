@@ -41,8 +41,8 @@ const OF_NODES: [(&str, &str); 5] = [
     ("collisions", "collisions"),
 ];
 
-/// The first difference before `until_us` of two results with recordings, or of two programs,
-/// which run again up to that time. `None` without recordings.
+/// Returns the first difference before `until_us` of two results with recordings, or of two
+/// programs, which run again up to that time. `None` without recordings.
 pub(super) fn before(args: &DiffArgs, until_us: u64) -> Option<String> {
     let scratch = Scratch::new();
     let (a, b) = match (&args.program, &args.b) {
@@ -82,13 +82,14 @@ impl Drop for Scratch {
     }
 }
 
-/// The recording of a result's folder.
+/// Returns the recording of a result's folder.
 fn beside(path: &Path) -> Option<PathBuf> {
     let file = path.join(folder::RECORDING);
     (!is_standard(path) && file.is_file()).then_some(file)
 }
 
-/// The recording of a run of the scenario by `program` up to a bit beyond `until_us`.
+/// Records a run of the scenario by `program` until shortly after `until_us`; returns the
+/// recording.
 fn recorded(program: &Path, args: &DiffArgs, until_us: u64, path: PathBuf) -> Option<PathBuf> {
     let mut command = Command::new(program);
     command.args(["run", &args.a, "--record"]).arg(&path);
@@ -151,7 +152,7 @@ impl Recording {
         serde_json::from_str(&line).ok()
     }
 
-    /// The next changes.
+    /// Returns the next changes.
     fn changes(&mut self) -> Option<Value> {
         loop {
             let line = self.line()?;

@@ -89,7 +89,7 @@ pub fn run(args: &DiffArgs) -> ExitCode {
     }
 }
 
-/// Whether all frames are the same.
+/// Compares the frames; returns whether all are equal.
 fn try_run(args: &DiffArgs) -> Result<bool, String> {
     let mut places = Places::default().with("--json", args.json.as_deref());
     let given = [
@@ -140,7 +140,7 @@ fn try_run(args: &DiffArgs) -> Result<bool, String> {
     Ok(finding.is_none())
 }
 
-/// A bar for the bytes of captures, or for the time that programs simulate.
+/// Returns a bar for the bytes of captures, or for the time that programs simulate.
 fn progress(args: &DiffArgs) -> Progress {
     if args.program.is_none() {
         return Progress::of_bytes();
@@ -193,7 +193,7 @@ fn is_same(a: &Record, b: &Record) -> bool {
     a.at_us == b.at_us && mpdu(a) == mpdu(b)
 }
 
-/// The frame without its check sequence; empty if there is none.
+/// Returns the frame without its check sequence; empty if there is none.
 fn mpdu(record: &Record) -> &[u8] {
     record.frame().map(|frame| frame.mpdu).unwrap_or_default()
 }

@@ -57,7 +57,7 @@ impl Source {
         Source::of(name, progress.of_file(file), None)
     }
 
-    /// A run of the scenario by `program`.
+    /// Starts a run of the scenario by `program`.
     fn run(program: &Path, args: &DiffArgs) -> Result<Source, String> {
         let mut command = Command::new(program);
         command.args(["run", &args.a, "--pcap", "-"]);
@@ -107,7 +107,7 @@ impl Source {
         self.capture.frames()
     }
 
-    /// The next frame.
+    /// Returns the next frame.
     pub(super) fn next(&mut self) -> Result<Option<Record>, String> {
         let name = self.name.clone();
         match self.capture.next_record() {
@@ -132,7 +132,7 @@ impl Source {
         }
     }
 
-    /// A failed program has no more frames, which is not a difference.
+    /// Returns an error if the program has failed: then missing frames are no difference.
     fn ended(&mut self) -> Result<(), String> {
         let Some(Program(child)) = &mut self.program else {
             return Ok(());

@@ -94,7 +94,7 @@ impl Finding {
     }
 }
 
-/// Whether the frame of one run comes in the other, too.
+/// Returns a line about whether the other run has the frame, too.
 fn sought(
     record: &Record,
     other: &VecDeque<Record>,
@@ -180,7 +180,7 @@ fn what(firsts: [Option<&Record>; 2], reading: &Reading) -> String {
     }
 }
 
-/// The words that differ between two decoded frames, by layer. A name precedes its value.
+/// Returns the words that differ between two decoded frames, by layer. A name precedes its value.
 fn words(a: &str, b: &str) -> Vec<String> {
     let (a, b) = (layered(a), layered(b));
     let mut layers: Vec<&str> = Vec::new();
@@ -221,7 +221,7 @@ fn words(a: &str, b: &str) -> Vec<String> {
     found
 }
 
-/// The words of a decoded frame, each with its layer, without the time.
+/// Returns the words of a decoded frame, each with its layer, without the time.
 fn layered(text: &str) -> Vec<(&'static str, String)> {
     let mut layer = "link";
     let mut words = Vec::new();

@@ -67,7 +67,7 @@ pub enum FcsArg {
 }
 
 impl NetworkArgs {
-    /// The contexts of compressed addresses.
+    /// Returns the contexts of compressed addresses.
     pub fn contexts(&self) -> Contexts {
         let mut contexts = Contexts::with_prefix(self.mesh.prefix);
         for (cid, prefix, len) in &self.contexts {
@@ -76,7 +76,7 @@ impl NetworkArgs {
         contexts
     }
 
-    /// The parameters that frames are decoded with.
+    /// Returns the parameters of the decoder.
     pub fn reading(&self) -> Reading {
         Reading {
             contexts: self.contexts(),
@@ -84,7 +84,7 @@ impl NetworkArgs {
         }
     }
 
-    /// The meaning of the last bytes of frames.
+    /// Returns the meaning of the last bytes of frames.
     pub fn fcs(&self) -> Fcs {
         match self.fcs {
             FcsArg::Auto => Fcs::Auto,

@@ -35,7 +35,7 @@ impl std::fmt::Debug for Key {
 }
 
 impl KeyArgs {
-    /// The keys. A short address without a name gets the EUI-64 of a scenario's node.
+    /// Returns the keys. A short address without a name gets the EUI-64 of a scenario's node.
     pub fn keys(&self) -> Keys {
         let key = self.key.as_ref().map(|Key(key)| *key);
         Keys::new(key, self.names.clone(), EUI64_PREFIX)

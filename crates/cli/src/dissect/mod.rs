@@ -95,11 +95,11 @@ pub struct Opened {
     pub is_live: bool,
 }
 
-/// The capture at `path`, whose bytes `progress` counts; - is standard input.
+/// Opens the capture at `path`, whose bytes `progress` counts; - is standard input.
 ///
 /// # Errors
 ///
-/// The program's exit code, after the problem was reported.
+/// The program's exit code, after a report of the problem.
 pub fn opened(path: &Path, network: &NetworkArgs, progress: &Progress) -> Result<Opened, ExitCode> {
     let path = folder::file(path, folder::FRAMES);
     let name = path.display();
@@ -159,7 +159,7 @@ fn time(record: &Record) -> String {
     }
 }
 
-/// The line about a record, decoded by itself.
+/// Returns the line about a record, decoded without earlier ones.
 pub fn line(record: &Record, reading: &Reading) -> String {
     let mut dissector = Dissector::new(reading.clone());
     format!("{} {}", time(record), dissector.record(record).summary())

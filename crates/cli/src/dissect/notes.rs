@@ -38,7 +38,7 @@ impl Notes {
         }
     }
 
-    /// Whether a record is decoded; counts it if it is not.
+    /// Returns whether a record is decoded; counts it if it is not.
     pub fn is_ours(&mut self, record: &Record) -> bool {
         let Some(name) = record.foreign_link() else {
             self.ours += 1;
@@ -68,7 +68,7 @@ impl Notes {
         }
     }
 
-    /// The reason to refuse a capture: it has frames, and all are of other technologies.
+    /// Returns the reason to refuse a capture: it has frames, and all are of other technologies.
     pub fn refusal(&self, name: &str) -> Option<String> {
         let (link, _) = self.foreign.iter().next().filter(|_| self.ours == 0)?;
         Some(format!(

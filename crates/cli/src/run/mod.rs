@@ -52,7 +52,7 @@ fn told_set_up(took: WallDuration) -> String {
     }
 }
 
-/// The command that shows a capture with the addresses of its mesh.
+/// Returns the command that shows a capture with the addresses of its mesh.
 pub(crate) fn how_to_look_at(capture: &Path, scenario: &Scenario) -> String {
     let option = crate::output::wireshark_option(scenario);
     format!("capture: wireshark {option} {}\n", capture.display())
@@ -134,7 +134,7 @@ fn try_run(args: &RunArgs) -> Result<ExitCode, Failure> {
     })
 }
 
-/// The files that `args` ask for.
+/// Returns the files that `args` ask for.
 fn asked(args: &RunArgs) -> Asked<'_> {
     Asked {
         folder: args.result.as_deref(),

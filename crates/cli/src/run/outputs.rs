@@ -27,7 +27,7 @@ pub(crate) struct Outputs {
     series: Vec<SeriesFile>,
 }
 
-/// The created file; otherwise the error is added to `failures`.
+/// Returns the created file; on an error, adds it to `failures`.
 fn made<T>(file: Result<T, Failure>, failures: &mut Vec<Failure>) -> Option<T> {
     file.map_err(|failure| failures.push(failure)).ok()
 }
@@ -60,7 +60,7 @@ struct Wanted {
 }
 
 impl Outputs {
-    /// The requested outputs. No file is written yet.
+    /// Returns the requested outputs. No file is written yet.
     pub(crate) fn plan(asked: &Asked<'_>) -> Result<Outputs, Failure> {
         let owned = |path: Option<&Path>| path.map(Path::to_owned);
         let mut wanted = Wanted {
@@ -147,18 +147,18 @@ impl Outputs {
         }
     }
 
-    /// Whether one of them is standard output.
+    /// Returns whether one of them is standard output.
     pub(crate) fn takes_standard(&self) -> bool {
         self.json.iter().any(JsonFile::is_standard)
             || self.wanted.captures.iter().any(|path| is_standard(path))
     }
 
-    /// The file for the output of modules.
+    /// Returns the file for the output of modules.
     pub(super) fn log(&mut self) -> &mut Option<Log> {
         &mut self.log
     }
 
-    /// The run has to stop here for one of them.
+    /// Returns when the run must stop next for an output.
     pub(crate) fn next(&self) -> Instant {
         let next = self.series.iter().map(|series| series.series.next());
         next.min().unwrap_or(Instant::from_micros(u64::MAX))

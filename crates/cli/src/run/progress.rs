@@ -12,7 +12,7 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// A bar for a run of `duration`.
+    /// Returns a bar for a run of `duration`.
     pub fn new(duration: Duration) -> Progress {
         let template = "{wide_bar} {percent:>3} %  {msg}  left {eta}";
         let bar = bar(Some(duration.as_millis()), template, 10);
@@ -22,7 +22,7 @@ impl Progress {
         }
     }
 
-    /// The run has come to `now`.
+    /// Updates the bar to the time `now`.
     pub fn set(&mut self, now: Instant) {
         let simulated_s = now.as_millis() as f64 / 1_000.0;
         let speed = simulated_s / self.started.elapsed().as_secs_f64().max(1e-6);

@@ -16,7 +16,7 @@ const NODES: usize = 20;
 /// Flows without delivery that are listed.
 const TROUBLES: usize = 10;
 
-/// The result of `scenario`, in which the apps `left_out` were not started.
+/// Returns the result of `scenario`, in which the apps `left_out` were not started.
 pub fn render(
     report: &Report,
     scenario: &Scenario,
@@ -81,7 +81,7 @@ fn radio(scenario: &Scenario) -> String {
     }
 }
 
-/// The payload of full TCP segments, of each TCP that the nodes have.
+/// Returns the payload of full TCP segments, for each TCP of the nodes.
 fn segments(scenario: &Scenario) -> String {
     let own = scenario
         .nodes
@@ -208,8 +208,8 @@ fn flows(text: &mut String, flows: &[FlowFigures]) {
     }
 }
 
-/// A line for each node that was switched off, and for each flow that ended early or
-/// had nothing delivered.
+/// Writes a line for each node that was switched off, and for each flow that ended early or
+/// delivered nothing.
 fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     /// A flow that is silent for the last tenth of the run has come to its end.
     const END: f64 = 0.9;
@@ -255,7 +255,7 @@ fn troubles(text: &mut String, report: &Report, scenario: &Scenario) {
     more(text, ended.len(), TROUBLES, "flows like these");
 }
 
-/// The outcome of readings, if any.
+/// Writes the outcome of readings, if any.
 fn readings(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "readings",
@@ -291,7 +291,7 @@ fn readings(text: &mut String, flows: &[FlowFigures]) {
     text.push('\n');
 }
 
-/// The outcome of requests, if any.
+/// Writes the outcome of requests, if any.
 fn requests(text: &mut String, flows: &[FlowFigures]) {
     let mut table = Table::new(&[
         "requests",
@@ -328,8 +328,8 @@ fn latency(latency: &LatencyMs) -> [String; 3] {
     [ms(latency.p50), ms(latency.p95), ms(latency.max)]
 }
 
-/// The hops to the root and the parent of each node: RPL's at the end of the run, or those of
-/// the fixed routes.
+/// Writes the hops to the root and the parent of each node: RPL's at the end of the run, or those
+/// of the fixed routes.
 fn paths(text: &mut String, nodes: &[NodeFigures]) {
     let mut table = Table::new(&["node", "hops", "parent"]);
     for node in nodes.iter().take(NODES) {

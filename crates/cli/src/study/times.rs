@@ -5,8 +5,8 @@ use std::fmt::Write as _;
 
 use redpoll_experiments::{Figure, Results, StudyError};
 
-/// A line a figure: its runs, the seconds of a core that they had, and how many of
-/// those an earlier figure has, too.
+/// Returns a line for each figure: its runs, their core-seconds, and the number of runs shared with
+/// an earlier figure.
 pub fn render(figures: &[Figure], results: &Results, seeds: u64) -> Result<String, StudyError> {
     let mut text = format!(
         "\n{:>11} {:>6} {:>19} {:>29}\n",

@@ -99,7 +99,7 @@ fn write(table: &Table, path: &std::path::Path) -> Result<(), Failure> {
     table.write(path, format).map_err(|error| wrong(&error))
 }
 
-/// The points, without running any.
+/// Returns the points, without running any.
 fn list(plan: &Plan) -> String {
     let mut lines = vec![format!(
         "{} points, {} seeds each: {} runs",
@@ -118,7 +118,7 @@ fn values(values: &[(String, String)]) -> String {
     texts.collect::<Vec<_>>().join("  ")
 }
 
-/// A line for each point: the mean of its flows' figures, and how far the seeds differ.
+/// Returns a line for each point: the mean of its flows' figures, and the variation between seeds.
 fn summary(plan: &Plan, flows: &Table) -> String {
     let mut lines = vec![format!(
         "{:>6} {:>5} {:>12} {:>20} {:>8} {:>10}  values",

@@ -131,7 +131,7 @@ struct Conn {
     down: u32,
 }
 
-/// The headers of a segment of flow `number`: from the node with `is_up`.
+/// Returns the headers of a segment of flow `number`; with `is_up`, from the node.
 fn header(number: u32, is_up: bool, (seq, ack): (u32, u32), flags: u8, len: u16) -> [u8; 60] {
     let mut bytes = [0; 60];
     bytes[0] = 0x60;
@@ -198,7 +198,7 @@ impl Conn {
     }
 }
 
-/// An engine in which `FLOWS` flows are confirmed, that lets 25,000 packets a second go.
+/// Returns an engine with `FLOWS` confirmed flows that releases 25,000 packets per second.
 fn loaded(now: Instant) -> (Taim<Heap, u32>, Vec<Conn>) {
     let params = Params {
         initial_delay: Duration::from_micros(40),

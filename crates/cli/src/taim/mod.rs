@@ -148,7 +148,7 @@ impl redpoll_base::Memory for Heap {
     type Table<T: 'static> = Box<[T]>;
 }
 
-/// An engine with room for `flows` and `packets`, which are identified by numbers.
+/// Returns an engine with room for `flows` and `packets`, which are identified by numbers.
 pub fn engine(params: Params, secret: [u32; 2], flows: u32, packets: u32) -> Taim<Heap, u32> {
     let (flows, packets) = (flows as usize, packets as usize);
     let memory = Memory {

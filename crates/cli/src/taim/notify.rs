@@ -37,12 +37,12 @@ impl Supervisor {
         }
     }
 
-    /// The queue is taken.
+    /// Reports that the queue is open.
     pub(super) fn ready(&mut self) {
         self.tell("READY=1");
     }
 
-    /// The loop turns.
+    /// Reports that the loop runs.
     pub(super) fn lives(&mut self) {
         if self.every.is_some_and(|every| self.told.elapsed() >= every) {
             self.tell("WATCHDOG=1");

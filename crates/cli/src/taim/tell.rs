@@ -19,7 +19,7 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    /// A packet left so late.
+    /// Counts a packet that left with this delay.
     pub fn add(&mut self, late: Duration) {
         let us = late.as_micros();
         let bucket = (64 - us.leading_zeros() as usize).min(self.counts.len() - 1);
@@ -32,8 +32,8 @@ impl Lateness {
         self.counts.iter().sum()
     }
 
-    /// The value that this share of them did not exceed, rounded up to a power of two of a
-    /// microsecond.
+    /// Returns the delay that this share of the packets did not exceed, rounded up to a power of
+    /// two microseconds.
     pub fn percentile(&self, share: f64) -> Duration {
         let wanted = (self.count() as f64 * share).ceil() as u64;
         let mut sum = 0;
@@ -134,7 +134,7 @@ impl Snapshot {
         .to_string()
     }
 
-    /// The text format of Prometheus, 0.0.4.
+    /// Returns the metrics in the text format of Prometheus, 0.0.4.
     pub(super) fn prometheus(&self) -> String {
         let mut text = String::new();
         let mut family = |name: &str, kind: &str, help: &str, lines: &dyn Fn(&mut String, &str)| {
@@ -198,7 +198,7 @@ impl Snapshot {
         text
     }
 
-    /// The metrics of each flow.
+    /// Writes the metrics of each flow.
     fn tell_flows(&self, family: &mut Family<'_>) {
         type Read = fn(&FlowView) -> Option<f64>;
         let of_flows: [(&str, &str, &str, Read); 6] = [

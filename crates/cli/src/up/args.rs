@@ -209,7 +209,7 @@ impl UpArgs {
         Ok(())
     }
 
-    /// The overrides of the scenario, in the order in which they apply.
+    /// Returns the overrides of the scenario, in the order in which they apply.
     pub fn overrides(&self) -> Vec<(String, String)> {
         let mut overrides = self.scenario.overrides();
         if let Some(prefix) = &self.prefix {
@@ -221,7 +221,7 @@ impl UpArgs {
         overrides
     }
 
-    /// The output files that the options name.
+    /// Returns the output files that the options name.
     pub fn files(&self) -> Asked<'_> {
         Asked {
             folder: self.result.as_deref(),
@@ -235,7 +235,7 @@ impl UpArgs {
         }
     }
 
-    /// Whether no program runs next to the mesh.
+    /// Returns whether no program runs beside the mesh.
     pub fn is_alone(&self) -> bool {
         !self.shell && !self.demo && self.command.is_empty()
     }

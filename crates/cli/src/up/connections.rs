@@ -45,7 +45,7 @@ struct Segment {
 }
 
 impl Segment {
-    /// The segment in an IPv6 packet without extension headers; `None` if a length in its
+    /// Returns the segment in an IPv6 packet without extension headers; `None` if a length in its
     /// headers is impossible.
     fn of(packet: &[u8]) -> Option<Segment> {
         let (ip, bytes) = Ipv6Header::parse(packet).ok()?;
@@ -74,7 +74,7 @@ impl Connections {
         }
     }
 
-    /// A packet passes between host and mesh.
+    /// Handles a packet between host and mesh.
     pub(super) fn see(&mut self, now: Instant, packet: &[u8]) {
         let Some(segment) = Segment::of(packet) else {
             return;
@@ -147,7 +147,7 @@ impl Connections {
         self.watched.len() + self.forwarded.len()
     }
 
-    /// The next line.
+    /// Returns the next line.
     pub(super) fn line(&mut self) -> Option<String> {
         self.lines.pop_front()
     }
@@ -171,7 +171,7 @@ impl Connections {
     }
 }
 
-/// The line about a connection that has ended.
+/// Returns the line about a connection that has ended.
 fn ending(how: &str, now: Instant, since: Instant, [there, back]: [u64; 2]) -> String {
     let took = now.since(since).as_millis() as f64 / 1_000.0;
     format!("{how} after {took:.1} s, {there} bytes into the mesh, {back} bytes out of it")

@@ -40,7 +40,8 @@ pub(crate) type StepFailure = Box<dyn std::error::Error>;
 /// through the steps.
 pub(crate) const STEPS_FLAG: &str = "--demo-steps";
 
-/// The forward that replaces a missing interface: any free port of this computer to the server.
+/// Returns the forward that replaces a missing interface: from any free port of this computer to
+/// the server.
 pub(crate) fn forward(scenario: &Scenario) -> Option<ForwardSpec> {
     let (server, _) = plan::server(scenario)?;
     Some(ForwardSpec {
@@ -104,14 +105,14 @@ pub(crate) fn walk(scenario: &Scenario, environment: &Environment) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Whether a program can be found.
+/// Returns whether a program can be found.
 pub(crate) fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// A command whose output is in English, for us to read. It ends with us:
-/// mosquitto takes a SIGHUP for the wish to read its configuration again.
+/// Returns a command with English output, which this program parses, and which ends with this
+/// program. SIGHUP would make mosquitto read its configuration again.
 pub(crate) fn command(program: &str) -> Command {
     let mut command = Command::new(program);
     command.env("LC_ALL", "C");

@@ -41,7 +41,7 @@ impl Environment {
         }
     }
 
-    /// The environment that [`tell`](Self::tell) has set for this process.
+    /// Returns the environment that [`tell`](Self::tell) has set for this process.
     pub(super) fn of_this_process() -> Option<Environment> {
         Self::read(|name| env::var(name).ok())
     }
@@ -69,7 +69,7 @@ impl Environment {
     }
 }
 
-/// The user's shell, with a prompt that names the mesh.
+/// Returns the user's shell, with a prompt that names the mesh.
 pub(super) fn shell() -> Command {
     let program = env::var_os("SHELL").unwrap_or_else(|| "/bin/sh".into());
     let mut command = Command::new(program);

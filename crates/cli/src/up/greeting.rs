@@ -92,7 +92,7 @@ pub(super) fn text(
     text
 }
 
-/// A node's role and what it does.
+/// Returns a node's role and what it does.
 fn about(node: &NodeSpec) -> String {
     let mut words = vec![node.role.to_string()];
     for app in &node.apps {

@@ -42,8 +42,8 @@ pub(super) enum JoinError {
 }
 
 impl JoinError {
-    /// Whether it is an option that cannot be used: the name in `--name`, or a way to join without
-    /// what it needs.
+    /// Returns whether the command line is wrong: the name in `--name`, or a way to join without
+    /// its requirements.
     pub(super) fn is_usage(&self) -> bool {
         matches!(
             self,

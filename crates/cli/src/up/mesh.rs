@@ -37,7 +37,7 @@ pub(super) struct SimulatedMesh {
 }
 
 impl SimulatedMesh {
-    /// The world of a scenario that has a border router.
+    /// Returns the world of a scenario that has a border router.
     pub(super) fn new(
         scenario: &Scenario,
         secrets: Secrets,
@@ -56,12 +56,12 @@ impl SimulatedMesh {
         })
     }
 
-    /// The world, to look at.
+    /// Returns the world.
     pub(super) fn world(&self) -> &World {
         &self.world
     }
 
-    /// The world, for its live view.
+    /// Returns the world, for its live view.
     pub(super) fn world_mut(&mut self) -> &mut World {
         &mut self.world
     }
@@ -86,7 +86,7 @@ impl SimulatedMesh {
         lines::notices(&mut self.world)
     }
 
-    /// The next line about a connection.
+    /// Returns the next line about a connection.
     pub(super) fn line(&mut self) -> Option<String> {
         self.connections.line()
     }
@@ -103,8 +103,8 @@ impl SimulatedMesh {
         self.world.flush_traces()
     }
 
-    /// The result so far, as `redpoll run` reports it. Real time takes as long as it
-    /// simulates.
+    /// Returns the present result in the form of `redpoll run`. In real time, its duration is the
+    /// simulated time.
     pub(super) fn report(&mut self) -> redpoll_sim::Report {
         let report = self.world.report();
         redpoll_sim::Report {

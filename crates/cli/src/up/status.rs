@@ -25,7 +25,7 @@ pub(super) struct StatusLine {
 impl StatusLine {
     const INTERVAL: Duration = Duration::from_millis(500);
 
-    /// A line that is shown only if `is_wanted`.
+    /// Returns a line that is shown only if `is_wanted`.
     pub(super) fn new(is_wanted: bool) -> StatusLine {
         let bar = if is_wanted {
             bar(None, "{msg}", 2)
@@ -36,7 +36,7 @@ impl StatusLine {
         StatusLine { bar, due }
     }
 
-    /// Whether the line is shown, and the last facts are old.
+    /// Returns whether the line is shown, and the last facts are old.
     pub(super) fn is_due(&self, now: Instant) -> bool {
         !self.bar.is_hidden() && now >= self.due
     }

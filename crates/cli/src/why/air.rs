@@ -210,7 +210,7 @@ impl Air {
         }
     }
 
-    /// The plain payload of an encrypted frame, if a key opens it.
+    /// Returns the decrypted payload of a frame, if a key opens it.
     fn plain(&mut self, header: &Mac<'_>, mpdu: &[u8]) -> Option<Vec<u8>> {
         if header.is_readable() {
             return None;
@@ -324,7 +324,7 @@ impl Open {
             && place.start_us.saturating_sub(last.start_us) < SAME_FRAME_US
     }
 
-    /// The last attempt has failed.
+    /// Handles the failure of the last attempt.
     fn failed(&mut self, neighbours: &HashSet<(Address, Address)>) {
         self.transfer.disturbed += u32::from(std::mem::take(&mut self.is_disturbed));
         let Some((other, who)) = self.over.take() else {

@@ -97,7 +97,7 @@ impl Cause {
     }
 }
 
-/// The causes that slow `flow`, the most expensive first.
+/// Returns the causes that slow `flow`, the most expensive first.
 pub fn of(flow: &Flow) -> Vec<Finding> {
     let busy_us = flow.busy_us();
     let mut found = Vec::new();

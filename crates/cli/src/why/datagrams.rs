@@ -127,7 +127,7 @@ impl Frame {
         self.hidden = transfer.collided.last().copied().or(self.hidden);
     }
 
-    /// The outcome of the datagram if its sender gives it up at this frame.
+    /// Returns the datagram's outcome if its sender gives it up at this frame.
     fn given_up(&self) -> Fate {
         let mostly = 2 * self.collided >= self.attempts as usize;
         Fate::Lost {
@@ -225,7 +225,7 @@ impl Datagrams {
         }
     }
 
-    /// The capture has ended: incomplete datagrams do not count as lost.
+    /// Handles the end of the capture: incomplete datagrams do not count as lost.
     pub fn finish(&mut self, done: &mut Vec<Datagram>) {
         let mut left: Vec<Assembly> = self.assembled.drain().map(|(_, it)| it).collect();
         left.sort_by_key(|it| it.first.start_us);
@@ -315,7 +315,7 @@ impl Datagrams {
         }
     }
 
-    /// Whether a first fragment belongs to an earlier datagram: RFC 8931 retransmits single
+    /// Returns whether a first fragment belongs to an earlier datagram: RFC 8931 retransmits single
     /// fragments, also for a datagram that is lost at a later hop.
     fn goes_on(&self, key: Link, segment: Option<&Segment>) -> bool {
         let is_complete = |(label, datagram): &(Label, Datagram)| {
@@ -329,9 +329,9 @@ impl Datagrams {
                 || self.complete.get(&(key.0, key.1)).is_some_and(is_complete))
     }
 
-    /// A datagram begins. Reports the datagrams that its sender has given up: those with a lost
-    /// frame, with the same label or the same segment, and those too old for reassembly. Losses
-    /// of the same segment on other links are reported too.
+    /// Handles the beginning of a datagram. Reports the datagrams that its sender has given up:
+    /// those with a lost frame, with the same label or the same segment, and those too old for
+    /// reassembly. Losses of the same segment on other links are reported too.
     fn give_up(
         &mut self,
         transfer: &Transfer,
@@ -410,7 +410,7 @@ impl Datagram {
     }
 }
 
-/// The part of a fragmented datagram that a frame carries.
+/// Returns the part of a fragmented datagram in a frame.
 fn part(lowpan: &Lowpan<'_>) -> Option<Part> {
     let ends = lowpan.mesh.map(|mesh| (mesh.originator, mesh.last));
     match &lowpan.body {
@@ -462,7 +462,7 @@ impl Assembly {
         }
     }
 
-    /// Whether it carries the data of `segment`.
+    /// Returns whether it carries the data of `segment`.
     fn carries(&self, segment: Option<&Segment>) -> bool {
         let datagram = self.datagram.as_ref();
         segment
@@ -512,7 +512,7 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// The datagram. No more of its frames follow.
+    /// Removes and returns the datagram, of which no more frames follow.
     fn left(self) -> Option<Datagram> {
         let fate = if self.frame.is_lost {
             self.frame.given_up()

@@ -99,7 +99,7 @@ impl Flow {
         self.halves.iter_mut().for_each(|half| half.finish(end_us));
     }
 
-    /// A later connection between the same ends.
+    /// Adds a later connection between the same ends.
     fn join(&mut self, other: Flow) {
         for (half, more) in self.halves.iter_mut().zip(other.halves) {
             half.join(more);
@@ -114,7 +114,7 @@ impl Flow {
         self.acked += other.acked;
     }
 
-    /// The direction that carries more.
+    /// Returns the direction with more data.
     pub fn main(&self) -> &Half {
         let [first, second] = &self.halves;
         if first.bytes >= second.bytes {

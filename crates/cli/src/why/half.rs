@@ -216,12 +216,12 @@ impl Half {
         self.paths.most.saturating_add(1)
     }
 
-    /// Whether a SYN with this number is its first segment, or may be.
+    /// Returns whether a SYN with this number is, or may be, its first segment.
     pub fn began_with(&self, seq: SeqNum) -> bool {
         self.initial.is_none_or(|initial| initial == seq)
     }
 
-    /// A segment begins to leave its sender's node.
+    /// Handles the first frame of a segment from its sender's node.
     pub fn left(&mut self, datagram: &Datagram) {
         let segment = &datagram.segment;
         self.mss = segment.mss.or(self.mss);
@@ -279,7 +279,7 @@ impl Half {
         self.most = self.most.max(self.sent.len());
     }
 
-    /// A segment is sent when nothing is in flight: what has its sender waited for?
+    /// Determines the reason why the sender waited, for a segment sent with nothing in flight.
     fn waits(&mut self, segment: &Segment) {
         let Some(alone) = self.alone.filter(|_| segment.len > 0) else {
             return;
@@ -351,7 +351,7 @@ impl Half {
         self.has_sack = false;
     }
 
-    /// A segment was lost on one of its links.
+    /// Handles the loss of a segment on one of its links.
     pub fn lost(&mut self, datagram: &Datagram) {
         let Fate::Lost {
             last,
@@ -376,7 +376,7 @@ impl Half {
         }
     }
 
-    /// A segment that has left its sender's node has come to the end of its first link.
+    /// Handles a segment at the end of its first link.
     pub fn passed(&mut self, datagram: &Datagram) {
         let (seq, start_us) = (datagram.segment.seq, datagram.first.start_us);
         let is_it = |it: &&mut Sent| (it.seq, it.last.start_us) == (seq, start_us);
@@ -385,7 +385,7 @@ impl Half {
         }
     }
 
-    /// A segment has arrived at its receiver's node.
+    /// Handles a segment at its receiver's node.
     pub fn arrived(&mut self, datagram: &Datagram) {
         let seq = datagram.segment.seq;
         if let Some(sent) = self.sent.iter_mut().find(|it| it.seq == seq) {
@@ -396,7 +396,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgement of this direction begins to leave its receiver's node.
+    /// Handles the first frame of an acknowledgement of this direction from its receiver's node.
     pub fn ack_left(&mut self, datagram: &Datagram) {
         let Some(ack) = datagram.segment.ack else {
             return;
@@ -427,7 +427,7 @@ impl Half {
         }
     }
 
-    /// An acknowledgement of this direction has come to its sender's node.
+    /// Handles an acknowledgement of this direction at its sender's node.
     pub fn acknowledged(&mut self, datagram: &Datagram, shift: u8) {
         let segment = &datagram.segment;
         let Some(ack) = segment.ack else {
@@ -504,7 +504,7 @@ impl Half {
         self.one_at_a_time.join(other.one_at_a_time);
     }
 
-    /// The reason why at most one segment is in flight; `None` if more are, or too few were
+    /// Returns the reason why at most one segment is in flight; `None` if more are, or too few were
     /// sent.
     pub fn limit(&self) -> Option<Limit> {
         const ENOUGH: u64 = 8;

@@ -125,7 +125,7 @@ pub struct Told {
     pub simulated: Option<Result<Comparison, String>>,
 }
 
-/// The findings of each flow.
+/// Returns the findings of each flow.
 fn findings(seen: &Seen, simulate: bool) -> Vec<Vec<Told>> {
     let found: Vec<_> = seen.flows.iter().map(causes::of).collect();
     let count: usize = found.iter().map(Vec::len).sum();

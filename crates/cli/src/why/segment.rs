@@ -44,7 +44,7 @@ impl Segment {
         self.len + u32::from(self.is_syn) + u32::from(self.is_fin)
     }
 
-    /// Whether it has data, or a SYN or FIN, that begin where those of `other` do.
+    /// Returns whether its data, SYN or FIN begins at the same number as in `other`.
     pub fn repeats(&self, other: &Segment) -> bool {
         self.span() > 0
             && other.span() > 0
@@ -52,8 +52,8 @@ impl Segment {
     }
 }
 
-/// The segment in a packet, or in the beginning of one; nothing if there is none, or not all of
-/// its header. `outside` is the hop limit outside of the packet, of a mesh header or a tunnel.
+/// Returns the segment in a packet or its beginning; `None` without a whole TCP header. `outside`
+/// is the hop limit outside of the packet, of a mesh header or a tunnel.
 pub fn parse(packet: &Packet, outside: Option<u8>) -> Option<Segment> {
     let inner = packet.inner()?;
     if inner.upper != next_header::TCP {

@@ -56,7 +56,7 @@ pub fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
-/// The one line on standard error.
+/// Returns the only line on standard error.
 pub fn complaint(output: &Output) -> String {
     let text = stderr(output);
     assert_eq!(text.lines().count(), 1, "{text}");

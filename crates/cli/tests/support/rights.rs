@@ -27,7 +27,7 @@ pub struct Thread {
 }
 
 impl Thread {
-    /// The value of a line, its words with one blank between them.
+    /// Returns the words of a line, separated by single spaces.
     pub fn line(&self, name: &str) -> String {
         let mut lines = self.status.lines();
         let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
@@ -36,7 +36,7 @@ impl Thread {
     }
 }
 
-/// All threads of a process.
+/// Returns all threads of a process.
 pub fn threads(pid: u32) -> Vec<Thread> {
     let entries = fs::read_dir(format!("/proc/{pid}/task")).expect("the program runs");
     entries

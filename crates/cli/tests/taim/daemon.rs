@@ -61,7 +61,7 @@ impl Daemon {
         kill(Pid::from_raw(self.child.id() as i32), signal).expect("it still runs");
     }
 
-    /// A line of `status` of proc(5), without its name.
+    /// Returns a line of `status` of proc(5), without its name.
     pub fn status(&self, name: &str) -> String {
         let all = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()));
         let all = all.expect("it runs");
@@ -85,7 +85,7 @@ impl Daemon {
         (status.code(), text)
     }
 
-    /// The metrics for Prometheus.
+    /// Returns the metrics for Prometheus.
     pub fn metrics(&self) -> String {
         let at = self.said.split("http://").nth(1).expect("it serves");
         let at = at.split('/').next().unwrap();
@@ -106,7 +106,7 @@ impl Drop for Daemon {
     }
 }
 
-/// A figure for Prometheus.
+/// Returns a figure for Prometheus.
 pub fn figure(metrics: &str, name: &str) -> f64 {
     let line = metrics.lines().find_map(|line| line.strip_prefix(name));
     line.map_or(0.0, |value| value.trim().parse().expect("a number"))

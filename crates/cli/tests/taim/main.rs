@@ -154,7 +154,7 @@ fn firewall_decides(program: &'static str, number: u16) {
     net::flush_with(program);
 }
 
-/// Whether a node can connect to ports 6000 and 6001 of the host.
+/// Returns whether a node can connect to ports 6000 and 6001 of the host.
 fn reached(network: &Network) -> [bool; 2] {
     [6_000, 6_001].map(|port| network.connects(port, Duration::from_millis(400)))
 }

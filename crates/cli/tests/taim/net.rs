@@ -28,7 +28,7 @@ struct Place {
 }
 
 impl Place {
-    /// A namespace that is joined to this one; `near` is the other end's address here.
+    /// Returns a namespace with a link to this one; `near` is the address of this end.
     fn new(n: u16, k: u16, delay: Duration) -> (Place, String) {
         let (far, near) = (address(n, k, 2), address(n, k, 1));
         let own = Tun::create(&TunConfig {
@@ -114,7 +114,7 @@ impl Network {
         }
     }
 
-    /// Whether a node can connect to this port of the host within `patience`.
+    /// Returns whether a node can connect to this port of the host within `patience`.
     pub fn connects(&self, port: u16, patience: Duration) -> bool {
         let server = SocketAddrV6::new(*self.server.ip(), port, 0, 0);
         let (ready, is_ready) = channel();
@@ -253,7 +253,7 @@ fn small_buffers(listener: &TcpListener) {
     setsockopt(listener, sockopt::RcvBuf, &8_192).expect("a small window");
 }
 
-/// A connection, once it is there.
+/// Returns a connection, once it is established.
 fn stream(to: SocketAddrV6) -> std::io::Result<TcpStream> {
     TcpStream::connect_timeout(&to.into(), Duration::from_secs(30))
 }
@@ -378,7 +378,7 @@ impl Flood {
         }
     }
 
-    /// Whether all have been poured.
+    /// Returns whether all segments have been sent.
     pub fn is_over(&self) -> bool {
         self.thread.is_finished()
     }

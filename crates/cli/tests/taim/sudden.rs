@@ -54,7 +54,7 @@ pub fn until(what: &str, is_so: impl Fn() -> bool) {
     }
 }
 
-/// Whether a program has that queue.
+/// Returns whether a program has that queue.
 pub fn is_taken(queue: &str) -> bool {
     let queues = std::fs::read_to_string("/proc/self/net/netfilter/nfnetlink_queue");
     let queues = queues.unwrap_or_default();
@@ -63,7 +63,7 @@ pub fn is_taken(queue: &str) -> bool {
         .any(|line| line.split_whitespace().next() == Some(queue))
 }
 
-/// A daemon of which nothing leaves by its turn but the first packet, and flows that wait.
+/// Starts a daemon that delays all packets but the first, and flows whose packets wait there.
 fn with_waiting(queue: &str, network: &Network) -> (Daemon, std::thread::JoinHandle<usize>) {
     rules(queue);
     let args = [
@@ -81,7 +81,7 @@ fn with_waiting(queue: &str, network: &Network) -> (Daemon, std::thread::JoinHan
     (daemon, flows)
 }
 
-/// All flows come to their end soon after what happened to the program.
+/// Checks that all flows end soon after `what`.
 fn end_soon(what: &str, flows: std::thread::JoinHandle<usize>, count: usize, patience: Duration) {
     let since = Instant::now();
     assert_eq!(flows.join().expect("no flow breaks"), count);

@@ -13,7 +13,7 @@ pub struct Intruder {
 }
 
 impl Intruder {
-    /// A station on a free port, and the `--radio` URL of a border router that hears it.
+    /// Returns a station on a free port, and the `--radio` URL of a border router that hears it.
     pub fn new() -> (Intruder, String) {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         let here = socket.local_addr().unwrap();
@@ -51,7 +51,7 @@ impl Intruder {
     }
 }
 
-/// An IPv6 packet with a UDP datagram.
+/// Returns an IPv6 packet with a UDP datagram.
 fn packet(from: (Ipv6Addr, u16), to: (Ipv6Addr, u16), text: &[u8]) -> Vec<u8> {
     let len = (8 + text.len()) as u16;
     let mut udp = [from.1.to_be_bytes(), to.1.to_be_bytes(), len.to_be_bytes()].concat();

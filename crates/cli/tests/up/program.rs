@@ -24,7 +24,7 @@ impl Program {
         Self::spawn(command.args(args).envs(variables.iter().copied()))
     }
 
-    /// A command that runs it.
+    /// Starts a command.
     pub fn spawn(command: &mut Command) -> Self {
         let mut child = command
             .stdin(Stdio::null())
@@ -146,7 +146,7 @@ pub fn expected(len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// The part after the header of an HTTP answer.
+/// Returns the part after the header of an HTTP response.
 pub fn body(answer: &[u8]) -> Vec<u8> {
     assert!(
         answer.starts_with(b"HTTP/1.1 200 "),

@@ -14,7 +14,7 @@ const BYTES: usize = 256 << 20;
 /// The buffer of the library that reads captures has 8 MB of it.
 const MOST_KIB: u64 = 48 << 10;
 
-/// A section header, and an interface without check sequences.
+/// Returns a section header, and an interface without check sequences.
 fn header() -> Vec<u8> {
     let mut bytes = Vec::new();
     let magic = 0x1a2b_3c4d_u32;
@@ -38,7 +38,7 @@ fn packet(bytes: &mut Vec<u8>, at_us: u64, frame: &[u8]) {
     block(bytes, 6, &[&head, frame]);
 }
 
-/// A block of pcapng with this content.
+/// Appends a block of pcapng with this content.
 fn block(bytes: &mut Vec<u8>, kind: u32, parts: &[&[u8]]) {
     let content = parts.concat();
     let padded = content.len().next_multiple_of(4);
@@ -49,7 +49,7 @@ fn block(bytes: &mut Vec<u8>, kind: u32, parts: &[&[u8]]) {
     bytes.extend(total);
 }
 
-/// The most memory that it has had, in KiB; `None` when it has ended.
+/// Returns the largest memory use, in KiB; `None` when the process has ended.
 fn memory(child: &Child) -> Option<u64> {
     let status = std::fs::read_to_string(format!("/proc/{}/status", child.id())).ok()?;
     let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;

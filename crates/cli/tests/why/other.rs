@@ -48,7 +48,7 @@ fn sum(bytes: &[u8]) -> u32 {
     words.sum()
 }
 
-/// A segment with its checksum (RFC 9293 §3.1).
+/// Returns a segment with its checksum (RFC 9293 §3.1).
 fn segment(from: &End, to: &End, flags: u8, options: &[u8], data: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::new();
     bytes.extend([from.port.to_be_bytes(), to.port.to_be_bytes()].concat());
@@ -69,20 +69,20 @@ fn segment(from: &End, to: &End, flags: u8, options: &[u8], data: &[u8]) -> Vec<
     bytes
 }
 
-/// The client's header: traffic class and flow label in full, hop limit 64, the prefix by
+/// Returns the client's header: traffic class and flow label in full, hop limit 64, the prefix by
 /// context 0 and the rest of the addresses by the link's (RFC 6282 §3.1).
 fn short_header() -> Vec<u8> {
     vec![0x62, 0x77, 0x00, 0x00, 0x00, 0x00, 6]
 }
 
-/// The server's header: everything in full, except for the flow label.
+/// Returns the server's header: everything in full, except for the flow label.
 fn long_header(from: &End, to: &End) -> Vec<u8> {
     let mut bytes = vec![0x70, 0x00, 0x00, 6, 63];
     bytes.extend([PREFIX, from.address, PREFIX, to.address].concat());
     bytes
 }
 
-/// The check sequence of IEEE 802.15.4, the least bit first.
+/// Returns the check sequence of IEEE 802.15.4, the least bit first.
 fn fcs(bytes: &[u8]) -> [u8; 2] {
     let crc = bytes.iter().fold(0_u16, |crc, byte| {
         (0..8).fold(crc ^ u16::from(*byte), |crc, _| match crc & 1 {
@@ -101,7 +101,7 @@ impl Air {
         self.at_us += BYTE_US * (len + 6);
     }
 
-    /// A frame that is acknowledged.
+    /// Adds a frame and its acknowledgement.
     fn frame(&mut self, from: &End, to: &End, payload: &[u8]) {
         let on_air = |end: &End| {
             let mut address = end.address;
@@ -119,14 +119,15 @@ impl Air {
         self.put(vec![0x02, 0x00, self.sequence]);
     }
 
-    /// A datagram.
+    /// Adds a datagram.
     fn datagram(&mut self, from: &End, to: &End, header: Vec<u8>, segment: &[u8]) {
         for payload in self.payloads(header, segment) {
             self.frame(from, to, &payload);
         }
     }
 
-    /// The payloads of a datagram's frames, which are fragments if it is long (RFC 4944 §5.3).
+    /// Returns the payloads of a datagram's frames, which are fragments if it is long (RFC 4944
+    /// §5.3).
     fn payloads(&mut self, header: Vec<u8>, segment: &[u8]) -> Vec<Vec<u8>> {
         let size = 40 + segment.len() as u16;
         if header.len() + segment.len() <= 100 {
@@ -146,7 +147,7 @@ impl Air {
     }
 }
 
-/// The air with a new connection's first segments, its client and its server.
+/// Returns the air with a new connection's first segments, its client and its server.
 fn connected() -> (Air, End, End) {
     let mut air = Air {
         at_us: 1_000,
@@ -172,7 +173,7 @@ fn connected() -> (Air, End, End) {
     (air, client, server)
 }
 
-/// The client sends `segments` segments, one after the other, whose acknowledgements wait for
+/// Sends `segments` segments of the client, one after the other, with acknowledgements after
 /// `wait_us`.
 fn transfer(segments: u32, wait_us: u64) -> Vec<(u64, Vec<u8>)> {
     let (mut air, mut client, server) = connected();
@@ -208,7 +209,7 @@ fn a_capture_of_another_stack_is_read() {
     assert_eq!(named, ["delayed-ack"], "{found}");
 }
 
-/// The causes that `why` finds in a capture of these frames.
+/// Returns the causes that `why` finds in a capture of these frames.
 fn found_in(name: &str, air: Air) -> Value {
     let folder = Folder::new(name);
     let capture = folder.file("other.pcap");
@@ -216,14 +217,14 @@ fn found_in(name: &str, air: Air) -> Value {
     found(&capture)
 }
 
-/// The findings in a capture.
+/// Returns the findings in a capture.
 fn found(capture: &str) -> Value {
     let why = redpoll(&["why", capture, "--prefix", "fd00::/64", "--json", "-"]);
     assert_eq!(code(&why), 0);
     serde_json::from_str(&stdout(&why)).unwrap()
 }
 
-/// The client's next segment.
+/// Returns the client's next segment.
 fn next(client: &mut End, server: &End) -> Vec<u8> {
     let bytes = segment(client, server, ACK | PUSH, &[], &[7; 400]);
     client.next += 400;
@@ -255,7 +256,7 @@ fn a_datagram_that_breaks_off_is_a_segment_that_was_lost() {
     assert_eq!(cause["times"], 8, "{cause}");
 }
 
-/// A router that forwards fragments as they come sends those of several datagrams by turns.
+/// A router that forwards fragments at once interleaves those of several datagrams.
 #[test]
 fn datagrams_whose_fragments_take_turns_are_not_lost() {
     let (mut air, mut client, server) = connected();

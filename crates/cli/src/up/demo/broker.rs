@@ -93,7 +93,7 @@ fn watch(
     )))
 }
 
-/// A reading without what fills it up to its size.
+/// Returns a reading without its padding.
 fn shown(payload: &[u8]) -> String {
     let text = String::from_utf8_lossy(payload);
     let words: Vec<&str> = text

@@ -44,7 +44,7 @@ impl Subscriber {
         Ok(subscriber)
     }
 
-    /// The next message, if one comes within a quarter of a second.
+    /// Returns the next message, if one comes within a quarter of a second.
     pub(super) fn next(&mut self) -> io::Result<Option<Publish>> {
         loop {
             match self.packet() {
@@ -59,7 +59,7 @@ impl Subscriber {
         }
     }
 
-    /// The next packet; `None` when the broker has closed the connection.
+    /// Returns the next packet; `None` when the broker has closed the connection.
     fn packet(&mut self) -> io::Result<Option<Packet>> {
         loop {
             match read(&mut self.inbox, MAX_PACKET) {

@@ -126,7 +126,7 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The upload step's heading.
+    /// Returns the upload step's heading.
     pub(super) fn upload_title(&self) -> String {
         match &self.upload {
             Some(upload) => format!(
@@ -138,7 +138,7 @@ impl Plan {
         }
     }
 
-    /// The readings' step's heading.
+    /// Returns the readings' step's heading.
     pub(super) fn readings_title(&self) -> String {
         match &self.readings {
             Some(readings) => format!(
@@ -164,7 +164,7 @@ impl Plan {
     }
 }
 
-/// The HTTP server to show, and the size of its file: the first one four hops away, or
+/// Returns the HTTP server to show, and the size of its file: the first one four hops away, or
 /// otherwise the farthest one.
 pub(super) fn server(scenario: &Scenario) -> Option<(Server, u64)> {
     let servers = scenario

@@ -23,8 +23,7 @@ impl Step {
         println!("      {text}");
     }
 
-    /// A bar for something of which `total` bytes are to come. On a terminal
-    /// only; elsewhere it stays silent.
+    /// Returns a bar for `total` bytes, which is shown only on a terminal.
     pub(crate) fn bar(&self, total: u64) -> ProgressBar {
         let style = ProgressStyle::with_template(
             "      {bar:30} {binary_bytes:>9} of {binary_total_bytes}  {elapsed}",

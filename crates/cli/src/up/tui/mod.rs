@@ -61,7 +61,7 @@ impl Tui {
         self.next
     }
 
-    /// A line for the log, of other parts of the program.
+    /// Adds a line of another part of the program to the log.
     pub(super) fn log(&mut self, line: &str) {
         self.view.log(line.trim());
     }
@@ -109,7 +109,7 @@ impl AsFd for Tui {
     }
 }
 
-/// The meaning of a key; `None`: none.
+/// Returns the meaning of a key, if it has one.
 fn key(pressed: &KeyEvent) -> Option<Key> {
     if pressed.kind == KeyEventKind::Release {
         return None;

@@ -48,7 +48,7 @@ fn give_back() {
     let _ = disable_raw_mode();
 }
 
-/// The reason why a view in the terminal is impossible, if any.
+/// Returns an error with the reason if the terminal cannot show a view.
 pub(in crate::up) fn refuse_without_terminal() -> Result<(), String> {
     let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let what = match (

@@ -136,7 +136,7 @@ impl View {
         self.nodes = self.node_lines(sample);
     }
 
-    /// A line for the log, with the time.
+    /// Adds a line to the log, with the time.
     pub(super) fn log(&mut self, line: &str) {
         if self.log.len() == LOG {
             self.log.pop_front();
@@ -151,7 +151,7 @@ impl View {
         self.log(&format!("{s:.1} s: {line}"));
     }
 
-    /// The commands to the mesh for a key.
+    /// Returns the commands to the mesh for a key.
     pub(super) fn press(&mut self, key: Key) -> Vec<Command> {
         let node = self.chosen;
         match key {
@@ -231,7 +231,7 @@ impl View {
         }
     }
 
-    /// A node with those below it behind it.
+    /// Returns the lines of a node and, after it, of its descendants.
     fn node_lines(&self, sample: &Sample) -> Vec<NodeLine> {
         let count = sample.nodes.len();
         let mut below: Vec<Vec<usize>> = vec![Vec::new(); count];
@@ -301,7 +301,8 @@ impl View {
         format!("{name}:{}", end.port)
     }
 
-    /// A line for each connection: of two ends in the mesh the one that has sent more.
+    /// Returns a line for each connection; if both ends are in the mesh, for the one that has sent
+    /// more.
     fn flow_lines(&mut self, sample: &Sample) -> Vec<FlowLine> {
         let mut chosen: BTreeMap<(Endpoint, Endpoint), &ConnectionSample> = BTreeMap::new();
         let sends = |it: &ConnectionSample| u64::from(it.acked) + u64::from(it.unacked);

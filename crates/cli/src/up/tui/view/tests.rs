@@ -19,7 +19,7 @@ fn seen(world: &mut World, view: &mut View, seconds: u64) {
     }
 }
 
-/// The text of a screen of this size.
+/// Returns the text of a screen of this size.
 fn screen(view: &View, width: u16, height: u16) -> String {
     let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
     terminal.draw(|frame| draw::draw(frame, view)).unwrap();
