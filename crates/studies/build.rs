@@ -16,7 +16,8 @@ fn main() {
     println!("cargo:rustc-env=REDPOLL_FINGERPRINT={text}");
 }
 
-/// The probes of single studies: `studies/NAME/probes.rs` or a folder `studies/NAME/probes`.
+/// Returns the probes of single studies: `studies/NAME/probes.rs` or a folder
+/// `studies/NAME/probes`.
 fn probes_of(studies: &Path) -> Vec<PathBuf> {
     println!("cargo:rerun-if-changed={}", studies.display());
     let folders = fingerprint::children(studies);

@@ -23,7 +23,7 @@ pub(crate) const fn whole_units(n: usize) -> usize {
     n & !7
 }
 
-/// The largest TCP payload, in bytes, whose packet fits into `frames` frames.
+/// Returns the largest TCP payload, in bytes, whose packet fits into `frames` frames.
 ///
 /// `header_len` is the length of the compressed IPv6 header in bytes
 /// ([`COMPRESSED_HEADER_MAX`] is always safe), `capacity` the bytes a frame

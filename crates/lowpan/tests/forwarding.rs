@@ -32,7 +32,7 @@ fn relay() -> Node {
     relay_with(config, 4, 16)
 }
 
-/// The frames of a packet from `A` to `C`, as `A` sends them to the relay `B`.
+/// Returns the frames of a packet from `A` to `C`, as `A` sends them to the relay `B`.
 fn from_a(packet: &[u8], first_tag: u16) -> Vec<Vec<u8>> {
     let config = LowpanConfig::default().with(|it| it.first_tag = first_tag);
     let mut a = node_with(config, 2, 1280);
@@ -49,7 +49,7 @@ fn to_c(next_header: u8) -> Ipv6Header {
     }
 }
 
-/// A fragment from `A` comes to the relay, which would send it on to `C`.
+/// Delivers a fragment from `A` to the relay, which forwards it to `C`.
 fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, DropReason> {
     relay.input_routed(now, A, B, frame, |_| {
         Some(Onward {
@@ -164,8 +164,8 @@ fn after_a_gap_the_rest_is_dropped() {
     assert_eq!(relay.free_slots(), 2);
 }
 
-/// The link loses a fragment on its way on: neither those that wait nor those
-/// still to come follow it. With `drop_rest` off they do.
+/// If the link loses a fragment, the relay forwards neither the waiting fragments nor the later
+/// ones. With `drop_rest` off it does.
 #[test]
 fn a_lost_fragment_takes_the_others_with_it() {
     for drop_rest in [true, false] {

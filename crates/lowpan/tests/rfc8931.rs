@@ -55,8 +55,7 @@ fn a_full_bitmap_ends_a_datagram() {
     assert_eq!(a.poll_at(), None);
 }
 
-/// The same for a transport's segment, whose payload is read again for what is
-/// repeated.
+/// The segment of a transport behaves equally; its payload is read again for a retransmission.
 #[test]
 fn a_segment_has_been_sent_when_it_has_arrived() {
     let (mut a, mut b) = pair();
@@ -348,8 +347,8 @@ fn a_first_fragment_that_the_link_loses_ends_the_datagram() {
     assert!(a.poll_at().is_some());
 }
 
-/// The transport has its acknowledgment, and its bytes are freed: the rest is not sent, and the
-/// waiting receiver gets an abort.
+/// After the transport's acknowledgment its bytes are freed: the node does not send the rest, and
+/// sends an abort to the waiting receiver.
 #[test]
 fn a_segment_that_is_gone_is_aborted() {
     let (mut a, _) = pair();

@@ -405,7 +405,7 @@ fn over_bad_links_packets_arrive_or_are_reported() {
     assert!(arrived > 1_000, "{arrived} arrived, {lost} reported lost");
 }
 
-/// The first fragment of a datagram that never goes on, from a neighbour of its own.
+/// Returns the first fragment of a datagram without later ones, from a neighbour of its own.
 fn made_up(n: u16) -> (Address, Vec<u8>) {
     let mut packet = packet(to_c(6), 3, 500);
     packet.truncate(80);
@@ -456,7 +456,7 @@ fn first_fragments_from_anywhere_keep_nobody_out() {
     assert_eq!(c.tables(), redpoll_lowpan::LowpanTables::default());
 }
 
-/// The same at a relay, whose paths are bounded as slots are.
+/// A relay also refuses them, whose paths have the same limit as slots.
 #[test]
 fn first_fragments_from_anywhere_take_no_path_for_long() {
     let (mut a, mut relay) = pair();

@@ -279,7 +279,7 @@ fn stray_calls_are_harmless() {
     assert_eq!(node.poll_event(), None);
 }
 
-/// The average is at its upper threshold when the queue has been long.
+/// Returns a node with a queue so long that its average is at the upper threshold.
 fn crowded(ecn: Ecn) -> Node {
     let config = LowpanConfig::default()
         .with(|it| it.red = Some(RedConfig::default().with(|it| it.weight_shift = 0)));

@@ -55,7 +55,7 @@ impl Node {
         }
     }
 
-    /// The frame that goes out for a payload, once.
+    /// Sends a payload; returns its frame.
     fn send(&mut self, dst: Address, payload: &[u8]) -> Vec<u8> {
         let room = self.mac.frame_mut(dst).unwrap();
         room[..payload.len()].copy_from_slice(payload);

@@ -12,7 +12,7 @@ use redpoll_wire::ieee802154::{DATA_REQUEST, FrameHeader, FrameType, imm_ack};
 
 const LOADED: RadioResult = RadioResult::Loaded;
 
-/// A MAC command from the peer.
+/// Returns a MAC command from the peer.
 fn command(dsn: u8, payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Command,
@@ -166,7 +166,7 @@ fn a_sleepy_mac_stops_listening_before_it_loads() {
     assert_eq!((b.poll(), b.poll()), (Some(RadioWork::Doze), LOAD));
 }
 
-/// An attempt of a MAC that rests between its works.
+/// Runs an attempt of a MAC that sleeps between its steps.
 fn attempt_at_rest(b: &mut Bench, result: RadioResult) {
     loop {
         match b.poll() {

@@ -20,8 +20,8 @@ fn air_us(frame: &[u8]) -> u64 {
     (frame.len() as u64 + 2 + 6) * 32
 }
 
-/// An ideal radio at an ideal neighbour; gives the time from the submission of
-/// a frame with `len` bytes of payload until the MAC knows of the ACK.
+/// Returns the time from the submission of a frame with `len` bytes of payload until the MAC knows
+/// of the ACK, with an ideal radio and neighbour.
 fn exchange_us(mac: &mut Mac, start: Instant, len: usize) -> u64 {
     let auto_ack = mac.config().caps.auto_ack;
     let mut now = start;

@@ -36,7 +36,7 @@ impl Subject {
         Subject::SmoltcpReno,
     ];
 
-    /// The name in tables, in results and on the command line.
+    /// Returns the name in tables, in results and on the command line.
     pub const fn name(self) -> &'static str {
         match self {
             Subject::Redpoll => "redpoll",

@@ -20,7 +20,7 @@ pub struct Decimal {
 }
 
 impl Decimal {
-    /// The digits of a number.
+    /// Returns the digits of a number.
     pub fn of(number: i32) -> Decimal {
         let mut decimal = Decimal {
             bytes: [0; LEN],

@@ -242,7 +242,7 @@ async fn converse<S: Read + Write + TcpShutdown>(
 /// The rest of an answer that refuses a request.
 const REFUSAL: &str = " \r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
 
-/// Whether a request has one Host, which only HTTP/1.0 may leave out (RFC 9112 §3.2).
+/// Returns whether a request has one Host field, which only HTTP/1.0 may omit (RFC 9112 §3.2).
 fn is_sound<const N: usize>(head: &RequestHeaders<'_, N>) -> bool {
     let fields = head.headers.iter_raw();
     let mut hosts = fields.filter(|(name, _)| name.eq_ignore_ascii_case("Host"));

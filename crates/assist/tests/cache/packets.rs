@@ -12,7 +12,7 @@ impl redpoll_base::Memory for Heap {
     type Table<T: 'static> = Box<[T]>;
 }
 
-/// A cache for `flows` connections and `packets` copies of `bytes` each.
+/// Returns a cache for `flows` connections and `packets` copies of `bytes` each.
 pub fn cache(params: Params, flows: usize, packets: usize, bytes: usize) -> Cache<Heap> {
     Cache::new(
         params,
@@ -69,7 +69,7 @@ pub fn data(seq: u32, ack: u32, len: usize) -> Tcp {
     }
 }
 
-/// An acknowledgment of the server's.
+/// Returns an acknowledgment of the server.
 pub fn ack(seq: u32, ack: u32) -> Tcp {
     Tcp {
         from: SERVER,
@@ -131,7 +131,7 @@ impl Tcp {
     }
 }
 
-/// The handshake before [`data`] from 100 on, acknowledging 1.
+/// Passes the handshake of a connection whose [`data`] begins at 100 and acknowledges 1.
 pub fn open(cache: &mut Cache<Heap>) {
     let mut syn = data(99, 0, 0);
     syn.flags = SYN;
@@ -148,7 +148,7 @@ pub fn pass(cache: &mut Cache<Heap>, ms: u64, packet: &[u8]) -> Verdict {
     cache.on_forward(Instant::from_millis(ms), &header, packet)
 }
 
-/// The packets that the cache sends at a time.
+/// Returns the packets that the cache sends at a time.
 pub fn sent(cache: &mut Cache<Heap>, ms: u64) -> Vec<Vec<u8>> {
     let mut all = Vec::new();
     let now = Instant::from_millis(ms);

@@ -4,7 +4,7 @@ use crate::packets::{ACK, FIN, Heap, SYN, Tcp, ack, cache, data, due, pass, sent
 use redpoll_assist::cache::{Cache, Choice, Params, Verdict};
 use redpoll_base::Instant;
 
-/// A packet on the air behind a hop, its IPv6 header compressed to two bytes.
+/// Returns a packet as the next hop sends it, with its IPv6 header compressed to two bytes.
 fn passed_on(it: &Tcp) -> Vec<u8> {
     let packet = it.packet();
     [&[0x7a, 0x33], &packet[40..]].concat()

@@ -67,7 +67,7 @@ fn rules() -> impl Strategy<Value = Params> {
     })
 }
 
-/// A packet without its ECN field and hop limit.
+/// Returns a packet without its ECN field and hop limit.
 fn bare(packet: &[u8]) -> Vec<u8> {
     let mut bare = packet.to_vec();
     bare[1] &= !0x30;

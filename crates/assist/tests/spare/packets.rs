@@ -129,7 +129,7 @@ impl Tcp {
     }
 }
 
-/// All that leaves for one packet, in its order.
+/// Passes one packet; returns all resulting packets in order.
 pub fn crosses(engine: &mut Engine, now: Instant, segment: &Tcp) -> Vec<Tcp> {
     let mut packet = segment.packet();
     let mut left = Vec::new();

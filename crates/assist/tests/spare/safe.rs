@@ -10,7 +10,7 @@ use redpoll_base::{Duration, Instant};
 
 use crate::packets::{ACK, Engine, PSH, SYN, Tcp, crosses, engine};
 
-/// A byte of either stream.
+/// Returns a byte of either stream.
 fn byte(at: u32) -> u8 {
     (at ^ (at >> 7) ^ (at >> 13)) as u8
 }
@@ -91,7 +91,7 @@ impl Net {
         }
     }
 
-    /// The first of what is under way, again.
+    /// Retransmits at most `len` of the first unacknowledged bytes.
     fn again(&mut self, side: Side, len: u32) {
         let (own, _) = self.end(side);
         let (from, out) = (own.una, own.nxt - own.una);

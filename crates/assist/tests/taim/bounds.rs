@@ -13,7 +13,7 @@ fn a_flow_and_eight_waiting_packets_take_less_than_a_kibibyte() {
     assert!(flow + packets <= 1_024, "{flow} + {packets}");
 }
 
-/// A handshake that is never finished, of flow `n`.
+/// Returns the first packet of a handshake that is never finished, of flow `n`.
 fn forged(n: u32) -> Vec<u8> {
     let port = (n & 0xffff) as u16;
     let mut packet = Tcp {

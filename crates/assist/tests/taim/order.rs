@@ -163,7 +163,7 @@ impl Ledger {
     }
 }
 
-/// The shares of the flows that wait, by node.
+/// Returns the shares of the waiting flows, by node.
 fn waiting_shares(engine: &Engine, conns: &[Conn]) -> BTreeMap<usize, u64> {
     let waiting = engine.flows().filter(|flow| flow.waiting > 0);
     let shares = waiting.filter_map(|flow| {

@@ -109,12 +109,12 @@ impl Conn {
         packet
     }
 
-    /// The host acknowledges all.
+    /// Returns the host's acknowledgment of all data.
     pub fn ack(&self) -> Vec<u8> {
         self.segment(false, ACK, 0).packet()
     }
 
-    /// The node acknowledges all.
+    /// Returns the node's acknowledgment of all data.
     pub fn ack_up(&self) -> Vec<u8> {
         self.segment(true, ACK, 0).packet()
     }
@@ -131,7 +131,7 @@ impl Conn {
         packet
     }
 
-    /// The three packets of the handshake.
+    /// Returns the three packets of the handshake.
     pub fn handshake(&mut self) -> [Vec<u8>; 3] {
         [
             self.flags_up(SYN),
@@ -140,7 +140,7 @@ impl Conn {
         ]
     }
 
-    /// The flow is confirmed, and nothing of it waits.
+    /// Confirms the flow, without waiting packets.
     pub fn open(&mut self, engine: &mut Engine, now: Instant) {
         for packet in self.handshake() {
             if engine.input(now, &packet, usize::MAX) == Input::Wait {

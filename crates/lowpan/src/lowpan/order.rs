@@ -50,8 +50,8 @@ impl<M: Memory> Lowpan<M> {
         }
     }
 
-    /// The node's own datagram is marked like forwarded ones, so that it gets no larger share. If
-    /// it cannot be marked it is sent nevertheless, because TCP would only retransmit it.
+    /// Starts the node's own datagram, marked like forwarded ones, so that it gets no larger share.
+    /// A datagram that cannot be marked is sent nevertheless, because TCP would only retransmit it.
     fn start_own(&mut self) -> Option<InService> {
         let pulled = self.pulled.as_mut()?;
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());

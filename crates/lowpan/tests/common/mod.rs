@@ -37,7 +37,7 @@ pub fn prefix() -> Addr {
     Addr(addr)
 }
 
-/// The mesh address of the node with this short address.
+/// Returns the mesh address of the node with this short address.
 pub fn addr(short: u16) -> Addr {
     let mut addr = prefix().0;
     addr[11..14].copy_from_slice(&[0xff, 0xfe, 0x00]);
@@ -79,7 +79,7 @@ pub fn pattern(seed: usize, len: usize) -> Vec<u8> {
         .collect()
 }
 
-/// A packet of `header` and `len` bytes.
+/// Returns a packet of `header` and `len` bytes.
 pub fn packet(header: Ipv6Header, seed: usize, len: usize) -> Vec<u8> {
     let header = Ipv6Header {
         payload_len: len as u16,
@@ -90,7 +90,7 @@ pub fn packet(header: Ipv6Header, seed: usize, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// A UDP packet with `len` bytes of payload.
+/// Returns a UDP packet with `len` bytes of payload.
 pub fn udp_packet(seed: usize, len: usize) -> Vec<u8> {
     let payload = pattern(seed, len);
     let udp = UdpHeader::for_payload((&addr(1), 5683), (&addr(2), 0xf0b1), &payload).unwrap();
@@ -101,7 +101,7 @@ pub fn udp_packet(seed: usize, len: usize) -> Vec<u8> {
     bytes
 }
 
-/// A TCP segment with a header of 32 bytes, and the whole packet it makes.
+/// Returns a TCP segment with a header of 32 bytes, and its whole packet.
 pub fn segment(handle: u32, ip: Ipv6Header, payload_len: usize) -> (PulledDatagram, Vec<u8>) {
     let mut header = [0; TRANSPORT_HEADER_MAX];
     header[..32].copy_from_slice(&pattern(99, 32));
@@ -160,7 +160,7 @@ pub fn next_frame(
     Some((frame.dst, out[..frame.len].to_vec()))
 }
 
-/// All frames that a node has to send, each delivered.
+/// Returns all frames that a node sends, after the delivery of each.
 pub fn drain(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     let mut frames = Vec::new();
     while let Some((_, frame)) = next_frame(node, now, &mut Source::default()) {
@@ -170,7 +170,7 @@ pub fn drain(node: &mut Node, now: Instant) -> Vec<Vec<u8>> {
     frames
 }
 
-/// The frames of one packet from a node that does nothing else.
+/// Returns the frames of one packet from a node without other packets.
 pub fn frames_of(packet: &[u8], first_tag: u16) -> Vec<Vec<u8>> {
     let config = LowpanConfig::default().with(|it| it.first_tag = first_tag);
     let mut node = node_with(config, 2, 2048);

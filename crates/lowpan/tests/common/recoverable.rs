@@ -28,7 +28,7 @@ pub fn forwarding(fragments: usize) -> ForwardingMemory<Heap> {
     }
 }
 
-/// A node with 4 slots, room for 4 datagrams in each role, and 16 fragments.
+/// Returns a node with 4 slots, room for 4 datagrams in each role, and 16 fragments.
 pub fn recovering(config: RecoveryConfig) -> Node {
     let mut node = node(4);
     node.forward_fragments(forwarding(16));
@@ -61,7 +61,7 @@ pub fn sends(node: &mut Node, now: Instant, from: Address) -> Vec<(Address, Vec<
     frames
 }
 
-/// The frames, all of which are for `to`.
+/// Returns the frames, all of which are for `to`.
 pub fn frames(node: &mut Node, now: Instant, from: Address, to: Address) -> Vec<Vec<u8>> {
     let frames = sends(node, now, from);
     assert!(frames.iter().all(|(dst, _)| *dst == to), "{frames:x?}");
@@ -77,7 +77,7 @@ pub fn sequences(frames: &[Vec<u8>]) -> Vec<(u8, bool)> {
     frames.iter().map(|frame| key(header(frame))).collect()
 }
 
-/// The only frame that a node sends: an acknowledgment for `to`.
+/// Returns the only frame that a node sends: an acknowledgment for `to`.
 pub fn ack(node: &mut Node, now: Instant, from: Address, to: Address) -> Ack {
     let frames = frames(node, now, from, to);
     assert_eq!(frames.len(), 1);
@@ -106,7 +106,7 @@ pub fn emit(header: Fragment, body: &[u8]) -> Vec<u8> {
     out.written().to_vec()
 }
 
-/// A fragment from `A` comes to the relay `B`, which would send it on to `C`.
+/// Delivers a fragment from `A` to the relay `B`, which forwards it to `C`.
 pub fn pass(relay: &mut Node, now: Instant, frame: &[u8]) -> Result<Option<SlotId>, DropReason> {
     relay.input_routed(now, A, B, frame, |_| {
         Some(Onward {

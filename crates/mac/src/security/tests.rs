@@ -73,7 +73,7 @@ fn eui64(short: u16) -> [u8; 8] {
     derived(PREFIX, short)
 }
 
-/// A data frame from 0x0011 to 0x0022.
+/// Returns a data frame from 0x0011 to 0x0022.
 fn frame(payload: &[u8]) -> Vec<u8> {
     [&hex("41 98 2a 70 72 22 00 11 00"), payload].concat()
 }

@@ -117,7 +117,7 @@ impl Bench {
         Some((indication.src, indication.payload.to_vec()))
     }
 
-    /// The sequence number of the frame in the buffer.
+    /// Returns the sequence number of the frame in the buffer.
     pub fn dsn(&self) -> u8 {
         self.buffer.as_slice()[2]
     }
@@ -143,7 +143,7 @@ impl FromSecs for Instant {
     }
 }
 
-/// A data frame from `src` to `dst`, with acknowledgement unless broadcast.
+/// Returns a data frame from `src` to `dst`, with acknowledgement unless broadcast.
 pub fn data(src: Address, dst: Address, dsn: u8, payload: &[u8]) -> Vec<u8> {
     let header = FrameHeader {
         frame_type: FrameType::Data,

@@ -26,7 +26,7 @@ struct Watch {
 impl Probe for Slots {
     type Found = Taken;
 
-    /// A frame takes longer than this interval.
+    /// Returns an interval that is shorter than any frame.
     fn every(&self) -> Duration {
         Duration::from_millis(5)
     }
