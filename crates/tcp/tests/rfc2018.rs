@@ -1,4 +1,4 @@
-//! RFC 2018: selective acknowledgments, told and believed.
+//! RFC 2018: selective acknowledgments, sent and received.
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, SYN, SYN_ACK, recv, recv_nothing, send};
@@ -11,13 +11,13 @@ fn plain() -> Config {
     }
 }
 
-/// Established with SACK, segments of 100 bytes.
+/// Establishes a connection with SACK and segments of 100 bytes.
 fn with_sack() -> Host {
     let answer = Record::new().mss(100).sack_ok(true);
     Host::established_by(&plain(), answer, 100)
 }
 
-/// §2: offered in every SYN, accepted in the answer only if offered.
+/// RFC 2018 §2: offered in every SYN, and in the answer only if the peer offered it.
 #[test]
 fn it_is_negotiated() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -30,7 +30,7 @@ fn it_is_negotiated() {
     assert!(!format!("{answer:?}").contains("sack"));
 }
 
-/// §2: "It MUST NOT be sent on non-SYN segments" nor blocks without it.
+/// RFC 2018 §2: "It MUST NOT be sent on non-SYN segments"; no blocks without it.
 #[test]
 fn nothing_is_told_to_a_peer_that_did_not_ask() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -38,7 +38,7 @@ fn nothing_is_told_to_a_peer_that_did_not_ask() {
     recv!(t, seq 1, ack 1, sack []);
 }
 
-/// §4: the first block has the latest segment, then the most recent others.
+/// RFC 2018 §4: the first block covers the latest segment, the others are the most recent ones.
 #[test]
 fn blocks_are_told_the_latest_first() {
     let mut t = with_sack();
@@ -54,7 +54,7 @@ fn blocks_are_told_the_latest_first() {
     recv!(t, seq 1, ack 26, sack [(51, 61), (31, 41)]);
 }
 
-/// §3: three blocks beside timestamps, and data gives way to them.
+/// RFC 2018 §3: three blocks with timestamps, which reduce the payload.
 #[test]
 fn blocks_fit_beside_timestamps_and_data() {
     let config = Config {
@@ -70,7 +70,7 @@ fn blocks_fit_beside_timestamps_and_data() {
     for record in t.sent() {
         let text = format!("{record:?}");
         assert_eq!(text.matches("), (").count(), 2, "{text}");
-        // 20 + 12 + 28 bytes of header at most, and 100 + 20 in all.
+        // At most 20 + 12 + 28 bytes of header, and 100 + 20 in total.
         assert!(record.payload().len() <= 100 - 12 - 28, "{text}");
     }
 }
@@ -83,7 +83,7 @@ fn four_out() -> Host {
     t
 }
 
-/// §5: what the peer has is not sent again.
+/// RFC 2018 §5: data that the peer holds are not retransmitted.
 #[test]
 fn only_the_hole_is_sent_again() {
     let mut t = four_out();
@@ -96,7 +96,7 @@ fn only_the_hole_is_sent_again() {
     assert_eq!(t.conn.poll_at(), None);
 }
 
-/// §5.1: two holes in a small window, each sent once.
+/// RFC 2018 §5.1: two holes in a small window, each retransmitted once.
 #[test]
 #[cfg(all(feature = "gentle-recovery", feature = "rack-tlp"))]
 fn two_holes_in_four_segments() {
@@ -107,7 +107,7 @@ fn two_holes_in_four_segments() {
     t.wait(30);
     recv!(t, seq 1, ack 1, len 100);
     recv_nothing!(t);
-    // RFC 9937: one for one.
+    // RFC 9937: one segment for each that arrives.
     send!(t, seq 1, ack 201, sack [(301, 401)]);
     recv!(t, seq 201, ack 1, len 100);
     recv_nothing!(t);
@@ -115,15 +115,15 @@ fn two_holes_in_four_segments() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §8: the data is kept until it is acknowledged; a peer that drops what it
-/// had, gets it again.
+/// RFC 2018 §8: data are kept until they are acknowledged; a peer that dropped reported data gets
+/// them again.
 #[test]
 fn a_peer_may_renege() {
     let mut t = four_out();
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     recv!(t, seq 1, ack 1, len 100);
-    // The hole is filled, and all beyond it is gone. An acknowledgment that was
-    // overtaken would look alike: half a round trip is waited for another.
+    // The hole is filled, and all data beyond it are gone. A reordered acknowledgment would look
+    // the same, so the sender waits for half a round trip.
     t.wait(100);
     send!(t, seq 1, ack 101);
     recv_nothing!(t, until 349);
@@ -144,8 +144,8 @@ fn a_peer_may_renege() {
     assert_eq!(t.conn.unacked(), 0);
 }
 
-/// Lies: blocks of what was never sent, below SND.UNA, inside out, all of it.
-/// Nothing is believed that could stop the data from being sent again.
+/// Invalid blocks: data that were never sent, below SND.UNA, inverted, everything. None of them may
+/// prevent a retransmission.
 #[test]
 fn lies_neither_stall_nor_panic() {
     for lie in [
@@ -161,7 +161,7 @@ fn lies_neither_stall_nor_panic() {
             send!(t, seq 1, ack 1, sack lie);
             t.wait(7);
         }
-        // The peer has nothing; it takes what comes in order.
+        // The peer holds nothing and takes what comes in order.
         let mut acked = 1;
         for _ in 0..60 {
             t.wait(500);
@@ -178,7 +178,7 @@ fn lies_neither_stall_nor_panic() {
     }
 }
 
-/// An ACK of data never sent changes nothing, whatever blocks it carries.
+/// An ACK of data that were never sent has no effect, whatever blocks it carries.
 #[test]
 fn an_ack_of_unsent_data_is_not_believed() {
     let mut t = four_out();
@@ -191,8 +191,8 @@ fn an_ack_of_unsent_data_is_not_believed() {
     assert_eq!(t.conn.stats().retransmissions.total(), 0);
 }
 
-/// §4 and §8: "the first SACK block MUST reflect the newest segment. Even if the
-/// newest segment is going to be discarded". What was discarded is told once.
+/// RFC 2018 §4 and §8: "the first SACK block MUST reflect the newest segment. Even if the newest
+/// segment is going to be discarded". Discarded text is reported once.
 #[test]
 fn a_discarded_segment_is_told_of_first() {
     let mut t = with_sack();
@@ -220,7 +220,7 @@ fn a_discarded_segment_is_told_of_first() {
     assert!(!text.contains(&format!("({newest}, ")), "{text}");
 }
 
-/// More gaps than a SACK option can report are kept: no text is thrown away.
+/// The receiver keeps more ranges than a SACK option can report, and discards no text.
 #[test]
 #[cfg(feature = "large-windows")]
 fn one_range_more_than_can_be_reported_is_kept() {

@@ -1,4 +1,4 @@
-//! RFC 2883: telling of duplicates, and what they tell.
+//! RFC 2883: reports of duplicates, and their use.
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, recv, recv_nothing, send};
@@ -13,7 +13,7 @@ fn with_sack() -> Host {
     Host::established_by(&config, answer, 100)
 }
 
-/// §4.1: a full duplicate below the cumulative acknowledgment, reported once.
+/// RFC 2883 §4.1: a full duplicate below the cumulative acknowledgment, reported once.
 #[test]
 fn a_duplicate_below_the_acknowledgment() {
     let mut t = with_sack();
@@ -26,7 +26,7 @@ fn a_duplicate_below_the_acknowledgment() {
     recv!(t, seq 1, ack 21, sack [(31, 41)]);
 }
 
-/// §4.1.2: a duplicate beyond the gap; the second block encloses it.
+/// RFC 2883 §4.1.2: a duplicate beyond the gap; the second block encloses it.
 #[test]
 fn a_duplicate_beyond_the_gap() {
     let mut t = with_sack();
@@ -36,7 +36,7 @@ fn a_duplicate_beyond_the_gap() {
     recv!(t, seq 1, ack 1, sack [(15, 20), (11, 31)]);
 }
 
-/// §4.2: a segment that is old in part.
+/// RFC 2883 §4.2: a segment of which a part is a duplicate.
 #[test]
 fn a_partial_duplicate() {
     let mut t = with_sack();
@@ -48,8 +48,8 @@ fn a_partial_duplicate() {
     recv!(t, seq 1, ack 31, sack [(11, 21)]);
 }
 
-/// §4.2: of a segment with several duplicate parts the first is reported, in
-/// whatever order they had arrived.
+/// RFC 2883 §4.2: of several duplicate parts of a segment the first one is reported, in whatever
+/// order they had arrived.
 #[test]
 fn of_several_duplicate_parts_the_first_is_reported() {
     for order in [[11u32, 31], [31, 11]] {
@@ -72,8 +72,8 @@ fn of_several_duplicate_parts_the_first_is_reported() {
     }
 }
 
-/// A reduction whose every retransmission is reported as a duplicate is taken
-/// back (RFC 3708 by way of RFC 4015 §3.2).
+/// A reduction is undone when all retransmissions are reported as duplicates (RFC 3708, RFC 4015
+/// §3.2).
 #[test]
 fn a_needless_reduction_is_taken_back() {
     let mut t = with_sack();
@@ -81,7 +81,7 @@ fn a_needless_reduction_is_taken_back() {
     assert_eq!(t.sent().len(), 4);
     t.wait(100);
     let ssthresh = t.conn.info().ssthresh;
-    // The first segment is late, not lost.
+    // The first segment is late and not lost.
     send!(t, seq 1, ack 1, sack [(101, 401)]);
     recv!(t, seq 1, ack 1, len 100);
     assert_eq!(t.conn.info().ssthresh, 200);
@@ -94,7 +94,7 @@ fn a_needless_reduction_is_taken_back() {
     assert_eq!(t.conn.stats().undone_reductions, 1);
 }
 
-/// A duplicate of something else proves nothing.
+/// A duplicate of other data has no effect.
 #[test]
 fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
     let mut t = with_sack();
@@ -109,9 +109,8 @@ fn a_duplicate_of_less_than_was_sent_again_undoes_nothing() {
     assert_eq!(t.conn.stats().undone_reductions, 0);
 }
 
-/// Four segments of which the first two are believed lost and sent again, which with
-/// two behind them takes RACK. Whether these `reports` of duplicates take the
-/// reduction back.
+/// Two of four segments are marked as lost and retransmitted, which requires RACK because only two
+/// follow. Returns whether `reports` of duplicates undo the reduction.
 #[cfg(feature = "rack-tlp")]
 fn is_undone_by(reports: &[(u32, u32)]) -> bool {
     let mut t = with_sack();
@@ -133,8 +132,8 @@ fn is_undone_by(reports: &[(u32, u32)]) -> bool {
     t.conn.stats().undone_reductions > 0
 }
 
-/// RFC 2883 §4: a duplicate is reported once. If the network doubles the
-/// acknowledgment that reports it, that is no second duplicate.
+/// RFC 2883 §4: a duplicate is reported once. If the network doubles the acknowledgment with the
+/// report, this is not a second duplicate.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_doubled_report_counts_once() {
@@ -144,8 +143,8 @@ fn a_doubled_report_counts_once() {
     assert!(!is_undone_by(&[(101, 201), (1, 101), (101, 201)]));
 }
 
-/// RFC 2883 §4: a block reports what one segment brought. One that is longer than
-/// any segment, or lies before what was sent again, proves nothing.
+/// RFC 2883 §4: a block reports one segment. A block longer than a segment, or before the
+/// retransmitted data, has no effect.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_block_of_more_than_a_segment_is_no_report() {

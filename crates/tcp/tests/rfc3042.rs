@@ -1,9 +1,9 @@
-//! RFC 3042: limited transmit, without SACK. With SACK: `rfc6675.rs`.
+//! RFC 3042: limited transmit without SACK. With SACK: `rfc6675.rs`.
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
 
-/// Four segments of 100 bytes out, from 1 on, of 2000 bytes; no SACK.
+/// Sends four segments of 100 bytes, starting at 1, of 2000 bytes, without SACK.
 fn four_out(window: u16) -> Host {
     let config = Config {
         timestamps: false,
@@ -22,8 +22,8 @@ fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// §2: the first two duplicate ACKs each bring a new segment; cwnd "MUST NOT be
-/// changed". The third is a loss.
+/// RFC 3042 §2: each of the first two duplicate ACKs releases a new segment; cwnd "MUST NOT be
+/// changed". The third one indicates a loss.
 #[test]
 fn two_duplicates_bring_a_new_segment_each() {
     let mut t = four_out(60_000);
@@ -38,7 +38,7 @@ fn two_duplicates_bring_a_new_segment_each() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §2: only if the peer's window allows.
+/// RFC 3042 §2: only if the peer's window permits it.
 #[test]
 fn the_window_of_the_peer_counts() {
     let mut t = four_out(400);
@@ -46,8 +46,8 @@ fn the_window_of_the_peer_counts() {
     recv_nothing!(t);
 }
 
-/// §2: no more is out than cwnd and two segments, also where more than two
-/// duplicates are no loss: behind a timeout (RFC 6582 §4).
+/// RFC 3042 §2: at most cwnd and two segments are outstanding, even if more than two duplicates do
+/// not indicate a loss, after a timeout (RFC 6582 §4).
 #[test]
 fn no_more_than_two_segments_beyond_cwnd() {
     let mut t = four_out(60_000);
@@ -66,8 +66,7 @@ fn no_more_than_two_segments_beyond_cwnd() {
     assert_eq!(t.conn.info().cwnd, 200);
 }
 
-/// §2 and RFC 5681 §3.2, step 2: what limited transmit added does not count for
-/// ssthresh.
+/// RFC 3042 §2 and RFC 5681 §3.2, step 2: segments of limited transmit do not count for ssthresh.
 #[test]
 fn it_is_left_out_of_the_flight() {
     let mut t = four_out(60_000);

@@ -1,4 +1,4 @@
-//! RFC 3168: explicit congestion notification, with RFC 8511's answer.
+//! RFC 3168: explicit congestion notification, with the response of RFC 8511.
 
 use redpoll_base::Ecn;
 use redpoll_tcp::{Config, EcnUse};
@@ -19,7 +19,7 @@ fn plain() -> Config {
     }
 }
 
-/// Established with ECN and SACK, segments of 100 bytes, 2000 bytes to send.
+/// Establishes a connection with ECN and SACK, segments of 100 bytes, and 2000 bytes to send.
 fn capable() -> Host {
     let mut t = Host::connect(&plain(), 4096, 4096);
     recv!(t, flags SETUP_SYN, seq 0, mss 462);
@@ -34,12 +34,12 @@ fn has(record: &Record, flags: Flags) -> bool {
     record.control().contains(flags)
 }
 
-/// §6.1.1: both ends must say so, in the right way.
+/// RFC 3168 §6.1.1: both ends must offer ECN with the right flags.
 #[test]
 fn negotiation() {
     let mut t = capable();
     assert_eq!(t.sent()[0].codepoint(), Ecn::Ect0);
-    // An answer that merely reflects both flags is no consent; nor is none.
+    // An answer that reflects both flags, or has neither, does not agree.
     for answer in [SYN_ACK, SETUP_SYN_ACK.with(Flags::CWR)] {
         let mut t = Host::connect(&plain(), 4096, 4096);
         t.sent();
@@ -55,7 +55,7 @@ fn negotiation() {
     assert!(!has(&answer, Flags::ECE));
 }
 
-/// The switch.
+/// The configuration turns ECN off.
 #[test]
 fn it_can_be_left_out() {
     let config = Config {
@@ -70,7 +70,7 @@ fn it_can_be_left_out() {
     assert!(!has(&answer, Flags::ECE));
 }
 
-/// Agreed to where the peer asks, and not asked for.
+/// ECN is accepted if the peer requests it, and not requested.
 #[test]
 fn it_can_be_left_to_the_peer_to_ask() {
     let config = Config {
@@ -80,7 +80,7 @@ fn it_can_be_left_to_the_peer_to_ask() {
     let mut t = Host::connect(&config, 64, 64);
     let syn = recv!(t, flags SYN, seq 0, mss 462);
     assert!(!has(&syn, Flags::ECE) && !has(&syn, Flags::CWR));
-    // An answer that agrees to what was not asked for changes nothing.
+    // An answer that accepts ECN without a request has no effect.
     send!(t, flags SETUP_SYN_ACK, seq 0, ack 1);
     t.write(b"x");
     assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
@@ -91,8 +91,8 @@ fn it_can_be_left_to_the_peer_to_ask() {
     assert_eq!(t.sent()[0].codepoint(), Ecn::Ect0);
 }
 
-/// §6.1.1.1: a SYN that was lost twice is repeated without the flags; once may
-/// well be the radio link.
+/// RFC 3168 §6.1.1.1: a SYN that was lost twice is retransmitted without the flags; a single loss
+/// may be due to the radio link.
 #[test]
 fn a_lost_syn_is_repeated_without() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -105,8 +105,8 @@ fn a_lost_syn_is_repeated_without() {
     assert!(t.sent().iter().all(|r| r.codepoint() == Ecn::NotEct));
 }
 
-/// §6.1.1: our answer was lost, and so, it seems, was the first SYN: the peer
-/// tries without the flags. Who has seen one such SYN does not send ECT.
+/// RFC 3168 §6.1.1: our answer was lost, and the peer retries without the flags. An end that
+/// received such a SYN does not send ECT.
 #[test]
 fn a_syn_that_comes_again_without_the_flags_refuses() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SETUP_SYN));
@@ -115,7 +115,7 @@ fn a_syn_that_comes_again_without_the_flags_refuses() {
     send!(t, flags SYN, seq 0);
     let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
     assert!(!has(&answer, Flags::ECE));
-    // A third one that offers again comes too late.
+    // A third SYN that offers ECN again is too late.
     send!(t, flags SETUP_SYN, seq 0);
     let answer = recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
     assert!(!has(&answer, Flags::ECE));
@@ -126,8 +126,8 @@ fn a_syn_that_comes_again_without_the_flags_refuses() {
     assert!(!has(&sent[0], Flags::ECE));
 }
 
-/// §6.1.2, with RFC 8511 §3: one milder reduction for each window; CWR on the
-/// first new data, once.
+/// RFC 3168 §6.1.2, with RFC 8511 §3: one milder reduction per window; CWR once, on the first new
+/// data.
 #[test]
 fn an_echo_reduces_once_a_window() {
     let mut t = capable();
@@ -148,15 +148,15 @@ fn an_echo_reduces_once_a_window() {
     let sent = t.sent();
     let told: Vec<bool> = sent.iter().map(|r| has(r, Flags::CWR)).collect();
     assert!(told[0] && !told[1..].contains(&true), "{told:?}");
-    // The next window may count again.
+    // The next window may be reduced again.
     send!(t, flags ACK, seq 1, ack 1101);
     t.sent();
     send!(t, flags ACK_ECE, seq 1, ack 1201);
     assert_eq!(t.conn.stats().ecn_reductions, 2);
 }
 
-/// §6.1.2: "The TCP source ... should not increase the congestion window" for
-/// an ACK that carries an echo, be it one that is answered for.
+/// RFC 3168 §6.1.2: "The TCP source ... should not increase the congestion window" for an ACK with
+/// an echo, even without a further reduction.
 #[test]
 fn the_window_does_not_grow_by_an_echo() {
     let mut t = capable();
@@ -171,7 +171,7 @@ fn the_window_does_not_grow_by_an_echo() {
         t.sent();
         assert_eq!(t.conn.info().cwnd, reduced);
     }
-    // Without the echo it grows.
+    // Without the echo cwnd grows.
     while t.conn.info().cwnd == reduced {
         let una = t.conn.stats().bytes_acked + 1;
         send!(t, flags ACK, seq 1, ack una + 100);
@@ -179,7 +179,7 @@ fn the_window_does_not_grow_by_an_echo() {
     }
 }
 
-/// §6.1.2: losses and marks of one window are one sign of congestion.
+/// RFC 3168 §6.1.2: losses and marks of one window are one sign of congestion.
 #[test]
 fn an_echo_in_recovery_reduces_no_further() {
     let mut t = capable();
@@ -193,13 +193,13 @@ fn an_echo_in_recovery_reduces_no_further() {
     send!(t, flags ACK_ECE, seq 1, ack 401);
     assert_eq!(t.conn.info().ssthresh, ssthresh);
     assert_eq!(t.conn.stats().ecn_reductions, 0);
-    // A loss, too, is told by CWR on new data.
+    // New data report a reduction for a loss by CWR, too.
     let sent: Vec<Record> = sent.into_iter().chain(t.sent()).collect();
     let new = sent.iter().find(|r| r.seq_number() >= 401).unwrap();
     assert!(has(new, Flags::CWR));
 }
 
-/// §6.1.3: a mark on data is echoed in every ACK until CWR arrives.
+/// RFC 3168 §6.1.3: every ACK echoes a mark on data until CWR arrives.
 #[test]
 fn marks_are_echoed_until_the_peer_knows() {
     let mut t = capable();
@@ -215,8 +215,8 @@ fn marks_are_echoed_until_the_peer_knows() {
     assert!(t.sent().iter().all(|r| !has(r, Flags::ECE)));
 }
 
-/// §6.1.5: a mark on a segment outside of the window means nothing; §6.1.4:
-/// nor does one on a pure ACK.
+/// RFC 3168 §6.1.5: a mark on a segment outside the window has no effect; §6.1.4: neither has one
+/// on a pure ACK.
 #[test]
 fn some_marks_mean_nothing() {
     let mut t = capable();
@@ -229,8 +229,7 @@ fn some_marks_mean_nothing() {
     assert!(!sent.is_empty() && sent.iter().all(|r| !has(r, Flags::ECE)));
 }
 
-/// §6.1.4 to §6.1.6: ECT on new data only, not on ACKs, probes, or what is
-/// sent again.
+/// RFC 3168 §6.1.4 to §6.1.6: ECT only on new data, not on ACKs, probes or retransmissions.
 #[test]
 fn only_new_data_is_capable() {
     let mut t = capable();
@@ -245,8 +244,7 @@ fn only_new_data_is_capable() {
     recv_nothing!(t);
 }
 
-/// A loss turns out to have been none after the answer to a mark: that answer
-/// was due all the same.
+/// A loss is found to be spurious after the response to a mark: that response remains.
 #[test]
 fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
     let mut t = capable();
@@ -266,9 +264,8 @@ fn the_answer_to_a_mark_is_not_taken_back_with_an_earlier_one() {
     assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), window);
 }
 
-/// A recovery that let go no more than had arrived, a byte, is taken back, but
-/// not restored for the mark: a segment must fit into the window all the same,
-/// or nothing would ever leave again.
+/// A recovery that left a cwnd of one byte is undone, but cwnd is not restored because of the mark.
+/// A segment must still fit in cwnd, otherwise the connection would stall.
 #[test]
 #[cfg(all(feature = "gentle-recovery", feature = "rack-tlp"))]
 fn a_segment_fits_though_nothing_is_restored() {

@@ -1,12 +1,12 @@
-//! RFC 3465: cwnd grows by the bytes that are acknowledged.
+//! RFC 3465: cwnd grows by the acknowledged bytes.
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, ms, send};
 
 const MSS: u32 = 100;
 
-/// Segments of 100 bytes and more data than the test needs; a window of four is
-/// out, from 1 on.
+/// Sends a window of four segments of 100 bytes, starting at 1, and has more data than the test
+/// needs.
 fn busy() -> Host {
     let config = Config {
         timestamps: false,
@@ -20,8 +20,8 @@ fn busy() -> Host {
     t
 }
 
-/// §2.2: by what an ACK acknowledges, be it little; §2.3: by two segments at
-/// most.
+/// RFC 3465 §2.2: growth by the bytes that an ACK covers, even if they are few; §2.3: by at most
+/// two segments.
 #[test]
 fn slow_start_counts_bytes() {
     let mut t = busy();
@@ -43,7 +43,7 @@ fn slow_start_counts_bytes() {
     }
 }
 
-/// §2.3: behind a timeout by one segment an ACK, however much it covers.
+/// RFC 3465 §2.3: after a timeout by one segment per ACK, however much it covers.
 #[test]
 fn a_limit_of_one_behind_a_timeout() {
     let mut t = busy();
@@ -54,8 +54,8 @@ fn a_limit_of_one_behind_a_timeout() {
     assert_eq!(t.conn.info().cwnd, 2 * MSS);
 }
 
-/// §2.1: above ssthresh by a segment for each window of bytes, however many
-/// ACKs there are: one for two segments, one for each, or one for a tenth.
+/// RFC 3465 §2.1: above ssthresh by one segment per window of bytes, independent of the number of
+/// ACKs: one for two segments, for each segment, or for a tenth.
 #[test]
 fn congestion_avoidance_counts_bytes() {
     for step in [200, 100, 10] {

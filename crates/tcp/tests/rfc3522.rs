@@ -1,12 +1,12 @@
-//! RFC 3522 and RFC 4015: timestamps tell that nothing had been lost.
+//! RFC 3522 and RFC 4015: timestamps show that a loss was spurious.
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, recv, send};
 
 const RTT: u64 = 100;
 
-/// Four segments of 88 bytes out at 100 ms, with timestamps, with or without
-/// SACK. The moment 0 is 1000 on the clock of the timestamps.
+/// Sends four segments of 88 bytes at 100 ms, with timestamps, with or without SACK. The time 0 is
+/// 1000 on the clock of the timestamps.
 fn four_out(sack: bool) -> Host {
     let config = Config::default();
     let answer = Record::new().mss(100).ts((7, 1_000)).sack_ok(sack);
@@ -16,8 +16,8 @@ fn four_out(sack: bool) -> Host {
     t
 }
 
-/// §3.2: the ACK of what was sent again echoes the original: a timeout that
-/// came too early is taken back, and nothing more is sent in vain.
+/// RFC 3522 §3.2: the ACK of a retransmitted segment echoes the original. The spurious timeout is
+/// undone, and no further data are retransmitted.
 #[test]
 fn a_premature_timeout_is_taken_back() {
     let mut t = four_out(false);
@@ -33,7 +33,7 @@ fn a_premature_timeout_is_taken_back() {
     assert!(t.sent().iter().all(|record| record.seq_number() > flight));
 }
 
-/// An echo of the retransmission says that it was needed.
+/// An echo of the retransmission shows that it was necessary.
 #[test]
 fn a_timeout_that_was_right_stays() {
     let mut t = four_out(false);
@@ -44,8 +44,8 @@ fn a_timeout_that_was_right_stays() {
     assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
-/// §3.2, step 5: everything had arrived and all ACKs were lost: the timeout was
-/// due, whatever the echo says.
+/// RFC 3522 §3.2, step 5: everything had arrived and all ACKs were lost. The timeout was justified,
+/// whatever the echo says.
 #[test]
 fn the_loss_of_all_acknowledgments_is_a_loss() {
     let mut t = four_out(false);
@@ -56,7 +56,7 @@ fn the_loss_of_all_acknowledgments_is_a_loss() {
     assert_eq!(t.conn.info().ssthresh, 2 * 88);
 }
 
-/// Reordering beyond RACK's patience: the window comes back.
+/// Reordering beyond RACK's window: cwnd is restored.
 #[test]
 fn a_needless_fast_retransmission_is_taken_back() {
     let mut t = four_out(true);
@@ -71,8 +71,8 @@ fn a_needless_fast_retransmission_is_taken_back() {
     assert!(t.conn.info().ssthresh >= 4 * 88);
 }
 
-/// §3.2: one ACK is judged in a recovery, the first. A later one may well echo
-/// a retransmission that is older than the latest, and nothing was spurious.
+/// RFC 3522 §3.2: only the first ACK of a recovery is evaluated. A later one may echo a
+/// retransmission older than the latest one, although nothing was spurious.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn later_retransmissions_make_no_earlier_one_needless() {
@@ -82,7 +82,7 @@ fn later_retransmissions_make_no_earlier_one_needless() {
     send!(t, seq 1, ack 353, ts (8, 1_000));
     let window = t.sent();
     assert_eq!(window.len(), 8);
-    // All but the last are lost, and sent again as there is room.
+    // All but the last are lost, and retransmitted as the window permits.
     t.wait(RTT);
     let last = 353 + 7 * 88;
     let echo = window[7].timestamps().unwrap().0;

@@ -1,4 +1,4 @@
-//! RFC 4987: what half-open connections cost, and SYN cookies.
+//! RFC 4987: the cost of half-open connections, and SYN cookies.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_tcp::{
@@ -11,7 +11,7 @@ use redpoll_wire::tcp::Flags;
 const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 const BUFFER: usize = 1_848;
 
-/// A node with some entries for half-open connections.
+/// A node with entries for half-open connections.
 struct Node<O = Cookies> {
     cache: SynCache<Vec<HalfOpen>, O>,
     config: Config,
@@ -19,9 +19,9 @@ struct Node<O = Cookies> {
     now: Instant,
 }
 
-/// What a SYN with ACK says.
+/// Contents of a SYN with ACK.
 struct SynAck {
-    /// The acknowledgment of it, as a record has it.
+    /// Acknowledgment of it, relative as in a record.
     ack: u32,
     flags: Flags,
     options: Options,
@@ -64,7 +64,7 @@ impl<O: Overflow> Node<O> {
         self.cache.input(&terms, &incoming)
     }
 
-    /// A segment of another peer.
+    /// Delivers a segment of another peer.
     fn another(&mut self, flags: Flags, seq: u32) -> Answer {
         let fields = Fields {
             seq: SeqNum(seq),
@@ -76,7 +76,7 @@ impl<O: Overflow> Node<O> {
         self.take(header.as_bytes())
     }
 
-    /// A request of the peer at this port.
+    /// Delivers a request of the peer from this port.
     fn another_from(&mut self, port: u16) -> Answer {
         let fields = Fields {
             flags: Flags::SYN,
@@ -90,7 +90,7 @@ impl<O: Overflow> Node<O> {
         self.take(header.as_bytes())
     }
 
-    /// The answer to a request must be a cookie, or must not.
+    /// Delivers a request, and checks whether the answer is a cookie.
     fn ask(&mut self, syn: &Record, by_cookie: bool) -> SynAck {
         match self.input(syn) {
             Answer::Cookie(header) if by_cookie => read(&header),
@@ -127,7 +127,7 @@ fn read(header: &Header) -> SynAck {
     }
 }
 
-/// A request that offers everything.
+/// Makes a request that offers all options.
 fn rich() -> Record {
     Record::new()
         .flags(ECN_SYN)
@@ -136,7 +136,7 @@ fn rich() -> Record {
         .sack_ok(true)
 }
 
-/// Tables of any length: what no index can name is not used.
+/// Tables of any length: entries beyond the range of the index are not used.
 #[test]
 fn a_table_longer_than_an_index_can_say() {
     for (entries, usable) in [(254, 254), (255, 255), (256, 255), (300, 255)] {
@@ -153,7 +153,8 @@ fn a_table_longer_than_an_index_can_say() {
     }
 }
 
-/// §3.5 and §3.6: a connection is the same whoever kept its state.
+/// RFC 4987 §3.5 and §3.6: the connection is the same, whether an entry or a cookie stored its
+/// state.
 #[test]
 fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
     for (entries, by_cookie) in [(1, false), (0, true)] {
@@ -187,7 +188,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
         connection.send(node.now, &[1; 2_000]).unwrap();
         let segment = connection.poll_segment(node.now, 1_240).unwrap();
         assert!(segment.ecn.is_capable());
-        // A segment beyond a gap is reported by SACK: 12 bytes more.
+        // SACK reports a segment beyond a gap: 12 bytes more.
         let header_len = segment.header.as_bytes().len();
         let beyond = Record::new()
             .seq(21)
@@ -205,7 +206,7 @@ fn a_connection_by_cookie_is_as_good_as_one_from_the_cache() {
     }
 }
 
-/// What is not offered, or not wanted, is not taken part in.
+/// Options that are not offered or not wanted are not used.
 #[test]
 fn both_must_offer() {
     let plain = Record::new().flags(SYN).mss(1_000);
@@ -230,7 +231,7 @@ fn both_must_offer() {
     }
 }
 
-/// §3.6: a cookie is good for this peer and these numbers, and not for ever.
+/// RFC 4987 §3.6: a cookie is valid for this peer and these numbers, and for a limited time.
 #[test]
 fn a_cookie_cannot_be_made_up() {
     let mut node = Node::new(0);
@@ -238,7 +239,7 @@ fn a_cookie_cannot_be_made_up() {
     let good = Record::new().seq(1).ack(answer.ack);
     assert!(node.complete(&good).is_some());
     assert!(node.complete(&good.clone().seq(2)).is_none(), "another ISN");
-    // Three bits say what only concerns the peer itself.
+    // Three bits encode the MSS, which only concerns the peer itself.
     let others = (0..32).filter(|bit| {
         let iss = answer.ack.wrapping_add(ISS.0).wrapping_sub(1) ^ 1 << bit;
         let ack = iss.wrapping_sub(ISS.0).wrapping_add(1);
@@ -258,8 +259,8 @@ fn a_cookie_cannot_be_made_up() {
     }
 }
 
-/// RFC 9293 §3.10.7.2: an ACK in LISTEN is reset. But while cookies are about
-/// it may come from a peer whose first segment was lost.
+/// RFC 9293 §3.10.7.2: a reset answers an ACK in LISTEN. While cookies are in use, the ACK may come
+/// from a peer whose first segment was lost.
 #[test]
 fn strays_are_reset_unless_cookies_are_about() {
     let mut node = Node::new(0);
@@ -280,8 +281,8 @@ fn is_reset(header: &Header) -> bool {
     seg.flags.rst()
 }
 
-/// The table is full when the peer asks, and no longer when it asks again;
-/// then the first answer arrives after all.
+/// The table is full at the first SYN and not at the second one. The first answer arrives
+/// nevertheless.
 #[test]
 fn a_cookie_is_good_beside_an_entry() {
     let mut node = Node::new(1);
@@ -297,7 +298,7 @@ fn a_cookie_is_good_beside_an_entry() {
     assert_eq!(node.cache.poll_at(), None);
 }
 
-/// A segment of a connection that is over must not open it again.
+/// A segment of a finished connection must not reopen it.
 #[test]
 fn a_cookie_is_good_for_one_connection() {
     let mut node = Node::new(0);
@@ -312,15 +313,15 @@ fn a_cookie_is_good_for_one_connection() {
     assert!(matches!(node.input(&ack), Answer::Reset(header) if is_reset(&header)));
 }
 
-/// For a device without room for the code of cookies.
+/// A device without the code of cookies.
 enum NoCookies {}
 
 impl Overflow for NoCookies {
     const COOKIES: bool = false;
 }
 
-/// Without cookies a request that finds the table full is not answered, until an entry is
-/// free again; and an answer to a cookie is a segment of no connection.
+/// Without cookies, a request that finds the table full is not answered until an entry is free. A
+/// segment with a cookie belongs to no connection.
 #[test]
 fn without_cookies_a_full_table_answers_nobody() {
     let mut node = Node::<NoCookies>::of(1);
@@ -335,14 +336,14 @@ fn without_cookies_a_full_table_answers_nobody() {
     assert!(matches!(node.another_from(2), Answer::Reply(_)));
 }
 
-/// §3.5: the budget. 48 bytes an entry.
+/// RFC 4987 §3.5: an entry has at most 48 bytes.
 #[test]
 fn an_entry_is_small() {
     assert!(size_of::<HalfOpen>() <= 48, "{}", size_of::<HalfOpen>());
 }
 
-/// RFC 3168 §6.1.1: a SYN that comes again without the flags refuses ECN, and
-/// one that has them later does not bring it back.
+/// RFC 3168 §6.1.1: a repeated SYN without the flags disables ECN, and a later one with the flags
+/// does not enable it again.
 #[test]
 fn a_syn_that_comes_again_without_the_flags_refuses_ecn() {
     let mut node = Node::new(1);
@@ -354,9 +355,8 @@ fn a_syn_that_comes_again_without_the_flags_refuses_ecn() {
     }
 }
 
-/// A SYN came twice, and the second one found a free entry: the peer goes by
-/// the first answer, a cookie. Its first segment got lost; the ones behind it
-/// must not be answered by a reset.
+/// A SYN arrived twice, and the second one found a free entry; the peer continues with the first
+/// answer, a cookie. If its first segment is lost, a reset must not answer the following ones.
 #[test]
 fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
     let mut node = Node::new(1);
@@ -373,9 +373,9 @@ fn a_cookie_is_good_beside_an_entry_for_the_same_peer() {
     assert!(node.cache.is_empty());
 }
 
-/// RFC 5961 §3.2 and RFC 9293 §3.10.7.4, in SYN-RECEIVED: a reset exactly at RCV.NXT
-/// forgets the request, one elsewhere in the window gets a challenge ACK, and one
-/// outside is dropped. §7: not for ever.
+/// RFC 5961 §3.2 and RFC 9293 §3.10.7.4, in SYN-RECEIVED: a reset exactly at RCV.NXT removes the
+/// request, one elsewhere in the window is challenged, and one outside is dropped. RFC 5961 §7: the
+/// number of challenges is limited.
 #[test]
 fn a_reset_in_the_window_of_a_request_is_challenged() {
     let mut node = Node::new(1);

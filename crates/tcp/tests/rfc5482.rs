@@ -10,7 +10,7 @@ fn s(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
-/// Tells the peer 300 s, and lets it have an hour.
+/// Announces 300 s to the peer, and allows it an hour.
 fn with_option() -> Config {
     Config {
         timestamps: false,
@@ -30,7 +30,7 @@ fn established(config: &Config, theirs: Option<Duration>) -> Host {
     Host::established_by(config, answer, 0)
 }
 
-/// §3: disabled unless asked for, both to send and to heed.
+/// RFC 5482 §3: off by default, for sending and for adopting.
 #[test]
 fn by_default_it_is_neither_sent_nor_heeded() {
     let config = Config::default();
@@ -42,7 +42,7 @@ fn by_default_it_is_neither_sent_nor_heeded() {
     assert_eq!(t.sent()[0].user_timeout(), None);
 }
 
-/// §3: on the SYN, and on the first segment that is none.
+/// RFC 5482 §3: on the SYN, and on the first segment other than a SYN.
 #[test]
 fn it_is_on_the_syn_and_on_the_first_segment_after() {
     let mut t = Host::connect(&with_option(), 1024, 1024);
@@ -70,7 +70,7 @@ fn it_is_on_the_syn_and_on_the_first_segment_after() {
     assert_eq!(t.sent()[0].user_timeout(), None);
 }
 
-/// §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))`.
+/// RFC 5482 §3.1: `USER_TIMEOUT = min(U_LIMIT, max(ADV_UTO, REMOTE_UTO, L_LIMIT))`.
 #[test]
 fn the_longer_counts_within_the_limits() {
     for (theirs, adopted) in [(1, 300), (299, 300), (1_000, 1_000), (9_999, 3_600)] {
@@ -90,7 +90,7 @@ fn the_longer_counts_within_the_limits() {
     assert_eq!(t.conn.user_timeout(), Some(s(100)), "L_LIMIT");
 }
 
-/// It may come on any segment that passes the checks; and it does what it says.
+/// The option is valid on any segment that passes the checks, and has its effect.
 #[test]
 fn a_later_option_changes_the_timeout() {
     let mut t = established(&with_option(), None);
@@ -99,7 +99,7 @@ fn a_later_option_changes_the_timeout() {
     assert_eq!(t.conn.user_timeout(), Some(s(300)), "they do not pass");
     send!(t, seq 1, ack 1, uto s(900));
     assert_eq!(t.conn.user_timeout(), Some(s(900)));
-    // Twelve retries would have ended it before.
+    // Twelve retries would have ended the connection earlier.
     t.write(b"x");
     t.run_until(899_999);
     assert!(!t.conn.is_closed());
@@ -107,7 +107,7 @@ fn a_later_option_changes_the_timeout() {
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
 
-/// §3.1: what the application has set, a peer does not change.
+/// RFC 5482 §3.1: a peer does not change the timeout that the application has set.
 #[test]
 fn what_the_application_sets_stays() {
     let mut fixed = with_option();
@@ -120,14 +120,14 @@ fn what_the_application_sets_stays() {
     t.conn.set_user_timeout(t.now(), Some(s(50)));
     send!(t, seq 1, ack 1, uto s(1_000));
     assert_eq!(t.conn.user_timeout(), Some(s(50)));
-    // §3: and the peer is told of it with the next segment.
+    // RFC 5482 §3: the next segment announces it to the peer.
     t.write(b"x");
     recv!(t, seq 1, ack 1, data b"x", uto s(50));
     t.run_until(50_000);
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
 
-/// §3.3: only for a connection that is open; before, the usual limits hold.
+/// RFC 5482 §3.3: only on an open connection; before, the usual limits apply.
 #[test]
 fn the_option_does_not_limit_the_handshake() {
     let mut t = Host::connect(&with_option(), 1024, 1024);
@@ -135,7 +135,7 @@ fn the_option_does_not_limit_the_handshake() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// With blocks to report there is no room; it comes with the next segment.
+/// SACK blocks leave no room; the next segment carries the option.
 #[test]
 fn sack_blocks_go_first() {
     let config = Config {
@@ -151,7 +151,7 @@ fn sack_blocks_go_first() {
     assert_eq!(t.sent()[0].user_timeout(), Some(s(50)));
 }
 
-/// §4.2: keep-alives do not end what the user timeout would keep.
+/// RFC 5482 §4.2: keep-alive does not end a connection before the user timeout.
 #[test]
 fn keepalives_begin_after_the_user_timeout() {
     let config = Config {
@@ -169,8 +169,7 @@ fn keepalives_begin_after_the_user_timeout() {
     recv!(t, seq 0, ack 1);
 }
 
-/// §4.2: also where a timeout of hours is rounded up, to the next ten seconds
-/// here.
+/// RFC 5482 §4.2: the same if a timeout of hours is rounded up, here to the next ten seconds.
 #[test]
 fn keepalives_begin_after_a_rounded_user_timeout() {
     let config = Config {
@@ -190,8 +189,8 @@ fn keepalives_begin_after_a_rounded_user_timeout() {
     recv!(t, seq 0, ack 1);
 }
 
-/// §3.1: a timeout of hours is kept, though more retransmissions fit in than
-/// are counted; behind a closed window as well.
+/// RFC 5482 §3.1: a timeout of hours is respected, although more retransmissions occur than the
+/// counter holds; behind a closed window as well.
 #[test]
 fn hours_are_kept() {
     for window in [4_000, 0] {

@@ -13,8 +13,8 @@ fn plain() -> Config {
     }
 }
 
-/// Full-sized segments of 100 bytes and a window that never matters, with as
-/// much data waiting as fits.
+/// Sends full-sized segments of 100 bytes into a window that is never the limit, with a full send
+/// buffer.
 fn busy() -> Host {
     let mut t = Host::established_with(&plain(), 100, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);
@@ -28,7 +28,7 @@ fn sizes(t: &mut Host) -> Vec<(u32, usize)> {
         .collect()
 }
 
-/// §3.1: IW is four, three or two segments by their size.
+/// RFC 5681 §3.1: IW is four, three or two segments, depending on their size.
 #[test]
 fn initial_window() {
     for (mss, segments) in [(1095, 4), (1096, 3), (2190, 3), (2191, 2)] {
@@ -39,7 +39,7 @@ fn initial_window() {
     }
 }
 
-/// §3.1: a single segment after a lost SYN.
+/// RFC 5681 §3.1: a single segment after a lost SYN.
 #[test]
 fn initial_window_after_a_lost_syn() {
     let mut t = Host::connect(&plain(), 4000, 64);
@@ -51,8 +51,8 @@ fn initial_window_after_a_lost_syn() {
     recv_nothing!(t);
 }
 
-/// §3.1, equation (2), with RFC 3465 §2.2: what was acknowledged, no more than
-/// two SMSS for each ACK.
+/// RFC 5681 §3.1, equation (2), with RFC 3465 §2.2: growth by the acknowledged bytes, at most two
+/// SMSS per ACK.
 #[test]
 fn slow_start() {
     let mut t = busy();
@@ -61,7 +61,7 @@ fn slow_start() {
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.info().cwnd, 600);
     assert_eq!(sizes(&mut t).len(), 4);
-    // ACK division buys nothing.
+    // ACK division has no advantage.
     for ack in 202..=220 {
         send!(t, seq 1, ack ack, win 60_000);
     }
@@ -71,13 +71,13 @@ fn slow_start() {
     assert_eq!(t.conn.info().cwnd, 819);
 }
 
-/// §3.1: one SMSS per round trip above ssthresh.
+/// RFC 5681 §3.1: one SMSS per round trip above ssthresh.
 #[test]
 fn congestion_avoidance() {
     let mut t = busy();
     t.sent();
     t.run_until(1000);
-    // A timeout with four segments out: ssthresh is two, cwnd one.
+    // A timeout with four segments outstanding: ssthresh is two segments, cwnd one.
     assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 200));
     t.sent();
     // The peer had the rest already: the ACK covers it.
@@ -96,7 +96,7 @@ fn congestion_avoidance() {
     }
 }
 
-/// §3.1, equation (4); a second timeout of the same segment keeps ssthresh.
+/// RFC 5681 §3.1, equation (4); a second timeout of the same segment keeps ssthresh.
 #[test]
 fn timeouts_collapse_the_window() {
     let mut t = busy();
@@ -113,9 +113,8 @@ fn timeouts_collapse_the_window() {
     assert_eq!((t.conn.info().cwnd, t.conn.info().ssthresh), (100, 400));
 }
 
-/// §3.2, step 1 (RFC 3042): a new segment on each of the first two duplicate
-/// ACKs; steps 2 to 5, the window as RFC 9937 has it: the third brings the lost
-/// one.
+/// RFC 5681 §3.2, step 1 (RFC 3042): each of the first two duplicate ACKs releases a new segment.
+/// Steps 2 to 5 with the window of RFC 9937: the third one triggers the retransmission.
 #[test]
 fn fast_retransmit() {
     let mut t = busy();
@@ -137,8 +136,8 @@ fn fast_retransmit() {
     // ssthresh is half of the five segments without limited transmit.
     assert_eq!(t.conn.info().ssthresh, 250);
     recv_nothing!(t);
-    // Of the seven out three have arrived and one is sent again. Two more
-    // duplicates bring the rest below ssthresh; then new data follows.
+    // Of the seven outstanding segments three have arrived and one is retransmitted. Two more
+    // duplicates reduce the rest below ssthresh; then new data follow.
     send!(t, seq 1, ack 101, win 60_000);
     send!(t, seq 1, ack 101, win 60_000);
     recv_nothing!(t);
@@ -152,7 +151,7 @@ fn fast_retransmit() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §2: what is and what is not a duplicate ACK.
+/// RFC 5681 §2: which ACKs are duplicates.
 #[test]
 fn only_real_duplicates_count() {
     let mut t = busy();
@@ -167,7 +166,7 @@ fn only_real_duplicates_count() {
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
 }
 
-/// (a) without outstanding data there is no duplicate.
+/// (a) without outstanding data an ACK is not a duplicate.
 #[test]
 fn repeated_acks_of_an_idle_connection_mean_nothing() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -178,7 +177,7 @@ fn repeated_acks_of_an_idle_connection_mean_nothing() {
     assert_eq!(t.conn.stats().dup_acks_received, 0);
 }
 
-/// Two duplicates are reordering, not loss.
+/// Two duplicates indicate reordering and not loss.
 #[test]
 fn two_duplicates_are_not_a_loss() {
     let mut t = busy();
@@ -190,7 +189,7 @@ fn two_duplicates_are_not_a_loss() {
     assert_eq!(t.conn.info().cwnd, 600);
 }
 
-/// §4.1: after more than an RTO of silence the restart window is IW.
+/// RFC 5681 §4.1: after a silence of more than an RTO, the restart window is IW.
 #[test]
 fn an_idle_connection_restarts_slowly() {
     let mut t = busy();
@@ -216,8 +215,8 @@ fn an_idle_connection_restarts_slowly() {
     assert_eq!(t.sent().len(), 4);
 }
 
-/// §3.1 and RFC 7661 §4.3: a connection that never fills its window learns nothing
-/// of the path from its acknowledgments, and the window does not grow by them.
+/// RFC 5681 §3.1 and RFC 7661 §4.3: acknowledgments show nothing about the path if the connection
+/// never fills its window, and the window does not grow.
 #[test]
 fn a_window_that_is_not_used_does_not_grow() {
     let config = Config {
@@ -237,7 +236,7 @@ fn a_window_that_is_not_used_does_not_grow() {
         t.wait(50);
     }
     assert_eq!(t.conn.info().cwnd, begin);
-    // One that is filled does, and not beyond twice what is out in a round trip.
+    // A filled window grows, up to twice the data outstanding in a round trip.
     for _ in 0..20 {
         t.write(&[b'x'; 4_000]);
         while t.conn.unacked() > 0 {
@@ -257,9 +256,9 @@ fn a_window_that_is_not_used_does_not_grow() {
     );
 }
 
-/// RFC 7661 §4.3: whether a window was filled is judged by the most that was out
-/// in the round trip, not by what each ACK leaves. With an ACK for each of the
-/// four segments of a filled window, slow start doubles it.
+/// RFC 7661 §4.3: whether a window was filled depends on the maximum outstanding in the round trip,
+/// and not on the rest after each ACK. With an ACK for each of the four segments of a filled
+/// window, slow start doubles it.
 #[test]
 fn every_acknowledgment_of_a_filled_window_counts() {
     let mut t = busy();
@@ -272,13 +271,13 @@ fn every_acknowledgment_of_a_filled_window_counts() {
             assert_eq!(t.conn.info().cwnd, 400 + 100 * n, "{filled}");
         }
     }
-    // Of a window of eight segments two are used: less than half.
+    // Two segments of a window of eight are used: less than half.
     t4.write(&[b'x'; 200]);
     assert_eq!(sizes(&mut t4).len(), 2);
     send!(t4, seq 1, ack 501, win 60_000);
     send!(t4, seq 1, ack 601, win 60_000);
     assert_eq!(t4.conn.info().cwnd, 800);
-    // And what follows after a filled window, without filling it, counts no more.
+    // Data that follow a filled window without filling it do not count.
     t4.write(&[b'x'; 800]);
     assert_eq!(sizes(&mut t4).len(), 8);
     send!(t4, seq 1, ack 1201, win 60_000);
@@ -291,15 +290,15 @@ fn every_acknowledgment_of_a_filled_window_counts() {
     assert_eq!(t4.conn.info().cwnd, 1_200);
 }
 
-/// Acknowledgments that `t` has sent by now, and in half a second after that.
+/// Returns the number of acknowledgments that `t` has sent by now and in the following half second.
 fn acks_soon(t: &mut Host) -> usize {
     t.wait(500);
     t.sent().len()
 }
 
-/// §4.2: "a TCP receiver MUST NOT generate more than one ACK for every incoming
-/// full-sized segment". With SACK and without, each segment that arrives twice,
-/// lies beyond a gap or fills one has a single answer.
+/// RFC 5681 §4.2: "a TCP receiver MUST NOT generate more than one ACK for every incoming full-sized
+/// segment". With and without SACK, each segment that arrives twice, lies beyond a gap or fills one
+/// elicits a single ACK.
 #[test]
 fn one_acknowledgment_for_each_segment() {
     for sack in [false, true] {
@@ -326,8 +325,8 @@ fn one_acknowledgment_for_each_segment() {
     }
 }
 
-/// §4.2: several segments that arrive before the link is free have no more
-/// acknowledgments than there are segments, whatever their order.
+/// RFC 5681 §4.2: several segments that arrive before the link is free elicit at most as many ACKs,
+/// whatever their order.
 #[test]
 fn no_more_acknowledgments_than_segments_in_any_order() {
     for sack in [false, true] {

@@ -1,5 +1,4 @@
-//! RFC 5682: F-RTO finds out without timestamps that a timeout came too early;
-//! RFC 4015 answers.
+//! RFC 5682: F-RTO detects spurious timeouts without timestamps; RFC 4015 responds.
 #![cfg(feature = "gentle-recovery")]
 
 use redpoll_tcp::Config;
@@ -18,10 +17,9 @@ fn plain(sack: bool) -> Config {
     }
 }
 
-/// A path of 100 ms; four segments of 100 bytes out, from 1 on, of `bytes` to
-/// be sent; the timer has run out and the first was sent again. With SACK the
-/// probe for the tail, after a second, was the segment at 401, and it comes of new
-/// data. The ACKs of all are on their way.
+/// Sends four segments of 100 bytes, starting at 1, of `bytes`, on a path of 100 ms. The timer has
+/// expired and the first segment was retransmitted; the ACKs of all are on their way. With SACK,
+/// the tail probe after a second was the segment at 401, with new data.
 fn timed_out(sack: bool, bytes: usize, window: u16) -> Host {
     let answer = Record::new().mss(100).win(window).sack_ok(sack);
     let mut t = Host::established_by(&plain(sack), answer, RTT);
@@ -52,8 +50,8 @@ fn resent(t: &Host) -> u32 {
     t.conn.stats().retransmissions.rto
 }
 
-/// §2.1, steps 2b and 3b: two ACKs in a row of data that was sent once. Only
-/// the first segment is sent again, and the window comes back.
+/// RFC 5682 §2.1, steps 2b and 3b: two consecutive ACKs of data that were sent once. Only the first
+/// segment is retransmitted, and cwnd is restored.
 #[test]
 fn two_advances_tell_that_it_was_spurious() {
     let mut t = timed_out(false, 4096, 60_000);
@@ -61,7 +59,7 @@ fn two_advances_tell_that_it_was_spurious() {
     assert_eq!(starts(&mut t), [401, 501], "new data, two segments");
     send!(t, seq 1, ack 201, win 60_000);
     assert_eq!(t.conn.stats().undone_reductions, 1);
-    // RFC 4015 §3.1, step 9: FlightSize and what was acknowledged.
+    // RFC 4015 §3.1, step 9: FlightSize and the acknowledged bytes.
     assert_eq!(t.conn.info().cwnd, 400 + 100);
     assert_eq!(t.conn.info().ssthresh, 65_535, "it had been in slow start");
     assert_eq!(starts(&mut t), [601]);
@@ -72,7 +70,7 @@ fn two_advances_tell_that_it_was_spurious() {
     assert_eq!(resent(&t), 1);
 }
 
-/// §2.1, step 3a: the second ACK is a duplicate: the rest was lost.
+/// RFC 5682 §2.1, step 3a: the second ACK is a duplicate: the rest was lost.
 #[test]
 fn a_duplicate_as_the_second_answer_tells_of_loss() {
     let mut t = timed_out(false, 4096, 60_000);
@@ -88,8 +86,8 @@ fn a_duplicate_as_the_second_answer_tells_of_loss() {
     assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
-/// §2.1, step 2a: the first ACK is a duplicate, or covers all, or only a part
-/// of what was sent again: the conventional way.
+/// RFC 5682 §2.1, step 2a: conventional recovery if the first ACK is a duplicate, covers all data,
+/// or covers only a part of the retransmission.
 #[test]
 fn some_first_answers_settle_it() {
     let mut t = timed_out(false, 4096, 60_000);
@@ -116,7 +114,7 @@ fn some_first_answers_settle_it() {
     assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
-/// §2.1: what is neither new nor a duplicate is no answer.
+/// RFC 5682 §2.1: an ACK that is neither new nor a duplicate is ignored.
 #[test]
 fn window_updates_are_no_answers() {
     let mut t = timed_out(false, 4096, 60_000);
@@ -129,7 +127,8 @@ fn window_updates_are_no_answers() {
     assert_eq!(t.conn.stats().undone_reductions, 1);
 }
 
-/// §2.1, step 2b: without new data, or room for it, the lost data goes at once.
+/// RFC 5682 §2.1, step 2b: without new data, or without room for them, lost data are retransmitted
+/// at once.
 #[test]
 fn without_new_data_the_repair_goes_on() {
     let mut t = timed_out(false, 400, 60_000);
@@ -143,8 +142,8 @@ fn without_new_data_the_repair_goes_on() {
     assert_eq!(starts(&mut t), [101, 201]);
 }
 
-/// §2.1, step 1: a second timeout of the same segment leaves it open; one after
-/// the first answer does not.
+/// RFC 5682 §2.1, step 1: a second timeout of the same segment continues the test; one after the
+/// first answer does not.
 #[test]
 fn a_second_timeout() {
     let mut t = timed_out(false, 4096, 60_000);
@@ -169,7 +168,7 @@ fn a_second_timeout() {
     assert_eq!(t.conn.stats().undone_reductions, 0);
 }
 
-/// §2.1: not when a fast recovery is under way.
+/// RFC 5682 §2.1: no test during fast recovery.
 #[test]
 fn not_in_fast_recovery() {
     let answer = Record::new().mss(100).win(60_000);
@@ -188,8 +187,8 @@ fn not_in_fast_recovery() {
     assert!(starts(&mut t).starts_with(&[101]));
 }
 
-/// §3.1, steps 2 and 3b: with SACK, duplicates are waited out, and data from
-/// before the timeout that arrives behind a gap tells as well.
+/// RFC 5682 §3.1, steps 2 and 3b: with SACK, duplicates do not end the test, and data from before
+/// the timeout that arrive beyond a gap reveal a spurious timeout, too.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn sack_tells_beyond_a_gap() {
@@ -203,7 +202,7 @@ fn sack_tells_beyond_a_gap() {
     assert_eq!(resent(&t), 1);
 }
 
-/// §3.1, step 3a: SACK of what was sent after the timeout tells of loss.
+/// RFC 5682 §3.1, step 3a: SACK of data sent after the timeout indicates a loss.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn sack_of_new_data_tells_of_loss() {
@@ -226,8 +225,8 @@ fn a_hole_in_sight_is_repaired() {
     assert_eq!(starts(&mut t).first(), Some(&101));
 }
 
-/// RFC 4015 §3.1, step 9: an echo of a mark keeps the window down; but nothing
-/// more is sent again.
+/// RFC 4015 §3.1, step 9: an echo of a mark prevents the restoration of cwnd, but no further data
+/// are retransmitted.
 #[test]
 fn a_marked_answer_restores_nothing() {
     let setup = SYN_ACK.with(Flags::ECE);
@@ -248,8 +247,8 @@ fn a_marked_answer_restores_nothing() {
     recv_nothing!(t);
 }
 
-/// RFC 4015 §3.1, step 11: the next measurement makes the timer more patient:
-/// SRTT is at least what was measured, not an eighth of the way there.
+/// RFC 4015 §3.1, step 11: the next sample makes the timer more conservative: SRTT is at least the
+/// sample, instead of an eighth of the difference.
 #[test]
 fn the_timer_becomes_more_patient() {
     let mut t = timed_out(false, 4096, 60_000);

@@ -1,4 +1,4 @@
-//! RFC 5927: what ICMP errors may do, and what blind ones may not.
+//! RFC 5927: effects of ICMP errors, and limits for blind ones.
 
 use redpoll_base::Instant;
 use redpoll_tcp::{Config, Error, Event, IcmpKind, SeqNum, State, Trouble};
@@ -27,8 +27,8 @@ fn icmp(t: &mut Host, kind: IcmpKind, quoted: SeqNum) {
     t.conn.on_icmp(now, kind, quoted);
 }
 
-/// Each synchronised state that can have something out, with 100 bytes out
-/// from number 1 where the application may still write.
+/// Returns connections in each synchronised state that can have outstanding data, with 100 bytes
+/// outstanding from 1 on if the application may still write.
 fn with_data_out() -> Vec<Host> {
     let established = || {
         let mut t = Host::established(&plain(), 1400, 4096);
@@ -50,8 +50,8 @@ fn with_data_out() -> Vec<Host> {
     vec![established(), fin_wait_1, close_wait, last_ack, closing]
 }
 
-/// §5.2: "hosts in any of the synchronized states should treat ICMP error
-/// messages that indicate hard errors as soft errors".
+/// RFC 5927 §5.2: "hosts in any of the synchronized states should treat ICMP error messages that
+/// indicate hard errors as soft errors".
 #[test]
 fn hard_errors_are_soft_in_every_synchronised_state() {
     for kind in KINDS {
@@ -65,7 +65,7 @@ fn hard_errors_are_soft_in_every_synchronised_state() {
     }
 }
 
-/// §4.1: SND.UNA =< SEG.SEQ < SND.NXT, or it is not even reported.
+/// RFC 5927 §4.1: an error is ignored unless SND.UNA =< SEG.SEQ < SND.NXT.
 #[test]
 fn a_number_that_is_not_out_is_ignored() {
     for kind in KINDS {
@@ -84,8 +84,8 @@ fn a_number_that_is_not_out_is_ignored() {
     }
 }
 
-/// While a connection is opened, hard errors end it and soft ones do not; the
-/// quoted number must be the SYN's.
+/// During an attempt to connect, hard errors end it and soft ones do not; the quoted number must be
+/// that of the SYN.
 #[test]
 fn an_attempt_to_connect_ends_by_hard_errors_only() {
     let syn = Record::new().flags(SYN).mss(462);
@@ -110,7 +110,7 @@ fn an_attempt_to_connect_ends_by_hard_errors_only() {
     assert_eq!(t.conn.error(), Some(Error::Refused));
 }
 
-/// Nothing is out: no error can be about this connection.
+/// Without outstanding data, no error can concern this connection.
 #[test]
 fn an_idle_connection_hears_nothing() {
     for kind in KINDS {
@@ -122,7 +122,7 @@ fn an_idle_connection_hears_nothing() {
     }
 }
 
-/// A segment of 1400 bytes is out.
+/// Sends a segment of 1400 bytes.
 #[cfg(feature = "large-windows")]
 fn large() -> Host {
     let mut t = Host::established(&plain(), 1400, 4096);
@@ -139,8 +139,8 @@ fn too_big(t: &mut Host, mtu: u16, quoted: SeqNum) -> u32 {
     t.conn.info().eff_snd_mss
 }
 
-/// §7.2: a message is heard at once as long as no segment as large was
-/// acknowledged, and later only when the segment it quotes has timed out.
+/// RFC 5927 §7.2: a message is accepted at once if no segment of this size was acknowledged, and
+/// later only after the quoted segment has timed out.
 #[test]
 #[cfg(feature = "large-windows")]
 fn packet_too_big_is_ignored_while_there_is_progress() {
@@ -156,16 +156,16 @@ fn packet_too_big_is_ignored_while_there_is_progress() {
     assert_eq!(t.conn.stats().rtos, 1);
     t.sent();
     assert_eq!(too_big(&mut t, 1300, ISS + 1401), 1240);
-    // It goes again in pieces that fit, at once.
+    // The data are retransmitted at once, in pieces that fit.
     recv!(t, seq 1401, ack 1, len 1240);
-    // Progress: the next one is not heard.
+    // Progress: the next message is ignored.
     send!(t, seq 1, ack 2641);
     t.sent();
     assert_eq!(too_big(&mut t, 1280, ISS + 2641), 1240);
 }
 
-/// RFC 8201 §4: never below IPv6's least MTU; §4.1: nor for a number that is
-/// not out; and never up.
+/// RFC 8201 §4: never below the minimum MTU of IPv6; §4.1: not for a number that is not
+/// outstanding; never an increase.
 #[test]
 #[cfg(feature = "large-windows")]
 fn absurd_path_mtus_are_ignored() {

@@ -1,4 +1,4 @@
-//! RFC 5961: resets, SYNs and data from who cannot see the connection.
+//! RFC 5961: resets, SYNs and data of a blind attacker.
 
 use redpoll_tcp::{Config, State};
 use redpoll_testkit::{FIN_ACK, Host, RST, SYN, SYN_ACK, recv, recv_nothing, send};
@@ -17,7 +17,7 @@ fn established() -> Host {
     t
 }
 
-/// §3.2, 1: outside the window, silently dropped.
+/// RFC 5961 §3.2, 1: outside the window, silently dropped.
 #[test]
 fn a_reset_outside_the_window_is_dropped() {
     for seq in [0, 1, 2, 2001, 3000, 1 << 31] {
@@ -28,7 +28,7 @@ fn a_reset_outside_the_window_is_dropped() {
     }
 }
 
-/// §3.2, 2: exactly at RCV.NXT, obeyed.
+/// RFC 5961 §3.2, 2: exactly at RCV.NXT, accepted.
 #[test]
 fn a_reset_at_rcv_nxt_is_obeyed() {
     let mut t = established();
@@ -36,7 +36,7 @@ fn a_reset_at_rcv_nxt_is_obeyed() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// §3.2, 3: elsewhere in the window, challenged; then the real peer answers.
+/// RFC 5961 §3.2, 3: elsewhere in the window, challenged; then the real peer answers.
 #[test]
 fn a_reset_elsewhere_in_the_window_is_challenged() {
     for seq in [4, 1000, 2000] {
@@ -50,7 +50,7 @@ fn a_reset_elsewhere_in_the_window_is_challenged() {
     }
 }
 
-/// A reset with data is judged by its sequence number alone.
+/// Only the sequence number of a reset with data matters.
 #[test]
 fn a_resets_data_does_not_help_it_into_the_window() {
     let mut t = established();
@@ -59,7 +59,7 @@ fn a_resets_data_does_not_help_it_into_the_window() {
     assert_eq!(t.conn.state(), State::Established);
 }
 
-/// §4.2: a SYN is challenged, whatever its number.
+/// RFC 5961 §4.2: a SYN is challenged, whatever its number.
 #[test]
 fn a_syn_is_challenged() {
     for seq in [0, 3, 100, 5000, 1 << 31] {
@@ -72,7 +72,7 @@ fn a_syn_is_challenged() {
     }
 }
 
-/// §5.2: data whose ACK is implausible is not taken.
+/// RFC 5961 §5.2: data with an implausible ACK are dropped.
 #[test]
 fn data_needs_a_plausible_ack() {
     // Acceptable: from SND.UNA - MAX.SND.WND up to SND.NXT. The peer's
@@ -95,7 +95,7 @@ fn data_needs_a_plausible_ack() {
     }
 }
 
-/// RFC 9293 §3.10.7.4: an ACK of something not yet sent moves nothing.
+/// RFC 9293 §3.10.7.4: an ACK of data that were not sent has no effect.
 #[test]
 fn an_ack_of_the_future_moves_nothing() {
     let mut t = established();
@@ -108,7 +108,7 @@ fn an_ack_of_the_future_moves_nothing() {
     assert_eq!(t.conn.unacked(), 0);
 }
 
-/// §7: ten challenge ACKs in five seconds.
+/// RFC 5961 §7: ten challenge ACKs in five seconds.
 #[test]
 fn challenges_are_limited() {
     let mut t = established();
@@ -124,8 +124,8 @@ fn challenges_are_limited() {
     recv!(t, seq 1, ack 3);
 }
 
-/// §7: old text and old FINs are answered, because our acknowledgments may have been
-/// lost, but not for ever.
+/// RFC 5961 §7: ACKs answer old text and old FINs, because our acknowledgments may have been lost,
+/// at a limited rate.
 #[test]
 fn answers_to_old_text_are_limited() {
     for flags in [Flags::ACK, FIN_ACK] {
@@ -136,7 +136,7 @@ fn answers_to_old_text_are_limited() {
             answers += t.sent().len();
             t.wait(4);
         }
-        // Forty in five seconds, of which two begin here.
+        // Forty in five seconds; two such windows start here.
         assert!((20..=80).contains(&answers), "{answers}");
         t.wait(5_000);
         send!(t, seq 1, ack 1, data b"ab");
@@ -144,7 +144,7 @@ fn answers_to_old_text_are_limited() {
     }
 }
 
-/// §7: resets for segments that make no sense are limited as well.
+/// RFC 5961 §7: resets for unexpected segments are limited as well.
 #[test]
 fn resets_are_limited() {
     let mut t = Host::connect(&Config::default(), 64, 64);

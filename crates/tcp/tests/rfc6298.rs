@@ -1,4 +1,4 @@
-//! RFC 6298: the retransmission timer, packet by packet.
+//! RFC 6298: the retransmission timer, segment by segment.
 
 use redpoll_tcp::{Config, State};
 use redpoll_testkit::{Host, Record, SYN, SYN_ACK, ms, recv, recv_nothing, send};
@@ -12,7 +12,7 @@ fn plain() -> Config {
     }
 }
 
-/// A low floor, so that the estimate itself shows.
+/// A low minimum, so that the estimate itself is visible.
 fn low_floor() -> Config {
     Config {
         min_rto: ms(1),
@@ -20,7 +20,7 @@ fn low_floor() -> Config {
     }
 }
 
-/// Sends one byte and has it acknowledged after `rtt` milliseconds.
+/// Sends one byte, which is acknowledged after `rtt` milliseconds.
 fn round_trip(t: &mut Host, seq: u32, rtt: u64) {
     t.write(b"x");
     recv!(t, seq seq, ack 1, data b"x");
@@ -28,7 +28,7 @@ fn round_trip(t: &mut Host, seq: u32, rtt: u64) {
     send!(t, seq 1, ack seq + 1);
 }
 
-/// §2.1 and §2.4.
+/// RFC 6298 §2.1 and §2.4.
 #[test]
 fn one_second_before_and_at_least_after_the_first_measurement() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -40,7 +40,7 @@ fn one_second_before_and_at_least_after_the_first_measurement() {
     assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
-/// §2.2 and §2.3, by the formulas.
+/// RFC 6298 §2.2 and §2.3, by the formulas.
 #[test]
 fn the_estimate_follows_the_formulas() {
     let mut t = Host::connect(&low_floor(), 64, 64);
@@ -50,7 +50,7 @@ fn the_estimate_follows_the_formulas() {
     t.drain();
     t.sent();
     assert_eq!(t.conn.info().rto, ms(80 + 4 * 40));
-    // The first data takes longer than the handshake: §2.2 again.
+    // The first data take longer than the handshake: §2.2 again.
     round_trip(&mut t, 1, 120);
     assert_eq!(t.conn.info().rto, ms(120 + 4 * 60));
     round_trip(&mut t, 2, 160);
@@ -58,7 +58,7 @@ fn the_estimate_follows_the_formulas() {
     assert_eq!(t.conn.info().rto, ms(125 + 4 * 55));
 }
 
-/// §2.3: the first data takes no longer than the handshake did.
+/// RFC 6298 §2.3: the first data take no longer than the handshake did.
 #[test]
 fn first_data_that_is_faster_is_one_measurement_of_many() {
     let mut t = Host::connect(&low_floor(), 64, 64);
@@ -72,7 +72,7 @@ fn first_data_that_is_faster_is_one_measurement_of_many() {
     assert_eq!(t.conn.info().rto, ms(75 + 4 * 40));
 }
 
-/// §4: the variance term is never less than the clock's granularity.
+/// RFC 6298 §4: the variance term is at least the clock granularity.
 #[test]
 fn a_steady_path_keeps_a_margin_of_g() {
     let mut t = Host::connect(&low_floor(), 64, 64);
@@ -91,8 +91,8 @@ fn a_steady_path_keeps_a_margin_of_g() {
     );
 }
 
-/// §5.1: started by the first segment, not by the later ones; §5.2: stopped
-/// when all is acknowledged.
+/// RFC 6298 §5.1: the first segment starts the timer, and later ones do not restart it; §5.2: it
+/// stops when all data are acknowledged.
 #[test]
 fn the_timer_runs_from_the_first_segment_until_all_is_acknowledged() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -107,7 +107,7 @@ fn the_timer_runs_from_the_first_segment_until_all_is_acknowledged() {
     assert_eq!(t.conn.poll_at(), None);
 }
 
-/// §5.3: an acknowledgment of new data starts it anew.
+/// RFC 6298 §5.3: an acknowledgment of new data restarts it.
 #[test]
 fn new_data_acknowledged_restarts_the_timer() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -135,7 +135,8 @@ fn an_old_acknowledgment_does_not_restart_the_timer() {
     recv!(t, at 1000, seq 1, ack 1, len 100);
 }
 
-/// §5.4 to §5.6: the earliest segment, then twice as long, up to §2.5.
+/// RFC 6298 §5.4 to §5.6: the earliest segment is retransmitted, and the timeout is doubled up to
+/// §2.5.
 #[test]
 fn the_timer_backs_off() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -150,8 +151,8 @@ fn the_timer_backs_off() {
     }
 }
 
-/// §3, Karn: the acknowledgment of a retransmission is not measured, and §5:
-/// the backed-off value stays until something is measured.
+/// RFC 6298 §3, Karn: the acknowledgment of a retransmission is not measured; §5: the backoff
+/// persists until a round trip is measured.
 #[test]
 fn the_backoff_stays_until_a_segment_is_measured() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -167,7 +168,7 @@ fn the_backoff_stays_until_a_segment_is_measured() {
     assert_eq!(t.conn.info().rto, ms(1_000));
 }
 
-/// §5.7: after a lost SYN the timeout is three seconds when data flows.
+/// RFC 6298 §5.7: after a lost SYN the timeout is 3 s when data transfer starts.
 #[test]
 fn three_seconds_after_a_lost_syn() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -180,7 +181,7 @@ fn three_seconds_after_a_lost_syn() {
     recv!(t, at 4000, seq 1, ack 1, data b"x");
 }
 
-/// The same for the passive side.
+/// The same for a passive open.
 #[test]
 fn three_seconds_after_a_lost_syn_ack() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));
@@ -191,7 +192,7 @@ fn three_seconds_after_a_lost_syn_ack() {
     assert_eq!(t.conn.info().rto, ms(3_000));
 }
 
-/// §3: one measurement per round trip, from the first segment of a flight.
+/// RFC 6298 §3: one sample per round trip, from the first segment of a flight.
 #[test]
 fn one_measurement_per_round_trip() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -207,7 +208,7 @@ fn one_measurement_per_round_trip() {
     assert_eq!(t.conn.stats().last_rtt, ms(100));
 }
 
-/// With timestamps a retransmission is measured, and resets the backoff.
+/// With timestamps a retransmission is measured, and ends the backoff.
 #[test]
 fn timestamps_measure_retransmissions() {
     let config = Config {

@@ -9,8 +9,8 @@ fn endpoint(host: u8, port: u16) -> Endpoint {
     Endpoint::new(Addr([host; 16]), port)
 }
 
-/// RFC 9293 §3.4.1: the clock ticks every 4 microseconds, so that a later
-/// connection between the same ends begins above an earlier one.
+/// RFC 9293 §3.4.1: the clock ticks every 4 microseconds, so that a later connection between the
+/// same ends starts above an earlier one.
 #[test]
 fn the_same_pair_of_ends_moves_with_the_clock() {
     let generator = IsnGenerator::new(*b"sixteen secrets!");
@@ -23,8 +23,7 @@ fn the_same_pair_of_ends_moves_with_the_clock() {
     }
 }
 
-/// Numbers of different pairs, or under another secret, have nothing in
-/// common that one could count on.
+/// Numbers of different ends or under different secrets are unrelated.
 #[test]
 fn every_part_of_the_name_matters() {
     let now = Instant::ZERO;
@@ -44,7 +43,7 @@ fn every_part_of_the_name_matters() {
         }
     }
     assert_eq!(seen.len(), 2 * 200 * 4);
-    // Bits are even: about half of each are set.
+    // Bits are balanced: about half of each are set.
     for bit in 0..32 {
         let set = seen.iter().filter(|isn| *isn >> bit & 1 == 1).count();
         assert!((680..920).contains(&set), "bit {bit}: {set} of 1600");

@@ -4,7 +4,7 @@ use redpoll_base::Duration;
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, recv, recv_nothing, send};
 
-/// Ten segments of 100 bytes out, 1 to 1000, and more data waiting.
+/// Sends ten segments of 100 bytes, 1 to 1000, with more data waiting.
 fn ten_out() -> Host {
     let config = Config {
         timestamps: false,
@@ -14,7 +14,7 @@ fn ten_out() -> Host {
     let mut t = Host::established_with(&config, 100, 60_000, 60_000, 64);
     t.write(&[b'x'; 60_000]);
     t.sent();
-    // Grow the window to ten segments, then begin to count at 1.
+    // The window grows to ten segments; then the count starts at 1.
     let mut acked = 0;
     while t.conn.info().cwnd < 1000 {
         acked += 100;
@@ -25,7 +25,7 @@ fn ten_out() -> Host {
     t
 }
 
-/// SND.UNA and SND.NXT, relative.
+/// Returns SND.UNA and SND.NXT, relative.
 fn edges(t: &mut Host) -> (u32, u32) {
     send!(t, flags redpoll_wire::tcp::Flags::SYN, seq 0); // a challenge ACK tells SND.NXT
     let nxt = t.sent().last().unwrap().seq_number();
@@ -38,7 +38,7 @@ fn duplicates(t: &mut Host, una: u32, count: usize) {
     }
 }
 
-/// §3.2, step 3: each partial acknowledgment repairs the next hole.
+/// RFC 6582 §3.2, step 3: each partial acknowledgment repairs the next hole.
 #[test]
 fn partial_acknowledgments_repair_one_hole_each() {
     let mut t = ten_out();
@@ -59,7 +59,7 @@ fn partial_acknowledgments_repair_one_hole_each() {
     assert_eq!(t.conn.stats().retransmissions.fast, 3);
     assert_eq!(t.conn.info().ssthresh, 500, "one reduction for one window");
     assert_eq!(t.conn.stats().rtos, 0);
-    // Full: everything that was out when recovery began.
+    // A full acknowledgment: all data outstanding at the start of recovery.
     send!(t, seq 1, ack nxt, win 60_000);
     assert!(t.conn.info().cwnd <= 500);
     assert_eq!(
@@ -69,8 +69,8 @@ fn partial_acknowledgments_repair_one_hole_each() {
     );
 }
 
-/// §3.2, step 3, in the way of RFC 9937: the window never lets more into the
-/// network than ssthresh, however the acknowledgments are cut.
+/// RFC 6582 §3.2, step 3, as in RFC 9937: the bytes in the network never exceed ssthresh, however
+/// the acknowledgments are divided.
 #[test]
 fn partial_acknowledgments_do_not_inflate_the_window() {
     for step in [1, 50, 100, 300] {
@@ -88,8 +88,8 @@ fn partial_acknowledgments_do_not_inflate_the_window() {
     }
 }
 
-/// §3.2, step 2: after a timeout, duplicates of what is sent again do not
-/// start another recovery.
+/// RFC 6582 §3.2, step 2: after a timeout, duplicates of retransmitted data start no further
+/// recovery.
 #[test]
 fn duplicates_after_a_timeout_do_not_reduce_again() {
     let mut t = ten_out();
@@ -100,7 +100,7 @@ fn duplicates_after_a_timeout_do_not_reduce_again() {
     t.sent();
     duplicates(&mut t, una, 5);
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
-    // All was there but the first: one ACK covers it.
+    // Only the first segment was missing: one ACK covers everything.
     send!(t, seq 1, ack nxt, win 60_000);
     duplicates(&mut t, nxt, 5);
     assert_eq!(t.conn.stats().retransmissions.fast, 0);
@@ -125,7 +125,7 @@ fn a_loss_in_the_next_window_counts_again() {
     assert_eq!(t.conn.stats().retransmissions.fast, 2);
 }
 
-/// The first segment of all may be lost, too.
+/// The first segment of the connection may be lost, too.
 #[test]
 fn the_very_first_segment_is_retransmitted_fast() {
     let config = Config {
@@ -147,7 +147,7 @@ fn duplicates_small(t: &mut Host) {
     }
 }
 
-/// The last hole is repaired though nothing new can be sent.
+/// The last hole is repaired although no new data can be sent.
 #[test]
 fn recovery_with_no_new_data_to_send() {
     let config = Config {
@@ -167,8 +167,7 @@ fn recovery_with_no_new_data_to_send() {
     assert_eq!(t.conn.poll_at(), None);
 }
 
-/// A fast retransmission starts the timer anew: it must not be repeated less
-/// than an RTO after it was sent (RFC 6298 §5).
+/// A fast retransmission restarts the timer: it must not be repeated within an RTO (RFC 6298 §5).
 #[test]
 fn the_timer_follows_the_retransmission() {
     let config = Config {

@@ -1,5 +1,4 @@
-//! RFC 6675: what recovery with SACK sends, and when; beside RACK, which finds
-//! the losses (RFC 8985 §9.2).
+//! RFC 6675: what recovery with SACK sends, and when. RACK detects the losses (RFC 8985 §9.2).
 
 use redpoll_tcp::Config;
 use redpoll_testkit::{Host, Record, ms, recv_nothing, send};
@@ -13,8 +12,8 @@ fn plain() -> Config {
     }
 }
 
-/// SACK, segments of 100 bytes, a path of 100 ms; `bytes` to be sent from 1
-/// on. Time is 100.
+/// Establishes a connection with SACK and segments of 100 bytes on a path of 100 ms, with `bytes`
+/// to send from 1 on. The time is 100 ms.
 fn with_sack(bytes: usize) -> Host {
     let answer = Record::new().mss(100).win(60_000).sack_ok(true);
     let mut t = Host::established_by(&plain(), answer, 100);
@@ -22,7 +21,7 @@ fn with_sack(bytes: usize) -> Host {
     t
 }
 
-/// The same with a window of `cwnd` bytes, all out: from where to where.
+/// Does the same with a window of `cwnd` bytes, all outstanding; returns their range.
 fn grown(cwnd: u32) -> (Host, u32, u32) {
     let mut t = with_sack(4096);
     let mut una = 1;
@@ -40,8 +39,8 @@ fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// §5, steps 1 and 4: more than two segments beyond a gap are a loss at once;
-/// two may be reordering, and have patience.
+/// RFC 6675 §5, steps 1 and 4: more than two segments beyond a gap indicate a loss at once; two may
+/// be reordered.
 #[test]
 fn more_than_two_segments_beyond_a_gap_are_a_loss() {
     for (end, resent) in [(301, 0), (302, 1), (401, 1)] {
@@ -54,8 +53,8 @@ fn more_than_two_segments_beyond_a_gap_are_a_loss() {
     }
 }
 
-/// §4, NextSeg, rules 1 and 2, and §5, step C: the holes in their order, then
-/// new data, as the window allows.
+/// RFC 6675 §4, NextSeg, rules 1 and 2, and §5, step C: the holes in order, then new data, as cwnd
+/// permits.
 #[test]
 fn holes_come_before_new_data() {
     let (mut t, una, end) = grown(800);
@@ -66,7 +65,7 @@ fn holes_come_before_new_data() {
     let sent = starts(&mut t);
     assert_eq!(sent[..3], [una, una + 300, end], "{sent:?}");
     assert!(sent[2..].is_sorted());
-    // Pipe: two retransmissions and the new data are out, no more than cwnd.
+    // Pipe: two retransmissions and the new data are outstanding, at most cwnd.
     assert!(sent.len() as u32 * 100 <= t.conn.info().cwnd);
     assert!(
         (sent.len() as u32 + 1) * 100 > t.conn.info().cwnd,
@@ -74,8 +73,8 @@ fn holes_come_before_new_data() {
     );
 }
 
-/// §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data
-/// is another.
+/// RFC 6675 §5, steps 4.1 and A: one reduction up to RecoveryPoint; a loss of later data is another
+/// one.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn one_reduction_up_to_the_recovery_point() {
@@ -100,8 +99,8 @@ fn one_reduction_up_to_the_recovery_point() {
     assert!(t.conn.info().ssthresh < ssthresh, "another window");
 }
 
-/// §5, step 3, and RFC 5681 §3.2: a segment that has arrived lets a new one out; a duplicate
-/// that says nothing new lets none.
+/// RFC 6675 §5, step 3, and RFC 5681 §3.2: an arrived segment releases a new one; a duplicate
+/// without new information releases none.
 #[test]
 fn limited_transmit_needs_news() {
     let mut t = with_sack(2000);
@@ -117,8 +116,8 @@ fn limited_transmit_needs_news() {
     assert_eq!(t.conn.info().cwnd, cwnd);
 }
 
-/// §5.1: after a timeout what SACK tells fills the holes, and is no
-/// reason for another recovery.
+/// RFC 6675 §5.1: after a timeout, SACK controls which holes are filled, and starts no further
+/// recovery.
 #[test]
 fn sacks_after_a_timeout_are_used() {
     let (mut t, una, end) = grown(1_200);
@@ -131,7 +130,7 @@ fn sacks_after_a_timeout_are_used() {
     let ssthresh = t.conn.info().ssthresh;
     assert!(ssthresh > 500, "{ssthresh}");
     t.wait(100);
-    // The second was lost with the first; the third has arrived, and others.
+    // The second was lost with the first; the third and later ones have arrived.
     let blocks = [(una + 200, una + 300), (una + 400, end)];
     send!(t, seq 1, ack una + 100, win 60_000, sack blocks);
     t.wait(50);
@@ -142,15 +141,14 @@ fn sacks_after_a_timeout_are_used() {
     assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
-/// §5.1: a loss of what was out when the timer ran out begins no
-/// recovery of its own.
+/// RFC 6675 §5.1: a loss of data outstanding at the timeout starts no further recovery.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_loss_found_after_a_timeout_is_no_other() {
     let mut t = with_sack(0);
     let mut una = 1;
     while t.conn.info().cwnd < 1_200 {
-        // More than half of the window, or it would not grow.
+        // More than half of the window; otherwise it would not grow.
         t.write(&[b'x'; 700]);
         while t.conn.unacked() > 0 {
             let sent = t.sent().len() as u32;
@@ -178,8 +176,7 @@ fn a_loss_found_after_a_timeout_is_no_other() {
     assert_eq!(t.conn.info().ssthresh, 350);
 }
 
-/// §5, step 4.2, where RFC 9937 is left out: the window is half of what was out,
-/// at once.
+/// RFC 6675 §5, step 4.2, without RFC 9937: cwnd is half of the flight at once.
 #[test]
 #[cfg(not(feature = "gentle-recovery"))]
 fn without_rate_reduction_the_window_is_the_threshold() {
@@ -190,8 +187,7 @@ fn without_rate_reduction_the_window_is_the_threshold() {
     assert!(starts(&mut t).contains(&una));
 }
 
-/// §5.1, where RFC 8985 is left out: a retransmission that is lost is the
-/// timer's.
+/// RFC 6675 §5.1, without RFC 8985: the retransmission timer repairs a lost retransmission.
 #[test]
 #[cfg(not(feature = "rack-tlp"))]
 fn a_lost_retransmission_waits_for_the_timer() {

@@ -11,8 +11,7 @@ fn config(mss: u16, timestamps: bool) -> Config {
     }
 }
 
-/// RFC 6691 §2: the option does not account for other options; the sender
-/// does, of its own.
+/// RFC 6691 §2: the MSS option does not account for other options; the sender subtracts its own.
 #[test]
 fn the_option_says_the_size_without_options() {
     let mut t = Host::connect(&config(474, true), 2000, 64);
@@ -54,7 +53,7 @@ fn an_absurd_option_does_not_stop_the_connection() {
     }
 }
 
-/// The link may take less than the MSS allows.
+/// The link may accept less than the MSS.
 #[test]
 fn a_link_that_takes_less_gets_less() {
     let mut t = Host::established(&config(474, false), 474, 4096);
@@ -64,8 +63,8 @@ fn a_link_that_takes_less_gets_less() {
     recv!(t, seq 201, ack 1, len 200);
 }
 
-/// RFC 9293 §3.7.2: a smaller path MTU makes smaller segments; what was out
-/// is sent again, smaller, and RFC 5681 §3.1 scales cwnd.
+/// RFC 9293 §3.7.2: a smaller path MTU reduces the segments, outstanding data are retransmitted in
+/// smaller ones, and RFC 5681 §3.1 scales cwnd.
 #[test]
 #[cfg(feature = "large-windows")]
 fn a_smaller_path_mtu_makes_smaller_segments() {
@@ -81,7 +80,7 @@ fn a_smaller_path_mtu_makes_smaller_segments() {
     recv_nothing!(t);
     assert_eq!(t.conn.stats().retransmissions.path_mtu, 4);
     assert_eq!(t.conn.info().ssthresh, 65_535, "not a sign of congestion");
-    // A larger one is no news.
+    // A larger MTU has no effect.
     t.conn.on_path_mtu(now, 1280);
     assert_eq!(t.conn.info().eff_snd_mss, 200);
 }

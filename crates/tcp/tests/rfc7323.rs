@@ -1,4 +1,4 @@
-//! RFC 7323: timestamps and PAWS, packet by packet.
+//! RFC 7323: timestamps and PAWS, segment by segment.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_tcp::{Config, Endpoint, IsnGenerator, State};
@@ -12,8 +12,8 @@ fn with_timestamps() -> Config {
     }
 }
 
-/// Established with timestamps; the peer's clock stands at 500, ours at 1000
-/// plus the time since the start.
+/// Establishes a connection with timestamps; the peer's clock is at 500, ours at 1000 plus the time
+/// since the start.
 fn established() -> Host {
     let mut t = Host::connect(&with_timestamps(), 4096, 4096);
     recv!(t, flags SYN, seq 0, mss 462, ts (1_000, 0));
@@ -22,7 +22,7 @@ fn established() -> Host {
     t
 }
 
-/// §3.2: offered, answered, and then in every segment.
+/// RFC 7323 §3.2: offered, answered, and then in every segment.
 #[test]
 fn negotiated_when_both_sides_offer() {
     let mut t = Host::accept(
@@ -61,7 +61,7 @@ fn not_used_when_switched_off() {
     );
 }
 
-/// §3.2: a segment without the option is dropped silently; not a reset.
+/// RFC 7323 §3.2: a segment without the option is dropped silently, except a reset.
 #[test]
 fn a_segment_without_the_option_is_dropped() {
     let mut t = established();
@@ -72,7 +72,7 @@ fn a_segment_without_the_option_is_dropped() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// §4.3, the first example: delayed ACKs echo the oldest segment.
+/// RFC 7323 §4.3, the first example: delayed ACKs echo the oldest segment.
 #[test]
 fn a_delayed_ack_echoes_the_first_segment_that_it_covers() {
     let mut t = established();
@@ -82,7 +82,7 @@ fn a_delayed_ack_echoes_the_first_segment_that_it_covers() {
     recv!(t, seq 1, ack 3, ts (1_010, 601));
 }
 
-/// §4.3, the second example: a hole.
+/// RFC 7323 §4.3, the second example: a hole.
 #[test]
 fn around_a_hole_the_segment_that_advanced_the_edge_is_echoed() {
     let mut t = established();
@@ -98,8 +98,8 @@ fn around_a_hole_the_segment_that_advanced_the_edge_is_echoed() {
     recv!(t, seq 1, ack 6, ts (1_200, 604));
 }
 
-/// §5.3, R1: an old duplicate is answered and dropped, though its sequence
-/// number is right.
+/// RFC 7323 §5.3, R1: an old duplicate is answered and dropped, although its sequence number is
+/// acceptable.
 #[test]
 fn paws_rejects_an_old_duplicate() {
     let mut t = established();
@@ -114,7 +114,7 @@ fn paws_rejects_an_old_duplicate() {
     assert_eq!(t.conn.recv_queue(), 4);
 }
 
-/// §5.2: the clock wraps.
+/// RFC 7323 §5.2: the clock wraps.
 #[test]
 fn the_peers_clock_may_wrap() {
     let mut t = Host::accept(
@@ -131,7 +131,7 @@ fn the_peers_clock_may_wrap() {
     assert_eq!(t.conn.recv_queue(), 1);
 }
 
-/// §5.5: after 24 days TS.Recent proves nothing any more.
+/// RFC 7323 §5.5: after 24 days TS.Recent is invalid.
 #[test]
 fn after_weeks_of_silence_any_timestamp_is_believed() {
     for (days, taken) in [(23, 0), (25, 1)] {
@@ -142,7 +142,7 @@ fn after_weeks_of_silence_any_timestamp_is_believed() {
     }
 }
 
-/// §5.2: a reset is not subject to PAWS, and carries our timestamps.
+/// RFC 7323 §5.2: a reset is not subject to PAWS, and carries our timestamps.
 #[test]
 fn resets_pass_and_carry_timestamps() {
     let mut t = established();
@@ -156,7 +156,7 @@ fn resets_pass_and_carry_timestamps() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// §4.1, the RTTM rule: only an ACK that advances SND.UNA measures.
+/// RFC 7323 §4.1, the RTTM rule: only an ACK that advances SND.UNA is measured.
 #[test]
 fn only_new_acknowledgments_measure() {
     let mut t = established();
@@ -181,7 +181,7 @@ fn the_option_comes_off_the_segment() {
     recv!(t, seq 1, ack 1, len 100);
 }
 
-/// A keep-alive probe and its answer carry timestamps like everything else.
+/// A keep-alive probe and its answer carry timestamps, too.
 #[test]
 fn probes_carry_timestamps() {
     let mut t = established();
@@ -190,8 +190,7 @@ fn probes_carry_timestamps() {
     assert_eq!(Flags::ACK.0, 16);
 }
 
-/// §7.1: the clock begins at a random offset, and everything that reads an
-/// echo takes it off again.
+/// RFC 7323 §7.1: the clock starts at a random offset, which is subtracted from echoes.
 #[test]
 fn the_clock_has_an_offset_of_its_own() {
     // The clock wraps soon.
@@ -208,14 +207,14 @@ fn the_clock_has_an_offset_of_its_own() {
     t.wait(60);
     send!(t, seq 1, ack 101, ts (560, first + 40));
     assert_eq!(t.conn.stats().last_rtt.as_millis(), 60);
-    // An abort's reset shows the same clock.
+    // The reset of an abort shows the same clock.
     t.sent();
     t.abort();
     recv!(t, flags RST, seq 301, ts (49, 0));
 }
 
-/// §7.1: the offset differs from connection to connection, and stays for the
-/// same ends; it says nothing of the initial sequence number.
+/// RFC 7323 §7.1: the offset differs between connections and is constant for the same ends. It
+/// reveals nothing about the initial sequence number.
 #[test]
 fn the_offset_depends_on_the_ends_and_the_secret() {
     let end = |n: u8, port| Endpoint::new(Addr([n; 16]), port);

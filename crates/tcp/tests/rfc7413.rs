@@ -19,7 +19,7 @@ const COOKIE: &[u8] = b"a cookie";
 const REQUEST: &[u8] = b"";
 /// RFC 3168 §6.1.1: an ECN-setup SYN.
 const SETUP_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
-/// What an answer announces.
+/// MSS that an answer announces.
 const MSS: u16 = 474;
 
 fn cookie(bytes: &[u8]) -> FastOpenCookie {
@@ -33,7 +33,7 @@ fn config() -> Config {
     }
 }
 
-/// An active open with this cookie, and `data` to send.
+/// Opens a connection with this cookie and `data` to send.
 fn client(bytes: &[u8], mss: Option<u16>, data: &[u8]) -> Host {
     let mut t = Host::connect(&config(), 4096, 4096);
     assert!(t.conn.fast_open(&cookie(bytes), mss));
@@ -41,7 +41,7 @@ fn client(bytes: &[u8], mss: Option<u16>, data: &[u8]) -> Host {
     t
 }
 
-/// The SYN that is sent must have this option, and `len` bytes of data.
+/// Checks that the SYN has this option and `len` bytes of data.
 #[track_caller]
 fn expect_syn(t: &mut Host, option: Option<&[u8]>, len: usize) {
     let syn = recv!(t, flags SYN, seq 0, mss 1220, len len);
@@ -51,7 +51,7 @@ fn expect_syn(t: &mut Host, option: Option<&[u8]>, len: usize) {
 mod client {
     use super::*;
 
-    /// §4.2.1 and §4.1.1: an empty option asks for a cookie, without data.
+    /// RFC 7413 §4.2.1 and §4.1.1: an empty option requests a cookie, without data.
     #[test]
     fn asks_for_a_cookie_first() {
         let mut t = client(REQUEST, None, b"data");
@@ -60,7 +60,7 @@ mod client {
         recv!(t, seq 1, ack 1, data b"data");
     }
 
-    /// Without Fast Open, nothing of it is seen.
+    /// Without Fast Open, the SYN does not have the option.
     #[test]
     fn does_nothing_of_the_kind_unless_told() {
         let mut t = Host::connect(&config(), 4096, 4096);
@@ -72,7 +72,7 @@ mod client {
         assert!(!t.conn.fast_open(&cookie(COOKIE), None));
     }
 
-    /// §4.2.2: the data goes with the SYN, and is acknowledged with it.
+    /// RFC 7413 §4.2.2: the data are sent with the SYN, and acknowledged with it.
     #[test]
     fn sends_data_with_the_syn() {
         let mut t = client(COOKIE, Some(MSS), b"data");
@@ -89,9 +89,8 @@ mod client {
         assert_eq!(t.conn.state(), State::Established);
     }
 
-    /// RFC 3168 §6.1.1: "A host MUST NOT set ECT on SYN or SYN-ACK packets", and
-    /// data on the SYN is no exception. The data counts as sent, so the first
-    /// segment after the handshake is the first with ECT.
+    /// RFC 3168 §6.1.1: "A host MUST NOT set ECT on SYN or SYN-ACK packets", even with data. The
+    /// data count as sent, so the first segment after the handshake is the first with ECT.
     #[test]
     fn the_syn_with_data_is_not_ecn_capable() {
         let mut t = client(COOKIE, Some(MSS), b"data");
@@ -103,7 +102,7 @@ mod client {
         assert_eq!(next.codepoint(), Ecn::Ect0);
     }
 
-    /// §4.2.2: "data up to the cached server MSS"; all options fit.
+    /// RFC 7413 §4.2.2: "data up to the cached server MSS"; all options fit.
     #[test]
     fn fills_the_syn_up_to_the_servers_mss() {
         for (mss, most) in [(Some(MSS), 474 - 40), (None, 1220 - 40)] {
@@ -118,13 +117,13 @@ mod client {
                 assert_eq!(next[0].payload().len(), 474 - 12);
             }
         }
-        // The link takes less.
+        // The link accepts less.
         let mut t = client(COOKIE, None, &[b'x'; 3000]);
         t.max_len = 200;
         expect_syn(&mut t, Some(COOKIE), 140);
     }
 
-    /// §4.2.2: what the answer does not acknowledge goes with the first ACK.
+    /// RFC 7413 §4.2.2: data that the answer does not acknowledge are sent with the first ACK.
     #[test]
     fn sends_at_once_again_what_was_not_taken() {
         for taken in [0, 3, 10] {
@@ -148,9 +147,8 @@ mod client {
         }
     }
 
-    /// §4.2.2: "when the SYN timer fires, the client SHOULD retransmit a SYN
-    /// packet without data and Fast Open options". The answer to the first may
-    /// come yet.
+    /// RFC 7413 §4.2.2: "when the SYN timer fires, the client SHOULD retransmit a SYN packet
+    /// without data and Fast Open options". The answer to the first SYN may still arrive.
     #[test]
     fn repeats_the_syn_without_data_and_option() {
         for acked in [1, 5] {
@@ -172,7 +170,7 @@ mod client {
         }
     }
 
-    /// A SYN that the link has lost was never on the way.
+    /// A SYN that the link has lost never reached the network.
     #[test]
     fn repeats_with_data_what_the_link_has_lost() {
         let mut t = client(COOKIE, None, b"data");
@@ -183,7 +181,7 @@ mod client {
         assert!(t.conn.state() == State::SynSent);
         let mut t = client(COOKIE, None, b"data");
         let desc = t.conn.poll_segment(t.now(), 1240).unwrap();
-        // Read in pieces, as a link does, and all but the SYN.
+        // The link reads in pieces, without the SYN.
         let mut out = [0; 3];
         assert_eq!(t.conn.read(desc.token, 0, &mut out), Ok(3));
         assert_eq!(&out, b"dat");
@@ -192,7 +190,7 @@ mod client {
         assert_eq!(t.conn.read(desc.token, 4, &mut out), Ok(0));
     }
 
-    /// RFC 9293 §3.10.7.3: an acknowledgment beyond what was sent.
+    /// RFC 9293 §3.10.7.3: an acknowledgment of data that were not sent.
     #[test]
     fn resets_an_answer_that_acknowledges_too_much() {
         let mut t = client(COOKIE, None, b"data");
@@ -202,8 +200,8 @@ mod client {
         assert_eq!(t.conn.state(), State::SynSent);
     }
 
-    /// §4.2.2: both open at once; the SYN with ACK has no data. That of the peer
-    /// waits for ESTABLISHED (RFC 9293 §3.10.7.3).
+    /// RFC 7413 §4.2.2: in a simultaneous open the SYN with ACK has no data. Those of the peer wait
+    /// for ESTABLISHED (RFC 9293 §3.10.7.3).
     #[test]
     fn opens_at_once_with_a_peer_that_does() {
         let mut t = client(COOKIE, None, b"data");
@@ -216,7 +214,7 @@ mod client {
         assert_eq!(t.read(9), b"text");
     }
 
-    /// The receive buffer is where the cookie waits.
+    /// The receive buffer stores the cookie.
     #[test]
     fn needs_room_for_the_cookie() {
         let mut t = Host::connect(&config(), 64, 7);
@@ -234,8 +232,8 @@ mod servers {
         FastOpenServers::new(vec![FastOpenServer::default(); entries])
     }
 
-    /// A new connection to the server by what is known, with data; `None` if
-    /// that is without Fast Open.
+    /// Opens a connection to the server with the stored cookie and data. Returns `None` if that is
+    /// without Fast Open.
     fn open(servers: &Servers, at: Instant) -> Option<Host> {
         let (cookie, mss) = servers.find(at, &REMOTE)?;
         let mut t = Host::connect(&config(), 4096, 4096);
@@ -260,7 +258,7 @@ mod servers {
 
     const START: Instant = Instant::from_millis(1_000);
 
-    /// §4.1.3 and §4.2.1: a request, the answer, a Fast Open.
+    /// RFC 7413 §4.1.3 and §4.2.1: a request, the answer, a Fast Open.
     #[test]
     fn remember_cookie_and_mss() {
         let mut known = servers(2);
@@ -273,19 +271,19 @@ mod servers {
         assert_eq!(t.conn.state(), State::Established);
         let kept = Some((cookie(COOKIE), Some(MSS)));
         assert_eq!(known.find(START, &REMOTE), kept);
-        // Data that is taken changes nothing, an empty option neither.
+        // Accepted data and an empty option have no effect.
         let mut t = open(&known, START).unwrap();
         answer(&mut known, &mut t, syn_ack(5).fo(REQUEST));
         assert_eq!(known.find(START, &REMOTE), kept);
-        // A new cookie takes the place of the old.
+        // A new cookie replaces the old one.
         let mut t = open(&known, START).unwrap();
         answer(&mut known, &mut t, syn_ack(1).fo(b"new one!").mss(400));
         let new = Some((cookie(b"new one!"), Some(400)));
         assert_eq!(known.find(START, &REMOTE), new);
     }
 
-    /// §4.1.3.1 and §4.2.1: what the answer says, or that there is none, makes
-    /// an end of it for a while.
+    /// RFC 7413 §4.1.3.1 and §4.2.1: some answers, or no answer, end the use of Fast Open for a
+    /// time.
     #[test]
     fn remember_refusals_for_a_while() {
         for with_cookie in [false, true] {
@@ -327,7 +325,7 @@ mod servers {
                 assert_eq!(known.find(t.now(), &REMOTE), None);
                 now = t.now() + Duration::from_secs(3_597);
                 assert_eq!(known.find(now, &REMOTE), None);
-                // At another port it may work.
+                // Another port of the server may work.
                 let port = redpoll_tcp::Endpoint { port: 81, ..REMOTE };
                 assert!(known.find(now, &port).is_some());
                 now += Duration::from_secs(6);
@@ -342,7 +340,7 @@ mod servers {
         }
     }
 
-    /// The answer to the first SYN was late, not lost.
+    /// The answer to the first SYN was late and not lost.
     #[test]
     fn forgive_who_was_only_slow() {
         let mut known = servers(1);
@@ -355,7 +353,7 @@ mod servers {
         assert!(known.find(later, &REMOTE).is_some());
     }
 
-    /// What is not an answer tells nothing; nor does an end of our own.
+    /// Segments that are not an answer have no effect, nor has an abort of our own.
     #[test]
     fn learn_from_answers_alone() {
         let mut known = servers(1);
@@ -443,7 +441,7 @@ mod server {
             self.cache.input(&terms, &incoming)
         }
 
-        /// The option in the answer to a request; `None` if there is none.
+        /// Returns the option in the answer to a request, if there is one.
         fn ask(&mut self, record: &Record) -> Option<FastOpenCookie> {
             match self.input(&inward(), record) {
                 Answer::Reply(header) | Answer::Cookie(header) => {
@@ -474,11 +472,11 @@ mod server {
         request().fo(cookie.as_bytes()).data(b"data")
     }
 
-    /// §4.2.1 and §4.2.2: a request without a valid cookie gets one; a request
-    /// with a valid cookie opens a connection.
+    /// RFC 7413 §4.2.1 and §4.2.2: a request without a valid cookie gets one; a request with a
+    /// valid cookie opens a connection.
     #[test]
     fn gives_cookies_and_takes_them() {
-        // Also when the answers are SYN cookies.
+        // Also if the answers are SYN cookies.
         for entries in [0, 2] {
             let mut node = Node::new(entries);
             let mine = node.ask(&request()).expect("a cookie");
@@ -492,12 +490,12 @@ mod server {
                 node.opens(&inward(), &with(&mine).data(b"")),
                 "§4.2.2, step 3: the cookie counts, not the data"
             );
-            // §4.1.1: who does not ask is told nothing.
+            // RFC 7413 §4.1.1: a client gets no cookie without a request.
             assert_eq!(node.ask(&Record::new().flags(SYN).mss(MSS)), None);
         }
     }
 
-    /// §4.1.2: the cookie is for one address, of one server, and for a time.
+    /// RFC 7413 §4.1.2: the cookie is valid for one address, one server, and a limited time.
     #[test]
     fn knows_whom_a_cookie_was_for() {
         let mut node = Node::new(2);
@@ -515,8 +513,7 @@ mod server {
         assert!(new != mine && node.opens(&inward(), &with(&new)));
     }
 
-    /// §4.2: "When this flag is off, the server ... MUST ignore all cookie
-    /// options."
+    /// RFC 7413 §4.2: "When this flag is off, the server ... MUST ignore all cookie options."
     #[test]
     fn ignores_it_all_when_it_is_off() {
         let mut node = Node::new(2);
@@ -526,7 +523,7 @@ mod server {
         assert_eq!(node.ask(&with(&mine)), None);
     }
 
-    /// §4.1.1: an option of a bad length is none.
+    /// RFC 7413 §4.1.1: an option of an invalid length is ignored.
     #[test]
     fn ignores_options_of_bad_length() {
         for len in [3usize, 4, 5, 7, 19, 20] {
@@ -537,8 +534,8 @@ mod server {
         }
     }
 
-    /// §4.2.2: "If the SYN-ACK timer fires, the server SHOULD retransmit a
-    /// SYN-ACK segment with neither data nor Fast Open options".
+    /// RFC 7413 §4.2.2: "If the SYN-ACK timer fires, the server SHOULD retransmit a SYN-ACK segment
+    /// with neither data nor Fast Open options".
     #[test]
     fn repeats_its_answer_without_the_cookie() {
         let mut node = Node::new(1);
@@ -560,7 +557,7 @@ mod server {
         assert_eq!(read(&again.unwrap().header), None);
     }
 
-    /// The server's end of a Fast Open, its SYN with ACK not yet sent.
+    /// Accepts a Fast Open at the server; the SYN with ACK is not sent yet.
     fn opened(rx: usize, data: &[u8]) -> Host {
         let syn = request().fo(COOKIE).data(data);
         let mut t = Host::accept(&config(), 4096, rx, syn.clone());
@@ -570,8 +567,8 @@ mod server {
         t
     }
 
-    /// §4.2.2: the data is there at once, and acknowledged with the SYN. §5.2:
-    /// what the application answers waits for the end of the handshake.
+    /// RFC 7413 §4.2.2: the data are available at once, and acknowledged with the SYN. §5.2: the
+    /// application's answer waits for the end of the handshake.
     #[test]
     fn has_the_data_before_the_handshake_is_complete() {
         let mut t = opened(1024, b"data");
@@ -588,7 +585,7 @@ mod server {
         assert_eq!(t.read(9), b"more");
     }
 
-    /// The SYN comes again, with the data or, as it should, without.
+    /// The peer repeats the SYN, with the data or, as it should, without.
     #[test]
     fn answers_a_repeated_syn_as_before() {
         for data in [&b"data"[..], b""] {
@@ -604,20 +601,20 @@ mod server {
         }
     }
 
-    /// As much as there is room for; the rest comes again.
+    /// Only data that fit are accepted; the peer retransmits the rest.
     #[test]
     fn takes_no_more_than_it_has_room_for() {
         let mut t = opened(6, b"0123456789");
         recv!(t, flags SYN_ACK, seq 0, ack 7, win 0, mss 1220);
         assert_eq!(t.read(99), b"012345");
-        // Read before the end of the handshake: the window must not stay shut.
+        // The data are read before the end of the handshake: the window must not stay closed.
         send!(t, seq 7, ack 1);
         recv!(t, seq 1, ack 7, win 6);
         send!(t, seq 7, ack 1, data b"6789");
         assert_eq!(t.read(99), b"6789");
     }
 
-    /// An end before the handshake is complete.
+    /// A close before the handshake is complete.
     #[test]
     fn ends_when_the_peer_resets_or_never_answers() {
         let mut t = opened(1024, b"data");

@@ -1,4 +1,4 @@
-//! RFC 8201: path MTU discovery, where an MSS is above what every path takes.
+//! RFC 8201: path MTU discovery, for an MSS that not every path carries.
 #![cfg(feature = "large-windows")]
 
 use redpoll_tcp::Config;
@@ -12,7 +12,7 @@ fn config() -> Config {
     }
 }
 
-/// A path of 100 ms over Ethernet, to a peer with SACK or without.
+/// Establishes a connection on a path of 100 ms over Ethernet, to a peer with SACK or without.
 fn host(config: &Config, sack: bool) -> Host {
     let answer = Record::new().mss(1440).win(16_000).sack_ok(sack);
     let mut t = Host::established_by(config, answer, 100);
@@ -20,8 +20,8 @@ fn host(config: &Config, sack: bool) -> Host {
     t
 }
 
-/// §4 and §5.2: "it must reduce its estimate of the PMTU". What was too large is
-/// retransmitted at once, in segments that fit, and the rest is not.
+/// RFC 8201 §4 and §5.2: "it must reduce its estimate of the PMTU". Segments that were too large
+/// are retransmitted at once in smaller ones, and the rest is not.
 #[test]
 fn what_was_too_large_is_retransmitted_at_once() {
     for sack in [false, true] {
@@ -49,8 +49,8 @@ fn what_was_too_large_is_retransmitted_at_once() {
     }
 }
 
-/// Sends 20,000 bytes over a path that takes packets of `mtu` bytes, and reports
-/// what is larger if it `reports`. Returns how long that took in milliseconds.
+/// Sends 20,000 bytes over a path that carries packets of `mtu` bytes and `reports` larger ones, or
+/// drops them silently. Returns the duration in milliseconds.
 fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
     let headers = if t.conn.info().eff_snd_mss == 1440 {
         60
@@ -84,7 +84,7 @@ fn transfer(t: &mut Host, mtu: usize, reports: bool) -> u64 {
     t.ms()
 }
 
-/// §4: a path that reports what is too large costs no timeout.
+/// RFC 8201 §4: a path that reports large packets causes no timeout.
 #[test]
 fn a_path_that_reports_costs_no_timeout() {
     for (mtu, sack) in [(1280, false), (1280, true), (1400, false), (1400, true)] {
@@ -95,8 +95,8 @@ fn a_path_that_reports_costs_no_timeout() {
     }
 }
 
-/// RFC 9293 §3.7.2: a path that drops what is too large and reports nothing is
-/// found by two timeouts, and the transfer goes on.
+/// RFC 9293 §3.7.2: two timeouts detect a path that drops large packets silently, and the transfer
+/// continues.
 #[test]
 fn a_silent_path_is_found_by_two_timeouts() {
     for sack in [false, true] {
@@ -119,7 +119,7 @@ fn a_silent_path_is_found_by_two_timeouts() {
     assert_eq!(t.sent().last().unwrap().payload().len(), 1208);
 }
 
-/// An outage during which nothing large was out says nothing of the path MTU.
+/// An outage without large outstanding segments shows nothing about the path MTU.
 #[test]
 fn an_outage_with_small_segments_does_not_shrink_them() {
     let mut t = host(&config(), true);
@@ -129,8 +129,8 @@ fn an_outage_with_small_segments_does_not_shrink_them() {
     assert_eq!(t.conn.info().eff_snd_mss, 1440);
 }
 
-/// §4: "A node must not increase its estimate of the Path MTU in response to
-/// the contents of a Packet Too Big message", nor does a timeout.
+/// RFC 8201 §4: "A node must not increase its estimate of the Path MTU in response to the contents
+/// of a Packet Too Big message", nor after a timeout.
 #[test]
 fn nothing_makes_segments_larger_again() {
     let mut t = host(&config(), true);

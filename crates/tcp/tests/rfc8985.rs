@@ -1,4 +1,4 @@
-//! RFC 8985: losses found by time, and probes for losses at the tail.
+//! RFC 8985: loss detection by time, and tail loss probes.
 #![cfg(feature = "rack-tlp")]
 
 use redpoll_tcp::Config;
@@ -15,8 +15,8 @@ fn plain() -> Config {
     }
 }
 
-/// A path of 100 ms, measured; segments of 100 bytes; `bytes` to be sent, the
-/// first of which has number 2. Time is 200.
+/// Establishes a connection on a path of 100 ms, which was measured, with segments of 100 bytes and
+/// `bytes` to send from 2 on. The time is 200 ms.
 fn measured(bytes: usize) -> Host {
     let answer = Record::new().mss(100).sack_ok(true);
     let mut t = Host::established_by(&plain(), answer, 100);
@@ -32,8 +32,8 @@ fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// §6.2, step 5: one segment beyond the gap is enough, when the reordering
-/// window has passed: a quarter of the least round trip.
+/// RFC 8985 §6.2, step 5: one segment beyond the gap suffices when the reordering window has
+/// passed, a quarter of the minimum round trip.
 #[test]
 fn a_loss_is_found_by_one_sack_and_a_timer() {
     let mut t = measured(200);
@@ -50,7 +50,7 @@ fn a_loss_is_found_by_one_sack_and_a_timer() {
     assert_eq!(t.conn.stats().retransmissions.fast, 1);
 }
 
-/// §6.2: a lost retransmission is found by what was sent after it.
+/// RFC 8985 §6.2: the arrival of later data reveals a lost retransmission.
 #[test]
 fn a_lost_retransmission_is_sent_again() {
     let mut t = measured(600);
@@ -66,8 +66,8 @@ fn a_lost_retransmission_is_sent_again() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §7.2 and §7.3: the last segment is lost. After two round trips it is sent
-/// again; with one segment out, a delayed ACK is allowed for.
+/// RFC 8985 §7.2 and §7.3: the last segment is lost. It is retransmitted after two round trips;
+/// with one segment outstanding, the delay includes a delayed ACK.
 #[test]
 fn the_tail_is_probed() {
     let mut t = measured(100);
@@ -81,14 +81,14 @@ fn the_tail_is_probed() {
     recv!(t, at now + pto, seq 102, ack 1, len 100);
     assert_eq!(t.conn.stats().tail_probes, 1);
     assert_eq!(t.conn.stats().rtos, 0);
-    // §7.3: "the sender MUST re-arm the RTO timer", and no second probe.
+    // RFC 8985 §7.3: "the sender MUST re-arm the RTO timer", and no second probe.
     recv!(t, at now + pto + 1_000, seq 2, ack 1, len 100);
     assert_eq!(t.conn.stats().rtos, 1);
 }
 
-/// §7.2: "If SRTT is available: PTO = 2 * SRTT", and "If FlightSize is one
-/// segment: PTO += TLP.max_ack_delay". The handshake measures it for the first
-/// data; data that takes longer makes the estimate anew.
+/// RFC 8985 §7.2: "If SRTT is available: PTO = 2 * SRTT", and "If FlightSize is one segment: PTO +=
+/// TLP.max_ack_delay". The handshake gives SRTT for the first data; data that take longer restart
+/// the estimate.
 #[test]
 fn the_handshake_times_the_first_probe() {
     let answer = || Record::new().mss(100).sack_ok(true);
@@ -115,7 +115,7 @@ fn the_handshake_times_the_first_probe() {
     assert_eq!(pto, 2 * 500);
 }
 
-/// §7.2: a probe is not later than the retransmission timer.
+/// RFC 8985 §7.2: a probe is not later than the retransmission timer.
 #[test]
 fn a_probe_is_not_later_than_the_timeout() {
     let config = Config {
@@ -130,7 +130,7 @@ fn a_probe_is_not_later_than_the_timeout() {
     assert_eq!(t.conn.stats().rtos + t.conn.stats().tail_probes, 1);
 }
 
-/// §7.3: new data is better than old data, whatever cwnd says.
+/// RFC 8985 §7.3: new data are preferred to old data, regardless of cwnd.
 #[test]
 fn a_probe_is_new_data_if_there_is_any() {
     let mut t = measured(2000);
@@ -139,7 +139,7 @@ fn a_probe_is_new_data_if_there_is_any() {
     t.run_until(at.as_millis() - 1_000);
     assert_eq!(starts(&mut t), [402]);
     assert_eq!(t.conn.stats().tail_probes, 1);
-    // The probe arrived and nothing else: four losses are known at once.
+    // Only the probe arrived: four losses are detected at once.
     t.wait(RTT);
     send!(t, seq 1, ack 2, sack [(402, 502)]);
     let sent = starts(&mut t);
@@ -147,7 +147,7 @@ fn a_probe_is_new_data_if_there_is_any() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §7.4.2: the probe has repaired the loss, which is congestion all the same.
+/// RFC 8985 §7.4.2: the probe has repaired the loss, which nevertheless is a sign of congestion.
 #[test]
 fn a_loss_that_the_probe_repaired_counts() {
     let mut t = measured(200);
@@ -165,7 +165,7 @@ fn a_loss_that_the_probe_repaired_counts() {
     assert!(t.conn.info().ssthresh < ssthresh);
 }
 
-/// §7.4.2, case 1: the probe was needless, says the peer.
+/// RFC 8985 §7.4.2, case 1: the peer reports the probe as a duplicate.
 #[test]
 fn a_needless_probe_changes_nothing() {
     let mut t = measured(200);
@@ -194,8 +194,8 @@ fn a_lost_fin_is_probed() {
     assert_eq!(t.conn.stats().rtos, 0);
 }
 
-/// §6.3: after a timeout what left just now is not believed lost: when the
-/// window allows, it is not sent again.
+/// RFC 8985 §6.3: a segment sent just before a timeout is not marked as lost, and not retransmitted
+/// when the window opens.
 #[test]
 fn a_timeout_spares_what_was_sent_just_now() {
     let mut t = measured(100);
@@ -215,8 +215,8 @@ fn a_timeout_spares_what_was_sent_just_now() {
     assert_eq!(t.conn.stats().bytes_sent, 1 + 4 * 100);
 }
 
-/// §7.3: no probe before the first round-trip time: here the SYN was lost, and
-/// its repetition measures nothing. The retransmission timer remains.
+/// RFC 8985 §7.3: no probe before the first RTT sample: the SYN was lost, and its retransmission is
+/// not measured. The retransmission timer remains.
 #[test]
 fn nothing_is_probed_before_a_measurement() {
     let mut t = Host::connect(&plain(), 4096, 4096);
@@ -232,7 +232,7 @@ fn nothing_is_probed_before_a_measurement() {
     assert_eq!(t.conn.stats().rtos, 2);
 }
 
-/// Without SACK there is no detection by time and no probe: RFC 8985 §3.
+/// Without SACK there is neither detection by time nor a probe: RFC 8985 §3.
 #[test]
 fn without_sack_the_timer_remains() {
     let mut t = Host::established(&plain(), 100, 4096);
@@ -242,7 +242,7 @@ fn without_sack_the_timer_remains() {
     assert_eq!(t.conn.stats().tail_probes, 0);
 }
 
-/// §6.3: after a timeout everything overdue is lost, however long it lasted.
+/// RFC 8985 §6.3: after a timeout all overdue data are lost, however long it lasted.
 #[test]
 fn what_was_lost_a_minute_ago_is_repaired_without_another_timeout() {
     for seconds in [20, 40, 60] {
@@ -262,7 +262,7 @@ fn what_was_lost_a_minute_ago_is_repaired_without_another_timeout() {
     }
 }
 
-/// Loses the first of two segments, beginning at `from`: returns the reordering window, in
+/// Loses the first of two segments, starting at `from`. Returns the reordering window in
 /// milliseconds.
 fn reordering_window(t: &mut Host, from: u32) -> u64 {
     t.write(&[b'x'; 200]);
@@ -284,7 +284,7 @@ fn reordering_window(t: &mut Host, from: u32) -> u64 {
     window
 }
 
-/// §6.2, step 4: "Receiving an ACK with a DSACK option indicates a possible spurious
+/// RFC 8985 §6.2, step 4: "Receiving an ACK with a DSACK option indicates a possible spurious
 /// retransmission, suggesting that RACK.reo_wnd may be too small."
 #[test]
 fn a_needless_retransmission_by_time_widens_the_window() {
@@ -301,8 +301,8 @@ fn a_needless_retransmission_by_time_widens_the_window() {
     assert_eq!(reordering_window(&mut t, 202), RTT / 2);
 }
 
-/// §6.2, step 4: a probe and a timeout do not follow from the reordering window. If ACKs are lost, the
-/// segments of both arrive twice, and the window stays.
+/// RFC 8985 §6.2, step 4: probes and timeouts do not depend on the reordering window. If ACKs are
+/// lost, their segments arrive twice, and the window does not change.
 #[test]
 fn a_needless_probe_or_timeout_leaves_the_window() {
     for timeout in [false, true] {

@@ -1,4 +1,4 @@
-//! RFC 9293 §3.6: closing and resetting a connection, packet by packet.
+//! RFC 9293 §3.6: closing and resetting a connection, segment by segment.
 
 use redpoll_tcp::{Config, Error, Event, RecvError, Segment, SendError, State};
 use redpoll_testkit::{
@@ -18,8 +18,8 @@ fn established() -> Host {
     Host::established(&plain(), 462, 4096)
 }
 
-/// A host in `state`, reached through packets. Nothing is in its out-queue.
-/// Both streams are at 1, plus 1 where a FIN has been exchanged.
+/// Returns a host in `state`, reached by segments, whose output queue is empty. Both streams are at
+/// 1, plus 1 where a FIN was exchanged.
 fn host_in(state: State) -> Host {
     let mut t = match state {
         State::SynSent => Host::connect(&plain(), 2048, 2048),
@@ -169,9 +169,8 @@ fn data_and_fin_are_sent_again_together() {
     recv!(t, at 3000, flags FIN_ACK, seq 5, ack 1);
 }
 
-/// §3.10.7.4, seventh and eighth step: text behind a FIN is ignored. A FIN
-/// before text that had arrived beyond a gap is a lie, be it the one or the
-/// other; the stream ends where the FIN says.
+/// RFC 9293 §3.10.7.4, seventh and eighth step: text after a FIN is ignored. If a FIN lies before
+/// text received beyond a gap, one of the two is wrong; the stream ends at the FIN.
 #[test]
 fn a_fin_before_stored_text_ends_the_stream_there() {
     let answer = || Record::new().mss(462).sack_ok(true);
@@ -183,7 +182,7 @@ fn a_fin_before_stored_text_ends_the_stream_there() {
     recv!(t, seq 1, ack 6, sack []);
     assert_eq!(t.read(99).len(), 4);
     assert_eq!(t.conn.state(), State::CloseWait);
-    // The FIN lies beyond the gap, too, in the middle of what is stored.
+    // The FIN lies beyond the gap as well, in the middle of the stored text.
     let mut t = Host::established_by(&plain(), answer(), 0);
     send!(t, seq 11, ack 1, len 10);
     send!(t, flags FIN_ACK, seq 15, ack 1);
@@ -219,7 +218,7 @@ fn data_behind_a_fin_is_not_data() {
     assert_eq!(t.conn.recv(t.now(), &mut [0; 9]), Ok(0));
 }
 
-/// A FIN needs no buffer: it is taken at the very edge of the window.
+/// A FIN needs no buffer: it is accepted exactly at the edge of the window.
 #[test]
 fn a_fin_fits_behind_a_full_window() {
     let mut t = Host::established_with(&plain(), 462, 4096, 64, 8);
@@ -228,7 +227,7 @@ fn a_fin_fits_behind_a_full_window() {
     assert_eq!(t.conn.state(), State::CloseWait);
 }
 
-/// Eighth step, TIME-WAIT: the FIN comes again because our ACK was lost.
+/// Eighth step, TIME-WAIT: the FIN arrives again because our ACK was lost.
 #[test]
 fn time_wait_answers_the_fin_and_starts_anew() {
     let mut t = host_in(State::TimeWait);
@@ -241,8 +240,8 @@ fn time_wait_answers_the_fin_and_starts_anew() {
     assert_eq!(t.conn.state(), State::Closed);
 }
 
-/// RFC 9293 §3.10.7.4, eighth step: a FIN in the window is acknowledged, also one beyond
-/// the FIN that ended the peer's stream; that stays where it was.
+/// RFC 9293 §3.10.7.4, eighth step: a FIN in the window is acknowledged, even one beyond the FIN
+/// that ended the peer's stream, which does not move.
 #[test]
 fn a_second_fin_is_acknowledged_and_changes_nothing() {
     for state in [
@@ -266,8 +265,8 @@ fn a_second_fin_is_acknowledged_and_changes_nothing() {
     }
 }
 
-/// RFC 9293 §3.10.7.4, table 6: in TIME-WAIT an empty segment beside the window
-/// is acknowledged, and one inside it is not.
+/// RFC 9293 §3.10.7.4, table 6: in TIME-WAIT an empty segment next to the window is acknowledged,
+/// and one inside it is not.
 #[test]
 fn time_wait_answers_empty_segments_beside_the_window() {
     for beyond in [-2, -1, 0, 1, 2] {
@@ -305,9 +304,8 @@ fn time_wait_yields_to_a_newer_syn_only() {
     assert!(!yields(&host_in(State::CloseWait), syn.seq(3)));
 }
 
-/// RFC 9293 §3.6: a user that has closed "may continue to RECEIVE until the TCP
-/// receiver is told that the remote peer has CLOSED also", however long the
-/// peer is silent.
+/// RFC 9293 §3.6: a user that has closed "may continue to RECEIVE until the TCP receiver is told
+/// that the remote peer has CLOSED also", however long the peer is silent.
 #[test]
 fn a_half_closed_connection_receives_after_hours_of_silence() {
     let mut t = host_in(State::FinWait2);
@@ -324,7 +322,7 @@ fn a_half_closed_connection_receives_after_hours_of_silence() {
     assert_eq!(t.conn.state(), State::TimeWait);
 }
 
-/// FIN-WAIT-2 is limited once the application has let go.
+/// FIN-WAIT-2 is limited for an orphan.
 #[test]
 fn fin_wait_2_of_an_orphan_does_not_last_for_ever() {
     for before in [true, false] {
@@ -418,7 +416,7 @@ fn a_closed_connection_resets_what_still_comes() {
     recv_nothing!(t);
 }
 
-/// What was received before a normal close can be read after it.
+/// Data received before a normal close can be read after it.
 #[test]
 fn received_data_outlives_the_connection() {
     let mut t = established();
@@ -443,9 +441,9 @@ fn closing_twice_sends_one_fin() {
     assert_eq!(t.conn.send(t.now(), b"x"), Err(SendError::Closing));
 }
 
-/// §3.10.7.4: the FIN that leads to TIME-WAIT is acknowledged; until that has left
-/// the connection says so, and its memory is not to serve another: the peer would
-/// stay in LAST-ACK.
+/// RFC 9293 §3.10.7.4: the FIN that leads to TIME-WAIT is acknowledged. Until then the connection
+/// reports the owed ACK, and its slot must not be reused; otherwise, the peer would stay in
+/// LAST-ACK.
 #[test]
 fn in_time_wait_the_last_acknowledgment_is_owed_until_it_leaves() {
     let config = Config {

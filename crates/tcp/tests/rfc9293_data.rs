@@ -1,4 +1,4 @@
-//! RFC 9293 §3.8: sending and receiving data, packet by packet.
+//! RFC 9293 §3.8: sending and receiving data, segment by segment.
 
 use redpoll_tcp::{Config, Error, Event, IcmpKind, Keepalive, RecvError, State, Trouble};
 use redpoll_testkit::{FIN_ACK, Host, ISS, RST, SYN, ms, recv, recv_nothing, send};
@@ -12,7 +12,7 @@ fn plain() -> Config {
     }
 }
 
-/// Full-sized segments of 100 bytes, a window of 4096.
+/// Establishes a connection with full-sized segments of 100 bytes and a window of 4096.
 fn established() -> Host {
     Host::established(&plain(), 100, 4096)
 }
@@ -40,7 +40,7 @@ fn old_and_new_in_one_segment() {
     assert_eq!(t.read(9), b"abcde");
 }
 
-/// §3.10.7.4, first.
+/// RFC 9293 §3.10.7.4, first.
 #[test]
 fn an_unacceptable_segment_is_answered() {
     let mut t = established();
@@ -54,7 +54,7 @@ fn an_unacceptable_segment_is_answered() {
     assert_eq!(t.read(9), b"abc");
 }
 
-/// Two ends must not answer each other's answers for ever.
+/// Two ends must not answer each other's answers forever.
 #[test]
 fn answers_to_empty_segments_are_limited() {
     let mut t = established();
@@ -66,7 +66,7 @@ fn answers_to_empty_segments_are_limited() {
     assert_eq!(answers, 10);
 }
 
-// §3.8.6.3: when to acknowledge.
+// RFC 9293 §3.8.6.3: the time of acknowledgments.
 
 #[test]
 fn a_lone_segment_is_acknowledged_after_the_delay() {
@@ -91,7 +91,7 @@ fn every_second_segment_is_acknowledged_at_once() {
     recv_nothing!(t, until 5000);
 }
 
-/// MUST-58 and MUST-59: what arrives together is acknowledged together.
+/// MUST-58 and MUST-59: one ACK acknowledges segments that arrive together.
 #[test]
 fn a_burst_has_one_acknowledgment() {
     let mut t = established();
@@ -112,7 +112,7 @@ fn data_carries_the_acknowledgment() {
     recv_nothing!(t, until 5000);
 }
 
-/// RFC 5681 §4.2: beyond a gap, and into it, at once.
+/// RFC 5681 §4.2: segments beyond a gap, or that fill it, are acknowledged at once.
 #[test]
 fn a_gap_is_reported_at_once_and_so_is_its_end() {
     let mut t = established();
@@ -138,7 +138,7 @@ fn filling_a_part_of_a_gap_is_acknowledged_at_once() {
     recv!(t, seq 1, ack 5);
 }
 
-// §3.7.4 and appendix A.3: Nagle.
+// RFC 9293 §3.7.4 and appendix A.3: Nagle.
 
 #[test]
 fn one_small_segment_at_a_time() {
@@ -199,7 +199,7 @@ fn small_writes_fill_a_segment() {
     recv_nothing!(t);
 }
 
-/// §3.9.1.2: PSH on the last segment of what there is.
+/// RFC 9293 §3.9.1.2: PSH on the last segment of the available data.
 #[test]
 fn the_last_segment_is_pushed() {
     let mut t = established();
@@ -213,7 +213,7 @@ fn the_last_segment_is_pushed() {
     assert!(push(&mut t, 101));
 }
 
-// §3.8.6: the peer's window.
+// RFC 9293 §3.8.6: the peer's window.
 
 #[test]
 fn the_window_is_not_exceeded() {
@@ -221,14 +221,14 @@ fn the_window_is_not_exceeded() {
     t.write(&[b'x'; 400]);
     recv!(t, seq 1, ack 1, len 100);
     recv!(t, seq 101, ack 1, len 100);
-    // 50 bytes more would fit, but that is a silly window.
+    // 50 more bytes would fit, but that is a silly window.
     recv_nothing!(t);
     send!(t, seq 1, ack 101, win 250);
     recv!(t, seq 201, ack 1, len 100);
     recv_nothing!(t);
 }
 
-/// §3.8.6.2.1, rule 3: half the largest window seen is worth sending.
+/// RFC 9293 §3.8.6.2.1, rule 3: half the largest window seen justifies a segment.
 #[test]
 fn half_a_small_window_is_used() {
     let mut t = Host::established(&plain(), 100, 60);
@@ -240,7 +240,7 @@ fn half_a_small_window_is_used() {
     recv!(t, seq 61, ack 1, len 30);
 }
 
-/// §3.8.6.2.1, rule 4: after a timeout a silly window is used all the same.
+/// RFC 9293 §3.8.6.2.1, rule 4: after a timeout a silly window is used nevertheless.
 #[test]
 fn a_silly_window_is_used_in_the_end() {
     let mut t = Host::established(&plain(), 100, 250);
@@ -270,7 +270,7 @@ fn a_closed_window_is_probed_for_ever_if_the_peer_answers() {
     }
     assert_eq!(t.conn.state(), State::Established);
     assert_eq!(t.conn.stats().retransmissions.total(), 0);
-    // The window opens: a full segment, beginning with the probe's octet.
+    // The window opens: a full segment follows, starting with the octet of the probe.
     send!(t, seq 1, ack 201, win 200);
     recv!(t, seq 201, ack 1, len 100);
 }
@@ -286,9 +286,8 @@ fn a_probe_that_is_taken_moves_on() {
     recv!(t, seq 202, ack 1, len 99);
 }
 
-/// §3.8.6.2.1: "The override timeout should be in the range 0.1 - 1.0 seconds",
-/// however long the window was closed before and however late the next probe
-/// of the closed window would be.
+/// RFC 9293 §3.8.6.2.1: "The override timeout should be in the range 0.1 - 1.0 seconds", however
+/// long the window was closed before and however late its next probe would be.
 #[test]
 fn a_small_window_after_a_closed_one_is_used_within_a_second() {
     for probes in 0..8u64 {
@@ -305,20 +304,20 @@ fn a_small_window_after_a_closed_one_is_used_within_a_second() {
         let opened = t.ms();
         send!(t, seq 1, ack 401, win 30);
         recv_nothing!(t, until opened + 300);
-        // A window that grows does not put it off.
+        // A window that grows does not delay the override.
         send!(t, seq 1, ack 401, win 40);
         recv_nothing!(t, until opened + 499);
         recv!(t, at opened + 500, seq 401, ack 1, len 40);
         send!(t, seq 1, ack 441, win 30);
         recv!(t, at opened + 1_000, seq 441, ack 1, len 30);
-        // One that takes a full-sized segment is used at once.
+        // A window for a full-sized segment is used at once.
         send!(t, seq 1, ack 471, win 100);
         recv!(t, seq 471, ack 1, len 100);
     }
 }
 
-/// SHLD-29: a window that closes after it was small is probed after the
-/// retransmission timeout, not after the override timeout.
+/// SHLD-29: a window that closes after it was small is probed after the retransmission timeout and
+/// not after the override timeout.
 #[test]
 fn a_small_window_that_closes_is_probed_after_the_retransmission_timeout() {
     let mut t = established();
@@ -330,15 +329,15 @@ fn a_small_window_that_closes_is_probed_after_the_retransmission_timeout() {
     send!(t, seq 1, ack 401, win 0);
     recv_nothing!(t, until 1_399);
     recv!(t, at 1_400, seq 401, ack 1, len 1);
-    // And the reverse: the probe was refused, the window opens a little.
+    // The reverse: the probe was refused, and the window opens a little.
     send!(t, seq 1, ack 401, win 30);
     recv_nothing!(t, until 1_899);
     recv!(t, at 1_900, seq 401, ack 1, len 30);
-    // This is data like any other, which the retransmission timer covers.
+    // These data are normal data, covered by the retransmission timer.
     recv!(t, at 2_900, seq 401, ack 1, len 30);
 }
 
-/// The update that opens the window is lost: the next probe's answer tells.
+/// The update that opens the window is lost: the answer to the next probe reports the window.
 #[test]
 fn a_lost_window_update_is_no_deadlock() {
     let mut t = Host::established(&plain(), 100, 100);
@@ -384,8 +383,8 @@ fn a_fin_is_probed_with_too() {
     assert_eq!(t.conn.state(), State::FinWait2);
 }
 
-/// §3.8.6, MUST-34 and MUST-35: a window that shrinks to zero over data that
-/// is out is probed, and does not end the connection.
+/// RFC 9293 §3.8.6, MUST-34 and MUST-35: a window that shrinks to zero over outstanding data is
+/// probed, and does not end the connection.
 #[test]
 fn a_window_that_shrinks_to_zero_is_probed() {
     let mut t = Host::established(
@@ -411,7 +410,7 @@ fn a_window_that_shrinks_to_zero_is_probed() {
     recv!(t, seq 1, ack 1, len 100);
 }
 
-/// SHLD-15: nothing new while the usable window is negative.
+/// SHLD-15: no new data while the usable window is negative.
 #[test]
 fn a_window_that_shrinks_stops_new_data() {
     let mut t = Host::established(&plain(), 100, 300);
@@ -423,7 +422,7 @@ fn a_window_that_shrinks_stops_new_data() {
     recv!(t, seq 301, ack 1, len 100);
 }
 
-// §3.8.6.2.2: our window.
+// RFC 9293 §3.8.6.2.2: our window.
 
 #[test]
 fn our_window_shrinks_with_unread_data_and_opens_in_steps() {
@@ -449,8 +448,8 @@ fn a_probe_of_our_closed_window_is_answered_and_not_taken() {
     assert_eq!(t.conn.recv_queue(), 100);
 }
 
-/// Appendix A.2: both windows are closed and both sides probe. The probes'
-/// acknowledgments and windows must count.
+/// Appendix A.2: both windows are closed and both ends probe. The acknowledgments and windows of
+/// the probes must be processed.
 #[test]
 fn simultaneous_window_probes_do_not_block_each_other() {
     let mut t = Host::established_with(&plain(), 462, 100, 400, 100);
@@ -459,7 +458,7 @@ fn simultaneous_window_probes_do_not_block_each_other() {
     send!(t, seq 1, ack 101, win 0, len 100);
     recv!(t, at 200, seq 101, ack 101, win 0);
     recv!(t, at 1000, seq 101, ack 101, win 0, len 1);
-    // The peer's probe says that its window has opened.
+    // The probe of the peer reports that its window has opened.
     send!(t, seq 101, ack 101, win 100, len 1);
     recv!(t, seq 101, ack 101, len 100);
 }
@@ -478,7 +477,7 @@ fn reading_late_does_not_double_the_acknowledgments() {
     assert_eq!(acks, 50);
 }
 
-// §3.8.4: keep-alive.
+// RFC 9293 §3.8.4: keep-alive.
 
 #[test]
 fn keepalive_is_off_by_default() {
@@ -524,7 +523,7 @@ fn our_side_answers_keepalive_probes() {
     assert_eq!(t.conn.recv_queue(), 0);
 }
 
-// §3.8.3: giving up.
+// RFC 9293 §3.8.3: the end of retries.
 
 #[test]
 fn silence_is_reported_and_then_ends_the_connection() {
@@ -549,7 +548,7 @@ fn silence_is_reported_and_then_ends_the_connection() {
     assert_eq!(t.events(), [Event::Failed(Error::TimedOut)]);
 }
 
-/// SHLD-11: by default for more than 100 seconds.
+/// SHLD-11: more than 100 seconds by default.
 #[test]
 fn by_default_data_is_tried_for_more_than_100_seconds() {
     let mut t = established();
@@ -560,7 +559,7 @@ fn by_default_data_is_tried_for_more_than_100_seconds() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// §3.10.8: USER TIMEOUT.
+/// RFC 9293 §3.10.8: USER TIMEOUT.
 #[test]
 fn the_user_timeout_counts_from_the_last_progress() {
     let config = Config {
@@ -578,7 +577,7 @@ fn the_user_timeout_counts_from_the_last_progress() {
     assert_eq!(t.conn.error(), Some(Error::UserTimeout));
 }
 
-// §3.9.2.2: ICMP.
+// RFC 9293 §3.9.2.2: ICMP.
 
 #[test]
 fn a_hard_error_ends_an_attempt_to_connect() {
@@ -614,7 +613,7 @@ fn soft_errors_and_errors_on_a_live_connection_are_reported_only() {
     assert_eq!(t.conn.state(), State::Established);
 }
 
-// The application's side.
+// The application's calls.
 
 #[test]
 fn a_full_buffer_takes_nothing_and_says_when_there_is_room() {
@@ -643,9 +642,9 @@ fn reading_nothing_blocks() {
     assert_eq!(t.conn.recv(now, &mut [0; 1]), Err(RecvError::WouldBlock));
 }
 
-/// RFC 9293 §3.10.7.4: "special allowance should be made to accept valid
-/// ACKs". Our acknowledgment of the peer's probe was lost, so what it says
-/// comes from one number below, and our window is closed.
+/// RFC 9293 §3.10.7.4: "special allowance should be made to accept valid ACKs". Our acknowledgment
+/// of the peer's probe was lost, so its next segment starts one number below, and our window is
+/// closed.
 #[test]
 fn an_acknowledgment_is_heard_from_one_below_a_closed_window() {
     let mut t = Host::established_with(&plain(), 100, 200, 4096, 100);

@@ -1,4 +1,4 @@
-//! RFC 9293 §3.5 and §3.10.7.1 to .3: opening a connection, packet by packet.
+//! RFC 9293 §3.5 and §3.10.7.1 to §3.10.7.3: opening a connection, segment by segment.
 
 use redpoll_tcp::{
     Action, Config, Connection, Endpoint, Error, Event, IpMeta, Listener, Segment, SendError,
@@ -94,9 +94,9 @@ fn simultaneous_open() {
     recv_nothing!(t);
 }
 
-/// §3.10.7.3: "If there are other controls or text in the segment, queue them for
-/// processing after the ESTABLISHED state has been reached". The text is not read
-/// before that, and once, whether the peer retransmits it or not.
+/// RFC 9293 §3.10.7.3: "If there are other controls or text in the segment, queue them for
+/// processing after the ESTABLISHED state has been reached". The text is not read earlier, and only
+/// once, whether the peer retransmits it or not.
 #[test]
 fn text_on_a_crossing_syn_is_queued() {
     for again in 0..3 {
@@ -106,7 +106,7 @@ fn text_on_a_crossing_syn_is_queued() {
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
         assert_eq!(t.events(), []);
         assert_eq!(t.conn.recv_queue(), 0);
-        // The SYN comes again, with its text.
+        // The SYN arrives again, with its text.
         t.wait(500);
         send!(t, flags SYN, seq 0, mss 300, data b"early");
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
@@ -130,7 +130,7 @@ fn text_on_a_crossing_syn_is_queued() {
     }
 }
 
-/// §3.10.7.3: so is a FIN on such a SYN.
+/// RFC 9293 §3.10.7.3: the same for a FIN on such a SYN.
 #[test]
 fn a_fin_on_a_crossing_syn_is_queued() {
     for text in [&b""[..], b"all of it"] {
@@ -148,7 +148,7 @@ fn a_fin_on_a_crossing_syn_is_queued() {
     }
 }
 
-/// Text on a crossing SYN for which there is no room comes again.
+/// The peer retransmits text on a crossing SYN that does not fit.
 #[test]
 fn text_on_a_crossing_syn_without_room_comes_again() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -168,7 +168,7 @@ fn simultaneous_open_when_the_peers_syn_ack_is_lost() {
     recv!(t, flags SYN, seq 0, mss 462);
     send!(t, flags SYN, seq 0);
     recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
-    // The peer is established by our SYN,ACK and answers its repetition.
+    // Our SYN,ACK establishes the peer's connection, and the peer answers its repetition.
     recv!(t, at 1000, flags SYN_ACK, seq 0, ack 1, mss 462);
     send!(t, seq 1, ack 1);
     assert_eq!(t.conn.state(), State::Established);
@@ -205,7 +205,7 @@ fn by_default_a_syn_is_tried_for_three_minutes() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// §3.10.7.3, first: an unacceptable ACK is reset, the SYN stays.
+/// RFC 9293 §3.10.7.3, first: a reset answers an unacceptable ACK, and the SYN remains.
 #[test]
 fn a_wrong_ack_in_syn_sent_is_reset() {
     for bad in [0, 2, 1 << 20] {
@@ -220,7 +220,7 @@ fn a_wrong_ack_in_syn_sent_is_reset() {
     }
 }
 
-/// §3.10.7.3, second; RFC 5961 §3.2.
+/// RFC 9293 §3.10.7.3, second; RFC 5961 §3.2.
 #[test]
 fn a_reset_in_syn_sent_needs_the_right_ack() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -234,7 +234,7 @@ fn a_reset_in_syn_sent_needs_the_right_ack() {
     recv_nothing!(t);
 }
 
-/// §3.10.7.3, fifth.
+/// RFC 9293 §3.10.7.3, fifth.
 #[test]
 fn an_ack_without_syn_in_syn_sent_is_dropped() {
     let mut t = Host::connect(&plain(), 64, 64);
@@ -245,7 +245,7 @@ fn an_ack_without_syn_in_syn_sent_is_dropped() {
     assert_eq!(t.conn.state(), State::SynSent);
 }
 
-/// §3.10.7.4, fifth, SYN-RECEIVED.
+/// RFC 9293 §3.10.7.4, fifth, SYN-RECEIVED.
 #[test]
 fn a_wrong_ack_in_syn_received_is_reset() {
     for bad in [0, 2] {
@@ -276,7 +276,7 @@ fn the_syn_ack_is_repeated_by_timer() {
     recv!(t, at 3000, flags SYN_ACK, seq 0, ack 1, mss 462);
 }
 
-/// §3.10.4: CLOSE in SYN-RECEIVED waits for ESTABLISHED.
+/// RFC 9293 §3.10.4: CLOSE in SYN-RECEIVED is deferred until ESTABLISHED.
 #[test]
 fn close_in_syn_received() {
     let mut t = passive();
@@ -298,7 +298,7 @@ fn close_in_syn_sent() {
     assert_eq!(t.events(), [Event::Closed]);
     assert_eq!(t.conn.poll_at(), None);
     recv_nothing!(t);
-    // The answer to the SYN now belongs to no connection.
+    // The answer to the SYN belongs to no connection now.
     send!(t, flags SYN_ACK, seq 0, ack 1);
     recv!(t, flags RST, seq 1);
 }
@@ -311,7 +311,7 @@ fn listen(record: Record) -> Action {
     listener.input(&inward(), &seg)
 }
 
-/// §3.10.7.2.
+/// RFC 9293 §3.10.7.2.
 #[test]
 fn listen_ignores_resets_and_resets_acks() {
     assert!(matches!(listen(Record::new().flags(RST)), Action::Drop));
@@ -331,9 +331,8 @@ fn listen_ignores_resets_and_resets_acks() {
     ));
 }
 
-/// §3.10.7.2: with a SYN "any other control or text should be queued for
-/// processing later", and the SYN is answered. Here the peer retransmits what
-/// the answer does not acknowledge.
+/// RFC 9293 §3.10.7.2: with a SYN "any other control or text should be queued for processing
+/// later", and the SYN is answered. Here the peer retransmits what the answer does not acknowledge.
 #[test]
 fn a_request_with_a_fin_and_text_is_answered() {
     let both = SYN.with(redpoll_wire::tcp::Flags::FIN);
@@ -354,8 +353,8 @@ fn a_request_with_a_fin_and_text_is_answered() {
     }
 }
 
-/// §3.10.7.4, first, in SYN-RECEIVED: a SYN that is retransmitted with text is
-/// answered as one without.
+/// RFC 9293 §3.10.7.4, first, in SYN-RECEIVED: a SYN that is retransmitted with text has the same
+/// answer as one without.
 #[test]
 fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
     let mut t = passive();
@@ -367,7 +366,7 @@ fn a_repeated_syn_with_text_brings_the_syn_ack_again() {
     assert_eq!(t.conn.state(), State::SynReceived);
 }
 
-/// §3.9.2.3, MUST-57 and MUST-63.
+/// RFC 9293 §3.9.2.3, MUST-57 and MUST-63.
 #[test]
 fn nothing_answers_groups() {
     let group = redpoll_base::Addr([0xff; 16]);

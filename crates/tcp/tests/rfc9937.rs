@@ -1,4 +1,4 @@
-//! RFC 9937: how much leaves in recovery for what arrives.
+//! RFC 9937: how many bytes recovery sends for those that arrive.
 #![cfg(feature = "gentle-recovery")]
 
 use redpoll_tcp::Config;
@@ -7,7 +7,7 @@ use redpoll_testkit::{Host, Record, send};
 const MSS: u32 = 100;
 const RTT: u64 = 100;
 
-/// `window` segments out, from 1 on, and as much again to be sent; SACK.
+/// Sends `window` segments, starting at 1, with as many to be sent later; SACK is on.
 fn out(window: u32) -> (Host, u32) {
     let config = Config {
         timestamps: false,
@@ -40,8 +40,8 @@ fn starts(t: &mut Host) -> Vec<u32> {
     t.sent().iter().map(Record::seq_number).collect()
 }
 
-/// §6.2: while more is in the network than ssthresh, about one segment leaves
-/// for two that arrive; at the end as much is out as ssthresh says (§6.4).
+/// RFC 9937 §6.2: while the network holds more than ssthresh, about two arrivals release one
+/// segment; at the end ssthresh is outstanding (§6.4).
 #[test]
 fn the_window_comes_down_in_proportion() {
     let (mut t, una) = out(16);
@@ -52,7 +52,7 @@ fn the_window_comes_down_in_proportion() {
         let end = una + (n + 1) * MSS;
         send!(t, seq 1, ack una, win 60_000, sack [(una + MSS, end)]);
         sent += t.sent().len() as u32;
-        // The first three are one ACK's worth: no loss is found before.
+        // The first three belong to one ACK: no loss is detected before.
         if n >= 3 {
             assert!(n.div_ceil(2).abs_diff(sent) <= 1, "{sent} for {n}");
         }
@@ -70,7 +70,7 @@ fn the_window_comes_down_in_proportion() {
     assert_eq!(t.conn.stats().retransmissions.total(), 1);
 }
 
-/// §6.2: the first retransmission leaves at once, however much is out.
+/// RFC 9937 §6.2: the first retransmission is sent at once, however much is outstanding.
 #[test]
 fn the_first_retransmission_does_not_wait() {
     let (mut t, una) = out(16);
@@ -79,13 +79,12 @@ fn the_first_retransmission_does_not_wait() {
     assert_eq!(t.sent()[0].seq_number(), una);
 }
 
-/// §6.2, SafeACK: an ACK that tells of further losses lets no more leave than
-/// arrived.
+/// RFC 9937 §6.2, SafeACK: an ACK that reveals further losses releases no more bytes than arrived.
 #[test]
 fn heavy_losses_are_repaired_one_for_one() {
     let (mut t, una) = out(16);
     t.wait(RTT);
-    // Twelve of sixteen are lost, the first ones.
+    // The first twelve of sixteen are lost.
     for n in 13..=16 {
         let end = una + n * MSS;
         send!(t, seq 1, ack una, win 60_000, sack [(una + 12 * MSS, end)]);
@@ -97,15 +96,15 @@ fn heavy_losses_are_repaired_one_for_one() {
     assert!((1..=2).contains(&t.sent().len()));
 }
 
-/// §3, and RFC 8985 §9.3: only the first retransmission goes beside the window;
-/// one whose loss is found later waits for its turn.
+/// RFC 9937 §3, and RFC 8985 §9.3: only the first retransmission may exceed cwnd; one whose loss is
+/// detected later must wait.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn losses_found_later_wait_for_their_turn() {
     let (mut t, una) = out(16);
     t.wait(RTT);
     let at = |n: u32| una + n * MSS;
-    // Lost: the segments 0, 4 and 6. One may leave for two that arrive.
+    // Lost: the segments 0, 4 and 6. Two arrivals release one segment.
     send!(t, seq 1, ack una, win 60_000, sack [(at(1), at(4))]);
     let mut sent = starts(&mut t);
     assert_eq!(sent, [una]);

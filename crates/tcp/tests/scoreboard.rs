@@ -1,5 +1,4 @@
-//! RFC 6675 §3 and RFC 8985 §5.2: what the scoreboard knows when more holes are
-//! told of than it has room for.
+//! RFC 6675 §3 and RFC 8985 §5.2: the scoreboard when SACK reports more holes than it can store.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +7,17 @@ use redpoll_testkit::{Host, Record, ms, send};
 
 const SEGMENT: u32 = 100;
 
-/// A connection with SACK, and segments of 100 bytes of which `count` are out from
-/// `una` on. Its path has 100 ms.
+/// A connection with SACK on a path of 100 ms, with `count` segments of 100 bytes outstanding from
+/// `una` on.
 struct Out {
     host: Host,
     una: u32,
-    /// How often each segment of those that were out was sent, by its number.
+    /// Number of transmissions of each segment outstanding at the start, by its number.
     sent: BTreeMap<u32, u32>,
-    /// What the peer has: whether, and in which order it came.
+    /// Which segments the peer holds, and their order of arrival.
     has: Vec<bool>,
     order: Vec<u32>,
-    /// What was sent again and is on its way.
+    /// Retransmitted segments in the network.
     flying: Vec<u32>,
 }
 
@@ -32,7 +31,7 @@ impl Out {
         };
         let answer = Record::new().mss(100).win(60_000).sack_ok(true);
         let mut host = Host::established_by(&config, answer, 100);
-        // Grow the window until so many fit.
+        // The window grows until all segments fit.
         let mut una = 1;
         while host.conn.info().cwnd < count * SEGMENT {
             host.write(&vec![b'x'; (count * SEGMENT) as usize]);
@@ -61,7 +60,7 @@ impl Out {
         all
     }
 
-    /// Takes note of what is sent now.
+    /// Collects the segments sent now.
     fn collect(&mut self) {
         for record in self.host.sent() {
             let first = (record.seq_number() - self.una) / SEGMENT;
@@ -73,8 +72,8 @@ impl Out {
         }
     }
 
-    /// The segment with this number arrives, and is acknowledged with the four
-    /// blocks that grew last (RFC 2018 §4).
+    /// Delivers the segment with this number, which is acknowledged with the four most recent
+    /// blocks (RFC 2018 §4).
     fn arrives(&mut self, number: u32) {
         self.has[number as usize] = true;
         self.order.push(number);
@@ -97,7 +96,7 @@ impl Out {
         self.host.send(record);
     }
 
-    /// Everything that is sent arrives a round trip later, until all has.
+    /// Delivers all sent segments a round trip later, until the transfer is complete.
     fn finish(&mut self) {
         for _ in 0..1_000 {
             self.collect();
@@ -115,7 +114,7 @@ impl Out {
 }
 
 impl Out {
-    /// Whether three segments beyond a gap no longer are a loss at once: RFC 8985
+    /// Returns whether three segments beyond a gap no longer indicate a loss at once: RFC 8985
     /// §6.2, step 4, with RACK.reordering_seen.
     fn suspects_reordering(mut self) -> bool {
         let mut una = self.una + self.has.len() as u32 * SEGMENT;
@@ -138,17 +137,16 @@ impl Out {
     }
 }
 
-/// How many holes are told apart.
+/// Number of holes that the scoreboard can store.
 const HOLES: u32 = if cfg!(feature = "large-windows") {
     8
 } else {
     4
 };
 
-/// Every other segment is lost, and the peer tells of the others one by one: what
-/// has arrived is not sent again, each hole is filled once, and no timeout is
-/// needed. Beyond the last hole that the scoreboard has room for, what was told may
-/// be sent again, once.
+/// Every other segment is lost, and the peer reports the others one by one. Reported data are not
+/// retransmitted, each hole is filled once, and no timeout is necessary. Data beyond the last hole
+/// that the scoreboard can store may be retransmitted once.
 #[test]
 fn what_is_known_to_have_arrived_is_not_sent_again() {
     for (count, told) in [(8, 4), (16, 5), (16, 8), (30, 10), (36, 17)] {
@@ -167,7 +165,7 @@ fn what_is_known_to_have_arrived_is_not_sent_again() {
         for (number, times) in &t.sent {
             let is_hole = number % 2 == 0 && *number < 2 * told;
             let least = 1 + u32::from(is_hole);
-            // RFC 2018 §8: a timeout may forget what SACK told.
+            // RFC 2018 §8: a timeout may discard the reports of SACK.
             let is_remembered = t.host.conn.stats().rtos == 0;
             let is_known = told <= HOLES || (is_remembered && *number < 2 * HOLES);
             let most = if is_known { least } else { 2 };
@@ -176,8 +174,8 @@ fn what_is_known_to_have_arrived_is_not_sent_again() {
                 "{count} out, {told} told of: segment {number} {times} times"
             );
         }
-        // Three segments behind a hole are not always told of: by RFC 6675 alone the last
-        // holes of a window wait for a timeout.
+        // The last holes are not followed by three reported segments: by RFC 6675 alone they wait
+        // for a timeout.
         if told <= HOLES && cfg!(feature = "rack-tlp") {
             assert_eq!(t.host.conn.stats().rtos, 0, "{count} out, {told} told of");
         }

@@ -1,5 +1,5 @@
-//! Whatever a peer has said, and whatever the link has done: when both fall
-//! silent, a connection with something left to say notices, and ends.
+//! When both the peer and the link fall silent, a connection with something to send detects this
+//! and ends, whatever happened before.
 
 use redpoll_base::{Duration, Ecn, Instant, Rng};
 use redpoll_tcp::{
@@ -14,10 +14,10 @@ struct World {
     rng: Rng,
     now: Instant,
     held: Vec<Token>,
-    /// The furthest that was sent, and what of it the peer has acknowledged.
+    /// Highest sequence number sent, and the peer's acknowledgment.
     sent: SeqNum,
     acked: SeqNum,
-    /// The peer's next byte, and our timestamps as it saw them.
+    /// The peer's next byte, and our last timestamp that the peer received.
     theirs: SeqNum,
     seen: Vec<u32>,
     has_ts: bool,
@@ -239,7 +239,7 @@ impl World {
         }
     }
 
-    /// Nobody answers any more; the link takes everything.
+    /// Silences the peer; the link accepts everything.
     fn fall_silent(&mut self) {
         for _ in 0..300 {
             while !self.held.is_empty() {
@@ -280,9 +280,9 @@ impl World {
     }
 }
 
-/// These two left a connection without a timer once: the link had lost what was
-/// out, and the peer said to have it but did not acknowledge it; and a timeout
-/// was taken back while a probe of the closed window was with the link.
+/// Seeds of two runs that once left a connection without a timer. In one, the link had lost the
+/// outstanding data, and the peer reported them by SACK without acknowledging them. In the other, a
+/// timeout was undone while a probe of the closed window was with the link.
 const WERE_STUCK: [u64; 2] = [82_034, 247_574];
 
 #[test]
@@ -302,8 +302,8 @@ fn silence_is_noticed() {
     }
 }
 
-/// The link gives up the only segment, so no timer runs yet, and the peer says
-/// to have it but does not acknowledge it (RFC 2018 §8).
+/// The link gives up the only segment, so no timer runs yet. The peer reports it by SACK and does
+/// not acknowledge it (RFC 2018 §8).
 #[test]
 fn lost_by_the_link_and_selectively_acknowledged() {
     let config = Config {

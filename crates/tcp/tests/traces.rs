@@ -1,5 +1,5 @@
-//! The window by time in each case of loss: a snapshot to look at when it
-//! changes. `BLESS=1 cargo test -p redpoll-tcp --test all traces` writes it anew.
+//! The congestion window over time in several cases of loss, compared with a snapshot. `BLESS=1
+//! cargo test -p redpoll-tcp --test all traces` writes the snapshot.
 #![cfg(all(feature = "rack-tlp", feature = "gentle-recovery"))]
 
 use std::fmt::Write as _;
@@ -13,21 +13,21 @@ use redpoll_wire::tcp::Flags;
 const RTT: u64 = 100;
 const MSS: usize = 100;
 
-/// What happens to data segments and acknowledgments, by number.
+/// Events of data segments and acknowledgments, by number.
 #[derive(Clone, Default)]
 struct Case {
     sack: bool,
     timestamps: bool,
     lost: &'static [usize],
-    /// Of the acknowledgments.
+    /// Numbers of lost acknowledgments.
     acks_lost: &'static [usize],
-    /// These take so many ms longer than others.
+    /// Numbers of delayed segments, and their additional delay in milliseconds.
     late: Option<(RangeInclusive<usize>, u64)>,
-    /// These meet a queue that marks them (RFC 3168).
+    /// Numbers of segments that a queue marks (RFC 3168).
     marked: &'static [usize],
 }
 
-/// A data segment on its way, or rather its acknowledgment.
+/// A data segment in the network, or its acknowledgment.
 struct Flight {
     at: u64,
     start: u32,
@@ -37,8 +37,8 @@ struct Flight {
     is_reduced: bool,
 }
 
-/// A sender with eight segments of buffer, and a peer that acknowledges each
-/// segment one round trip after it was sent, unless the case has it otherwise.
+/// Runs a sender with a buffer of eight segments. The peer acknowledges each segment one round trip
+/// after its transmission, unless the case changes that.
 fn trace(name: &str, case: Case) -> String {
     let config = Config {
         timestamps: case.timestamps,
@@ -173,7 +173,7 @@ fn note(text: &mut String, t: &Host, event: &str) {
     );
 }
 
-/// Trouble other than data that is lost.
+/// Returns cases other than lost data.
 fn others() -> [(&'static str, Case); 8] {
     let with = |late| Case {
         timestamps: true,
