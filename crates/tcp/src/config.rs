@@ -30,8 +30,7 @@ pub struct Config<A = Standard> {
     /// Number of segments, 1 to 255, after which an acknowledgment is sent without delay. RFC 5681
     /// §4.2 allows at most 2. Default 2.
     pub ack_every: u8,
-    /// Retransmission timeout before the first measurement (RFC 6298 §2.1).
-    /// Default 1 s.
+    /// Retransmission timeout before the first measurement (RFC 6298 §2.1). Default 1 s.
     pub initial_rto: Duration,
     /// Minimum retransmission timeout (RFC 6298 §2.4, SHOULD be 1 s). Default 300 ms.
     ///

@@ -136,7 +136,7 @@ fn fast_retransmit() {
     // ssthresh is half of the five segments without limited transmit.
     assert_eq!(t.conn.info().ssthresh, 250);
     recv_nothing!(t);
-    // Of the seven outstanding segments three have arrived and one is retransmitted. Two more
+    // Three of the seven outstanding segments have arrived and one is retransmitted. Two more
     // duplicates reduce the rest below ssthresh; then new data follow.
     send!(t, seq 1, ack 101, win 60_000);
     send!(t, seq 1, ack 101, win 60_000);

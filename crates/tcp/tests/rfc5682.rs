@@ -50,8 +50,8 @@ fn resent(t: &Host) -> u32 {
     t.conn.stats().retransmissions.rto
 }
 
-/// RFC 5682 §2.1, steps 2b and 3b: two consecutive ACKs of data that were sent once. Only the first
-/// segment is retransmitted, and cwnd is restored.
+/// RFC 5682 §2.1, steps 2b and 3b: two consecutive ACKs of data without a retransmission. Only the
+/// first segment is retransmitted, and cwnd is restored.
 #[test]
 fn two_advances_tell_that_it_was_spurious() {
     let mut t = timed_out(false, 4096, 60_000);

@@ -75,8 +75,7 @@ fn a_syn_is_challenged() {
 /// RFC 5961 §5.2: data with an implausible ACK are dropped.
 #[test]
 fn data_needs_a_plausible_ack() {
-    // Acceptable: from SND.UNA - MAX.SND.WND up to SND.NXT. The peer's
-    // largest window was 4096.
+    // Acceptable: from SND.UNA - MAX.SND.WND up to SND.NXT. The peer's largest window was 4096.
     let una = 1u32;
     for (ack, taken) in [
         (una, true),

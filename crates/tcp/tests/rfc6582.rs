@@ -27,7 +27,7 @@ fn ten_out() -> Host {
 
 /// Returns SND.UNA and SND.NXT, relative.
 fn edges(t: &mut Host) -> (u32, u32) {
-    send!(t, flags redpoll_wire::tcp::Flags::SYN, seq 0); // a challenge ACK tells SND.NXT
+    send!(t, flags redpoll_wire::tcp::Flags::SYN, seq 0); // a challenge ACK contains SND.NXT
     let nxt = t.sent().last().unwrap().seq_number();
     (nxt - 1000, nxt)
 }

@@ -1,5 +1,4 @@
-//! Slow start, congestion avoidance, and the window in fast recovery
-//! (RFC 5681 §3, RFC 6582 §3.2).
+//! Slow start, congestion avoidance, and the window in fast recovery (RFC 5681 §3, RFC 6582 §3.2).
 
 use redpoll_base::divide;
 
