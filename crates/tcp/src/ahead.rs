@@ -12,10 +12,8 @@ use crate::{SeqNum, SeqRange};
 pub(crate) struct Ahead(u16);
 
 impl Ahead {
-    /// SND.UNA itself.
     pub(crate) const UNA: Ahead = Ahead(0);
 
-    /// SND.UNA + 1.
     pub(crate) const NEXT: Ahead = Ahead(1);
 
     /// Returns the number `bytes` beyond SND.UNA, 65,535 at most.
@@ -23,7 +21,6 @@ impl Ahead {
         Ahead(window(bytes))
     }
 
-    /// Returns the distance from SND.UNA in bytes.
     pub(crate) fn bytes(self) -> u32 {
         u32::from(self.0)
     }
@@ -49,7 +46,6 @@ impl Span {
         Span { start, end }
     }
 
-    /// Returns the part of `range` at or beyond SND.UNA.
     pub(crate) fn beyond(una: SeqNum, range: SeqRange) -> Span {
         Span::new(range.start - una, range.end - una)
     }
@@ -59,7 +55,6 @@ impl Span {
         Span::new(range.start.since(una), range.end.since(una))
     }
 
-    /// Returns the sequence numbers of the range.
     pub(crate) fn range(self, una: SeqNum) -> SeqRange {
         SeqRange::new(una + self.start, una + self.end)
     }
@@ -72,12 +67,10 @@ impl Span {
         self.end.saturating_sub(self.start)
     }
 
-    /// Returns whether the range contains the byte `at`.
     pub(crate) fn contains(self, at: u32) -> bool {
         self.start <= at && at < self.end
     }
 
-    /// Returns whether the range contains all of `other`.
     pub(crate) fn covers(self, other: Span) -> bool {
         self.start <= other.start && other.end <= self.end
     }

@@ -15,7 +15,7 @@ use crate::congestion::{Congestion, NewReno, initial_window};
 /// cannot switch on what the features of this crate leave out. Their answers must stay the same
 /// during a connection.
 pub trait Algorithms: Clone + 'static {
-    /// The congestion control.
+    /// Congestion control of a connection.
     type Congestion: Congestion;
 
     /// Makes the congestion control of a new connection whose full-sized segments have `mss`

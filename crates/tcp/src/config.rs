@@ -190,7 +190,6 @@ impl Millis {
         }
     }
 
-    /// Returns the milliseconds, at least 1.
     #[inline(never)] // size
     pub(crate) fn get(self) -> u32 {
         let bits = self.0.get();
@@ -273,7 +272,6 @@ impl Params {
         ([user_timeout, idle, interval], self.keepalive_count)
     }
 
-    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, [user_timeout, idle, interval]: [u32; 3], count: u8) {
         self.user_timeout = (user_timeout > 0).then(|| Millis::new(user_timeout));
         self.keepalive_idle = Millis::new(idle);

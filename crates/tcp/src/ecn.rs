@@ -21,7 +21,6 @@ pub(crate) struct EcnState {
 }
 
 impl EcnState {
-    /// Creates the state of an active open; `wanted` comes from the configuration.
     pub(crate) fn new(wanted: bool) -> Self {
         EcnState {
             enabled: wanted,
@@ -35,7 +34,6 @@ impl EcnState {
         (self.enabled, self.news.0 & Flags::ECE.0 != 0)
     }
 
-    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, enabled: bool, echoes: bool) {
         self.enabled = enabled;
         self.news = if echoes { Flags::ECE } else { Flags::NONE };
@@ -118,7 +116,6 @@ impl EcnState {
         self.answered = Ahead::by(flight.wrapping_add(1));
     }
 
-    /// Adjusts to an advance of SND.UNA.
     pub(crate) fn on_advance(&mut self, advance: u32) {
         self.answered.on_advance(advance);
     }

@@ -72,7 +72,6 @@ impl fmt::Display for ThawError {
 impl core::error::Error for FreezeError {}
 impl core::error::Error for ThawError {}
 
-/// Writes a frozen connection.
 pub(crate) struct Writer<'a> {
     out: &'a mut [u8],
     len: usize,
@@ -113,7 +112,6 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Reads a frozen connection.
 pub(crate) struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
@@ -168,7 +166,6 @@ pub(crate) fn spend(bytes: &mut [u8]) {
     }
 }
 
-/// Computes the CRC-32 of IEEE 802.3.
 fn crc(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(u32::MAX, |sum, byte| crc32(sum, *byte))
 }

@@ -93,12 +93,10 @@ impl Header {
         bytes.get(..self.len()).unwrap_or(&[])
     }
 
-    /// Returns the length in bytes.
     pub(crate) const fn len(&self) -> usize {
         (self.len as usize) << 2
     }
 
-    /// Appends a word of options.
     #[inline(never)] // size
     pub(crate) fn put(&mut self, word: u32) {
         if let Some(room) = self.words.get_mut(usize::from(self.len)) {

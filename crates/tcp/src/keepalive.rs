@@ -32,7 +32,6 @@ impl KeepaliveProbes {
         Some(params.keepalive_interval.get())
     }
 
-    /// Returns whether a probe must be sent.
     pub(crate) fn is_due(&self) -> bool {
         self.unanswered & DUE != 0
     }

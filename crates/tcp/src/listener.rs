@@ -52,14 +52,12 @@ pub struct Request {
     pub(crate) syn: PeerSyn,
 }
 
-/// Contents of the peer's SYN.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) struct PeerSyn {
     /// IRS, the peer's initial sequence number.
     pub(crate) irs: SeqNum,
     /// TSval of the peer, if it offered timestamps.
     pub(crate) ts_value: u32,
-    /// The peer's window.
     pub(crate) window: u16,
     pub(crate) offer: Offer,
 }
@@ -123,7 +121,6 @@ impl Offer {
 }
 
 impl Request {
-    /// Creates the request of the SYN `seg`.
     #[inline(never)] // size
     pub(crate) fn new(meta: &IpMeta, seg: &Segment<'_>) -> Self {
         Request {

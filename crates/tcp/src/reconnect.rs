@@ -48,7 +48,6 @@ impl Default for ReconnectPolicy {
 #[derive(Clone, Debug)]
 pub struct Reconnect {
     policy: ReconnectPolicy,
-    /// Consecutive failures.
     failures: u8,
     connected_at: Option<Instant>,
     due: Option<Wake>,

@@ -50,12 +50,10 @@ impl RttEstimator {
         (self.srtt > 0).then_some(self.srtt)
     }
 
-    /// Returns SRTT and K·RTTVAR.
     pub(crate) fn frozen(&self) -> [u16; 2] {
         [self.srtt, self.variation]
     }
 
-    /// Restores the values returned by [`frozen`](Self::frozen).
     pub(crate) fn restore(&mut self, [srtt, variation]: [u16; 2]) {
         (self.srtt, self.variation) = (srtt, variation);
     }
@@ -83,12 +81,10 @@ impl RttEstimator {
         self.end = self.end.min(end);
     }
 
-    /// Records that a timeout was spurious.
     pub(crate) fn on_hasty_timeout(&mut self) {
         self.doubt = Doubt::Timeout;
     }
 
-    /// Records the end of the handshake.
     pub(crate) fn on_handshake(&mut self) {
         self.doubt = Doubt::Handshake;
     }

@@ -19,7 +19,6 @@ impl SackBlocks {
         len: 0,
     };
 
-    /// Maximum number of blocks.
     pub(crate) const MOST: usize = BLOCKS;
 
     /// Length of one block in the option, in bytes.
@@ -39,7 +38,6 @@ impl SackBlocks {
         self.list.get(..self.len()).unwrap_or(&[]).iter().copied()
     }
 
-    /// Returns the number of blocks.
     pub(crate) const fn len(&self) -> usize {
         self.len as usize
     }

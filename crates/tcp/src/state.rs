@@ -64,19 +64,12 @@ pub(crate) enum Cause {
 /// The synchronised states: both ends know both sequence numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Synchronized {
-    /// See [`State::Established`].
     Established,
-    /// See [`State::FinWait1`].
     FinWait1,
-    /// See [`State::FinWait2`].
     FinWait2,
-    /// See [`State::CloseWait`].
     CloseWait,
-    /// See [`State::Closing`].
     Closing,
-    /// See [`State::LastAck`].
     LastAck,
-    /// See [`State::TimeWait`].
     TimeWait,
 }
 
@@ -117,7 +110,6 @@ impl Synchronized {
         !matches!(self, Self::FinWait2 | Self::TimeWait)
     }
 
-    /// Returns whether the application may still write.
     pub(crate) const fn may_write(self) -> bool {
         matches!(self, Self::Established | Self::CloseWait)
     }
@@ -146,7 +138,6 @@ pub(crate) enum Phase {
     Closed(Closed),
 }
 
-/// SYN-SENT.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynSent {
     pub(crate) syn: OurSyn,
@@ -154,7 +145,6 @@ pub(crate) struct SynSent {
     pub(crate) fast_open: Option<u8>,
 }
 
-/// SYN-RECEIVED.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SynReceived {
     pub(crate) syn: OurSyn,
@@ -183,7 +173,6 @@ impl OurSyn {
     };
 }
 
-/// CLOSED.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closed {
     /// Reason, unless both directions closed normally.

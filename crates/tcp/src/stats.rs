@@ -91,7 +91,6 @@ impl Retransmissions {
 pub(crate) struct Tally {
     #[cfg(feature = "stats")]
     stats: Stats,
-    /// Cause of the latest losses.
     #[cfg(feature = "stats")]
     loss: Loss,
 }
@@ -102,12 +101,10 @@ impl Tally {
         &self.stats
     }
 
-    /// Adds one to a counter.
     pub(crate) fn count(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32) {
         self.add(which, 1);
     }
 
-    /// Adds `many` to a counter.
     pub(crate) fn add(&mut self, which: impl FnOnce(&mut Stats) -> &mut u32, many: u32) {
         self.note(|stats| {
             let counter = which(stats);
@@ -125,7 +122,6 @@ impl Tally {
     #[cfg(not(feature = "stats"))]
     pub(crate) fn on_loss(&mut self, _loss: Loss) {}
 
-    /// Returns the cause of the latest losses.
     #[cfg(feature = "stats")]
     pub(crate) fn loss(&self) -> Loss {
         self.loss
@@ -136,7 +132,6 @@ impl Tally {
         Loss::default()
     }
 
-    /// Updates the counters.
     #[cfg(feature = "stats")]
     pub(crate) fn note(&mut self, change: impl FnOnce(&mut Stats)) {
         change(&mut self.stats);

@@ -41,7 +41,6 @@ pub struct HalfOpen {
     due: bool,
     /// Number of our address to which the request was sent.
     local: u8,
-    /// Number of challenged resets.
     challenges: u8,
     local_port: u16,
     remote: Endpoint,
@@ -113,9 +112,7 @@ pub struct Handshake {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct How {
     pub(crate) iss: SeqNum,
-    /// Time since our last answer.
     pub(crate) age: Duration,
-    /// Whether our answer was retransmitted.
     pub(crate) again: bool,
     by_cookie: bool,
 }
@@ -136,7 +133,6 @@ struct Reply {
     iss: SeqNum,
     /// Whether it is an ACK that challenges a reset (RFC 5961 §3.2).
     is_challenge: bool,
-    /// Whether its sequence number is a SYN cookie.
     is_cookie: bool,
     /// Whether it carries a Fast Open cookie.
     fast_open: bool,
@@ -171,7 +167,6 @@ impl Handshake {
 }
 
 impl HalfOpen {
-    /// Frees the entry. Other fields of a free entry are meaningless.
     fn free(&mut self) {
         self.tries = 0;
         self.due = false;
@@ -199,7 +194,6 @@ impl HalfOpen {
         self.deadline = now.millis_wrapping().wrapping_add(self.timeout(config));
     }
 
-    /// Returns the time since the last answer.
     fn age<A>(&self, now: Instant, config: &Config<A>) -> Duration {
         let sent = self.deadline.wrapping_sub(self.timeout(config));
         Duration::from_millis_u32(now.millis_wrapping().wrapping_sub(sent))

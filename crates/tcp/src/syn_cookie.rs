@@ -27,9 +27,7 @@ const MSS: [u16; 7] = [64, 216, 344, 462, 536, 904, 1220];
 /// Record of the cookies in use.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct SynCookies {
-    /// Tick of the last cookie issued.
     last: Option<u32>,
-    /// Cookies that were used last.
     used: [SeqNum; USED],
     /// Index in `used` of the next one to overwrite.
     next: u8,

@@ -126,7 +126,6 @@ impl TimerTable {
         }
     }
 
-    /// Returns the current time in milliseconds.
     pub(crate) fn now(&self) -> u32 {
         self.now
     }
@@ -213,7 +212,6 @@ impl TimerTable {
         Some(Wake::within(Instant::from_micros(at.as_micros()), slack))
     }
 
-    /// Returns the expiry of `timer`.
     fn at(&self, timer: Timer) -> u32 {
         self.at.get(timer as usize).copied().unwrap_or(OFF)
     }

@@ -51,7 +51,6 @@ impl Timestamps {
         NonZero::new((now >> STEP_BITS) as u16).unwrap_or(NonZero::<u16>::MIN)
     }
 
-    /// Enables the option after both SYNs carried it; the peer's contained `value`.
     pub(crate) fn enable(&mut self, value: u32, now: u32) {
         self.recent = value;
         self.recent_at = Some(Self::steps(now));
@@ -83,7 +82,6 @@ impl Timestamps {
         }
     }
 
-    /// Returns the age of `at` in steps.
     fn age(&self, at: NonZero<u16>, now: u32) -> u16 {
         Self::steps(now).get().wrapping_sub(at.get())
     }

@@ -31,7 +31,6 @@ impl UserTimeout {
         }
     }
 
-    /// Returns the option's value.
     pub(crate) const fn bits(self) -> u16 {
         self.0.get()
     }
@@ -79,7 +78,6 @@ pub struct UserTimeoutOption {
 pub(crate) struct Negotiation {
     /// ADV_UTO; `None` if the option is not in use.
     advertise: Option<UserTimeout>,
-    /// U_LIMIT.
     most: UserTimeout,
     /// Whether the peer may change our user timeout, because the application set none.
     changeable: bool,
@@ -108,7 +106,6 @@ impl Negotiation {
         self.offer().filter(|_| self.owed)
     }
 
-    /// Records that the option was sent.
     pub(crate) fn on_sent(&mut self) {
         self.owed = false;
     }

@@ -16,7 +16,6 @@ use crate::state::Cause;
 use crate::timers::Timer;
 use crate::{Algorithms, Segment, SeqNum, SeqRange};
 
-/// New information in an acknowledgment.
 #[derive(Clone, Copy, Default, Debug)]
 pub(super) struct News {
     /// Advance of SND.UNA, in bytes.
@@ -27,7 +26,6 @@ pub(super) struct News {
     pub(super) told: u32,
     /// Mode before the acknowledgment, in which the acknowledged data were sent.
     pub(super) mode: Mode,
-    /// Whether it ends a recovery.
     pub(super) is_over: bool,
     /// Whether it is a duplicate ACK by RFC 5681 §2.
     pub(super) is_duplicate: bool,
@@ -42,7 +40,6 @@ pub(super) struct News {
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Processes the ACK field in "ESTABLISHED STATE", with the additions of the other states.
     #[inline(never)] // size
     pub(super) fn acknowledge(&mut self, seg: &Segment<'_>) -> Step {
         // "If SND.UNA =< SEG.ACK =< SND.NXT, the send window should be updated." An older
@@ -106,7 +103,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
             && u32::from(seg.window) == self.snd.wnd()
     }
 
-    /// Processes a new acknowledgment: `SND.UNA < SEG.ACK =< SND.NXT`.
     fn on_new_ack(&mut self, seg: &Segment<'_>, news: &mut News) {
         // Without the FIN.
         let bytes = seg.ack.min(self.outbox.end()).since(self.snd.una);
@@ -148,7 +144,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         is_over
     }
 
-    /// Frees bytes that are acknowledged and not pinned.
     pub(super) fn free_acked(&mut self) {
         let freed = self.outbox.free_before(self.pins.oldest(self.snd.una));
         if freed && self.marks.has(Marks::STARVED) {

@@ -67,7 +67,6 @@ where
 }
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Returns whether the application may send data.
     fn check_writable(&self) -> Result<(), SendError> {
         let may_write = match self.phase {
             Phase::SynSent(_) => true,
@@ -119,7 +118,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         count
     }
 
-    /// Returns whether the peer may still send.
     fn may_still_receive(&self) -> bool {
         match self.phase {
             Phase::SynSent(_) | Phase::SynReceived(_) => true,

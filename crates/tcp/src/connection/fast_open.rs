@@ -22,7 +22,6 @@ pub(crate) struct Opening {
     pub(crate) is_fast: bool,
     /// Whether the option requested a cookie.
     pub(crate) is_request: bool,
-    /// Sequence number of the first byte of data.
     pub(crate) first: SeqNum,
     /// Bytes of data on a SYN.
     pub(crate) data: u32,
@@ -57,7 +56,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         true
     }
 
-    /// Returns whether our SYN is not answered yet.
     pub(crate) fn is_opening(&self) -> bool {
         matches!(self.phase, Phase::SynSent(_))
     }
@@ -77,7 +75,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns the option of our SYN.
     pub(super) fn syn_cookie(&self) -> Option<FastOpenCookie> {
         let len = self.syn_cookie_len()?;
         FastOpenCookie::new(self.inbox.stashed(usize::from(len)))

@@ -220,7 +220,6 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     }
 }
 
-/// Contents of a frozen connection.
 struct Frozen<'a> {
     state: Synchronized,
     bits: u8,

@@ -100,7 +100,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         window(seg.payload.len() as u32)
     }
 
-    /// Processes the `len` bytes of queued text.
     fn take_queued_text(&mut self, len: u16) {
         if len == 0 {
             return;
@@ -113,7 +112,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.events.readable();
     }
 
-    /// Takes the sequence number and the options of the peer's SYN.
     pub(super) fn on_peer_syn(&mut self, syn: &PeerSyn) {
         self.rcv.synchronize(syn.irs, self.inbox.room());
         self.size.on_peer_mss(syn.offer.mss());

@@ -1,6 +1,5 @@
 //! Boolean state of a connection, one bit each.
 
-/// A set of bits.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Marks(u8);
 
@@ -36,7 +35,6 @@ impl Marks {
         self.0 &= !mark.0;
     }
 
-    /// Sets or clears `mark`.
     pub(super) fn put(&mut self, mark: Marks, on: bool) {
         self.clear(mark);
         if on {

@@ -92,7 +92,6 @@ pub struct Connection<B: Bytes, S: SendStore = SendRing<B>, A: Algorithms = Stan
     snd: SendWindow,
     outbox: S,
     timers: TimerTable,
-    /// A reset to be sent.
     reset: Option<Reset>,
     rcv: RecvWindow,
     ts: Timestamps,
@@ -420,7 +419,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         self.algorithms.initial_window(self.eff_snd_mss())
     }
 
-    /// Returns the input of congestion control.
     #[inline(always)]
     fn flow(&self) -> FlowState {
         FlowState {
@@ -431,7 +429,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         }
     }
 
-    /// Returns the current time.
     fn tick(&self) -> Tick {
         Tick::of_ms(self.timers.now())
     }

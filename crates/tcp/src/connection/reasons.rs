@@ -12,7 +12,6 @@ use crate::state::{Phase, Synchronized};
 use crate::timers::Timer;
 use crate::{Algorithms, Flags, SeqNum, SeqRange};
 
-/// A segment to be sent.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Plan {
     pub(super) seq: SeqNum,
@@ -33,7 +32,6 @@ impl Plan {
         }
     }
 
-    /// Returns the sequence numbers of the segment.
     pub(super) fn range(&self) -> SeqRange {
         let controls = u32::from(self.flags.syn()).wrapping_add(u32::from(self.flags.fin()));
         SeqRange::new(self.seq, self.seq + self.len.wrapping_add(controls))
@@ -118,7 +116,6 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         (may && !plan.range().is_empty()).then_some(plan)
     }
 
-    /// Returns whether lost data would be retransmitted now.
     pub(super) fn would_repair(&self) -> bool {
         self.retransmission(usize::MAX).is_some()
     }

@@ -21,7 +21,6 @@ const STALLED: u8 = 3;
 const IDLE_MS: u32 = 7_168;
 
 impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
-    /// Applies the table of transitions.
     pub(super) fn transition(&mut self, cause: Cause) {
         let Phase::Synchronized(state) = self.phase else {
             return;

@@ -23,7 +23,6 @@ pub struct FastOpenCookie {
 const LEAST: usize = 4;
 const MOST: usize = 16;
 
-/// Length of our cookies in bytes.
 const OURS: u8 = 8;
 
 /// Logarithm of a cookie's period: 2^36 us, 19 hours. A cookie stays valid for one more period.

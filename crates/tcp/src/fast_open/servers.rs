@@ -29,7 +29,6 @@ pub struct FastOpenServer {
 #[derive(Debug)]
 pub struct FastOpenServers<T> {
     table: T,
-    /// Index of the next entry to overwrite.
     next: u8,
 }
 

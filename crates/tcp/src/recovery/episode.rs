@@ -12,7 +12,6 @@ use crate::send::Tick;
 /// RFC 5681 §3.2: number of duplicate ACKs that indicate a loss.
 pub(crate) const DUP_THRESH: u8 = 3;
 
-/// How a loss was detected.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(crate) enum Loss {
     /// By the retransmission timer.
@@ -41,13 +40,11 @@ pub(crate) enum Mode {
 /// Value of `beyond` when SND.UNA is at the end of the data of the recovery.
 const AT_RECOVER: Ahead = Ahead::NEXT;
 
-/// State of the recovery.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Episode {
     /// RFC 6675's RecoveryPoint plus one: a loss of earlier data causes no further reduction. When
     /// SND.UNA reaches it, the ACK "covers more than `recover`" (RFC 6582 §3.2, step 2).
     beyond: Ahead,
-    /// Time of its start.
     began: Tick,
     mode: Mode,
     /// Without SACK: duplicate ACKs not yet explained by an acknowledgment.
@@ -141,7 +138,6 @@ impl Episode {
         self.began = now;
     }
 
-    /// Ends the recovery.
     pub(crate) fn cancel(&mut self) {
         *self = Episode {
             beyond: self.beyond.min(AT_RECOVER),

@@ -23,11 +23,9 @@ pub(crate) struct Evidence {
     pub(crate) is_news: bool,
     /// Whether it advances SND.UNA.
     pub(crate) is_advance: bool,
-    /// Whether it is a duplicate ACK.
     pub(crate) is_duplicate: bool,
     /// Whether it covers all of the retransmission and not all outstanding data.
     pub(crate) is_partial: bool,
-    /// Whether the connection uses SACK.
     pub(crate) has_sack: bool,
     /// Whether data sent after the timeout have arrived.
     pub(crate) is_beyond: bool,

@@ -14,12 +14,10 @@ pub(crate) struct LinkHealth {
 const LIMIT: u8 = 2;
 
 impl LinkHealth {
-    /// Records that the link delivered a segment.
     pub(crate) fn on_sent(&mut self) {
         self.failures = 0;
     }
 
-    /// Records that the link gave up a segment.
     pub(crate) fn on_lost(&mut self) {
         self.failures = self.failures.saturating_add(1);
     }
@@ -29,7 +27,6 @@ impl LinkHealth {
         self.failures = self.failures.min(LIMIT.saturating_sub(1));
     }
 
-    /// Returns whether the connection waits for the retransmission timer.
     pub(crate) fn is_resting(&self) -> bool {
         self.failures >= LIMIT
     }

@@ -20,9 +20,7 @@ pub(crate) struct Prr {
 /// Contents of an ACK in recovery.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Progress {
-    /// DeliveredData.
     pub(crate) delivered: u32,
-    /// Bytes in the network.
     pub(crate) in_flight: u32,
     /// SafeACK: SND.UNA advanced and no further loss is indicated.
     pub(crate) is_safe: bool,
@@ -37,7 +35,6 @@ impl Prr {
         }
     }
 
-    /// Returns RecoverFS.
     pub(crate) fn recover_fs(&self) -> u32 {
         u32::from(self.recover_fs)
     }

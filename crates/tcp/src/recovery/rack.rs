@@ -46,7 +46,6 @@ enum Reordering {
 /// Result of loss detection.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Found {
-    /// Bytes newly marked as lost.
     pub(crate) bytes: u32,
     /// Whether some of them were retransmitted after the given time.
     pub(crate) again: bool,
@@ -106,7 +105,6 @@ impl Rack {
         self.fack
     }
 
-    /// Processes an advance of SND.UNA by `bytes`.
     pub(crate) fn on_advance(&mut self, bytes: u32) {
         self.fack.on_advance(bytes);
         if self.fack == Ahead::UNA && self.reordering == Reordering::Untold {

@@ -12,7 +12,6 @@ const AFTER_LOST_SYN: Millis = Millis::exactly(3_000);
 /// Consequence of a timeout.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Expiry {
-    /// Retransmit.
     Retransmit,
     /// Retransmit, and inform the application (R1).
     Warn,
@@ -47,7 +46,6 @@ impl Rto {
         self.retries == 0
     }
 
-    /// Returns the number of timeouts since SND.UNA last advanced.
     pub(crate) fn retries(&self) -> u8 {
         self.retries
     }

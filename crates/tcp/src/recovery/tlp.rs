@@ -18,7 +18,6 @@ enum Probe {
     Again,
 }
 
-/// The tail loss probe.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tlp {
     /// TLP.end_seq while a probe is outstanding.
@@ -65,7 +64,6 @@ impl Tlp {
         };
     }
 
-    /// Records a measured round-trip time.
     pub(crate) fn on_rtt(&mut self) {
         self.measured = true;
     }

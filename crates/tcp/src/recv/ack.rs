@@ -1,6 +1,5 @@
 //! The time of acknowledgments (RFC 9293 §3.8.6.3, RFC 5681 §4.2).
 
-/// Acknowledgments owed to the peer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AckPolicy {
     /// Segments in order since the last acknowledgment; [`DUE`] if one must be sent now.

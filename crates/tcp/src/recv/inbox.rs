@@ -6,10 +6,8 @@ use super::ranges::{Ranges, TextSpan};
 use crate::seq::Low;
 use crate::{SackBlocks, SeqNum, SeqRange};
 
-/// Effect of received text.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Arrival {
-    /// The text was not new.
     Nothing,
     /// The text was next, and no text is stored beyond a gap.
     InOrder,
@@ -19,7 +17,6 @@ pub(crate) enum Arrival {
     OutOfOrder,
 }
 
-/// Received text of a connection.
 #[derive(Debug)]
 pub(crate) struct Inbox<B> {
     ring: Ring<B>,
@@ -61,12 +58,10 @@ impl<B: Bytes> Inbox<B> {
         self.ring.room() as u32
     }
 
-    /// Returns the number of bytes ready to be read.
     pub(crate) fn ready(&self) -> usize {
         self.ring.len()
     }
 
-    /// Returns whether there is a gap, with text beyond it.
     pub(crate) fn has_gap(&self) -> bool {
         !self.beyond.is_empty()
     }
@@ -153,7 +148,6 @@ impl<B: Bytes> Inbox<B> {
         apart.into_iter().chain(beyond)
     }
 
-    /// Returns the number of [`sack_blocks`](Self::sack_blocks).
     pub(crate) fn sack_block_count(&self) -> usize {
         self.beyond
             .len()
@@ -183,12 +177,10 @@ impl<B: Bytes> Inbox<B> {
         }
     }
 
-    /// Returns whether a FIN was received.
     pub(crate) fn has_fin(&self) -> bool {
         self.has_fin
     }
 
-    /// Returns whether the FIN is next in order.
     pub(crate) fn fin_is_next(&self, nxt: SeqNum) -> bool {
         self.has_fin && self.fin == Low::of(nxt)
     }
@@ -220,7 +212,6 @@ impl<B: Bytes> Inbox<B> {
         self.ring.keep(len.into());
     }
 
-    /// Drops everything.
     pub(crate) fn clear(&mut self) {
         self.ring.free(usize::MAX);
         self.beyond.clear();
@@ -240,7 +231,6 @@ fn span(start: u32, end: u32) -> TextSpan {
     }
 }
 
-/// Returns the sequence numbers of `span`.
 fn range(nxt: SeqNum, span: TextSpan) -> SeqRange {
     SeqRange::new(nxt + u32::from(span.start), nxt + u32::from(span.end))
 }

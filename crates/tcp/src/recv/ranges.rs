@@ -21,7 +21,6 @@ impl TextSpan {
         self.start <= other.end && other.start <= self.end
     }
 
-    /// Returns the intersection, unless it is empty.
     fn common(self, other: TextSpan) -> Option<TextSpan> {
         let (start, end) = (self.start.max(other.start), self.end.min(other.end));
         (start < end).then_some(TextSpan { start, end })
@@ -98,7 +97,6 @@ impl Ranges {
         joined
     }
 
-    /// Adds `span` and joins it with those that it touches.
     pub(super) fn add(&mut self, span: TextSpan) {
         let joined = self.join(span);
         self.push(joined);

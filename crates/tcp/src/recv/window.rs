@@ -27,7 +27,6 @@ impl RecvWindow {
         self.edge = self.nxt + room.min(u32::from(u16::MAX));
     }
 
-    /// Restores RCV.NXT and the announced edge.
     pub(crate) fn restore(&mut self, nxt: SeqNum, edge: SeqNum) {
         (self.nxt, self.edge) = (nxt, edge);
     }
@@ -59,12 +58,10 @@ impl RecvWindow {
         }
     }
 
-    /// Returns whether `seq` is inside the window.
     pub(crate) fn contains(&self, seq: SeqNum) -> bool {
         seq.since(self.nxt) < self.wnd()
     }
 
-    /// Advances RCV.NXT to `nxt`.
     pub(crate) fn advance(&mut self, nxt: SeqNum) {
         self.nxt = nxt;
         // A FIN is accepted even exactly at the edge; see `Connection::process_fin`.

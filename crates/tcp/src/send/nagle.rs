@@ -6,7 +6,6 @@
 
 use crate::ahead::Ahead;
 
-/// Remembers the last small segment.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nagle {
     /// End of the last small segment; SND.UNA once it is acknowledged.
@@ -14,7 +13,6 @@ pub(crate) struct Nagle {
 }
 
 impl Nagle {
-    /// Returns whether the next small segment must wait.
     pub(crate) fn holds(&self) -> bool {
         self.small_end != Ahead::UNA
     }
@@ -24,7 +22,6 @@ impl Nagle {
         self.small_end = end;
     }
 
-    /// Processes an advance of SND.UNA.
     pub(crate) fn on_ack(&mut self, advance: u32) {
         self.small_end.on_advance(advance);
     }

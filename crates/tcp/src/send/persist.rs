@@ -52,12 +52,10 @@ impl Persist {
         self.unanswered < max_unanswered
     }
 
-    /// Returns the number of probes since the window was last open.
     pub(crate) fn probes(&self) -> u8 {
         self.sent & !DUE
     }
 
-    /// Returns whether a probe must be sent.
     pub(crate) fn is_due(&self) -> bool {
         self.sent & DUE != 0
     }
@@ -67,12 +65,10 @@ impl Persist {
         self.unanswered = self.unanswered.saturating_add(1);
     }
 
-    /// Records an acceptable segment.
     pub(crate) fn on_heard(&mut self) {
         self.unanswered = 0;
     }
 
-    /// Ends the probes.
     pub(crate) fn stop(&mut self) {
         *self = Persist::default();
     }

@@ -42,10 +42,8 @@ impl Token {
     }
 }
 
-/// Kind of a transmission.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum PinKind {
-    /// First transmission.
     First,
     /// Retransmission, at least in part.
     Again,
@@ -53,7 +51,6 @@ pub(crate) enum PinKind {
     Probe,
 }
 
-/// A pinned range.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Pin {
     end: Ahead,
@@ -72,7 +69,6 @@ impl Pin {
         self.end
     }
 
-    /// Returns the unacknowledged part.
     pub(crate) fn span(&self) -> Span {
         let end = self.end.bytes();
         Span::new(end.saturating_sub(u32::from(self.len)), end)
@@ -98,7 +94,6 @@ pub(crate) struct Pins {
 const KIND: u8 = 3;
 
 impl Pins {
-    /// Returns the unacknowledged part of each slot; it is empty if the slot is free.
     fn spans(&self) -> impl Iterator<Item = Span> + '_ {
         self.ends.iter().zip(&self.lens).map(|(end, &len)| {
             let start = end.bytes().saturating_sub(u32::from(len));
@@ -159,7 +154,6 @@ impl Pins {
         }
     }
 
-    /// Ends every pin.
     pub(crate) fn clear(&mut self) {
         self.ends = [Ahead::UNA; PINS];
     }
@@ -180,13 +174,11 @@ impl Pins {
         self.spans().any(|pin| pin.contains(at))
     }
 
-    /// Returns whether part of `span` is pinned.
     pub(crate) fn overlaps(&self, span: Span) -> bool {
         self.spans()
             .any(|pin| pin.start.max(span.start) < pin.end.min(span.end))
     }
 
-    /// Returns the number of pinned bytes.
     pub(crate) fn bytes(&self) -> usize {
         let used = self.ends.iter().zip(&self.lens);
         let used = used.filter(|(end, _)| **end != Ahead::UNA);

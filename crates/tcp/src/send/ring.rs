@@ -12,7 +12,6 @@ use crate::{SeqNum, SeqRange};
 #[derive(Debug)]
 pub struct SendRing<B> {
     ring: Ring<B>,
-    /// Sequence number of the oldest byte.
     start: SeqNum,
 }
 

@@ -57,7 +57,6 @@ impl Tick {
     }
 }
 
-/// Fate of a stretch.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Fate {
     /// In the network, as far as is known.
@@ -100,12 +99,10 @@ impl Stretch {
         self.len == 0
     }
 
-    /// Returns the time of the last transmission.
     pub(crate) fn at(&self) -> Tick {
         self.at
     }
 
-    /// Returns whether it was retransmitted.
     pub(crate) fn was_sent_again(&self) -> bool {
         self.again > 0
     }
@@ -124,7 +121,6 @@ impl Stretch {
         is_news
     }
 
-    /// Returns whether it is in the network, as far as is known.
     pub(crate) fn is_in_flight(&self) -> bool {
         self.fate == Fate::InFlight
     }
@@ -174,17 +170,14 @@ impl<'a> Iterator for Walk<'a> {
     }
 }
 
-/// The scoreboard. Its positions are counted from SND.UNA.
 #[derive(Clone, Debug)]
 pub(crate) struct Scoreboard {
     /// Stretches in order, starting at SND.UNA, followed by unused entries.
     list: [Stretch; STRETCHES],
-    /// Latest time in the list.
     latest: Tick,
 }
 
 impl Scoreboard {
-    /// Creates an empty scoreboard.
     pub(crate) const fn new() -> Self {
         Scoreboard {
             list: [Stretch::NOTHING; STRETCHES],
@@ -231,7 +224,6 @@ impl Scoreboard {
         self.bytes(Fate::Arrived)
     }
 
-    /// Returns the number of bytes marked as lost and not retransmitted.
     pub(crate) fn lost(&self) -> u32 {
         self.bytes(Fate::Lost)
     }
@@ -248,13 +240,11 @@ impl Scoreboard {
         !self.list.iter().fold(false, odd)
     }
 
-    /// Returns the stretch at SND.UNA.
     fn front(&self) -> &Stretch {
         let [front, ..] = &self.list;
         front
     }
 
-    /// Returns whether no data are outstanding.
     pub(crate) fn is_empty(&self) -> bool {
         self.front().is_nothing()
     }
@@ -265,12 +255,10 @@ impl Scoreboard {
         self.front().fate == Fate::Arrived
     }
 
-    /// Returns whether the byte at SND.UNA is lost.
     pub(crate) fn front_is_lost(&self) -> bool {
         self.front().fate == Fate::Lost
     }
 
-    /// Returns whether the byte at SND.UNA was retransmitted.
     pub(crate) fn front_was_sent_again(&self) -> bool {
         self.front().was_sent_again()
     }
@@ -356,7 +344,6 @@ impl Scoreboard {
         }
     }
 
-    /// Processes an advance of SND.UNA by `bytes`.
     pub(crate) fn on_ack(&mut self, bytes: u32) {
         let mut left = bytes;
         while !self.is_empty() && left > 0 {

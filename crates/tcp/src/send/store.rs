@@ -35,7 +35,6 @@ pub trait SendStore {
 
 /// Operations derived from a [`SendStore`].
 pub(crate) trait SendStoreExt: SendStore {
-    /// Frees all bytes.
     fn clear(&mut self) {
         self.free_before(self.end());
     }

@@ -8,7 +8,6 @@ use crate::{Segment, SeqNum};
 pub(crate) struct SendWindow {
     /// SND.UNA: the oldest unacknowledged sequence number.
     pub(crate) una: SeqNum,
-    /// SND.NXT: the next sequence number to send.
     pub(crate) nxt: SeqNum,
     /// SND.WL1: sequence number of the segment that last updated the window. SND.WL2, its
     /// acknowledgment number, is not needed: segments with SEG.ACK below SND.UNA do not update the
