@@ -36,7 +36,6 @@ fn established() -> Host {
     Host::established_by(&config, Record::new().mss(462).sack_ok(true), 10)
 }
 
-/// Every kind with every length, valid or not: the data of the segment are accepted.
 #[test]
 fn every_kind_with_every_length() {
     for kind in 0..=u8::MAX {
@@ -52,7 +51,6 @@ fn every_kind_with_every_length() {
     }
 }
 
-/// Random option bytes in consecutive segments of one connection.
 #[test]
 fn random_options_do_not_disturb_the_stream() {
     let mut rng = Rng::named(1, "options");

@@ -93,7 +93,6 @@ fn other_bytes_do_not_replace_what_is_in_order() {
         (10, &b"ABCDEF"[..], &b"IJ"[..])
     );
     assert!(&got[6..8] == b"GH" || &got[6..8] == b"??");
-    // Data that were read remain, too.
     send!(t, seq 1, ack 1, data b"!!!!!!!!!!new");
     assert_eq!(t.read(64), b"new");
 }
@@ -240,7 +239,6 @@ fn nor_does_one_that_completes_the_handshake() {
     all_arrives(&mut t, 1, 101);
 }
 
-/// A window of one byte at a time elicits at most one segment each.
 #[test]
 fn silly_windows_make_no_flood() {
     let mut t = established();
@@ -327,7 +325,6 @@ fn split_acknowledgments_open_the_window_no_faster() {
     }
 }
 
-/// A hundred duplicate ACKs release no more than the flight that they can stand for.
 #[test]
 fn duplicates_beyond_the_flight_send_nothing() {
     for mut t in [established(), with_sack()] {
@@ -415,7 +412,6 @@ fn one_fin_counts_and_it_stays_where_it_is() {
     assert_eq!((t.conn.recv_queue(), t.conn.state()), (0, State::CloseWait));
 }
 
-/// An acknowledgment of a FIN that was not sent closes nothing.
 #[test]
 fn a_fin_must_leave_before_it_is_acknowledged() {
     let mut t = Host::established(&plain(), MSS, 0);

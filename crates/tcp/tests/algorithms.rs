@@ -3,7 +3,6 @@
 use redpoll_tcp::{Algorithms, Config, NewReno};
 use redpoll_testkit::{Host, Record, ms, send};
 
-/// Differences from the standard algorithms.
 #[derive(Clone, Copy, Debug)]
 pub struct Other {
     rack: bool,

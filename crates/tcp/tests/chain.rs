@@ -27,7 +27,6 @@ struct Rig {
     held: Vec<Held>,
     acked: usize,
     over: bool,
-    /// Stream bytes of the returned buffers.
     returned: usize,
     buffers_back: usize,
 }
@@ -138,7 +137,6 @@ impl Rig {
         }
     }
 
-    /// Reclaims buffers, and checks that they are no longer needed.
     fn reclaim(&mut self) {
         while let Some(buffer) = self.conn.reclaim() {
             let expected: Vec<u8> = (self.returned..).take(buffer.len()).map(byte).collect();
@@ -212,7 +210,6 @@ proptest! {
             }
             rig.reclaim();
         }
-        // At the end every buffer is returned.
         rig.over = true;
         rig.conn.abort(rig.now);
         rig.reclaim();
@@ -241,7 +238,6 @@ fn a_buffer_s_return_is_an_event_and_its_slot_takes_another() {
     assert_eq!(rig.conn.send_buffer(now, vec![2]), Err(vec![2]));
 }
 
-/// The other direction: received data are read in place.
 #[test]
 fn received_bytes_are_read_in_place() {
     let mut rig = Rig::new();

@@ -36,7 +36,6 @@ fn a_transfer_goes_on_however_often_it_is_frozen() {
     assert_eq!(run(0, Duration::ZERO), 0);
 }
 
-/// An established connection, and its peer.
 struct Two {
     here: Connection<Vec<u8>>,
     there: Connection<Vec<u8>>,
@@ -114,7 +113,6 @@ impl Two {
         }
     }
 
-    /// Passes five seconds.
     fn pass(&mut self) {
         for _ in 0..50 {
             self.settle();
@@ -184,7 +182,6 @@ fn the_peer_does_not_notice() {
     while next(&mut two.there, two.now).is_some() {}
 
     two.now += Duration::from_secs(3_600);
-    // The clock restarts.
     let own = Instant::from_millis(3);
     two.here = thaw(own, &config, Duration::from_secs(3_600), &frozen, 1_848).unwrap();
     assert_eq!(two.here.state(), State::Established);
@@ -218,7 +215,6 @@ fn what_has_arrived_and_was_not_read_is_there_again() {
     let mut read = [0; 1_100];
     assert_eq!(two.here.recv(two.now, &mut read), Ok(1_000));
     assert_eq!(read[..1_000], [7; 1_000]);
-    // The window opens again for the peer.
     two.there.send(two.now, &[8; 1_500]).unwrap();
     two.pass();
     let mut read = [0; 2_000];

@@ -148,7 +148,6 @@ fn an_echo_reduces_once_a_window() {
     let sent = t.sent();
     let told: Vec<bool> = sent.iter().map(|r| has(r, Flags::CWR)).collect();
     assert!(told[0] && !told[1..].contains(&true), "{told:?}");
-    // The next window may be reduced again.
     send!(t, flags ACK, seq 1, ack 1101);
     t.sent();
     send!(t, flags ACK_ECE, seq 1, ack 1201);
@@ -171,7 +170,6 @@ fn the_window_does_not_grow_by_an_echo() {
         t.sent();
         assert_eq!(t.conn.info().cwnd, reduced);
     }
-    // Without the echo cwnd grows.
     while t.conn.info().cwnd == reduced {
         let una = t.conn.stats().bytes_acked + 1;
         send!(t, flags ACK, seq 1, ack una + 100);

@@ -33,7 +33,6 @@ fn a_premature_timeout_is_taken_back() {
     assert!(t.sent().iter().all(|record| record.seq_number() > flight));
 }
 
-/// An echo of the retransmission shows that it was necessary.
 #[test]
 fn a_timeout_that_was_right_stays() {
     let mut t = four_out(false);

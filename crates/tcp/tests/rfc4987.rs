@@ -11,7 +11,6 @@ use redpoll_wire::tcp::Flags;
 const ECN_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
 const BUFFER: usize = 1_848;
 
-/// A node with entries for half-open connections.
 struct Node<O = Cookies> {
     cache: SynCache<Vec<HalfOpen>, O>,
     config: Config,
@@ -19,7 +18,6 @@ struct Node<O = Cookies> {
     now: Instant,
 }
 
-/// Contents of a SYN with ACK.
 struct SynAck {
     /// Acknowledgment of it, relative as in a record.
     ack: u32,
@@ -64,7 +62,6 @@ impl<O: Overflow> Node<O> {
         self.cache.input(&terms, &incoming)
     }
 
-    /// Delivers a segment of another peer.
     fn another(&mut self, flags: Flags, seq: u32) -> Answer {
         let fields = Fields {
             seq: SeqNum(seq),
@@ -313,7 +310,6 @@ fn a_cookie_is_good_for_one_connection() {
     assert!(matches!(node.input(&ack), Answer::Reset(header) if is_reset(&header)));
 }
 
-/// A device without the code of cookies.
 enum NoCookies {}
 
 impl Overflow for NoCookies {

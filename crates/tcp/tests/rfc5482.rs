@@ -135,7 +135,6 @@ fn the_option_does_not_limit_the_handshake() {
     assert_eq!(t.conn.error(), Some(Error::TimedOut));
 }
 
-/// SACK blocks leave no room; the next segment carries the option.
 #[test]
 fn sack_blocks_go_first() {
     let config = Config {

@@ -177,7 +177,6 @@ fn repeated_acks_of_an_idle_connection_mean_nothing() {
     assert_eq!(t.conn.stats().dup_acks_received, 0);
 }
 
-/// Two duplicates indicate reordering and not loss.
 #[test]
 fn two_duplicates_are_not_a_loss() {
     let mut t = busy();

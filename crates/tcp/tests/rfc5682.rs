@@ -216,7 +216,6 @@ fn sack_of_new_data_tells_of_loss() {
     }
 }
 
-/// A hole that SACK shows at once is repaired at once.
 #[test]
 #[cfg(feature = "rack-tlp")]
 fn a_hole_in_sight_is_repaired() {

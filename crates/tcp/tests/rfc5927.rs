@@ -110,7 +110,6 @@ fn an_attempt_to_connect_ends_by_hard_errors_only() {
     assert_eq!(t.conn.error(), Some(Error::Refused));
 }
 
-/// Without outstanding data, no error can concern this connection.
 #[test]
 fn an_idle_connection_hears_nothing() {
     for kind in KINDS {
@@ -122,7 +121,6 @@ fn an_idle_connection_hears_nothing() {
     }
 }
 
-/// Sends a segment of 1400 bytes.
 #[cfg(feature = "large-windows")]
 fn large() -> Host {
     let mut t = Host::established(&plain(), 1400, 4096);

@@ -181,7 +181,6 @@ fn three_seconds_after_a_lost_syn() {
     recv!(t, at 4000, seq 1, ack 1, data b"x");
 }
 
-/// The same for a passive open.
 #[test]
 fn three_seconds_after_a_lost_syn_ack() {
     let mut t = Host::accept(&plain(), 64, 64, Record::new().flags(SYN));

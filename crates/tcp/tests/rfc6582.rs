@@ -25,7 +25,6 @@ fn ten_out() -> Host {
     t
 }
 
-/// Returns SND.UNA and SND.NXT, relative.
 fn edges(t: &mut Host) -> (u32, u32) {
     send!(t, flags redpoll_wire::tcp::Flags::SYN, seq 0); // a challenge ACK contains SND.NXT
     let nxt = t.sent().last().unwrap().seq_number();
@@ -107,7 +106,6 @@ fn duplicates_after_a_timeout_do_not_reduce_again() {
     assert_eq!(t.conn.info().ssthresh, ssthresh);
 }
 
-/// Two windows with a loss each are two reductions.
 #[test]
 fn a_loss_in_the_next_window_counts_again() {
     let mut t = ten_out();
@@ -125,7 +123,6 @@ fn a_loss_in_the_next_window_counts_again() {
     assert_eq!(t.conn.stats().retransmissions.fast, 2);
 }
 
-/// The first segment of the connection may be lost, too.
 #[test]
 fn the_very_first_segment_is_retransmitted_fast() {
     let config = Config {
@@ -147,7 +144,6 @@ fn duplicates_small(t: &mut Host) {
     }
 }
 
-/// The last hole is repaired although no new data can be sent.
 #[test]
 fn recovery_with_no_new_data_to_send() {
     let config = Config {

@@ -181,7 +181,6 @@ fn the_option_comes_off_the_segment() {
     recv!(t, seq 1, ack 1, len 100);
 }
 
-/// A keep-alive probe and its answer carry timestamps, too.
 #[test]
 fn probes_carry_timestamps() {
     let mut t = established();

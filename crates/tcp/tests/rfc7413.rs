@@ -19,7 +19,6 @@ const COOKIE: &[u8] = b"a cookie";
 const REQUEST: &[u8] = b"";
 /// RFC 3168 §6.1.1: an ECN-setup SYN.
 const SETUP_SYN: Flags = SYN.with(Flags::ECE).with(Flags::CWR);
-/// MSS that an answer announces.
 const MSS: u16 = 474;
 
 fn cookie(bytes: &[u8]) -> FastOpenCookie {
@@ -68,7 +67,6 @@ mod client {
         expect_syn(&mut t, None, 0);
         send!(t, flags SYN_ACK, seq 0, ack 1, mss MSS, fo COOKIE);
         recv!(t, seq 1, ack 1, data b"data");
-        // Too late.
         assert!(!t.conn.fast_open(&cookie(COOKIE), None));
     }
 
@@ -214,7 +212,6 @@ mod client {
         assert_eq!(t.read(9), b"text");
     }
 
-    /// The receive buffer stores the cookie.
     #[test]
     fn needs_room_for_the_cookie() {
         let mut t = Host::connect(&config(), 64, 7);
@@ -275,7 +272,6 @@ mod servers {
         let mut t = open(&known, START).unwrap();
         answer(&mut known, &mut t, syn_ack(5).fo(REQUEST));
         assert_eq!(known.find(START, &REMOTE), kept);
-        // A new cookie replaces the old one.
         let mut t = open(&known, START).unwrap();
         answer(&mut known, &mut t, syn_ack(1).fo(b"new one!").mss(400));
         let new = Some((cookie(b"new one!"), Some(400)));
@@ -441,7 +437,6 @@ mod server {
             self.cache.input(&terms, &incoming)
         }
 
-        /// Returns the option in the answer to a request, if there is one.
         fn ask(&mut self, record: &Record) -> Option<FastOpenCookie> {
             match self.input(&inward(), record) {
                 Answer::Reply(header) | Answer::Cookie(header) => {
@@ -601,7 +596,6 @@ mod server {
         }
     }
 
-    /// Only data that fit are accepted; the peer retransmits the rest.
     #[test]
     fn takes_no_more_than_it_has_room_for() {
         let mut t = opened(6, b"0123456789");

@@ -182,7 +182,6 @@ fn a_needless_probe_changes_nothing() {
     assert_eq!(t.conn.info().ssthresh, before);
 }
 
-/// A FIN at the tail is probed for as well.
 #[test]
 fn a_lost_fin_is_probed() {
     let mut t = measured(100);

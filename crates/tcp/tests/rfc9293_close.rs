@@ -322,7 +322,6 @@ fn a_half_closed_connection_receives_after_hours_of_silence() {
     assert_eq!(t.conn.state(), State::TimeWait);
 }
 
-/// FIN-WAIT-2 is limited for an orphan.
 #[test]
 fn fin_wait_2_of_an_orphan_does_not_last_for_ever() {
     for before in [true, false] {
@@ -416,7 +415,6 @@ fn a_closed_connection_resets_what_still_comes() {
     recv_nothing!(t);
 }
 
-/// Data received before a normal close can be read after it.
 #[test]
 fn received_data_outlives_the_connection() {
     let mut t = established();

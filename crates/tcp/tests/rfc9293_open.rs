@@ -342,7 +342,6 @@ fn a_request_with_a_fin_and_text_is_answered() {
         assert!(matches!(listen(syn.clone()), Action::Accept(_)));
         let mut t = Host::accept(&plain(), 64, 64, syn.clone());
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);
-        // The answer was lost.
         t.wait(500);
         t.send(syn);
         recv!(t, flags SYN_ACK, seq 0, ack 1, mss 462);

@@ -60,7 +60,6 @@ impl Out {
         all
     }
 
-    /// Collects the segments sent now.
     fn collect(&mut self) {
         for record in self.host.sent() {
             let first = (record.seq_number() - self.una) / SEGMENT;

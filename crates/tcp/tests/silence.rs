@@ -239,7 +239,6 @@ impl World {
         }
     }
 
-    /// Silences the peer; the link accepts everything.
     fn fall_silent(&mut self) {
         for _ in 0..300 {
             while !self.held.is_empty() {

@@ -19,7 +19,6 @@ struct Case {
     sack: bool,
     timestamps: bool,
     lost: &'static [usize],
-    /// Numbers of lost acknowledgments.
     acks_lost: &'static [usize],
     /// Numbers of delayed segments, and their additional delay in milliseconds.
     late: Option<(RangeInclusive<usize>, u64)>,
@@ -27,7 +26,6 @@ struct Case {
     marked: &'static [usize],
 }
 
-/// A data segment in the network, or its acknowledgment.
 struct Flight {
     at: u64,
     start: u32,
