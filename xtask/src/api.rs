@@ -125,7 +125,7 @@ fn print(listings: &[Listing]) {
     println!("{COUNTED}");
 }
 
-/// The files of `docs/api` that belong to no listed crate.
+/// Returns the files of `docs/api` that belong to no listed crate.
 fn left_over(workspace: &Workspace, listings: &[Listing]) -> Result<Vec<String>, Failure> {
     let folder = folder(workspace);
     if !folder.is_dir() {
@@ -143,7 +143,7 @@ fn left_over(workspace: &Workspace, listings: &[Listing]) -> Result<Vec<String>,
     Ok(findings)
 }
 
-/// The lines of a diff that differ: both lists are in the same order, except for what differs.
+/// Returns the lines in which two lists differ. Apart from these lines, both have the same order.
 fn differences<'a>(
     known: impl Iterator<Item = &'a str>,
     found: impl Iterator<Item = &'a str>,
@@ -160,7 +160,7 @@ fn differences<'a>(
     shown.collect()
 }
 
-/// The interfaces of all listed crates, or why this toolchain cannot list them.
+/// Returns the interfaces of all listed crates, or the reason why this toolchain cannot list them.
 fn listings(workspace: &Workspace) -> Result<Result<Vec<Listing>, String>, Failure> {
     let target = workspace.root.join("target/api");
     let format = format(&target)?;
@@ -195,7 +195,7 @@ fn unstable(command: &mut Command) -> &mut Command {
     command.env("RUSTC_BOOTSTRAP", "1")
 }
 
-/// The format of the JSON that rustdoc writes, tried with an empty crate.
+/// Returns the version of rustdoc's JSON format, determined with an empty crate.
 fn format(target: &Path) -> Result<u64, Failure> {
     let folder = target.join("format");
     let failed = |e| Failure::new(format!("cannot write {}: {e}", folder.display()));
@@ -216,7 +216,7 @@ fn parsed(json: &str) -> Result<Value, Failure> {
         .map_err(|e| Failure::new(format!("api: rustdoc wrote unreadable JSON: {e}")))
 }
 
-/// All features of the packages, as cargo takes them.
+/// Returns all features of the packages as an argument of cargo.
 fn features(workspace: &Workspace, packages: &[String]) -> Result<Vec<String>, Failure> {
     let mut cargo = workspace.cargo();
     cargo.args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -263,7 +263,7 @@ fn listing(package: String, file: &Path) -> Result<Listing, Failure> {
     Ok(listing)
 }
 
-/// The check for people.
+/// Runs the check, and prints the result for people.
 pub fn check(workspace: &Workspace) -> Outcome {
     if let Some(skipped) = run(workspace)? {
         println!("api: skipped: {skipped}");

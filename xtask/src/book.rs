@@ -56,7 +56,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
 }
 
-/// Whether mdBook has written the index that its pages search.
+/// Returns whether mdBook has written the search index.
 fn has_search(book: &Path) -> bool {
     let entries = std::fs::read_dir(book).into_iter().flatten().flatten();
     let mut names = entries.map(|entry| entry.file_name());

@@ -266,7 +266,7 @@ fn both_ways(workspace: &Workspace) -> Result<Option<String>, Failure> {
     }
 }
 
-/// The skipped steps of the process of [`run_beside`], from its last lines.
+/// Returns the skipped steps of the process of [`run_beside`], from its last lines.
 fn skipped_beside(told: &str) -> Vec<String> {
     let lines = told.lines().rev();
     let mut skipped: Vec<String> = lines
@@ -280,7 +280,7 @@ fn skipped_beside(told: &str) -> Vec<String> {
 /// Prefix of the skipped parts in the last line of a command.
 pub const LEFT_OUT: &str = "skipped: ";
 
-/// The skipped parts that the parallel process reports.
+/// Returns the skipped parts that the parallel process reports.
 fn left_out_beside(told: &str) -> Option<String> {
     let last = told.lines().last()?;
     last.strip_prefix(LEFT_OUT).map(str::to_owned)
@@ -292,7 +292,7 @@ pub fn one_way(workspace: &Workspace, way: Way) -> Result<Option<String>, Failur
     Ok(both(skipped, size(workspace, way)?))
 }
 
-/// The skipped parts of two steps together.
+/// Returns the skipped parts of two steps together.
 fn both(one: Option<String>, other: Option<String>) -> Option<String> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Some(format!("{one}; {other}")),
@@ -375,7 +375,7 @@ fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }
 
-/// Whether cargo has the subcommand; a distribution may package it apart.
+/// Returns whether cargo has the subcommand; a distribution may package it separately.
 fn has(workspace: &Workspace, subcommand: &str) -> bool {
     let mut cargo: Command = workspace.cargo();
     cargo.args([subcommand, "--version"]);

@@ -165,8 +165,8 @@ fn documents(workspace: &Workspace) -> Result<Vec<Document>, Failure> {
     paths.into_iter().map(read).collect()
 }
 
-/// The blocks that the documents have, in their order. Each must be declared,
-/// and each declared one must be there.
+/// Returns the blocks of the documents, in order. The documents must contain exactly the declared
+/// blocks.
 fn used(
     workspace: &Workspace,
     documents: &[Document],
@@ -196,7 +196,7 @@ fn used(
     Ok(used)
 }
 
-/// The runs that the blocks need.
+/// Returns the runs that the blocks need.
 fn needed(blocks: &BTreeMap<&str, &Block>, short: bool) -> BTreeSet<Run> {
     let mut needed: BTreeSet<Run> = BTreeSet::new();
     for block in blocks.values() {

@@ -105,7 +105,7 @@ const LOST_0: Lost = lost("faults.loss.share=\"0 %\"");
 const LOST_6: Lost = lost("faults.loss.share=\"6 %\"");
 const LOST_15: Lost = lost("faults.loss.share=\"15 %\"");
 
-/// The leaves' radio duty cycle over TCP, divided by that over CoAP.
+/// Returns the leaves' radio duty cycle over TCP, divided by that over CoAP.
 const fn radio(what: &'static str, lost: &'static Lost, most: f64) -> Figure {
     Figure {
         what,
@@ -343,7 +343,7 @@ fn build(workspace: &Workspace) -> Outcome {
     workspace::run(&mut build)
 }
 
-/// The value that counts, which it is, and the range of all.
+/// Returns the counted value, its kind, and the range of all.
 fn measured(figure: &Figure, values: &[f64]) -> String {
     let of = |judged: Judged| short(judged.of(values, &figure.bound));
     format!(

@@ -109,7 +109,7 @@ fn judge(test: &Test, failed: &Mutex<Vec<String>>) {
     }
 }
 
-/// The programs of tests in cargo's messages.
+/// Returns the test programs in cargo's messages.
 fn programs(messages: &str) -> Vec<Test> {
     let messages = messages
         .lines()

@@ -32,7 +32,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     )
 }
 
-/// The Rust files of a folder but the program itself, without those of its folders.
+/// Returns the Rust files of a folder except for the program itself, without subfolders.
 fn files(folder: &Path) -> Result<Vec<String>, Failure> {
     let entries = std::fs::read_dir(folder)
         .map_err(|e| Failure::new(format!("cannot read {}: {e}", folder.display())))?;

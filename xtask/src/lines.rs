@@ -49,7 +49,7 @@ pub fn run(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// The items that are too long in a file.
+/// Returns the items of a file that are too long.
 fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
     let lines = code_lines(tokens.clone());
@@ -82,7 +82,7 @@ fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// The numbers of the lines that have a token on them.
+/// Returns the numbers of the lines with code.
 fn code_lines(tokens: TokenStream) -> BTreeSet<usize> {
     let mut lines = BTreeSet::new();
     source::flatten(tokens, &mut |token| match token {

@@ -20,7 +20,7 @@ const FILES: [&str; 5] = [
 /// The environment variable that names a commit to be held against, in the place of a release.
 const BASELINE: &str = "REDPOLL_BASELINE";
 
-/// All three checks; what was left out.
+/// Runs all three checks; returns the omitted parts.
 pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     let crates = published(workspace)?;
     pack(workspace, &crates)?;
@@ -29,8 +29,7 @@ pub fn run(workspace: &Workspace) -> Result<Option<String>, Failure> {
     Ok((!left_out.is_empty()).then(|| left_out.join("; ")))
 }
 
-/// The package of each crate of the Makefile's list, which has them in the order of
-/// publishing.
+/// Returns the package of each crate in the Makefile's list, which has the order of publishing.
 pub fn published(workspace: &Workspace) -> Result<Vec<String>, Failure> {
     let makefile = source::read(&workspace.root.join("Makefile"))?;
     let names =
@@ -105,7 +104,7 @@ fn wrong_readme(workspace: &Workspace, name: &str) -> Result<Vec<String>, Failur
     Ok(findings)
 }
 
-/// The features that a manifest declares, without `default`.
+/// Returns the features that a manifest declares, without `default`.
 fn features(manifest: &str) -> impl Iterator<Item = &str> {
     let lines = manifest.lines().skip_while(|line| *line != "[features]");
     let lines = lines.skip(1).take_while(|line| !line.starts_with('['));
@@ -113,7 +112,7 @@ fn features(manifest: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| *name != "default" && !name.starts_with(['#', ' ']))
 }
 
-/// The files of the repository that a README links.
+/// Returns the files of the repository that a README links.
 fn linked(readme: &str) -> impl Iterator<Item = &str> {
     let links = readme.split(REPOSITORY).skip(1);
     links.filter_map(|link| link.split([')', '#']).next())

@@ -99,13 +99,13 @@ pub fn sources(workspace: &Workspace) -> Outcome {
 }
 
 impl Toolchain {
-    /// Whether core is built from its source, and not brought along.
+    /// Returns whether core is compiled from source instead of installed.
     pub fn builds_core(&self) -> bool {
         self.source.is_some()
     }
 
-    /// The first that can do it, tried in this order: the one running, one of
-    /// rustup's, Debian's.
+    /// Returns the first suitable toolchain, in this order: the running one, one of rustup's,
+    /// Debian's.
     pub fn find(way: Option<Way>) -> Result<Toolchain, Failure> {
         let wanted = |this| way.is_none_or(|way| way == this);
         if wanted(Way::Installed) {
@@ -141,7 +141,7 @@ impl Toolchain {
         )))
     }
 
-    /// Whether it has the linker that the target's programs are linked with.
+    /// Returns whether the toolchain has the linker for the target's programs.
     pub fn has_linker(&self) -> bool {
         let mut rustc = Command::new(&self.rustc);
         let Ok(sysroot) = workspace::output(rustc.args(["--print", "sysroot"])) else {
@@ -197,7 +197,7 @@ fn target_dir(workspace: &Workspace) -> PathBuf {
         .join("build-std")
 }
 
-/// The cargo of rustup's default toolchain, if there is one.
+/// Returns the cargo of rustup's default toolchain, if there is one.
 fn rustups_cargo() -> Option<PathBuf> {
     let home = std::env::var_os("CARGO_HOME")
         .map(PathBuf::from)
@@ -221,8 +221,8 @@ fn has_target(rustc: &Path) -> bool {
     })
 }
 
-/// The source that belongs to `rustc`, among the folders `rustc-VERSION` of
-/// `sources`, if that compiler is recent enough for ours.
+/// Returns the source of `rustc` among the folders `rustc-VERSION` of `sources`, if that compiler
+/// is recent enough.
 fn debians_source(rustc: &Path, sources: &Path) -> Option<PathBuf> {
     let version = workspace::output(Command::new(rustc).arg("--version")).ok()?;
     let number = version_number(&version)?;

@@ -9,14 +9,14 @@ use crate::report::{Failure, Outcome};
 use crate::source;
 use crate::workspace::{self, Workspace};
 
-/// The note at the head of each page, which also names its source.
+/// Returns the note at the head of each page, which also names its source.
 fn head(title: &str, about: &str, source: &str) -> String {
     format!(
         "# {title}\n\n<!-- Generated from {source}: cargo xtask reference --write -->\n\n{about}\n"
     )
 }
 
-/// The pages with their texts.
+/// Returns the pages with their texts.
 fn pages(workspace: &Workspace) -> Result<[(&'static str, String); 2], Failure> {
     Ok([
         ("docs/reference/c.md", c::page(workspace)?),
@@ -67,7 +67,8 @@ pub fn write(workspace: &Workspace) -> Outcome {
     workspace::run(&mut commands)
 }
 
-/// The words of a comment as Markdown: what could be HTML or emphasis is escaped outside of code.
+/// Returns the words of a comment as Markdown: outside of code it escapes characters of HTML and
+/// emphasis.
 fn escaped(text: &str) -> String {
     let mut out = String::new();
     for (at, part) in text.split('`').enumerate() {

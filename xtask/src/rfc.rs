@@ -48,8 +48,8 @@ pub fn run(workspace: &Workspace, open: bool) -> Outcome {
     Failure::unless_empty("rfc: broken references:", findings)
 }
 
-/// The citations in the sources of all crates. Tests are searched for wrong requirement numbers
-/// only.
+/// Returns the citations in the sources of all crates. Tests are searched for wrong requirement
+/// numbers only.
 fn cited(
     workspace: &Workspace,
     sections: &ledger::Sections,

@@ -38,8 +38,7 @@ pub use options::Options;
 use peer::Layers;
 use stack::Stack;
 
-/// Whether images can be linked here; compilers for them are asked for by
-/// another check.
+/// Returns whether images can be linked here; another check looks for compilers.
 pub fn possible(toolchain: &Toolchain) -> Outcome {
     firmware::linker(toolchain).map(|_| ())
 }

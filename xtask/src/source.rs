@@ -7,12 +7,12 @@ use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 use crate::report::Failure;
 
-/// All Rust files under `folder`, sorted; none if there is no such folder.
+/// Returns all Rust files under `folder`, sorted; none if there is no such folder.
 pub fn rust_files(folder: &Path) -> Result<Vec<PathBuf>, Failure> {
     files(folder, "rs")
 }
 
-/// The files under `folder` with this extension, sorted; none if the folder does not exist.
+/// Returns the files under `folder` with this extension, sorted; none if the folder does not exist.
 pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_path_buf()];
@@ -35,26 +35,26 @@ pub fn files(folder: &Path, extension: &str) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// The text of a file.
+/// Returns the text of a file.
 pub fn read(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|e| Failure::new(format!("cannot read {}: {e}", path.display())))
 }
 
-/// A file as tokens, each with its place.
+/// Returns a file as tokens with their places.
 pub fn tokens(path: &Path, text: &str) -> Result<TokenStream, Failure> {
     text.parse()
         .map_err(|e| Failure::new(format!("{}: not Rust: {e}", path.display())))
 }
 
-/// Whether a file contains only tests: `tests.rs`, or below a folder named `tests`.
+/// Returns whether a file contains only tests: `tests.rs`, or below a folder named `tests`.
 pub fn is_test_file(path: &Path) -> bool {
     path.file_name().is_some_and(|name| name == "tests.rs")
         || path.components().any(|part| part.as_os_str() == "tests")
 }
 
-/// The tokens without comments for documentation, which are attributes to the
-/// compiler, and without items under `#[cfg(test)]`.
+/// Returns the tokens without doc comments, which are attributes to the compiler, and without items
+/// under `#[cfg(test)]`.
 pub fn without_docs_and_tests(tokens: TokenStream) -> TokenStream {
     let mut kept: Vec<TokenTree> = Vec::new();
     let mut rest = tokens.into_iter().peekable();

@@ -107,7 +107,7 @@ pub fn run(workspace: &Workspace, options: &Options) -> Result<Option<String>, F
     Ok((!skipped.is_empty()).then(|| skipped.join("; ")))
 }
 
-/// The pages under Tutorials in the summary.
+/// Returns the pages under Tutorials in the summary.
 fn pages(workspace: &Workspace) -> Result<Vec<Page>, Failure> {
     let docs = workspace.root.join("docs");
     let summary = source::read(&docs.join("SUMMARY.md"))?;
@@ -127,7 +127,7 @@ const TUN: &str = "ip tuntap add dev probe mode tun";
 /// A rule that needs the kernel's queue for user space.
 const QUEUE_RULE: &str = "ip6tables -t mangle -A FORWARD -p tcp -j NFQUEUE --queue-num 0";
 
-/// The first need of a page that this machine does not meet.
+/// Returns the first need of a page that this machine does not meet.
 fn missing(page: &Page) -> Option<String> {
     let works = |command: &str| {
         let mut apart_from_host = Command::new("unshare");

@@ -73,7 +73,7 @@ fn check(path: &Path, text: &str) -> Result<Vec<String>, Failure> {
     Ok(findings)
 }
 
-/// The rooms that are named.
+/// Returns the named rooms.
 fn rooms(tokens: TokenStream) -> BTreeSet<&'static str> {
     let mut found = BTreeSet::new();
     source::flatten(tokens, &mut |token| {

@@ -31,7 +31,7 @@ pub struct Workspace {
 }
 
 impl Workspace {
-    /// The one that this program was built in.
+    /// Returns the workspace in which this program was built.
     pub fn here() -> Self {
         let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
         Workspace {
@@ -39,7 +39,7 @@ impl Workspace {
         }
     }
 
-    /// The folders under `crates/` that are packages, sorted.
+    /// Returns the folders under `crates/` that are packages, sorted.
     pub fn crates(&self) -> Result<Vec<String>, Failure> {
         let folder = self.root.join("crates");
         let unreadable = |e| Failure::new(format!("cannot read {}: {e}", folder.display()));
@@ -54,14 +54,14 @@ impl Workspace {
         Ok(names)
     }
 
-    /// The device crates that exist, in the order of the list.
+    /// Returns the device crates that exist, in the order of the list.
     pub fn device_crates(&self) -> Result<Vec<&'static str>, Failure> {
         let existing = self.crates()?;
         let is_there = |name: &&str| existing.iter().any(|e| e == name);
         Ok(DEVICE_CRATES.into_iter().filter(is_there).collect())
     }
 
-    /// The cargo that runs this program, in the repository's root.
+    /// Returns the cargo that runs this program, in the repository's root.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root);
@@ -74,7 +74,7 @@ impl Workspace {
     }
 }
 
-/// The path of the cargo that runs this program.
+/// Returns the path of the cargo that runs this program.
 pub fn cargo() -> OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
@@ -89,8 +89,8 @@ pub fn run(command: &mut Command) -> Result<(), Failure> {
     }
 }
 
-/// A program that says to be `version`: the one that setup.sh has put here, or the one of this name
-/// on the path.
+/// Returns the program of this version: the one that setup.sh has installed, or the one of this
+/// name on the path.
 pub fn tool(own: PathBuf, name: &str, version: &str) -> Option<PathBuf> {
     [own, PathBuf::from(name)].into_iter().find(|program| {
         let said = output(Command::new(program).arg("--version"));
@@ -122,7 +122,7 @@ fn show(command: &Command) -> String {
         .join(" ")
 }
 
-/// The path of the binary `name` in cargo's messages.
+/// Returns the path of the binary `name` in cargo's messages.
 pub fn executable(messages: &str, name: &str) -> Option<PathBuf> {
     messages
         .lines()

@@ -38,14 +38,14 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Failure::unless_empty("book: decision records:", findings)
 }
 
-/// The number with which the name of a record begins.
+/// Returns the number at the start of a record's name.
 fn number(path: &Path) -> Option<u32> {
     let name = path.file_name()?.to_str()?;
     name.split_once('-')?.0.parse().ok()
 }
 
-/// The fault of a record's first lines, if any: a title, an empty line, two lines of summary, an
-/// empty line.
+/// Returns the fault of a record's first lines, if any: a title, an empty line, two lines of
+/// summary, an empty line.
 fn fault(text: &str) -> Option<&'static str> {
     let mut lines = text.lines();
     let mut next = || lines.next().unwrap_or_default();
@@ -59,13 +59,13 @@ fn fault(text: &str) -> Option<&'static str> {
     (!has_second || !next().is_empty()).then_some("its summary does not have two lines")
 }
 
-/// The numbers between the first and the last record that have none.
+/// Returns the missing numbers between the first and the last record.
 fn gaps(numbers: &BTreeSet<u32>) -> Vec<u32> {
     let last = numbers.last().copied().unwrap_or_default();
     (1..last).filter(|it| !numbers.contains(it)).collect()
 }
 
-/// The missing numbers that the page lists, up to the end of the sentence.
+/// Returns the missing numbers that the page lists, up to the end of the sentence.
 fn listed(page: &str) -> Vec<u32> {
     let list = page.split_once(MISSING).map_or("", |(_, rest)| rest);
     let list = list.split('.').next().unwrap_or_default();

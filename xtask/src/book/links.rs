@@ -49,7 +49,7 @@ pub fn check(workspace: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// The documents at the top and under `docs/`, by their paths from the root.
+/// Returns the paths of the documents in the root and in `docs/`.
 fn paths(root: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut folders = vec![(PathBuf::new(), false), (PathBuf::from("docs"), true)];
@@ -71,7 +71,7 @@ fn paths(root: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The error of a link of the document at `from`, if any.
+/// Returns the error of a link of the document at `from`, if any.
 fn wrong(
     workspace: &Workspace,
     documents: &BTreeMap<PathBuf, String>,
@@ -97,13 +97,13 @@ fn wrong(
     (!is_there).then(|| format!("{} has no heading for it", path.display()))
 }
 
-/// Whether a link leads to another site.
+/// Returns whether a link leads to another site.
 pub fn is_elsewhere(target: &str) -> bool {
     target.contains("://") || target.starts_with("mailto:")
 }
 
-/// The path from the root of what is called `file` beside the document at `from`; `None` above
-/// the root.
+/// Returns the path from the root of `file`, relative to the document at `from`; `None` above the
+/// root.
 pub fn beside(from: &Path, file: &str) -> Option<PathBuf> {
     let mut path = from.parent().unwrap_or(Path::new("")).to_owned();
     for part in Path::new(file).components() {
@@ -132,7 +132,7 @@ fn left_out(documents: &BTreeMap<PathBuf, String>) -> Vec<String> {
         .collect()
 }
 
-/// The text with what is code blanked out, byte for byte.
+/// Returns the text with code replaced by blanks, byte for byte.
 fn without_code(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let blank = |piece: &str| -> String {
@@ -162,7 +162,7 @@ fn without_code(text: &str) -> String {
     out
 }
 
-/// All links and pictures of a document: `[…](target)`.
+/// Returns all links and pictures of a document: `[…](target)`.
 pub fn links(text: &str) -> Vec<Link> {
     let plain = without_code(text);
     let mut found = Vec::new();
@@ -184,7 +184,7 @@ pub fn links(text: &str) -> Vec<Link> {
     found
 }
 
-/// The possible fragments after a `#`: the headings as GitHub and mdBook name them, and `<a
+/// Returns the possible fragments after a `#`: the headings as GitHub and mdBook name them, and `<a
 /// id="…">`.
 fn anchors(text: &str) -> BTreeSet<String> {
     let mut found = BTreeSet::new();

@@ -31,7 +31,7 @@ fn declared(workspace: &Workspace) -> Result<BTreeMap<String, Picture>, Failure>
     toml::from_str(&text).map_err(|e| Failure::new(format!("{}: {e}", path.display())))
 }
 
-/// A word as a shell takes it.
+/// Returns a word, quoted for a shell.
 fn quoted(word: &str) -> String {
     if word.contains(' ') {
         match word.split_once('=') {

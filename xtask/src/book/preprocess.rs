@@ -48,7 +48,7 @@ fn walk(value: &mut Value) {
     }
 }
 
-/// The text of the chapter at `path` under `docs/`.
+/// Returns the text of the chapter at `path` under `docs/`.
 fn mended(content: &str, path: &str) -> String {
     let from = Path::new("docs").join(path);
     let mut out = String::new();

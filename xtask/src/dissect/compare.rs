@@ -152,7 +152,7 @@ fn tshark(path: &Path, names: &[&str]) -> Result<Vec<Fields>, Failure> {
     Ok(frames.collect())
 }
 
-/// The names of all fields that tshark has.
+/// Returns the names of all fields of tshark.
 fn known_fields() -> Result<BTreeSet<String>, Failure> {
     let text = workspace::output(Command::new("tshark").args(["-G", "fields"]))?;
     let name = |line: &str| {

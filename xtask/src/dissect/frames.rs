@@ -18,7 +18,7 @@ impl Rng {
         (self.0.wrapping_mul(0x2545_f491_4f6c_dd1d) >> 32) as u32
     }
 
-    /// A number below `limit`.
+    /// Returns a number below `limit`.
     pub fn below(&mut self, limit: u32) -> u32 {
         self.next() % limit.max(1)
     }
@@ -99,7 +99,7 @@ impl Addresses {
         }
     }
 
-    /// A header of this type and version, with the flags of the low byte. In version 2
+    /// Returns a header of this type and version, with the flags of the low byte. In version 2
     /// `elements` follow the addresses.
     fn header(&self, rng: &mut Rng, kind: u16, version: u16, flags: u16, middle: &[u8]) -> Vec<u8> {
         let mode = |len: usize| match len {
@@ -168,7 +168,7 @@ fn elements(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// A data frame around a 6LoWPAN payload.
+/// Returns a data frame around a 6LoWPAN payload.
 fn data(rng: &mut Rng, payload: &[u8]) -> Vec<u8> {
     let addresses = Addresses::of(rng, &[2, 8]);
     around(rng, &addresses, payload)
@@ -182,7 +182,7 @@ fn around(rng: &mut Rng, addresses: &Addresses, payload: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// A frame without 6LoWPAN: acknowledgments, commands, beacons.
+/// Returns a frame without 6LoWPAN: acknowledgments, commands, beacons.
 fn bare(rng: &mut Rng) -> Vec<u8> {
     let flags = rng.of(&[0, 1 << 4, 1 << 5]);
     let (kind, version) = (rng.below(4) as u16, rng.below(3) as u16);
@@ -219,7 +219,7 @@ fn bare(rng: &mut Rng) -> Vec<u8> {
     }
 }
 
-/// A secured data frame without a key.
+/// Returns a secured data frame without a key.
 fn secured(rng: &mut Rng) -> Vec<u8> {
     let addresses = Addresses::of(rng, &[2, 8]);
     let (level, mode) = (rng.below(8) as u8, rng.below(4) as u8);
@@ -268,7 +268,7 @@ fn routes(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// A compressed header of any form (RFC 6282 §3, §4), and some payload.
+/// Returns a compressed header of any form (RFC 6282 §3, §4), and some payload.
 fn compressed(rng: &mut Rng) -> Vec<u8> {
     let mut out = Vec::new();
     let tail = iphc(rng, &mut out);
@@ -349,7 +349,7 @@ fn chain(rng: &mut Rng, out: &mut Vec<u8>) -> Vec<u8> {
     rng.bytes(9)
 }
 
-/// The older compression (RFC 4944 §10).
+/// Returns a header in the older compression (RFC 4944 §10).
 fn hc1(rng: &mut Rng) -> Vec<u8> {
     let encoding = rng.byte() & 0xfe | 0x08;
     let is_udp = encoding >> 1 & 3 == 1 && rng.once_in(2);
@@ -386,7 +386,7 @@ fn hc1(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// A packet with a right checksum in one frame, or in the fragments of RFC 4944.
+/// Appends a packet with a correct checksum, in one frame or in fragments of RFC 4944.
 fn split(rng: &mut Rng, packet: &[u8], frames: &mut Vec<Vec<u8>>) {
     let addresses = Addresses::of(rng, &[2, 8]);
     if packet.len() < ROOM {
@@ -412,7 +412,7 @@ fn split(rng: &mut Rng, packet: &[u8], frames: &mut Vec<Vec<u8>>) {
     }
 }
 
-/// A fragmented packet.
+/// Appends a fragmented packet.
 fn fragments(rng: &mut Rng, frames: &mut Vec<Vec<u8>>) {
     let mut packet = packets::any(rng, 1_000);
     while packet.len() < ROOM {

@@ -133,7 +133,7 @@ fn files(program: &Path, folder: &Path, extent: Extent) -> Result<Vec<PathBuf>, 
     Ok(files)
 }
 
-/// A capture of frames, one a millisecond.
+/// Returns a capture of frames, one each millisecond.
 fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     let mut file = Vec::new();
     for word in [0xa1b2_c3d4_u32, 0x0004_0002, 0, 0, 65_535, link] {
@@ -154,7 +154,7 @@ fn pcap(link: u32, frames: &[Vec<u8>]) -> Vec<u8> {
     file
 }
 
-/// The check sequence (IEEE 802.15.4-2015 §7.2.10).
+/// Returns the check sequence (IEEE 802.15.4-2015 §7.2.10).
 fn fcs(frame: &[u8]) -> u16 {
     frame.iter().fold(0, |crc: u16, byte| {
         (0..8).fold(crc ^ u16::from(*byte), |crc, _| match crc & 1 {

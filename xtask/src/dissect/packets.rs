@@ -20,7 +20,7 @@ pub fn any(rng: &mut Rng, most: usize) -> Vec<u8> {
     packet
 }
 
-/// An address with an identifier of a short address, or any.
+/// Returns an address with the identifier of a short address, or an arbitrary one.
 fn address(rng: &mut Rng) -> [u8; 16] {
     let mut addr = [0; 16];
     let prefix: [u8; 8] = match rng.below(3) {
@@ -46,7 +46,7 @@ fn header(rng: &mut Rng, src: [u8; 16], dst: [u8; 16], next: u8, payload: &[u8])
     packet
 }
 
-/// A packet whose upper layer has the right checksum.
+/// Returns a packet whose upper layer has a correct checksum.
 fn checked(rng: &mut Rng, src: [u8; 16], dst: [u8; 16], next: u8, mut body: Vec<u8>) -> Vec<u8> {
     let at = match next {
         6 => Some(16),
@@ -92,7 +92,7 @@ fn with_information(rng: &mut Rng, packet: &[u8]) -> Vec<u8> {
     whole
 }
 
-/// A packet to `last` on a source route of RFC 6554 with two stops left.
+/// Returns a packet to `last` on a source route of RFC 6554 with two stops left.
 fn with_route(rng: &mut Rng, src: [u8; 16], last: [u8; 16], next: u8, body: &[u8]) -> Vec<u8> {
     let mut stop = last;
     stop[14..].copy_from_slice(&[0x11, rng.byte()]);
@@ -106,7 +106,7 @@ fn with_route(rng: &mut Rng, src: [u8; 16], last: [u8; 16], next: u8, body: &[u8
     header(rng, src, dst, 43, &route)
 }
 
-/// The bytes of an upper layer, of `most` bytes at most; its checksum is any.
+/// Returns an upper layer of at most `most` bytes, with an arbitrary checksum.
 pub fn upper(rng: &mut Rng, next: u8, most: usize) -> Vec<u8> {
     match next {
         6 => tcp(rng, most),
@@ -223,7 +223,7 @@ fn mle(rng: &mut Rng) -> Vec<u8> {
     message
 }
 
-/// An ICMPv6 message without checksum.
+/// Returns an ICMPv6 message without checksum.
 fn message(kind: u8, code: u8, body: Vec<u8>) -> Vec<u8> {
     [vec![kind, code, 0, 0], body].concat()
 }

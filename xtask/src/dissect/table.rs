@@ -59,7 +59,7 @@ impl Table {
         self.rows[row].fields.join(" ")
     }
 
-    /// The row that justifies a difference.
+    /// Returns the row that justifies a difference.
     pub fn row_of(&self, difference: &Difference) -> Option<usize> {
         self.rows.iter().position(|row| row.justifies(difference))
     }

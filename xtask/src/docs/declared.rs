@@ -371,7 +371,7 @@ impl Cell {
 }
 
 impl Block {
-    /// The line below a table: the command that prints it. `None` with `without_caption`.
+    /// Returns the line below a table: the command that prints it. `None` with `without_caption`.
     pub fn caption(&self, name: &str) -> Option<String> {
         if self.without_caption {
             return None;
@@ -391,7 +391,7 @@ impl Block {
         ))
     }
 
-    /// The cells that are looked at, by row and column.
+    /// Returns the compared cells, by row and column.
     pub fn chosen(&self, short: bool) -> Vec<(usize, usize)> {
         let all = self.rows.iter().enumerate().flat_map(|(i, row)| {
             let cells = row.cells.iter().enumerate();

@@ -29,7 +29,7 @@ pub enum Expected {
     },
 }
 
-/// All marked places, in their order.
+/// Returns all marked places, in order.
 pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
     let mut found = Vec::new();
     let mut from = 0;
@@ -65,7 +65,7 @@ pub fn marks(text: &str) -> Result<Vec<Mark>, String> {
 }
 
 impl Expected {
-    /// The text between the marks; `None` if anything was not measured.
+    /// Returns the text between the marks; `None` if any value was not measured.
     pub fn text(&self) -> Option<String> {
         match self {
             Expected::Inline(value) => value.clone(),
@@ -89,7 +89,7 @@ impl Expected {
         }
     }
 
-    /// The cells that the text between the marks lacks.
+    /// Returns the cells that the text between the marks lacks.
     pub fn differences(&self, inside: &str) -> Vec<String> {
         let (head, rows, caption) = match self {
             Expected::Inline(None) => return Vec::new(),

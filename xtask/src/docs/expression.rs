@@ -79,7 +79,7 @@ impl Expression {
         }
     }
 
-    /// The one number that it gives.
+    /// Returns the only number of the expression.
     pub fn value(&self, sources: Sources<'_>) -> Result<f64, String> {
         match self.values(sources, DEPTH)?.as_slice() {
             [one] => Ok(*one),
@@ -179,7 +179,7 @@ fn collect(value: &Value, path: &[Segment], found: &mut Vec<f64>) -> Result<(), 
 }
 
 impl Segment {
-    /// Whether the fields of an element are so.
+    /// Returns whether an element has these fields.
     fn wants(&self, element: &Value) -> bool {
         self.fields
             .iter()
@@ -190,7 +190,7 @@ impl Segment {
     }
 }
 
-/// Whether a name is one that a pattern with `*` means.
+/// Returns whether a name matches a pattern with `*`.
 fn fits(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

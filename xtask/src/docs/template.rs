@@ -63,7 +63,7 @@ impl Template {
         }
     }
 
-    /// Whether it has a number at all.
+    /// Returns whether it contains a number.
     pub fn is_measured(&self) -> bool {
         self.parts.iter().any(|part| matches!(part, Part::Place(_)))
     }

@@ -14,7 +14,7 @@ pub(super) fn first_goodput(result: &Value) -> f64 {
     number(&result["flows"][0]["goodput_kbps"])
 }
 
-/// The mean over the leaves.
+/// Returns the mean over the leaves.
 pub(super) fn leaves_duty_cycle(result: &Value) -> f64 {
     let nodes = list(&result["nodes"]).iter();
     let leaves = nodes.filter(|node| {
@@ -28,7 +28,7 @@ pub(super) fn leaves_duty_cycle(result: &Value) -> f64 {
     cycles.iter().sum::<f64>() / cycles.len() as f64
 }
 
-/// The share of all readings in %, of the flow with the least.
+/// Returns the lowest share of delivered readings of a flow, in %.
 pub(super) fn readings_delivered(result: &Value) -> f64 {
     let flows = list(&result["flows"]).iter();
     let shares = flows.map(|flow| 100.0 * number(&flow["readings"]["reliability"]));
@@ -70,7 +70,7 @@ pub(super) fn memory_a_node_kib(result: &Value) -> f64 {
     number(&result["peak_memory_bytes"]) / 1024.0 / list(&result["nodes"]).len() as f64
 }
 
-/// The oracle's violations; a run that does not end fails to give a result.
+/// Returns the number of the oracle's violations; a run that does not end gives no result.
 pub(super) fn violations(result: &Value) -> f64 {
     list(&result["oracle"]["violations"]).len() as f64
 }

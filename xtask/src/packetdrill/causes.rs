@@ -68,13 +68,13 @@ pub fn read(workspace: &Workspace) -> Result<Vec<Cause>, Failure> {
     Ok(causes.cause)
 }
 
-/// The first cause of a script.
+/// Returns the first cause of a script.
 pub fn of<'a>(causes: &'a [Cause], outcome: &Outcome) -> Option<&'a Cause> {
     let fits = |cause: &&Cause| cause.is_for(outcome.suite, &outcome.name);
     causes.iter().find(fits)
 }
 
-/// The scripts whose outcome is not the one that the list has.
+/// Returns the scripts whose outcome differs from the list.
 pub fn differences(causes: &[Cause], outcomes: &[Outcome]) -> Vec<String> {
     let mut findings = Vec::new();
     for outcome in outcomes {
@@ -104,7 +104,7 @@ pub fn differences(causes: &[Cause], outcomes: &[Outcome]) -> Vec<String> {
     findings
 }
 
-/// Whether `name` is `pattern`, in which `*` stands for any characters.
+/// Returns whether `name` matches `pattern`, in which `*` matches any characters.
 fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,

@@ -106,14 +106,14 @@ fn simultaneous_close(adapted: &mut Adapted, line: usize) -> bool {
     true
 }
 
-/// The number of the last line before `line` with a segment that the stack sends.
+/// Returns the number of the last line before `line` with a segment of the stack.
 fn sent_before(adapted: &Adapted, line: usize) -> Option<usize> {
     let lines = adapted.script.lines.get(..line)?;
     let sent = |line: &Line| matches!(line, Line::Packet(packet) if packet.sent);
     lines.iter().rposition(sent)
 }
 
-/// The numbers of the lines with text from the peer after the line `from` and before `to`.
+/// Returns the numbers of the lines with text from the peer after the line `from` and before `to`.
 fn texts(adapted: &Adapted, from: usize, to: usize) -> Vec<usize> {
     let has_text = |number: &usize| {
         matches!(&adapted.script.lines[*number], Line::Packet(packet)

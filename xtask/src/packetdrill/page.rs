@@ -51,7 +51,7 @@ fn fill(workspace: &Workspace, file: &str, tables: &[(&str, String)]) -> Result<
         .map_err(|e| Failure::new(format!("cannot write {}: {e}", path.display())))
 }
 
-/// The page with other text between the marks of this name.
+/// Returns the page with other text between the marks of this name.
 fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     let open = format!("<!-- packetdrill: {name} -->\n");
     let (before, rest) = text.split_once(&open)?;
@@ -59,7 +59,7 @@ fn replaced(text: &str, name: &str, table: &str) -> Option<String> {
     Some(format!("{before}{open}{table}<!-- end -->{after}"))
 }
 
-/// The numbers of a suite: scripts, run, passed, not passed, by the stack.
+/// Returns the numbers of a suite: scripts, run, passed, not passed, by the stack.
 pub fn counts(suite: Suite, causes: &[Cause], outcomes: &[Outcome]) -> [usize; 5] {
     let own = || outcomes.iter().filter(|outcome| outcome.suite == suite);
     let run = own().filter(|outcome| outcome.ended.is_ok()).count();
@@ -84,7 +84,7 @@ fn summary(causes: &[Cause], outcomes: &[Outcome]) -> String {
     text
 }
 
-/// A number with commas, in the format of the page.
+/// Returns a number with commas, in the format of the page.
 fn thousands(number: usize) -> String {
     match number {
         0..1000 => number.to_string(),
@@ -134,7 +134,7 @@ fn favours(outcomes: &[Outcome]) -> String {
     text
 }
 
-/// The scripts that do not pass, by cause: those of a suite, or those by the stack.
+/// Returns the scripts that do not pass, by cause: of a suite, or caused by the stack.
 fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> String {
     let mut rows = String::new();
     for cause in causes {
@@ -170,7 +170,7 @@ fn reasons(causes: &[Cause], outcomes: &[Outcome], suite: Option<Suite>) -> Stri
     )
 }
 
-/// The names, each folder once.
+/// Returns the names, grouped by folder.
 fn by_folder(names: &[&str]) -> String {
     let mut text = String::new();
     let mut last = "";

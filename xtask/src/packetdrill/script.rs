@@ -71,7 +71,7 @@ impl Script {
         })
     }
 
-    /// The number of the first line that has `words`, from 0.
+    /// Returns the number of the first line that has `words`, from 0.
     pub fn line_with(&self, words: &str) -> Option<usize> {
         let has = |line: &Line| matches!(line, Line::Other(text) if text.contains(words));
         self.lines.iter().position(has)
@@ -160,17 +160,17 @@ impl Packet {
         self.flags.contains(flag)
     }
 
-    /// The sequence number, if the script gives a number.
+    /// Returns the sequence number, if the script gives a number.
     pub fn first(&self) -> Option<u32> {
         self.sequence.split(':').next()?.parse().ok()
     }
 
-    /// The sequence number behind the data, if the script gives a number.
+    /// Returns the sequence number after the data, if the script gives a number.
     pub fn last(&self) -> Option<u32> {
         Some(self.first()?.wrapping_add(self.length()?))
     }
 
-    /// The number of bytes of data.
+    /// Returns the number of bytes of data.
     pub fn length(&self) -> Option<u32> {
         let (_, length) = self.sequence.split_once('(')?;
         length.strip_suffix(')')?.parse().ok()
@@ -184,7 +184,7 @@ impl Packet {
         }
     }
 
-    /// The options, each with its value.
+    /// Returns the options, each with its value.
     pub fn option_list(&self) -> Vec<&str> {
         let options = self.options.as_deref().unwrap_or_default();
         options.split(',').map(str::trim).collect()

@@ -47,7 +47,7 @@ impl Skipped {
 impl Suite {
     pub const ALL: [Suite; 2] = [Suite::FreeBsd, Suite::Linux];
 
-    /// The name in files.
+    /// Returns the name in files.
     pub fn key(self) -> &'static str {
         match self {
             Suite::FreeBsd => "freebsd",
@@ -55,7 +55,7 @@ impl Suite {
         }
     }
 
-    /// The name for people.
+    /// Returns the name for people.
     pub fn title(self) -> &'static str {
         match self {
             Suite::FreeBsd => "FreeBSD",
@@ -63,7 +63,7 @@ impl Suite {
         }
     }
 
-    /// The library's flags that stand for the system's defaults.
+    /// Returns the library's flags for the system's defaults.
     pub fn flags(self) -> &'static str {
         match self {
             Suite::FreeBsd => "rcvbuf=65536,sndbuf=32768,ecn=2,iw=10,delack=40",
@@ -71,7 +71,7 @@ impl Suite {
         }
     }
 
-    /// The folder of the scripts below the one that was given.
+    /// Returns the folder of the scripts below the given one.
     fn folder(self, given: &Path) -> PathBuf {
         match self {
             Suite::FreeBsd => given.to_path_buf(),
@@ -82,7 +82,7 @@ impl Suite {
         }
     }
 
-    /// All scripts: their names without `.pkt`, and their texts.
+    /// Returns all scripts: their names without `.pkt`, and their texts.
     pub fn scripts(self, given: &Path) -> Result<Vec<(String, String)>, Failure> {
         let root = self.folder(given);
         let unreadable = |path: &Path, e| {

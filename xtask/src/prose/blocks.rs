@@ -46,7 +46,7 @@ impl Collector {
     }
 }
 
-/// The paragraphs, list items, table rows and headings of a document. Blocks of code and
+/// Returns the paragraphs, list items, table rows and headings of a document. Blocks of code and
 /// generated parts are left out.
 pub fn paragraphs(text: &str) -> Vec<Block> {
     let mut blocks = Collector::default();
@@ -71,8 +71,8 @@ pub fn paragraphs(text: &str) -> Vec<Block> {
     blocks.finish()
 }
 
-/// The comments of a Rust file: each run of lines that begin with `//`, and each comment after
-/// code. The second list has those of documentation, if users read it.
+/// Returns the comments of a Rust file: each run of lines that begin with `//`, and each comment
+/// after code. The second list contains documentation that users read.
 pub fn comments(text: &str, has_user_docs: bool) -> (Vec<Block>, Vec<Block>) {
     let mut kinds = [Collector::default(), Collector::default()];
     let mut is_code = false;
@@ -99,7 +99,7 @@ pub fn comments(text: &str, has_user_docs: bool) -> (Vec<Block>, Vec<Block>) {
     (internal, user)
 }
 
-/// The string literals of three words or more that a Rust file has outside of tests.
+/// Returns the string literals of three words or more in a Rust file, outside of tests.
 pub fn strings(path: &Path, text: &str) -> Result<Vec<Block>, Failure> {
     let mut strings = Vec::new();
     let tokens = source::without_docs_and_tests(source::tokens(path, text)?);
@@ -116,7 +116,7 @@ pub fn strings(path: &Path, text: &str) -> Result<Vec<Block>, Failure> {
     Ok(strings)
 }
 
-/// The block comments of C, the docstrings of Python, or the text elements of HTML, which
+/// Returns the block comments of C, the docstrings of Python, or the text elements of HTML, which
 /// are between `open` and `close`.
 pub fn between(text: &str, open: &str, close: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
@@ -141,7 +141,7 @@ pub fn between(text: &str, open: &str, close: &str) -> Vec<Block> {
     blocks
 }
 
-/// The strings of a line-based language (TypeScript), of three words or more.
+/// Returns the strings of a line-based language (TypeScript), of three words or more.
 pub fn quoted(text: &str) -> Vec<Block> {
     let mut blocks = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -157,7 +157,7 @@ pub fn quoted(text: &str) -> Vec<Block> {
     blocks
 }
 
-/// The help lines of a Makefile: what follows `##`.
+/// Returns the help lines of a Makefile: the texts after `##`.
 pub fn help_lines(text: &str) -> Vec<Block> {
     let lines = text.lines().enumerate();
     let help = lines

@@ -11,7 +11,7 @@ use crate::workspace::{self, Workspace};
 pub struct Changes(BTreeMap<PathBuf, Vec<(usize, usize)>>);
 
 impl Changes {
-    /// The changes since the last commit with `file`; none without Git.
+    /// Returns the changes since the last commit with `file`; none without Git.
     pub fn since(workspace: &Workspace, file: &str) -> Changes {
         let git = |args: &[&str]| {
             let mut git = std::process::Command::new("git");
@@ -27,7 +27,7 @@ impl Changes {
         changes
     }
 
-    /// The lines that a diff without context adds.
+    /// Returns the lines that a diff without context adds.
     fn of(diff: &str) -> Changes {
         let mut changes = Changes::default();
         let mut file = PathBuf::new();
@@ -48,7 +48,7 @@ impl Changes {
         changes
     }
 
-    /// Whether a line of `block` has changed.
+    /// Returns whether a line of `block` has changed.
     pub fn meet(&self, file: &Path, block: &Block) -> bool {
         let mut ranges = self.0.get(file).into_iter().flatten();
         ranges.any(|(from, to)| *from <= block.lines.1 && block.lines.0 <= *to)

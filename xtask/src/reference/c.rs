@@ -59,7 +59,7 @@ fn blocks(text: &str) -> Vec<String> {
     found
 }
 
-/// The title in a line `/* ---- title -- */`.
+/// Returns the title in a line `/* ---- title -- */`.
 fn title(block: &str) -> Option<&str> {
     let inside = block.trim().strip_prefix("/* --")?.strip_suffix("-- */")?;
     Some(inside.trim_matches(['-', ' ']))
@@ -97,7 +97,7 @@ fn item(block: &str) -> String {
     out
 }
 
-/// The functions, or the type, that a block declares.
+/// Returns the functions, or the type, that a block declares.
 fn names(code: &[&str]) -> Option<String> {
     let of = |line: &&str| {
         if line.starts_with("struct ") && line.ends_with('{') {
@@ -116,7 +116,7 @@ fn names(code: &[&str]) -> Option<String> {
     (!found.is_empty()).then(|| found.join(", "))
 }
 
-/// The lines of a comment without its stars.
+/// Returns the lines of a comment without its stars.
 fn comment_lines(comment: &str) -> Vec<String> {
     let lines = comment
         .trim_start_matches("/*")
@@ -129,7 +129,7 @@ fn comment_lines(comment: &str) -> Vec<String> {
     stripped.collect()
 }
 
-/// A comment as paragraphs; indented lines are code.
+/// Returns a comment as paragraphs; indented lines are code.
 fn prose(lines: &[String]) -> String {
     let mut out = String::new();
     let is_code = |line: &String| line.starts_with("  ");

@@ -32,7 +32,7 @@ pub fn page(workspace: &Workspace) -> Result<String, Failure> {
     Ok(out)
 }
 
-/// The names of `__all__`.
+/// Returns the names of `__all__`.
 fn public(init: &str) -> Vec<String> {
     let list = init.split_once("__all__ = [").map_or("", |(_, rest)| rest);
     let list = list.split(']').next().unwrap_or_default();
@@ -43,7 +43,7 @@ fn public(init: &str) -> Vec<String> {
         .collect()
 }
 
-/// The classes and functions at the top of a file, as Markdown.
+/// Returns the classes and functions at the top of a file, as Markdown.
 fn definitions(text: &str) -> Vec<(String, String)> {
     let lines: Vec<&str> = text.lines().collect();
     let mut found = Vec::new();
@@ -93,7 +93,7 @@ struct Definition {
 }
 
 impl Definition {
-    /// The definition that begins at a line, with this indentation.
+    /// Returns the definition that begins at a line, with this indentation.
     fn at(lines: &[&str], at: usize, indent: usize) -> Option<Definition> {
         let line = lines[at];
         let rest = line.get(indent..).filter(|rest| !rest.starts_with(' '))?;
@@ -141,7 +141,7 @@ impl Definition {
     }
 }
 
-/// The docstring at the begin of a body, its lines without indentation.
+/// Returns the docstring at the start of a body, without indentation.
 fn docstring(body: &[&str]) -> Vec<String> {
     let Some(first) = body.first().and_then(|it| it.trim().strip_prefix("\"\"\"")) else {
         return Vec::new();
@@ -171,7 +171,7 @@ fn paragraphs(docstring: &[String]) -> String {
     }
 }
 
-/// The methods, properties and documented attributes of a class, in their order.
+/// Returns the methods, properties and documented attributes of a class, in order.
 fn members(lines: &[&str], class: &Definition) -> Vec<Definition> {
     let mut found = Vec::new();
     if !class.signature.starts_with("class ") {

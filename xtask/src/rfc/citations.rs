@@ -53,7 +53,7 @@ pub fn each(text: &str, mut report: impl FnMut(u32, Option<&str>)) {
     }
 }
 
-/// The requirement numbers that a file cites.
+/// Returns the requirement numbers that a file cites.
 pub fn requirements(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for kind in ["MUST-", "SHLD-", "MAY-", "REC-"] {
@@ -72,7 +72,7 @@ fn digits(text: &str) -> usize {
     text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len()
 }
 
-/// The section at the start of `text`, after an optional joining word, and the rest.
+/// Returns the section at the start of `text`, after an optional joining word, and the rest.
 fn next_section(text: &str) -> Option<(&str, &str)> {
     let joints = [", and ", ", ", " and ", " to ", " or ", "/", "–", "-", " "];
     let start = joints
@@ -86,7 +86,7 @@ fn next_section(text: &str) -> Option<(&str, &str)> {
     (!section.is_empty()).then(|| (section, &start[section.len()..]))
 }
 
-/// The text with each run of comment lines as one line.
+/// Returns the text with each run of comment lines as one line.
 fn unwrap_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.lines() {

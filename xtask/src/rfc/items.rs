@@ -25,7 +25,7 @@ impl Items {
         }
     }
 
-    /// The error of a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
+    /// Returns the error of a place, `crates/tcp/src/rtt.rs:RttEstimator::on_ack`.
     pub fn wrong_place(&mut self, place: &str) -> Option<String> {
         let Some((path, item)) = place.split_once(":") else {
             return Some(format!("`{place}` is not a place; allowed: file.rs:item"));
@@ -37,8 +37,8 @@ impl Items {
         }
     }
 
-    /// The error of a test, `crates/tcp/tests/rfc6298.rs::karn`, or of a packetdrill script,
-    /// `crates/packetdrill/scripts/close.pkt`.
+    /// Returns the error of a test, `crates/tcp/tests/rfc6298.rs::karn`, or of a packetdrill
+    /// script, `crates/packetdrill/scripts/close.pkt`.
     pub fn wrong_test(&mut self, test: &str) -> Option<String> {
         if test.ends_with(".pkt") {
             let exists = self.root.join(test).is_file();
@@ -135,8 +135,8 @@ fn fields(owner: &str, fields: &Fields, names: &mut BTreeSet<String>) {
     names.extend(fields.map(|field| format!("{owner}::{field}")));
 }
 
-/// The functions behind `#[test]`, in `proptest!` and other macros as well;
-/// not those that are ignored.
+/// Collects the functions with `#[test]`, also in `proptest!` and other macros, except ignored
+/// ones.
 fn collect_tests(tokens: TokenStream, names: &mut BTreeSet<String>) {
     let (mut test, mut ignored) = (false, false);
     let mut tokens = tokens.into_iter().peekable();

@@ -119,7 +119,7 @@ impl Status {
     }
 }
 
-/// The ledgers in `folder`, by number.
+/// Returns the ledgers in `folder`, by number.
 pub fn all(folder: &Path) -> Result<Vec<Ledger>, Failure> {
     let unreadable = |e| Failure::new(format!("cannot read {}: {e}", folder.display()));
     let mut ledgers = Vec::new();
@@ -145,7 +145,7 @@ pub fn all(folder: &Path) -> Result<Vec<Ledger>, Failure> {
     Ok(ledgers)
 }
 
-/// The file of section numbers: `9293 = "1 2 2.1 …"`.
+/// Returns the file of section numbers: `9293 = "1 2 2.1 …"`.
 pub fn sections(path: &Path) -> Result<Sections, Failure> {
     let lines: BTreeMap<String, String> = parse(path)?;
     lines

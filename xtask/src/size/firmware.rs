@@ -147,8 +147,8 @@ fn image(messages: &str, name: &str) -> Result<Image, Failure> {
     Image::read(&path)
 }
 
-/// The linker, if it is not the one that the target asks for: rustup's
-/// toolchains bring that one, Debian's do not always.
+/// Returns the linker, if it is not the target's default: rustup's toolchains contain that one,
+/// Debian's do not always.
 pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
     if toolchain.has_linker() || on_path("rust-lld") {
         return Ok(None);
@@ -161,7 +161,7 @@ pub fn linker(toolchain: &Toolchain) -> Result<Option<&'static str>, Failure> {
     })
 }
 
-/// Whether there is such a program.
+/// Returns whether the program is on the path.
 pub fn on_path(name: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
     std::env::split_paths(&path).any(|folder| folder.join(name).is_file())

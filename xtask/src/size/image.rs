@@ -62,7 +62,7 @@ impl Image {
         })
     }
 
-    /// The function or constant at `address`.
+    /// Returns the function or constant at `address`.
     pub fn symbol_at(&self, address: u64) -> Option<&Symbol> {
         let after = self.symbols.partition_point(|s| s.address <= address);
         self.symbols[..after]
@@ -76,8 +76,8 @@ impl Image {
         self.symbols.iter().find(|s| is_named(&s.name, name))
     }
 
-    /// The functions that the instruction at `address` belongs to, the one it
-    /// was written in first and the one that it was compiled into last.
+    /// Returns the functions of the instruction at `address`, from the one in whose source it is to
+    /// the one into which it was compiled last.
     pub fn functions_at(&self, address: u64) -> Vec<Frame> {
         let mut found = Vec::new();
         if let Ok(mut frames) = self.lines.find_frames(address) {
@@ -139,9 +139,8 @@ impl Image {
         ours.map_or("?", |frame| crate_of(&frame.name)).to_owned()
     }
 
-    /// The places that may panic: each call, from code that is not itself
-    /// part of the panicking, of a function that panics. Paths are shown as
-    /// seen from `root`.
+    /// Returns the places that may panic: each call of a panicking function from other code. Paths
+    /// are relative to `root`.
     pub fn panics(&self, root: &Path) -> Vec<String> {
         let calls = thumb::calls(&self.code, self.code_address);
         let callers: Vec<(u64, &Symbol, &Symbol)> = calls
@@ -213,7 +212,7 @@ pub struct Frame {
     pub place: Option<String>,
 }
 
-/// Whether a section takes flash.
+/// Returns whether a section takes flash.
 fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     let allocated = match section.flags() {
         SectionFlags::Elf { sh_flags } => sh_flags & u64::from(elf::SHF_ALLOC) != 0,
@@ -222,7 +221,7 @@ fn is_loaded(section: &object::Section<'_, '_>) -> bool {
     allocated && section.kind() != SectionKind::UninitializedData
 }
 
-/// Whether a section takes memory.
+/// Returns whether a section takes memory.
 fn is_variable(section: &object::Section<'_, '_>) -> bool {
     let of_memory = u64::from(elf::SHF_ALLOC | elf::SHF_WRITE);
     match section.flags() {
@@ -265,13 +264,13 @@ fn symbols(file: &object::File<'_>) -> Vec<Symbol> {
     symbols
 }
 
-/// Whether a function has the name; newer compilers write behind it what it is generic over.
+/// Returns whether a function has the name; newer compilers append its generic parameters.
 fn is_named(function: &str, name: &str) -> bool {
     let rest = function.strip_prefix(name);
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with("::<"))
 }
 
-/// A function's name without the hash that some demanglers leave at its end.
+/// Returns a function's name without the hash that some demanglers leave at its end.
 fn plain(name: &str) -> String {
     match name.rsplit_once("::h") {
         Some((front, hash)) if hash.len() == 16 && hash.bytes().all(|b| b.is_ascii_hexdigit()) => {
@@ -287,8 +286,8 @@ fn is_panicking(name: &str) -> bool {
         .any(|part| name.contains(part))
 }
 
-/// The crate of a function by its path: `a` of `<a::B as c::D>::e`. A function without a path
-/// belongs to the compiler's run-time library, except for an image's own start.
+/// Returns the crate of a function by its path: `a` of `<a::B as c::D>::e`. A function without a
+/// path belongs to the compiler's run-time library, except for an image's own start.
 pub fn crate_of(name: &str) -> &str {
     if name == "image_main" {
         return "redpoll_firmware";
@@ -307,7 +306,7 @@ pub fn crate_of(name: &str) -> &str {
     }
 }
 
-/// Whether what `core` has in line in it counts as its own code.
+/// Returns whether code of `core` that is inlined in it counts as its own.
 fn is_ours(name: &str) -> bool {
     name.starts_with("redpoll_")
         || ["tcp", "subset", "node", "bare", "pair", "rivals", "mesh"].contains(&name)

@@ -153,7 +153,7 @@ impl Measured {
         self.rivals.iter().map(one).collect()
     }
 
-    /// The compared values. Instructions per segment are not compared, because the next
+    /// Returns the compared values. Instructions per segment are not compared, because the next
     /// compiler version changes them.
     pub(super) fn snapshot(&self) -> String {
         let mut text = String::from(snapshot::HEAD);

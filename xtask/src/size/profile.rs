@@ -116,7 +116,7 @@ fn read(image: &Image, trace: &Path) -> Result<Profile, Failure> {
     Ok(profile)
 }
 
-/// The address in a line `Trace 0: 0x7f.. [00800400/00004508/..] name`.
+/// Returns the address in a line `Trace 0: 0x7f.. [00800400/00004508/..] name`.
 fn address(line: &str) -> Option<u64> {
     let (_, state) = line.strip_prefix("Trace ")?.split_once('[')?;
     u64::from_str_radix(state.split('/').nth(1)?, 16).ok()

@@ -120,7 +120,7 @@ impl<'a> Printed<'a> {
         })
     }
 
-    /// The instructions of a stopwatch, without its own.
+    /// Returns the instructions between two readings of a stopwatch, without its own.
     pub fn instructions(&self, ticks: &str, laps: &str) -> Result<f64, Failure> {
         Ok((self.number(ticks)? - self.lap * self.number(laps)?) / self.ticks_each)
     }

@@ -40,13 +40,13 @@ pub const LEAF: &str = "a leaf";
 /// The image `node`.
 pub const NODE: &str = "a whole node";
 
-/// The limit of a type or of flash.
+/// Returns the limit of a type or of flash.
 pub fn limit(name: &str) -> Option<u64> {
     let is_it = |it: &&(&str, u64)| it.0 == name;
     LIMITS.iter().find(is_it).map(|(_, bytes)| *bytes)
 }
 
-/// Whether a type's size is in it: those of which there are many.
+/// Returns whether the snapshot contains a type's size: those with many instances.
 pub fn holds(name: &str) -> bool {
     let others = [
         "::ConnectionSlot<",
@@ -68,7 +68,7 @@ pub fn write(workspace: &Workspace, text: &str) -> Outcome {
     put(&path, &renewed(&old, text))
 }
 
-/// The text with the old lines of flash where they are still good.
+/// Returns the new text, with the old lines of flash that are still close enough.
 fn renewed(old: &str, new: &str) -> String {
     let line = |line: &str| {
         let kept = old.lines().find(|other| is_near(other, line));
@@ -89,7 +89,7 @@ fn flash_of(line: &str) -> Option<(u64, &str)> {
     Some((bytes, name.strip_prefix(FLASH)?))
 }
 
-/// Whether both are of the same flash, and about as much.
+/// Returns whether both describe the same flash, with about the same size.
 fn is_near(one: &str, other: &str) -> bool {
     match (flash_of(one), flash_of(other)) {
         (Some((one, name)), Some((other, same))) => {
@@ -99,7 +99,7 @@ fn is_near(one: &str, other: &str) -> bool {
     }
 }
 
-/// The items above their limits.
+/// Returns the items above their limits.
 fn exceeding(text: &str) -> Vec<String> {
     let over = |line: &str| {
         let (bytes, name) = flash_of(line).or_else(|| size_of(line))?;
@@ -129,8 +129,8 @@ pub fn compare(workspace: &Workspace, text: &str) -> Outcome {
     )
 }
 
-/// The lines of one text that the other lacks. They are few and have names in
-/// them, so that their order says nothing.
+/// Returns the lines of one text that the other lacks. The lines are few and contain names, so that
+/// their order is irrelevant.
 fn difference(expected: &str, found: &str) -> Vec<String> {
     let lacks = |text: &str, line: &str| {
         let is = |other: &str| other == line || is_near(other, line);

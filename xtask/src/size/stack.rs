@@ -93,7 +93,7 @@ impl Stack {
         report::print_table(&rows);
     }
 
-    /// Whether the image has the stack that it can take.
+    /// Checks that the image reserves the stack that it may use.
     pub fn check(&self) -> Outcome {
         let needs = self.whole_bytes().saturating_add(MARGIN);
         if self.whole.is_empty() || self.serving.is_empty() || self.above.is_empty() {
@@ -123,7 +123,7 @@ impl Stack {
 }
 
 impl Stack {
-    /// The parts above their promised limits.
+    /// Returns the parts above their promised limits.
     fn exceeding(&self) -> Vec<String> {
         let limits = [
             ("static memory", self.static_bytes(), STATIC_MOST),
@@ -170,7 +170,7 @@ fn callees(image: &Image) -> Callees<'_> {
     callees
 }
 
-/// The chain of calls with the largest frames from the function of this name on.
+/// Returns the chain of calls with the largest frames, from the function of this name.
 fn longest(image: &Image, name: &str, callees: &Callees<'_>) -> Chain {
     let Some(root) = image.symbol_named(name) else {
         return Chain::new();
@@ -179,7 +179,7 @@ fn longest(image: &Image, name: &str, callees: &Callees<'_>) -> Chain {
     below(image, root, callees, &mut known)
 }
 
-/// The functions by which one comes from `first` to `last`, which is not among them.
+/// Returns the functions on the path from `first` to `last`, without `last`.
 fn between(image: &Image, first: &str, last: &str, callees: &Callees<'_>) -> Chain {
     let (Some(first), Some(last)) = (image.symbol_named(first), image.symbol_named(last)) else {
         return Chain::new();
@@ -201,8 +201,8 @@ fn between(image: &Image, first: &str, last: &str, callees: &Callees<'_>) -> Cha
     Chain::new()
 }
 
-/// The longest chain below `symbol` in a call graph. A function that is under way is not entered again: nothing
-/// here calls itself.
+/// Returns the longest chain below `symbol` in a call graph. It does not enter an active function
+/// again, because there is no recursion.
 fn below<'i>(
     image: &'i Image,
     symbol: &'i Symbol,
@@ -232,8 +232,8 @@ fn frame(image: &Image, symbol: &Symbol) -> u64 {
     frame_of(code, symbol.address, len)
 }
 
-/// The bytes that the first `len` bytes of `code`, which lies at `address`, take of the stack
-/// (ARMv6-M Architecture Reference Manual, A6.7.50, A6.7.67, A6.7.27, A6.7.5).
+/// Returns the bytes of stack that the first `len` bytes of `code` at `address` reserve (ARMv6-M
+/// Architecture Reference Manual, A6.7.50, A6.7.67, A6.7.27, A6.7.5).
 fn frame_of(code: &[u8], address: u64, len: usize) -> u64 {
     let word = |at: usize| -> Option<u32> {
         let bytes = code.get(at..at + 4)?;

@@ -40,7 +40,7 @@ impl Step {
         self.base + self.per_byte * f64::from(PAYLOAD + 72)
     }
 
-    /// Whether it is this step and takes about as much, for the shortest packet
+    /// Returns whether both are the same step with about the same counts, for the shortest packet
     /// and for a long one.
     fn is_near(&self, old: &Step) -> bool {
         let near = |new: f64, old: f64| (new - old).abs() <= TOLERANCE * old.abs();
@@ -166,7 +166,7 @@ pub fn compare(workspace: &Workspace, steps: &[Step]) -> Outcome {
     )
 }
 
-/// The steps that the table lacks, or has with other counts.
+/// Returns the steps that the table lacks, or has with other counts.
 fn difference(table: &str, steps: &[Step]) -> Vec<String> {
     let expected = entries(table);
     let mut found = Vec::new();

@@ -69,7 +69,7 @@ impl Measured {
         }
     }
 
-    /// The TCPs for comparison, and Redpoll next to them.
+    /// Prints the TCPs for comparison, next to Redpoll.
     pub(super) fn print_rivals(&self, ours: &PerSegment) {
         let heads = [
             "TCP",
@@ -99,7 +99,7 @@ impl Measured {
         report::print_table(&rows);
     }
 
-    /// The figures that were promised, with what was promised.
+    /// Returns the figures with promised limits, and the limits.
     pub(super) fn figures(&self) -> Vec<Vec<String>> {
         let shown = |size: Option<u64>| size.map_or("-".to_owned(), |size| size.to_string());
         let counted = |of: fn(&PerSegment) -> f64| match &self.instructions {

@@ -21,7 +21,7 @@ pub fn calls(code: &[u8], address: u64) -> Vec<(u64, u64)> {
     found
 }
 
-/// The offset of a BL, which is two words long.
+/// Returns the offset of a BL, which is two words long.
 pub fn bl(first: u16, second: u16) -> Option<i64> {
     if first & 0xf800 != 0xf000 || second & 0xd000 != 0xd000 {
         return None;
@@ -34,7 +34,7 @@ pub fn bl(first: u16, second: u16) -> Option<i64> {
     Some(sign_extended(bits, 25))
 }
 
-/// The offset of a B without a condition.
+/// Returns the offset of a B without a condition.
 fn b(word: u16) -> Option<i64> {
     (word & 0xf800 == 0xe000).then(|| sign_extended(u32::from(word & 0x7ff) << 1, 12))
 }

@@ -46,7 +46,7 @@ const TYPES: [(&str, &str); 15] = [
 /// A type and its size in bytes.
 pub type Size = (&'static str, u64);
 
-/// The sizes of the types whose crates exist.
+/// Returns the sizes of the types whose crates exist.
 pub fn sizes(workspace: &Workspace, toolchain: &Toolchain) -> Result<Vec<Size>, Failure> {
     let crates = workspace.device_crates()?;
     let types: Vec<&str> = TYPES
@@ -118,7 +118,7 @@ fn probe(types: &[&str]) -> String {
     text
 }
 
-/// The sizes in the compiler's messages, in the order of the lines.
+/// Returns the sizes in the compiler's messages, in the order of the lines.
 fn said(messages: &str) -> Vec<u64> {
     let mut sizes: Vec<(u64, u64)> = errors(messages)
         .filter_map(|error| {

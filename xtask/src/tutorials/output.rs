@@ -58,7 +58,7 @@ impl Expected {
         })
     }
 
-    /// Whether the shown lines from `at` on fit the lines of `got` from `from` on.
+    /// Returns whether the shown lines from `at` on match the lines of `got` from `from` on.
     fn fits(&self, at: usize, got: &[&str], from: usize, furthest: &mut (usize, usize)) -> bool {
         if at > furthest.0 {
             *furthest = (at, from);
@@ -90,7 +90,8 @@ enum Token {
     Other(char),
 }
 
-/// A line as characters; where numbers may differ, with numbers and runs of blanks as one.
+/// Returns a line as characters; where numbers may differ, with each number and each run of blanks
+/// as one token.
 fn tokens(line: &str, is_exact: bool) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut rest = line;

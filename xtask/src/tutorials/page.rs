@@ -58,7 +58,7 @@ pub struct Block {
     pub expected: Option<Expected>,
 }
 
-/// The targets of the summary's links under Tutorials.
+/// Returns the targets of the summary's links under Tutorials.
 pub fn listed(summary: &str) -> Vec<String> {
     let lines = summary.lines().skip_while(|line| *line != "# Tutorials");
     let lines = lines.skip(1).take_while(|line| !line.starts_with("# "));

@@ -219,7 +219,8 @@ fn failed(block: &Block, running: &Running, status: ExitStatus) -> String {
     )
 }
 
-/// The command that line `at` (from 1) of a block belongs to, with the number of its first line.
+/// Returns the command of line `at` (from 1) of a block, and the number of the command's first
+/// line.
 fn command_at(text: &str, at: usize) -> (usize, String) {
     let lines: Vec<&str> = text.lines().collect();
     let goes_on = |line: usize| lines.get(line - 1).is_some_and(|it| it.ends_with('\\'));
@@ -241,7 +242,7 @@ fn last_command(text: &str) -> &str {
         .unwrap_or_default()
 }
 
-/// The end of an output, indented.
+/// Returns the end of an output, indented.
 fn excerpt(printed: &str) -> String {
     const LINES: usize = 40;
     let lines: Vec<&str> = printed.lines().collect();

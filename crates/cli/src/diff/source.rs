@@ -132,7 +132,8 @@ impl Source {
         }
     }
 
-    /// Returns an error if the program has failed: then missing frames are no difference.
+    /// Returns an error if the program has failed, because missing frames are then not a
+    /// difference.
     fn ended(&mut self) -> Result<(), String> {
         let Some(Program(child)) = &mut self.program else {
             return Ok(());

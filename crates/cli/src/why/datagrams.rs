@@ -512,7 +512,7 @@ impl Assembly {
         self.told(fate)
     }
 
-    /// Removes and returns the datagram, of which no more frames follow.
+    /// Ends the datagram, after its last frame, and returns it.
     fn left(self) -> Option<Datagram> {
         let fate = if self.frame.is_lost {
             self.frame.given_up()
