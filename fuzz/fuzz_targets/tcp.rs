@@ -9,9 +9,12 @@
 
 use libfuzzer_sys::fuzz_target;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
-use redpoll_tcp::{SendRing, Config, Connection, Endpoint, Fields, Header, IcmpKind, IpMeta, Segment, SeqNum, TimestampOption, Token};
-use redpoll_wire::tcp::{Flags, SeqRange};
+use redpoll_tcp::{
+    Config, Connection, Endpoint, Fields, Header, IcmpKind, IpMeta, Segment, SendRing, SeqNum,
+    TimestampOption, Token,
+};
 use redpoll_testkit::Between;
+use redpoll_wire::tcp::{Flags, SeqRange};
 
 const LOCAL: Endpoint = Endpoint {
     addr: Addr([1; 16]),
@@ -220,7 +223,15 @@ fn alone(data: &[u8]) {
     let now = Instant::from_millis(1);
     let iss = SeqNum(u32::MAX - 500);
     let mut world = World {
-        connection: Connection::connect(now, &config, LOCAL, REMOTE, iss, SendRing::new(buffer()), buffer()),
+        connection: Connection::connect(
+            now,
+            &config,
+            LOCAL,
+            REMOTE,
+            iss,
+            SendRing::new(buffer()),
+            buffer(),
+        ),
         now,
         held: Vec::new(),
         ours: SeqNum(iss.0.wrapping_add(1)),

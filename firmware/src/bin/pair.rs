@@ -19,7 +19,9 @@ use redpoll_base::checksum::Checksum;
 use redpoll_base::copy;
 use redpoll_base::{Addr, Duration, Ecn, Instant};
 use redpoll_firmware as image;
-use redpoll_tcp::{SendRing, Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SeqNum, State};
+use redpoll_tcp::{
+    Action, Config, Connection, Endpoint, IpMeta, Listener, Segment, SendRing, SeqNum, State,
+};
 
 /// Data bytes of a full-sized segment, with 12 bytes of timestamps before them.
 const PAYLOAD: usize = 462;
@@ -186,7 +188,15 @@ fn image_main() -> ! {
     };
 
     // The handshake: not counted.
-    let mut client = Connection::connect(link.now, &config, here, there, SeqNum(7), SendRing::new(a), b);
+    let mut client = Connection::connect(
+        link.now,
+        &config,
+        here,
+        there,
+        SeqNum(7),
+        SendRing::new(a),
+        b,
+    );
     let Some(syn) = client.poll_segment(link.now, MAX_LEN) else {
         fail("no SYN");
     };
@@ -197,7 +207,8 @@ fn image_main() -> ! {
     let Action::Accept(request) = Listener::new(there).input(&meta, &seg) else {
         fail("the SYN is not accepted");
     };
-    let mut server = Connection::accept(link.now, &config, request, SeqNum(99), SendRing::new(c), d);
+    let mut server =
+        Connection::accept(link.now, &config, request, SeqNum(99), SendRing::new(c), d);
     check(link.carry(&mut server, &mut client, &back));
     check(link.carry(&mut client, &mut server, &meta));
     check(server.state() == State::Established && client.state() == State::Established);

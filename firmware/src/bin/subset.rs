@@ -16,7 +16,9 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
-use redpoll_tcp::{SendRing, Action, Config, Connection, IpMeta, IsnGenerator, Listener, Segment, Token};
+use redpoll_tcp::{
+    Action, Config, Connection, IpMeta, IsnGenerator, Listener, Segment, SendRing, Token,
+};
 
 type Buffer = &'static mut [u8];
 type Slot = Option<Connection<Buffer>>;
@@ -124,7 +126,8 @@ impl Node<'_> {
                     return;
                 };
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let made = Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
+                let made =
+                    Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
                 *slot = Some(made);
             }
             Action::Drop => {}

@@ -17,9 +17,10 @@ use core::hint::black_box;
 use redpoll_base::{Addr, Ecn};
 use redpoll_firmware as image;
 use redpoll_firmware::unknown::{any, endpoint, keepalive, now, span};
-use redpoll_tcp::{SendRing, 
+use redpoll_tcp::{
     Answer, Config, Connection, FastOpenServer, FastOpenServers, HalfOpen, IcmpKind, Incoming,
-    IpMeta, IsnGenerator, Listener, Segment, SeqNum, SynCache, Terms, Token, UserTimeoutOption,
+    IpMeta, IsnGenerator, Listener, Segment, SendRing, SeqNum, SynCache, Terms, Token,
+    UserTimeoutOption,
 };
 
 type Buffer = &'static mut [u8];
@@ -100,7 +101,8 @@ impl Node<'_> {
         let (here, there) = (endpoint(), endpoint());
         let iss = self.isn.isn(now(), &here, &there);
         let offset = self.isn.timestamp_offset(&here, &there);
-        let connection = Connection::connect(now(), self.config, here, there, iss, SendRing::new(tx), rx);
+        let connection =
+            Connection::connect(now(), self.config, here, there, iss, SendRing::new(tx), rx);
         let connection = slot.insert(connection);
         connection.set_timestamp_offset(offset);
         if let Some((cookie, mss)) = self.servers.find(now(), &there) {
@@ -166,7 +168,8 @@ impl Node<'_> {
             Answer::Open(request) => {
                 let (tx, rx) = free.iter_mut().find_map(Option::take)?;
                 let iss = self.isn.isn(now(), &request.local, &request.remote);
-                let mut made = Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
+                let mut made =
+                    Connection::accept(now(), self.config, request, iss, SendRing::new(tx), rx);
                 made.take_syn_data(seg);
                 made
             }
