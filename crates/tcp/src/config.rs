@@ -63,7 +63,8 @@ pub struct Config<A = Standard> {
     /// Time after which a connection with unacknowledged data is aborted (RFC 9293 §3.10.8), also
     /// while the peer's window is closed. It replaces `max_retries`. Default none.
     pub user_timeout: Option<Duration>,
-    /// Whether to announce our user timeout to the peer, and to adopt the peer's if `user_timeout` is `None` (RFC 5482). Default none: neither.
+    /// Whether to announce our user timeout to the peer, and to adopt the peer's if `user_timeout`
+    /// is `None` (RFC 5482). Default none: neither.
     pub user_timeout_option: Option<UserTimeoutOption>,
     /// Choice of algorithms. Default [`Standard`].
     pub algorithms: A,

@@ -72,7 +72,7 @@ impl<'a> Segment<'a> {
         Ok(Segment::unverified(&header))
     }
 
-    /// Converts a header whose checksum the caller has verified or does not need to a segment.
+    /// Makes a segment from a header whose checksum the caller has verified or does not need.
     pub fn unverified(header: &HeaderView<'a>) -> Segment<'a> {
         let (seq, ack) = header.numbers();
         Segment {

@@ -20,7 +20,8 @@ pub struct Stats {
     pub data_segments_received: u32,
     /// Payload bytes handed to the link, retransmissions included.
     pub bytes_sent: u32,
-    /// Payload bytes on the SYN that the peer did not accept (RFC 7413 §4.2.2). They leave later as new data and do not count as a retransmission.
+    /// Payload bytes on the SYN that the peer did not accept (RFC 7413 §4.2.2). They leave later as
+    /// new data and do not count as a retransmission.
     pub syn_bytes_refused: u32,
     /// Payload bytes that the peer acknowledged.
     pub bytes_acked: u32,

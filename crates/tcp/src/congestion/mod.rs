@@ -160,9 +160,9 @@ pub trait Congestion {
         self.set_cwnd(self.ssthresh());
     }
 
-    /// The last loss or timeout was spurious. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in flight
-    /// before it or the previous threshold, may be in flight again, without a burst. `acked` bytes
-    /// were acknowledged now.
+    /// The last loss or timeout was spurious. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in
+    /// flight before it or the previous threshold, may be in flight again, without a burst. `acked`
+    /// bytes were acknowledged now.
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let burst = acked.min(initial_window(flow.mss));
         let cwnd = flow.flight.wrapping_add(burst);

@@ -128,7 +128,8 @@ impl<B: Bytes, A: Algorithms> Connection<B, SendRing<B>, A> {
     /// uncertain, pass a value that is too long, because timestamps must not decrease. The clock of
     /// `now` may have restarted.
     ///
-    /// Outstanding data count as lost and are retransmitted, starting with the initial window. Only the round-trip time and the slow start threshold remain known about the path. If an
+    /// Outstanding data count as lost and are retransmitted, starting with the initial window. Only
+    /// the round-trip time and the slow start threshold remain known about the path. If an
     /// acknowledgment is owed, it is sent at once. Data received before raise no event.
     ///
     /// The bytes can be used once, and `thaw` invalidates them. A second copy would send different

@@ -67,9 +67,9 @@ pub use output::SegmentDesc;
 
 /// A TCP connection in any state except LISTEN.
 ///
-/// `B` is the kind of the receive buffer; at most 65,535 of its bytes are used, because windows are not scaled. `S` stores the data to send: a ring in another buffer, or a
-/// [`Chain`](crate::Chain) of the application's own buffers, which avoids a copy. `A` is the choice
-/// of [`Algorithms`].
+/// `B` is the kind of the receive buffer; at most 65,535 of its bytes are used, because windows are
+/// not scaled. `S` stores the data to send: a ring in another buffer, or a [`Chain`](crate::Chain)
+/// of the application's own buffers, which avoids a copy. `A` is the choice of [`Algorithms`].
 #[derive(Debug)]
 // The order matters: a Cortex-M0 reaches bytes in the first 32 of a struct, and words in the first
 // 128, with one instruction. So the fields that every segment needs come first, small ones before

@@ -203,7 +203,8 @@ impl<B: Bytes, S: SendStore, A: Algorithms> Connection<B, S, A> {
         !nagle_holds && (all || half)
     }
 
-    /// Plans a window probe: one octet into a closed window (RFC 9293 §3.8.6.1), or, as the override of §3.8.6.2.1, as much as fits in a small window.
+    /// Plans a window probe: one octet into a closed window (RFC 9293 §3.8.6.1), or, as the
+    /// override of §3.8.6.2.1, as much as fits in a small window.
     fn window_probe(&self, max_len: usize) -> Option<Plan> {
         if !self.persist.is_due() || !self.pins.is_empty() || !self.may_send_sequence() {
             return None;

@@ -32,8 +32,8 @@ pub(crate) struct Evidence {
 }
 
 impl Frto {
-    /// Starts the test after a timeout (step 1) if `may`: no recovery was in progress, except one
-    /// for the same segment.
+    /// Starts the test after a timeout (step 1) if `may`, or if an earlier test of the same segment
+    /// has no answer yet. `may` requires that no recovery was in progress.
     pub(crate) fn on_timeout(&mut self, may: bool) {
         let again = *self == Frto::First;
         *self = if ON && (may || again) {

@@ -374,8 +374,8 @@ impl Scoreboard {
         lost
     }
 
-    /// Marks as lost the data that were not retransmitted and have more than `reached` arrived bytes beyond
-    /// them, except where `is_held`. Returns the number of bytes newly lost. Only the
+    /// Marks as lost the data that were not retransmitted and have more than `reached` arrived
+    /// bytes beyond them, except where `is_held`. Returns the number of bytes newly lost. Only the
     /// retransmission timer detects lost retransmissions (RFC 6675 §5).
     pub(crate) fn lose_before(&mut self, reached: u32, is_held: impl Fn(Span) -> bool) -> u32 {
         let (mut beyond, mut lost) = (self.arrived(), 0u32);
@@ -468,8 +468,9 @@ impl Scoreboard {
     }
 
     /// Makes room for one more stretch, and returns whether there is room. It joins the shortest
-    /// pair of neighbours that have arrived; if there is none, the shortest pair with the same fate; if there is none, the shortest pair that has not arrived. Among equals it takes the last pair, because
-    /// least is known about the latest data.
+    /// pair of neighbours that have arrived; if there is none, the shortest pair with the same
+    /// fate; if there is none, the shortest pair that has not arrived. Among equals it takes the
+    /// last pair, because least is known about the latest data.
     #[inline(never)] // size
     fn make_room(&mut self) -> bool {
         if !self.is_full() {
