@@ -29,7 +29,7 @@ pub(crate) struct Seen {
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum Receipt {
     New,
     /// RFC 7252 §4.5: "using the same Acknowledgement or Reset message"; empty
     /// if it got none.
@@ -52,11 +52,11 @@ impl Seen {
         peer: Peer,
         id: MessageId,
         lifetime: Duration,
-    ) -> Verdict {
+    ) -> Receipt {
         if let Some(known) = self.find(peer, id)
             && known.until > now
         {
-            return Verdict::Duplicate(known.answer.clone());
+            return Receipt::Duplicate(known.answer.clone());
         }
         self.messages.retain(|known| known.until > now);
         self.bytes = self.messages.iter().map(|known| known.answer.len()).sum();
@@ -67,7 +67,7 @@ impl Seen {
             answer: Vec::new(),
         });
         self.shrink();
-        Verdict::New
+        Receipt::New
     }
 
     pub(crate) fn answered(&mut self, peer: Peer, id: MessageId, answer: &[u8]) {
@@ -118,22 +118,22 @@ mod tests {
     #[test]
     fn a_duplicate_gets_the_same_answer_until_the_id_may_be_used_again() {
         let mut seen = Seen::new(8);
-        assert_eq!(seen.judge(at(0), peer(1), 7, LIFETIME), Verdict::New);
-        let duplicate = |answer: &[u8]| Verdict::Duplicate(answer.to_vec());
+        assert_eq!(seen.judge(at(0), peer(1), 7, LIFETIME), Receipt::New);
+        let duplicate = |answer: &[u8]| Receipt::Duplicate(answer.to_vec());
         assert_eq!(seen.judge(at(1), peer(1), 7, LIFETIME), duplicate(b""));
         seen.answered(peer(1), 7, b"ack");
         assert_eq!(seen.judge(at(246), peer(1), 7, LIFETIME), duplicate(b"ack"));
         // Another peer's and another ID are others.
-        assert_eq!(seen.judge(at(246), peer(2), 7, LIFETIME), Verdict::New);
-        assert_eq!(seen.judge(at(246), peer(1), 8, LIFETIME), Verdict::New);
-        assert_eq!(seen.judge(at(247), peer(1), 7, LIFETIME), Verdict::New);
+        assert_eq!(seen.judge(at(246), peer(2), 7, LIFETIME), Receipt::New);
+        assert_eq!(seen.judge(at(246), peer(1), 8, LIFETIME), Receipt::New);
+        assert_eq!(seen.judge(at(247), peer(1), 7, LIFETIME), Receipt::New);
     }
 
     #[test]
     fn memory_is_bounded() {
         let mut seen = Seen::new(8);
         for id in 0..100 {
-            assert_eq!(seen.judge(at(0), peer(1), id, LIFETIME), Verdict::New);
+            assert_eq!(seen.judge(at(0), peer(1), id, LIFETIME), Receipt::New);
             seen.answered(peer(1), id, &[0; 5_000]);
         }
         assert!(seen.bytes <= ANSWER_BYTES);

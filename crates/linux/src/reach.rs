@@ -140,7 +140,7 @@ struct Flow {
 }
 
 /// The type of a packet, as far as relevant here.
-enum Seen {
+enum UpperLayer {
     /// A transport's packet: protocol, source and destination with ports.
     Ports(Protocol, (Ipv6Addr, u16), (Ipv6Addr, u16)),
     /// An ICMPv6 echo message or error.
@@ -211,7 +211,7 @@ impl Reach {
 
     /// Remembers the flow of a packet that goes from outside to a node.
     pub fn on_packet_to_mesh(&mut self, packet: &[u8]) {
-        let Seen::Ports(protocol, outside, node) = seen(packet) else {
+        let UpperLayer::Ports(protocol, outside, node) = seen(packet) else {
             return;
         };
         let flow = Flow {
@@ -233,8 +233,8 @@ impl Reach {
     /// Returns whether a packet of a node may leave the mesh; counts and reports it if not.
     pub fn may_leave(&mut self, packet: &[u8]) -> bool {
         let (to, is_answer) = match seen(packet) {
-            Seen::Icmp => return true,
-            Seen::Ports(protocol, node, outside) => {
+            UpperLayer::Icmp => return true,
+            UpperLayer::Ports(protocol, node, outside) => {
                 let flow = Flow {
                     protocol,
                     node,
@@ -247,7 +247,7 @@ impl Reach {
                 };
                 (Some(to), self.flows.contains_key(&flow))
             }
-            Seen::Other(addr) => {
+            UpperLayer::Other(addr) => {
                 let to = Destination {
                     addr,
                     protocol: None,
@@ -255,7 +255,7 @@ impl Reach {
                 };
                 (Some(to), false)
             }
-            Seen::Malformed => (None, false),
+            UpperLayer::Malformed => (None, false),
         };
         let is_exposed = self.exposed.iter().any(|service| match &to {
             Some(to) => service.matches(to),
@@ -292,30 +292,30 @@ impl Reach {
 }
 
 /// Reads what matters of a packet.
-fn seen(packet: &[u8]) -> Seen {
+fn seen(packet: &[u8]) -> UpperLayer {
     /// ICMPv6 error messages have types below 128; 128 and 129 are the echo messages (RFC 4443).
     const ECHO_REPLY: u8 = 129;
     let Ok((header, payload)) = Ipv6Header::parse(packet) else {
-        return Seen::Malformed;
+        return UpperLayer::Malformed;
     };
     let Ok((protocol, offset)) = skip_extension_headers(header.next_header, payload) else {
-        return Seen::Malformed;
+        return UpperLayer::Malformed;
     };
     let upper = payload.get(offset..).unwrap_or_default();
     let (src, dst) = (header.src.into(), header.dst.into());
     let protocol = match (protocol, upper) {
         (next_header::TCP, _) => Protocol::Tcp,
         (next_header::UDP, _) => Protocol::Udp,
-        (next_header::ICMPV6, [kind, ..]) if *kind <= ECHO_REPLY => return Seen::Icmp,
-        _ => return Seen::Other(dst),
+        (next_header::ICMPV6, [kind, ..]) if *kind <= ECHO_REPLY => return UpperLayer::Icmp,
+        _ => return UpperLayer::Other(dst),
     };
     match upper {
-        [s1, s2, d1, d2, ..] => Seen::Ports(
+        [s1, s2, d1, d2, ..] => UpperLayer::Ports(
             protocol,
             (src, u16::from_be_bytes([*s1, *s2])),
             (dst, u16::from_be_bytes([*d1, *d2])),
         ),
-        _ => Seen::Malformed,
+        _ => UpperLayer::Malformed,
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Key {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Fate {
+pub(crate) enum DatagramEnd {
     /// It was passed to the upper layer.
     Complete,
     /// It was dropped, timed out or rejected.
@@ -29,7 +29,7 @@ pub(crate) enum Fate {
 #[derive(Clone, Copy, Debug)]
 struct FinishedDatagram {
     key: Key,
-    fate: Fate,
+    fate: DatagramEnd,
     expires: Instant,
 }
 
@@ -52,7 +52,7 @@ impl Finished {
         }
     }
 
-    pub(crate) fn remember(&mut self, key: Key, fate: Fate, expires: Instant) {
+    pub(crate) fn remember(&mut self, key: Key, fate: DatagramEnd, expires: Instant) {
         let entry = FinishedDatagram { key, fate, expires };
         let known = self
             .entries
@@ -69,7 +69,7 @@ impl Finished {
         self.next = self.next.wrapping_add(1) % ENTRIES;
     }
 
-    pub(crate) fn fate(&self, key: &Key, now: Instant) -> Option<Fate> {
+    pub(crate) fn fate(&self, key: &Key, now: Instant) -> Option<DatagramEnd> {
         self.entries
             .iter()
             .flatten()
@@ -94,10 +94,10 @@ mod tests {
     #[test]
     fn an_entry_lasts_until_it_expires() {
         let mut ring = Finished::new();
-        ring.remember(key(7), Fate::Complete, Instant::from_millis(100));
+        ring.remember(key(7), DatagramEnd::Complete, Instant::from_millis(100));
         assert_eq!(
             ring.fate(&key(7), Instant::from_millis(99)),
-            Some(Fate::Complete)
+            Some(DatagramEnd::Complete)
         );
         assert_eq!(ring.fate(&key(7), Instant::from_millis(100)), None);
         assert_eq!(ring.fate(&key(8), Instant::ZERO), None);
@@ -108,20 +108,26 @@ mod tests {
         let mut ring = Finished::new();
         let later = Instant::from_millis(100);
         for tag in 0..=ENTRIES as u16 {
-            ring.remember(key(tag), Fate::GivenUp, later);
+            ring.remember(key(tag), DatagramEnd::GivenUp, later);
         }
         assert_eq!(ring.fate(&key(0), Instant::ZERO), None);
-        assert_eq!(ring.fate(&key(1), Instant::ZERO), Some(Fate::GivenUp));
+        assert_eq!(
+            ring.fate(&key(1), Instant::ZERO),
+            Some(DatagramEnd::GivenUp)
+        );
     }
 
     #[test]
     fn remembering_again_takes_no_second_place() {
         let mut ring = Finished::new();
         let later = Instant::from_millis(100);
-        ring.remember(key(0), Fate::GivenUp, later);
+        ring.remember(key(0), DatagramEnd::GivenUp, later);
         for _ in 0..100 {
-            ring.remember(key(1), Fate::Complete, later);
+            ring.remember(key(1), DatagramEnd::Complete, later);
         }
-        assert_eq!(ring.fate(&key(0), Instant::ZERO), Some(Fate::GivenUp));
+        assert_eq!(
+            ring.fate(&key(0), Instant::ZERO),
+            Some(DatagramEnd::GivenUp)
+        );
     }
 }

@@ -14,7 +14,7 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::counters::{LowpanCounters, count};
 use crate::coverage::{Coverage, Overlap};
-use crate::duplicates::{Fate, Finished, Key};
+use crate::duplicates::{DatagramEnd, Finished, Key};
 use crate::pool::{Partial, Pool, State};
 use crate::receive::Piece;
 use crate::{DropReason, LowpanConfig, SlotId};
@@ -77,7 +77,7 @@ impl Reassembly {
     }
 
     /// Records the outcome of a datagram that was not reassembled here.
-    pub(crate) fn remember(&mut self, now: Instant, key: Key, fate: Fate) {
+    pub(crate) fn remember(&mut self, now: Instant, key: Key, fate: DatagramEnd) {
         self.finished.remember(key, fate, now + self.memory);
     }
 
@@ -91,8 +91,8 @@ impl Reassembly {
         piece: &Piece<'_>,
     ) -> Result<Option<SlotId>, DropReason> {
         match self.finished.fate(&key, now) {
-            Some(Fate::Complete) => return Err(DropReason::Duplicate),
-            Some(Fate::GivenUp) => return Err(DropReason::Orphan),
+            Some(DatagramEnd::Complete) => return Err(DropReason::Duplicate),
+            Some(DatagramEnd::GivenUp) => return Err(DropReason::Orphan),
             None => {}
         }
         check_bounds(usize::from(key.size), piece)?;
@@ -108,7 +108,7 @@ impl Reassembly {
             Ok(false) => Ok(None),
             Ok(true) => {
                 self.finished
-                    .remember(key, Fate::Complete, now + self.memory);
+                    .remember(key, DatagramEnd::Complete, now + self.memory);
                 if let Some(slot) = pool.slot_mut(id) {
                     slot.state = State::Held;
                 }
@@ -201,7 +201,7 @@ impl Reassembly {
         if id.is_err() {
             // The other fragments of the datagram are now useless.
             self.finished
-                .remember(key, Fate::GivenUp, now + self.memory);
+                .remember(key, DatagramEnd::GivenUp, now + self.memory);
         }
         id
     }
@@ -223,7 +223,7 @@ impl Reassembly {
         if let Some(partial) = pool.slot(id).and_then(|slot| slot.partial()) {
             let key = partial.key;
             self.finished
-                .remember(key, Fate::GivenUp, now + self.memory);
+                .remember(key, DatagramEnd::GivenUp, now + self.memory);
         }
         pool.free_slot(id);
     }

@@ -65,7 +65,7 @@ impl Default for RedConfig {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum RedAction {
     Send,
     /// It gets the CE codepoint.
     Mark,
@@ -103,22 +103,24 @@ impl Red {
     }
 
     /// Decides about a datagram of `len` bytes with this codepoint.
-    pub(crate) fn judge(&mut self, ecn: Ecn, pair: Pair, len: usize) -> Verdict {
+    pub(crate) fn judge(&mut self, ecn: Ecn, pair: Pair, len: usize) -> RedAction {
         self.shares.note(pair, len);
         let (own, fair) = match self.config.fair {
             true => (self.shares.of(pair), self.shares.fair()),
             false => (0, 0),
         };
         if own < fair {
-            return Verdict::Send;
+            return RedAction::Send;
         }
         let strikes = self.strikes();
         // RFC 3168 §5: a packet that is not ECN-capable is dropped instead. It is not dropped for
         // its share only, because lost acknowledgments would inform the wrong end.
         match ecn {
-            Ecn::NotEct if strikes => Verdict::Drop,
-            Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => Verdict::Mark,
-            _ => Verdict::Send,
+            Ecn::NotEct if strikes => RedAction::Drop,
+            Ecn::Ect0 | Ecn::Ect1 | Ecn::Ce if strikes || self.exceeds(own, fair) => {
+                RedAction::Mark
+            }
+            _ => RedAction::Send,
         }
     }
 
@@ -203,15 +205,15 @@ mod tests {
     fn a_short_burst_passes() {
         let mut red = after(0, 1);
         red.on_change(3);
-        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), Verdict::Send);
+        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), RedAction::Send);
     }
 
     #[test]
     fn who_cannot_be_told_loses_the_datagram() {
         let mut red = after(6, 90);
-        assert_eq!(red.judge(Ecn::Ect0, pair(1), LEN), Verdict::Mark);
-        assert_eq!(red.judge(Ecn::Ce, pair(1), LEN), Verdict::Mark);
-        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), Verdict::Drop);
+        assert_eq!(red.judge(Ecn::Ect0, pair(1), LEN), RedAction::Mark);
+        assert_eq!(red.judge(Ecn::Ce, pair(1), LEN), RedAction::Mark);
+        assert_eq!(red.judge(Ecn::NotEct, pair(1), LEN), RedAction::Drop);
     }
 
     /// Returns the marks in a thousand datagrams of each conversation; one sends three times as
@@ -219,8 +221,8 @@ mod tests {
     fn marks(red: &mut Red) -> (u32, u32) {
         let (mut greedy, mut modest) = (0, 0);
         for _ in 0..1000 {
-            greedy += u32::from(red.judge(Ecn::Ect0, pair(1), 3 * LEN) == Verdict::Mark);
-            modest += u32::from(red.judge(Ecn::Ect0, pair(2), LEN) == Verdict::Mark);
+            greedy += u32::from(red.judge(Ecn::Ect0, pair(1), 3 * LEN) == RedAction::Mark);
+            modest += u32::from(red.judge(Ecn::Ect0, pair(2), LEN) == RedAction::Mark);
         }
         (greedy, modest)
     }
@@ -252,7 +254,7 @@ mod tests {
         let mut red = after(1, 90);
         let dropped = (0..1000).filter(|_| {
             red.judge(Ecn::NotEct, pair(2), LEN);
-            red.judge(Ecn::NotEct, pair(1), 3 * LEN) == Verdict::Drop
+            red.judge(Ecn::NotEct, pair(1), 3 * LEN) == RedAction::Drop
         });
         assert!(dropped.count() < 60);
     }

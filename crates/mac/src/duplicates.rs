@@ -13,18 +13,18 @@ use redpoll_wire::ieee802154::{Address, FrameHeader};
 const SOURCES: usize = 16;
 
 #[derive(Clone, Copy, Debug)]
-struct Heard {
+struct ReceivedFrame {
     heard_at: Instant,
     src: Address,
     dsn: u8,
     checksum: u16,
 }
 
-impl Heard {
+impl ReceivedFrame {
     fn new(heard_at: Instant, src: Address, dsn: u8, payload: &[u8]) -> Self {
         let mut sum = Checksum::new();
         sum.add(payload);
-        Heard {
+        ReceivedFrame {
             heard_at,
             src,
             dsn,
@@ -32,7 +32,7 @@ impl Heard {
         }
     }
 
-    fn repeats(&self, old: &Heard, timeout: Duration) -> bool {
+    fn repeats(&self, old: &ReceivedFrame, timeout: Duration) -> bool {
         old.src == self.src
             && old.dsn == self.dsn
             && old.checksum == self.checksum
@@ -42,7 +42,7 @@ impl Heard {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Duplicates {
-    entries: [Option<Heard>; SOURCES],
+    entries: [Option<ReceivedFrame>; SOURCES],
 }
 
 impl Duplicates {
@@ -65,16 +65,16 @@ impl Duplicates {
         dsn: u8,
         payload: &[u8],
     ) -> bool {
-        let new = Heard::new(now, src, dsn, payload);
+        let new = ReceivedFrame::new(now, src, dsn, payload);
         let Some(slot) = self.slot_of(src) else {
             return false;
         };
         let repeats = slot.as_ref().is_some_and(|old| new.repeats(old, timeout));
         if !repeats {
-            let Heard {
+            let ReceivedFrame {
                 heard_at, checksum, ..
             } = new;
-            *slot = Some(Heard {
+            *slot = Some(ReceivedFrame {
                 heard_at,
                 src,
                 dsn,
@@ -93,14 +93,15 @@ impl Duplicates {
         header: &FrameHeader,
         payload: &[u8],
     ) -> bool {
-        let new = Heard::new(now, header.src, header.dsn, payload);
+        let new = ReceivedFrame::new(now, header.src, header.dsn, payload);
         let mut entries = self.entries.iter().flatten();
         entries.any(|old| new.repeats(old, timeout))
     }
 
     /// Returns the entry of `src`, or otherwise the one to replace: a free one, or the oldest.
-    fn slot_of(&mut self, src: Address) -> Option<&mut Option<Heard>> {
-        let is_its = |slot: &Option<Heard>| slot.as_ref().is_some_and(|entry| entry.src == src);
+    fn slot_of(&mut self, src: Address) -> Option<&mut Option<ReceivedFrame>> {
+        let is_its =
+            |slot: &Option<ReceivedFrame>| slot.as_ref().is_some_and(|entry| entry.src == src);
         if let Some(at) = self.entries.iter().position(is_its) {
             return self.entries.get_mut(at);
         }

@@ -10,7 +10,7 @@ use crate::MacConfig;
 const MAX_VERSION: u8 = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Verdict {
+pub(crate) enum FilterResult {
     /// A data frame for this node; `acknowledge` it unless the radio has.
     Accept {
         acknowledge: bool,
@@ -40,12 +40,12 @@ pub(crate) enum Useless {
     ForeignSource,
 }
 
-pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
+pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> FilterResult {
     if header.version > MAX_VERSION {
-        return Verdict::Version;
+        return FilterResult::Version;
     }
     let broadcast = match header.frame_type {
-        FrameType::Ack => return Verdict::Ack,
+        FrameType::Ack => return FilterResult::Ack,
         // A beacon has no destination and is not acknowledged.
         FrameType::Beacon => true,
         FrameType::Data | FrameType::Command => {
@@ -55,10 +55,10 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
                 None => header.version < MAX_VERSION,
             };
             if is_other {
-                return Verdict::OtherPan;
+                return FilterResult::OtherPan;
             }
             if !is_ours(config, header.dst) {
-                return Verdict::NotForUs;
+                return FilterResult::NotForUs;
             }
             header.dst == Address::BROADCAST
         }
@@ -75,11 +75,11 @@ pub(crate) fn judge(config: &MacConfig, header: &FrameHeader) -> Verdict {
         // The short address belongs to a node of another PAN.
         Useless::ForeignSource
     } else if header.frame_type == FrameType::Command {
-        return Verdict::Command { acknowledge };
+        return FilterResult::Command { acknowledge };
     } else {
-        return Verdict::Accept { acknowledge };
+        return FilterResult::Accept { acknowledge };
     };
-    Verdict::Useless { why, acknowledge }
+    FilterResult::Useless { why, acknowledge }
 }
 
 fn is_ours(config: &MacConfig, dst: Address) -> bool {

@@ -22,7 +22,7 @@ use redpoll_wire::ieee802154::{self, Address, DATA_REQUEST, FrameHeader, FrameTy
 use crate::access::{Access, Contention, CsmaCa, Cycle};
 use crate::counters::count;
 use crate::duplicates::Duplicates;
-use crate::filter::{self, Useless, Verdict};
+use crate::filter::{self, FilterResult, Useless};
 use crate::ifs::Spacing;
 use crate::imm_ack::ImmAck;
 use crate::pending::Pending;
@@ -38,7 +38,7 @@ const FRAME_VERSION: u8 = 1;
 const DSN_AT: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Kind {
+enum OutgoingFrame {
     Data,
     /// A data request.
     Request,
@@ -94,7 +94,7 @@ enum Content {
 // three.
 #[repr(C)]
 pub struct Mac<A: Access = CsmaCa> {
-    kind: Kind,
+    kind: OutgoingFrame,
     frame_dsn: u8,
     dsn: u8,
     rest: Rest,
@@ -149,7 +149,7 @@ impl<A: Access> Mac<A> {
             frame: FrameBuf::new(),
             dst: Address::Absent,
             header_len: 0,
-            kind: Kind::Data,
+            kind: OutgoingFrame::Data,
             frame_dsn: 0,
             progress: Progress::Idle,
             retry: Retry::start(0, false),
@@ -286,8 +286,8 @@ impl<A: Access> Mac<A> {
 
     fn header(&self, dst: Address) -> FrameHeader {
         let frame_type = match self.kind {
-            Kind::Data => FrameType::Data,
-            Kind::Request => FrameType::Command,
+            OutgoingFrame::Data => FrameType::Data,
+            OutgoingFrame::Request => FrameType::Command,
         };
         FrameHeader {
             frame_type,
@@ -320,18 +320,18 @@ impl<A: Access> Mac<A> {
         };
         let counters = &mut self.counters;
         match filter::judge(&self.config, &header) {
-            Verdict::Accept { acknowledge } => {
+            FilterResult::Accept { acknowledge } => {
                 self.acknowledge(now, header.dsn, acknowledge, false);
                 return self.accept(now, &header, payload, info);
             }
-            Verdict::Command { acknowledge } if payload.first() == Some(&DATA_REQUEST) => {
+            FilterResult::Command { acknowledge } if payload.first() == Some(&DATA_REQUEST) => {
                 self.on_data_request(now, &header, acknowledge, info);
             }
-            Verdict::Command { acknowledge } => {
+            FilterResult::Command { acknowledge } => {
                 count(&mut counters.rx_unsupported_type);
                 self.acknowledge(now, header.dsn, acknowledge, false);
             }
-            Verdict::Useless { why, acknowledge } => {
+            FilterResult::Useless { why, acknowledge } => {
                 count(match why {
                     Useless::Secured => &mut counters.rx_secured,
                     Useless::UnsupportedType => &mut counters.rx_unsupported_type,
@@ -340,10 +340,10 @@ impl<A: Access> Mac<A> {
                 });
                 self.acknowledge(now, header.dsn, acknowledge, false);
             }
-            Verdict::Ack => self.on_ack_frame(now, header.dsn, header.frame_pending),
-            Verdict::OtherPan => count(&mut counters.rx_other_pan),
-            Verdict::NotForUs => count(&mut counters.rx_not_for_us),
-            Verdict::Version => count(&mut counters.rx_version),
+            FilterResult::Ack => self.on_ack_frame(now, header.dsn, header.frame_pending),
+            FilterResult::OtherPan => count(&mut counters.rx_other_pan),
+            FilterResult::NotForUs => count(&mut counters.rx_not_for_us),
+            FilterResult::Version => count(&mut counters.rx_version),
         }
         None
     }

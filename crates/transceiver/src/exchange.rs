@@ -9,7 +9,7 @@ use redpoll_mac::{FrameBuf, RadioIdentity, RadioResult, RadioWork, RxInfo};
 const EVENTS: usize = 4;
 
 /// An event from the driver.
-pub(crate) enum Heard {
+pub(crate) enum DriverEvent {
     Frame(FrameBuf, RxInfo),
     Done(RadioResult),
 }
@@ -32,7 +32,7 @@ pub struct Exchange {
     loaded: RefCell<FrameBuf>,
     identity: Cell<Option<RadioIdentity>>,
     /// The first of them came first; behind the last there is nothing.
-    events: RefCell<[Option<Heard>; EVENTS]>,
+    events: RefCell<[Option<DriverEvent>; EVENTS]>,
     operator: Cell<Option<Waker>>,
     node: Cell<Option<Waker>>,
 }
@@ -93,11 +93,11 @@ impl Exchange {
 
     /// Something has come. Where the node is slower than its neighbours a frame is lost; for a
     /// result there is always room.
-    pub(crate) fn tell(&self, heard: Heard) {
+    pub(crate) fn tell(&self, heard: DriverEvent) {
         let mut events = self.events.borrow_mut();
         let room = match heard {
-            Heard::Frame(..) => EVENTS.saturating_sub(1),
-            Heard::Done(_) => EVENTS,
+            DriverEvent::Frame(..) => EVENTS.saturating_sub(1),
+            DriverEvent::Done(_) => EVENTS,
         };
         if let Some(place) = events.iter_mut().take(room).find(|it| it.is_none()) {
             *place = Some(heard);
@@ -106,7 +106,7 @@ impl Exchange {
     }
 
     /// Returns the oldest event from the driver.
-    pub(crate) fn poll_heard(&self, cx: &Context<'_>) -> Poll<Heard> {
+    pub(crate) fn poll_heard(&self, cx: &Context<'_>) -> Poll<DriverEvent> {
         let mut events = self.events.borrow_mut();
         let first = events.first_mut().and_then(Option::take);
         if let Some(heard) = first {

@@ -8,7 +8,7 @@ use redpoll_mac::{FrameBuf, RadioResult, RadioWork};
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
 use crate::driver::{Assessment, Transceiver};
-use crate::exchange::{Exchange, Heard, Order};
+use crate::exchange::{DriverEvent, Exchange, Order};
 
 /// The broadcast short address, and the broadcast PAN.
 const BROADCAST: u16 = 0xffff;
@@ -51,7 +51,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
                 End::Received(false) => {}
                 End::Order(Order::Transmit { cca }) => {
                     let result = self.transmit(cca).await;
-                    self.exchange.tell(Heard::Done(result));
+                    self.exchange.tell(DriverEvent::Done(result));
                 }
                 End::Order(Order::Rest(rest)) => {
                     self.rest = rest;
@@ -118,7 +118,7 @@ impl<'e, T: Transceiver> Operator<'e, T> {
         }
         let mut frame = FrameBuf::new();
         if frame.copy_from(bytes).is_ok() {
-            self.exchange.tell(Heard::Frame(frame, info));
+            self.exchange.tell(DriverEvent::Frame(frame, info));
         }
     }
 }

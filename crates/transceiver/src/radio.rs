@@ -8,7 +8,7 @@ use redpoll_mac::{
 };
 
 use crate::driver::Ticker;
-use crate::exchange::{Exchange, Heard, Order};
+use crate::exchange::{DriverEvent, Exchange, Order};
 
 /// The radio that a node sees; see the [crate](crate).
 pub struct TransceiverRadio<'e, T> {
@@ -64,8 +64,8 @@ impl<T: Ticker> Radio for TransceiverRadio<'_, T> {
         }
         if let Poll::Ready(heard) = self.exchange.poll_heard(cx) {
             return Poll::Ready(match heard {
-                Heard::Done(result) => RadioEvent::Done(result),
-                Heard::Frame(frame, info) => self.take(frame, info),
+                DriverEvent::Done(result) => RadioEvent::Done(result),
+                DriverEvent::Frame(frame, info) => self.take(frame, info),
             });
         }
         let Some(until) = until else {

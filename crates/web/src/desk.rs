@@ -28,7 +28,7 @@ const FIGURES: Duration = Duration::from_millis(250);
 
 /// A message of the desk to the server.
 #[derive(Debug)]
-pub(crate) enum News {
+pub(crate) enum DeskMessage {
     Changes(Box<Batch>),
     Scene(Scene),
     Clock(Clock),
@@ -50,11 +50,11 @@ pub(crate) struct Batch {
 
 /// A request to the simulation.
 pub(crate) struct Request {
-    pub(crate) what: Wanted,
+    pub(crate) what: BrowserRequest,
     pub(crate) answer: oneshot::Sender<Result<String, String>>,
 }
 
-pub(crate) enum Wanted {
+pub(crate) enum BrowserRequest {
     Clock(ClockAsk),
     Mesh(Command),
 }
@@ -62,7 +62,7 @@ pub(crate) enum Wanted {
 /// The simulation's end of the live view.
 #[derive(Debug)]
 pub struct Desk {
-    pub(crate) news: tokio::sync::mpsc::Sender<News>,
+    pub(crate) news: tokio::sync::mpsc::Sender<DeskMessage>,
     pub(crate) requests: mpsc::Receiver<Request>,
     pub(crate) watchers: Arc<AtomicUsize>,
     /// A byte comes when there is a reason to look.
@@ -72,7 +72,7 @@ pub struct Desk {
     pub(crate) next: Option<Instant>,
     pub(crate) figures_at: Instant,
     /// Messages that wait for the server, in addition to changes.
-    pub(crate) outbox: VecDeque<News>,
+    pub(crate) outbox: VecDeque<DeskMessage>,
     pub(crate) wants: Option<ClockAsk>,
     pub(crate) commands: u64,
 }
@@ -156,7 +156,7 @@ impl Desk {
     pub fn set_clock(&mut self, clock: Clock) {
         if self.clock != clock {
             self.clock = clock;
-            self.post(News::Clock(clock));
+            self.post(DeskMessage::Clock(clock));
         }
     }
 
@@ -172,12 +172,16 @@ impl Desk {
     #[must_use]
     pub fn say(&mut self, line: &str) -> bool {
         self.flush();
-        self.outbox.is_empty() && self.news.try_send(News::Line(line.to_owned())).is_ok()
+        self.outbox.is_empty()
+            && self
+                .news
+                .try_send(DeskMessage::Line(line.to_owned()))
+                .is_ok()
     }
 
     /// Continues a recording at another place.
     pub fn jump(&mut self, story: Story) {
-        self.post(News::Jumped(Box::new(story)));
+        self.post(DeskMessage::Jumped(Box::new(story)));
     }
 
     /// Waits for a request, for at most this time.
@@ -191,7 +195,7 @@ impl Desk {
         let _ = self.bell.set_nonblocking(true);
     }
 
-    fn post(&mut self, news: News) {
+    fn post(&mut self, news: DeskMessage) {
         self.outbox.push_back(news);
         self.flush();
     }
@@ -221,7 +225,7 @@ impl Desk {
         let scribe = Box::new(Scribe::new(world, self.mode));
         // Messages of the previous run that wait are dropped.
         self.outbox.clear();
-        self.post(News::Renewed(scribe));
+        self.post(DeskMessage::Renewed(scribe));
         if self.next.is_some() {
             world.live_begin();
         }
@@ -241,7 +245,7 @@ impl Desk {
         if figures {
             self.figures_at = now + FIGURES;
         }
-        room.send(News::Changes(Box::new(Batch {
+        room.send(DeskMessage::Changes(Box::new(Batch {
             changes: world.live_changes(),
             sample: world.live_sample(),
             figures,
@@ -257,9 +261,9 @@ impl Desk {
     fn carry_out(&mut self, mut world: Option<&mut World>) {
         while let Ok(Request { what, answer }) = self.requests.try_recv() {
             let said = match (what, &mut world) {
-                (Wanted::Clock(ask), _) => self.set(ask),
-                (Wanted::Mesh(command), Some(world)) => self.command(world, &command),
-                (Wanted::Mesh(_), None) => {
+                (BrowserRequest::Clock(ask), _) => self.set(ask),
+                (BrowserRequest::Mesh(command), Some(world)) => self.command(world, &command),
+                (BrowserRequest::Mesh(_), None) => {
                     Err("this is a recording, which cannot be changed".to_owned())
                 }
             };
@@ -273,7 +277,7 @@ impl Desk {
             .command(command)
             .map_err(|refusal: Refusal| refusal.to_string())?;
         self.commands += 1;
-        self.post(News::Scene(Scribe::scene_of(world)));
+        self.post(DeskMessage::Scene(Scribe::scene_of(world)));
         self.figures_at = Instant::now();
         self.next = self.next.map(|_| Instant::now());
         Ok(said)

@@ -21,7 +21,7 @@ use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::oneshot;
 
 use crate::assets::ASSETS;
-use crate::desk::{Desk, News, Request, Wanted};
+use crate::desk::{BrowserRequest, Desk, DeskMessage, Request};
 use crate::guard;
 use crate::http::{self, Network};
 use crate::hub::{Hub, Message, Source};
@@ -184,19 +184,19 @@ impl Server {
 }
 
 /// Brings to the browsers what the simulation says.
-fn tell(hub: &Hub, news: News) {
+fn tell(hub: &Hub, news: DeskMessage) {
     match news {
-        News::Changes(batch) => hub.publish(|scribe| {
+        DeskMessage::Changes(batch) => hub.publish(|scribe| {
             scribe.changes(&batch.changes, &batch.sample, batch.figures, batch.wall_ms)
         }),
-        News::Scene(scene) => hub.publish(|scribe| {
+        DeskMessage::Scene(scene) => hub.publish(|scribe| {
             scribe.set_scene(scene);
             scribe.scene()
         }),
-        News::Clock(clock) => hub.set_clock(clock),
-        News::Renewed(scribe) => hub.renew(Source::Scribe(scribe)),
-        News::Jumped(story) => hub.renew(Source::Story(story)),
-        News::Line(line) => hub.line(line),
+        DeskMessage::Clock(clock) => hub.set_clock(clock),
+        DeskMessage::Renewed(scribe) => hub.renew(Source::Scribe(scribe)),
+        DeskMessage::Jumped(story) => hub.renew(Source::Story(story)),
+        DeskMessage::Line(line) => hub.line(line),
     }
 }
 
@@ -375,15 +375,15 @@ impl Shared {
                     shows"
                     .to_owned(),
             ),
-            Ask::Clock(ask) => self.ask(Wanted::Clock(ask)).await,
-            Ask::Mesh(command) => self.ask(Wanted::Mesh(command)).await,
+            Ask::Clock(ask) => self.ask(BrowserRequest::Clock(ask)).await,
+            Ask::Mesh(command) => self.ask(BrowserRequest::Mesh(command)).await,
         };
         let ok = done.is_ok();
         let text = done.unwrap_or_else(|why| why);
         Answer { id, ok, text }
     }
 
-    async fn ask(&self, what: Wanted) -> Result<String, String> {
+    async fn ask(&self, what: BrowserRequest) -> Result<String, String> {
         let (answer, answered) = oneshot::channel();
         let sent = self.requests.try_send(Request { what, answer });
         sent.map_err(|_| "the simulation is too busy to answer".to_owned())?;

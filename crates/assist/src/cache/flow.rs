@@ -79,7 +79,7 @@ impl Side {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Kind {
+pub(super) enum DataKind {
     /// No data, or a segment with more than data, which the cache does not copy.
     Other,
     /// The next data in sequence.
@@ -92,7 +92,7 @@ pub(super) enum Kind {
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Change {
-    pub(super) kind: Kind,
+    pub(super) kind: DataKind,
     /// The new cumulative acknowledgment of the other end's data.
     pub(super) acked: Option<SeqNum>,
     /// Whether it repeats the last acknowledgment, without other new information.
@@ -213,15 +213,15 @@ impl Flow {
         let side = self.side_mut(from);
         let is_next = side.end.is_none_or(|end| end == it.seq);
         let kind = match it.len {
-            0 => Kind::Other,
-            _ if !it.is_plain() => Kind::Other,
-            _ if is_acked && !asks && !is_news => Kind::Acknowledged,
-            _ if is_acked => Kind::Other,
-            _ if is_next => Kind::New,
-            _ => Kind::OutOfSequence,
+            0 => DataKind::Other,
+            _ if !it.is_plain() => DataKind::Other,
+            _ if is_acked && !asks && !is_news => DataKind::Acknowledged,
+            _ if is_acked => DataKind::Other,
+            _ if is_next => DataKind::New,
+            _ => DataKind::OutOfSequence,
         };
         side.again = None;
-        let is_timed = kind == Kind::New || params.times_handshake && it.flags.syn();
+        let is_timed = kind == DataKind::New || params.times_handshake && it.flags.syn();
         side.on_sent(now, it, is_timed && !waits, fits || is_next || is_unknown);
         Change {
             kind,

@@ -87,7 +87,7 @@ use redpoll_wire::tcp::SeqNum;
 
 use activity::Activity;
 pub use flow::FlowSlot;
-use flow::{Flow, Kind};
+use flow::{DataKind, Flow};
 pub use held::HeldSlot;
 use held::{Copied, Held, Stage};
 use packet::{Segment, read};
@@ -272,7 +272,7 @@ impl<M: Kinds> Cache<M> {
         if let Some(ack) = change.acked {
             self.on_acked(place, !segment.from_upper, ack);
         }
-        if change.kind == Kind::Acknowledged && self.params.regenerates {
+        if change.kind == DataKind::Acknowledged && self.params.regenerates {
             count(&mut self.counters.dropped);
             if let Some(flow) = self.flow_mut(place) {
                 flow.side_mut(segment.from_upper).answer = true;
@@ -292,10 +292,10 @@ impl<M: Kinds> Cache<M> {
         Verdict::Pass
     }
 
-    fn chooses(&mut self, kind: Kind) -> bool {
+    fn chooses(&mut self, kind: DataKind) -> bool {
         match (kind, self.params.choice) {
-            (Kind::New, _) => true,
-            (Kind::OutOfSequence, Choice::Newest { others_percent }) => {
+            (DataKind::New, _) => true,
+            (DataKind::OutOfSequence, Choice::Newest { others_percent }) => {
                 self.rng.below(100) < others_percent.into()
             }
             _ => false,

@@ -2,7 +2,7 @@
 
 use redpoll_base::{Instant, Memory as Kinds};
 
-use super::flow::Kind;
+use super::flow::DataKind;
 use super::held::{Copied, Stage};
 use super::packet::Segment;
 use super::{Cache, Verdict, count};
@@ -73,12 +73,12 @@ impl<M: Kinds> Cache<M> {
         now: Instant,
         flow: usize,
         segment: &Segment,
-        kind: Kind,
+        kind: DataKind,
         packet: &[u8],
     ) -> Verdict {
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
-        let stays = kind == Kind::New;
+        let stays = kind == DataKind::New;
         let copied = Copied {
             stage: Stage::Waiting { stays },
             number,

@@ -4,7 +4,7 @@
 use redpoll_base::Instant;
 use redpoll_wire::tcp::{Flags, SeqNum};
 
-use super::packet::Read;
+use super::packet::ParsedPacket;
 use crate::taim::End;
 
 /// Maximum payload of a packet of 1,280 bytes.
@@ -58,7 +58,7 @@ pub(super) struct Piece {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Fate {
+pub(super) enum DataPosition {
     /// Stored, as far as there was room.
     Stays,
     /// The node has acknowledged all of it.
@@ -102,7 +102,7 @@ impl FlowSlot {
     };
 
     /// Returns the state after the node's SYN `read`, which accepts segments of `size`.
-    pub(super) fn new(read: &Read, size: u16) -> FlowSlot {
+    pub(super) fn new(read: &ParsedPacket, size: u16) -> FlowSlot {
         FlowSlot {
             is_used: true,
             mesh: read.from,
@@ -112,7 +112,7 @@ impl FlowSlot {
         }
     }
 
-    pub(super) fn on_answer(&mut self, now: Instant, read: &Read) {
+    pub(super) fn on_answer(&mut self, now: Instant, read: &ParsedPacket) {
         self.active_at = now;
         (self.host_ack, self.host_window) = (Some(read.ack), read.window);
     }
@@ -153,9 +153,14 @@ impl FlowSlot {
     }
 
     /// Stores the peer's data in `bytes`.
-    pub(super) fn on_data(&mut self, read: &Read, payload: &[u8], bytes: &mut [u8]) -> Fate {
+    pub(super) fn on_data(
+        &mut self,
+        read: &ParsedPacket,
+        payload: &[u8],
+        bytes: &mut [u8],
+    ) -> DataPosition {
         let Some(una) = self.una else {
-            return Fate::Unknown;
+            return DataPosition::Unknown;
         };
         let fin = read.flags.fin();
         let offset = read.seq.since(una);
@@ -163,11 +168,11 @@ impl FlowSlot {
             false => (offset, payload),
             true => match payload.split_at_checked(offset.wrapping_neg() as usize) {
                 Some((_, rest)) if !rest.is_empty() || fin => (0, rest),
-                _ => return Fate::Old,
+                _ => return DataPosition::Old,
             },
         };
         if at > self.len || (self.fin && at == self.len && !payload.is_empty()) {
-            return Fate::Gap;
+            return DataPosition::Gap;
         }
         let known = self.len.saturating_sub(at) as usize;
         let room = bytes.len().saturating_sub(self.len as usize);
@@ -194,7 +199,7 @@ impl FlowSlot {
             self.fin_sent = false;
             self.again = true;
         }
-        Fate::Stays
+        DataPosition::Stays
     }
 
     /// Returns the next piece to forward: a full segment or all stored data. It returns a smaller

@@ -60,9 +60,9 @@ mod packet;
 use redpoll_base::{Instant, Memory as Kind};
 use redpoll_wire::tcp::Flags;
 
-use flow::Fate;
+use flow::DataPosition;
 pub use flow::FlowSlot;
-use packet::{ECN, Made, PAYLOAD, Read};
+use packet::{ECN, PAYLOAD, PacketFields, ParsedPacket};
 
 /// The memory, which determines the capacity.
 #[derive(Debug)]
@@ -189,7 +189,7 @@ impl<M: Kind> Spare<M> {
                 flags = flags.with(flag);
             }
         }
-        let made = Made {
+        let made = PacketFields {
             class: slot.class,
             hop_limit: slot.hop_limit,
             from: slot.host,
@@ -247,7 +247,7 @@ impl<M: Kind> Spare<M> {
         Some((slot, self.bytes.as_mut().get_mut(part)?))
     }
 
-    fn find(&self, read: &Read, from: Side) -> Option<usize> {
+    fn find(&self, read: &ParsedPacket, from: Side) -> Option<usize> {
         let (mesh, host) = match from {
             Side::Mesh => (&read.from, &read.to),
             Side::Host => (&read.to, &read.from),
@@ -268,7 +268,7 @@ impl<M: Kind> Spare<M> {
         count(&mut self.counters.given_up);
     }
 
-    fn on_syn(&mut self, now: Instant, read: &Read, packet: &mut [u8]) {
+    fn on_syn(&mut self, now: Instant, read: &ParsedPacket, packet: &mut [u8]) {
         let size = packet::offers_only_a_size(packet, read);
         let Some(size) = size.filter(|size| (1..=*size).contains(&read.window)) else {
             return;
@@ -297,7 +297,7 @@ impl<M: Kind> Spare<M> {
         packet::set_window(packet, room.max(read.window));
     }
 
-    fn goes_up(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+    fn goes_up(&mut self, flow: usize, read: &ParsedPacket, packet: &mut [u8]) -> Option<usize> {
         let whole = Some(packet.len());
         if !read.is_plain() || read.has(Flags::URG) {
             self.give_up(flow);
@@ -325,7 +325,7 @@ impl<M: Kind> Spare<M> {
     }
 
     /// Cuts a segment: the first half stays in place, the second goes to `half`.
-    fn halve(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+    fn halve(&mut self, flow: usize, read: &ParsedPacket, packet: &mut [u8]) -> Option<usize> {
         if !packet::is_intact(packet) {
             return None;
         }
@@ -346,7 +346,7 @@ impl<M: Kind> Spare<M> {
         Some(kept)
     }
 
-    fn goes_down(&mut self, flow: usize, read: &Read, packet: &mut [u8]) -> Option<usize> {
+    fn goes_down(&mut self, flow: usize, read: &ParsedPacket, packet: &mut [u8]) -> Option<usize> {
         let whole = Some(packet.len());
         if !read.is_plain() || read.has(Flags::URG) {
             self.give_up(flow);
@@ -390,20 +390,22 @@ impl<M: Kind> Spare<M> {
         let (next, before) = (slot.next(), slot.una.zip(slot.before));
         count(&mut self.counters.segments);
         match (kept, before) {
-            (Fate::Unknown, _) | (Fate::Old, None) => whole,
+            (DataPosition::Unknown, _) | (DataPosition::Old, None) => whole,
             // The peer has missed the acknowledgment: one byte requests it. The whole data would be
             // far outside the node's window, which some stacks treat as an attack.
-            (Fate::Old, Some((una, byte))) => {
+            (DataPosition::Old, Some((una, byte))) => {
                 *packet.get_mut(PAYLOAD)? = byte;
                 packet::reseal(packet, una - 1, Flags::ACK, 1)
             }
-            (Fate::Gap, _) => {
+            (DataPosition::Gap, _) => {
                 count(&mut self.counters.dropped);
                 None
             }
             // The stored data must not delay its acknowledgment.
-            (Fate::Stays, _) if is_idle && news => packet::reseal(packet, next?, Flags::ACK, 0),
-            (Fate::Stays, _) => None,
+            (DataPosition::Stays, _) if is_idle && news => {
+                packet::reseal(packet, next?, Flags::ACK, 0)
+            }
+            (DataPosition::Stays, _) => None,
         }
     }
 }

@@ -18,7 +18,7 @@ const CHECKSUM: usize = TCP + 16;
 pub(super) const PAYLOAD: usize = TCP + HeaderView::MIN_LEN;
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Read {
+pub(super) struct ParsedPacket {
     pub(super) from: End,
     pub(super) to: End,
     pub(super) seq: SeqNum,
@@ -30,7 +30,7 @@ pub(super) struct Read {
     pub(super) len: usize,
 }
 
-impl Read {
+impl ParsedPacket {
     pub(super) fn has(&self, flags: Flags) -> bool {
         self.flags.intersects(flags)
     }
@@ -50,14 +50,14 @@ fn addr(packet: &[u8], at: usize) -> Option<Addr> {
 }
 
 /// Parses a complete packet whose TCP header follows the IPv6 header directly.
-pub(super) fn read(packet: &[u8]) -> Option<Read> {
+pub(super) fn read(packet: &[u8]) -> Option<ParsedPacket> {
     let (header, segment) = Ipv6Header::parse(packet).ok()?;
     let is_whole = packet.len() == segment.len().checked_add(TCP)?;
     if header.next_header != next_header::TCP || !is_whole {
         return None;
     }
     let view = HeaderView::parse(segment).ok()?;
-    Some(Read {
+    Some(ParsedPacket {
         from: End {
             addr: header.src,
             port: view.src_port(),
@@ -77,7 +77,7 @@ pub(super) fn read(packet: &[u8]) -> Option<Read> {
 
 /// Returns the largest segment that a SYN's sender accepts, or `None` if the SYN has other options.
 /// Without an MSS option it is 1,220 bytes (RFC 9293 §3.7.1).
-pub(super) fn offers_only_a_size(packet: &[u8], read: &Read) -> Option<u16> {
+pub(super) fn offers_only_a_size(packet: &[u8], read: &ParsedPacket) -> Option<u16> {
     let mut size = 1_220;
     for item in OptionList(packet.get(PAYLOAD..read.payload_at)?).strict() {
         match item {
@@ -152,7 +152,7 @@ pub(super) fn reseal(packet: &mut [u8], seq: SeqNum, flags: Flags, len: usize) -
 }
 
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Made {
+pub(super) struct PacketFields {
     /// Version, traffic class and flow label, copied from a received packet.
     pub(super) class: [u8; 4],
     pub(super) hop_limit: u8,
@@ -164,7 +164,7 @@ pub(super) struct Made {
     pub(super) window: u16,
 }
 
-impl Made {
+impl PacketFields {
     /// Writes the packet to `out`. Returns its length, or `None` if it does not fit.
     pub(super) fn write(&self, out: &mut [u8], payload: &[u8]) -> Option<usize> {
         let end = PAYLOAD.checked_add(payload.len())?;

@@ -62,7 +62,7 @@ struct Side {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Told {
+pub(super) enum Observed {
     /// The number of new bytes.
     Bytes(u32),
     /// Sequence numbers that are impossible for this flow.
@@ -90,7 +90,7 @@ impl Estimate {
         }
     }
 
-    pub(super) fn on_segment(&mut self, now: Instant, from: From, segment: &Segment) -> Told {
+    pub(super) fn on_segment(&mut self, now: Instant, from: From, segment: &Segment) -> Observed {
         if segment.syn && segment.ack.is_none() && self.is_over() {
             // A new connection uses the same ports (RFC 9293 §3.6.1).
             *self = Estimate::NEW;
@@ -101,11 +101,11 @@ impl Estimate {
             sender.acknowledges(now, other, ack, segment.takes() == 0);
         }
         let told = sender.sends(now, segment, expected);
-        if segment.fin && told != Told::Nonsense {
+        if segment.fin && told != Observed::Nonsense {
             sender.has_ended = true;
         }
         // RFC 9293 §3.5.3: a reset counts only with an expected sequence number.
-        if segment.rst && told != Told::Nonsense && sender.is_known {
+        if segment.rst && told != Observed::Nonsense && sender.is_known {
             self.is_reset = true;
         }
         told
@@ -170,26 +170,26 @@ impl Side {
     }
 
     /// Handles a segment of this end; `expected` is the flow's retransmission timeout so far.
-    fn sends(&mut self, now: Instant, segment: &Segment, expected: Option<Duration>) -> Told {
+    fn sends(&mut self, now: Instant, segment: &Segment, expected: Option<Duration>) -> Observed {
         let takes = segment.takes();
         let end = segment.seq.wrapping_add(takes);
         if !self.is_known {
             self.is_known = true;
             self.high = end;
             self.timed = (takes > 0).then_some((end, now));
-            return Told::Bytes(segment.len);
+            return Observed::Bytes(segment.len);
         }
         let beyond = end.wrapping_sub(self.high).cast_signed();
         let goes_on = self.jump == Some(segment.seq);
         if beyond > ADVANCE_MAX || beyond < ADVANCE_MAX.saturating_neg() {
             if !goes_on {
                 self.jump = Some(end);
-                return Told::Nonsense;
+                return Observed::Nonsense;
             }
             self.jump = None;
             self.high = end;
             self.timed = None;
-            return Told::Bytes(segment.len);
+            return Observed::Bytes(segment.len);
         }
         self.jump = None;
         if beyond <= 0 {
@@ -197,7 +197,7 @@ impl Side {
                 // RFC 6298 §3, Karn: an answer does not identify the copy that it answers.
                 self.timed = None;
             }
-            return Told::Bytes(0);
+            return Observed::Bytes(0);
         }
         self.high = end;
         if takes > 0 && self.timed.is_none() {
@@ -211,6 +211,6 @@ impl Side {
             }
         }
         let flags = takes.saturating_sub(segment.len);
-        Told::Bytes(beyond.cast_unsigned().saturating_sub(flags))
+        Observed::Bytes(beyond.cast_unsigned().saturating_sub(flags))
     }
 }

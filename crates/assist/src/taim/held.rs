@@ -33,7 +33,7 @@ impl<H> HeldSlot<H> {
 }
 
 #[derive(Debug)]
-pub(super) struct Taken<H> {
+pub(super) struct Dequeued<H> {
     pub(super) handle: H,
     pub(super) arrived: Instant,
     /// Payload bytes not seen before.
@@ -128,7 +128,7 @@ impl<T> Held<T> {
         Ok(())
     }
 
-    pub(super) fn pop<H>(&mut self, flow: &mut FlowSlot) -> Option<Taken<H>>
+    pub(super) fn pop<H>(&mut self, flow: &mut FlowSlot) -> Option<Dequeued<H>>
     where
         T: AsRef<[HeldSlot<H>]> + AsMut<[HeldSlot<H>]>,
     {
@@ -155,7 +155,7 @@ impl<T> Held<T> {
         }
         flow.waiting = flow.waiting.saturating_sub(1);
         self.count = self.count.saturating_sub(1);
-        Some(Taken {
+        Some(Dequeued {
             handle,
             arrived,
             new_bytes,

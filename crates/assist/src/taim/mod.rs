@@ -71,7 +71,7 @@ mod segment;
 use redpoll_base::{Duration, Instant, Memory as Kind, Wake};
 
 use delay::{Census, DelayTime};
-use estimate::Told;
+use estimate::Observed;
 pub use flow::{FlowCounters, FlowSlot};
 use flow::{NONE, Standing, rate};
 use flows::Flows;
@@ -258,14 +258,14 @@ impl<M: Kind, H: 'static> Taim<M, H> {
         count(&mut slot.counters.packets);
         let mut new_bytes = 0;
         match slot.estimate.on_segment(now, from, &segment) {
-            Told::Bytes(0) => {}
-            Told::Bytes(bytes) => {
+            Observed::Bytes(0) => {}
+            Observed::Bytes(bytes) => {
                 slot.bytes = slot.bytes.saturating_add(bytes.into());
                 slot.counters.bytes = slot.counters.bytes.saturating_add(bytes.into());
                 slot.active_at = now;
                 new_bytes = bytes;
             }
-            Told::Nonsense => count(&mut self.counters.nonsense),
+            Observed::Nonsense => count(&mut self.counters.nonsense),
         }
         match slot.standing {
             Standing::Confirmed => self.wait(now, flow, new_bytes, handle),

@@ -9,7 +9,7 @@ use super::{Endpoint, Failure};
 use crate::message::{Class, MessageId, Peer, Unfit, decode, empty};
 use crate::options;
 use crate::reliable::{Cargo, Pending};
-use crate::seen::Verdict;
+use crate::seen::Receipt;
 
 impl Endpoint {
     /// Handles a received datagram; arbitrary bytes are safe.
@@ -52,7 +52,7 @@ impl Endpoint {
         } else {
             self.config.transmission.non_lifetime()
         };
-        let Verdict::Duplicate(answer) = self.seen.judge(now, from, id, lifetime) else {
+        let Receipt::Duplicate(answer) = self.seen.judge(now, from, id, lifetime) else {
             return false;
         };
         self.counters.duplicates += 1;

@@ -37,13 +37,13 @@ const BURST: usize = 64;
 /// A radio that is there.
 #[derive(Debug)]
 pub struct Radio {
-    kind: Kind,
+    kind: Link,
     /// Events of its line.
     events: VecDeque<Event>,
 }
 
 #[derive(Debug)]
-enum Kind {
+enum Link {
     Spinel(Box<Stick>),
     Zep { zep: Zep, socket: UdpSocket },
 }
@@ -76,7 +76,7 @@ impl Radio {
                     is_told: false,
                 };
                 stick.rcp.on_connected(now);
-                Kind::Spinel(Box::new(stick))
+                Link::Spinel(Box::new(stick))
             }
             RadioSpec::Zep { remote, listen } => {
                 let socket = UdpSocket::bind(listen)?;
@@ -92,7 +92,7 @@ impl Radio {
                     },
                 });
                 let zep = Zep::new(identity);
-                Kind::Zep { zep, socket }
+                Link::Zep { zep, socket }
             }
         };
         Ok(Radio { kind, events })
@@ -101,8 +101,8 @@ impl Radio {
     /// Does what is due: reads, writes, opens a line again.
     pub fn turn(&mut self, now: Instant) {
         match &mut self.kind {
-            Kind::Spinel(stick) => stick.turn(now, &mut self.events),
-            Kind::Zep { zep, socket } => {
+            Link::Spinel(stick) => stick.turn(now, &mut self.events),
+            Link::Zep { zep, socket } => {
                 zep.on_timeout(now);
                 let mut buffer = [0; 2_048];
                 for _ in 0..BURST {
@@ -120,11 +120,11 @@ impl Radio {
     /// Sends a frame, which ends in [`Event::Done`].
     pub fn transmit(&mut self, now: Instant, mpdu: &[u8], cca: bool) {
         match &mut self.kind {
-            Kind::Spinel(stick) => {
+            Link::Spinel(stick) => {
                 stick.rcp.transmit(now, mpdu, cca);
                 stick.write(now, &mut self.events);
             }
-            Kind::Zep { zep, socket } => {
+            Link::Zep { zep, socket } => {
                 zep.transmit(now, mpdu);
                 Self::flush(zep, socket);
             }
@@ -134,45 +134,45 @@ impl Radio {
     /// Sets whether Imm-ACKs to data requests of this neighbour announce a waiting frame.
     pub fn set_pending(&mut self, neighbour: u16, pending: bool) {
         match &mut self.kind {
-            Kind::Spinel(stick) => stick.rcp.set_pending(neighbour, pending),
-            Kind::Zep { zep, .. } => zep.set_pending(neighbour, pending),
+            Link::Spinel(stick) => stick.rcp.set_pending(neighbour, pending),
+            Link::Zep { zep, .. } => zep.set_pending(neighbour, pending),
         }
     }
 
     /// Returns the next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.pop_front().or_else(|| match &mut self.kind {
-            Kind::Spinel(stick) => stick.rcp.poll_event(),
-            Kind::Zep { zep, .. } => zep.poll_event(),
+            Link::Spinel(stick) => stick.rcp.poll_event(),
+            Link::Zep { zep, .. } => zep.poll_event(),
         })
     }
 
     /// Returns whether it is permanently unusable.
     pub fn is_useless(&self) -> bool {
-        matches!(&self.kind, Kind::Spinel(stick) if stick.rcp.is_useless())
+        matches!(&self.kind, Link::Spinel(stick) if stick.rcp.is_useless())
     }
 
     /// When [`Radio::turn`] is due by itself.
     pub fn poll_at(&self) -> Option<Instant> {
         match &self.kind {
-            Kind::Spinel(stick) if stick.line.is_none() => Some(stick.reopen_at),
-            Kind::Spinel(stick) => stick.rcp.poll_at(),
-            Kind::Zep { zep, .. } => zep.poll_at(),
+            Link::Spinel(stick) if stick.line.is_none() => Some(stick.reopen_at),
+            Link::Spinel(stick) => stick.rcp.poll_at(),
+            Link::Zep { zep, .. } => zep.poll_at(),
         }
     }
 
     /// Returns the descriptor that wakes [`Radio::turn`]; `None` without a line.
     pub fn fd(&self) -> Option<BorrowedFd<'_>> {
         match &self.kind {
-            Kind::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),
-            Kind::Zep { socket, .. } => Some(socket.as_fd()),
+            Link::Spinel(stick) => stick.line.as_ref().map(AsFd::as_fd),
+            Link::Zep { socket, .. } => Some(socket.as_fd()),
         }
     }
 
     /// Its counters, as a line for users.
     pub fn summary(&self) -> String {
         match &self.kind {
-            Kind::Spinel(stick) => {
+            Link::Spinel(stick) => {
                 let rcp = stick.rcp.counters();
                 format!(
                     "{} frames sent, {} received; set up {} times, {} resets, {} reset notices, \
@@ -191,7 +191,7 @@ impl Radio {
                     rcp.unreported,
                 )
             }
-            Kind::Zep { zep, .. } => {
+            Link::Zep { zep, .. } => {
                 let zep = zep.counters();
                 format!(
                     "{} frames sent, {} received, {} for other nodes, {} invalid, {} wrong \

@@ -5,7 +5,7 @@ use redpoll_wire::ipv6::Ipv6Header;
 
 use super::Lowpan;
 use crate::counters::count;
-use crate::duplicates::{Fate, Key};
+use crate::duplicates::{DatagramEnd, Key};
 use crate::event::{LossReason, LowpanEvent};
 use crate::feature::SPREADS_FRAGMENTS;
 use crate::forwarding::{Forwarding, Place};
@@ -32,14 +32,14 @@ impl<M: Memory> Lowpan<M> {
             return match forwarding.on_later(now, &key, piece) {
                 Ok(is_last) => {
                     if is_last {
-                        self.reassembly.remember(now, key, Fate::Complete);
+                        self.reassembly.remember(now, key, DatagramEnd::Complete);
                     }
                     Ok(true)
                 }
                 Err(DropReason::Duplicate) => Err(DropReason::Duplicate),
                 Err(reason) => {
                     forwarding.give_up(&key);
-                    self.reassembly.remember(now, key, Fate::GivenUp);
+                    self.reassembly.remember(now, key, DatagramEnd::GivenUp);
                     Err(reason)
                 }
             };
@@ -74,7 +74,7 @@ impl<M: Memory> Lowpan<M> {
             && let Some(key) = forwarding.expired(now)
         {
             forwarding.give_up(&key);
-            self.reassembly.remember(now, key, Fate::GivenUp);
+            self.reassembly.remember(now, key, DatagramEnd::GivenUp);
             count(&mut self.counters.forward_timeout);
             self.note_occupancy(now);
         }
@@ -128,7 +128,7 @@ impl<M: Memory> Lowpan<M> {
         };
         let given_up = forwarding.finish(outcome.is_ok(), self.drop_rest);
         if let Some(key) = given_up {
-            self.reassembly.remember(now, key, Fate::GivenUp);
+            self.reassembly.remember(now, key, DatagramEnd::GivenUp);
         }
         match outcome {
             Ok(()) => count(&mut self.counters.fragments_forwarded),

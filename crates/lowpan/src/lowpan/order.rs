@@ -9,7 +9,7 @@ use crate::SlotId;
 use crate::counters::count;
 use crate::event::LossReason;
 use crate::pool::State;
-use crate::red::Verdict;
+use crate::red::RedAction;
 use crate::shares::Pair;
 use crate::transmit::{InService, Origin};
 
@@ -57,7 +57,7 @@ impl<M: Memory> Lowpan<M> {
         let (pair, len) = (Pair::of(&pulled.ip.src, &pulled.ip.dst), pulled.len());
         if M::ROUTES
             && let Some(red) = &mut self.red
-            && red.judge(pulled.ip.ecn, pair, len) == Verdict::Mark
+            && red.judge(pulled.ip.ecn, pair, len) == RedAction::Mark
         {
             pulled.ip.ecn = Ecn::Ce;
             count(&mut self.counters.marked);
@@ -75,9 +75,9 @@ impl<M: Memory> Lowpan<M> {
             return true;
         };
         match red.judge(ip.ecn, Pair::of(&ip.src, &ip.dst), packet.len()) {
-            Verdict::Send => true,
-            Verdict::Drop => false,
-            Verdict::Mark => {
+            RedAction::Send => true,
+            RedAction::Drop => false,
+            RedAction::Mark => {
                 ipv6::mark_ce(packet);
                 count(&mut self.counters.marked);
                 true

@@ -25,12 +25,12 @@ fn header() -> FrameHeader {
     }
 }
 
-fn verdict(header: FrameHeader) -> Verdict {
+fn verdict(header: FrameHeader) -> FilterResult {
     judge(&config(), &header)
 }
 
-const ACCEPT: Verdict = Verdict::Accept { acknowledge: true };
-const ACCEPT_SILENTLY: Verdict = Verdict::Accept { acknowledge: false };
+const ACCEPT: FilterResult = FilterResult::Accept { acknowledge: true };
+const ACCEPT_SILENTLY: FilterResult = FilterResult::Accept { acknowledge: false };
 
 #[test]
 fn addresses_of_this_node() {
@@ -67,7 +67,7 @@ fn addresses_of_others() {
     ] {
         assert_eq!(
             verdict(FrameHeader { dst, ..header() }),
-            Verdict::NotForUs,
+            FilterResult::NotForUs,
             "{dst:?}"
         );
     }
@@ -77,7 +77,7 @@ fn addresses_of_others() {
                 dst_pan,
                 ..header()
             }),
-            Verdict::OtherPan
+            FilterResult::OtherPan
         );
     }
 }
@@ -96,7 +96,7 @@ fn a_node_without_a_short_address_still_hears_broadcasts() {
     };
     assert_eq!(
         judge(&none, &FrameHeader { dst, ..header() }),
-        Verdict::NotForUs
+        FilterResult::NotForUs
     );
     let dst = Address::BROADCAST;
     assert_eq!(
@@ -107,7 +107,7 @@ fn a_node_without_a_short_address_still_hears_broadcasts() {
 
 #[test]
 fn what_arrives_and_is_no_use() {
-    let useless = |why| Verdict::Useless {
+    let useless = |why| FilterResult::Useless {
         why,
         acknowledge: true,
     };
@@ -125,7 +125,7 @@ fn what_arrives_and_is_no_use() {
             frame_type,
             ..header()
         }),
-        Verdict::Command { acknowledge: true }
+        FilterResult::Command { acknowledge: true }
     );
     let src = Address::Absent;
     assert_eq!(
@@ -149,7 +149,7 @@ fn what_arrives_and_is_no_use() {
     let why = Useless::UnsupportedType;
     assert_eq!(
         verdict(beacon),
-        Verdict::Useless {
+        FilterResult::Useless {
             why,
             acknowledge: false
         }
@@ -158,7 +158,12 @@ fn what_arrives_and_is_no_use() {
 
 #[test]
 fn versions_and_acknowledgements() {
-    for (version, expected) in [(0, ACCEPT), (1, ACCEPT), (2, ACCEPT), (3, Verdict::Version)] {
+    for (version, expected) in [
+        (0, ACCEPT),
+        (1, ACCEPT),
+        (2, ACCEPT),
+        (3, FilterResult::Version),
+    ] {
         assert_eq!(
             verdict(FrameHeader {
                 version,
@@ -174,7 +179,7 @@ fn versions_and_acknowledgements() {
         src: Address::Absent,
         ..header()
     };
-    assert_eq!(verdict(ack), Verdict::Ack);
+    assert_eq!(verdict(ack), FilterResult::Ack);
 }
 
 /// A frame of version 2 between extended addresses may have no PAN identifier
@@ -194,5 +199,5 @@ fn a_frame_without_pan_identifiers_is_taken() {
         dst: Address::Extended([0x33; 8]),
         ..frame
     };
-    assert_eq!(verdict(other), Verdict::NotForUs);
+    assert_eq!(verdict(other), FilterResult::NotForUs);
 }

@@ -5,7 +5,7 @@ use redpoll_base::{Instant, Wake};
 use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::{Address, FrameHeader, FrameType};
 
-use super::{Content, Kind, Mac, Progress, Rest, Work};
+use super::{Content, Mac, OutgoingFrame, Progress, Rest, Work};
 use crate::access::{Access, Cargo, Channel, Cycle, CycledResult, Errand, Meaning, Move, Target};
 use crate::counters::count;
 use crate::{RadioResult, RadioWork, TxStatus};
@@ -20,13 +20,13 @@ impl<A: Access> Mac<A> {
     /// Returns whether frames to `dst` request an acknowledgment.
     pub(super) fn asks_for_ack(&self, dst: Address) -> bool {
         let asks = self.access.cycle().is_none_or(Cycle::asks_for_acks);
-        crate::filter::asks_for_ack(dst) && (asks || self.kind == Kind::Request)
+        crate::filter::asks_for_ack(dst) && (asks || self.kind == OutgoingFrame::Request)
     }
 
     /// Returns whether the cycle handles the frame in service. It does not handle a frame that a
     /// sleepy child has just requested, because the child listens.
     pub(super) fn is_cycled(&self) -> bool {
-        let is_asked_for = self.retry.is_quick() && self.kind == Kind::Data;
+        let is_asked_for = self.retry.is_quick() && self.kind == OutgoingFrame::Data;
         self.access.cycle().is_some() && !is_asked_for
     }
 
@@ -253,14 +253,21 @@ impl<A: Access> Mac<A> {
     // --- the method's own header ---
 
     pub(super) fn access_header_len(&self) -> usize {
-        let cycle = self.access.cycle().filter(|_| self.kind == Kind::Data);
+        let cycle = self
+            .access
+            .cycle()
+            .filter(|_| self.kind == OutgoingFrame::Data);
         cycle.map_or(0, Cycle::header_len)
     }
 
     /// Writes the method's header into a frame of `len` bytes; returns the frame's new length.
     pub(super) fn write_access_header(&mut self, len: usize, payload_len: usize) -> usize {
         let addresses = (self.address(), self.dst);
-        let Some(cycle) = self.access.cycle().filter(|_| self.kind == Kind::Data) else {
+        let Some(cycle) = self
+            .access
+            .cycle()
+            .filter(|_| self.kind == OutgoingFrame::Data)
+        else {
             return len;
         };
         let mac_header_len = self.header_len.saturating_sub(cycle.header_len());

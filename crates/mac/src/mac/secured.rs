@@ -10,7 +10,7 @@ use redpoll_wire::ieee802154::FrameHeader;
 use super::{Mac, Progress};
 use crate::access::Access;
 use crate::counters::count;
-use crate::filter::{self, Useless, Verdict};
+use crate::filter::{self, FilterResult, Useless};
 use crate::security::{Refusal, Security};
 use crate::{FrameBuf, Indication, RxInfo, TxStatus};
 
@@ -74,9 +74,9 @@ impl<A: Access> Mac<A> {
     /// has no part that security protects.
     fn owes_answer(&self, header: &FrameHeader) -> Option<bool> {
         match filter::judge(&self.config, header) {
-            Verdict::Accept { acknowledge }
-            | Verdict::Command { acknowledge }
-            | Verdict::Useless {
+            FilterResult::Accept { acknowledge }
+            | FilterResult::Command { acknowledge }
+            | FilterResult::Useless {
                 why: Useless::Secured,
                 acknowledge,
             } => Some(acknowledge),

@@ -3,7 +3,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154;
 
-use super::{Content, Kind, Mac, Progress, Work};
+use super::{Content, Mac, OutgoingFrame, Progress, Work};
 use crate::access::{Access, AccessFailure, Contention, Cycle};
 use crate::counters::count;
 use crate::imm_ack::ACK_WAIT;
@@ -168,17 +168,19 @@ impl<A: Access> Mac<A> {
         if let Some(cycle) = self.access.cycle_mut() {
             cycle.on_end(now);
         }
-        self.event = Some(match core::mem::replace(&mut self.kind, Kind::Data) {
-            Kind::Data => MacEvent::Done {
-                dst: self.dst,
-                status,
-                attempts: self.retry.attempts(),
+        self.event = Some(
+            match core::mem::replace(&mut self.kind, OutgoingFrame::Data) {
+                OutgoingFrame::Data => MacEvent::Done {
+                    dst: self.dst,
+                    status,
+                    attempts: self.retry.attempts(),
+                },
+                OutgoingFrame::Request => MacEvent::Polled {
+                    parent: self.dst,
+                    status,
+                    frame_pending,
+                },
             },
-            Kind::Request => MacEvent::Polled {
-                parent: self.dst,
-                status,
-                frame_pending,
-            },
-        });
+        );
     }
 }

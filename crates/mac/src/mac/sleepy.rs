@@ -4,7 +4,7 @@
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::{Address, DATA_REQUEST, FrameHeader};
 
-use super::{Kind, Mac, Progress};
+use super::{Mac, OutgoingFrame, Progress};
 use crate::access::Access;
 use crate::counters::count;
 use crate::filter::asks_for_ack;
@@ -47,11 +47,11 @@ impl<A: Access> Mac<A> {
             quick: true,
             ..Service::default()
         };
-        self.kind = Kind::Request;
+        self.kind = OutgoingFrame::Request;
         match self.frame_mut(parent).and_then(<[u8]>::first_mut) {
             Some(command) => *command = DATA_REQUEST,
             None => {
-                self.kind = Kind::Data;
+                self.kind = OutgoingFrame::Data;
                 return false;
             }
         }
@@ -82,7 +82,7 @@ impl<A: Access> Mac<A> {
                 | Progress::RetryDelay { .. }
                 | Progress::Ready
         );
-        if !waits || self.work.is_some() || self.kind != Kind::Data {
+        if !waits || self.work.is_some() || self.kind != OutgoingFrame::Data {
             return None;
         }
         count(&mut self.counters.preempted);

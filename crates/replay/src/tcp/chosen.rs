@@ -10,11 +10,11 @@ use super::given::{CongestionEvent, CongestionNews, CongestionWindow, Controlled
 #[derive(Debug)]
 pub struct Chosen {
     reno: NewReno,
-    way: Way,
+    way: Algorithm,
 }
 
 #[derive(Debug)]
-enum Way {
+enum Algorithm {
     NewReno,
     /// The curve, and its state before the last loss.
     Cubic(Cubic, Cubic),
@@ -27,10 +27,10 @@ impl Chosen {
         Chosen {
             reno: NewReno::new(mss),
             way: match choice {
-                CongestionChoice::NewReno => Way::NewReno,
-                CongestionChoice::Cubic => Way::Cubic(Cubic::default(), Cubic::default()),
-                CongestionChoice::Off => Way::Off,
-                CongestionChoice::Given(given) => Way::Given(given.begin()),
+                CongestionChoice::NewReno => Algorithm::NewReno,
+                CongestionChoice::Cubic => Algorithm::Cubic(Cubic::default(), Cubic::default()),
+                CongestionChoice::Off => Algorithm::Off,
+                CongestionChoice::Given(given) => Algorithm::Given(given.begin()),
             },
         }
     }
@@ -51,7 +51,7 @@ impl Chosen {
         before: CongestionWindow,
         flow: &FlowState,
     ) {
-        let Way::Given(controlled) = &self.way else {
+        let Algorithm::Given(controlled) = &self.way else {
             return;
         };
         let mss = flow.mss;
@@ -74,7 +74,7 @@ impl Chosen {
     fn lose(&mut self, flow: &FlowState) {
         let cwnd = self.reno.cwnd();
         match &mut self.way {
-            Way::Cubic(curve, before) => {
+            Algorithm::Cubic(curve, before) => {
                 *before = *curve;
                 let ssthresh = curve.on_loss(flow.flight, cwnd);
                 self.reno.reduce(ssthresh, flow.mss);
@@ -87,7 +87,7 @@ impl Chosen {
 impl Congestion for Chosen {
     fn cwnd(&self) -> u32 {
         match self.way {
-            Way::Off => u16::MAX.into(),
+            Algorithm::Off => u16::MAX.into(),
             _ => self.reno.cwnd(),
         }
     }
@@ -124,7 +124,7 @@ impl Congestion for Chosen {
         let before = self.window();
         let cwnd = before.cwnd;
         match &mut self.way {
-            Way::Cubic(curve, _) if cwnd >= self.reno.ssthresh() => {
+            Algorithm::Cubic(curve, _) if cwnd >= self.reno.ssthresh() => {
                 let cwnd = curve.on_ack(Acked {
                     bytes: acked,
                     cwnd,
@@ -159,7 +159,7 @@ impl Congestion for Chosen {
         let before = self.window();
         match self.way {
             // RFC 9438 §4.6: a mark reduces the window as a loss does.
-            Way::Cubic(..) => {
+            Algorithm::Cubic(..) => {
                 self.lose(flow);
                 let most = self.reno.ssthresh();
                 self.reno.limit_cwnd(most);
@@ -174,7 +174,7 @@ impl Congestion for Chosen {
         if first {
             self.lose(flow);
         }
-        if let Way::Cubic(curve, _) = &mut self.way {
+        if let Algorithm::Cubic(curve, _) = &mut self.way {
             curve.on_timeout();
         }
         self.reno.on_timeout(false, flow);
@@ -190,7 +190,7 @@ impl Congestion for Chosen {
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let before = self.window();
         // RFC 9438 §4.9.
-        if let Way::Cubic(curve, previous) = &mut self.way {
+        if let Algorithm::Cubic(curve, previous) = &mut self.way {
             *curve = *previous;
         }
         self.reno.on_undone(pipe_prev, acked, flow);
@@ -198,7 +198,7 @@ impl Congestion for Chosen {
     }
 
     fn on_idle(&mut self, initial_window: u32, flow: &FlowState) {
-        if let Way::Cubic(curve, _) = &mut self.way {
+        if let Algorithm::Cubic(curve, _) = &mut self.way {
             curve.on_idle();
         }
         let before = self.window();
@@ -255,7 +255,7 @@ mod tests {
         let mut cc = chosen(CongestionChoice::Cubic);
         cc.on_loss(&flow(10 * MSS));
         cc.on_undone(10 * MSS, 0, &flow(10 * MSS));
-        let Way::Cubic(curve, before) = &cc.way else {
+        let Algorithm::Cubic(curve, before) = &cc.way else {
             panic!("it has a curve");
         };
         assert_eq!(curve, before);

@@ -18,15 +18,15 @@ const CHECKSUM_ELIDED: u8 = 0b100;
 /// Bit NH of the extension-header encoding: another encoding follows.
 const NEXT_IS_COMPRESSED: u8 = 0b1;
 
-enum Kind {
+enum EncodedHeader {
     Udp,
     Extension(u8),
 }
 
-fn kind(encoding: u8) -> Result<Kind, Error> {
+fn kind(encoding: u8) -> Result<EncodedHeader, Error> {
     // RFC 6282 §4.2: 1110, EID in three bits, NH.
     let number = match encoding {
-        0b1111_0000..=0b1111_0111 => return Ok(Kind::Udp),
+        0b1111_0000..=0b1111_0111 => return Ok(EncodedHeader::Udp),
         0b1110_0000..=0b1110_1111 => match encoding >> 1 & 0b111 {
             0 => next_header::HOP_BY_HOP,
             1 => next_header::ROUTING,
@@ -38,14 +38,14 @@ fn kind(encoding: u8) -> Result<Kind, Error> {
         },
         _ => return Err(Error::Unsupported),
     };
-    Ok(Kind::Extension(number))
+    Ok(EncodedHeader::Extension(number))
 }
 
 /// Returns the next-header number of an encoding byte.
 pub fn next_header_of(encoding: u8) -> Result<u8, Error> {
     Ok(match kind(encoding)? {
-        Kind::Udp => next_header::UDP,
-        Kind::Extension(number) => number,
+        EncodedHeader::Udp => next_header::UDP,
+        EncodedHeader::Extension(number) => number,
     })
 }
 
@@ -73,12 +73,12 @@ pub fn expand(input: &mut Reader<'_>, out: &mut Cursor<'_>) -> Result<Option<usi
     loop {
         let encoding = input.u8()?;
         match kind(encoding)? {
-            Kind::Udp => {
+            EncodedHeader::Udp => {
                 let position = out.position();
                 expand_udp(encoding, input)?.emit(out)?;
                 return Ok(Some(position));
             }
-            Kind::Extension(number) => {
+            EncodedHeader::Extension(number) => {
                 let more = encoding & NEXT_IS_COMPRESSED != 0;
                 expand_extension(number, more, input, out)?;
                 if !more {
