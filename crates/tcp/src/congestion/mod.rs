@@ -104,10 +104,10 @@ use crate::ahead::window;
 /// assert_eq!(cc.cwnd(), 3_000);
 /// ```
 pub trait Congestion {
-    /// The congestion window in bytes (RFC 5681 §2).
+    /// Returns the congestion window in bytes (RFC 5681 §2).
     fn cwnd(&self) -> u32;
 
-    /// The slow start threshold in bytes (RFC 5681 §2).
+    /// Returns the slow start threshold in bytes (RFC 5681 §2).
     fn ssthresh(&self) -> u32;
 
     /// Sets cwnd, as fast recovery does.
@@ -116,38 +116,39 @@ pub trait Congestion {
     /// Sets ssthresh.
     fn set_ssthresh(&mut self, ssthresh: u32);
 
-    /// `acked` bytes of new data were acknowledged outside of fast recovery, and the application
-    /// fills at least half of the window. In slow start, cwnd grows by `limit` segments at most
-    /// (L of RFC 3465): one after a timeout, otherwise two.
+    /// Processes the acknowledgment of `acked` bytes of new data outside of fast recovery, while
+    /// the application fills at least half of the window. In slow start, cwnd grows by at most
+    /// `limit` segments (L of RFC 3465): one after a timeout, otherwise two.
     fn on_ack(&mut self, acked: u32, limit: u32, flow: &FlowState);
 
-    /// A loss was found without a timeout. Reduces ssthresh; the connection reduces cwnd.
+    /// Reduces ssthresh after a loss that was found without a timeout; the connection reduces cwnd.
     fn on_loss(&mut self, flow: &FlowState);
 
-    /// The handshake is complete, and cwnd becomes the initial window (RFC 5681 §3.1).
+    /// Sets cwnd to the initial window at the end of the handshake (RFC 5681 §3.1).
     fn on_established(&mut self, initial_window: u32, _flow: &FlowState) {
         self.set_cwnd(initial_window);
     }
 
-    /// The connection continues one that was frozen with this slow start threshold.
+    /// Continues a frozen connection with this slow start threshold.
     fn on_thawed(&mut self, initial_window: u32, ssthresh: u32, _flow: &FlowState) {
         self.set_cwnd(initial_window);
         self.set_ssthresh(ssthresh);
     }
 
-    /// As [`on_ack`](Self::on_ack), but the application fills less than half of the window,
-    /// which therefore shows nothing of the path and stays (RFC 7661 §4.3).
+    /// Processes an acknowledgment as [`on_ack`](Self::on_ack) does, but the application fills less
+    /// than half of the window. Such a window shows nothing about the path and does not change (RFC
+    /// 7661 §4.3).
     fn on_unfilled(&mut self, _acked: u32, _flow: &FlowState) {}
 
-    /// The peer reports that a router marked a packet (RFC 3168 §6.1.2); at most once for each
-    /// window. By default the answer is that to a loss.
+    /// Responds to a report that a router marked a packet (RFC 3168 §6.1.2), at most once per
+    /// window. The default is the response to a loss.
     fn on_mark(&mut self, flow: &FlowState) {
         self.on_loss(flow);
         self.limit_cwnd(self.ssthresh());
     }
 
-    /// The retransmission timer ran out; `first` if for the first time since SND.UNA moved.
-    /// RFC 5681 §3.1: ssthresh is reduced once, and the loss window is one segment.
+    /// Responds to a retransmission timeout; `first` if it is the first since SND.UNA advanced. RFC
+    /// 5681 §3.1: ssthresh is reduced once, and the loss window is one segment.
     fn on_timeout(&mut self, first: bool, flow: &FlowState) {
         if first {
             self.on_loss(flow);
@@ -155,14 +156,14 @@ pub trait Congestion {
         self.set_cwnd(flow.mss);
     }
 
-    /// All that was lost has arrived, and fast recovery is over (RFC 9937 §6.4).
+    /// Records the end of fast recovery (RFC 9937 §6.4).
     fn on_recovered(&mut self, _flow: &FlowState) {
         self.set_cwnd(self.ssthresh());
     }
 
-    /// The last loss or timeout was spurious. RFC 4015 §3.2, step 8: `pipe_prev`, the bytes in
-    /// flight before it or the previous threshold, may be in flight again, without a burst. `acked`
-    /// bytes were acknowledged now.
+    /// Undoes the response to a spurious loss or timeout. RFC 4015 §3.2, step 8: `pipe_prev`, the
+    /// previous bytes in flight or the previous threshold, may be in flight again, without a burst.
+    /// `acked` bytes were acknowledged now.
     fn on_undone(&mut self, pipe_prev: u32, acked: u32, flow: &FlowState) {
         let burst = acked.min(initial_window(flow.mss));
         let cwnd = flow.flight.wrapping_add(burst);
@@ -170,14 +171,14 @@ pub trait Congestion {
         self.set_ssthresh(pipe_prev);
     }
 
-    /// Data is to be sent after a pause longer than a retransmission timeout. RFC 5681 §4.1: cwnd
-    /// is at most the initial window.
+    /// Restarts after a pause longer than a retransmission timeout. RFC 5681 §4.1: cwnd is at most
+    /// the initial window.
     fn on_idle(&mut self, initial_window: u32, _flow: &FlowState) {
         self.limit_cwnd(initial_window);
     }
 
-    /// The size of a full-sized segment shrank from `old` bytes to `flow.mss`. RFC 5681 §3.1: cwnd
-    /// shrinks by the same ratio.
+    /// Scales cwnd after the size of a full-sized segment decreased from `old` bytes to `flow.mss`
+    /// (RFC 5681 §3.1).
     fn on_smaller_mss(&mut self, old: u32, flow: &FlowState) {
         let mss = flow.mss;
         let product = self.cwnd().wrapping_mul(u32::from(window(mss)));
