@@ -9,8 +9,9 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
+use crate::transmit::SendProgress;
 use crate::waiting::Indirect;
-use crate::{LowpanConfig, Note, SlotId};
+use crate::{LowpanConfig, SlotId};
 
 #[derive(Clone, Debug)]
 pub(crate) struct IndirectQueue {
@@ -129,30 +130,21 @@ impl IndirectQueue {
         &self,
         pool: &mut Pool<M>,
         id: SlotId,
-        (covered, tag, repeats): (u16, u16, Option<Note>),
+        progress: SendProgress,
     ) -> bool {
         let Some(indirect) = pool.slot_mut(id).and_then(|slot| slot.indirect_mut()) else {
             return false;
         };
-        indirect.covered = covered;
-        indirect.tag = tag;
-        indirect.repeats = repeats;
+        indirect.resume_at(progress);
         indirect.vain = indirect.vain.saturating_add(1);
         let (child, vain) = (indirect.next_hop, indirect.vain);
         self.update(pool, child, |indirect| indirect.awake_until = None);
         vain < self.polls
     }
 
-    pub(crate) fn park<M: Memory>(
-        &self,
-        pool: &mut Pool<M>,
-        id: SlotId,
-        (covered, tag, repeats): (u16, u16, Option<Note>),
-    ) {
+    pub(crate) fn park<M: Memory>(&self, pool: &mut Pool<M>, id: SlotId, progress: SendProgress) {
         if let Some(indirect) = pool.slot_mut(id).and_then(|slot| slot.indirect_mut()) {
-            indirect.covered = covered;
-            indirect.tag = tag;
-            indirect.repeats = repeats;
+            indirect.resume_at(progress);
             indirect.vain = 0;
         }
     }

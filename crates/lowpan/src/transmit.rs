@@ -18,6 +18,14 @@ use crate::sizing::whole_units;
 use crate::waiting::Indirect;
 use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
 
+/// The progress of a datagram that is suspended, as in [`InService`].
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendProgress {
+    pub(crate) covered: u16,
+    pub(crate) tag: u16,
+    pub(crate) repeats: Option<Note>,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {
     /// In a slot.
@@ -86,9 +94,12 @@ impl InService {
         self.repeats = Some(note);
     }
 
-    pub(crate) fn progress(&self) -> (u16, u16, Option<Note>) {
-        let covered = u16::try_from(self.covered).unwrap_or(u16::MAX);
-        (covered, self.tag, self.repeats)
+    pub(crate) fn progress(&self) -> SendProgress {
+        SendProgress {
+            covered: u16::try_from(self.covered).unwrap_or(u16::MAX),
+            tag: self.tag,
+            repeats: self.repeats,
+        }
     }
 
     pub(crate) fn is_covered(&self) -> bool {

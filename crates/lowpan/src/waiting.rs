@@ -5,6 +5,7 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
+use crate::transmit::SendProgress;
 
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
@@ -25,5 +26,12 @@ pub(crate) struct Indirect {
 impl Indirect {
     pub(crate) fn listens(&self, now: Instant) -> bool {
         self.awake_until.is_some_and(|until| now <= until)
+    }
+
+    /// Stores the progress of the suspended datagram.
+    pub(crate) fn resume_at(&mut self, progress: SendProgress) {
+        self.covered = progress.covered;
+        self.tag = progress.tag;
+        self.repeats = progress.repeats;
     }
 }

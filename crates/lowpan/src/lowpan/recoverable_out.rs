@@ -10,7 +10,7 @@ use super::Lowpan;
 use crate::PayloadSource;
 use crate::counters::count;
 use crate::event::{LossReason, LowpanEvent};
-use crate::recovery::{Phase, Recovery, Sender, Shape, Source, Standing};
+use crate::recovery::{DatagramLengths, Phase, Recovery, Sender, Shape, Source, Standing};
 use crate::transmit::{InService, Origin, Sending};
 
 impl<M: Memory> Lowpan<M> {
@@ -247,11 +247,11 @@ fn shape<M: Memory>(
     let mut headers = Cursor::new(&mut scratch);
     let expanded = sending.compress(datagram, &mut headers).ok()?;
     let number = |n: usize| u16::try_from(n).ok();
-    let lengths = (
-        number(datagram.size())?,
-        number(headers.position())?,
-        number(expanded)?,
-    );
+    let lengths = DatagramLengths {
+        size: number(datagram.size())?,
+        head: number(headers.position())?,
+        expanded: number(expanded)?,
+    };
     Shape::new(lengths, number(capacity)?, &recovery.config)
 }
 

@@ -33,7 +33,7 @@ pub use config::{RecoveryConfig, RecoveryCounters, RecoveryMemory};
 pub use incoming::Incoming;
 pub(crate) use incoming::{Arriving, Outcome};
 pub use outgoing::Outgoing;
-pub(crate) use outgoing::{Phase, Sender, Shape, Source, Standing};
+pub(crate) use outgoing::{DatagramLengths, Phase, Sender, Shape, Source, Standing};
 pub(crate) use path::Path;
 pub use path::SwitchedPath;
 use timeout::RoundTrip;
@@ -51,10 +51,10 @@ impl<M: Memory> Recovering<M> {
         &mut self,
         config: RecoveryConfig,
         memory: RecoveryMemory<M>,
-        timeouts: (Duration, Duration, Duration),
+        times: ReassemblyTimes,
         first_tag: u8,
     ) {
-        self.0 = room(RECOVERS.map(|by| Recovery::new(by, config, memory, timeouts, first_tag)));
+        self.0 = room(RECOVERS.map(|by| Recovery::new(by, config, memory, times, first_tag)));
     }
 
     pub(crate) fn get(&self) -> Option<&Recovery<M>> {
@@ -73,6 +73,17 @@ const CROWDED: Duration = Duration::from_millis(100);
 
 /// Neighbours that wait for a refusal.
 const REFUSALS: usize = 4;
+
+/// Times of the reassembly, which recovered datagrams share.
+#[derive(Clone, Copy)]
+pub(crate) struct ReassemblyTimes {
+    /// Longest pause.
+    pub(crate) timeout: Duration,
+    /// Longest duration.
+    pub(crate) limit: Duration,
+    /// Time without progress after which a reassembly may be replaced.
+    pub(crate) stall: Duration,
+}
 
 /// Longest pause and longest duration of an incoming or forwarded datagram, and lifetime of its
 /// record afterwards.
@@ -122,12 +133,12 @@ impl<M: Memory> Recovery<M> {
         by: Recovers,
         config: RecoveryConfig,
         memory: RecoveryMemory<M>,
-        (timeout, limit, stall): (Duration, Duration, Duration),
+        times: ReassemblyTimes,
         first_tag: u8,
     ) -> Self {
         let waits = Waits {
-            timeout,
-            limit,
+            timeout: times.timeout,
+            limit: times.limit,
             linger: config.linger,
         };
         let RecoveryMemory {
@@ -139,7 +150,7 @@ impl<M: Memory> Recovery<M> {
         incoming.as_mut().fill(Incoming::EMPTY);
         paths.as_mut().fill(SwitchedPath::EMPTY);
         let patience = Patience {
-            first: stall,
+            first: times.stall,
             grown: config.arq_timeout_max,
         };
         let config = RecoveryConfig {

@@ -26,6 +26,17 @@ pub(crate) enum Source {
     Pulled(PulledDatagram),
 }
 
+/// Lengths of a datagram and its headers, in bytes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DatagramLengths {
+    /// The uncompressed datagram.
+    pub(crate) size: u16,
+    /// Its compressed headers.
+    pub(crate) head: u16,
+    /// The uncompressed form of these headers.
+    pub(crate) expanded: u16,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     /// Bytes of the uncompressed datagram.
@@ -45,13 +56,18 @@ pub(crate) struct Shape {
 pub(crate) const SLACK: u16 = 8 + 1;
 
 impl Shape {
-    /// Returns the shape of a datagram of `size` bytes whose first `expanded` bytes become `head`,
-    /// in frames that carry `capacity`. `None` if it needs no fragments, or these cannot carry it.
+    /// Returns the shape of a datagram in frames that carry `capacity` bytes. `None` if it needs no
+    /// fragments, or these cannot carry it.
     pub(crate) fn new(
-        (size, head, expanded): (u16, u16, u16),
+        lengths: DatagramLengths,
         capacity: u16,
         config: &RecoveryConfig,
     ) -> Option<Shape> {
+        let DatagramLengths {
+            size,
+            head,
+            expanded,
+        } = lengths;
         let total = head.checked_add(size.checked_sub(expanded)?)?;
         if total <= capacity {
             return None;

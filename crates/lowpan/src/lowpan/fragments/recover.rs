@@ -3,6 +3,7 @@
 use redpoll_base::Memory;
 
 use super::Fragments;
+use crate::recovery::ReassemblyTimes;
 use crate::{Lowpan, RecoveryConfig, RecoveryCounters, RecoveryMemory};
 
 impl<M: Memory> Lowpan<M> {
@@ -15,8 +16,12 @@ impl<M: Memory> Lowpan<M> {
     pub fn recover_fragments(&mut self, config: RecoveryConfig, memory: RecoveryMemory<M>) {
         let [first_tag, _] = self.next_tag.to_be_bytes();
         let reassembly = &self.reassembly;
-        let timeouts = (reassembly.timeout(), reassembly.limit(), reassembly.stall());
-        self.recovery.begin(config, memory, timeouts, first_tag);
+        let times = ReassemblyTimes {
+            timeout: reassembly.timeout(),
+            limit: reassembly.limit(),
+            stall: reassembly.stall(),
+        };
+        self.recovery.begin(config, memory, times, first_tag);
     }
 
     /// Returns the counters of recovery.
