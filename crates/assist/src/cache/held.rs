@@ -131,7 +131,7 @@ impl<T: AsRef<[HeldSlot]> + AsMut<[HeldSlot]>, B: Bytes> Held<T, B> {
 
 impl Copied {
     /// Returns the description of a forwarded segment from `seq` to `end`, before it is copied.
-    pub(super) const fn of(flow: usize, upper: bool, (seq, end): (SeqNum, SeqNum)) -> Copied {
+    pub(super) const fn of(flow: usize, upper: bool, seq: SeqNum, end: SeqNum) -> Copied {
         Copied {
             flow,
             upper,

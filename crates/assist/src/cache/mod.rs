@@ -404,7 +404,7 @@ impl<M: Kinds> Cache<M> {
                 |it: &Copied| it.is_of(place, upper) && it.seq == segment.seq && !it.stage.waits();
             self.held.release(is_same);
         }
-        let copied = Copied::of(place, upper, (segment.seq, segment.end()));
+        let copied = Copied::of(place, upper, segment.seq, segment.end());
         match self.held.keep(self.timed(now, copied), packet) {
             true => count(&mut self.counters.cached),
             false => count(&mut self.counters.without_room),

@@ -83,7 +83,7 @@ impl<M: Kinds> Cache<M> {
             stage: Stage::Waiting { stays },
             number,
             due: now + self.params.max_wait,
-            ..Copied::of(flow, segment.from_upper, (segment.seq, segment.end()))
+            ..Copied::of(flow, segment.from_upper, segment.seq, segment.end())
         };
         match self.held.keep(copied, packet) {
             true => {
