@@ -48,7 +48,7 @@ pub(crate) struct InService {
     size: usize,
     /// Bytes of it in the frames built so far.
     covered: usize,
-    /// The same for all fragments.
+    /// `datagram_tag` of all fragments (RFC 4944 §5.3).
     tag: u16,
     /// Whether it is for a sleepy node.
     pub(crate) indirect: bool,

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use redpoll_experiments::{jobs, select};
-use redpoll_results::table::{Cell, Column, CellType};
+use redpoll_results::table::{Cell, CellType, Column};
 use redpoll_studies::{FINGERPRINT, find};
 
 use crate::keep::{Store, conduct_here};

@@ -12,7 +12,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict, PyList};
-use redpoll_results::table::{Cell, Column, CellType, Row};
+use redpoll_results::table::{Cell, CellType, Column, Row};
 
 /// A table with named columns, each of one kind. Pass it to `pandas.DataFrame.from_arrow`,
 /// `polars.DataFrame` or `pyarrow.table`.

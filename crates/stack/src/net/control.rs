@@ -58,22 +58,14 @@ impl<P: Profile> Net<P> {
         let src = header.src;
         match message {
             Message::EchoRequest { .. } => {
-                let from = identity.answers_from(header);
-                let from = from.filter(|_| !src.is_unspecified());
-                let from = from.ok_or(DropReason::BadSource)?;
-                return Ok(Consequence::Echo { from });
+                return self.on_echo_request(header);
             }
             Message::EchoReply { ident, seq, .. } => {
                 return Ok(self.on_echo_reply(now, &src, EchoId { ident, seq }));
             }
             Message::DestinationUnreachable { code, quoted } => {
                 if sender.link.is_some() {
-                    let error = RouterError {
-                        from: src,
-                        code,
-                        packet: quoted,
-                    };
-                    self.routing.on_error(now, &identity, error);
+                    self.on_router_error(now, src, code, quoted);
                 }
                 return Ok(Consequence::Trouble(Trouble::unreachable(code), quoted));
             }
@@ -134,6 +126,21 @@ impl<P: Profile> Net<P> {
             }
         }
         Ok(Consequence::Done)
+    }
+
+    /// Passes an error of a router to routing, which may remove a route.
+    fn on_router_error(&mut self, now: Instant, from: Addr, code: u8, packet: &[u8]) {
+        let identity = self.identity;
+        let error = RouterError { from, code, packet };
+        self.routing.on_error(now, &identity, error);
+    }
+
+    /// Returns the source address of the answer to an echo request.
+    fn on_echo_request<'p>(&self, header: &Ipv6Header) -> Result<Consequence<'p>, DropReason> {
+        let from = self.identity.answers_from(header);
+        let from = from.filter(|_| !header.src.is_unspecified());
+        let from = from.ok_or(DropReason::BadSource)?;
+        Ok(Consequence::Echo { from })
     }
 
     /// Passes an echo reply to routing or to the application.
