@@ -9,8 +9,8 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::pool::{Pool, State};
 use crate::queue::Queue;
-use crate::transmit::SendProgress;
 use crate::waiting::Indirect;
+use crate::waiting::SendProgress;
 use crate::{LowpanConfig, SlotId};
 
 #[derive(Clone, Debug)]

@@ -15,16 +15,8 @@ use redpoll_wire::{Cursor, NoRoom};
 use crate::feature::{Forwards, Recovers};
 use crate::pool::Pool;
 use crate::sizing::whole_units;
-use crate::waiting::Indirect;
+use crate::waiting::{Indirect, SendProgress};
 use crate::{LossReason, Note, PayloadSource, PulledDatagram, SlotId};
-
-/// The progress of a datagram that is suspended, as in [`InService`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct SendProgress {
-    pub(crate) covered: u16,
-    pub(crate) tag: u16,
-    pub(crate) repeats: Option<Note>,
-}
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Origin {

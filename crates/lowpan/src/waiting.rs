@@ -5,7 +5,15 @@ use redpoll_base::Instant;
 use redpoll_wire::ieee802154::Address;
 
 use crate::Note;
-use crate::transmit::SendProgress;
+
+/// The progress of a datagram that is suspended, as in
+/// [`InService`](crate::transmit::InService).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SendProgress {
+    pub(crate) covered: u16,
+    pub(crate) tag: u16,
+    pub(crate) repeats: Option<Note>,
+}
 
 #[derive(Clone, Debug)]
 pub(crate) struct Indirect {
