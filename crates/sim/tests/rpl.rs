@@ -29,6 +29,35 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
     all.filter(|index| parent(*index).is_none()).collect()
 }
 
+/// Checks that a mesh under load keeps its routes: 300 nodes each send a reading every 5 s from a cold
+/// start. Collisions make links look bad. If nodes changed parents for that, the DAOs of their
+/// sub-DODAGs would make for more collisions.
+#[test]
+fn a_mesh_under_load_keeps_its_routes() {
+    let set = [
+        ("topology.columns", "20"),
+        ("topology.rows", "15"),
+        ("apps.readings.interval", "5 s"),
+    ];
+    for seed in 1..=2 {
+        let (_, report) = run("grid-1000", &set, seed, 300);
+        let readings = report.flows.iter().filter_map(|it| it.readings.as_ref());
+        let (mut made, mut delivered) = (0, 0);
+        for it in readings {
+            made += it.made;
+            delivered += it.delivered;
+        }
+        assert!(delivered * 100 >= made * 95, "{delivered} of {made}");
+        let all = || report.nodes.iter().filter_map(|it| it.rpl.as_ref());
+        let changes: u32 = all().map(|it| it.parent_changes).sum();
+        let daos: u32 = all().map(|it| it.sent.dao).sum();
+        assert!(changes <= 3 * 300, "{changes} parent changes");
+        assert!(daos <= 20 * 300, "{daos} DAOs");
+        let targets = report.nodes[0].rpl.as_ref().map(|it| it.targets);
+        assert!(targets >= Some(290), "{targets:?}");
+    }
+}
+
 /// Checks that all nodes join, the root has a route to each, and TCP carries bytes from a leaf and
 /// to it.
 #[test]

@@ -24,7 +24,7 @@ fn a_router_joins_and_tells_its_parent_whom_it_reaches() {
     let mut lone = joined();
     assert_eq!(
         lone.node.rpl_place(),
-        Some((128 + 128, Some(Address::Short(ROOT))))
+        Some((128 + 192, Some(Address::Short(ROOT))))
     );
     dao(&mut lone, CHILD, 9, &[(CHILD, 240, 30), (8, 240, 30)]);
     assert_eq!(lone.node.rpl_targets(lone.now), 2);
@@ -390,8 +390,10 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     // DIOs have told of 256; then the link to the root becomes worse.
     lone.run_for(Duration::from_secs(30));
     lone.deaf = true;
-    lone.link_sends(CHILD, &with_information(false, 3, false, 99));
-    lone.run_for(Duration::from_millis(300));
+    for _ in 0..3 {
+        lone.link_sends(CHILD, &with_information(false, 3, false, 99));
+        lone.run_for(Duration::from_millis(340));
+    }
     lone.deaf = false;
     lone.frames.clear();
     let rank = lone.node.rpl_place().unwrap().0;
@@ -403,13 +405,14 @@ fn a_rank_that_was_not_advertised_ends_no_packet() {
     let said = PacketInformation::find(&down.expect("a packet").1).unwrap();
     assert_eq!((said.rank_error, said.sender_rank), (false, 2));
     lone.link_sends(CHILD, &with_information(false, 3, false, 99));
+    // A second contradiction ends a packet only as soon as a DIO has advertised the rank.
+    lone.run_for(Duration::from_millis(100));
+    lone.link_sends(CHILD, &with_information(false, 3, true, 99));
+    assert_eq!(lone.dropped(DropReason::RankError), 0);
     let up = lone.link_packets();
     let up = up.iter().find(|(to, _)| *to == Address::Short(ROOT));
     let said = PacketInformation::find(&up.expect("a packet").1).unwrap();
     assert_eq!((said.rank_error, said.sender_rank), (true, rank / 128));
-    // As soon as it has been said a second contradiction ends the packet.
-    lone.link_sends(CHILD, &with_information(false, 3, true, 99));
-    assert_eq!(lone.dropped(DropReason::RankError), 0);
     // The contradiction has DIOs say it.
     lone.run_for(Duration::from_secs(2));
     lone.link_sends(CHILD, &with_information(false, 2, true, 99));

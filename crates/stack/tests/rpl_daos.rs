@@ -129,6 +129,47 @@ fn who_is_far_from_the_root_tells_it_later() {
     assert!((7_000..20_000).contains(&far), "{far}");
 }
 
+/// The targets of the DAOs that the node has sent to its parent.
+fn advertised(lone: &mut Lone) -> Vec<Addr> {
+    let mut targets = Vec::new();
+    for (_, body) in said(lone, 2) {
+        let Ok(Message::Dao(dao)) = Message::parse(2, &body) else {
+            panic!("a DAO");
+        };
+        for option in dao.options.iter() {
+            if let RplOption::Target(target) = option {
+                targets.push(target.prefix);
+            }
+        }
+    }
+    targets
+}
+
+/// RFC 6550 §9.2.2: a target that moves from one child to another keeps this node as its next hop
+/// at the parent, so the parent hears of it only if its Path Sequence is new.
+#[test]
+fn a_target_that_moves_between_children_is_not_advertised_again() {
+    for (sequence, is_new) in [(240, false), (241, true)] {
+        let mut lone = joined();
+        for child in [CHILD, 5] {
+            // The child acknowledges a frame: the answer to its DAO.
+            dao(&mut lone, child, 1, &[(child, 240, 30)]);
+            let _ = daos_acknowledged(&mut lone, 10);
+        }
+        dao(&mut lone, CHILD, 2, &[(8, 240, 30)]);
+        let _ = daos_acknowledged(&mut lone, 10);
+        lone.frames.clear();
+        dao(&mut lone, 5, 2, &[(8, sequence, 30)]);
+        lone.run_for(Duration::from_secs(3));
+        let again = advertised(&mut lone).contains(&address(8));
+        assert_eq!(again, is_new, "{sequence}");
+        lone.host_sends(&packets::echo_request(address(ROOT), address(8)))
+            .unwrap();
+        let hop = lone.link_packets().pop().map(|(hop, _)| hop);
+        assert_eq!(hop, Some(Address::Short(5)), "{sequence}");
+    }
+}
+
 /// RFC 6550 §9.6: when the parent's DTSN counts up everything is told anew, and asked for
 /// farther down.
 #[test]

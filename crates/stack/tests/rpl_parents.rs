@@ -141,17 +141,30 @@ fn objective_function_zero_counts_steps_of_rank() {
     // An ETX of two, as nothing was sent yet: four steps.
     assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 4 * 128);
     lone.run_for(Duration::from_secs(3));
-    // DAOs got through at once: one step.
-    assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 128);
+    // The first attempt of a DAO succeeded, so the ETX is 1.5: two steps.
+    assert_eq!(lone.node.rpl_place().unwrap().0, 256 + 2 * 128);
     // A little lower is enough, where MRHOF would want 1.5 transmissions.
     dio(&mut lone, ROOT, 128);
     assert_eq!(parent(&lone), Some(Address::Short(ROUTER)), "four steps");
-    // It has to acknowledge a frame first, which shows an ETX of one.
+    // It has to acknowledge a frame first, which shows an ETX of 1.5.
     lone.absent.insert(ROUTER);
     lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
     lone.run_for(Duration::from_millis(400));
     assert_eq!(parent(&lone), Some(Address::Short(ROOT)));
-    assert_eq!(lone.node.rpl_place().unwrap().0, 128 + 128);
+    assert_eq!(lone.node.rpl_place().unwrap().0, 128 + 2 * 128);
+}
+
+/// A frame that was never transmitted because the channel was busy does not count for its link.
+#[test]
+fn a_busy_channel_does_not_make_a_link_bad() {
+    let mut lone = joined();
+    let place = lone.node.rpl_place();
+    lone.busy = true;
+    for _ in 0..8 {
+        lone.link_sends(CHILD, &packets::echo_request(address(CHILD), address(99)));
+        lone.run_for(Duration::from_millis(600));
+    }
+    assert_eq!(lone.node.rpl_place(), place);
 }
 
 /// The link to another possible parent is measured from time to time: it is asked for a DIO,

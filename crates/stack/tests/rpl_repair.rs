@@ -24,7 +24,7 @@ const OUTSIDE: Addr = Addr([0x20; 16]);
 #[test]
 fn a_rank_rises_no_further_than_the_root_allows() {
     let most = CONFIGURATION.max_rank_increase;
-    let (theirs, ours) = (256, 256 + 128);
+    let (theirs, ours) = (256, 256 + 192);
     for (more, is_kept) in [(most, true), (most + 1, false)] {
         let mut lone = lone(RplRole::Router);
         dio(&mut lone, ROUTER, VERSION, theirs);

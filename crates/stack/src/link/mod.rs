@@ -458,15 +458,16 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
     }
 }
 
-/// What the end of a frame's service says of the link to its addressee.
+/// Reports the result of a frame as a sample of the link to its destination. A frame that was never
+/// transmitted does not count: the channel was busy, or security could not protect the frame.
 fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
-    if SEALS && status == TxStatus::Unsealed {
-        return LinkEvent::Dropped;
-    }
-    LinkEvent::Quality {
-        neighbour,
-        attempts,
-        ok: status == TxStatus::Delivered,
+    match status {
+        TxStatus::Delivered | TxStatus::NoAck => LinkEvent::Quality {
+            neighbour,
+            attempts,
+            ok: status == TxStatus::Delivered,
+        },
+        TxStatus::ChannelAccessFailure | TxStatus::Unsealed => LinkEvent::Dropped,
     }
 }
 

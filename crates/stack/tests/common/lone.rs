@@ -25,6 +25,8 @@ pub struct Lone<A: Assist = NoAssist> {
     pub attempts: usize,
     /// Whether neighbours acknowledge.
     pub deaf: bool,
+    /// Whether the channel is never free.
+    pub busy: bool,
     /// Neighbours that do not, if the others do.
     pub absent: BTreeSet<u16>,
     /// Neighbours whose requests the radio answers with "there is something".
@@ -73,6 +75,7 @@ impl<A: Assist> Lone<A> {
             frames: Vec::new(),
             attempts: 0,
             deaf: false,
+            busy: false,
             absent: BTreeSet::new(),
             promised: BTreeSet::new(),
             neighbour,
@@ -179,6 +182,9 @@ impl<A: Assist> Lone<A> {
 
     fn on_air(&mut self) -> RadioResult {
         self.attempts += 1;
+        if self.busy {
+            return RadioResult::ChannelBusy;
+        }
         let (header, payload) = FrameHeader::parse(&self.loaded).expect("a frame of ours");
         let is_absent = matches!(header.dst, Address::Short(it) if self.absent.contains(&it));
         if header.dst != Address::BROADCAST && self.deaf || is_absent {

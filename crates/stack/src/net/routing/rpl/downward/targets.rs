@@ -152,13 +152,14 @@ impl<P: Profile> Downward<P> {
         }
         let brief_s = brief_s(dodag);
         let is_brief = downward.is_brief(now, brief_s);
-        // §9.2.2: a repetition is not advertised again. A route that was brief and no longer is
-        // was proven in the meantime.
-        let is_repeated = known.is_some_and(|known| {
+        // §9.2.2: a repetition is not advertised again, nor is a target that a child takes over from
+        // another child: the parent's next hop to it remains this node. A route that was brief and
+        // no longer is was proven in the meantime.
+        let is_repeated = good.is_some_and(|known| {
             let is_longer = known.is_brief(now, brief_s) && !is_brief;
             let is_old =
                 known.advertisement == Advertisement::Done && known.sequence == transit.sequence;
-            is_same && is_old && !is_longer
+            is_old && !is_longer
         });
         if upward.is_root() || is_repeated || !dodag.is_storing() {
             downward.advertisement = Advertisement::Done;

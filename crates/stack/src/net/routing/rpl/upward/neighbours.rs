@@ -13,6 +13,9 @@ use crate::rules::Candidate;
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;
 /// Number of samples after which an estimate changes slowly.
 const YOUNG: u8 = 4;
+/// The largest sample of ETX: one more than MAX_LINK_METRIC (RFC 6719 §5). A link that always
+/// needs more attempts becomes ineligible; a single frame in a crowded channel does not make it so.
+const SAMPLE_MAX: u16 = 5 * ETX;
 /// Consecutive frames without an acknowledgement after which a neighbour counts as gone.
 const FAILURES_MAX: u8 = 4;
 
@@ -82,17 +85,19 @@ impl RplNeighbour {
         let yet = if ok { 0 } else { self.etx };
         let sample = u16::from(attempts.max(1))
             .saturating_mul(ETX)
-            .saturating_add(yet);
+            .saturating_add(yet)
+            .min(SAMPLE_MAX);
         self.failures = if ok {
             0
         } else {
             self.failures.saturating_add(1)
         };
-        // The first sample is the estimate. The next ones have a weight of a quarter, later ones
-        // of a sixteenth, because a loaded link is bad at times. A failure has a weight of an
-        // eighth.
+        // The first sample has a weight of a half: in a crowded channel, a node would otherwise
+        // leave its parent for any neighbour whose first frame succeeds at once. The next samples
+        // have a weight of a quarter, later ones of a sixteenth, because a loaded link is bad at
+        // times. A failure has a weight of an eighth.
         self.etx = match self.samples {
-            0 => sample,
+            0 => average(self.etx, sample, 1),
             1..YOUNG => average(self.etx, sample, 2),
             _ if !ok => average(self.etx, sample, 3),
             _ => average(self.etx, sample, 4),
@@ -242,7 +247,10 @@ mod tests {
         let mut it = RplNeighbour::new(NOW, peer(1), 2 * ETX);
         assert_eq!((it.etx, it.is_unknown()), (256, true));
         it.on_frame(NOW, 1, true);
-        assert_eq!(it.etx, 128);
+        assert_eq!(
+            it.etx, 192,
+            "the mean of the initial estimate and the sample"
+        );
         for _ in 0..90 {
             it.on_frame(NOW, 3, true);
         }
@@ -251,9 +259,26 @@ mod tests {
             it.on_frame(NOW, 10, false);
             assert_eq!(it.is_gone(), failures == 4);
         }
-        assert!(it.etx > 512, "{}", it.etx);
+        assert!(it.etx > 448, "{}", it.etx);
         it.forgive(2 * ETX);
         assert!(!it.is_gone() && it.is_unknown());
+    }
+
+    /// MAX_LINK_METRIC is an ETX of 4 (RFC 6719 §5).
+    #[test]
+    fn one_frame_makes_no_link_ineligible_and_many_do() {
+        for young in [0, 10] {
+            let mut it = RplNeighbour::new(NOW, peer(1), 2 * ETX);
+            for _ in 0..young {
+                it.on_frame(NOW, 2, true);
+            }
+            it.on_frame(NOW, 16, true);
+            assert!(it.etx <= 4 * ETX, "{}", it.etx);
+            for _ in 0..30 {
+                it.on_frame(NOW, 16, true);
+            }
+            assert!(it.etx > 4 * ETX, "{}", it.etx);
+        }
     }
 
     #[test]
