@@ -13,9 +13,13 @@ use crate::rules::Candidate;
 pub(super) const ETX: u16 = Candidate::TRANSMISSION;
 /// Number of samples after which an estimate changes slowly.
 const YOUNG: u8 = 4;
-/// The largest sample of ETX: one more than MAX_LINK_METRIC (RFC 6719 §5). A link that always
-/// needs more attempts becomes ineligible; a single frame in a crowded channel does not make it so.
+/// The largest sample of ETX of a frame that was acknowledged: one more than MAX_LINK_METRIC
+/// (RFC 6719 §5). A link that always needs more attempts becomes ineligible; a single frame in a
+/// crowded channel does not make it so.
 const SAMPLE_MAX: u16 = 5 * ETX;
+/// The largest sample of a frame that was given up. Such frames say more about a link; but in a
+/// crowded channel, parents would change for them without a limit.
+const FAILURE_MAX: u16 = 10 * ETX;
 /// Consecutive frames without an acknowledgement after which a neighbour counts as gone.
 const FAILURES_MAX: u8 = 4;
 
@@ -82,11 +86,11 @@ impl RplNeighbour {
         self.measured_s = seconds(now);
         // Attempts are independent. A frame that was given up would have taken as many further
         // attempts as any other frame is expected to take.
-        let yet = if ok { 0 } else { self.etx };
-        let sample = u16::from(attempts.max(1))
-            .saturating_mul(ETX)
-            .saturating_add(yet)
-            .min(SAMPLE_MAX);
+        let sample = u16::from(attempts.max(1)).saturating_mul(ETX);
+        let sample = match ok {
+            true => sample.min(SAMPLE_MAX),
+            false => sample.saturating_add(self.etx).min(FAILURE_MAX),
+        };
         self.failures = if ok {
             0
         } else {
@@ -259,7 +263,7 @@ mod tests {
             it.on_frame(NOW, 10, false);
             assert_eq!(it.is_gone(), failures == 4);
         }
-        assert!(it.etx > 448, "{}", it.etx);
+        assert!(it.etx > 512, "{}", it.etx);
         it.forgive(2 * ETX);
         assert!(!it.is_gone() && it.is_unknown());
     }
