@@ -582,7 +582,9 @@ impl Session {
                         return Ok(Some(code));
                     }
                     self.companion = None;
-                    output::print("The mesh stays up for its page; Ctrl-C ends it.\n")?;
+                    output::print(
+                        "The mesh keeps running for its page. Press Ctrl-C to stop the mesh.\n",
+                    )?;
                 }
                 (Notice::Child, None) | (Notice::Stop, _) => {}
             }

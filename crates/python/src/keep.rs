@@ -207,7 +207,7 @@ pub struct Tuned {
     /// The values of the scenario's keys.
     #[pyo3(get)]
     changes: Changes,
-    /// Constants for Rust and for C; `None` if a limit is missed.
+    /// The configuration found, as constants in Rust and in C; `None` if it does not meet the goal's limits.
     #[pyo3(get)]
     constants: Option<(String, String)>,
 }

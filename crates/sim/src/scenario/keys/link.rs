@@ -27,7 +27,7 @@ pub(super) const KEYS: &[Key] = &[
     key("mac.ifs", Choice(&["minimum", "sequential", "off"]), Default("minimum"), None,
         "Interframe space of one sender: 640 us after frames of more than 18 bytes and 192 us after shorter frames (IEEE 802.15.4-2015 §6.2.4), counted from the end of the acknowledgement if there is one. `minimum`: loading, backoff and assessment of the next frame overlap the interframe space. `sequential`: they start after the interframe space, as in ns-3. `off`: there is no interframe space, against the standard."),
     key("mac.link_retry_delay", time(0.0, 10.0 * US_PER_S), Default("40 ms"), None,
-        "d: random delay from 0 to d before the next attempt after a failed one, in addition to CSMA."),
+        "Largest random delay (d) before the next attempt after a failed one, in addition to the backoff of CSMA-CA."),
     key("mac.link_retry_pause", time(0.0, 10.0 * US_PER_S), Default("0 ms"), None,
         "Constant part of the delay before the next attempt, in addition to `mac.link_retry_delay`. TinyOS has a constant delay of 100.6 ms and no random part, so two frames that collided at a third node are likely to collide again."),
 
