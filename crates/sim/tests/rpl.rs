@@ -34,12 +34,13 @@ fn lost(world: &World, root: usize) -> Vec<usize> {
 /// sub-DODAGs would make for more collisions.
 #[test]
 fn a_mesh_under_load_keeps_its_routes() {
-    let set = [
-        ("topology.columns", "20"),
-        ("topology.rows", "15"),
-        ("apps.readings.interval", "5 s"),
-    ];
-    for seed in 1..=2 {
+    for (seed, mode) in [(1, "storing"), (2, "storing"), (1, "non-storing")] {
+        let set = [
+            ("topology.columns", "20"),
+            ("topology.rows", "15"),
+            ("apps.readings.interval", "5 s"),
+            ("rpl.mode", mode),
+        ];
         let (_, report) = run("grid-1000", &set, seed, 300);
         let readings = report.flows.iter().filter_map(|it| it.readings.as_ref());
         let (mut made, mut delivered) = (0, 0);

@@ -149,7 +149,7 @@ pub(super) const KEYS: &[Key] = &[
     key("lowpan.red_fair", Bool, Default("true"), None,
         "Treat the traffic between two nodes as one conversation. Datagrams of a conversation with less than its share of this node's recent traffic are not marked. If a conversation has more than its share and the average queue length is above `red_min`, a fraction of its datagrams is marked: twice the fraction of its traffic that exceeds the share."),
     key("lowpan.red_pause", time(0.0, US_PER_S), Default("16 ms"), None,
-        "Pause like `lowpan.pause`, which it replaces if it is longer, while the average queue length is at least `lowpan.red_min` and several conversations are active."),
+        "Like `lowpan.pause`, a wait per frame after a datagram to a node that forwards it, while the average queue length is at least `lowpan.red_min` and several conversations are active. The longer of the two waits applies."),
     key("lowpan.reassembly_timeout", time(100_000.0, 60.0 * US_PER_S), Default("3 s"), None,
         "Longest time between two fragments of a datagram."),
     key("lowpan.slots", Count { min: 1, max: 64 }, Default("6"), None,

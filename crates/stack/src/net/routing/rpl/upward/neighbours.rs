@@ -17,8 +17,8 @@ const YOUNG: u8 = 4;
 /// (RFC 6719 §5). A link that always needs more attempts becomes ineligible; a single frame in a
 /// crowded channel does not make it so.
 const SAMPLE_MAX: u16 = 5 * ETX;
-/// The largest sample of a frame that was given up. Such frames say more about a link; but in a
-/// crowded channel, parents would change for them without a limit.
+/// The largest sample of ETX of a frame that was given up. Without a limit, nodes in a crowded
+/// channel change parents because of collisions.
 const FAILURE_MAX: u16 = 10 * ETX;
 /// Consecutive frames without an acknowledgement after which a neighbour counts as gone.
 const FAILURES_MAX: u8 = 4;
@@ -283,6 +283,19 @@ mod tests {
             }
             assert!(it.etx > 4 * ETX, "{}", it.etx);
         }
+    }
+
+    /// A frame that was given up counts for more than one that was acknowledged, up to a limit.
+    #[test]
+    fn a_frame_that_was_given_up_counts_for_at_most_ten_attempts() {
+        let etx_after = |attempts, ok| {
+            let mut it = RplNeighbour::new(NOW, peer(1), 2 * ETX);
+            it.on_frame(NOW, attempts, ok);
+            it.etx
+        };
+        assert_eq!(etx_after(16, true), (2 * ETX + 5 * ETX) / 2);
+        assert_eq!(etx_after(16, false), (2 * ETX + 10 * ETX) / 2);
+        assert_eq!(etx_after(3, false), (2 * ETX + (3 + 2) * ETX) / 2);
     }
 
     #[test]
