@@ -1,9 +1,11 @@
 //! The program, started by a test and ended with it.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::fd::AsFd;
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -40,9 +42,9 @@ impl Program {
     pub fn wait_until_up(&mut self) -> String {
         let mut text = String::new();
         while !text.contains("leaf-15 ") {
-            if self.output.read_line(&mut text).expect("it speaks UTF-8") == 0 {
-                panic!("it ended: {text}{}", self.errors());
-            }
+            let line = self.read_line();
+            assert!(!line.is_empty(), "it ended: {text}{}", self.errors());
+            text.push_str(&line);
         }
         text
     }
@@ -53,6 +55,20 @@ impl Program {
         reason = "each test binary uses its own part of this module"
     )]
     pub fn line(&mut self) -> String {
+        self.read_line()
+    }
+
+    /// Reads the next line of the output; an empty one is the end. Fails after a minute without
+    /// output, so that a test which waits for a text that never comes ends.
+    fn read_line(&mut self) -> String {
+        if self.output.buffer().is_empty() {
+            let mut output = [PollFd::new(
+                self.output.get_ref().as_fd(),
+                PollFlags::POLLIN,
+            )];
+            let ready = poll(&mut output, PollTimeout::from(60_000_u16)).expect("poll");
+            assert!(ready > 0, "redpoll printed nothing for a minute");
+        }
         let mut line = String::new();
         self.output.read_line(&mut line).expect("it speaks UTF-8");
         line
