@@ -28,4 +28,4 @@ mod rpl_inquiries;
 mod rpl_parents;
 mod rpl_repair;
 mod security;
-mod strangers;
+mod unverified;

@@ -1,14 +1,14 @@
-//! The neighbours that sleep: those that have registered with this router and ask it
-//! for what waits. They get nothing that they have not asked for.
+//! The sleeping neighbours: nodes that are registered with this router and have polled it. The
+//! router sends them frames only after a data request.
 //!
-//! A data request alone makes nobody a child: whoever is in range can send one in
-//! anybody's name, and what the router has for that neighbour would be held back.
-//! Registration and request come in either order, for a leaf asks before it registers.
+//! A data request alone makes no child: any device in range can forge one, and the router would
+//! then hold back the packets of the named neighbour. Registration and request come in either
+//! order, because a leaf polls before it registers.
 //!
-//! Nor does it do any harm to a neighbour that has registered and never sleeps. Who sends
-//! data while something waits for him, and does not ask for it until that is given up, is
-//! awake for all that is known: he gets frames at once, and requests in his name count
-//! no more, until a frame finds no answer.
+//! Nor can forged requests harm a registered neighbour that never sleeps. If a neighbour sends data
+//! while a packet waits for it, and does not poll until that packet is given up, it counts as
+//! awake. It then gets frames at once, and requests in its name are ignored until it fails to
+//! acknowledge a frame.
 
 use redpoll_base::{Duration, Instant, least};
 use redpoll_mac::PENDING_MAX;
@@ -16,26 +16,26 @@ use redpoll_wire::ieee802154::Address;
 
 use crate::packet::is_unicast;
 
-/// Neighbours that have asked and are not children, the last ones.
+/// Entries for neighbours that have polled and are not children.
 const ASKERS: usize = 8;
-/// So long a request is remembered: a registration is repeated for 31 s.
+/// How long a request is remembered: a registration is repeated for 31 s.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-/// How long a neighbour is registered, as routing has it.
+/// Until when a neighbour is registered, according to routing.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Tenure {
     pub(crate) link: Address,
     pub(crate) until: Instant,
 }
 
-/// What is known of a child's radio.
+/// The state of a child's radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Habit {
-    /// It is off but after a request, the last thing that was heard from it.
+    /// Off, except after a request, which was the last frame from it.
     Sleeps,
-    /// So it is, and it has sent data since its last request.
+    /// As `Sleeps`, and the child has sent data since its last request.
     Sends,
-    /// It is on.
+    /// Always on.
     Awake,
 }
 
@@ -43,15 +43,14 @@ enum Habit {
 struct Child {
     short: u16,
     habit: Habit,
-    /// Until then it is registered.
+    /// The end of its registration.
     until: Instant,
 }
 
-/// The children of a router.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Children {
     children: [Option<Child>; PENDING_MAX],
-    /// Who else has asked, and when.
+    /// Other neighbours that have polled, and when.
     asked: [Option<(u16, Instant)>; ASKERS],
 }
 
@@ -76,7 +75,7 @@ impl Children {
         children.find(|child| child.short == short)
     }
 
-    /// A neighbour has sent data.
+    /// Records that a neighbour has sent data.
     pub(crate) fn on_data(&mut self, link: Address) {
         if let Some(child) = self.child(link)
             && child.habit == Habit::Sleeps
@@ -85,8 +84,8 @@ impl Children {
         }
     }
 
-    /// A neighbour has not asked in time for what waited. Gives back its address if it is
-    /// taken for awake from now on.
+    /// Handles a packet that a neighbour did not poll for in time. Returns the neighbour's address
+    /// if it counts as awake from now on.
     pub(crate) fn on_expired(&mut self, link: Address) -> Option<u16> {
         let child = self.child(link)?;
         if child.habit != Habit::Sends {
@@ -96,7 +95,7 @@ impl Children {
         Some(child.short)
     }
 
-    /// A frame to a neighbour was not acknowledged.
+    /// Records that a neighbour did not acknowledge a frame.
     pub(crate) fn on_silence(&mut self, link: Address) {
         if let Some(child) = self.child(link)
             && child.habit == Habit::Awake
@@ -105,8 +104,7 @@ impl Children {
         }
     }
 
-    /// A neighbour has sent a data request; whether it would become a child by being
-    /// registered.
+    /// Records a data request. Returns whether a registration would make the neighbour a child.
     pub(crate) fn on_request(&mut self, now: Instant, link: Address) -> bool {
         if let Some(child) = self.child(link) {
             if child.habit == Habit::Sends {
@@ -132,8 +130,7 @@ impl Children {
         true
     }
 
-    /// Whether a neighbour would become a child by registering now, and there is no
-    /// room.
+    /// Whether a registration would make the neighbour a child now, and there is no room.
     pub(crate) fn is_crowded_by(&self, now: Instant, link: Address) -> bool {
         let full = self.children.iter().all(|place| !is_free(place));
         full && !self.contains(link) && self.has_asked(now, link)
@@ -147,8 +144,8 @@ impl Children {
         asked.any(|(it, at)| *it == short && now.since(*at) < REMEMBERED)
     }
 
-    /// A neighbour is registered for so long. It is a child then, if it has asked for
-    /// what waits; `false` if there is no room.
+    /// Records until when a neighbour is registered. A neighbour that has polled becomes a child.
+    /// Returns `false` if there is no room.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) -> bool {
         let Some(short) = name(tenure.link) else {
             return true;
@@ -175,7 +172,7 @@ impl Children {
         true
     }
 
-    /// The next child whose registration has ended; it is none any more.
+    /// Removes and returns the next child whose registration has ended.
     pub(crate) fn expire(&mut self, now: Instant) -> Option<u16> {
         let ended = |place: &Option<Child>| place.is_some_and(|child| child.until <= now);
         let place = self.children.iter_mut().find(|place| ended(place))?;
@@ -183,13 +180,12 @@ impl Children {
     }
 }
 
-/// Whether a child may take the place: nobody has it, or somebody who gets frames at once
-/// in any case.
+/// Whether a new child may take the place: it is empty, or its child counts as awake.
 fn is_free(place: &Option<Child>) -> bool {
     place.is_none_or(|child| child.habit == Habit::Awake)
 }
 
-/// The short address of a neighbour, which a child must have.
+/// The short address of a neighbour; only a neighbour with one can be a child.
 fn name(link: Address) -> Option<u16> {
     match link {
         Address::Short(short) if is_unicast(link) => Some(short),
@@ -239,7 +235,7 @@ mod tests {
         assert_eq!(children.iter().count(), 0);
     }
 
-    /// Requests in the names of hosts that never sleep leave no leaf without a place.
+    /// Requests in the names of hosts that never sleep leave room for leaves.
     #[test]
     fn who_is_awake_makes_way() {
         let mut children = Children::default();
@@ -258,7 +254,7 @@ mod tests {
         assert!(children.contains(leaf));
     }
 
-    /// A ninth child must not have another woken by frames that it does not hear.
+    /// A ninth child must not replace another, which would then miss its frames.
     #[test]
     fn with_all_places_taken_one_more_is_refused() {
         let mut children = Children::default();

@@ -1,16 +1,16 @@
-//! The first of a node's three conductors: the MAC and 6LoWPAN, the neighbours that
-//! sleep, and the node's own sleep.
+//! The first of a node's three conductors: the MAC and 6LoWPAN, the sleeping neighbours, and the
+//! node's own sleep.
 //!
-//! Frames and radio results go in; whole packets come out, and [`LinkEvent`]s tell
-//! what became of segments and how good the links are. Link-layer security (IEEE
-//! 802.15.4-2015 §9) belongs to the link, which lends it to the MAC: a frame is protected
-//! when the MAC is given it, and opened when the MAC has acknowledged it.
+//! Frames and radio results go in and whole packets come out. [`LinkEvent`]s report the outcome of
+//! segments and the quality of links. The link owns the link-layer security (IEEE 802.15.4-2015
+//! §9): it protects a frame when it submits the frame to the MAC, and opens one when the MAC has
+//! acknowledged it.
 //!
-//! - `children.rs`: the neighbours that sleep;
-//! - `strangers.rs`: neighbours of which nobody knows whether they exist;
-//! - `security.rs`: what security there is;
-//! - `sleep.rs`: the node's own sleep, with `poll.rs` (when it asks) and
-//!   `silence.rs` (what it must not miss).
+//! - `children.rs`: the sleeping neighbours;
+//! - `unverified.rs`: neighbours that may not exist;
+//! - `security.rs`: link-layer security;
+//! - `sleep.rs`: the node's own sleep, with `poll.rs` (when it polls) and `silence.rs` (which
+//!   packets it must not miss).
 
 mod children;
 mod poll;
@@ -18,7 +18,7 @@ mod poll;
 mod security;
 mod silence;
 mod sleep;
-mod strangers;
+mod unverified;
 
 use redpoll_base::{Instant, Memory, Rng, Wake, earliest};
 use redpoll_lowpan::{
@@ -42,35 +42,34 @@ pub(crate) use security::SEALS;
 use security::{Clear, Guard};
 pub(crate) use sleep::Expected;
 use sleep::Sleepy;
-use strangers::Strangers;
+use unverified::Unverified;
 
-/// The link of a node.
 #[repr(C)] // In this order on purpose: see `Mac`.
 pub(crate) struct Link<M: Memory + 'static, A: Access> {
-    /// A frame makes way for one to a sleepy neighbour that listens.
+    /// Whether the MAC interrupts a frame for one to a sleepy neighbour that listens now.
     preempts: bool,
-    /// The frame that the MAC has is for a sleepy neighbour.
+    /// The frame in the MAC is for a sleepy neighbour.
     frame_is_indirect: bool,
-    /// The address that its frames carry.
+    /// The source address of its frames.
     address: Address,
     sleep: Option<Sleepy>,
     pub(crate) mac: Mac<A>,
     pub(crate) lowpan: Lowpan<M>,
     guard: Guard<M>,
     children: Children,
-    strangers: Strangers,
+    unverified: Unverified,
 }
 
-/// What the link tells the layers above.
+/// An event that the link reports to the layers above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum LinkEvent {
-    /// The segment with this handle has left.
+    /// The segment with this handle was transmitted.
     Sent { handle: u32 },
-    /// The segment with this handle has been given up.
+    /// The link gave up the segment with this handle.
     Lost { handle: u32, reason: LossReason },
-    /// A queued packet has been given up; 6LoWPAN has counted why.
+    /// The link gave up a queued packet; 6LoWPAN has counted the reason.
     Dropped,
-    /// A neighbour that is no child has asked for what waits for it.
+    /// A neighbour that is not a child has sent a data request.
     Asked { neighbour: Address },
     /// A frame or data request to a neighbour has ended.
     Quality {
@@ -82,10 +81,10 @@ pub(crate) enum LinkEvent {
 
 /// A frame for this node.
 pub(crate) struct Heard {
-    /// The packet that it completes, if it does.
+    /// The packet that the frame completes, if any.
     pub(crate) packet: Result<Option<Packet>, DropReason>,
     from: Address,
-    /// Its sender has more for this node.
+    /// The sender announces further frames for this node (frame pending bit).
     more: bool,
 }
 
@@ -104,7 +103,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
             mac: Mac::with_access(mac, access, rng),
             lowpan,
             children: Children::default(),
-            strangers: Strangers::new(),
+            unverified: Unverified::new(),
             sleep: None,
             guard: Guard::new(),
             preempts,
@@ -112,17 +111,16 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// From now on the node sleeps between its frames.
+    /// Makes this node sleep between its frames from now on.
     pub(crate) fn fall_asleep(&mut self, config: &SleepyConfig, rng: &mut Rng) {
         self.sleep = Some(Sleepy::new(config, rng));
     }
 
     // --- from the radio ---
 
-    /// A frame has arrived. `onward` says where a packet goes on to whose fragments
-    /// may be passed on as they come, by its header and the neighbour that it comes
-    /// from.
-    // Its temporaries are gone when the packet that has come is taken care of.
+    /// Processes a frame. For the header of a packet and the neighbour that sent it, `onward`
+    /// returns the next hop if fragments of the packet may be forwarded as they arrive.
+    // Not inlined, so that its stack frame is free when the packet is processed.
     #[inline(never)]
     pub(crate) fn input_frame(
         &mut self,
@@ -139,7 +137,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         let (children, mac, link_src) = (&self.children, &self.mac, self.address);
         let route = |header: &Ipv6Header| {
             let next_hop = (!broadcast).then(|| onward(header, from)).flatten()?;
-            // What must wait for a node that sleeps is put together.
+            // A packet for a sleeping neighbour must wait, so it is reassembled first.
             (!M::ROUTES || !children.contains(next_hop)).then(|| Onward {
                 next_hop,
                 link_src,
@@ -151,7 +149,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
             .input_routed(now, from, dst, heard.payload, route);
         let packet = match slot {
             Ok(Some(slot)) => self.open(slot, Origin::Link { from, broadcast }).map(Some),
-            // A fragment that completes nothing, or a drop that 6LoWPAN has counted.
+            // A fragment that completes no packet, or a drop that 6LoWPAN has counted.
             Ok(None) | Err(_) => Ok(None),
         };
         Some(Heard {
@@ -161,7 +159,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         })
     }
 
-    /// The packet of a frame has been taken care of.
+    /// Updates the state of the sender after the packet of a frame has been processed.
     pub(crate) fn on_heard(&mut self, now: Instant, heard: &Heard) {
         if M::ROUTES {
             self.children.on_data(heard.from);
@@ -171,8 +169,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// The handle of the packet in a slot, whose length was checked by whoever
-    /// filled it. A slot without a packet is released.
+    /// Returns the handle of the packet in a slot, or releases a slot without a packet. The length
+    /// was checked when the slot was filled.
     pub(crate) fn open(&mut self, slot: SlotId, origin: Origin) -> Result<Packet, DropReason> {
         match Ipv6Header::parse_partial(self.lowpan.packet(slot)) {
             Ok((header, _)) => Ok(Packet {
@@ -193,8 +191,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
     // --- towards the radio ---
 
-    /// Puts the packet in a slot on its way to a neighbour: at once, or when a
-    /// neighbour that sleeps asks for it.
+    /// Queues the packet in a slot for a neighbour. A packet for a sleeping neighbour waits for its
+    /// data request.
     pub(crate) fn queue(&mut self, now: Instant, slot: SlotId, next_hop: Address) {
         if self.is_child(next_hop) {
             self.lowpan.queue_indirect(now, slot, next_hop);
@@ -203,64 +201,61 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Whether this neighbour has acknowledged a frame of late.
+    /// Whether this neighbour acknowledged a frame recently.
     pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
-        self.strangers.is_proven(neighbour)
+        self.unverified.is_proven(neighbour)
     }
 
-    /// See [`Strangers::take_silence`].
+    /// See [`Unverified::take_silence`].
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
-        self.strangers.take_silence(now, neighbour)
+        self.unverified.take_silence(now, neighbour)
     }
 
-    /// Whether a packet may go to a neighbour that nobody knows.
-    pub(crate) fn admits_stranger(&mut self, now: Instant, neighbour: Address) -> bool {
-        self.strangers.admit(now, neighbour)
+    /// Whether a packet may go to a neighbour that no route or registration confirms.
+    pub(crate) fn admits_unverified(&mut self, now: Instant, neighbour: Address) -> bool {
+        self.unverified.admit(now, neighbour)
     }
 
-    /// Whether other neighbours have all the queues that a duty-cycled MAC may have.
+    /// Whether other neighbours occupy every queue that a duty-cycled MAC may have.
     pub(crate) fn has_no_queue_for(&self, neighbour: Address) -> bool {
         let limit = self.mac.neighbour_queues();
         limit > 0 && self.lowpan.is_full_of_others(neighbour, limit)
     }
 
-    /// Whether a neighbour is about to become one that sleeps, and there is no room
-    /// for it.
+    /// Whether a registration would make this neighbour a child, and there is no room for it.
     pub(crate) fn is_crowded_by(&self, now: Instant, neighbour: Address) -> bool {
         M::ROUTES && self.children.is_crowded_by(now, neighbour)
     }
 
-    /// How long a neighbour is registered with this router.
+    /// Records until when a neighbour is registered with this router.
     pub(crate) fn on_tenure(&mut self, now: Instant, tenure: Tenure) {
         if M::ROUTES {
-            // Who finds no room was refused before.
+            // A neighbour without room was refused before.
             let _ = self.children.on_tenure(now, tenure);
         }
     }
 
-    /// Neighbours that sleep.
+    /// Returns the number of sleeping neighbours.
     pub(crate) fn children(&self) -> usize {
         self.children.iter().count()
     }
 
-    /// Whether this neighbour sleeps.
     pub(crate) fn is_child(&self, neighbour: Address) -> bool {
         M::ROUTES && self.children.contains(neighbour)
     }
 
-    /// Whether so much waits for a neighbour that sleeps that nothing more may.
+    /// Whether the queue for a sleeping neighbour is full.
     pub(crate) fn is_full_for(&self, neighbour: Address) -> bool {
         self.is_child(neighbour) && !self.lowpan.has_indirect_room(neighbour)
     }
 
-    /// Whether the MAC has nothing to send, and may have.
+    /// Whether the MAC is idle and may transmit.
     pub(crate) fn is_ready(&self) -> bool {
         let holds_back = self.sleep.as_ref().is_some_and(Sleepy::holds_back);
         self.mac.is_idle() && !holds_back && !self.awaits_counter()
     }
 
-    /// Gives an idle MAC the next frame; `false` if there is none. It is built where
-    /// the radio reads it.
+    /// Gives an idle MAC the next frame, built in the radio's buffer; `false` if there is none.
     pub(crate) fn feed<S: PayloadSource>(&mut self, now: Instant, source: &mut S) -> bool {
         let rooms = &mut MacRoom(&mut self.mac);
         let built = self.lowpan.build_frame(now, self.address, rooms, source);
@@ -278,7 +273,6 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         true
     }
 
-    /// The next work for the radio.
     pub(crate) fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<A::Work>> {
         if M::ROUTES {
             self.tell_who_has_something(now);
@@ -286,7 +280,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.mac.poll_radio(now)
     }
 
-    /// Tells the MAC for which neighbours that sleep there is something.
+    /// Sets the frame pending bits of the MAC for the sleeping neighbours.
     fn tell_who_has_something(&mut self, now: Instant) {
         while let Some(child) = self.children.expire(now) {
             self.mac.set_pending(child, false);
@@ -297,8 +291,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// Takes the frame in service back from the MAC if a neighbour that sleeps
-    /// listens for another.
+    /// Takes the frame in service back from the MAC if a sleeping neighbour listens for another.
     pub(crate) fn preempt(&mut self, now: Instant) {
         if M::ROUTES
             && self.preempts
@@ -312,13 +305,12 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
 
     // --- sleep ---
 
-    /// Whether the node sleeps between its frames.
     pub(crate) fn sleeps(&self) -> bool {
         self.sleep.is_some()
     }
 
-    /// Asks the parent if it is time, and says what the radio does meanwhile.
-    /// `true` if the node has waited in vain for long, and should register anew.
+    /// Polls the parent if that is due, and sets the radio's state in between. Returns `true` if
+    /// the node has waited for an answer for long, and should register again.
     #[inline(never)] // size
     pub(crate) fn sleep_turn(&mut self, now: Instant, expected: Expected) -> bool {
         let may_send = self.may_send();
@@ -334,14 +326,14 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         is_forgotten
     }
 
-    /// An application waits for a packet, or no longer does.
+    /// Sets whether an application waits for a packet.
     pub(crate) fn expect_packets(&mut self, expected: bool) {
         if let Some(sleep) = &mut self.sleep {
             sleep.app_expects = expected;
         }
     }
 
-    /// Another neighbour is the parent from now on.
+    /// Makes another neighbour the parent.
     pub(crate) fn on_new_parent(&mut self, now: Instant, parent: Address) {
         if let Some(sleep) = &mut self.sleep {
             sleep.on_new_parent(now, parent);
@@ -357,7 +349,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         earliest(earliest(self.mac.poll_at(), self.lowpan.poll_at()), sleep)
     }
 
-    /// Runs the MAC's timers; whether one was due, and events may be there.
+    /// Runs the MAC's timers. Returns whether one was due, so that there may be events.
     pub(crate) fn on_timeout(&mut self, now: Instant) -> bool {
         let is_due = self.mac.poll_at().is_some_and(|wake| wake.at <= now);
         if is_due {
@@ -366,12 +358,12 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         is_due
     }
 
-    /// Runs what is due above the MAC, whose events have been polled.
+    /// Runs the due timers above the MAC, after its events have been polled.
     pub(crate) fn on_late_timeout(&mut self, now: Instant) {
         if self.lowpan.poll_at().is_some_and(|wake| wake.at <= now) {
             while let Some(child) = self.lowpan.expire_indirect(now) {
                 if let Some(awake) = self.children.on_expired(child) {
-                    // Should it sleep after all, its requests promise nothing.
+                    // If the child sleeps after all, its data requests promise nothing.
                     self.mac.set_pending(awake, false);
                 }
             }
@@ -382,7 +374,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         }
     }
 
-    /// The next thing that the MAC or 6LoWPAN has to tell.
+    /// Returns the next event of the MAC or 6LoWPAN.
     pub(crate) fn poll_event(&mut self, now: Instant) -> Option<LinkEvent> {
         while let Some(event) = self.mac.poll_event() {
             match event {
@@ -401,7 +393,7 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
                     }
                     return Some(quality(parent, 1, status));
                 }
-                // Whoever asks a leaf has taken it for a parent.
+                // A node that polls a leaf mistakes it for its parent.
                 MacEvent::DataRequest { .. } if !M::ROUTES => {}
                 MacEvent::DataRequest { child, promised } => {
                     if promised {
@@ -422,8 +414,8 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         })
     }
 
-    /// The frame in service has ended; one for a neighbour that sleeps and did not
-    /// answer waits until that neighbour asks again.
+    /// Handles the end of the frame in service. A frame that a sleeping neighbour did not
+    /// acknowledge waits for its next data request.
     #[inline(never)] // size
     fn on_frame_end(
         &mut self,
@@ -433,12 +425,12 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         attempts: u8,
     ) -> LinkEvent {
         let ok = status == TxStatus::Delivered;
-        // A frame that was never sent says nothing about who would have heard it.
+        // A frame that was never transmitted says nothing about the neighbour.
         if M::ROUTES
             && is_unicast(neighbour)
             && matches!(status, TxStatus::Delivered | TxStatus::NoAck)
         {
-            self.strangers.on_frame(now, neighbour, ok);
+            self.unverified.on_frame(now, neighbour, ok);
             if !ok {
                 self.children.on_silence(neighbour);
             }
@@ -471,7 +463,6 @@ fn quality(neighbour: Address, attempts: u8, status: TxStatus) -> LinkEvent {
     }
 }
 
-/// The frame that the MAC sends next.
 struct MacRoom<'m, A: Access>(&'m mut Mac<A>);
 
 impl<A: Access> FrameRoom for MacRoom<'_, A> {

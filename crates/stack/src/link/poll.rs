@@ -1,47 +1,44 @@
-//! When a sleepy node asks its parent for what waits there (listen-after-send,
-//! Kumar et al. 2020 §4.1), driven by what its transport expects.
+//! The times at which a sleepy node polls its parent for waiting packets (listen-after-send, Kumar
+//! et al. 2020 §4.1), from what its transport expects.
 //!
-//! While nothing is expected, one request a base interval. While an answer is
-//! expected, by policy: never sooner; at a fixed interval, as in the paper; or
-//! at the moment at which answers have come so far, then ever more rarely the
-//! longer the answer is overdue, which the paper leaves as future work.
+//! Without an expected answer, the node polls once per base interval. With one, the policy decides:
+//! never sooner; at a fixed interval, as in the paper; or at the time at which earlier answers
+//! arrived, then with growing pauses while the answer is overdue. The paper leaves the last as
+//! future work.
 //!
-//! The time of an answer is learned here, as the time from the first frame
-//! sent to the request that was not in vain, by an estimator after RFC
-//! 6298's. So it works for every transport.
+//! The time of an answer is learned here, from the first frame sent to the poll that fetched the
+//! answer, by an estimator after RFC 6298. So it works with every transport.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 
-/// How soon a sleepy node asks while it expects an answer.
+/// The time of polls while a sleepy node expects an answer.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PollPolicy {
-    /// At the base interval, expected or not.
+    /// At the base interval, whether an answer is expected or not.
     Base,
-    /// First after `interval`, then every `interval`. The paper's is 100 ms.
+    /// First after `interval`, then every `interval`. The paper uses 100 ms.
     Fixed {
-        /// 16 ms at least.
+        /// At least 16 ms.
         interval: Duration,
     },
-    /// When answers have come so far; see the module.
+    /// When earlier answers arrived: the node learns the time of answers.
     Learned,
 }
 
-/// When a sleepy node asks its parent.
+/// The times at which a sleepy node polls its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct PollConfig {
-    /// While an answer is expected. Default: learned.
+    /// The policy while an answer is expected. Default: learned.
     pub policy: PollPolicy,
-    /// The sleep interval while nothing is expected. Default 4 min, as
-    /// OpenThread (Kumar et al. 2020 §8.2).
+    /// The interval while no answer is expected. Default 4 min, as OpenThread (Kumar et al. 2020
+    /// §8.2).
     pub base_interval: Duration,
-    /// How long the node listens after its parent has said that there is
-    /// something, and after each frame that promised another: the data request
-    /// timeout. Default 100 ms, as OpenThread.
+    /// The time for which the node listens after its parent has announced a frame, and after each
+    /// frame that announces another: the data request timeout. Default 100 ms, as OpenThread.
     pub window: Duration,
-    /// Pause after a request that the parent did not acknowledge, at most: it is
-    /// no longer than the one between two requests while an answer is expected.
-    /// Default 1 s, as OpenThread.
+    /// The longest pause after a poll that the parent did not acknowledge. While an answer is
+    /// expected, the pause is at most the one between two polls. Default 1 s, as OpenThread.
     pub after_failure: Duration,
 }
 
@@ -65,45 +62,43 @@ impl Default for PollConfig {
     }
 }
 
-/// No two requests follow each other faster unless something was promised.
+/// The shortest pause between two polls, unless the parent announced a frame.
 const SHORTEST: Duration = micros(SHORTEST_US);
 const SHORTEST_US: u32 = 16_000;
-/// A request that was not acknowledged while an answer is expected has met the
-/// burst of a node that this one does not hear: so long it lasts, and more.
+/// The shortest pause, with the learned policy, after a poll that was not acknowledged: it has
+/// probably collided with the burst of a hidden terminal, which is over by then.
 const BURST: Duration = Duration::from_millis(50);
-/// What takes longer was lost, or its question was.
+/// A longer sample is ignored: the answer or its request was lost.
 const LONGEST_ANSWER: Duration = Duration::from_secs(2);
-/// Requests at once when something was promised and did not come: OpenThread's
-/// figure.
+/// Immediate polls after an announced frame did not arrive; OpenThread's value.
 const QUICK_POLLS: u8 = 5;
 
-/// The schedule of one node.
+/// The polling schedule of one node.
 #[derive(Clone, Debug)]
 pub(crate) struct DataPoll {
     config: PollConfig,
     next: Instant,
     last: Instant,
-    /// When TCP acts without an answer, in microseconds, wrapping. It may retransmit a segment
-    /// whose acknowledgment waits at the parent: a request, which is shorter, precedes it.
+    /// When TCP acts without an answer, in microseconds, wrapping. TCP may retransmit a segment
+    /// whose acknowledgment waits at the parent, so a poll, which is shorter, precedes it.
     pub(crate) deadline: u32,
-    /// A frame of ours left at this time, and what it leads to is not known yet.
+    /// When a frame of this node left that may lead to an answer.
     sent: Option<Instant>,
     /// Since when an answer is expected.
     waiting: Option<Instant>,
-    /// Until the next request, if this one is in vain.
+    /// The time until the next poll if this one fetches nothing.
     gap: Duration,
     answers: Estimator,
-    /// A request since then was in vain.
+    /// Whether a poll has fetched nothing since then.
     vain: bool,
     quick: u8,
-    /// How often [`QUICK_POLLS`] brought nothing of what was promised, one time after
-    /// the other.
+    /// How often [`QUICK_POLLS`] in succession did not fetch the announced frame.
     broken: u8,
 }
 
 impl DataPoll {
-    /// The first request comes at a random moment of the first 200 ms, so that
-    /// nodes that start together do not ask together.
+    /// Sets the first poll to a random moment of the first 200 ms, so that nodes that start
+    /// together do not poll together.
     pub(crate) fn new(config: PollConfig, rng: &mut Rng) -> Self {
         DataPoll {
             config,
@@ -124,7 +119,6 @@ impl DataPoll {
         self.config.window
     }
 
-    /// When the next request is due.
     pub(crate) fn next(&self) -> Wake {
         Wake::exactly(self.next)
     }
@@ -133,8 +127,8 @@ impl DataPoll {
         self.next <= now
     }
 
-    /// A frame of this node has left. When the answer is overdue it is a new
-    /// question, and its answer is waited for afresh.
+    /// Records that a frame of this node has left. If the answer to an earlier one is overdue, the
+    /// frame starts a new measurement.
     pub(crate) fn on_sent(&mut self, now: Instant) {
         if self
             .waiting
@@ -146,7 +140,7 @@ impl DataPoll {
         self.sent.get_or_insert(now);
     }
 
-    /// Whether an answer is expected now.
+    /// Sets whether an answer is expected.
     pub(crate) fn expect(&mut self, now: Instant, expected: bool) {
         if self.config.policy == PollPolicy::Base {
             return;
@@ -172,13 +166,13 @@ impl DataPoll {
         }
     }
 
-    /// A request has been answered: with something or nothing.
+    /// Handles the answer to a poll: whether the parent has announced a frame.
     pub(crate) fn on_answer(&mut self, now: Instant, pending: bool) {
         self.last = now;
         self.next = now + self.config.base_interval;
         self.sent = None;
         if pending {
-            // What comes next is waited for afresh.
+            // The next answer is measured separately.
             if let Some(since) = self.waiting.take() {
                 match self.vain {
                     true => self.answers.sample(now.since(since)),
@@ -198,19 +192,19 @@ impl DataPoll {
             if now.since(since) > self.answers.latest() {
                 self.gap = (pause + pause).min(self.config.base_interval);
             }
-            // A deadline that has passed counts as far ahead.
+            // A deadline in the past counts as far ahead.
             let ahead = self.deadline.wrapping_sub(now.as_micros() as u32);
             pause = pause.min(micros(ahead.wrapping_sub(SHORTEST_US)).max(SHORTEST));
         }
         self.next = self.next.min(now + pause);
     }
 
-    /// A parent that does not know this node has to be asked, at `at`.
+    /// Sets the next poll to `at`, because the new parent does not know this node.
     pub(crate) fn on_new_parent(&mut self, at: Instant) {
         self.next = at;
     }
 
-    /// The parent did not acknowledge the request.
+    /// Handles a poll that the parent did not acknowledge.
     pub(crate) fn on_failure(&mut self, now: Instant) {
         self.last = now;
         let mut pause = self.config.after_failure;
@@ -222,9 +216,9 @@ impl DataPoll {
         self.next = now + pause;
     }
 
-    /// What was promised has not come, or more is known to be there: ask again
-    /// at once. A parent that promises whatever it is asked drains no battery: each
-    /// pause is twice the one before.
+    /// Polls again at once: an announced frame did not arrive, or there are more. Each pause after
+    /// [`QUICK_POLLS`] is twice the previous one, so a parent with false announcements drains no
+    /// battery.
     pub(crate) fn ask_again(&mut self, now: Instant) {
         self.quick = self.quick.saturating_add(1);
         if self.quick <= QUICK_POLLS {
@@ -238,15 +232,15 @@ impl DataPoll {
         self.next = now + pause.min(self.config.base_interval);
     }
 
-    /// Something came, or nothing is promised any more.
+    /// Resets the counts: a frame arrived, or none is announced any more.
     pub(crate) fn on_frame(&mut self) {
         self.quick = 0;
         self.broken = 0;
     }
 }
 
-/// How long answers take, in microseconds; after RFC 6298 §2.2 and §2.3, but
-/// for what a request can tell: it never comes before its answer.
+/// The time until an answer, in microseconds, after RFC 6298 §2.2 and §2.3, corrected for the
+/// polls: a sample never ends before its answer is there.
 #[derive(Clone, Copy, Debug, Default)]
 struct Estimator {
     mean: u32,
@@ -266,8 +260,8 @@ impl Estimator {
             old.wrapping_sub(old >> shift).wrapping_add(new >> shift)
         };
         self.variation = part(self.variation, deviation, 2);
-        // A request that was just too early moves the next one behind it;
-        // answers that were lost and came much later hardly move it.
+        // A poll that was just too early moves the next one behind it. Answers after a loss come
+        // much later and hardly move it.
         let late = r.saturating_sub(self.mean);
         let step = (late >> 3).max((late >> 1).min(SHORTEST.as_micros() as u32));
         self.mean = part(self.mean, r.min(self.mean), 3)
@@ -279,26 +273,26 @@ impl Estimator {
         self.variation.wrapping_mul(4)
     }
 
-    /// The first request found the answer there: perhaps it had been for a
-    /// while. The next one comes a little sooner, until one is in vain.
+    /// Shortens the estimate after the first poll fetched the answer, which may have waited for a
+    /// while, until a poll comes too early.
     fn shorten(&mut self) {
         self.mean = self.mean.wrapping_sub(self.mean >> 6);
         self.variation = self.variation.wrapping_sub(self.variation >> 3);
     }
 
-    /// Before this hardly an answer is to be hoped for. Kumar et al. 2020's
-    /// code has max(16 ms, min(SRTT - 4 RTTVAR, SRTT / 2)), and does not use
-    /// it; half of the time a request is then in vain by design.
+    /// The time before which an answer is unlikely. Kumar et al. 2020's code has max(16 ms,
+    /// min(SRTT - 4 RTTVAR, SRTT / 2)) and does not use it; by that design half of the polls fetch
+    /// nothing.
     fn earliest(&self) -> Duration {
         micros(self.mean.saturating_sub(self.variation))
     }
 
-    /// After this the answer is overdue.
+    /// The time after which the answer is overdue.
     fn latest(&self) -> Duration {
         micros(self.mean.wrapping_add(self.four_variations()))
     }
 
-    /// How long to wait when the answer was not there.
+    /// The pause after a poll that came too early.
     fn spread(&self) -> Duration {
         micros(self.variation.wrapping_mul(2).min(self.mean >> 3))
     }
@@ -324,8 +318,8 @@ mod tests {
         Instant::from_millis(ms)
     }
 
-    /// The times in ms of the requests of a node that sends at 10 s what is
-    /// answered `rtt_ms` later.
+    /// The times in ms of the polls of a node that sends at `start_ms` and is answered `rtt_ms`
+    /// later.
     fn requests(poll: &mut DataPoll, start_ms: u64, rtt_ms: u64) -> std::vec::Vec<u64> {
         poll.on_answer(at(start_ms - 1_000), false);
         poll.on_sent(at(start_ms));

@@ -1,27 +1,25 @@
-//! What a node that sleeps must not miss: that packets no longer find it, and
-//! that its peer has not heard the end of a handshake.
+//! What a sleepy node must not miss: that packets no longer reach it, and that its peer did not
+//! receive the end of a handshake.
 //!
-//! If it waits for a packet for long and none comes, perhaps they go elsewhere: a
-//! router on the way may have forgotten its route, or knows no numbers of
-//! registrations (RFC 8505) and took one for the last that was late. The route
-//! would be wrong until the registration is due, half an hour later; registering
-//! again mends it.
+//! If an expected packet does not arrive for long, a router on the path may have lost its route, or
+//! may have mistaken an earlier registration for the latest because it does not compare
+//! registration numbers (RFC 8505). The next regular registration would correct the route only half
+//! an hour later, so the node registers again at once.
 
 use redpoll_base::{Duration, Instant};
 
-/// So long an answer is waited for before the node registers anew, and then
-/// again: longer than three timeouts in a row take, whoever repeats.
+/// How long the node waits for an answer before it registers, and between registrations: longer
+/// than three retransmission timeouts of any peer.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Since when nothing has come although something was expected.
+/// Since when an expected packet has not arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Silence {
     since: Option<Instant>,
 }
 
 impl Silence {
-    /// Whether an answer is expected now; `true` is returned if it is time to
-    /// register anew.
+    /// Sets whether an answer is expected; returns `true` if it is time to register again.
     pub(crate) fn expect(&mut self, now: Instant, expected: bool) -> bool {
         if !expected {
             self.since = None;
@@ -35,26 +33,25 @@ impl Silence {
         is_long
     }
 
-    /// A frame has come from the parent.
     pub(crate) fn on_frame(&mut self) {
         self.since = None;
     }
 }
 
-/// So long a peer repeats its part of a handshake at least: until its third
-/// answer, with a first timeout of one second.
+/// How long a peer repeats its part of a handshake at least: until its third answer, with a first
+/// timeout of one second.
 const REPETITION: Duration = Duration::from_secs(8);
 
-/// Since when a connection is open of which the peer may not know: the last
-/// segment of the handshake may be lost. The peer then repeats its own, and forgets
-/// the connection if nobody answers, as a node would not that has gone to sleep.
+/// Since when a connection is open that the peer may not know, because the last segment of the
+/// handshake may be lost. The peer then repeats its own segment, and drops the connection if this
+/// node sleeps and does not answer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Doubt {
     since: Option<Instant>,
 }
 
 impl Doubt {
-    /// Whether a repetition may come, if a connection is `unproven` or not.
+    /// Whether the peer may repeat its part; `unproven`: whether there is such a connection.
     pub(crate) fn expects(&mut self, now: Instant, unproven: bool) -> bool {
         if !unproven {
             self.since = None;
@@ -86,7 +83,6 @@ mod tests {
         let mut called = std::vec::Vec::new();
         for s in 1..=100 {
             let now = at(s * 1_000);
-            // Nothing is expected in the 5th second; something comes in the 55th.
             if silence.expect(now, s != 5) {
                 called.push(s);
             }

@@ -1,5 +1,5 @@
-//! A leaf that sleeps: when its radio listens, when it asks its parent, and when it
-//! holds its own frames back.
+//! A sleepy leaf: when its radio listens, when it polls its parent, and when it holds back its own
+//! frames.
 
 use redpoll_base::{Duration, Instant, Rng, Wake};
 use redpoll_mac::{Access, Mac, Rest, TxStatus};
@@ -9,34 +9,34 @@ use super::poll::DataPoll;
 use super::silence::{Doubt, Silence};
 use crate::SleepyConfig;
 
-/// Between two attempts to introduce oneself to a parent, with frames held back.
+/// The pause between two polls that introduce the node to a parent, while it holds frames back.
 const INTRODUCTION: Duration = Duration::from_millis(100);
 
-/// What the layers above wait for.
+/// What the layers above expect.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Expected {
-    /// A packet is about to come.
+    /// A packet is about to arrive.
     pub(crate) answer: bool,
-    /// The peer of a connection may not have heard the end of its handshake, and
-    /// repeat its part.
+    /// The peer of a connection may not have received the end of the handshake, and may repeat its
+    /// part.
     pub(crate) repetition: bool,
     /// When TCP acts without an answer, in microseconds, wrapping; or now.
     pub(crate) until: u32,
 }
 
-/// What a sleepy node keeps in mind.
+/// The state of a sleepy node.
 pub(crate) struct Sleepy {
     parent: Address,
-    /// Whether the parent sends all that waits after one request.
+    /// Whether the parent sends all waiting frames after one poll.
     burst: bool,
-    /// The parent has had a data request, and so knows that this node sleeps.
+    /// The parent has acknowledged a data request, so it knows that this node sleeps.
     introduced: bool,
     poll: DataPoll,
     silence: Silence,
     doubt: Doubt,
-    /// Its parent has promised something until then.
+    /// The parent has announced a frame; the node listens until then.
     listens_until: Option<Instant>,
-    /// An application waits for something that no connection knows of.
+    /// An application waits for a packet that no connection expects.
     pub(super) app_expects: bool,
 }
 
@@ -55,7 +55,7 @@ impl Sleepy {
         }
     }
 
-    /// Another node is the parent from now on.
+    /// Makes another node the parent.
     pub(super) fn on_new_parent(&mut self, now: Instant, parent: Address) {
         self.parent = parent;
         self.introduced = false;
@@ -63,15 +63,14 @@ impl Sleepy {
         self.poll.on_new_parent(now);
     }
 
-    /// Whether the node holds its own frames back: it listens for its parent's,
-    /// or its parent does not know yet that it sleeps, and would answer while it
-    /// does.
+    /// Whether the node holds back its own frames: it listens for its parent's frames, or the
+    /// parent does not know yet that the node sleeps and would answer at once.
     pub(super) fn holds_back(&self) -> bool {
         self.listens_until.is_some() || !self.introduced
     }
 
-    /// What the layers above wait for now. `true` if they have waited for long, and
-    /// the node should register anew.
+    /// Records what the layers above expect. Returns `true` if they have waited for long and the
+    /// node should register again.
     pub(super) fn expect(&mut self, now: Instant, expected: Expected) -> bool {
         let answer = self.app_expects || expected.answer;
         if !self.introduced {
@@ -83,9 +82,8 @@ impl Sleepy {
         self.silence.expect(now, answer)
     }
 
-    /// Asks the parent if it is time, and says what the radio does meanwhile.
-    /// `is_mid_datagram`: some fragments of a datagram have left and others not.
-    /// `may_send`: security lets a request leave.
+    /// Polls the parent if that is due, and sets the radio's state in between. `is_mid_datagram`:
+    /// only some fragments of a datagram have left. `may_send`: security allows a request.
     pub(super) fn take_turn(
         &mut self,
         now: Instant,
@@ -103,18 +101,16 @@ impl Sleepy {
         }
     }
 
-    /// Not between the fragments of a datagram: its end may be what the answer
-    /// waits for.
+    /// The node does not poll between the fragments of a datagram, whose last one the answer may
+    /// need.
     fn may_ask(&self, mac: &Mac<impl Access>, is_mid_datagram: bool) -> bool {
         mac.is_idle() && (!is_mid_datagram || !self.introduced)
     }
 
-    /// A frame of this node has left.
     pub(super) fn on_sent(&mut self, now: Instant) {
         self.poll.on_sent(now);
     }
 
-    /// A data request has ended.
     pub(super) fn on_polled(&mut self, now: Instant, status: TxStatus, frame_pending: bool) {
         if status == TxStatus::Delivered {
             self.introduced = true;
@@ -128,7 +124,7 @@ impl Sleepy {
         }
     }
 
-    /// A frame has come, and says whether more will.
+    /// Handles a frame; `more`: it announces another.
     pub(super) fn on_received(&mut self, now: Instant, from: Address, more: bool) {
         if self.listens_until.is_none() || from != self.parent {
             return;
@@ -151,13 +147,13 @@ impl Sleepy {
         if let Some(until) = self.listens_until {
             return Some(Wake::exactly(until));
         }
-        // While the MAC is busy its end is what to wait for.
+        // A busy MAC wakes the node by its own timer.
         (may_send && self.may_ask(mac, is_mid_datagram)).then(|| self.poll.next())
     }
 
     pub(super) fn on_timeout(&mut self, now: Instant) {
         if self.listens_until.is_some_and(|until| until <= now) {
-            // What was promised has not come.
+            // The announced frame did not arrive.
             self.listens_until = None;
             self.poll.ask_again(now);
         }

@@ -230,7 +230,7 @@ impl<P: Profile> Node<P> {
             || !is_unicast(neighbour)
             || self.link.is_proven(neighbour)
             || self.net.routing.names(now, neighbour);
-        if is_known || self.link.admits_stranger(now, neighbour) {
+        if is_known || self.link.admits_unverified(now, neighbour) {
             return Ok(());
         }
         let error = IcmpError::ADDRESS_UNREACHABLE;

@@ -1,40 +1,38 @@
-//! Neighbours of which nobody knows whether they exist.
+//! Neighbours that may not exist.
 //!
-//! A frame to an address that nobody has takes the radio for all its retries, and who
-//! waits behind it waits as long. Such addresses come from outside: the destination of
-//! a packet to an on-link prefix, the forged source of a request that has to be
-//! answered. What goes to neighbours that neither routes nor registrations name, and
-//! that have acknowledged nothing of late, is therefore bounded, and whoever did not
-//! answer is not tried again for a while (RFC 4861 §7.2.2: "address unreachable").
-//! A node that is a leaf and nothing else does without: all its packets but answers to
-//! neighbours go to its router.
+//! A frame to an address without a node occupies the radio for all retries, and the frames behind
+//! it wait. Such addresses come from outside: as the destination of a packet to an on-link prefix,
+//! or as the forged source of a request. A router therefore limits the packets to neighbours that
+//! no route or registration names and that acknowledged nothing recently. A neighbour that did not
+//! answer is not tried again for a while (RFC 4861 §7.2.2: "address unreachable"). A leaf needs no
+//! such limit: all its packets except answers to neighbours go to its router.
 
 use redpoll_base::{Duration, Instant};
 use redpoll_wire::ieee802154::Address;
 
-/// Neighbours that are remembered, of either kind.
+/// Entries of each list.
 const KNOWN: usize = 8;
-/// So long one that did not answer is not tried again: ReachableTime (RFC 4861 §10).
+/// How long a neighbour that did not answer is not tried again: ReachableTime (RFC 4861 §10).
 const SILENCE: Duration = Duration::from_secs(30);
-/// Packets to strangers at once, and the time for which one more is allowed after that:
-/// a node that starts beside others that it knows by address alone gets to them soon.
+/// Packets to unverified neighbours in a burst, and the interval at which one more is allowed. The
+/// burst lets a node that starts reach several neighbours soon that it knows by address only.
 const BURST: u8 = 4;
 const INTERVAL: Duration = Duration::from_secs(2);
 
-/// See the [module](self).
+/// The limit on packets to neighbours that may not exist.
 #[derive(Clone, Debug)]
-pub(crate) struct Strangers {
-    /// Who acknowledged a frame, the last one first.
+pub(crate) struct Unverified {
+    /// Neighbours that acknowledged a frame, the latest first.
     proven: [Address; KNOWN],
-    /// Who did not, and until when that counts; the oldest gives way.
+    /// Neighbours that did not, each with the end of its entry; a new entry replaces the oldest.
     silent: [Option<(Address, Instant)>; KNOWN],
     tokens: u8,
     refilled: Instant,
 }
 
-impl Strangers {
+impl Unverified {
     pub(crate) const fn new() -> Self {
-        Strangers {
+        Unverified {
             proven: [Address::Absent; KNOWN],
             silent: [None; KNOWN],
             tokens: BURST,
@@ -42,12 +40,12 @@ impl Strangers {
         }
     }
 
-    /// Whether the neighbour has acknowledged a frame of late.
+    /// Whether the neighbour acknowledged a frame recently.
     pub(crate) fn is_proven(&self, neighbour: Address) -> bool {
         self.proven.contains(&neighbour)
     }
 
-    /// Whether a packet may go to a neighbour that nothing is known of.
+    /// Whether a packet may go to an unverified neighbour.
     pub(crate) fn admit(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_silent = |it: &(Address, Instant)| it.0 == neighbour && it.1 > now;
         if self.silent.iter().flatten().any(is_silent) {
@@ -69,22 +67,22 @@ impl Strangers {
         }
     }
 
-    /// Whether the neighbour did not answer of late. It is said once: what comes next is
-    /// tried again.
+    /// Whether the neighbour recently failed to answer. Forgets this, so that the next packet is
+    /// tried.
     pub(crate) fn take_silence(&mut self, now: Instant, neighbour: Address) -> bool {
         let is_it = |it: &&mut Option<(Address, Instant)>| it.is_some_and(|it| it.0 == neighbour);
         let place = self.silent.iter_mut().find(is_it);
         place.and_then(Option::take).is_some_and(|it| it.1 > now)
     }
 
-    /// A frame to a neighbour has ended, acknowledged or given up.
+    /// Records that a neighbour acknowledged a frame, or that the frame was given up.
     pub(crate) fn on_frame(&mut self, now: Instant, neighbour: Address, ok: bool) {
         if !ok {
             self.on_silence(now, neighbour);
             return;
         }
         let mut moved = neighbour;
-        // It comes to the front; those before its old place move back by one.
+        // The neighbour moves to the front; those before its old place move back by one.
         for place in &mut self.proven {
             moved = core::mem::replace(place, moved);
             if moved == neighbour {
@@ -98,7 +96,7 @@ impl Strangers {
         }
     }
 
-    /// Who was there a moment ago gets another try: links lose frames.
+    /// Gives a neighbour that answered recently another try, because links lose frames.
     fn on_silence(&mut self, now: Instant, neighbour: Address) {
         if let Some(place) = self.proven.iter_mut().find(|place| **place == neighbour) {
             *place = Address::Absent;
@@ -107,7 +105,7 @@ impl Strangers {
         let is_it =
             |place: &Option<(Address, Instant)>| place.as_ref().is_some_and(|it| it.0 == neighbour);
         let until = |place: &Option<(Address, Instant)>| place.as_ref().map(|it| it.1);
-        // Its own place, else the oldest's.
+        // The neighbour's own place, or the oldest entry.
         let mut found: Option<&mut Option<(Address, Instant)>> = None;
         for place in &mut self.silent {
             if is_it(place) {
@@ -137,57 +135,57 @@ mod tests {
 
     #[test]
     fn who_acknowledges_is_proven_and_the_oldest_is_forgotten() {
-        let mut strangers = Strangers::new();
+        let mut unverified = Unverified::new();
         for short in 0..8 {
-            strangers.on_frame(at(0), Address::Short(short), true);
+            unverified.on_frame(at(0), Address::Short(short), true);
         }
-        strangers.on_frame(at(1), Address::Short(0), true);
-        strangers.on_frame(at(2), Address::Short(9), true);
-        let proven = (0..10).filter(|short| strangers.is_proven(Address::Short(*short)));
+        unverified.on_frame(at(1), Address::Short(0), true);
+        unverified.on_frame(at(2), Address::Short(9), true);
+        let proven = (0..10).filter(|short| unverified.is_proven(Address::Short(*short)));
         assert!(proven.eq([0, 2, 3, 4, 5, 6, 7, 9]));
     }
 
     #[test]
     fn who_did_not_answer_is_not_tried_again_for_a_while() {
-        let mut strangers = Strangers::new();
+        let mut unverified = Unverified::new();
         let nine = Address::Short(9);
-        assert!(strangers.admit(at(0), nine));
-        strangers.on_frame(at(10), nine, true);
-        assert!(strangers.is_proven(nine));
-        strangers.on_frame(at(20), nine, false);
-        assert!(!strangers.is_proven(nine));
-        assert!(strangers.admit(at(30), nine), "it was there a moment ago");
-        strangers.on_frame(at(40), nine, false);
-        assert!(!strangers.admit(at(30_039), nine));
-        assert!(strangers.admit(at(30_040), nine));
-        strangers.on_frame(at(30_050), nine, false);
-        strangers.on_frame(at(30_060), nine, true);
-        assert!(strangers.admit(at(40_000), nine), "it is there after all");
+        assert!(unverified.admit(at(0), nine));
+        unverified.on_frame(at(10), nine, true);
+        assert!(unverified.is_proven(nine));
+        unverified.on_frame(at(20), nine, false);
+        assert!(!unverified.is_proven(nine));
+        assert!(unverified.admit(at(30), nine), "it was there a moment ago");
+        unverified.on_frame(at(40), nine, false);
+        assert!(!unverified.admit(at(30_039), nine));
+        assert!(unverified.admit(at(30_040), nine));
+        unverified.on_frame(at(30_050), nine, false);
+        unverified.on_frame(at(30_060), nine, true);
+        assert!(unverified.admit(at(40_000), nine), "it is there after all");
     }
 
     #[test]
     fn that_somebody_did_not_answer_is_said_once() {
-        let mut strangers = Strangers::new();
+        let mut unverified = Unverified::new();
         let nine = Address::Short(9);
         for from in [0, 10, 100_000] {
-            assert!(!strangers.take_silence(at(from), nine));
-            strangers.on_frame(at(from), nine, false);
-            assert!(!strangers.take_silence(at(from), Address::Short(8)));
-            assert!(strangers.take_silence(at(from), nine));
+            assert!(!unverified.take_silence(at(from), nine));
+            unverified.on_frame(at(from), nine, false);
+            assert!(!unverified.take_silence(at(from), Address::Short(8)));
+            assert!(unverified.take_silence(at(from), nine));
         }
-        strangers.on_frame(at(200_000), nine, false);
-        assert!(!strangers.take_silence(at(230_000), nine), "long ago");
+        unverified.on_frame(at(200_000), nine, false);
+        assert!(!unverified.take_silence(at(230_000), nine), "long ago");
     }
 
     #[test]
     fn packets_to_strangers_are_a_burst_and_then_one_in_two_seconds() {
-        let mut strangers = Strangers::new();
-        let admitted = |strangers: &mut Strangers, from: u64| {
+        let mut unverified = Unverified::new();
+        let admitted = |unverified: &mut Unverified, from: u64| {
             let asked = (from..from + 20_000).step_by(10);
-            let all = asked.filter(|ms| strangers.admit(at(*ms), Address::Short(*ms as u16)));
+            let all = asked.filter(|ms| unverified.admit(at(*ms), Address::Short(*ms as u16)));
             all.count()
         };
-        assert_eq!(admitted(&mut strangers, 0), 4 + 9);
-        assert_eq!(admitted(&mut strangers, 100_000), 4 + 9);
+        assert_eq!(admitted(&mut unverified, 0), 4 + 9);
+        assert_eq!(admitted(&mut unverified, 100_000), 4 + 9);
     }
 }
