@@ -32,7 +32,7 @@ impl Port for SerialLine {
         (self.write)(byte);
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         board::reset()
     }
 }

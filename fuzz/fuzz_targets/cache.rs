@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use libfuzzer_sys::fuzz_target;
-use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory, Params, Verdict};
+use redpoll_assist::cache::{Cache, Disposition, FlowSlot, HeldSlot, Memory, Params};
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Duration, Instant, Rng};
 use redpoll_wire::ipv6::Ipv6Header;
@@ -226,12 +226,12 @@ fuzz_target!(|bytes: &[u8]| {
                     continue;
                 };
                 match cache.on_forward(now, &header, &packet) {
-                    Verdict::Keep => {
+                    Disposition::Keep => {
                         kept += 1;
                         assert!(is_sound(&packet), "what no end would take passes");
                         *known.owed.entry(bare(&packet)).or_default() += 1;
                     }
-                    Verdict::Pass => {
+                    Disposition::Forward => {
                         known.passed.insert(bare(&packet));
                     }
                 }

@@ -4,21 +4,24 @@
 
 use libfuzzer_sys::fuzz_target;
 use redpoll_base::Instant;
-use redpoll_uart::{Answerer, Asker, Heard, MESSAGE_MAX, News, Request, hdlc};
+use redpoll_uart::{Answerer, Asker, AskerEvent, MESSAGE_MAX, Request, RequestEvent, hdlc};
 
 fuzz_target!(|bytes: &[u8]| {
     let mut asker = Asker::new(0);
     let mut answerer = Answerer::default();
     let mut hear = |byte: u8| {
         if !asker.waits() {
-            asker.ask(Instant::ZERO, News::Time, |_| {});
+            asker.ask(Instant::ZERO, RequestEvent::Time, |_| {});
         }
-        if let Some(Heard::Answer(answer)) = asker.input(byte) {
+        if let Some(AskerEvent::Answer(answer)) = asker.input(byte) {
             answer.works.for_each(drop);
         }
         let mut said = 0;
         if let Some(request) = answerer.input(byte, |_| said += 1) {
-            assert!(matches!(request.news, News::Begin(_)), "it has not begun");
+            assert!(
+                matches!(request.event, RequestEvent::Begin(_)),
+                "it has not begun"
+            );
         }
         assert!(said <= 2 * (MESSAGE_MAX + 6));
     };

@@ -69,7 +69,7 @@ impl Port for Wire {
         self.said.push(byte);
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         self.begins_anew = true;
     }
 }

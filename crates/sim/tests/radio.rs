@@ -93,7 +93,7 @@ impl Port for FarEnd {
         self.server.input(byte, |byte| self.comes.push_back(byte));
     }
 
-    fn begin_anew(&mut self) {
+    fn restart(&mut self) {
         panic!("nothing went wrong");
     }
 }

@@ -1,67 +1,64 @@
-//! Help from the middle: what a router may do for the packets that it passes on,
-//! such as caching segments or adjusting windows.
+//! Assistants: what a router may do to the packets that it forwards, such as caching segments or
+//! adjusting windows.
 //!
-//! The seam is on whole packets, between the routers' checks and the choice of the
-//! next hop. An assistant has memory and timers of its own and says by
-//! [`Verdict`] what becomes of a packet; packets of its own it hands out by
-//! [`Assist::poll_packet`]. Fragments that pass through without being put together
-//! (RFC 8930) are not shown to it.
+//! An assistant sees whole packets, after the router's checks and before the choice of the next
+//! hop. It has its own memory and timers. [`Disposition`] decides whether the router forwards a
+//! packet, and [`Assist::poll_packet`] sends the assistant's own packets. Fragments that are
+//! forwarded without reassembly (RFC 8930) are not shown to it.
 
 use redpoll_base::{Instant, Wake};
 use redpoll_wire::ipv6::Ipv6Header;
 
-/// A packet that a router is about to pass on.
+/// A packet that a router is about to forward.
 #[derive(Debug)]
 pub struct Passing<'p> {
-    /// Its IPv6 header. The hop limit is the one that it leaves with.
+    /// Its IPv6 header, with the hop limit already decremented.
     pub header: &'p Ipv6Header,
-    /// The whole packet, which may be edited in place but not become longer. Who
-    /// changes what a checksum covers changes the checksum too.
+    /// The whole packet, which may be edited in place but not become longer. An assistant that
+    /// changes bytes covered by a checksum also changes the checksum.
     pub bytes: &'p mut [u8],
 }
 
-/// What becomes of a packet.
+/// Whether the router forwards a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
-    /// It is passed on.
-    Pass,
-    /// It ends here: the assistant has kept what it wanted of it. Counted in
+pub enum Disposition {
+    /// The router forwards it.
+    Forward,
+    /// The router drops it, because the assistant has processed it. Counted in
     /// [`NodeCounters::kept`](crate::NodeCounters::kept).
     Keep,
 }
 
 /// An assistant of a router.
 pub trait Assist {
-    /// A packet for another node is about to be passed on.
-    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict;
+    /// Decides about a packet for another node before the router forwards it.
+    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Disposition;
 
-    /// The radio has received a frame: for this node or for another one, intact or
-    /// broken, as far as the driver tells ([`Node::on_heard`](crate::Node::on_heard)).
-    /// `passing`: of an intact data frame for another node what is behind its MAC header,
-    /// unless it is secured.
+    /// Handles a received frame for any node, intact or damaged, if the driver reports it
+    /// ([`Node::on_heard`](crate::Node::on_heard)). `passing` is the MAC payload of an intact,
+    /// unsecured data frame for another node.
     fn on_heard(&mut self, _now: Instant, _passing: Option<&[u8]>) {}
 
-    /// The next packet that the assistant sends by itself, written to the start of
-    /// `out`, which holds 1,280 bytes: its length. It is routed like one that the
-    /// node makes, and its source may be any address.
+    /// Writes the next packet of the assistant to the start of `out`, which holds 1,280 bytes, and
+    /// returns its length. The packet is routed as one of the node's own; its source may be any
+    /// address.
     fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize>;
 
-    /// The node has no room for a packet of the assistant's at the moment. It says by
-    /// [`Assist::poll_at`] when it asks again.
+    /// Reports that the node has no room for a packet of the assistant, which chooses the next
+    /// attempt by [`Assist::poll_at`].
     fn on_no_room(&mut self, _now: Instant) {}
 
-    /// When the assistant has something to do next: [`Assist::poll_packet`] is then
-    /// called.
+    /// The time of the next call of [`Assist::poll_packet`].
     fn poll_at(&self) -> Option<Wake>;
 }
 
-/// No assistant: every packet is passed on as it is.
+/// No assistant: every packet is forwarded unchanged.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoAssist;
 
 impl Assist for NoAssist {
-    fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Verdict {
-        Verdict::Pass
+    fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {
+        Disposition::Forward
     }
 
     fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {
@@ -73,26 +70,26 @@ impl Assist for NoAssist {
     }
 }
 
-/// Counts what is passed on, by the protocol behind the IPv6 header.
+/// Counts the forwarded packets by the next header of their IPv6 header.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Packets with TCP right behind the IPv6 header.
+    /// Packets with TCP directly after the IPv6 header.
     pub tcp: u32,
-    /// All others.
+    /// Other packets.
     pub others: u32,
-    /// Bytes of both, IPv6 headers included.
+    /// Bytes of all packets, with IPv6 headers.
     pub bytes: u64,
 }
 
 impl Assist for Counter {
-    fn on_forward(&mut self, _: Instant, packet: &mut Passing<'_>) -> Verdict {
+    fn on_forward(&mut self, _: Instant, packet: &mut Passing<'_>) -> Disposition {
         let kind = match packet.header.next_header {
             redpoll_wire::ipv6::next_header::TCP => &mut self.tcp,
             _ => &mut self.others,
         };
         *kind = kind.wrapping_add(1);
         self.bytes = self.bytes.wrapping_add(packet.bytes.len() as u64);
-        Verdict::Pass
+        Disposition::Forward
     }
 
     fn poll_packet(&mut self, _: Instant, _: &mut [u8]) -> Option<usize> {

@@ -1,40 +1,37 @@
-//! What a node counts: nothing is dropped without a name.
+//! The counters of a node: every drop has a reason.
 
 /// Why the IP layer of a node dropped a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// The packet is not a well-formed IPv6 packet, or its upper layer is not.
+    /// The packet or its upper layer is malformed.
     Malformed,
-    /// A checksum did not match.
+    /// A checksum is wrong.
     BadChecksum,
-    /// The source address cannot be one: a group, loopback, our own, unspecified
-    /// where it may not be (RFC 4291 §2.5.2, §2.5.3, §2.7).
+    /// The source address is a group, loopback, the node's own, or unspecified where that is not
+    /// allowed (RFC 4291 §2.5.2, §2.5.3, §2.7).
     BadSource,
-    /// The destination address cannot be one: unspecified, loopback.
+    /// The destination address is unspecified or loopback.
     BadDestination,
-    /// A packet for one node in a link-layer broadcast; who forwards it or
-    /// answers it does so together with all its neighbours.
+    /// A unicast packet in a link-layer broadcast, which every neighbour would forward or answer.
     LinkBroadcast,
-    /// No route leads to the destination, or only back to where the packet
-    /// came from.
+    /// No route leads to the destination, or only back to the sender.
     NoRoute,
-    /// Nobody is known to have the destination address, or the neighbour that had it
-    /// no longer answers (RFC 4443 §3.1, code 3).
+    /// No neighbour is known for the destination address, or the neighbour no longer answers (RFC
+    /// 4443 §3.1, code 3).
     AddressUnreachable,
-    /// The hop limit was used up (RFC 8200 §3).
+    /// The hop limit is used up (RFC 8200 §3).
     HopLimit,
-    /// A link-local packet that would have to leave its link (RFC 4291 §2.5.6).
+    /// A link-local packet would have to leave its link (RFC 4291 §2.5.6).
     Scope,
-    /// Larger than the link's MTU (RFC 8200 §5).
+    /// The packet is larger than the link's MTU (RFC 8200 §5).
     TooBig,
     /// No datagram slot was free.
     NoSlot,
-    /// The queue towards the host side was full.
+    /// The queue to the host side was full.
     HostQueueFull,
-    /// An upper-layer protocol, extension header or option that this node does
-    /// not have.
+    /// The node does not implement the upper-layer protocol, extension header or option.
     UnknownProtocol,
     /// No UDP socket is bound to the port.
     NoUdpSocket,
@@ -42,26 +39,22 @@ pub enum DropReason {
     UdpFull,
     /// A complete handshake found no free connection slot.
     NoConnectionSlot,
-    /// A complete handshake found as many connections waiting to be accepted
-    /// as the listener lets wait.
+    /// A complete handshake found the listener's backlog full.
     BacklogFull,
-    /// A TCP segment that belongs to no connection; answered by a reset where
-    /// the RFC asks for one (RFC 9293 §3.10.7.1).
+    /// A TCP segment of no connection, answered by a reset where RFC 9293 §3.10.7.1 requires one.
     NoConnection,
-    /// An ICMPv6 message that asks for nothing.
+    /// An ICMPv6 message without effect.
     IcmpIgnored,
-    /// Twice on its way a packet's direction and the ranks of routers contradicted each
-    /// other (RFC 6550 §11.2.2.2).
+    /// The rank error bit was set already: packet direction and ranks contradicted each other twice
+    /// (RFC 6550 §11.2.2.2).
     RankError,
-    /// A source route that must not be followed: in a loop, to a group, or over the
-    /// border (RFC 6554 §4.2).
+    /// A source route with a loop, to a group, or over the border (RFC 6554 §4.2).
     SourceRoute,
-    /// A fragment that came twice, or one of a packet that was given up: its fragments
-    /// overlap, or not all have come in time (RFC 8200 §4.5).
+    /// A duplicate fragment, or one of a packet that was given up because fragments overlap or are
+    /// late (RFC 8200 §4.5).
     Fragment,
 }
 
-/// How many reasons there are.
 const REASONS: usize = 22;
 
 impl DropReason {
@@ -124,51 +117,50 @@ impl DropReason {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NodeCounters {
-    /// Packets that another node sent to another node through this one.
+    /// Packets of other nodes that this node forwarded.
     pub forwarded: u32,
-    /// Packets for others that this node's [assistant](crate::assist) has kept.
+    /// Packets for other nodes that this node's [assistant](crate::assist) kept.
     pub kept: u32,
     /// Packets delivered to an upper layer of this node.
     pub delivered: u32,
-    /// Of those, the ones that a UDP socket took.
+    /// Packets delivered to a UDP socket; also counted in `delivered`.
     pub datagrams: u32,
-    /// Packets that this node made itself.
+    /// Packets that this node created.
     pub originated: u32,
     /// ICMPv6 errors sent.
     pub icmp_errors_sent: u32,
-    /// Connections in TIME-WAIT that had to make room for new ones.
+    /// Connections that had to leave TIME-WAIT early for new ones.
     pub time_wait_recycled: u32,
-    /// Released connections that did not come to their end in time: the peer
-    /// was silent, or took nothing, or never ended.
+    /// Released connections that did not end in time: the peer was silent, kept its window closed,
+    /// or sent no FIN.
     pub orphans_given_up: u32,
-    /// Released connections that were stalled and had to make room for new ones.
+    /// Stalled released connections that were dropped for new ones.
     pub orphans_recycled: u32,
-    /// Connection requests that were given up, because nobody completed them.
+    /// Connection requests that no peer completed in time.
     pub half_open_expired: u32,
-    /// Connection requests answered with a SYN cookie, for want of a free
-    /// entry in the table of half-open connections.
+    /// Connection requests answered with a SYN cookie because the table of half-open connections
+    /// was full.
     pub syn_cookies_sent: u32,
-    /// Handshakes that were completed by a SYN cookie.
+    /// Handshakes completed with a SYN cookie.
     pub syn_cookies_used: u32,
-    /// Connections that were opened with data on the SYN (RFC 7413).
+    /// Connections opened with data on the SYN (RFC 7413).
     pub fast_opens: u32,
-    /// How often a sleepy node has turned to another parent.
+    /// How often a sleepy node changed its parent.
     pub parent_changes: u32,
-    /// How often a router has refused this node's address, because it is somebody
-    /// else's.
+    /// How often a router refused this node's address because another node has it.
     pub duplicate_addresses: u32,
     drops: [u32; DropReason::ALL.len()],
 }
 
 impl NodeCounters {
-    /// Counts a packet that was dropped for `reason`.
+    /// Counts a packet dropped for `reason`.
     pub fn drop(&mut self, reason: DropReason) {
         if let Some(count) = self.drops.get_mut(reason as usize) {
             *count = count.wrapping_add(1);
         }
     }
 
-    /// How many packets were dropped for `reason`.
+    /// Returns how many packets were dropped for `reason`.
     pub fn dropped(&self, reason: DropReason) -> u32 {
         self.drops.get(reason as usize).copied().unwrap_or(0)
     }

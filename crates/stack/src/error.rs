@@ -1,28 +1,28 @@
-//! What a socket call can answer instead of a result.
+//! The errors of socket calls.
 
 use core::fmt;
 
-/// Why a socket call could not be carried out.
+/// Why a socket call failed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// The handle names nothing, or something that is gone.
+    /// The handle is invalid: it never existed, or its socket was closed.
     UnknownHandle,
     /// Every slot of this kind of socket is in use.
     NoSlot,
-    /// The port is taken, or no ephemeral port is free.
+    /// The port is in use, or no ephemeral port is free.
     PortInUse,
     /// No route leads to the destination.
     NoRoute,
-    /// The data do not fit one datagram.
+    /// The data do not fit in one datagram.
     TooLong,
-    /// Nothing can be sent or received at the moment; try after the next event.
+    /// No data can be sent or received now; try again after the next event.
     WouldBlock,
-    /// The connection is not (or no longer) open for this.
+    /// The connection is not open for this call, or no longer.
     NotConnected,
     /// The connection failed.
     Failed(redpoll_tcp::Error),
-    /// The bytes are no connection that could go on.
+    /// The bytes do not contain a connection that can continue.
     Thaw(redpoll_tcp::ThawError),
 }
 

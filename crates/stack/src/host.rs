@@ -1,10 +1,10 @@
-//! The queue of packets that leave on the host side (TUN, a direct link).
+//! The queue of packets to the host side (TUN, a direct link).
 
 use core::cell::Cell;
 
 use redpoll_lowpan::SlotId;
 
-/// How many packets may wait; the slots themselves are the node's datagram pool.
+/// The capacity in packets; the slots belong to the node's datagram pool.
 const CAPACITY: usize = 32;
 
 /// A queue of datagram slots, first in, first out.
@@ -15,7 +15,7 @@ pub(crate) struct HostQueue {
 }
 
 impl HostQueue {
-    /// Appends a slot; `Err` gives it back if the queue is full.
+    /// Appends a slot; `Err` returns it if the queue is full.
     pub(crate) fn push(&mut self, slot: SlotId) -> Result<(), SlotId> {
         match self.slots.get_mut(self.len) {
             Some(cell) => {
@@ -27,10 +27,10 @@ impl HostQueue {
         }
     }
 
-    /// Takes the slot that waited longest.
+    /// Takes the oldest slot.
     pub(crate) fn pop(&mut self) -> Option<SlotId> {
         let first = self.slots.first_mut()?.take()?;
-        // The others move up. To rotate a slice can panic, if it is empty.
+        // Moves the others up. A rotation of an empty slice could panic.
         let cells = Cell::from_mut(self.slots.as_mut_slice()).as_slice_of_cells();
         for pair in cells.windows(2) {
             if let [free, next] = pair {

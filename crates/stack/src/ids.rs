@@ -2,15 +2,15 @@
 
 use redpoll_tcp as tcp;
 
-/// The places of a table that a handle can name. The last number that a byte has is
-/// nobody's: a table of 256 has one place that is never used, and a longer one more.
+/// The indices of a table that a handle can name. The last value of a byte is unused, so a table of
+/// 256 entries uses 255.
 pub(crate) const INDICES: core::ops::Range<u8> = 0..u8::MAX;
 
 /// A TCP connection of one node.
 ///
-/// After its connection was released a handle is good for looking at it while
-/// TCP finishes, and for nothing else. It stays invalid when the memory serves
-/// another connection: it carries a generation.
+/// After [`Node::tcp_release`](crate::Node::tcp_release), the handle only serves to inspect the
+/// connection while TCP finishes. A generation number keeps it invalid when the memory serves
+/// another connection.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ConnId {
     pub(crate) index: u8,
@@ -18,19 +18,19 @@ pub struct ConnId {
 }
 
 impl ConnId {
-    /// A handle that [another transport](crate::StreamTransport) gives: to the
-    /// `index`-th of its connections, in its `generation`-th use.
+    /// The handle of connection `index` of [another transport](crate::StreamTransport), in its
+    /// `generation`-th use.
     pub const fn new(index: u8, generation: u8) -> Self {
         ConnId { index, generation }
     }
 
-    /// Its place in the table, and of which use of that it is.
+    /// Its index in the table, and its generation.
     pub const fn parts(self) -> (u8, u8) {
         (self.index, self.generation)
     }
 }
 
-/// A TCP listener of one node; invalid after it was closed, as a [`ConnId`] is.
+/// A TCP listener of one node. The handle is invalid after the listener was closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct ListenerId {
     pub(crate) index: u8,
@@ -38,27 +38,26 @@ pub struct ListenerId {
 }
 
 impl ListenerId {
-    /// A handle that [another transport](crate::StreamTransport) gives: to the
-    /// `index`-th of its listeners, in its `generation`-th use.
+    /// The handle of listener `index` of [another transport](crate::StreamTransport), in its
+    /// `generation`-th use.
     pub const fn new(index: u8, generation: u8) -> Self {
         ListenerId { index, generation }
     }
 
-    /// Its place in the table, and of which use of that it is.
+    /// Its index in the table, and its generation.
     pub const fn parts(self) -> (u8, u8) {
         (self.index, self.generation)
     }
 }
 
-/// A UDP socket of one node; invalid after it was closed, as a [`ConnId`] is.
+/// A UDP socket of one node. The handle is invalid after the socket was closed.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct UdpId {
     pub(crate) index: u8,
     pub(crate) generation: u8,
 }
 
-/// Something that an application may want to act on. Events are edges: an
-/// event says that something has changed, not how often.
+/// An event for the application. Events are edges: an event reports a change once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum NodeEvent {
@@ -69,15 +68,15 @@ pub enum NodeEvent {
     Accepted(ListenerId),
     /// A UDP socket holds a datagram.
     UdpReadable(UdpId),
-    /// A router refuses this node's address: somebody else has registered it (RFC 6775
-    /// §4.1, status 1). The node has no other, and asks again later; whoever runs it must
-    /// give it one, or find out who the other is.
+    /// A router refuses this node's address, because another node has registered it (RFC 6775 §4.1,
+    /// status 1). The node has no other address and tries again later. The operator must change the
+    /// address of one of them.
     AddressInUse,
-    /// An echo reply came back (RFC 4443 §4.2).
+    /// An echo reply arrived (RFC 4443 §4.2).
     EchoReply {
-        /// The identifier of the request.
+        /// Identifier of the request.
         ident: u16,
-        /// The sequence number of the request.
+        /// Sequence number of the request.
         seq: u16,
     },
 }

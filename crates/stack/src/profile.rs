@@ -1,4 +1,4 @@
-//! The profile of a node: what it is made of, as one type.
+//! The profile of a node: its parts, as one type.
 
 use redpoll_base::Memory;
 use redpoll_mac::{Access, CsmaCa};
@@ -52,7 +52,7 @@ pub trait Profile {
     type Handover: Handover;
 }
 
-/// The parts of a node that are made before it and moved into it.
+/// The parts of a node that are created before the node and moved into it.
 #[derive(Clone, Debug)]
 pub struct Parts<P: Profile> {
     /// The method of access to the medium.

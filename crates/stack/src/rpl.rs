@@ -9,7 +9,7 @@ use crate::profile::Profile;
 pub use crate::net::routing::{RplConfig, RplCounters, RplMemory, RplNeighbour, RplRole, RplRoot};
 
 impl<P: Profile> Node<P> {
-    /// Starts RPL (RFC 6550) on this node. A root needs an address before.
+    /// Starts RPL (RFC 6550) on this node. A root needs an address first.
     pub fn route_by_rpl(
         &mut self,
         now: Instant,
@@ -51,8 +51,8 @@ impl<P: Profile> Node<P> {
     }
 
     /// The rank of this node ([`INFINITE_RANK`](redpoll_wire::rpl::INFINITE_RANK) without a route
-    /// to the root), and the link-layer address of its preferred parent; `None` if it does not
-    /// route by RPL.
+    /// to the root) and the link-layer address of its preferred parent; `None` if it does not route
+    /// by RPL.
     pub fn rpl_place(&self) -> Option<(u16, Option<Address>)> {
         self.net.routing.rpl_place()
     }

@@ -1,5 +1,5 @@
-//! What RFC 6550 leaves to an implementation of RPL: its objective functions (§3.2.1), which say
-//! which neighbour is the best parent and the rank that it gives, and some parameters.
+//! The parts of RPL that RFC 6550 leaves to an implementation: objective functions (§3.2.1), which
+//! choose the parent and derive the rank, and some parameters.
 
 use redpoll_base::Duration;
 use redpoll_wire::rpl::{INFINITE_RANK, objective};
@@ -57,8 +57,8 @@ pub trait Objective: Copy {
     /// stays as long as there is no other.
     fn is_eligible(self, etx: u16) -> bool;
 
-    /// Whether `other` is so much better than the present parent that it replaces the parent.
-    /// `threshold` is PARENT_SWITCH_THRESHOLD (RFC 6719 §5), or 0 on a leaf before its first DAO.
+    /// Whether `other` replaces the present parent. `threshold` is PARENT_SWITCH_THRESHOLD (RFC
+    /// 6719 §5), or 0 on a leaf before its first DAO.
     fn prefers(self, other: Offer, present: Offer, threshold: u16) -> bool;
 
     /// Whether the link to the parent is so bad that a neighbour of the node's own rank may
@@ -78,14 +78,15 @@ pub trait Objective: Copy {
         false
     }
 
-    /// The ETX of a link after a frame that took `attempts`, for a function that estimates
-    /// links itself. Then a neighbour is never taken for gone. `None`: the engine's estimate.
+    /// The ETX of a link after a frame with `attempts` transmissions, for a function that estimates
+    /// links itself. Such a neighbour is never considered unreachable. `None`: the engine's
+    /// estimate.
     fn etx_after(self, _etx: u16, _attempts: u8) -> Option<u16> {
         None
     }
 }
 
-/// The facts about a neighbour by which it is compared.
+/// The properties of a neighbour that an objective function compares.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Candidate {
     /// The rank that it has advertised.

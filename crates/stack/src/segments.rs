@@ -1,16 +1,16 @@
 //! The handover of segments from TCP to the link.
 
-/// When a segment is made, and what TCP learns from the link about it.
+/// When the node makes a segment, and what TCP learns from the link about it.
 pub trait Handover {
-    /// Whether a segment is made as soon as TCP may send it, and copied to a slot of 6LoWPAN,
-    /// where it waits behind earlier packets. TCP takes it for sent at that moment and learns no
-    /// more about it. While no slot is free, no segment is made. By default a segment is made
-    /// when the link has room for it.
+    /// Whether the node makes a segment as soon as TCP may send it. The segment is then copied to a
+    /// slot of 6LoWPAN and waits there behind earlier packets. TCP considers it sent at that
+    /// moment, and learns no more about it. Without a free slot, no segment is made. By default a
+    /// segment is made when the link has room for it.
     fn queues(&self) -> bool {
         false
     }
 
-    /// Whether TCP learns that the link has given up a segment. Otherwise TCP takes it for sent.
+    /// Whether TCP learns that the link has given up a segment. Otherwise TCP considers it sent.
     fn reports(&self) -> bool {
         true
     }

@@ -8,7 +8,7 @@ use common::lone::{Lone, SLOTS};
 use common::packets::{ACK, Tcp, udp};
 use redpoll_base::{Addr, Duration, Instant, Wake};
 use redpoll_stack::DropReason;
-use redpoll_stack::assist::{Assist, Counter, Passing, Verdict};
+use redpoll_stack::assist::{Assist, Counter, Disposition, Passing};
 
 const CLOUD: Addr = Addr([0xfd, 9, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9]);
 
@@ -64,16 +64,16 @@ struct Holder {
 }
 
 impl Assist for Holder {
-    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict {
+    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Disposition {
         assert_eq!(packet.header.hop_limit, packet.bytes[7], "as it leaves");
         self.hop_limits.push(packet.header.hop_limit);
         if packet.header.next_header == 6 {
             // A mark that the test finds again: the window.
             packet.bytes[54] = 0x7f;
-            return Verdict::Pass;
+            return Disposition::Forward;
         }
         self.held = Some((now + Duration::from_millis(500), packet.bytes.to_vec()));
-        Verdict::Keep
+        Disposition::Keep
     }
 
     fn poll_packet(&mut self, _: Instant, out: &mut [u8]) -> Option<usize> {
@@ -111,8 +111,8 @@ fn an_assistant_changes_keeps_and_sends() {
 fn what_an_assistant_sends_is_checked() {
     struct Junk(Vec<Vec<u8>>);
     impl Assist for Junk {
-        fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Verdict {
-            Verdict::Pass
+        fn on_forward(&mut self, _: Instant, _: &mut Passing<'_>) -> Disposition {
+            Disposition::Forward
         }
         fn poll_packet(&mut self, _: Instant, out: &mut [u8]) -> Option<usize> {
             let packet = self.0.pop()?;

@@ -1,4 +1,4 @@
-//! Messages of the node's end.
+//! Messages from the node's end.
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioWork};
@@ -10,7 +10,7 @@ use crate::{VERSION, head};
 pub(crate) mod kind {
     pub(crate) const HELLO: u8 = 8;
     pub(crate) const ANSWER: u8 = 9;
-    pub(crate) const STRANGER: u8 = 10;
+    pub(crate) const NOT_BEGUN: u8 = 10;
     pub(crate) const TEXT: u8 = 11;
 }
 
@@ -25,12 +25,12 @@ mod work {
     pub(super) const SOURCE_MATCH: u8 = 6;
 }
 
-/// Something that the radio is to do.
+/// A work for the radio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work<'a> {
-    /// [`RadioWork::Load`], and the frame, 125 bytes at most.
+    /// [`RadioWork::Load`], and the frame, at most 125 bytes.
     Load(&'a [u8]),
-    /// Any other.
+    /// Any other work.
     Order(RadioWork),
 }
 
@@ -52,13 +52,13 @@ pub struct Works<'a>(Reader<'a>);
 /// A message from the node.
 #[derive(Clone, Copy, Debug)]
 pub enum Reply<'a> {
-    /// It has just been switched on.
+    /// The node has just been switched on.
     Hello,
     /// The answer to a request.
     Answer(Answer<'a>),
     /// The node received the request of this number before it was begun.
-    Stranger(u16),
-    /// A piece of text.
+    NotBegun(u16),
+    /// Text for the operator.
     Text(&'a [u8]),
 }
 
@@ -89,7 +89,7 @@ impl<'a> Iterator for Works<'a> {
 }
 
 impl<'a> Works<'a> {
-    /// Returns the jobs, if all of them are valid.
+    /// Returns the works if all of them are valid.
     fn checked(reader: Reader<'a>) -> Option<Works<'a>> {
         let works = Works(reader);
         let mut rest = works;
@@ -101,8 +101,7 @@ impl<'a> Works<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Reads a message; `None` if it is not a node's, of another version, or not
-    /// well-formed.
+    /// Parses a message; `None` if it is malformed, not a node's, or of another version.
     pub fn parse(message: &'a [u8]) -> Option<Reply<'a>> {
         let mut reader = Reader(message);
         let first = reader.byte()?;
@@ -124,9 +123,9 @@ impl<'a> Reply<'a> {
                     works,
                 }))
             }
-            kind::STRANGER => {
+            kind::NOT_BEGUN => {
                 let number = reader.u16()?;
-                reader.is_empty().then_some(Reply::Stranger(number))
+                reader.is_empty().then_some(Reply::NotBegun(number))
             }
             kind::TEXT => Some(Reply::Text(reader.0)),
             _ => None,
@@ -134,7 +133,7 @@ impl<'a> Reply<'a> {
     }
 }
 
-/// Begins an answer; works follow.
+/// Begins an answer, without works yet.
 pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Instant>) {
     writer.byte(head(kind::ANSWER));
     writer.put(&number.to_le_bytes());
@@ -142,8 +141,8 @@ pub(crate) fn begin(writer: &mut Writer<'_>, number: u16, wakes_at: Option<Insta
     writer.put(&us.to_le_bytes());
 }
 
-/// Adds a work, with `frame` if it is to load one. Those of duty-cycled MACs have no place
-/// in this protocol: `false`.
+/// Adds a work, and `frame` if the work loads one. Returns `false` for works of duty-cycled MACs,
+/// which this protocol does not have.
 pub(crate) fn add(writer: &mut Writer<'_>, work: RadioWork, frame: &[u8]) -> bool {
     match work {
         RadioWork::Load => {

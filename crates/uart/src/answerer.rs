@@ -1,4 +1,4 @@
-//! The end with the node: takes requests, and gives its answers.
+//! The end with the node: receives requests, and sends the answers.
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioWork};
@@ -6,7 +6,7 @@ use redpoll_mac::{FrameBuf, RadioWork};
 use crate::answer::{add, begin, kind};
 use crate::cursor::Writer;
 use crate::hdlc::{self, Deframer, Frame};
-use crate::{MESSAGE_MAX, News, Request, head};
+use crate::{MESSAGE_MAX, Request, RequestEvent, head};
 
 /// Bytes of an answer before its works.
 const WORKS_AT: usize = 11;
@@ -15,20 +15,19 @@ const WORK_MAX: usize = 2 + FrameBuf::CAPACITY;
 /// Bytes of text in one message.
 const TEXT_MAX: usize = 64;
 
-/// The end with the node: takes requests, and gives its answers. It holds a request while the
-/// node is served, and the last answer to repeat it. [`LineRadio`](crate::LineRadio) is a
-/// radio made of it.
+/// The end with the node: receives requests, and sends the answers. It holds the request that is
+/// being processed, and the latest answer, to repeat it. [`LineRadio`](crate::LineRadio) is a radio
+/// based on it.
 #[derive(Debug, Default)]
 pub struct Answerer {
     deframer: Deframer,
     request: Buffer,
     answer: Buffer,
-    /// The number that the last answer has; `None` before the first.
+    /// The number of the latest answer; `None` before the first.
     answered: Option<u16>,
     damaged: u32,
 }
 
-/// A message.
 #[derive(Debug)]
 struct Buffer {
     bytes: [u8; MESSAGE_MAX],
@@ -51,12 +50,12 @@ impl Buffer {
 }
 
 impl Answerer {
-    /// Says that the node has just been switched on.
+    /// Announces that the node has just been switched on.
     pub fn hello(put: impl FnMut(u8)) {
         hdlc::send(&[head(kind::HELLO)], put);
     }
 
-    /// Sends a piece of text, as much of it as fits into a message.
+    /// Sends text, truncated to one message.
     pub fn text(text: &[u8], put: impl FnMut(u8)) {
         let mut message = [0; TEXT_MAX];
         let text = text.get(..TEXT_MAX.saturating_sub(1)).unwrap_or(text);
@@ -67,8 +66,9 @@ impl Answerer {
         hdlc::send(message.get(..len).unwrap_or_default(), put);
     }
 
-    /// Takes a byte. Returns the request that it completes, if the node must handle it; other
-    /// requests are answered here with `put`. It stays [`Self::request`] until the answer.
+    /// Handles a byte. Returns the request that it completes if the node must process it; a
+    /// repeated request is answered here. The request remains available by [`Self::request`] until
+    /// the answer.
     pub fn input(&mut self, byte: u8, mut put: impl FnMut(u8)) -> Option<Request<'_>> {
         let message = match self.deframer.input(byte)? {
             Frame::Good(message) => message,
@@ -77,7 +77,7 @@ impl Answerer {
                 return None;
             }
         };
-        let Some(Request { number, news, .. }) = Request::parse(message) else {
+        let Some(Request { number, event, .. }) = Request::parse(message) else {
             self.damaged = self.damaged.wrapping_add(1);
             return None;
         };
@@ -85,9 +85,9 @@ impl Answerer {
             hdlc::send(self.answer.message(), put);
             return None;
         }
-        if self.answered.is_none() && !matches!(news, News::Begin(_)) {
+        if self.answered.is_none() && !matches!(event, RequestEvent::Begin(_)) {
             let [low, high] = number.to_le_bytes();
-            hdlc::send(&[head(kind::STRANGER), low, high], &mut put);
+            hdlc::send(&[head(kind::NOT_BEGUN), low, high], &mut put);
             return None;
         }
         self.request.len = redpoll_base::copy(message, &mut self.request.bytes);
@@ -101,22 +101,22 @@ impl Answerer {
         Request::parse(self.request.message())
     }
 
-    /// Returns whether the node has started.
+    /// Whether the node has started.
     pub fn has_begun(&self) -> bool {
         self.answered.is_some()
     }
 
-    /// Frames and messages that made no sense.
+    /// Damaged frames and invalid messages.
     pub fn damaged(&self) -> u32 {
         self.damaged
     }
 
-    /// Returns whether a request waits whose answer has room for any job.
+    /// Whether a request waits whose answer has room for any work.
     pub fn has_room(&self) -> bool {
         self.request.len > 0 && !self.is_full()
     }
 
-    /// Returns whether the answer has no room for any job.
+    /// Whether the answer has no room for the longest work.
     pub(crate) fn is_full(&self) -> bool {
         self.answer.len > MESSAGE_MAX - WORK_MAX
     }

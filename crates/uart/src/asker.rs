@@ -1,20 +1,20 @@
-//! The end with the radio: asks, one request at a time, and takes the answers.
+//! The end with the radio: sends requests one at a time, and receives the answers.
 
 use redpoll_base::Instant;
 
 use crate::hdlc::{self, Deframer, Frame};
-use crate::{Answer, MESSAGE_MAX, News, Reply, Request};
+use crate::{Answer, MESSAGE_MAX, Reply, Request, RequestEvent};
 
 /// A message of the node.
 #[derive(Clone, Copy, Debug)]
-pub enum Heard<'a> {
+pub enum AskerEvent<'a> {
     /// The node has been switched on.
     Hello,
-    /// The node has not begun, so it has been switched on since it was last asked.
-    Stranger,
-    /// The answer to the request that is under way.
+    /// The node received a request before it was begun, so it restarted after the previous answer.
+    NotBegun,
+    /// The answer to the current request.
     Answer(Answer<'a>),
-    /// A piece of text.
+    /// Text for the operator.
     Text(&'a [u8]),
 }
 
@@ -25,17 +25,17 @@ pub struct AskerCounters {
     pub asked: u64,
     /// Repeated requests.
     pub repeated: u64,
-    /// Frames that were damaged, or no messages of this version.
+    /// Damaged frames, and messages that are invalid or of another version.
     pub damaged: u64,
     /// Answers to another request than the current one, usually to repeated ones.
     pub late: u64,
 }
 
-/// The end with the radio: asks, one request at a time, and takes the answers.
+/// The end with the radio: sends requests one at a time, and receives the answers.
 #[derive(Debug)]
 pub struct Asker {
     deframer: Deframer,
-    /// The request that is under way, or was last.
+    /// The current or latest request.
     request: [u8; MESSAGE_MAX],
     len: usize,
     number: u16,
@@ -44,8 +44,8 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Nothing has been asked. The first request has the number behind `number`, which is
-    /// best random: so is an answer from before no answer to it.
+    /// Creates the end. The first request has the number after `number`, which should be random, so
+    /// that an old answer is not mistaken for its answer.
     pub fn new(number: u16) -> Asker {
         Asker {
             deframer: Deframer::default(),
@@ -57,7 +57,7 @@ impl Asker {
         }
     }
 
-    /// Returns whether a request is in progress.
+    /// Whether a request is in progress.
     pub fn waits(&self) -> bool {
         self.waits
     }
@@ -67,11 +67,11 @@ impl Asker {
         &self.counters
     }
 
-    /// Asks; a request that was under way is forgotten. `false` if these news have no place
-    /// in a message.
-    pub fn ask(&mut self, at: Instant, news: News<'_>, put: impl FnMut(u8)) -> bool {
+    /// Sends a request, and forgets an unanswered one. Returns `false` if the protocol has no
+    /// message for this event.
+    pub fn ask(&mut self, at: Instant, event: RequestEvent<'_>, put: impl FnMut(u8)) -> bool {
         let number = self.number.wrapping_add(1);
-        let request = Request { number, at, news };
+        let request = Request { number, at, event };
         let Some(len) = request.write(&mut self.request) else {
             return false;
         };
@@ -101,7 +101,7 @@ impl Asker {
     }
 
     /// Handles a received byte; returns the message that ends with it.
-    pub fn input(&mut self, byte: u8) -> Option<Heard<'_>> {
+    pub fn input(&mut self, byte: u8) -> Option<AskerEvent<'_>> {
         let Asker {
             deframer,
             number,
@@ -118,14 +118,14 @@ impl Asker {
             return None;
         };
         match reply {
-            Reply::Hello => Some(Heard::Hello),
-            Reply::Text(text) => Some(Heard::Text(text)),
-            Reply::Stranger(to) if *waits && to == *number => Some(Heard::Stranger),
+            Reply::Hello => Some(AskerEvent::Hello),
+            Reply::Text(text) => Some(AskerEvent::Text(text)),
+            Reply::NotBegun(to) if *waits && to == *number => Some(AskerEvent::NotBegun),
             Reply::Answer(answer) if *waits && answer.number == *number => {
                 *waits = false;
-                Some(Heard::Answer(answer))
+                Some(AskerEvent::Answer(answer))
             }
-            Reply::Stranger(_) | Reply::Answer(_) => {
+            Reply::NotBegun(_) | Reply::Answer(_) => {
                 counters.late = counters.late.wrapping_add(1);
                 None
             }

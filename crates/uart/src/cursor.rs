@@ -1,6 +1,6 @@
-//! Writing and reading messages: one place in a slice of bytes that goes on.
+//! Cursors that write and read messages.
 
-/// Writes to a buffer; what does not fit makes it [full](Writer::is_full).
+/// Writes to a buffer, and records whether everything fitted.
 pub(crate) struct Writer<'a> {
     bytes: &'a mut [u8],
     len: usize,
@@ -31,13 +31,12 @@ impl<'a> Writer<'a> {
         self.put(&[byte]);
     }
 
-    /// How many bytes there are; `None` if some did not fit.
+    /// Returns the number of bytes written; `None` if some did not fit.
     pub(crate) fn finish(self) -> Option<usize> {
         (!self.full).then_some(self.len)
     }
 }
 
-/// Reads from a message.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reader<'a>(pub(crate) &'a [u8]);
 
@@ -64,7 +63,6 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// Reads a byte that is 0 or 1.
     pub(crate) fn flag(&mut self) -> Option<bool> {
         match self.byte()? {
             0 => Some(false),

@@ -19,7 +19,7 @@
 //! |---|---|---|
 //! | hello | 8 | nothing: the node has been switched on |
 //! | answer | 9 | number of the request (2), time of the next request (8; all ones: never), works |
-//! | stranger | 10 | number of the request (2): the node has received no begin |
+//! | not begun | 10 | number of the request (2): the node has received no begin |
 //! | text | 11 | a piece of text for the operator |
 //!
 //! Works follow one another: 0 load, with a length (1) and the frame; 1 transmit; 2 transmit
@@ -28,7 +28,7 @@
 //!
 //! One request is in progress at a time. A request without an answer is repeated unchanged. A
 //! node that has already answered this number repeats the same bytes and does nothing else. A
-//! node that is switched on sends hello, and answers each request as a stranger until it
+//! node that is switched on sends hello, and answers each request with "not begun" until it
 //! receives begin. A node that receives begin while it runs starts again.
 #![no_std]
 #![forbid(unsafe_code)]
@@ -58,9 +58,9 @@ mod server;
 
 pub use answer::{Answer, Reply, Work, Works};
 pub use answerer::Answerer;
-pub use asker::{Asker, AskerCounters, Heard};
+pub use asker::{Asker, AskerCounters, AskerEvent};
 pub use line::{LineRadio, Port};
-pub use request::{Begin, News, Request};
+pub use request::{Begin, Request, RequestEvent};
 pub use server::LineServer;
 
 /// The version of this protocol. A message of another version is ignored.

@@ -5,7 +5,7 @@ use core::task::{Context, Poll};
 use redpoll_base::Instant;
 use redpoll_mac::{Radio, RadioCaps, RadioEvent, RadioIdentity, RadioWork};
 
-use crate::{Answerer, Begin, News};
+use crate::{Answerer, Begin, RequestEvent};
 
 /// A node's end of a line.
 pub trait Port {
@@ -17,26 +17,26 @@ pub trait Port {
 
     /// Restarts, as the other end requests: a microcontroller resets itself. If this function
     /// returns, the radio has no further events.
-    fn begin_anew(&mut self);
+    fn restart(&mut self);
 }
 
-/// A radio at the other end of a line, with its clock: time advances when a request says so.
-/// [`Begin`], the first message, contains its abilities and identity.
+/// A radio at the other end of a line, with the clock of that end: time advances with each request.
+/// [`Begin`], the first request, contains its abilities and identity.
 #[derive(Debug)]
 pub struct LineRadio<P> {
     port: P,
     answerer: Answerer,
     caps: RadioCaps,
     now: Instant,
-    /// The work that was begun last has a result.
+    /// Whether the latest work has a result.
     awaits_result: bool,
-    /// The other end is gone.
+    /// Whether the other end has ended the run.
     is_over: bool,
     lost: u32,
 }
 
 impl<P: Port> LineRadio<P> {
-    /// Says hello.
+    /// Announces the node on the line.
     pub fn new(mut port: P) -> Self {
         Answerer::hello(|byte| port.write(byte));
         LineRadio {
@@ -50,12 +50,12 @@ impl<P: Port> LineRadio<P> {
         }
     }
 
-    /// Returns the [`Begin`] that started the node, if any. The node asks repeatedly until it
-    /// arrives.
+    /// Returns the [`Begin`] that starts the node, if it has arrived. The node calls this
+    /// repeatedly until then.
     pub fn poll_begin(&mut self) -> Option<Begin> {
         while self.receive() {
             if let Some(request) = self.answerer.request()
-                && let News::Begin(begin) = request.news
+                && let RequestEvent::Begin(begin) = request.event
             {
                 (self.caps, self.now) = (begin.caps, request.at);
                 return Some(begin);
@@ -76,12 +76,12 @@ impl<P: Port> LineRadio<P> {
         false
     }
 
-    /// Frames and messages that made no sense.
+    /// Damaged frames and invalid messages.
     pub fn damaged(&self) -> u32 {
         self.answerer.damaged()
     }
 
-    /// Works that found no room in a message, or have no place in this protocol.
+    /// Works for which a message had no room or the protocol no code.
     pub fn lost(&self) -> u32 {
         self.lost
     }
@@ -115,7 +115,7 @@ impl<P: Port> Radio for LineRadio<P> {
         }
     }
 
-    /// Answers the request whose news came last, and reads on.
+    /// Answers the latest request, and waits for the next.
     fn poll_event(&mut self, cx: &mut Context<'_>, until: Option<Instant>) -> Poll<RadioEvent> {
         // If the answer was full, the rest is fetched at once. After a work with a result,
         // nothing more is sent.
@@ -129,12 +129,12 @@ impl<P: Port> Radio for LineRadio<P> {
             && let Some(request) = self.answerer.request()
         {
             self.now = request.at;
-            match request.news {
-                News::Time => return Poll::Ready(RadioEvent::Time),
-                News::Done(result) => return Poll::Ready(RadioEvent::Done(result)),
-                News::Frame { info, .. } => return Poll::Ready(RadioEvent::Frame(info)),
-                News::Begin(_) => {
-                    self.port.begin_anew();
+            match request.event {
+                RequestEvent::Time => return Poll::Ready(RadioEvent::Time),
+                RequestEvent::Done(result) => return Poll::Ready(RadioEvent::Done(result)),
+                RequestEvent::Frame { info, .. } => return Poll::Ready(RadioEvent::Frame(info)),
+                RequestEvent::Begin(_) => {
+                    self.port.restart();
                     self.is_over = true;
                 }
             }
@@ -145,8 +145,8 @@ impl<P: Port> Radio for LineRadio<P> {
     }
 
     fn frame(&self) -> &[u8] {
-        match self.answerer.request().map(|request| request.news) {
-            Some(News::Frame { frame, .. }) => frame,
+        match self.answerer.request().map(|request| request.event) {
+            Some(RequestEvent::Frame { frame, .. }) => frame,
             _ => &[],
         }
     }

@@ -1,4 +1,4 @@
-//! Messages of the radio's end.
+//! Messages from the radio's end.
 
 use redpoll_base::{Addr, Instant};
 use redpoll_mac::{FrameBuf, RadioCaps, RadioResult, RxInfo};
@@ -6,7 +6,6 @@ use redpoll_mac::{FrameBuf, RadioCaps, RadioResult, RxInfo};
 use crate::cursor::{Reader, Writer};
 use crate::{MESSAGE_MAX, VERSION, head};
 
-/// Kinds of requests.
 mod kind {
     pub(super) const BEGIN: u8 = 0;
     pub(super) const TIME: u8 = 1;
@@ -22,7 +21,7 @@ mod caps {
     pub(super) const SOURCE_MATCH: u8 = 1 << 3;
 }
 
-/// The parameters of a node that begins. On hardware they come from the radio's memory, from
+/// The parameters of a node that starts. On hardware they come from the radio's memory, from
 /// commissioning and from a source of random numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Begin {
@@ -36,62 +35,62 @@ pub struct Begin {
     pub caps: RadioCaps,
     /// The mesh's prefix: its first 64 bits, and 6LoWPAN's context 0.
     pub prefix: Addr,
-    /// The short address of the router behind which everything is; 0xffff if there is none.
+    /// The short address of the next hop to all destinations; 0xffff if there is none.
     pub parent: u16,
     /// The key of initial sequence numbers (RFC 6528 §3).
     pub secret: [u8; 16],
-    /// The state of the node's random numbers, [`redpoll_base::Rng::resume`].
+    /// The state of the node's random number generator, [`redpoll_base::Rng::resume`].
     pub random: [u64; 2],
     /// 6LoWPAN's first datagram tag.
     pub first_tag: u16,
 }
 
-/// An event.
+/// An event at the radio's end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum News<'a> {
-    /// The node is to begin, whatever it was doing.
+pub enum RequestEvent<'a> {
+    /// The node must start, also if it runs already.
     Begin(Begin),
-    /// The time has come that the node asked for.
+    /// The time for which the node has asked.
     Time,
     /// The radio has received a frame.
     Frame {
         /// Properties of the frame.
         info: RxInfo,
-        /// The frame without its FCS, 125 bytes at most.
+        /// The frame without its FCS, at most 125 bytes.
         frame: &'a [u8],
     },
-    /// The radio is done with a work.
+    /// The radio has finished a work.
     Done(RadioResult),
 }
 
-/// A request: something has happened, and the node is to say what it wants now.
+/// A request: reports an event, and asks the node for works.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request<'a> {
-    /// Its number: one more than the last one's, modulo 2^16.
+    /// Its number: one more than the previous one, modulo 2^16.
     pub number: u16,
     /// The time.
     pub at: Instant,
     /// The event.
-    pub news: News<'a>,
+    pub event: RequestEvent<'a>,
 }
 
 impl<'a> Request<'a> {
-    /// Writes the message; its length, or `None` if the frame is too long for one or the
-    /// result is of a work that this protocol does not know.
+    /// Writes the message and returns its length; `None` if the frame is too long, or if the
+    /// protocol has no code for the result.
     pub fn write(&self, out: &mut [u8; MESSAGE_MAX]) -> Option<usize> {
         let mut writer = Writer::new(out);
-        writer.byte(head(match self.news {
-            News::Begin(_) => kind::BEGIN,
-            News::Time => kind::TIME,
-            News::Frame { .. } => kind::FRAME,
-            News::Done(_) => kind::DONE,
+        writer.byte(head(match self.event {
+            RequestEvent::Begin(_) => kind::BEGIN,
+            RequestEvent::Time => kind::TIME,
+            RequestEvent::Frame { .. } => kind::FRAME,
+            RequestEvent::Done(_) => kind::DONE,
         }));
         writer.put(&self.number.to_le_bytes());
         writer.put(&self.at.as_micros().to_le_bytes());
-        match self.news {
-            News::Begin(begin) => begin.write(&mut writer),
-            News::Time => {}
-            News::Frame { info, frame } => {
+        match self.event {
+            RequestEvent::Begin(begin) => begin.write(&mut writer),
+            RequestEvent::Time => {}
+            RequestEvent::Frame { info, frame } => {
                 if frame.len() > FrameBuf::CAPACITY {
                     return None;
                 }
@@ -100,7 +99,7 @@ impl<'a> Request<'a> {
                 writer.byte(info.ack_sent_pending.into());
                 writer.put(frame);
             }
-            News::Done(result) => writer.byte(code_of(result)?),
+            RequestEvent::Done(result) => writer.byte(code_of(result)?),
         }
         writer.finish()
     }
@@ -114,9 +113,9 @@ impl<'a> Request<'a> {
         }
         let number = reader.u16()?;
         let at = Instant::from_micros(reader.u64()?);
-        let news = match first & 0xf {
-            kind::BEGIN => News::Begin(Begin::read(&mut reader)?),
-            kind::TIME => News::Time,
+        let event = match first & 0xf {
+            kind::BEGIN => RequestEvent::Begin(Begin::read(&mut reader)?),
+            kind::TIME => RequestEvent::Time,
             kind::FRAME => {
                 let info = RxInfo {
                     rssi_dbm: i8::from_le_bytes(reader.array()?),
@@ -127,17 +126,17 @@ impl<'a> Request<'a> {
                 if frame.len() > FrameBuf::CAPACITY {
                     return None;
                 }
-                News::Frame { info, frame }
+                RequestEvent::Frame { info, frame }
             }
-            kind::DONE => News::Done(result_of(reader.byte()?)?),
+            kind::DONE => RequestEvent::Done(result_of(reader.byte()?)?),
             _ => return None,
         };
-        reader.is_empty().then_some(Request { number, at, news })
+        reader.is_empty().then_some(Request { number, at, event })
     }
 }
 
 impl Begin {
-    /// That there is no parent.
+    /// The value of `parent` for no parent.
     pub const NO_PARENT: u16 = 0xffff;
 
     fn write(&self, writer: &mut Writer<'_>) {
@@ -183,7 +182,7 @@ impl Begin {
     }
 }
 
-/// How a work ended, as a byte; the works of duty-cycled MACs have none.
+/// The code of a result; the works of duty-cycled MACs have no codes.
 fn code_of(result: RadioResult) -> Option<u8> {
     Some(match result {
         RadioResult::Loaded => 0,

@@ -6,7 +6,7 @@ use core::task::{Context, Poll, ready};
 use redpoll_base::Instant;
 use redpoll_mac::{Radio, RadioEvent, RadioIdentity};
 
-use crate::{Asker, Begin, Heard, News, Work};
+use crate::{Asker, AskerEvent, Begin, RequestEvent, Work};
 
 /// A radio that is offered over a line.
 #[derive(Debug)]
@@ -14,9 +14,9 @@ pub struct LineServer<R> {
     radio: R,
     asker: Asker,
     begin: Begin,
-    /// The node has begun, and has answered.
+    /// Whether the node has answered the request to begin.
     has_begun: bool,
-    /// When the node wants to be asked at the latest.
+    /// The latest time of the next request.
     wakes_at: Option<Instant>,
 }
 
@@ -44,13 +44,13 @@ impl<R: Radio> LineServer<R> {
     fn begin(&mut self, put: impl FnMut(u8)) {
         self.has_begun = false;
         self.asker
-            .ask(self.radio.now(), News::Begin(self.begin), put);
+            .ask(self.radio.now(), RequestEvent::Begin(self.begin), put);
     }
 
     /// Handles a byte from the node.
     pub fn input(&mut self, byte: u8, put: impl FnMut(u8)) {
         match self.asker.input(byte) {
-            Some(Heard::Answer(answer)) => {
+            Some(AskerEvent::Answer(answer)) => {
                 self.has_begun = true;
                 self.wakes_at = answer.wakes_at;
                 for work in answer.works {
@@ -62,10 +62,10 @@ impl<R: Radio> LineServer<R> {
                     }
                 }
             }
-            Some(Heard::Hello | Heard::Stranger) if self.has_begun => self.begin(put),
-            // The node may have been switched on after the message.
-            Some(Heard::Hello | Heard::Stranger) => self.asker.repeat(put),
-            Some(Heard::Text(_)) | None => {}
+            Some(AskerEvent::Hello | AskerEvent::NotBegun) if self.has_begun => self.begin(put),
+            // The node may have been switched on only after the request.
+            Some(AskerEvent::Hello | AskerEvent::NotBegun) => self.asker.repeat(put),
+            Some(AskerEvent::Text(_)) | None => {}
         }
     }
 
@@ -76,15 +76,15 @@ impl<R: Radio> LineServer<R> {
             return Poll::Pending;
         }
         let event = ready!(self.radio.poll_event(cx, self.wakes_at));
-        let news = match event {
-            RadioEvent::Time => News::Time,
-            RadioEvent::Done(result) => News::Done(result),
-            RadioEvent::Frame(info) => News::Frame {
+        let event = match event {
+            RadioEvent::Time => RequestEvent::Time,
+            RadioEvent::Done(result) => RequestEvent::Done(result),
+            RadioEvent::Frame(info) => RequestEvent::Frame {
                 info,
                 frame: self.radio.frame(),
             },
         };
-        self.asker.ask(self.radio.now(), news, put);
+        self.asker.ask(self.radio.now(), event, put);
         Poll::Ready(())
     }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use redpoll_base::{Addr, Instant};
 use redpoll_mac::{RadioCaps, RadioResult, RxInfo};
-use redpoll_uart::{Asker, Begin, Heard, MESSAGE_MAX, News, Reply, Request, hdlc};
+use redpoll_uart::{Asker, AskerEvent, Begin, MESSAGE_MAX, Reply, Request, RequestEvent, hdlc};
 
 fn begin() -> Begin {
     Begin {
@@ -44,14 +44,14 @@ fn a_message_is_as_it_is_described() {
     let request = Request {
         number: 0x0102,
         at: Instant::from_micros(0x0a0b),
-        news: News::Done(RadioResult::Acked {
+        event: RequestEvent::Done(RadioResult::Acked {
             frame_pending: true,
         }),
     };
     let expected = [0x13, 2, 1, 0x0b, 0x0a, 0, 0, 0, 0, 0, 0, 4];
     assert_eq!(written(&request), expected);
     let begin = Request {
-        news: News::Begin(begin()),
+        event: RequestEvent::Begin(begin()),
         ..request
     };
     let bytes = written(&begin);
@@ -67,7 +67,7 @@ fn frames_that_no_radio_has_are_no_messages() {
     let request = |frame| Request {
         number: 1,
         at: Instant::ZERO,
-        news: News::Frame {
+        event: RequestEvent::Frame {
             info: RxInfo::default(),
             frame,
         },
@@ -81,7 +81,7 @@ fn frames_that_no_radio_has_are_no_messages() {
 #[test]
 fn an_asker_takes_the_answer_that_it_waits_for() {
     let mut asker = Asker::new(6);
-    assert!(asker.ask(Instant::ZERO, News::Time, |_| {}));
+    assert!(asker.ask(Instant::ZERO, RequestEvent::Time, |_| {}));
     let mut heard = |bytes: &[u8]| {
         let mut any = false;
         hdlc::send(bytes, |byte| any |= asker.input(byte).is_some());
@@ -109,13 +109,13 @@ proptest! {
     ) {
         let at = Instant::from_micros(us);
         let info = RxInfo { rssi_dbm, lqi, ack_sent_pending };
-        for news in [
-            News::Begin(begin()),
-            News::Time,
-            News::Frame { info, frame: &frame },
-            News::Done(result),
+        for event in [
+            RequestEvent::Begin(begin()),
+            RequestEvent::Time,
+            RequestEvent::Frame { info, frame: &frame },
+            RequestEvent::Done(result),
         ] {
-            let request = Request { number, at, news };
+            let request = Request { number, at, event };
             let bytes = written(&request);
             prop_assert_eq!(Request::parse(&bytes), Some(request));
         }
@@ -128,9 +128,9 @@ proptest! {
             prop_assert!(answer.works.count() <= bytes.len());
         }
         let mut asker = Asker::new(0);
-        asker.ask(Instant::ZERO, News::Time, |_| {});
+        asker.ask(Instant::ZERO, RequestEvent::Time, |_| {});
         for byte in bytes {
-            if let Some(Heard::Text(text)) = asker.input(byte) {
+            if let Some(AskerEvent::Text(text)) = asker.input(byte) {
                 prop_assert!(text.len() < MESSAGE_MAX);
             }
         }

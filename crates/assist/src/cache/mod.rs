@@ -108,11 +108,11 @@ pub struct Memory<M: Kinds> {
     pub bytes: M::Buffer,
 }
 
-/// The outcome of a packet.
+/// Whether the router forwards a packet.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Disposition {
     /// Forward the packet.
-    Pass,
+    Forward,
     /// Do not forward it: [`Cache::poll_packet`] returns another packet instead, or this one when
     /// its turn has come.
     Keep,
@@ -221,9 +221,9 @@ impl<M: Kinds> Cache<M> {
     }
 
     /// Decides about a packet to forward, with this header.
-    pub fn on_forward(&mut self, now: Instant, header: &Ipv6Header, packet: &[u8]) -> Verdict {
+    pub fn on_forward(&mut self, now: Instant, header: &Ipv6Header, packet: &[u8]) -> Disposition {
         let Some(segment) = read(header, packet) else {
-            return Verdict::Pass;
+            return Disposition::Forward;
         };
         let found = self.find(&segment);
         if segment.flags.rst() {
@@ -232,14 +232,14 @@ impl<M: Kinds> Cache<M> {
                 self.forget(place);
             }
             if is_end {
-                return Verdict::Pass;
+                return Disposition::Forward;
             }
         }
         let place = match found {
             Some(place) => place,
             None => match self.make_room() {
                 Some(place) => place,
-                None => return Verdict::Pass,
+                None => return Disposition::Forward,
             },
         };
         let is_first = match segment.flags.syn() && segment.ack.is_none() {
@@ -258,11 +258,11 @@ impl<M: Kinds> Cache<M> {
             Turn::Later => true,
             Turn::Never => {
                 count(&mut self.counters.refused);
-                return Verdict::Keep;
+                return Disposition::Keep;
             }
         };
         let Some(FlowSlot(slot)) = self.flows.as_mut().get_mut(place) else {
-            return Verdict::Pass;
+            return Disposition::Forward;
         };
         let flow = match slot {
             Some(flow) if !is_first => flow,
@@ -277,19 +277,19 @@ impl<M: Kinds> Cache<M> {
             if let Some(flow) = self.flow_mut(place) {
                 flow.side_mut(segment.from_upper).answer = true;
             }
-            return Verdict::Keep;
+            return Disposition::Keep;
         }
         if waits {
             return self.wait(now, place, &segment, change.kind, packet);
         }
         if change.is_duplicate && self.stands_in(now, place, &segment) {
             count(&mut self.counters.duplicates);
-            return Verdict::Keep;
+            return Disposition::Keep;
         }
         if self.chooses(change.kind) {
             self.keep(now, place, &segment, packet);
         }
-        Verdict::Pass
+        Disposition::Forward
     }
 
     fn chooses(&mut self, kind: DataKind) -> bool {

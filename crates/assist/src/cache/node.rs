@@ -1,15 +1,15 @@
 //! The cache as a node's assistant.
 
 use redpoll_base::{Instant, Memory, Wake};
-use redpoll_stack::assist::{Assist, Passing, Verdict};
+use redpoll_stack::assist::{Assist, Disposition, Passing};
 
 use super::Cache;
 
 impl<M: Memory> Assist for Cache<M> {
-    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict {
+    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Disposition {
         match Cache::on_forward(self, now, packet.header, packet.bytes) {
-            super::Verdict::Pass => Verdict::Pass,
-            super::Verdict::Keep => Verdict::Keep,
+            super::Disposition::Forward => Disposition::Forward,
+            super::Disposition::Keep => Disposition::Keep,
         }
     }
 

@@ -5,7 +5,7 @@ use redpoll_base::{Instant, Memory as Kinds};
 use super::flow::DataKind;
 use super::held::{Copied, Stage};
 use super::packet::Segment;
-use super::{Cache, Verdict, count};
+use super::{Cache, Disposition, count};
 
 /// Length of the end of a segment that is compared with a received frame. The last frame of a
 /// fragmented segment has at least this many bytes of it.
@@ -75,7 +75,7 @@ impl<M: Kinds> Cache<M> {
         segment: &Segment,
         kind: DataKind,
         packet: &[u8],
-    ) -> Verdict {
+    ) -> Disposition {
         let number = self.next_number;
         self.next_number = number.wrapping_add(1);
         let stays = kind == DataKind::New;
@@ -88,9 +88,9 @@ impl<M: Kinds> Cache<M> {
         match self.held.keep(copied, packet) {
             true => {
                 count(&mut self.counters.waited);
-                Verdict::Keep
+                Disposition::Keep
             }
-            false => Verdict::Pass,
+            false => Disposition::Forward,
         }
     }
 

@@ -3,14 +3,14 @@
 
 use crate::packets::{ACK, CLIENT, FIN, Heap, SERVER, SYN};
 use crate::packets::{ack, cache, data, due, open, pass, sent};
-use redpoll_assist::cache::{Cache, Params, Verdict};
+use redpoll_assist::cache::{Cache, Disposition, Params};
 use redpoll_base::Instant;
 
 #[test]
 fn a_segment_that_is_not_acknowledged_is_sent_again_once() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     let first = data(100, 1, 16).packet();
-    assert_eq!(pass(&mut cache, 0, &first), Verdict::Pass);
+    assert_eq!(pass(&mut cache, 0, &first), Disposition::Forward);
     // Three times the 3 s that are taken for the round trip before one is known.
     assert_eq!(due(&cache), Some(9_000));
     assert!(sent(&mut cache, 8_999).is_empty());
@@ -51,7 +51,7 @@ fn what_was_acknowledged_already_is_answered_and_not_passed_on() {
     let first = data(100, 1, 16).packet();
     pass(&mut cache, 0, &first);
     pass(&mut cache, 80, &ack(1, 116).packet());
-    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Keep);
+    assert_eq!(pass(&mut cache, 2_000, &first), Disposition::Keep);
     assert_eq!(
         sent(&mut cache, 2_000),
         [{
@@ -76,7 +76,7 @@ fn timestamps_and_window_of_an_answer_are_the_latest() {
     answer.timestamps = Some((50, 7));
     answer.window = 900;
     pass(&mut cache, 80, &answer.packet());
-    assert_eq!(pass(&mut cache, 2_000, &first.packet()), Verdict::Keep);
+    assert_eq!(pass(&mut cache, 2_000, &first.packet()), Disposition::Keep);
     let mut expected = answer.packet();
     expected[7] = 64;
     assert_eq!(sent(&mut cache, 2_000), [expected]);
@@ -93,7 +93,7 @@ fn without_regeneration_it_passes() {
     let first = data(100, 1, 16).packet();
     pass(&mut cache, 0, &first);
     pass(&mut cache, 80, &ack(1, 116).packet());
-    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass);
+    assert_eq!(pass(&mut cache, 2_000, &first), Disposition::Forward);
     assert!(sent(&mut cache, 9_999).is_empty());
 }
 
@@ -176,11 +176,14 @@ fn syns_and_fins_are_neither_kept_nor_answered() {
     let mut fin = data(100, 1, 4);
     fin.flags = ACK | FIN;
     for (ms, it) in [&syn, &answer, &fin, &ack(1, 105)].into_iter().enumerate() {
-        assert_eq!(pass(&mut cache, ms as u64, &it.packet()), Verdict::Pass);
+        assert_eq!(
+            pass(&mut cache, ms as u64, &it.packet()),
+            Disposition::Forward
+        );
     }
     for (ms, it) in [&syn, &answer, &fin].into_iter().enumerate() {
         let ms = 100 + ms as u64;
-        assert_eq!(pass(&mut cache, ms, &it.packet()), Verdict::Pass);
+        assert_eq!(pass(&mut cache, ms, &it.packet()), Disposition::Forward);
     }
     assert_eq!(due(&cache), None);
 }
@@ -192,7 +195,7 @@ fn open_fast(cache: &mut Cache<Heap>, number: u32) {
     let mut answer = ack(0, number);
     answer.flags = SYN | ACK;
     for (ms, it) in [(0, &syn), (80, &answer), (90, &data(number, 1, 0))] {
-        assert_eq!(pass(cache, ms, &it.packet()), Verdict::Pass);
+        assert_eq!(pass(cache, ms, &it.packet()), Disposition::Forward);
     }
     assert_eq!(due(cache), None, "no SYN is kept");
 }
@@ -204,13 +207,13 @@ fn data_with_a_syn_that_the_server_took_are_not_asked_for_again() {
     // As the sender has not heard of it.
     assert_eq!(
         pass(&mut cache, 200, &data(100, 1, 16).packet()),
-        Verdict::Keep
+        Disposition::Keep
     );
     let mut made = ack(1, 116).packet();
     made[7] = 64;
     assert_eq!(sent(&mut cache, 200), [made]);
     let next = data(116, 1, 16).packet();
-    assert_eq!(pass(&mut cache, 300, &next), Verdict::Pass);
+    assert_eq!(pass(&mut cache, 300, &next), Disposition::Forward);
     assert!(due(&cache).is_some());
 }
 
@@ -219,11 +222,11 @@ fn data_with_a_syn_that_the_server_did_not_take_come_again_and_are_kept() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open_fast(&mut cache, 100);
     let again = data(100, 1, 16).packet();
-    assert_eq!(pass(&mut cache, 200, &again), Verdict::Pass);
+    assert_eq!(pass(&mut cache, 200, &again), Disposition::Forward);
     let at = due(&cache).expect("it is kept");
     assert_eq!(sent(&mut cache, at), std::slice::from_ref(&again));
     pass(&mut cache, at + 80, &ack(1, 116).packet());
-    assert_eq!(pass(&mut cache, at + 90, &again), Verdict::Keep);
+    assert_eq!(pass(&mut cache, at + 90, &again), Disposition::Keep);
 }
 
 /// A retransmitted SYN has no data (RFC 7413 §4.2.1), or has: it passes, whatever was answered,
@@ -239,14 +242,20 @@ fn a_syn_with_data_that_is_sent_again_passes() {
         pass(&mut cache, 0, &again.packet());
         pass(&mut cache, 80, &answer.packet());
         again.data.truncate(len);
-        assert_eq!(pass(&mut cache, 1_000, &again.packet()), Verdict::Pass);
-        assert_eq!(pass(&mut cache, 1_080, &answer.packet()), Verdict::Pass);
+        assert_eq!(
+            pass(&mut cache, 1_000, &again.packet()),
+            Disposition::Forward
+        );
+        assert_eq!(
+            pass(&mut cache, 1_080, &answer.packet()),
+            Disposition::Forward
+        );
         pass(&mut cache, 1_090, &data(116, 1, 0).packet());
         let next = data(116, 1, 16).packet();
         pass(&mut cache, 1_100, &next);
         assert!(due(&cache).is_some(), "{len}");
         pass(&mut cache, 1_180, &ack(1, 132).packet());
-        assert_eq!(pass(&mut cache, 3_000, &next), Verdict::Keep);
+        assert_eq!(pass(&mut cache, 3_000, &next), Disposition::Keep);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Segments over IPv6 by hand, and a cache on the heap.
 
-use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory, Params, Verdict};
+use redpoll_assist::cache::{Cache, Disposition, FlowSlot, HeldSlot, Memory, Params};
 use redpoll_base::checksum::Checksum;
 use redpoll_base::{Addr, Instant, Rng};
 use redpoll_wire::ipv6::Ipv6Header;
@@ -138,12 +138,12 @@ pub fn open(cache: &mut Cache<Heap>) {
     let mut answer = ack(0, 100);
     answer.flags = SYN | ACK;
     for it in [syn, answer, data(100, 1, 0)] {
-        assert_eq!(pass(cache, 0, &it.packet()), Verdict::Pass);
+        assert_eq!(pass(cache, 0, &it.packet()), Disposition::Forward);
     }
 }
 
 /// Shows a packet to the cache.
-pub fn pass(cache: &mut Cache<Heap>, ms: u64, packet: &[u8]) -> Verdict {
+pub fn pass(cache: &mut Cache<Heap>, ms: u64, packet: &[u8]) -> Disposition {
     let (header, _) = Ipv6Header::parse_partial(packet).unwrap();
     cache.on_forward(Instant::from_millis(ms), &header, packet)
 }

@@ -1,10 +1,10 @@
 //! Packets in any state of the cache: no data may be lost that an end needs.
 
 use crate::packets::{ACK, CWR, RST, SYN, Tcp, ack, cache, data, due, open, pass, sent};
-use redpoll_assist::cache::{Params, Verdict};
+use redpoll_assist::cache::{Disposition, Params};
 
 /// Sends a segment that was acknowledged, and then the same one with a change.
-fn again(change: impl FnOnce(&mut Tcp)) -> Verdict {
+fn again(change: impl FnOnce(&mut Tcp)) -> Disposition {
     let mut cache = cache(Params::default(), 4, 4, 128);
     open(&mut cache);
     let first = data(100, 1, 16);
@@ -20,12 +20,24 @@ fn again(change: impl FnOnce(&mut Tcp)) -> Verdict {
 
 #[test]
 fn news_beside_acknowledged_data_passes() {
-    assert_eq!(again(|_| {}), Verdict::Keep);
-    assert_eq!(again(|it| it.ack = 9), Verdict::Pass, "acknowledges more");
-    assert_eq!(again(|it| it.window = 20), Verdict::Pass, "another window");
-    assert_eq!(again(|it| it.flags = ACK | CWR), Verdict::Pass, "CWR");
+    assert_eq!(again(|_| {}), Disposition::Keep);
+    assert_eq!(
+        again(|it| it.ack = 9),
+        Disposition::Forward,
+        "acknowledges more"
+    );
+    assert_eq!(
+        again(|it| it.window = 20),
+        Disposition::Forward,
+        "another window"
+    );
+    assert_eq!(
+        again(|it| it.flags = ACK | CWR),
+        Disposition::Forward,
+        "CWR"
+    );
     let more = |it: &mut Tcp| it.data.push(1);
-    assert_eq!(again(more), Verdict::Pass, "a byte that is new");
+    assert_eq!(again(more), Disposition::Forward, "a byte that is new");
 }
 
 #[test]
@@ -36,8 +48,8 @@ fn a_question_whether_the_peer_lives_passes() {
             it.data = vec![0; len];
         }
     };
-    assert_eq!(again(probe(0)), Verdict::Pass);
-    assert_eq!(again(probe(1)), Verdict::Pass);
+    assert_eq!(again(probe(0)), Disposition::Forward);
+    assert_eq!(again(probe(1)), Disposition::Forward);
 }
 
 /// An acknowledgment of data that did not pass here may be forged, and so may one whose SEQ its
@@ -57,13 +69,17 @@ fn only_what_can_be_counts() {
             // The window, which does not affect the number.
             answer[55] ^= 1;
         }
-        assert_eq!(pass(&mut cache, 80, &answer), Verdict::Pass);
+        assert_eq!(pass(&mut cache, 80, &answer), Disposition::Forward);
         assert!(due(&cache).is_some(), "the copy stays: {number} at {seq}");
         let told = "nothing is acknowledged";
-        assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass, "{told}");
+        assert_eq!(
+            pass(&mut cache, 2_000, &first),
+            Disposition::Forward,
+            "{told}"
+        );
         // The genuine acknowledgment still counts.
         pass(&mut cache, 2_080, &ack(1, 116).packet());
-        assert_eq!(pass(&mut cache, 4_000, &first), Verdict::Keep);
+        assert_eq!(pass(&mut cache, 4_000, &first), Disposition::Keep);
         let mut made = ack(1, 116).packet();
         made[7] = 64;
         assert_eq!(sent(&mut cache, 4_000), [made]);
@@ -82,7 +98,7 @@ fn other_fields_of_a_forged_segment_are_not_repeated() {
     forged.window = 9;
     forged.timestamps = Some((1, 2));
     pass(&mut cache, 90, &forged.packet());
-    assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Keep);
+    assert_eq!(pass(&mut cache, 2_000, &first), Disposition::Keep);
     let mut made = ack(1, 116).packet();
     made[7] = 64;
     assert_eq!(sent(&mut cache, 2_000), [made]);
@@ -99,10 +115,14 @@ fn a_forged_reset_or_request_ends_nothing() {
         pass(&mut cache, 0, &first);
         let mut forged = data(90_000, 0, 0);
         forged.flags = flags;
-        assert_eq!(pass(&mut cache, 10, &forged.packet()), Verdict::Pass);
+        assert_eq!(pass(&mut cache, 10, &forged.packet()), Disposition::Forward);
         assert!(due(&cache).is_some(), "{flags}");
         pass(&mut cache, 20, &ack(90_000, 116).packet());
-        assert_eq!(pass(&mut cache, 2_000, &first), Verdict::Pass, "{flags}");
+        assert_eq!(
+            pass(&mut cache, 2_000, &first),
+            Disposition::Forward,
+            "{flags}"
+        );
     }
 }
 
@@ -124,7 +144,7 @@ fn a_scaled_window_counts_as_what_it_is() {
         let first = data(100, 1, 16).packet();
         pass(&mut cache, 0, &first);
         pass(&mut cache, 80, &ack(seq, 116).packet());
-        pass(&mut cache, 2_000, &first) == Verdict::Keep
+        pass(&mut cache, 2_000, &first) == Disposition::Keep
     };
     assert!(reach(None, 49) && !reach(None, 50));
     assert!(reach(Some(2), 193) && !reach(Some(2), 194));
@@ -144,7 +164,7 @@ fn a_flow_without_matches_is_learned_again() {
         let first = data(900_000, 800_000, 16).packet();
         pass(&mut cache, ms + 10, &first);
         pass(&mut cache, ms + 20, &ack(800_000, 900_016).packet());
-        let is_known = pass(&mut cache, ms + 30, &first) == Verdict::Keep;
+        let is_known = pass(&mut cache, ms + 30, &first) == Disposition::Keep;
         assert_eq!(is_known, at == 1);
     }
 }
@@ -154,14 +174,14 @@ fn broken_and_foreign_packets_pass_and_leave_nothing() {
     let mut cache = cache(Params::default(), 4, 4, 128);
     let whole = data(100, 1, 16).packet();
     for len in 40..whole.len() {
-        assert_eq!(pass(&mut cache, 0, &whole[..len]), Verdict::Pass);
+        assert_eq!(pass(&mut cache, 0, &whole[..len]), Disposition::Forward);
     }
     let mut udp = whole.clone();
     udp[6] = 17;
     let mut long_header = whole.clone();
     long_header[52] = 0xf0;
     for packet in [udp, long_header] {
-        assert_eq!(pass(&mut cache, 0, &packet), Verdict::Pass);
+        assert_eq!(pass(&mut cache, 0, &packet), Disposition::Forward);
     }
     assert_eq!((cache.flows(), due(&cache)), (0, None));
 }

@@ -1,7 +1,7 @@
 //! The rules of DTC and TSS, one by one.
 
 use crate::packets::{ACK, FIN, Heap, SYN, Tcp, ack, cache, data, due, pass, sent};
-use redpoll_assist::cache::{Cache, Choice, Params, Verdict};
+use redpoll_assist::cache::{Cache, Choice, Disposition, Params};
 use redpoll_base::Instant;
 
 /// Returns a packet as the next hop sends it, with its IPv6 header compressed to two bytes.
@@ -19,7 +19,7 @@ fn open(cache: &mut Cache<Heap>) {
     let mut answer = ack(0, 100);
     answer.flags = SYN | ACK;
     for (ms, it) in [(0, syn), (1_000, answer), (T, data(100, 1, 0))] {
-        assert_eq!(pass(cache, ms, &it.packet()), Verdict::Pass);
+        assert_eq!(pass(cache, ms, &it.packet()), Disposition::Forward);
     }
 }
 
@@ -58,7 +58,7 @@ fn dtc_keeps_the_newest_and_others_by_chance() {
     open(&mut cache);
     let (first, second) = (data(100, 1, 16).packet(), data(116, 1, 16).packet());
     for it in [&first, &second, &first] {
-        assert_eq!(pass(&mut cache, T, it), Verdict::Pass);
+        assert_eq!(pass(&mut cache, T, it), Disposition::Forward);
     }
     assert_eq!(sent(&mut cache, T + 60_000), [second]);
 
@@ -91,7 +91,7 @@ fn dtc_keeps_one_copy_of_a_segment_that_comes_again() {
     open(&mut cache);
     let (first, second) = (data(100, 1, 16).packet(), data(116, 1, 16).packet());
     for it in [&first, &second, &first, &first] {
-        assert_eq!(pass(&mut cache, T, it), Verdict::Pass);
+        assert_eq!(pass(&mut cache, T, it), Disposition::Forward);
     }
     let mut copies = sent(&mut cache, T + 60_000);
     copies.sort();
@@ -120,17 +120,17 @@ fn dtc_answers_a_duplicate_by_its_copy_and_not_by_a_word_to_the_sender() {
     pass(&mut cache, T, &first);
     pass(&mut cache, T + 1, &data(116, 1, 16).packet());
     let asks = ack(1, 100).packet();
-    assert_eq!(pass(&mut cache, T + 110, &asks), Verdict::Keep);
+    assert_eq!(pass(&mut cache, T + 110, &asks), Disposition::Keep);
     assert_eq!(sent(&mut cache, T + 110), [first]);
     assert_eq!(
         pass(&mut cache, T + 120, &asks),
-        Verdict::Keep,
+        Disposition::Keep,
         "it is on its way"
     );
     assert!(sent(&mut cache, T + 120).is_empty());
     // By then it is lost as well, and is for its end to send.
     assert_eq!(sent(&mut cache, T + 10_000), Vec::<Vec<u8>>::new());
-    assert_eq!(pass(&mut cache, T + 10_000, &asks), Verdict::Pass);
+    assert_eq!(pass(&mut cache, T + 10_000, &asks), Disposition::Forward);
     assert_eq!(cache.counters().duplicates, 2);
 }
 
@@ -157,7 +157,7 @@ fn dtc_passes_on_what_says_more_than_a_duplicate() {
         pass(&mut cache, T, &data(100, 1, 16).packet());
         assert_eq!(
             pass(&mut cache, T + 100, &it.packet()),
-            Verdict::Pass,
+            Disposition::Forward,
             "{it:?}"
         );
         assert!(sent(&mut cache, T + 100).is_empty());
@@ -168,7 +168,10 @@ fn dtc_passes_on_what_says_more_than_a_duplicate() {
     pass(&mut cache, T, &asks.packet());
     pass(&mut cache, T, &data(100, 1, 16).packet());
     let filled = more(|it| it.sack = vec![(116, 132)]);
-    assert_eq!(pass(&mut cache, T + 100, &filled.packet()), Verdict::Keep);
+    assert_eq!(
+        pass(&mut cache, T + 100, &filled.packet()),
+        Disposition::Keep
+    );
 }
 
 #[test]
@@ -176,11 +179,11 @@ fn tss_lets_a_segment_pass_when_the_one_before_it_is_at_the_next_hop() {
     let mut cache = cache(Params::tss(), 4, 4, 128);
     open(&mut cache);
     let all = [100, 116, 132, 148].map(|seq| data(seq, 1, 16));
-    assert_eq!(pass(&mut cache, T, &all[0].packet()), Verdict::Pass);
-    assert_eq!(pass(&mut cache, T + 1, &all[1].packet()), Verdict::Keep);
-    assert_eq!(pass(&mut cache, T + 2, &all[2].packet()), Verdict::Keep);
+    assert_eq!(pass(&mut cache, T, &all[0].packet()), Disposition::Forward);
+    assert_eq!(pass(&mut cache, T + 1, &all[1].packet()), Disposition::Keep);
+    assert_eq!(pass(&mut cache, T + 2, &all[2].packet()), Disposition::Keep);
     // A copy and two that wait: there is no room for more.
-    assert_eq!(pass(&mut cache, T + 3, &all[3].packet()), Verdict::Keep);
+    assert_eq!(pass(&mut cache, T + 3, &all[3].packet()), Disposition::Keep);
     assert_eq!(cache.counters().refused, 1);
     assert!(sent(&mut cache, T + 4).is_empty());
     hear(&mut cache, T + 5, &passed_on(&all[2]));
@@ -236,11 +239,11 @@ fn tss_keeps_the_order_of_all_that_an_end_sends() {
     let mut last = data(116, 9, 0);
     last.flags |= FIN;
     pass(&mut cache, T, &first.packet());
-    assert_eq!(pass(&mut cache, T, &bare.packet()), Verdict::Pass);
+    assert_eq!(pass(&mut cache, T, &bare.packet()), Disposition::Forward);
     let second = data(116, 9, 16);
     pass(&mut cache, T + 1, &second.packet());
     last.seq = 132;
-    assert_eq!(pass(&mut cache, T + 2, &last.packet()), Verdict::Keep);
+    assert_eq!(pass(&mut cache, T + 2, &last.packet()), Disposition::Keep);
     hear(&mut cache, T + 3, &passed_on(&first));
     assert_eq!(sent(&mut cache, T + 3), [second.packet()]);
     hear(&mut cache, T + 4, &passed_on(&second));
@@ -254,7 +257,7 @@ fn tss_sends_its_copy_in_the_place_of_a_retransmission() {
     let first = data(100, 1, 16).packet();
     pass(&mut cache, T, &first);
     pass(&mut cache, T + 1, &data(116, 1, 16).packet());
-    assert_eq!(pass(&mut cache, T + 2, &first), Verdict::Keep);
+    assert_eq!(pass(&mut cache, T + 2, &first), Disposition::Keep);
     assert_eq!(sent(&mut cache, T + 2), [first]);
 }
 
@@ -295,7 +298,10 @@ fn tss_forgets_no_connection_that_has_packets_here() {
     pass(&mut cache, T + 1, &data(116, 1, 16).packet());
     let mut other = data(500, 1, 16);
     other.from.1 += 1;
-    assert_eq!(pass(&mut cache, T + 2, &other.packet()), Verdict::Pass);
+    assert_eq!(
+        pass(&mut cache, T + 2, &other.packet()),
+        Disposition::Forward
+    );
     assert_eq!((cache.flows(), cache.counters().evicted), (1, 0));
     hear(&mut cache, T + 3, &passed_on(&data(100, 1, 16)));
     assert_eq!(sent(&mut cache, T + 3).len(), 1);

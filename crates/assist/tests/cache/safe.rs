@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use proptest::prelude::*;
 
 use crate::packets::{CLIENT, FIN, RST, SERVER, SYN, Tcp, ack, cache, data, pass, sent};
-use redpoll_assist::cache::{Params, Verdict};
+use redpoll_assist::cache::{Disposition, Params};
 use redpoll_base::Instant;
 
 /// Something that happens to a cache.
@@ -126,7 +126,7 @@ proptest! {
                 Happens::Passes(it) => {
                     let packet = it.packet();
                     let verdict = pass(&mut cache, now, &packet);
-                    if verdict == Verdict::Keep {
+                    if verdict == Disposition::Keep {
                         kept += 1;
                         let others = params.holds_back || params.answers_duplicates;
                         prop_assert!(
@@ -201,7 +201,7 @@ proptest! {
                     it.timestamps = Some((at as u32, 0));
                     let packet = it.packet();
                     places.insert(bare(&packet), at);
-                    if pass(&mut cache, now, &packet) == Verdict::Pass {
+                    if pass(&mut cache, now, &packet) == Disposition::Forward {
                         left.push(packet);
                     }
                 }

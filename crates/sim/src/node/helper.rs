@@ -3,7 +3,7 @@
 use redpoll_assist::cache::{Cache, FlowSlot, HeldSlot, Memory};
 use redpoll_base::{Instant, Wake};
 use redpoll_rivals::uip::forwarding::Forwarded;
-use redpoll_stack::assist::{Assist, Passing, Verdict};
+use redpoll_stack::assist::{Assist, Disposition, Passing};
 
 use crate::kernel::Seed;
 use crate::memory::{HeapMemory, buffer};
@@ -51,16 +51,16 @@ fn cache(scenario: &Scenario, seed: Seed, index: usize) -> Option<(Box<Cache<Hea
 }
 
 impl Assist for Helper {
-    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Verdict {
+    fn on_forward(&mut self, now: Instant, packet: &mut Passing<'_>) -> Disposition {
         let header = packet.header;
         if let Some(forwarded) = &mut self.forwarded
             && forwarded.drops(header.src, header.dst, header.flow_label)
         {
-            return Verdict::Keep;
+            return Disposition::Keep;
         }
         match &mut self.cache {
             Some(cache) => Assist::on_forward(&mut **cache, now, packet),
-            None => Verdict::Pass,
+            None => Disposition::Forward,
         }
     }
 

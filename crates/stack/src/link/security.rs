@@ -1,5 +1,5 @@
 //! Link-layer security of the link: none until a program secures the link, then that of
-//! `redpoll_mac::security`. `security/absent.rs` stands for this file in builds without it.
+//! `redpoll_mac::security`. `security/absent.rs` replaces this file in builds without it.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_mac::security::{Security, SecurityConfig, SecurityMemory};
@@ -10,10 +10,10 @@ use super::Link;
 /// Whether frames may be protected.
 pub(crate) const SEALS: bool = true;
 
-/// Room for a frame without its protection.
+/// A buffer for a frame without its protection.
 pub(super) type Clear = FrameBuf;
 
-/// The security of a link; `None` as long as its frames are not protected.
+/// The security of a link; `None` while its frames are not protected.
 pub(super) struct Guard<M: Memory + 'static>(Option<Security<M>>);
 
 impl<M: Memory + 'static> Guard<M> {
@@ -21,7 +21,7 @@ impl<M: Memory + 'static> Guard<M> {
         Guard(None)
     }
 
-    /// Has the MAC take a frame, without its protection if it has one.
+    /// Passes a received frame to the MAC, after removal of its protection if the link is secured.
     pub(super) fn input<'f, A: Access>(
         &mut self,
         now: Instant,
@@ -38,7 +38,7 @@ impl<M: Memory + 'static> Guard<M> {
 }
 
 impl<M: Memory + 'static, A: Access> Link<M, A> {
-    /// From now on every frame is protected, and others are refused.
+    /// Protects every frame from now on, and refuses unprotected ones.
     pub(crate) fn secure(&mut self, config: SecurityConfig, memory: SecurityMemory<M>) {
         let security = Security::new(config, memory);
         self.mac.set_security_bytes(security.overhead());
@@ -58,17 +58,17 @@ impl<M: Memory + 'static, A: Access> Link<M, A> {
         self.security().is_some_and(Security::waits)
     }
 
-    /// Whether a frame of the MAC's own could be protected now.
+    /// Whether security could protect a frame now.
     pub(super) fn may_send(&self) -> bool {
         let security = self.security();
         security.is_none_or(|security| !security.waits() && !security.is_exhausted())
     }
 
-    /// Protects the frame that the MAC has been given. If that fails an event says so.
+    /// Protects the frame in the MAC. A failure is reported as an event.
     pub(super) fn seal(&mut self, now: Instant) {
         if let Some(security) = &mut self.guard.0 {
             self.mac.seal(now, security);
-            // The key may have changed, and with it how it is named.
+            // The key may have changed, and with it the length of its identifier.
             self.mac.set_security_bytes(security.overhead());
         }
     }

@@ -25,7 +25,7 @@ use redpoll_wire::Cursor;
 use redpoll_wire::ieee802154::Address;
 use redpoll_wire::ipv6::{self, Ipv6Header, addr, next_header};
 
-use crate::assist::{Assist, Passing, Verdict};
+use crate::assist::{Assist, Disposition, Passing};
 use crate::counters::{DropReason, NodeCounters};
 use crate::packet::{NextHop, Origin, Packet, PacketView, is_unicast};
 use crate::profile::Profile;
@@ -169,7 +169,7 @@ impl<P: Profile> Net<P> {
         now: Instant,
         header: &Ipv6Header,
         bytes: &mut [u8],
-    ) -> Verdict {
+    ) -> Disposition {
         self.assist.on_forward(now, &mut Passing { header, bytes })
     }
 

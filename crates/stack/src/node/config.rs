@@ -1,4 +1,4 @@
-//! What a node is told at its birth, and the memory it gets.
+//! The configuration of a node, and its memory.
 
 use redpoll_base::{Addr, Memory};
 use redpoll_lowpan::{LowpanConfig, LowpanMemory};
@@ -14,10 +14,10 @@ use crate::net::routing::{Neighbour, RouteSlot};
 use crate::transports::tcp::{ConnectionSlot, ListenerSlot};
 use crate::transports::udp::UdpSlot;
 
-/// Everything that distinguishes one node from another.
+/// The configuration of one node.
 #[derive(Clone, Debug)]
 pub struct NodeConfig<A = Standard> {
-    /// The MAC: addresses, PAN, radio abilities, retries.
+    /// MAC: addresses, PAN, abilities of the radio, retries.
     pub mac: MacConfig,
     /// 6LoWPAN: timeouts and limits.
     pub lowpan: LowpanConfig,
@@ -25,33 +25,33 @@ pub struct NodeConfig<A = Standard> {
     pub contexts: Contexts,
     /// TCP: segment size, timers.
     pub tcp: tcp::Config<A>,
-    /// The node's global address; unspecified if it is to be learned.
+    /// The node's global address; unspecified if the node learns it.
     pub address: Addr,
-    /// The hop limit of packets that start here (RFC 4861 calls it CurHopLimit).
+    /// The hop limit of the node's own packets (CurHopLimit in RFC 4861).
     pub hop_limit: u8,
     /// Whether packets for others are forwarded.
     pub forwards: bool,
-    /// Neighbour discovery. Default: none; address and routes are given.
+    /// Neighbour discovery. Default: none; address and routes are configured.
     pub nd: NdConfig,
-    /// How the node sleeps; `None`: its radio is always on.
+    /// How the node sleeps; `None`: its receiver is always on.
     pub sleepy: Option<SleepyConfig>,
-    /// Whether a frame makes way, between two attempts, for one to a sleepy
-    /// node that listens (Kumar et al. 2020 §8.2.3). Default true.
+    /// Whether the MAC interrupts a frame, between two attempts, for one to a sleepy node that
+    /// listens (Kumar et al. 2020 §8.2.3). Default true.
     pub preempts: bool,
-    /// The secret key of initial sequence numbers (RFC 6528 §3): random, per node.
+    /// The secret key of initial sequence numbers (RFC 6528 §3): random, different for each node.
     pub isn_secret: [u8; 16],
 }
 
 impl NodeConfig {
-    /// The MSS of nodes in a mesh, in bytes: five frames with the longest compressed header
-    /// carry 462 bytes and 12 of TCP's options. Beyond that a segment that loses one frame
-    /// loses more than it gained (Kumar et al. 2020 §6.1).
+    /// The MSS of nodes in a mesh, in bytes: five frames with the longest compressed header carry
+    /// 462 bytes and 12 of TCP options. With a longer segment, the loss of one frame costs more
+    /// than the saved headers (Kumar et al. 2020 §6.1).
     pub const MSS: u16 = 474;
 
-    /// A leaf of a mesh with the prefix `prefix` (64 bits), which is also 6LoWPAN's context
-    /// 0: its address is made of its short one (RFC 4944 §6), its receiver is always on, and
-    /// it forwards nothing. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random,
-    /// the latter the node's own. It wants a route.
+    /// A leaf of a mesh with the 64-bit prefix `prefix`, which is also 6LoWPAN's context 0. Its
+    /// address is derived from its short one (RFC 4944 §6), its receiver is always on, and it needs
+    /// a route. `first_tag` (of 6LoWPAN's datagrams) and `isn_secret` are random, the latter
+    /// different for each node.
     ///
     /// ```
     /// use redpoll_stack::NodeConfig;
@@ -85,9 +85,9 @@ impl NodeConfig {
         }
     }
 
-    /// A router of such a mesh: it forwards, and tells leaves that ask of the prefix and of
-    /// itself. `border` is the address of the border router that the prefix comes from. It
-    /// wants routes, and memory for those that register with it.
+    /// A router of such a mesh: it forwards, and advertises the prefix and itself to leaves that
+    /// solicit. `border` is the address of the border router that owns the prefix. The router needs
+    /// routes, and memory for registrations.
     pub fn router(
         mac: MacConfig,
         prefix: Addr,
@@ -106,8 +106,8 @@ impl NodeConfig {
         }
     }
 
-    /// The border router of such a mesh: a router that the prefix comes from. It wants a
-    /// route of [`Via::Host`](crate::Via::Host) for all that is not in the mesh.
+    /// The border router of such a mesh, which owns the prefix. It needs a route of
+    /// [`Via::Host`](crate::Via::Host) for destinations outside the mesh.
     pub fn border(
         mac: MacConfig,
         prefix: Addr,
@@ -118,16 +118,16 @@ impl NodeConfig {
         NodeConfig::router(mac, prefix, here, first_tag, isn_secret)
     }
 
-    /// A node without a radio, all of whose packets go over its host side: a TUN
-    /// interface, an IP device. `isn_secret` is random, and the node's own. It wants a
-    /// route: [`Via::Host`](crate::Via::Host) for everything.
+    /// A node without a radio, all of whose packets pass its host side: a TUN interface or an IP
+    /// device. `isn_secret` is random and different for each node. The node needs a route:
+    /// [`Via::Host`](crate::Via::Host) for everything.
     pub fn over_ip(address: Addr, isn_secret: [u8; 16]) -> NodeConfig {
         NodeConfig {
             mac: MacConfig::default(),
             lowpan: LowpanConfig::default(),
             contexts: Contexts::default(),
             tcp: tcp::Config {
-                // RFC 9293 §3.7.1: what the least MTU of IPv6 leaves of a packet.
+                // RFC 9293 §3.7.1: the least MTU of IPv6, less the headers.
                 mss: 1_220,
                 ..tcp::Config::default()
             },
@@ -150,7 +150,7 @@ impl<A> NodeConfig<A> {
         self
     }
 
-    /// The same configuration with other [algorithms](tcp::Algorithms) of TCP.
+    /// Replaces TCP's [algorithms](tcp::Algorithms) in this configuration.
     pub fn with_algorithms<O>(self, algorithms: O) -> NodeConfig<O> {
         NodeConfig {
             mac: self.mac,
@@ -167,36 +167,35 @@ impl<A> NodeConfig<A> {
         }
     }
 
-    /// The link-layer address that this node's frames carry.
+    /// The source address of this node's frames.
     pub fn link_address(&self) -> Address {
         self.mac.address()
     }
 }
 
-/// Parents that a sleepy node can choose from.
+/// The number of parents that a sleepy node can choose from.
 pub const PARENTS_MAX: usize = 4;
 
-/// A node that sleeps between its frames and asks its parent for what waits
-/// there.
+/// A sleepy node: it sleeps between its frames and polls its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct SleepyConfig {
-    /// Short addresses of always-on neighbours that may be its parent, through
-    /// which all its packets go; the first choice first.
+    /// Short addresses of always-on neighbours that may be the parent, the preferred one first. All
+    /// packets go through the parent.
     pub parents: [Option<u16>; PARENTS_MAX],
-    /// Frames and data requests in a row that the parent does not acknowledge,
-    /// each after all its retries, after which the next one takes its place.
+    /// The number of successive frames and data requests without acknowledgment, each after all its
+    /// retries, after which the node changes to the next parent.
     pub parent_failures: u8,
-    /// When it asks.
+    /// When it polls.
     pub poll: PollConfig,
-    /// Whether its parent sends all frames that wait after one request
-    /// ([`LowpanConfig::indirect_burst`]); else it asks for each.
+    /// Whether the parent sends all waiting frames after one poll
+    /// ([`LowpanConfig::indirect_burst`]). Otherwise the node polls for each frame.
     pub burst: bool,
 }
 
 impl SleepyConfig {
-    /// A sleepy node with these parents, the first choice first: it looks for another parent
-    /// after 4 failures, and each request brings one frame.
+    /// A sleepy node with these parents, the preferred one first. It changes its parent after 4
+    /// failures, and each poll fetches one frame.
     pub fn new(parents: [Option<u16>; PARENTS_MAX]) -> Self {
         SleepyConfig {
             parents,
@@ -214,30 +213,30 @@ impl SleepyConfig {
     }
 }
 
-/// The memory of a node's tables and buffers. The lengths are the limits.
+/// The memory of a node's tables and buffers. Each length is a limit.
 pub struct NodeMemory<M: Memory + 'static, A: Algorithms = Standard> {
-    /// One slot a TCP connection, with its buffers; at most 255.
+    /// One slot per TCP connection, with its buffers; at most 255.
     pub connections: M::Table<ConnectionSlot<M::Buffer, A>>,
-    /// One slot a listening port; at most 255.
+    /// One slot per listening port; at most 255.
     pub listeners: M::Table<ListenerSlot>,
-    /// One entry a half-open connection, for all listeners; at most 255. When
-    /// it is full (or empty from the start), the peers keep the state; those of a node
-    /// that is a leaf and nothing else ([`Memory::ROUTES`]) ask again later.
+    /// One entry per half-open connection of all listeners; at most 255. While it is full or if it
+    /// is empty, SYN cookies keep the state at the peers. A node that can only be a leaf
+    /// ([`Memory::ROUTES`]) has no SYN cookies: it drops the SYN, which the peer retransmits.
     pub half_open: M::Table<HalfOpen>,
-    /// One entry a server to which connections are opened with data (RFC 7413);
-    /// at most 255. With none, they are opened the usual way.
+    /// One entry per server to which connections are opened with data (RFC 7413); at most 255.
+    /// Without entries, connections are opened without data.
     pub servers: M::Table<FastOpenServer>,
-    /// One slot a UDP socket; at most 255.
+    /// One slot per UDP socket; at most 255.
     pub udp: M::Table<UdpSlot<M::Buffer>>,
     /// The forwarding table.
     pub routes: M::Table<Option<RouteSlot>>,
-    /// Addresses of hosts that register with this router; empty for a host.
+    /// The addresses of hosts that register with this router; empty for a host.
     pub neighbours: M::Table<Option<Neighbour>>,
-    /// Datagram slots, for reassembly and queues.
+    /// Datagram slots for reassembly and queues.
     pub lowpan: LowpanMemory<M>,
 }
 
-/// What random early detection draws from: nothing that is seen on the air, such as a tag.
+/// The seed of random early detection. Unlike a tag, it is not visible on the air.
 fn dice(secret: &[u8; 16]) -> u64 {
     let mut bytes = [0; 8];
     redpoll_base::copy(secret, &mut bytes);

@@ -1,5 +1,4 @@
-//! What a node does with packets for itself, and the answers, which are written over
-//! the packet that they answer.
+//! Delivery of packets for this node, and answers, which overwrite the packet that they answer.
 
 use redpoll_base::{Instant, Memory, move_within};
 use redpoll_wire::icmpv6::parameter_problem;
@@ -16,8 +15,7 @@ use crate::profile::Profile;
 use crate::transports::{Arrived, Outcome, Reply};
 
 impl<P: Profile> Node<P> {
-    /// Hands a packet to the upper layer that it is for. A packet that is refused
-    /// keeps its slot.
+    /// Delivers a packet to its upper layer. A refused packet keeps its slot.
     pub(super) fn deliver(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         let view = packet.view(self.link.lowpan.packet_mut(packet.slot));
         let (upper, payload) = match self.net.decapsulate(now, view)? {
@@ -38,7 +36,7 @@ impl<P: Profile> Node<P> {
             next_header::NONE => return self.consume(packet),
             _ => {}
         }
-        // A connection is known by one of the node's own addresses.
+        // Connections belong to the node's own addresses, not to anycast addresses.
         let is_anycast =
             P::Memory::ROUTES && self.net.identity.is_subnet_anycast(&packet.header.dst);
         if is_anycast && protocol == next_header::TCP {
@@ -77,13 +75,13 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Releases the slot of a packet that has arrived.
+    /// Releases the slot of a delivered packet.
     fn consume(&mut self, packet: &Packet) -> Result<(), Refusal> {
         self.link.lowpan.release(packet.slot);
         Ok(())
     }
 
-    /// Writes a reply without payload over the packet that it answers, and sends it.
+    /// Overwrites a packet with a reply without payload, and sends the reply.
     fn reply(&mut self, now: Instant, answered: &Packet, reply: &Reply) -> Result<(), Refusal> {
         let bytes = reply.as_bytes();
         let (src, dst) = (answered.header.dst, answered.header.src);
@@ -104,13 +102,12 @@ impl<P: Profile> Node<P> {
         self.send_answer(now, answered, header)
     }
 
-    /// Sends the answer that stands in the slot of what it answers. Nobody is told
-    /// of an answer that has no way.
+    /// Sends the answer in the slot of the packet that it answers. An answer without a route causes
+    /// no ICMPv6 error.
     ///
-    /// A node that has just begun knows no way yet, and its peers may still send to what it was:
-    /// RFC 9293 §3.5.1 has it answer them by a reset at once, lest they repeat everything to
-    /// nobody. Whoever has brought a packet from elsewhere is a router, and takes the answer; it
-    /// goes to no other node, and the way is good for nothing else.
+    /// After a restart a node may have no route yet, while peers send segments of its former
+    /// connections. RFC 9293 §3.5.1 requires a reset at once, so that the peers stop. Without a
+    /// route, the answer therefore goes to the neighbour that delivered the packet.
     fn send_answer(
         &mut self,
         now: Instant,
@@ -136,7 +133,7 @@ impl<P: Profile> Node<P> {
         sent.map_err(|Refusal(reason, _)| reason.into())
     }
 
-    // What it needs of the stack is not there below what TCP does.
+    // Not inlined, so that TCP's calls do not need its stack space.
     #[inline(never)]
     fn deliver_icmp(
         &mut self,
@@ -160,7 +157,7 @@ impl<P: Profile> Node<P> {
             Consequence::Echo { from } => {
                 let identity = &self.net.identity;
                 let ip = identity.header(from, packet.header.src, next_header::ICMPV6);
-                // RFC 4443 §4.2 wants the data back, not the extension headers.
+                // RFC 4443 §4.2 requires the data of the request, not its extension headers.
                 let end = Ipv6Header::LEN.saturating_add(packet.header.payload_len.into());
                 let bytes = self.link.lowpan.packet_mut(slot);
                 let message = Ipv6Header::LEN.saturating_add(offset)..end;
@@ -183,7 +180,8 @@ impl<P: Profile> Node<P> {
                 contexts.insert(context.cid, prefix, len, context.compress);
             }
         }
-        // First: an answer for a neighbour that sleeps waits for it.
+        // Before the release of the slot: a child's registration decides whether its answer waits
+        // for a poll.
         while let Some(tenure) = self.net.routing.poll_tenure() {
             self.link.on_tenure(now, tenure);
         }
@@ -191,7 +189,7 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Counts a packet that is refused, tells its sender why, or releases its slot.
+    /// Counts a refused packet, and answers it with an ICMPv6 error or releases its slot.
     pub(super) fn conclude(&mut self, now: Instant, packet: &Packet, result: Result<(), Refusal>) {
         if let Err(Refusal(reason, error)) = result {
             self.counters.drop(reason);
@@ -202,8 +200,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Sends an ICMPv6 error about a packet, in its slot. `false` if no error may or
-    /// can be sent; the slot is still the caller's.
+    /// Sends an ICMPv6 error about a packet, in its slot. Returns `false` if no error may or can be
+    /// sent; the caller then still owns the slot.
     pub(super) fn answer_with(&mut self, now: Instant, packet: &Packet, error: IcmpError) -> bool {
         let identity = &self.net.identity;
         let bytes = self.link.lowpan.packet(packet.slot);

@@ -1,4 +1,4 @@
-//! A node and the radio that it is on.
+//! The loop of a node with a radio.
 
 use core::convert::Infallible;
 use core::task::{Context, Poll, ready};
@@ -9,20 +9,19 @@ use redpoll_mac::{Access, Radio, RadioEvent};
 use super::Node;
 use crate::profile::Profile;
 
-/// Only a method of access that needs no more than every radio can do.
+/// For access methods that need only what every radio supports.
 impl<P: Profile> Node<P>
 where
     P::Access: Access<Work = Infallible, Done = Infallible>,
 {
-    /// Gives `radio` what this node wants done, and takes the next thing that happens: a
-    /// frame, the end of a work, or that it is time, for the node or at the latest `until`,
-    /// when an application wants to be called. Ready when something has happened; the
-    /// application then looks at [`Self::poll_event`] and comes back here, as it does after
-    /// calls of its own that give the node something to send.
+    /// Starts the node's work on `radio`, and handles the next event: a frame, the end of a work,
+    /// or the time of the node's next timer or of `until`, when an application wants to be called.
+    /// Returns ready after an event. The application then reads [`Self::poll_event`] and calls
+    /// `drive` again. It also calls `drive` after its own calls that make the node send.
     ///
-    /// For an executor: `poll_fn(|cx| node.drive(&mut radio, cx, until)).await`, which is
-    /// woken by the radio. For a loop without one: `Context::from_waker(Waker::noop())`, and
-    /// the processor rests while it is `Pending`.
+    /// In an executor: `poll_fn(|cx| node.drive(&mut radio, cx, until)).await`; the radio wakes the
+    /// task. In a loop without executor: pass `Context::from_waker(Waker::noop())`, and let the
+    /// processor sleep while the result is `Pending`.
     pub fn drive<R: Radio + ?Sized>(
         &mut self,
         radio: &mut R,
@@ -40,7 +39,7 @@ where
         Poll::Ready(())
     }
 
-    // Not in line, as `input_frame` is not: their frames are large, and never there together.
+    // Not inlined, as `input_frame`: their stack frames are large and are never needed together.
     #[inline(never)]
     fn begin_works<R: Radio + ?Sized>(&mut self, radio: &mut R) {
         while radio.is_ready()

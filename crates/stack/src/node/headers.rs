@@ -1,4 +1,4 @@
-//! Makes the changes of headers that routing has decided on, in the slot of the packet.
+//! Applies the header changes that routing has decided on, in the slot of the packet.
 
 use redpoll_base::{Ecn, Instant, Memory, move_within};
 use redpoll_lowpan::Lowpan;
@@ -18,7 +18,7 @@ const NEXT_HEADER_AT: usize = 6;
 const DST_AT: usize = 24;
 
 impl<P: Profile> Node<P> {
-    /// Prepares the headers of a packet that leaves for `next_hop`.
+    /// Applies the header changes for a packet that leaves for `next_hop`.
     pub(super) fn encapsulate(
         &mut self,
         now: Instant,
@@ -59,8 +59,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Puts an extension header behind the packet's header or, with an outer one, both before it.
-    /// `false` if there is no room.
+    /// Inserts an extension header after the packet's header; with an outer header, inserts both
+    /// before the packet. Returns `false` if there is no room.
     fn insert(&mut self, packet: &Packet, insertion: &Insertion) -> bool {
         let lowpan = &mut self.link.lowpan;
         let len = lowpan.packet(packet.slot).len();
@@ -95,8 +95,8 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// Sends a packet to the next stop of its way. Frames to that neighbour have shown whether it
-    /// is there.
+    /// Sends a packet to the next hop of its source route. If that neighbour recently failed to
+    /// answer frames, the packet is refused.
     pub(super) fn go_on(
         &mut self,
         now: Instant,
@@ -114,7 +114,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Takes the packet that begins at `start` out of the one around it, and takes care of it.
+    /// Removes the outer header of a packet and processes the inner packet, which begins at
+    /// `start`.
     pub(super) fn unwrap(
         &mut self,
         now: Instant,
@@ -129,7 +130,7 @@ impl<P: Profile> Node<P> {
         let len = bytes.len();
         move_within(bytes, start..len, 0);
         lowpan.resize(packet.slot, len.saturating_sub(start));
-        // RFC 6040 §4.2: a mark of the outer header is copied to the inner one.
+        // RFC 6040 §4.2: CE of the outer header is copied to the inner one.
         if packet.header.ecn == Ecn::Ce && !ipv6::mark_ce(lowpan.packet_mut(packet.slot)) {
             return Err(DropReason::Malformed.into());
         }
@@ -141,7 +142,8 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// A packet as a routing protocol sees it. In a build without one, nobody looks at its bytes.
+/// A packet as a routing protocol sees it. A build without a routing protocol never reads the
+/// bytes.
 pub(super) fn seen<'p, M: Memory + 'static>(
     lowpan: &'p mut Lowpan<M>,
     packet: &'p Packet,
@@ -152,7 +154,7 @@ pub(super) fn seen<'p, M: Memory + 'static>(
     })
 }
 
-/// Writes the protocol number and the length of what follows an IPv6 header.
+/// Sets the next header and payload length of an IPv6 header.
 fn set_following(packet: &mut [u8], next: u8, payload_len: usize) {
     if let Some(area) = packet.get_mut(PAYLOAD_LEN_AT..NEXT_HEADER_AT) {
         area.copy_from_slice(&(payload_len as u16).to_be_bytes());

@@ -1,4 +1,4 @@
-//! Packets for this node that were cut by their senders (RFC 8200 §4.5).
+//! Reassembly of IPv6 fragments for this node (RFC 8200 §4.5).
 
 use redpoll_base::{Instant, Memory, move_within};
 use redpoll_wire::icmpv6::parameter_problem;
@@ -15,14 +15,14 @@ use crate::packet::{Origin, Packet};
 use crate::profile::Profile;
 
 impl<P: Profile> Node<P> {
-    /// From now on this node puts packets together that IPv6 has cut on its way here
-    /// (RFC 8200 §4.5), as many at a time as there are `partials`, each in a slot of 6LoWPAN
-    /// and at most as long as a slot less 8 bytes: slots of 1,508 bytes hold the 1,500 that
-    /// RFC 8200 §5 asks for. Without it a fragment is answered with a parameter problem.
-    /// It compiles only with memory whose kind [allows it](Memory::JOINS_FRAGMENTS).
+    /// Enables the reassembly of IPv6 fragments for this node (RFC 8200 §4.5). `partials` limits
+    /// the packets in reassembly. Each is in a slot of 6LoWPAN, and can have 8 bytes less than the
+    /// slot: slots of 1,508 bytes hold the 1,500 bytes that RFC 8200 §5 requires. Without
+    /// reassembly, the node answers a fragment with a parameter problem. This function compiles
+    /// only with a kind of memory that [allows it](Memory::JOINS_FRAGMENTS).
     ///
-    /// A packet that is not whole after a minute is given up; so is the oldest one when
-    /// there is no place for another, and one whose fragments overlap.
+    /// A packet is given up if it is incomplete after a minute, if its fragments overlap, or if it
+    /// is the oldest and a new one needs its place.
     pub fn join_fragments(&mut self, partials: <P::Memory as Memory>::Table<PartialSlot>) {
         const {
             assert!(
@@ -34,8 +34,8 @@ impl<P: Profile> Node<P> {
         self.net.joiner = Some(Joiner::new(slot_size, partials));
     }
 
-    /// Takes in a fragment for this node, whose fragment header stands `offset` bytes
-    /// behind the fixed header.
+    /// Stores a fragment for this node. Its fragment header is `offset` bytes after the fixed
+    /// header.
     pub(super) fn collect(
         &mut self,
         now: Instant,
@@ -83,7 +83,7 @@ impl<P: Profile> Node<P> {
             Placement::Copy(slot) => {
                 lowpan.copy_part(packet.slot, data, slot, place);
                 if fragment.offset == 0 {
-                    // What its sender is told about, should the rest not come.
+                    // The headers for an ICMPv6 error, in case the packet stays incomplete.
                     lowpan.copy_part(packet.slot, 0..Ipv6Header::LEN, slot, 0);
                     let header = at..at.saturating_add(FRAGMENT_HEADER);
                     lowpan.copy_part(packet.slot, header, slot, Ipv6Header::LEN);
@@ -97,7 +97,7 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Delivers a packet of which all has come, as if it had come so.
+    /// Delivers a complete packet as if it had arrived in one piece.
     fn deliver_joined(&mut self, now: Instant, joined: Joined, origin: Origin) {
         let lowpan = &mut self.link.lowpan;
         let bytes = lowpan.packet_mut(joined.slot);
@@ -125,7 +125,7 @@ impl<P: Profile> Node<P> {
         self.conclude(now, &packet, delivered);
     }
 
-    /// Gives up what has waited too long for the rest.
+    /// Gives up packets that have been incomplete for too long.
     pub(super) fn give_up_fragments(&mut self, now: Instant) {
         if !P::Memory::JOINS_FRAGMENTS {
             return;
@@ -152,7 +152,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// RFC 8200 §4.5: the first fragment has all headers up to the upper layer's.
+/// RFC 8200 §4.5: the first fragment contains all headers up to the upper layer's.
 fn check_headers(fragment: &Fragment, data: &[u8]) -> Result<(), Refusal> {
     let code = parameter_problem::INCOMPLETE_HEADERS;
     let error = IcmpError::ParameterProblem { code, pointer: 0 };

@@ -1,5 +1,4 @@
-//! Packets that the node makes without being asked by an application: control
-//! messages, and what the assistant has to send.
+//! Packets that the node creates itself: control messages, and the packets of the assistant.
 
 use redpoll_base::{Instant, Memory, copy};
 use redpoll_wire::Cursor;
@@ -17,14 +16,14 @@ use crate::packet::{LINK_MTU, Origin};
 use crate::profile::Profile;
 
 impl<P: Profile> Node<P> {
-    /// Sends an ICMPv6 message that answers no packet, and whose checksum is zero. Returns whether
-    /// there was room and a route for it.
+    /// Sends an ICMPv6 message, whose checksum is still zero. Returns whether there was room and a
+    /// route for it.
     pub(super) fn send_icmp(&mut self, now: Instant, ip: Ipv6Header, message: &[u8]) -> bool {
         let sent = self.originate(now, ip, message.len(), |area| {
             copy(message, area);
             icmp::put_checksum(area, &ip)
         });
-        // One that is lost is lost like any other: it is repeated.
+        // The protocols repeat a message that was not sent, as any lost one.
         match sent {
             Ok(()) => {}
             Err(Error::NoRoute) => self.counters.drop(DropReason::NoRoute),
@@ -33,7 +32,7 @@ impl<P: Profile> Node<P> {
         sent.is_ok()
     }
 
-    /// Sends what neighbour discovery and routing have to say.
+    /// Sends the due messages of neighbour discovery and routing.
     pub(super) fn send_messages(&mut self, now: Instant) {
         while let Some(outgoing) = self.net.poll_message() {
             let identity = &self.net.identity;
@@ -54,7 +53,6 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Sends the messages of a routing protocol that are due.
     fn send_signals(&mut self, now: Instant) {
         let no_slot = self.link.lowpan.counters().no_slot;
         let turned_away = no_slot.wrapping_add(self.counters.dropped(DropReason::NoSlot));
@@ -70,7 +68,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Sends what the assistant has to send, while it says that it is due.
+    /// Sends the packets of the assistant that are due.
     pub(super) fn drain_assistant(&mut self, now: Instant) {
         while self.net.assist.poll_at().is_some_and(|wake| wake.at <= now) {
             let lowpan = &mut self.link.lowpan;

@@ -1,19 +1,20 @@
-//! [`Node`]: three conductors, and the order in which they are asked.
+//! [`Node`]: calls the three conductors in sequence.
 //!
 //! - [`Link`]: frames, fragments, sleep;
 //! - [`Net`]: addresses, routes, control messages;
 //! - [`Transports`]: connections and sockets.
 //!
-//! None of them knows another. What passes between them passes here:
+//! The conductors do not know one another. The files here move data between them:
 //!
-//! - `mod.rs`: birth, time, events, routes;
-//! - `radio.rs`: the radio side; `driver.rs`: the radio itself; `fragments.rs`: fragments;
-//! - `packets.rs`: packets to this node, through it, from it; `originate.rs`: its own;
-//! - `deliver.rs`: packets for this node, and its answers;
-//! - `messages.rs`: control messages, and what the assistant sends;
-//! - `tables.rs`: how full they are; `storage.rs`: where they lie;
-//! - `tcp.rs`, `udp.rs`: what applications call; `streams.rs`: that of any transport;
-//! - `headers.rs`: changes of headers, which routing asks for; `security.rs`: what security adds.
+//! - `mod.rs`: creation, time, events, routes;
+//! - `radio.rs`: frames and radio work; `driver.rs`: the loop with a radio; `fragments.rs`:
+//!   fragments;
+//! - `packets.rs`: packets to, through and from this node; `originate.rs`: its own packets;
+//! - `deliver.rs`: packets for this node, and answers;
+//! - `messages.rs`: control messages and the packets of the assistant;
+//! - `tables.rs`: use of the tables; `storage.rs`: their memory;
+//! - `tcp.rs`, `udp.rs`: calls for applications; `streams.rs`: those of any transport;
+//! - `headers.rs`: header changes of routing; `security.rs`: link-layer security.
 
 pub(crate) mod config;
 mod deliver;
@@ -58,25 +59,25 @@ use crate::transports::{NoStreams, Transports};
 use crate::{Error, NodeEvent};
 use config::{NodeConfig, NodeMemory};
 
-/// A node of the network, made of the parts that its [`Profile`] names. See the
-/// [crate](crate) for how to drive it.
+/// A node of the network, with the parts that its [`Profile`] names. The [crate](crate)
+/// documentation explains how to drive it.
 pub struct Node<P: Profile> {
     handover: P::Handover,
     rng: Rng,
     pub(crate) link: Link<P::Memory, P::Access>,
     pub(crate) net: Net<P>,
     transports: Transports<P::Memory, P::Streams, P::Algorithms>,
-    /// Packets that wait for the host side.
+    /// Packets for the host side.
     host: HostQueue,
     counters: NodeCounters,
     echo_reply: Option<(u16, u16)>,
 }
 
-/// A node that is a leaf and nothing else, as devices have it.
+/// A node that can only be a leaf, as on small devices.
 pub type LeafNode = Node<LeafMemory>;
 
 impl<M: Memory + 'static> Node<M> {
-    /// A node that listens and waits. `rng` drives backoff, ports and jitter.
+    /// Creates a node. `rng` drives backoff, ports and jitter.
     pub fn new(config: NodeConfig, memory: NodeMemory<M>, rng: Rng) -> Self {
         let parts = Parts {
             access: CsmaCa,
@@ -102,8 +103,8 @@ impl<P: Profile> Node<P> {
         let parent = config
             .sleepy
             .and_then(|sleepy| sleepy.parents.first().copied()?);
-        // RFC 4861 §6.3.7: a random delay of up to a second keeps nodes that
-        // start together from asking together.
+        // RFC 4861 §6.3.7: a random delay of up to a second, so that nodes that start together do
+        // not solicit together.
         let solicits = config.nd.solicit;
         let start = solicits.then(|| Instant::from_micros(rng.below(1_000_000).into()));
         let solicitor = match parent {
@@ -166,7 +167,7 @@ impl<P: Profile> Node<P> {
         self.net.identity.address
     }
 
-    /// The node's extended address, in the order in which it is printed.
+    /// The node's extended address, in printing order.
     pub fn eui64(&self) -> [u8; 8] {
         self.net.identity.eui64
     }
@@ -176,7 +177,7 @@ impl<P: Profile> Node<P> {
         &self.net.assist
     }
 
-    /// The transport in the place of TCP.
+    /// The transport in place of TCP.
     pub fn streams(&self) -> &P::Streams {
         &self.transports.streams
     }
@@ -189,9 +190,9 @@ impl<P: Profile> Node<P> {
         self.net.routing.add(route)
     }
 
-    /// Adds a route to the one address `to` that holds until its owner registers, with
-    /// this router or one behind it. Of addresses that have a route of
-    /// [`Node::add_route`] no registration leads packets elsewhere.
+    /// Adds a route to the address `to` that holds until a node registers this address with this
+    /// router or a router behind it. A route of [`Node::add_route`] is not affected by
+    /// registrations.
     ///
     /// # Errors
     /// [`Error::NoSlot`] if the table is full.
@@ -199,12 +200,12 @@ impl<P: Profile> Node<P> {
         self.net.routing.add_until_registered(to, via)
     }
 
-    /// Forgets every route.
+    /// Removes every route.
     pub fn clear_routes(&mut self) {
         self.net.routing.clear();
     }
 
-    /// When the node wants [`Node::on_timeout`] next.
+    /// When the node needs [`Node::on_timeout`] next.
     pub fn poll_at(&self) -> Option<Wake> {
         let below = earliest(self.link.poll_at(), self.net.poll_at());
         earliest(below, self.transports.poll_at())
@@ -225,7 +226,7 @@ impl<P: Profile> Node<P> {
         self.drain_assistant(now);
     }
 
-    /// The next thing that an application may want to know.
+    /// Returns the next event for the application.
     pub fn poll_event(&mut self) -> Option<NodeEvent> {
         if let Some((ident, seq)) = self.echo_reply.take() {
             return Some(NodeEvent::EchoReply { ident, seq });
@@ -238,9 +239,9 @@ impl<P: Profile> Node<P> {
         self.transports.poll_event()
     }
 
-    /// An application of a sleepy node waits for a packet, or no longer does;
-    /// what TCP waits for is known without it ([`Self::tcp_expect`] for the
-    /// rest). Of no effect on other nodes.
+    /// Sets whether an application of a sleepy node waits for a packet. The node knows by itself
+    /// what TCP waits for, except for data that the peer has not sent yet ([`Self::tcp_expect`]).
+    /// No effect on other nodes.
     pub fn expect_packets(&mut self, expected: bool) {
         self.link.expect_packets(expected);
     }
@@ -251,8 +252,8 @@ impl<P: Profile> Node<P> {
         self.net.identity.source_for(dst)
     }
 
-    /// The neighbour that packets to `dst` go to at `now`; `None` if they have no way, or
-    /// one that is not over the radio.
+    /// The next hop of packets to `dst` at `now`; `None` without a route, or if the route does not
+    /// use the radio.
     pub fn neighbour_towards(&self, now: Instant, dst: &Addr) -> Option<Address> {
         match self.net.routing.next_hop(now, dst)? {
             NextHop::Link(link) => Some(link),
@@ -260,10 +261,10 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Whether packets from the host side should come in now: half of the slots are free.
-    /// A host that asks first has its packets wait with itself, where there is more
-    /// memory, and leaves the other half to what comes over the radio; without it the
-    /// messages that mend routes find no slot while many packets wait for a way.
+    /// Whether the node accepts packets from the host side now: half of the slots are free. A host
+    /// that checks this keeps packets in its own, larger memory, and leaves the other half of the
+    /// slots to the radio. Otherwise the messages that repair routes find no slot while many
+    /// packets wait for a route.
     pub fn has_room(&self) -> bool {
         self.link.lowpan.has_half()
     }
@@ -278,7 +279,7 @@ impl<P: Profile> Node<P> {
         self.link.mac.counters()
     }
 
-    /// Its MAC, to look at.
+    /// The node's MAC, for inspection.
     pub fn mac(&self) -> &Mac<P::Access> {
         &self.link.mac
     }
@@ -288,7 +289,7 @@ impl<P: Profile> Node<P> {
         self.link.lowpan.counters()
     }
 
-    /// Datagram slots that are not in use: all of them when nothing is under way.
+    /// Free datagram slots: all of them when the node is idle.
     pub fn free_slots(&self) -> usize {
         self.link.lowpan.free_slots()
     }

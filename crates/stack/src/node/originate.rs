@@ -1,4 +1,4 @@
-//! Packets that start here and are no segments: a slot, its header, the upper layer.
+//! Creates packets of this node other than TCP segments.
 
 use redpoll_base::{Instant, copy};
 use redpoll_wire::ipv6::Ipv6Header;
@@ -9,7 +9,7 @@ use crate::packet::{LINK_MTU, Origin, Packet};
 use crate::profile::Profile;
 
 impl<P: Profile> Node<P> {
-    /// Makes a packet in a fresh slot, `fill`s its upper layer and sends it.
+    /// Allocates a packet, fills its upper layer by `fill`, and sends it.
     pub(super) fn originate(
         &mut self,
         now: Instant,
@@ -23,7 +23,7 @@ impl<P: Profile> Node<P> {
         self.end_packet(now, &packet, filled.is_some())
     }
 
-    /// A packet in a fresh slot, with its header.
+    /// Allocates a packet and writes its header.
     #[inline(never)] // size: once for all upper layers
     fn begin_packet(
         &mut self,
@@ -36,7 +36,7 @@ impl<P: Profile> Node<P> {
             return Err(Error::TooLong);
         }
         let dst = &header.dst;
-        // There is no way to oneself: nothing here is a loopback interface.
+        // The node has no loopback interface, and so no route to itself.
         if self.net.identity.is_own(dst) || self.net.routing.next_hop(now, dst).is_none() {
             return Err(Error::NoRoute);
         }
@@ -54,12 +54,12 @@ impl<P: Profile> Node<P> {
         })
     }
 
-    /// Sends a packet of [`Self::begin_packet`], if it `is_whole`.
+    /// Sends a packet of [`Self::begin_packet`]. `is_whole`: its upper layer was filled.
     #[inline(never)] // size: once for all upper layers
     fn end_packet(&mut self, now: Instant, packet: &Packet, is_whole: bool) -> Result<(), Error> {
         let failure = match is_whole {
             false => Error::TooLong,
-            // There is a route: the queue to the host side is full.
+            // The route is known, so the queue to the host side is full.
             true if self.send(now, packet).is_err() => Error::WouldBlock,
             true => {
                 self.counters.originated = self.counters.originated.wrapping_add(1);

@@ -1,4 +1,4 @@
-//! Packets: to this node, through this node, from this node.
+//! Packets to, through and from this node.
 
 use redpoll_base::{Addr, Instant, Memory, copy};
 use redpoll_lowpan::SlotId;
@@ -8,7 +8,7 @@ use redpoll_wire::ipv6::{self, Ipv6Header};
 
 use super::Node;
 use super::headers::seen;
-use crate::assist::Verdict;
+use crate::assist::Disposition;
 use crate::counters::DropReason;
 use crate::net::icmp::{IcmpError, Refusal};
 use crate::packet::{LINK_MTU, NextHop, Origin, Packet, is_unicast};
@@ -16,10 +16,10 @@ use crate::profile::Profile;
 use crate::transports::{Ask, Pulled, Side, StreamTransport, Transports};
 
 impl<P: Profile> Node<P> {
-    /// A packet from the host side (TUN, a direct link).
+    /// Processes a packet from the host side (TUN, a direct link).
     ///
     /// # Errors
-    /// The reason why it was dropped; it is counted as well.
+    /// The reason of the drop, which is also counted.
     pub fn input_packet(&mut self, now: Instant, packet: &[u8]) -> Result<(), DropReason> {
         self.input_from_host(now, packet)
             .inspect_err(|reason| self.counters.drop(*reason))
@@ -27,7 +27,7 @@ impl<P: Profile> Node<P> {
 
     fn input_from_host(&mut self, now: Instant, packet: &[u8]) -> Result<(), DropReason> {
         let (header, _) = Ipv6Header::parse_partial(packet).map_err(|_| DropReason::Malformed)?;
-        // RFC 8200 §3: what lies behind the payload is not part of the packet.
+        // RFC 8200 §3: bytes after the payload are not part of the packet.
         let announced = Ipv6Header::LEN.saturating_add(header.payload_len.into());
         let packet = packet.get(..announced).ok_or(DropReason::Malformed)?;
         if packet.len() > self.mtu_from_host(&header.dst) {
@@ -47,8 +47,8 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// How long a packet from the host side may be: what is for this node itself only
-    /// has to fit into a slot.
+    /// The longest packet that the host side may send to `dst`. A packet for this node only has to
+    /// fit into a slot.
     fn mtu_from_host(&self, dst: &Addr) -> usize {
         if self.net.identity.is_own(dst) {
             self.link.lowpan.slot_size().max(LINK_MTU)
@@ -63,7 +63,7 @@ impl<P: Profile> Node<P> {
         Some(slot)
     }
 
-    /// Tells the sender of an oversized packet how much the mesh takes.
+    /// Reports the MTU of the mesh to the sender of an oversized packet.
     fn refuse_too_big(&mut self, now: Instant, header: Ipv6Header, packet: &[u8]) {
         let Some(slot) = packet.get(..LINK_MTU).and_then(|start| self.copy_in(start)) else {
             return;
@@ -83,9 +83,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// The next packet for the host side, written to the start of `out`, which
-    /// must hold 1280 bytes: the MTU of the host side for this node's own segments.
-    /// Returns the packet's length.
+    /// Writes the next packet for the host side to the start of `out` and returns its length. `out`
+    /// must hold 1280 bytes, the MTU of the host side for this node's own segments.
     pub fn poll_packet(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         while let Some(slot) = self.host.pop() {
             let packet = self.link.lowpan.packet(slot);
@@ -100,7 +99,7 @@ impl<P: Profile> Node<P> {
         self.pull_for_host(now, out)
     }
 
-    /// A segment of one of this node's connections to the host side, whole.
+    /// Writes a segment of a connection to the host side as a packet.
     fn pull_for_host(&mut self, now: Instant, out: &mut [u8]) -> Option<usize> {
         let ask = Ask {
             side: Side::Host,
@@ -118,7 +117,7 @@ impl<P: Profile> Node<P> {
                     self.transports.on_sent(now, pulled.handle);
                     return Some(len);
                 }
-                // `out` is too small: the link lost it.
+                // `out` is too small; for TCP, the link has lost the segment.
                 None => {
                     self.counters.drop(DropReason::TooBig);
                     self.transports.on_lost(now, pulled.handle);
@@ -127,7 +126,7 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Takes care of a packet from outside, and of its slot.
+    /// Processes a packet from outside, and releases its slot.
     pub(super) fn input(&mut self, now: Instant, packet: &Packet) {
         self.take(now, packet);
         self.send_messages(now);
@@ -140,7 +139,7 @@ impl<P: Profile> Node<P> {
         self.conclude(now, packet, result);
     }
 
-    /// A packet that is refused keeps its slot.
+    /// Delivers or forwards a packet. A refused packet keeps its slot.
     fn dispatch(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         let view = seen(&mut self.link.lowpan, packet);
         self.net.screen(packet, &view)?;
@@ -154,7 +153,7 @@ impl<P: Profile> Node<P> {
         self.forward(now, *packet)
     }
 
-    /// RFC 8200 §3, RFC 4291 §2.5.6: passes a packet on for others.
+    /// Forwards a packet (RFC 8200 §3, RFC 4291 §2.5.6).
     fn forward(&mut self, now: Instant, mut packet: Packet) -> Result<(), Refusal> {
         self.net.may_forward(&packet.header)?;
         let bytes = self.link.lowpan.packet_mut(packet.slot);
@@ -170,11 +169,11 @@ impl<P: Profile> Node<P> {
         }
         let bytes = self.link.lowpan.packet_mut(packet.slot);
         match self.net.on_forward(now, &packet.header, bytes) {
-            Verdict::Pass => {
+            Disposition::Forward => {
                 self.send(now, &packet)?;
                 self.counters.forwarded = self.counters.forwarded.wrapping_add(1);
             }
-            Verdict::Keep => {
+            Disposition::Keep => {
                 self.link.lowpan.release(packet.slot);
                 self.counters.kept = self.counters.kept.wrapping_add(1);
             }
@@ -182,13 +181,13 @@ impl<P: Profile> Node<P> {
         Ok(())
     }
 
-    /// Puts a packet on its way. On an error the slot is still the caller's.
+    /// Queues a packet for its next hop. On an error the caller still owns the slot.
     pub(super) fn send(&mut self, now: Instant, packet: &Packet) -> Result<(), Refusal> {
         let next_hop = self.net.next_hop(now, packet)?;
         self.send_by(now, packet, next_hop)
     }
 
-    /// Puts a packet on its way over a next hop that is known.
+    /// Queues a packet for a known next hop.
     pub(super) fn send_by(
         &mut self,
         now: Instant,
@@ -200,7 +199,7 @@ impl<P: Profile> Node<P> {
             NextHop::Link(neighbour) if self.link.has_no_queue_for(neighbour) => {
                 Err(DropReason::NoSlot.into())
             }
-            // An answer may be as long as a packet that was put together.
+            // An answer may be as long as the reassembled packet that it answers.
             NextHop::Link(_)
                 if P::Memory::JOINS_FRAGMENTS
                     && self.link.lowpan.packet(packet.slot).len() > LINK_MTU =>
@@ -219,8 +218,8 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// What goes to a neighbour that nobody knows is bounded in a router, to which anybody
-    /// sends packets for whomever.
+    /// Limits a router's packets to unverified neighbours, because any host can send packets to any
+    /// address.
     pub(super) fn admit_neighbour(
         &mut self,
         now: Instant,
@@ -238,7 +237,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Writes a pulled segment as a packet; `None` if it does not fit.
+/// Writes a segment as a packet; `None` if it does not fit.
 pub(super) fn write_pulled<M: Memory + 'static, T: StreamTransport, A: Algorithms>(
     transports: &Transports<M, T, A>,
     pulled: &Pulled,

@@ -1,4 +1,4 @@
-//! The radio side of a node: frames in, radio work out.
+//! The radio side of a node: received frames and radio work.
 
 use redpoll_base::{Instant, Memory};
 use redpoll_lowpan::{Gone, PayloadSource, PulledDatagram, TRANSPORT_HEADER_MAX};
@@ -26,7 +26,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> PayloadSource for T
 }
 
 impl<P: Profile> Node<P> {
-    /// A frame has arrived: the MPDU without its FCS, which was good.
+    /// Processes a received frame: an MPDU without its FCS, which was correct.
     #[inline(never)] // stack: below the driver's there is nothing of timers and sockets
     pub fn input_frame(&mut self, now: Instant, frame: &[u8], info: RxInfo) {
         let net = &self.net;
@@ -41,7 +41,7 @@ impl<P: Profile> Node<P> {
             }
             self.link.on_heard(now, &heard);
         }
-        // An acknowledgment of fragments ends a segment.
+        // An acknowledgment of fragments may end a segment.
         self.drain_link(now);
     }
 
@@ -56,18 +56,18 @@ impl<P: Profile> Node<P> {
         self.net.assist.on_heard(now, passing);
     }
 
-    /// The radio has finished the work that it was given.
+    /// Handles the end of the radio's work.
     pub fn on_radio_done(
         &mut self,
         now: Instant,
         result: RadioResult<<P::Access as Access>::Done>,
     ) {
         self.link.on_radio_done(now, result);
-        // At once: who polls events before radio work must not miss those.
+        // Immediately, because the caller may poll events before radio work.
         self.drain_link(now);
     }
 
-    /// The next work for the radio. A frame to load is [`Self::frame`].
+    /// Returns the next work for the radio. [`Self::frame`] is the frame to load.
     pub fn poll_radio(&mut self, now: Instant) -> Option<RadioWork<<P::Access as Access>::Work>> {
         self.drain_link(now);
         self.link.preempt(now);
@@ -85,20 +85,20 @@ impl<P: Profile> Node<P> {
         self.link.poll_radio(now)
     }
 
-    /// The frame of a [`RadioWork::Load`], without its FCS, until that is done.
+    /// The frame of a [`RadioWork::Load`], without its FCS, until that work is done.
     pub fn frame(&self) -> &[u8] {
         self.link.mac.frame()
     }
 
-    /// Whether it is a transport's turn. On a node that sleeps a registration goes
-    /// first: until it is there the parent does not hold back what answers a segment.
+    /// Whether a transport may make a segment. On a sleepy node, a registration goes first: before
+    /// it, the parent does not hold back the answers to a segment.
     fn may_pull(&self) -> bool {
         let lowpan = &self.link.lowpan;
         let registers = self.link.sleeps() && self.net.nd.solicitor.is_registering();
         lowpan.wants_segment() && !(registers && lowpan.has_frame())
     }
 
-    /// Lets a node that sleeps ask its parent, if it is time.
+    /// Polls the parent of a sleepy node if that is due.
     fn sleep_turn(&mut self, now: Instant) {
         if !self.link.sleeps() {
             return;
@@ -112,13 +112,13 @@ impl<P: Profile> Node<P> {
         if self.link.sleep_turn(now, expected) {
             self.net.nd.solicitor.renew(now);
         }
-        // A data request that could not be protected has ended already.
+        // Security may already have ended a data request that it could not protect.
         if SEALS {
             self.drain_link(now);
         }
     }
 
-    /// Passes on what the link has to tell; whether there was anything.
+    /// Delivers the link's events to the layers above; returns whether there were any.
     pub(super) fn drain_link(&mut self, now: Instant) -> bool {
         let mut any = false;
         while let Some(event) = self.link.poll_event(now) {
@@ -155,8 +155,7 @@ impl<P: Profile> Node<P> {
         any
     }
 
-    /// Lets a connection whose route leads over the radio make a segment;
-    /// whether one did.
+    /// Makes a segment of a connection whose route uses the radio; returns whether there was one.
     fn pull_segment(&mut self, now: Instant) -> bool {
         let (net, link) = (&self.net, &self.link);
         let headroom = net.routing.headroom();
@@ -209,7 +208,7 @@ impl<P: Profile> Node<P> {
             payload_len: pulled.payload_len(),
             handle: pulled.handle.0,
             next_hop,
-            // What sleeps in between is better off sending all there is.
+            // A sleepy node sends all waiting segments before it sleeps again.
             is_followed: self.link.sleeps() && self.transports.tcp.has_segment(),
         };
         let area = datagram.header.split_at_mut_checked(extension.len());
@@ -225,8 +224,8 @@ impl<P: Profile> Node<P> {
         true
     }
 
-    /// A segment that is copied and waits: one for a sleepy node, which is sent when
-    /// that node has it; or any, where segments are queued, which counts as sent.
+    /// Copies a segment that must wait. One for a sleepy child counts as sent when the child has
+    /// it. With queued handover, any segment counts as sent at once.
     fn hold_segment(&mut self, now: Instant, pulled: &Pulled, next_hop: Address) {
         let hop_limit = self.net.identity.hop_limit;
         let ip = pulled.ip_header(hop_limit);

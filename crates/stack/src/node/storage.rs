@@ -1,9 +1,8 @@
-//! Where everything of a node lies, as a type: how much there is of each kind of thing.
+//! The memory of a node, sized by a type.
 //!
-//! Tables are typed and refer to buffers, so they cannot be cut out of an array of bytes
-//! without unsafe code. A [`NodeStorage`] has both, sized by its type, and lends them for
-//! good: it lives in a `static`. Before that all of it is zero, tables as well, so that it
-//! takes room neither in flash nor on the stack.
+//! Tables are typed and refer to buffers, so they cannot be cut out of a byte array without unsafe
+//! code. A [`NodeStorage`] contains both. It is put into a `static` and lent for the whole run. It
+//! starts as zeros, including the tables, so that it needs neither flash nor stack.
 
 use core::array::from_fn;
 use core::slice::IterMut;
@@ -30,8 +29,8 @@ use crate::transports::udp::UdpSlot;
 /// assert_eq!(memory.connections.len(), 1);
 /// ```
 ///
-/// [`LeafStorage`], [`RouterStorage`] and [`BorderStorage`] are what such nodes begin with; a
-/// product writes its own numbers into a type:
+/// [`LeafStorage`], [`RouterStorage`] and [`BorderStorage`] are starting points; a product defines
+/// a type with its own numbers:
 ///
 /// ```
 /// use redpoll_stack::{Connections, Datagrams, Listeners, NodeStorage, Packets, Routes};
@@ -47,8 +46,8 @@ use crate::transports::udp::UdpSlot;
 /// # let _ = core::mem::size_of::<Storage>();
 /// ```
 ///
-/// Begin with a longest packet of 1,280 bytes where the node must take any IPv6 packet
-/// (RFC 8200 §5); with less it takes what its own MSS allows.
+/// Use packets of 1,280 bytes if the node must accept any IPv6 packet (RFC 8200 §5). Shorter ones
+/// suffice for segments of the node's own MSS.
 pub struct NodeStorage<C, L, D, R, P> {
     connections: C,
     listeners: L,
@@ -57,8 +56,8 @@ pub struct NodeStorage<C, L, D, R, P> {
     packets: P,
 }
 
-/// What a leaf begins with: one connection with windows of four segments, two ports that
-/// listen, one for datagrams, one route, and three packets of a segment.
+/// The storage of a leaf: one connection with windows of four segments, two listening ports, one
+/// UDP socket, one route, and three packets as long as a segment.
 pub type LeafStorage = NodeStorage<
     Connections<1, 1_848, 1_848>,
     Listeners<2, 1>,
@@ -67,8 +66,8 @@ pub type LeafStorage = NodeStorage<
     Packets<3, 544>,
 >;
 
-/// What a router begins with: a leaf's own sockets, 32 routes, eight neighbours that
-/// register, and eight packets of any length.
+/// The storage of a router: sockets as in [`LeafStorage`], 32 routes, eight registered neighbours,
+/// and eight packets of any length.
 pub type RouterStorage = NodeStorage<
     Connections<1, 1_848, 1_848>,
     Listeners<2, 1>,
@@ -77,7 +76,7 @@ pub type RouterStorage = NodeStorage<
     Packets<8, 1_280>,
 >;
 
-/// What a border router begins with: a route for each of 128 nodes, and sixteen packets.
+/// The storage of a border router: a route for each of 128 nodes, and sixteen packets.
 pub type BorderStorage = NodeStorage<
     Connections<2, 1_848, 1_848>,
     Listeners<2, 4>,
@@ -86,8 +85,8 @@ pub type BorderStorage = NodeStorage<
     Packets<16, 1_280>,
 >;
 
-/// `N` buffers at a multiple of four, as long as their length is one, so that copies are of
-/// words.
+/// `N` buffers of `LEN` bytes, aligned to four, so that copies use words if `LEN` is a multiple of
+/// four.
 #[repr(align(4))]
 struct Buffers<const N: usize, const LEN: usize>([[u8; LEN]; N]);
 
@@ -97,12 +96,12 @@ impl<const N: usize, const LEN: usize> Buffers<N, LEN> {
 
 type Static = &'static mut [u8];
 
-/// The next of these buffers.
+/// The next buffer.
 fn next<const LEN: usize>(buffers: &mut IterMut<'static, [u8; LEN]>) -> Static {
     buffers.next().map_or(&mut [], |it| it.as_mut_slice())
 }
 
-/// A table that is made later; before, its bytes are zero whatever it holds.
+/// A table that is created later; until then its bytes are zero for every `T`.
 #[repr(u8)]
 enum Later<T, const N: usize> {
     Nothing = 0,
@@ -119,32 +118,34 @@ impl<T, const N: usize> Later<T, N> {
     }
 }
 
-/// `N` connections, each with so many bytes to send and to receive.
+/// `N` connections, with a send buffer of `SEND` bytes and a receive buffer of `RECEIVE` bytes
+/// each.
 pub struct Connections<const N: usize, const SEND: usize, const RECEIVE: usize> {
     slots: Later<ConnectionSlot<Static>, N>,
     send: Buffers<N, SEND>,
     receive: Buffers<N, RECEIVE>,
 }
 
-/// `N` ports that listen, and `HALF_OPEN` connections that are being opened there.
+/// `N` listening ports, and `HALF_OPEN` half-open connections.
 pub struct Listeners<const N: usize, const HALF_OPEN: usize> {
     slots: Later<ListenerSlot, N>,
     half_open: Later<HalfOpen, HALF_OPEN>,
 }
 
-/// `N` ports for datagrams, in each of which `BYTES` wait, 20 a datagram besides.
+/// `N` UDP sockets, each with a buffer of `BYTES`; a waiting datagram needs 20 in addition to its
+/// data.
 pub struct Datagrams<const N: usize, const BYTES: usize> {
     slots: Later<UdpSlot<Static>, N>,
     bytes: Buffers<N, BYTES>,
 }
 
-/// `N` routes, and `NEIGHBOURS` that register with this router.
+/// `N` routes, and `NEIGHBOURS` registrations with this router.
 pub struct Routes<const N: usize, const NEIGHBOURS: usize> {
     routes: Later<Option<RouteSlot>, N>,
     neighbours: Later<Option<Neighbour>, NEIGHBOURS>,
 }
 
-/// `N` packets of `BYTES` that are put together, or wait for the radio, at the same time.
+/// `N` packets of `BYTES` each, in reassembly or in a queue.
 pub struct Packets<const N: usize, const BYTES: usize> {
     slots: Later<Slot, N>,
     bytes: Buffers<N, BYTES>,
@@ -171,7 +172,7 @@ impl<
         Packets<PACKETS, PACKET>,
     >
 {
-    /// Nothing in it: what a `static` begins with.
+    /// Empty storage, the initial value of the `static`.
     pub const NEW: Self = NodeStorage {
         connections: Connections {
             slots: Later::Nothing,
@@ -196,13 +197,13 @@ impl<
         },
     };
 
-    /// All of it, for a node: of the kind `LeafMemory` for one that forwards nothing, else
-    /// `StaticMemory`. There is no room for servers to which connections are opened with
-    /// data (RFC 7413); who wants that puts a table of them into its place.
+    /// Lends everything to a node, for memory of the kind `LeafMemory` if the node forwards
+    /// nothing, otherwise `StaticMemory`. The table of servers for Fast Open (RFC 7413) is empty;
+    /// replace it if you need one.
     ///
-    /// A leaf takes no registrations, so storage with room for them is not a leaf's: the compiler
-    /// refuses a [`RouterStorage`] or a [`BorderStorage`] of the kind `LeafMemory`, with which a
-    /// router would drop each packet that it should forward.
+    /// A leaf accepts no registrations. The compiler therefore refuses a [`RouterStorage`] or
+    /// [`BorderStorage`] of the kind `LeafMemory`, with which a router would drop every packet that
+    /// it should forward.
     ///
     /// ```compile_fail,E0080
     /// use redpoll_base::LeafMemory;

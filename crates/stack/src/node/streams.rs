@@ -1,5 +1,4 @@
-//! What applications call that work over whichever transport with connections a
-//! node has.
+//! Calls for applications that work with TCP and with the transport in its place.
 
 use redpoll_base::Instant;
 use redpoll_tcp::{Endpoint, State, Stats};

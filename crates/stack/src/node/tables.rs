@@ -1,5 +1,4 @@
-//! How much of the caller's memory is taken: what a test or an operator looks at to
-//! see that nothing was left behind.
+//! The use of the caller's tables, by which a test or an operator finds leaks.
 
 use redpoll_base::Instant;
 use redpoll_lowpan::LowpanTables;
@@ -7,26 +6,25 @@ use redpoll_lowpan::LowpanTables;
 use super::Node;
 use crate::profile::Profile;
 
-/// Entries in use, by table. On a node that nobody is registered with and that has
-/// nothing under way all of them are zero.
+/// Entries in use, by table. All are zero on an idle node without registrations.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Tables {
-    /// 6LoWPAN: slots, reassembly, what waits for neighbours that sleep.
+    /// 6LoWPAN: slots, reassembly, packets for sleeping neighbours.
     pub lowpan: LowpanTables,
-    /// Connections, in whatever state.
+    /// Connections in any state.
     pub connections: usize,
-    /// Connection requests that nobody has completed yet.
+    /// Connection requests that no peer has completed yet.
     pub half_open: usize,
-    /// Routes that registrations or DAOs have left behind; given ones are not counted.
+    /// Routes from registrations or DAOs, without configured ones.
     pub routes: usize,
     /// Addresses registered with this router.
     pub neighbours: usize,
-    /// Neighbours that sleep.
+    /// Sleeping neighbours.
     pub children: usize,
 }
 
 impl<P: Profile> Node<P> {
-    /// How much of each table is in use at `now`.
+    /// Returns the entries in use at `now`.
     pub fn tables(&self, now: Instant) -> Tables {
         Tables {
             lowpan: self.link.lowpan.tables(),

@@ -1,4 +1,4 @@
-//! What applications call for TCP: connections and listeners.
+//! TCP calls for applications: connections and listeners.
 
 use redpoll_base::{Duration, Instant, Memory};
 use redpoll_tcp::{Connection, Endpoint, FreezeError, Keepalive, RecvError};
@@ -8,7 +8,7 @@ use crate::profile::{NodeConnection, Profile};
 use crate::{ConnId, Error, Listen, ListenerId};
 
 impl<P: Profile> Node<P> {
-    /// What new connections are configured with.
+    /// The configuration of new connections.
     pub fn tcp_config(&self) -> &redpoll_tcp::Config<P::Algorithms> {
         &self.transports.tcp.config
     }
@@ -21,7 +21,7 @@ impl<P: Profile> Node<P> {
         self.tcp_listen_with(port, Listen::default())
     }
 
-    /// Listens for TCP connections to `port`, in this way.
+    /// Listens for TCP connections to `port` with these options.
     ///
     /// # Errors
     /// [`Error::PortInUse`], [`Error::NoSlot`].
@@ -29,21 +29,19 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.listen(port, how)
     }
 
-    /// Ends a listener. Connections that nobody has accepted are reset
-    /// (RFC 9293 §3.10.4).
+    /// Closes a listener. Connections that were not accepted are reset (RFC 9293 §3.10.4).
     pub fn tcp_unlisten(&mut self, now: Instant, listener: ListenerId) {
         self.transports.tcp.unlisten(now, listener);
     }
 
-    /// Whether [`tcp_accept`](Self::tcp_accept) would give a connection.
+    /// Whether [`tcp_accept`](Self::tcp_accept) would return a connection.
     pub fn tcp_may_accept(&self, listener: ListenerId) -> bool {
         self.transports.tcp.may_accept(listener)
     }
 
-    /// The next established connection of a listener, in the order in which
-    /// they came about.
+    /// Returns the oldest established connection of a listener.
     ///
-    /// It may already hold data or its end: read it before waiting for events.
+    /// It may already hold data or a FIN: read it before you wait for events.
     pub fn tcp_accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         self.transports.tcp.accept(listener)
     }
@@ -58,8 +56,7 @@ impl<P: Profile> Node<P> {
         self.tcp_connect_from(now, 0, remote)
     }
 
-    /// Opens a connection to `remote` from this port; from one that the node chooses
-    /// if it is 0.
+    /// Opens a connection to `remote` from `port`; 0 lets the node choose.
     ///
     /// # Errors
     /// As [`tcp_connect`](Self::tcp_connect).
@@ -75,7 +72,7 @@ impl<P: Profile> Node<P> {
             .connect(now, local, remote, &mut self.rng, &mut self.counters)
     }
 
-    /// This end of a connection to `remote`.
+    /// The local endpoint of a connection to `remote`.
     pub(super) fn local_for(
         &self,
         now: Instant,
@@ -91,12 +88,11 @@ impl<P: Profile> Node<P> {
         Ok(Endpoint { addr, port })
     }
 
-    /// Opens a connection to `remote` that sends `data` at once, from this port (from
-    /// one that the node chooses if it is 0), and says how much of it was taken. If the server is known to allow it, as much as
-    /// there is room for goes with the SYN (TCP Fast Open, RFC 7413) and is there
-    /// a round trip earlier; if nothing is known of the server, it is asked for
-    /// that. Those data may arrive twice, in two connections: only for
-    /// applications that can bear that (§6.1).
+    /// Opens a connection to `remote` and sends `data`; returns how many bytes were queued. `port`
+    /// is the local port; 0 lets the node choose. If the server is known to support TCP Fast Open
+    /// (RFC 7413), the SYN carries as much of the data as fits, which saves a round trip. For an
+    /// unknown server, the SYN requests a cookie. The data on a SYN may arrive twice, in two
+    /// connections, so use this only for applications that tolerate duplicates (§6.1).
     ///
     /// # Errors
     /// As [`Node::tcp_connect`].
@@ -111,26 +107,25 @@ impl<P: Profile> Node<P> {
         Ok((id, self.transports.tcp.open_with(now, id, data)))
     }
 
-    /// Whether data given to [`Self::tcp_connect_with_data`] would go with the SYN to
-    /// this server: it has given a cookie, and Fast Open did not fail there lately.
+    /// Whether [`Self::tcp_connect_with_data`] would send data with the SYN to this server: it has
+    /// given a cookie, and Fast Open did not fail recently.
     pub fn tcp_may_open_fast(&self, now: Instant, remote: &Endpoint) -> bool {
         self.transports.tcp.knows(now, remote)
     }
 
-    /// The application waits for the peer to say something, as a server does
-    /// for the request of a connection that it has just accepted; or no longer
-    /// does. A sleepy node then asks its parent often: what is not
-    /// acknowledged yet is no sign of data that nobody has sent yet (Kumar et
-    /// al. 2020 §8.1.1).
+    /// Sets whether the application waits for data of the peer, as a server does for the request of
+    /// a connection that it has just accepted. A sleepy node then polls its parent often.
+    /// Unacknowledged data alone does not reveal that the peer will send data (Kumar et al. 2020
+    /// §8.1.1).
     pub fn tcp_expect(&mut self, id: ConnId, expected: bool) {
         self.transports.tcp.expect_data(id, expected);
     }
 
-    /// Queues `data` for sending; returns how many bytes were taken.
+    /// Queues `data` for sending; returns the number of bytes queued.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] if the buffer is full, [`Error::NotConnected`]
-    /// after a close, [`Error::Failed`], [`Error::UnknownHandle`].
+    /// [`Error::WouldBlock`] if the buffer is full, [`Error::NotConnected`] after a close,
+    /// [`Error::Failed`], [`Error::UnknownHandle`].
     pub fn tcp_send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error> {
         let connection = self
             .transports
@@ -144,11 +139,11 @@ impl<P: Profile> Node<P> {
         }
     }
 
-    /// Takes received bytes; `Ok(0)` says that the peer has closed.
+    /// Reads received bytes; `Ok(0)` means that the peer has closed.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] if nothing is there yet, [`Error::Failed`],
-    /// [`Error::NotConnected`], [`Error::UnknownHandle`].
+    /// [`Error::WouldBlock`] if no data has arrived, [`Error::Failed`], [`Error::NotConnected`],
+    /// [`Error::UnknownHandle`].
     pub fn tcp_recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error> {
         let connection = self
             .transports
@@ -156,7 +151,7 @@ impl<P: Profile> Node<P> {
             .connection_mut(id)
             .ok_or(Error::UnknownHandle)?;
         if out.is_empty() {
-            // 0 would say something else.
+            // 0 would mean that the peer has closed.
             return Err(Error::WouldBlock);
         }
         connection.recv(now, out).map_err(|error| match error {
@@ -165,30 +160,30 @@ impl<P: Profile> Node<P> {
         })
     }
 
-    /// What a connection has received, in two pieces, where it lies: to be read
-    /// without a copy and then [consumed](Self::tcp_consume). Both are empty if
-    /// nothing is there; [`tcp_recv`](Self::tcp_recv) says why.
+    /// The received bytes in two pieces, for reading without a copy;
+    /// [`tcp_consume`](Self::tcp_consume) then releases them. If both are empty,
+    /// [`tcp_recv`](Self::tcp_recv) returns the reason.
     pub fn tcp_peek(&self, id: ConnId) -> (&[u8], &[u8]) {
         let connection = self.transports.tcp.connection(id);
         connection.map_or((&[], &[]), Connection::peek)
     }
 
-    /// Lets go of the first `count` received bytes; says how many there were.
+    /// Releases the first `count` received bytes; returns how many there were.
     pub fn tcp_consume(&mut self, now: Instant, id: ConnId, count: usize) -> usize {
         let connection = self.transports.tcp.connection_mut(id);
         connection.map_or(0, |c| c.consume(now, count))
     }
 
-    /// Whether small segments of a connection wait for company from now on
-    /// (RFC 9293 §3.7.4). `false` if the handle is not valid.
+    /// Turns the Nagle algorithm of a connection on or off (RFC 9293 §3.7.4). Returns `false` for
+    /// an invalid handle.
     pub fn tcp_set_nagle(&mut self, now: Instant, id: ConnId, on: bool) -> bool {
         let connection = self.transports.tcp.connection_mut(id);
         connection.map(|c| c.set_nagle(now, on)).is_some()
     }
 
-    /// How long data of a connection may stay unacknowledged from now on before it is
-    /// aborted (RFC 9293 §3.10.8); `None`: until its retries are used up. `false` if
-    /// the handle is not valid.
+    /// Sets how long data of a connection may stay unacknowledged before the connection is aborted
+    /// (RFC 9293 §3.10.8); `None`: until its retries are used up. Returns `false` for an invalid
+    /// handle.
     pub fn tcp_set_user_timeout(
         &mut self,
         now: Instant,
@@ -201,8 +196,8 @@ impl<P: Profile> Node<P> {
             .is_some()
     }
 
-    /// How a connection is probed when it is idle, if at all (RFC 9293
-    /// §3.8.4). `false` if the handle is not valid.
+    /// Sets the keepalive probes of an idle connection (RFC 9293 §3.8.4); `None` turns them off.
+    /// Returns `false` for an invalid handle.
     pub fn tcp_set_keepalive(
         &mut self,
         now: Instant,
@@ -215,7 +210,7 @@ impl<P: Profile> Node<P> {
             .is_some()
     }
 
-    /// Ends the node's direction of the connection once everything queued is out.
+    /// Closes the sending direction after everything queued was sent.
     pub fn tcp_close(&mut self, now: Instant, id: ConnId) {
         self.transports.tcp.close(now, id);
     }
@@ -225,19 +220,19 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.abort(now, id);
     }
 
-    /// Gives up the handle of a connection; it reports no more events. A connection that was
-    /// [closed](Self::tcp_close) ends within the time that the configuration gives orphans.
-    /// Any other is reset. Then its memory serves another connection.
+    /// Releases the handle of a connection, which then reports no more events. A
+    /// [closed](Self::tcp_close) connection ends within the configured time for orphans. Any other
+    /// is reset. Its memory then serves another connection.
     pub fn tcp_release(&mut self, now: Instant, id: ConnId) {
         self.transports.tcp.release(now, id);
     }
 
-    /// Writes a connection down before a deep sleep or a reboot, and forgets it: the peer is
-    /// told nothing. Returns how many bytes of `out` that took, of which
-    /// [`Connection::frozen_len`] are needed. See [`Connection::freeze`] for what is in it.
+    /// Writes the state of a connection to `out` before a deep sleep or a reboot, and removes the
+    /// connection without informing the peer. Returns the number of bytes written;
+    /// [`Connection::frozen_len`] bytes are needed. See [`Connection::freeze`] for the content.
     ///
-    /// A node that stays awake drops late packets of the peer without a reset, for each of the
-    /// last eight connections that were frozen or had to leave TIME-WAIT early.
+    /// A node that stays awake drops late packets of the peer without a reset, for each of the last
+    /// eight connections that were frozen or had to leave TIME-WAIT early.
     ///
     /// # Errors
     /// [`FreezeError`]; the connection then continues.
@@ -250,13 +245,13 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.freeze(now, id, out)
     }
 
-    /// Takes up a connection that [`tcp_freeze`](Self::tcp_freeze) has written down, `slept`
-    /// ago. This node must have the address that it had; its clock may have begun anew. The
-    /// bytes are good once: see [`Connection::thaw`].
+    /// Restores a connection that [`tcp_freeze`](Self::tcp_freeze) wrote `slept` ago. The node must
+    /// have the same address; its clock may have restarted. The bytes can be used once: see
+    /// [`Connection::thaw`].
     ///
     /// # Errors
-    /// [`Error::NoSlot`], [`Error::PortInUse`] if it is there already,
-    /// [`Error::NoRoute`] if it is another node's, and [`Error::Thaw`].
+    /// [`Error::NoSlot`], [`Error::PortInUse`] if the connection exists already, [`Error::NoRoute`]
+    /// if its address is not this node's, and [`Error::Thaw`].
     pub fn tcp_thaw(
         &mut self,
         now: Instant,
@@ -277,8 +272,8 @@ impl<P: Profile> Node<P> {
         self.transports.tcp.thaw(now, slept, frozen, counters)
     }
 
-    /// The connection behind a handle, to look at its state and statistics;
-    /// also after its release, until TCP has finished.
+    /// The connection of a handle, to inspect its state and statistics, also after its release
+    /// until TCP has finished.
     pub fn tcp_connection(&self, id: ConnId) -> Option<&NodeConnection<P>> {
         self.transports.tcp.connection(id)
     }
@@ -289,7 +284,7 @@ impl<P: Profile> Node<P> {
     }
 }
 
-/// Why a connection takes or gives no more data.
+/// Why a connection accepts or returns no more data.
 fn failure<P: Profile>(connection: &NodeConnection<P>) -> Error {
     match connection.error() {
         Some(error) => Error::Failed(error),

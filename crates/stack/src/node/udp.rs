@@ -1,4 +1,4 @@
-//! What applications call for UDP and echo requests.
+//! UDP and echo calls for applications.
 
 use redpoll_base::{Addr, Instant, copy};
 use redpoll_tcp::Endpoint;
@@ -19,7 +19,7 @@ impl<P: Profile> Node<P> {
         self.transports.udp.bind(port)
     }
 
-    /// Unbinds a UDP socket; what it had received is forgotten.
+    /// Closes a UDP socket and drops its received datagrams.
     pub fn udp_close(&mut self, id: UdpId) {
         self.transports.udp.close(id);
     }
@@ -29,7 +29,7 @@ impl<P: Profile> Node<P> {
         self.transports.udp.is_readable(id)
     }
 
-    /// Takes the next received datagram, cut to `out`: its length and sender.
+    /// Takes the next received datagram, truncated to `out`: its length and sender.
     pub fn udp_recv(&mut self, id: UdpId, out: &mut [u8]) -> Option<(usize, Endpoint)> {
         self.transports.udp.recv(id, out)
     }
@@ -37,8 +37,8 @@ impl<P: Profile> Node<P> {
     /// Sends a UDP datagram.
     ///
     /// # Errors
-    /// [`Error::TooLong`], [`Error::NoRoute`], [`Error::UnknownHandle`],
-    /// [`Error::WouldBlock`] when no datagram slot or place in a queue is free.
+    /// [`Error::TooLong`], [`Error::NoRoute`], [`Error::UnknownHandle`], [`Error::WouldBlock`] if
+    /// no datagram slot or queue entry is free.
     pub fn udp_send(
         &mut self,
         now: Instant,
@@ -60,8 +60,8 @@ impl<P: Profile> Node<P> {
         })
     }
 
-    /// Sends an echo request with `len` bytes of data (RFC 4443 §4.1). The
-    /// answer comes as [`NodeEvent::EchoReply`](crate::NodeEvent::EchoReply).
+    /// Sends an echo request with `len` bytes of data (RFC 4443 §4.1). The answer arrives as
+    /// [`NodeEvent::EchoReply`](crate::NodeEvent::EchoReply).
     ///
     /// # Errors
     /// As [`Node::udp_send`].

@@ -1,10 +1,9 @@
-//! The third of a node's three conductors: what lies above IPv6.
+//! The third of a node's three conductors: the layers above IPv6.
 //!
-//! [`Transport`] is the face of a transport; TCP and UDP are the two that stand
-//! here. Another one with connections may take the place of TCP:
-//! [`StreamTransport`], which by default is [`NoStreams`] and takes no place.
-//! Applications that do not care which one it is call [`Streams`].
-//! The choice is static: no transport is behind a pointer.
+//! [`Transport`] is the interface of a transport; TCP and UDP implement it. Another transport with
+//! connections may take the place of TCP: [`StreamTransport`], by default [`NoStreams`].
+//! Applications that work with either call [`Streams`]. The transports are type parameters, without
+//! dynamic dispatch.
 
 mod streams;
 pub(crate) mod tcp;
@@ -21,34 +20,33 @@ pub use streams::{NoStreams, Stream, StreamTransport, Streams};
 use tcp::TcpSockets;
 use udp::UdpSockets;
 
-/// A packet for this node, at its transport.
+/// A packet for this node, as its transport receives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrived<'p> {
     /// Its IPv6 header.
     pub header: &'p Ipv6Header,
-    /// To which of the node's addresses it was sent: the place of that address in
-    /// [`Ask::own`].
+    /// The node's address to which it was sent, as an index of [`Ask::own`].
     pub local: u8,
-    /// The packet from the transport's header on.
+    /// The bytes from the transport's header on.
     pub upper: &'p [u8],
 }
 
-/// What a transport has made of a packet.
+/// The outcome of a packet at its transport.
 #[derive(Debug)]
 pub enum Outcome {
-    /// It was for a socket here.
+    /// A socket accepted it.
     Taken,
     /// It was dropped for this reason.
     Drop(DropReason),
-    /// No socket is bound to the port that it was for.
+    /// No socket is bound to its destination port.
     NoPort,
-    /// It is answered.
+    /// The node answers it.
     Reply(Reply),
-    /// It belongs to no connection, and is answered by a reset.
+    /// It belongs to no connection; the node answers with a reset.
     Reset(Reply),
 }
 
-/// An answer without payload, for the sender of what it answers.
+/// An answer without payload.
 #[derive(Debug)]
 pub struct Reply(pub(crate) Header);
 
@@ -59,7 +57,6 @@ impl From<Header> for Reply {
 }
 
 impl Reply {
-    /// The number of its protocol in the IPv6 header.
     pub(crate) const PROTOCOL: u8 = next_header::TCP;
 
     pub(crate) fn as_bytes(&self) -> &[u8] {
@@ -67,7 +64,7 @@ impl Reply {
     }
 }
 
-/// What an ICMPv6 error says about a packet of this node's (RFC 4443 §3).
+/// The content of an ICMPv6 error about a packet of this node (RFC 4443 §3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Trouble {
@@ -77,21 +74,21 @@ pub enum Trouble {
     Prohibited,
     /// The address is unreachable.
     AddressUnreachable,
-    /// Nobody is at the port.
+    /// No socket is bound to the port.
     PortUnreachable,
     /// The hop limit or the time for reassembly was used up.
     TimeExceeded,
-    /// A field of the packet was not understood.
+    /// A node did not understand a field of the packet.
     ParameterProblem,
-    /// The packet is too large for a link on the path, which takes `mtu` bytes.
+    /// The packet is too large for a link on the path, whose MTU is `mtu` bytes.
     PacketTooBig {
-        /// 1,280 at least.
+        /// At least 1,280.
         mtu: u16,
     },
 }
 
 impl Trouble {
-    /// What "destination unreachable" with this code says.
+    /// The meaning of a code of "destination unreachable".
     pub(crate) fn unreachable(code: u8) -> Self {
         match code {
             unreachable::PROHIBITED => Trouble::Prohibited,
@@ -111,10 +108,10 @@ pub enum Side {
     Host,
 }
 
-/// Who asks for a segment, and for what kind of one.
+/// A request for a segment, and the limits of the segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// Over which side it will leave.
+    /// The side on which it will leave.
     pub side: Side,
     /// The longest segment in bytes, header included.
     pub max_len: usize,
@@ -122,25 +119,25 @@ pub struct Ask {
     pub own: [Addr; 2],
 }
 
-/// Whether a destination can be reached over the side that asks for segments.
+/// Whether a destination is reachable over the side that requests a segment.
 #[derive(Clone, Copy, Debug)]
 pub enum Reach<H> {
     /// Yes, by this next hop.
     Here(H),
-    /// Over the other side, or not at this moment.
+    /// Only over the other side, or not now.
     Elsewhere,
-    /// Not at all: there is no route.
+    /// No: there is no route.
     Nowhere,
 }
 
-/// Names a pulled segment while the link holds it, in the 32 bits that 6LoWPAN
-/// keeps for its caller. One transport of a node has segments pulled; it gives the
-/// bits their meaning.
+/// The handle of a segment while the link holds it, in the 32 bits that 6LoWPAN keeps for its
+/// caller. Only one transport of a node creates such segments, so it alone defines the meaning of
+/// the bits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Handle(pub u32);
 
-/// A segment that a transport has made for the link or the host side. Its header
-/// is fixed; its payload is [read](Transport::read) when it leaves.
+/// A segment that a transport has made for the link or the host side. Its header is fixed; its
+/// payload is [read](Transport::read) when it leaves.
 #[derive(Debug)]
 pub struct Pulled {
     pub(crate) handle: Handle,
@@ -162,13 +159,13 @@ impl Pulled {
         }
     }
 
-    /// The segment in a packet with this flow label, of which 20 bits count.
+    /// Sets the flow label of the packet, of 20 bits.
     #[must_use]
     pub fn labelled(self, flow_label: u32) -> Self {
         Pulled { flow_label, ..self }
     }
 
-    /// By which name it is read.
+    /// The handle for [`Transport::read`].
     pub fn handle(&self) -> Handle {
         self.handle
     }
@@ -178,12 +175,12 @@ impl Pulled {
         self.desc.header.as_bytes()
     }
 
-    /// Bytes behind it.
+    /// Length of the payload in bytes.
     pub fn payload_len(&self) -> u16 {
         self.desc.payload_len
     }
 
-    /// The IPv6 header in front of it.
+    /// The IPv6 header of the packet.
     pub fn ip_header(&self, hop_limit: u8) -> Ipv6Header {
         let header_len = self.header().len() as u16;
         let ecn: Ecn = self.desc.ecn;
@@ -200,10 +197,10 @@ impl Pulled {
     }
 }
 
-/// The face of a transport. A transport that is never pulled, because its
-/// datagrams are made at once, leaves out what is about pulled segments.
+/// The interface of a transport. A transport that sends its packets at once, as UDP, keeps the
+/// default of the functions for segments.
 pub trait Transport {
-    /// A packet for this node.
+    /// Processes a packet for this node.
     fn input(
         &mut self,
         now: Instant,
@@ -211,7 +208,7 @@ pub trait Transport {
         counters: &mut NodeCounters,
     ) -> Outcome;
 
-    /// Lets one of those whose remote address is in `reach` make a segment.
+    /// Makes a segment of a connection whose remote address is in `reach`.
     fn pull<H>(
         &mut self,
         _now: Instant,
@@ -222,30 +219,30 @@ pub trait Transport {
         None
     }
 
-    /// Payload of a pulled segment, from `offset` on.
+    /// Reads the payload of a segment from `offset` on.
     fn read(&self, _handle: Handle, _offset: usize, _out: &mut [u8]) -> Result<usize, Gone> {
         Err(Gone)
     }
 
-    /// A pulled segment has left this node.
+    /// Reports that a segment has left this node.
     fn on_sent(&mut self, _now: Instant, _handle: Handle) {}
 
-    /// A pulled segment has been given up.
+    /// Reports that the link has given up a segment.
     fn on_lost(&mut self, _now: Instant, _handle: Handle) {}
 
-    /// An ICMPv6 error quotes a packet of this transport: its IPv6 header, and as
-    /// much as there is of the rest.
+    /// Handles an ICMPv6 error that quotes a packet of this transport: its IPv6 header, and the
+    /// available rest.
     fn on_icmp(&mut self, _now: Instant, _trouble: Trouble, _ip: &Ipv6Header, _rest: &[u8]) {}
 
-    /// When [`Transport::on_timeout`] wants to be called.
+    /// When [`Transport::on_timeout`] is due.
     fn poll_at(&self) -> Option<Wake> {
         None
     }
 
-    /// Does what is due.
+    /// Runs the timers that are due.
     fn on_timeout(&mut self, _now: Instant, _counters: &mut NodeCounters) {}
 
-    /// What an application may want to know.
+    /// Returns the next event for the application.
     fn poll_event(&mut self) -> Option<NodeEvent>;
 }
 
@@ -253,12 +250,12 @@ pub trait Transport {
 pub(crate) struct Transports<M: Memory + 'static, T, A: Algorithms> {
     pub(crate) tcp: TcpSockets<M, A>,
     pub(crate) udp: UdpSockets<M>,
-    /// What may be in the place of TCP.
+    /// The transport in place of TCP, if any.
     pub(crate) streams: T,
 }
 
 impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A> {
-    /// Hands a packet to the transport with this number; `None` if there is none.
+    /// Passes a packet to the transport of this protocol number; `None` if there is none.
     pub(crate) fn input(
         &mut self,
         now: Instant,
@@ -276,7 +273,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         }
     }
 
-    /// A segment for the side that asks.
+    /// Makes a segment for the side that requests one.
     pub(crate) fn pull<H>(
         &mut self,
         now: Instant,
@@ -316,7 +313,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         self.tcp.on_lost(now, handle);
     }
 
-    /// An ICMPv6 error with this quotation has come.
+    /// Reports an ICMPv6 error to the transport of the quoted packet.
     #[inline(never)] // stack
     pub(crate) fn on_icmp(&mut self, now: Instant, trouble: Trouble, quoted: &[u8]) {
         let Ok((ip, rest)) = Ipv6Header::parse_partial(quoted) else {
@@ -335,7 +332,7 @@ impl<M: Memory + 'static, T: StreamTransport, A: Algorithms> Transports<M, T, A>
         earliest(own, self.streams.poll_at())
     }
 
-    /// Whether a packet is about to come.
+    /// Whether a packet of a peer is about to arrive.
     pub(crate) fn expects(&self) -> bool {
         self.streams.expects() || self.tcp.expects()
     }

@@ -1,4 +1,4 @@
-//! Streams of bytes, whichever transport carries them.
+//! Byte streams, independent of the transport.
 
 use redpoll_base::{Instant, Rng};
 use redpoll_tcp::{Endpoint, State, Stats};
@@ -7,14 +7,13 @@ use super::{Arrived, Outcome, Transport};
 use crate::counters::{DropReason, NodeCounters};
 use crate::{ConnId, Error, ListenerId, NodeEvent};
 
-/// A transport with connections that a node may have in the place of its TCP: it
-/// gets every packet with TCP's number, and makes every such segment.
+/// A transport with connections that a node may have in place of TCP. It gets every packet with
+/// TCP's protocol number, and makes every such segment.
 ///
-/// What it must hold to is what [`Transport`] and [`Streams`] say; its handles and
-/// events are its own.
+/// It follows the contracts of [`Transport`] and [`Streams`]; its handles and events are its own.
 pub trait StreamTransport: Transport {
-    /// Whether it is there. If not, nothing else of it is ever called but
-    /// [`Transport::poll_at`] and [`Transport::poll_event`].
+    /// Whether the transport exists. If not, the node calls only [`Transport::poll_at`] and
+    /// [`Transport::poll_event`] of it.
     fn is_there(&self) -> bool;
 
     /// See [`Streams::listen`].
@@ -26,7 +25,7 @@ pub trait StreamTransport: Transport {
     /// See [`Streams::accept`].
     fn accept(&mut self, listener: ListenerId) -> Option<ConnId>;
 
-    /// Opens a connection from `local`, whose port is its own choice, to `remote`.
+    /// Opens a connection from `local` to `remote`; the transport chooses the local port.
     ///
     /// # Errors
     /// As [`Streams::connect`].
@@ -65,8 +64,7 @@ pub trait StreamTransport: Transport {
     /// See [`Streams::live`].
     fn live(&self) -> usize;
 
-    /// Whether a packet of a peer is about to come: a node that sleeps then asks
-    /// for it often.
+    /// Whether a packet of a peer is about to arrive, so that a sleepy node polls often.
     fn expects(&self) -> bool;
 
     /// See [`Streams::stats`].
@@ -75,24 +73,23 @@ pub trait StreamTransport: Transport {
     }
 }
 
-/// What a connection is like at the moment.
+/// The state of a connection.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Stream {
-    /// This end.
+    /// The local endpoint.
     pub local: Endpoint,
-    /// The other end.
+    /// The remote endpoint.
     pub remote: Endpoint,
-    /// Its state.
+    /// The state of TCP's state machine.
     pub state: State,
-    /// Bytes given to it that the peer has not acknowledged.
+    /// Queued bytes that the peer has not acknowledged.
     pub unacked: usize,
-    /// Bytes that it would take now.
+    /// Free bytes of the send buffer.
     pub send_room: usize,
 }
 
-/// The calls that any transport with connections has: what an application needs
-/// that works over whichever of them a [`Node`](crate::Node) has. More of TCP's own
-/// is in the node's calls that begin with `tcp_`.
+/// The calls of any transport with connections, for applications that work with each of them. Calls
+/// for TCP alone are those of [`Node`](crate::Node) that begin with `tcp_`.
 pub trait Streams {
     /// Listens for connections to `port`.
     ///
@@ -100,7 +97,7 @@ pub trait Streams {
     /// [`Error::PortInUse`], [`Error::NoSlot`].
     fn listen(&mut self, port: u16) -> Result<ListenerId, Error>;
 
-    /// The next established connection of a listener.
+    /// Returns the next established connection of a listener.
     fn accept(&mut self, listener: ListenerId) -> Option<ConnId>;
 
     /// Opens a connection to `remote`; the result comes as an event.
@@ -109,44 +106,44 @@ pub trait Streams {
     /// [`Error::NoRoute`], [`Error::NoSlot`], [`Error::PortInUse`].
     fn connect(&mut self, now: Instant, remote: Endpoint) -> Result<ConnId, Error>;
 
-    /// The application waits for the peer to say something, or no longer does:
+    /// Sets whether the application waits for data of the peer: see
     /// [`Node::tcp_expect`](crate::Node::tcp_expect).
     fn expect(&mut self, id: ConnId, expected: bool);
 
-    /// Queues `data` for sending; how many bytes were taken.
+    /// Queues `data` for sending; returns the number of bytes queued.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] if there is no room, [`Error::NotConnected`],
-    /// [`Error::Failed`], [`Error::UnknownHandle`].
+    /// [`Error::WouldBlock`] if there is no room, [`Error::NotConnected`], [`Error::Failed`],
+    /// [`Error::UnknownHandle`].
     fn send(&mut self, now: Instant, id: ConnId, data: &[u8]) -> Result<usize, Error>;
 
-    /// Takes received bytes; `Ok(0)` says that the peer has closed.
+    /// Reads received bytes; `Ok(0)` means that the peer has closed.
     ///
     /// # Errors
-    /// [`Error::WouldBlock`] if nothing is there yet, [`Error::NotConnected`],
-    /// [`Error::Failed`], [`Error::UnknownHandle`].
+    /// [`Error::WouldBlock`] if no data has arrived, [`Error::NotConnected`], [`Error::Failed`],
+    /// [`Error::UnknownHandle`].
     fn recv(&mut self, now: Instant, id: ConnId, out: &mut [u8]) -> Result<usize, Error>;
 
-    /// Ends this direction once everything queued is out.
+    /// Closes this direction after everything queued was sent.
     fn close(&mut self, now: Instant, id: ConnId);
 
     /// Resets the connection.
     fn abort(&mut self, now: Instant, id: ConnId);
 
-    /// Lets go of a connection: none of its events come any more.
+    /// Releases a connection, which then reports no more events.
     fn release(&mut self, now: Instant, id: ConnId);
 
-    /// What a connection is like now.
+    /// Returns the state of a connection.
     fn stream(&self, id: ConnId) -> Option<Stream>;
 
-    /// Connections that are neither closed nor only wait for late segments.
+    /// The number of connections that are neither closed nor in TIME-WAIT.
     fn live(&self) -> usize;
 
-    /// What a connection has done so far; `None` where nothing is counted.
+    /// The statistics of a connection; `None` if nothing is counted.
     fn stats(&self, id: ConnId) -> Option<&Stats>;
 }
 
-/// Nothing in the place of TCP. It takes neither memory nor code.
+/// No transport in place of TCP. It needs neither memory nor code.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct NoStreams;
 

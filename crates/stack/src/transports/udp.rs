@@ -9,23 +9,23 @@ use crate::ids::INDICES;
 use crate::transports::{Arrived, Outcome, Transport};
 use crate::{Error, NodeEvent, UdpId};
 
-/// Bytes that a stored datagram takes besides its data: length, address, port.
+/// Bytes that a stored datagram needs in addition to its data: length, address, port.
 const HEADER: usize = 2 + 16 + 2;
 
-/// Memory for one UDP socket: a ring for datagrams not yet read.
+/// Memory for one UDP socket: a ring for received datagrams.
 pub struct UdpSlot<B: Bytes> {
     port: Option<u16>,
     generation: u8,
     ring: B,
     head: usize,
     used: usize,
-    /// Set when a datagram arrives, cleared when the event was told.
+    /// Whether a datagram has arrived since the last event.
     readable: bool,
 }
 
 impl<B: Bytes> UdpSlot<B> {
-    /// A free slot. `ring` holds received datagrams, each with 20 bytes of
-    /// bookkeeping; what does not fit is dropped and counted.
+    /// A free slot. `ring` holds received datagrams, each with 20 bytes of bookkeeping. A datagram
+    /// that does not fit is dropped and counted.
     pub fn new(ring: B) -> Self {
         UdpSlot {
             port: None,
@@ -37,9 +37,8 @@ impl<B: Bytes> UdpSlot<B> {
         }
     }
 
-    /// Where the byte with this number from the front lies, of no more than the ring
-    /// holds. To divide by its length for each would be most of what a datagram
-    /// costs.
+    /// The index in the ring of byte `number` from the front. A division per byte would dominate
+    /// the cost of a datagram.
     fn place(&self, number: usize) -> usize {
         let len = self.ring.as_ref().len();
         let at = self.head.saturating_add(number);
@@ -55,7 +54,7 @@ impl<B: Bytes> UdpSlot<B> {
         self.used = self.used.saturating_add(bytes.len());
     }
 
-    /// Takes bytes from the front: fills `out`, then skips `skip` more.
+    /// Moves bytes from the front to `out`, then skips `skip` more.
     fn take(&mut self, out: &mut [u8], skip: usize) {
         let ring = self.ring.as_ref();
         let before_end = ring.get(self.head..).unwrap_or_default();

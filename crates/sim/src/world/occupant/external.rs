@@ -8,7 +8,7 @@ use std::time::{Duration, Instant as WallInstant};
 
 use redpoll_base::Instant;
 use redpoll_mac::{FrameBuf, RadioResult, RadioWork, RxInfo};
-use redpoll_uart::{Asker, Begin, Heard, News, Work};
+use redpoll_uart::{Asker, AskerEvent, Begin, RequestEvent, Work};
 
 use super::Resident;
 use super::foreign::{PrintedLine, next_line};
@@ -185,17 +185,17 @@ impl External {
         let Some(item) = self.waiting.pop_front() else {
             return false;
         };
-        let news = match &item {
-            Item::Begin => News::Begin(self.begin),
-            Item::Time => News::Time,
-            Item::Frame(info, frame) => News::Frame {
+        let event = match &item {
+            Item::Begin => RequestEvent::Begin(self.begin),
+            Item::Time => RequestEvent::Time,
+            Item::Frame(info, frame) => RequestEvent::Frame {
                 info: *info,
                 frame: frame.as_slice(),
             },
-            Item::Done(result) => News::Done(*result),
+            Item::Done(result) => RequestEvent::Done(*result),
         };
         let mut bytes = Vec::new();
-        self.asker.ask(now, news, |byte| bytes.push(byte));
+        self.asker.ask(now, event, |byte| bytes.push(byte));
         self.since = WallInstant::now();
         self.sent = self.since;
         self.line.send(&bytes);
@@ -284,8 +284,8 @@ impl External {
         match self.asker.input(byte) {
             None => {}
             // A request from before the node was switched on is lost.
-            Some(Heard::Hello) if self.presence == Presence::Begins => self.repeat(),
-            Some(Heard::Hello | Heard::Stranger) => {
+            Some(AskerEvent::Hello) if self.presence == Presence::Begins => self.repeat(),
+            Some(AskerEvent::Hello | AskerEvent::NotBegun) => {
                 if self.presence != Presence::Absent {
                     notice(seat, "was reset, and starts again");
                 }
@@ -294,14 +294,14 @@ impl External {
                 let now = seat.local_now();
                 self.ask(now);
             }
-            Some(Heard::Text(text)) => {
+            Some(AskerEvent::Text(text)) => {
                 self.text.extend_from_slice(text);
                 while let Some(text) = next_line(&mut self.text) {
                     let (at, node) = (seat.env.now, seat.index);
                     seat.env.printed.push(PrintedLine { at, node, text });
                 }
             }
-            Some(Heard::Answer(answer)) => {
+            Some(AskerEvent::Answer(answer)) => {
                 let wakes_at = answer.wakes_at;
                 let works = answer.works.map(|work| match work {
                     Work::Load(frame) => (RadioWork::Load, frame.to_vec()),

@@ -10,7 +10,7 @@ use super::Link;
 /// Whether frames may be protected.
 pub(crate) const SEALS: bool = false;
 
-/// Stands for the room for a frame without its protection.
+/// The empty counterpart of the buffer for a frame without its protection.
 pub(super) struct Clear;
 
 impl Clear {
@@ -19,7 +19,7 @@ impl Clear {
     }
 }
 
-/// The security of a link that has none.
+/// The empty counterpart of a link's security.
 pub(super) struct Guard<M>(PhantomData<M>);
 
 impl<M: Memory + 'static> Guard<M> {

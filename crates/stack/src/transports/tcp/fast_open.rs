@@ -1,4 +1,4 @@
-//! Data on a SYN (RFC 7413), between connections and listeners.
+//! Data on a SYN (TCP Fast Open, RFC 7413).
 
 use redpoll_base::{Instant, Memory};
 use redpoll_tcp::{Algorithms, Endpoint, FAST_OPEN, Incoming, Request, State};
@@ -9,9 +9,8 @@ use crate::ConnId;
 use crate::counters::NodeCounters;
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// A connection that has just been made is to send `data` as soon as it
-    /// can: with the SYN if the server is known to take that. Says how much
-    /// there was room for.
+    /// Queues `data` on a connection that was just created; it goes with the SYN if the server is
+    /// known to accept that. Returns the number of bytes queued.
     pub(crate) fn open_with(&mut self, now: Instant, id: ConnId, data: &[u8]) -> usize {
         self.dirty = true;
         let slot = self.connections.as_mut().get_mut(usize::from(id.index));
@@ -31,13 +30,13 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         found.is_some_and(|(cookie, _)| !cookie.is_request())
     }
 
-    /// RFC 7413 §4.2: whether this listener takes data on a SYN now. "If
-    /// PendingFastOpenRequests is over the system limit", it does not.
+    /// RFC 7413 §4.2: whether this listener accepts data on a SYN now; not "if
+    /// PendingFastOpenRequests is over the system limit".
     pub(super) fn may_open_fast(&self, now: Instant, listening: Listening, port: u16) -> bool {
         if !FAST_OPEN {
             return false;
         }
-        // Others are not made before the handshake is complete.
+        // Without Fast Open, a connection is created only after its handshake.
         let pending = self
             .slots()
             .iter()
@@ -50,8 +49,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         pending.count().saturating_add(resets.into()) < listening.how.fast_open.into()
     }
 
-    /// Makes a connection of a request whose SYN brought a cookie and data.
-    /// `false` if there is no place for it.
+    /// Creates a connection for a request whose SYN carried a cookie and data. Returns `false` if
+    /// there is no room for it.
     pub(super) fn open_fast(
         &mut self,
         listening: Listening,

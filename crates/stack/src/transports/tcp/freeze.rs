@@ -1,4 +1,4 @@
-//! Connections that are written down, and taken up again.
+//! Freezes connections to bytes, and thaws them.
 
 use redpoll_base::{Duration, Instant, Memory};
 use redpoll_tcp::{Algorithms, Connection, FreezeError};
@@ -9,7 +9,7 @@ use crate::counters::NodeCounters;
 use crate::{ConnId, Error};
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Writes a connection down; its slot is free after that. Late packets of its peer are
+    /// Writes the state of a connection to `out` and frees its slot. Late packets of its peer are
     /// dropped until it is thawed, or as long as the node remembers it.
     pub(crate) fn freeze(
         &mut self,
@@ -30,7 +30,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Ok(len)
     }
 
-    /// Takes one up in a free slot.
+    /// Restores a frozen connection in a free slot.
     pub(crate) fn thaw(
         &mut self,
         now: Instant,
@@ -45,7 +45,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         slot.try_start(|tx, rx| {
             let connection = Connection::thaw(now, config, slept, frozen, tx, rx)?;
             let mut open = Open::new(connection, None);
-            // The peer knew of it before.
+            // The connection was known to the peer before.
             open.is_proven = true;
             Ok(open)
         })

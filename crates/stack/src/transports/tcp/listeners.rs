@@ -1,4 +1,4 @@
-//! The listeners of a node, and what waits at them.
+//! The listeners of a node, with their limits.
 
 use redpoll_base::{Addr, Duration, Instant, Memory};
 use redpoll_tcp::{Endpoint, Listener};
@@ -6,16 +6,16 @@ use redpoll_tcp::{Endpoint, Listener};
 use crate::ids::INDICES;
 use crate::{Error, ListenerId};
 
-/// How a port is listened on.
+/// The options of a listener.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Listen {
-    /// How many established connections may wait to be accepted. One more
-    /// waits with its peer, which has to say again that it is there. Default 8.
+    /// The limit of established connections that wait to be accepted. The node drops the last
+    /// segment of a further handshake, which the peer repeats. Default 8.
     pub backlog: u8,
-    /// How many connections may be open whose SYN brought data and whose
-    /// handshake is not complete (RFC 7413 §4.2, PendingFastOpenRequests). The
-    /// data of such a SYN may come twice, in two connections: only for
-    /// applications that can bear that (§6.1). Default 0: Fast Open is off.
+    /// The limit of connections whose SYN carried data and whose handshake is incomplete (RFC 7413
+    /// §4.2, PendingFastOpenRequests). The data of such a SYN may arrive twice, in two connections,
+    /// so use this only for applications that tolerate duplicates (§6.1). Default 0: Fast Open is
+    /// off.
     pub fast_open: u8,
 }
 
@@ -36,20 +36,18 @@ pub struct ListenerSlot {
     resets: Resets,
 }
 
-/// Fast Opens that were reset lately. RFC 7413 §5.1: they count as pending
-/// "until a timeout period has passed", or somebody who forges addresses would
-/// get his places back from those who reset what they never opened.
+/// Fast Opens that were reset recently. RFC 7413 §5.1: they count as pending "until a timeout
+/// period has passed". Otherwise the resets of hosts whose addresses an attacker has forged would
+/// free the attacker's places.
 #[derive(Default)]
 struct Resets {
     count: u8,
     last: Instant,
 }
 
-/// The period: how long a request would have waited for the end of its
-/// handshake, about.
+/// That period: about the time that a request waits for the end of its handshake.
 const RESETS_COUNT_FOR: Duration = Duration::from_secs(60);
 
-/// A listener, and how it listens.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Listening {
     pub(super) id: ListenerId,
@@ -75,7 +73,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         Ok(ListenerId { index, generation })
     }
 
-    /// Closes a listener; says on which port it was.
+    /// Closes a listener; returns its port.
     pub(super) fn close(&mut self, id: ListenerId) -> Option<u16> {
         let slot = self.0.as_mut().get_mut(usize::from(id.index));
         let slot = slot.filter(|slot| slot.generation == id.generation)?;
@@ -88,7 +86,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         open.any(|(listener, _)| listener.local().port == port)
     }
 
-    /// A Fast Open at this listener was reset before its handshake was complete.
+    /// Records that a Fast Open at this listener was reset before its handshake was complete.
     pub(super) fn on_fast_open_reset(&mut self, now: Instant, id: ListenerId) {
         if let Some(slot) = self.0.as_mut().get_mut(usize::from(id.index)) {
             slot.resets.count = slot.resets.at(now).saturating_add(1);
@@ -102,7 +100,7 @@ impl<M: Memory + 'static> ListenerTable<M> {
         slot.map_or(0, |slot| slot.resets.at(now))
     }
 
-    /// Who listens where this segment goes, and how.
+    /// Returns the listener for a segment.
     pub(super) fn find(&self, is_it: impl Fn(&Listener) -> bool) -> Option<Listening> {
         INDICES.zip(self.0.as_ref()).find_map(|(index, slot)| {
             let (listener, how) = slot.open.as_ref()?;

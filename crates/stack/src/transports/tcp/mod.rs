@@ -2,8 +2,8 @@
 //!
 //! - this file maps handles to connections and demultiplexes segments;
 //! - `listeners.rs` is the table of listeners;
-//! - `fast_open.rs` sends data with a SYN, and takes them;
-//! - `passive.rs` makes connections of requests;
+//! - `fast_open.rs` sends and receives data on a SYN;
+//! - `passive.rs` creates connections for requests;
 //! - `slot.rs` is the memory of a connection, from its opening to its reuse;
 //! - `pull.rs` decides which connection makes the next segment;
 //! - `transport.rs` is TCP as one of the node's transports.
@@ -37,11 +37,11 @@ use crate::ids::INDICES;
 use crate::transports::{Outcome, Reply};
 use crate::{ConnId, Error};
 
-/// The first port of the range for ports that the node chooses (RFC 6335 §6).
+/// The first port of the range from which the node chooses (RFC 6335 §6).
 const EPHEMERAL_FIRST: u16 = 49_152;
 const EPHEMERAL_COUNT: u16 = 16_384;
 
-/// What becomes of requests that find no free entry: a leaf has no room for cookies.
+/// The treatment of requests that find no free entry: a leaf has no code for cookies.
 pub(crate) struct Flooded<M>(PhantomData<M>);
 
 impl<M: Memory> Overflow for Flooded<M> {
@@ -50,11 +50,11 @@ impl<M: Memory> Overflow for Flooded<M> {
 
 #[repr(C)] // In this order on purpose: see `redpoll_mac::Mac`.
 pub(crate) struct TcpSockets<M: Memory + 'static, A: Algorithms> {
-    /// A connection or listener may hold an event.
+    /// Whether a connection or listener may hold an event.
     dirty: bool,
-    /// The next turn in a queue of connections to accept.
+    /// The next number in the queues of connections to accept.
     turn: u8,
-    /// The least receive buffer.
+    /// The least receive buffer, which a SYN-ACK advertises.
     window: u16,
     turns: pull::Turns,
     connections: M::Table<ConnectionSlot<M::Buffer, A>>,
@@ -111,8 +111,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.slot_mut(id)?.open_mut()
     }
 
-    /// The connection behind a handle, also when it was released and TCP still
-    /// has to finish.
+    /// The connection of a handle, also after its release while TCP finishes.
     pub(crate) fn connection(&self, id: ConnId) -> Option<&RingConnection<M::Buffer, A>> {
         self.slots()
             .get(usize::from(id.index))
@@ -121,7 +120,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
             .map(|open| &open.connection)
     }
 
-    /// The connection behind a handle, for the application that holds it.
+    /// The connection of a handle that the application still holds.
     pub(crate) fn connection_mut(
         &mut self,
         id: ConnId,
@@ -131,12 +130,10 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(&mut open.connection)
     }
 
-    /// The application has nothing more to send.
     pub(crate) fn close(&mut self, now: Instant, id: ConnId) {
         self.end(id, |connection| connection.close(now));
     }
 
-    /// The application wants it ended at once.
     pub(crate) fn abort(&mut self, now: Instant, id: ConnId) {
         self.end(id, |connection| connection.abort(now));
     }
@@ -149,12 +146,11 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         }
     }
 
-    /// Connection requests that nobody has completed yet.
+    /// The number of half-open connections.
     pub(crate) fn half_open(&self) -> usize {
         self.half_open.len()
     }
 
-    /// Every open connection with its handle.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ConnId, &RingConnection<M::Buffer, A>)> {
         INDICES.zip(self.slots()).filter_map(|(index, slot)| {
             let generation = slot.generation;
@@ -169,20 +165,18 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         open.any(|open| open.connection.has_segment())
     }
 
-    /// Whether a connection is open of which the peer may not know.
+    /// Whether the peer of an established connection may not know that it is open.
     pub(crate) fn is_unproven(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         open.any(|open| !open.is_proven && open.connection.state() == State::Established)
     }
 
-    /// Whether a packet is about to come: a handshake is under way, or a
-    /// connection or its application waits for something.
+    /// Whether a packet is about to arrive, for a handshake, a connection or an application.
     pub(crate) fn expects(&self) -> bool {
         let mut open = self.slots().iter().filter_map(ConnectionSlot::open);
         !self.half_open.is_empty() || open.any(Open::expects)
     }
 
-    /// The application waits for data, or no longer does.
     pub(crate) fn expect_data(&mut self, id: ConnId, expected: bool) {
         if let Some(open) = self.open_mut(id) {
             open.expects_data = expected;
@@ -219,8 +213,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Ok(ConnId { index, generation })
     }
 
-    /// RFC 6056 §3.3.1: a random port, then upwards until one is free. §3.2: a
-    /// port that somebody listens on is none.
+    /// RFC 6056 §3.3.1: a random port, then upwards until one is free. §3.2: a port with a listener
+    /// is not ephemeral.
     fn ephemeral_port(&self, remote: Endpoint, rng: &mut Rng) -> Option<u16> {
         let start = rng.below(u32::from(EPHEMERAL_COUNT)) as u16;
         (0..EPHEMERAL_COUNT)
@@ -238,10 +232,10 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                 .all(|(_, c)| c.local().port != port || c.remote() != remote)
     }
 
-    /// A free slot. If there is none, the connection in TIME-WAIT that has waited longest makes
-    /// room, and otherwise the oldest stalled orphan, so that a server of few slots keeps serving.
-    /// One whose last acknowledgment has yet to leave does not: its peer would
-    /// stay in LAST-ACK.
+    /// Returns a free slot. Without one, it frees that of the oldest connection in TIME-WAIT, or
+    /// otherwise of the oldest stalled orphan, so that a server with few slots continues to serve.
+    /// A connection whose last acknowledgment has not left yet keeps its slot, because its peer
+    /// would stay in LAST-ACK.
     fn free_slot(&mut self, counters: &mut NodeCounters) -> Option<u8> {
         if let Some((index, _)) = INDICES.zip(self.slots()).find(|(_, s)| s.is_free()) {
             return Some(index);
@@ -265,7 +259,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(index)
     }
 
-    /// Lets go of a connection: the slot becomes free when TCP has finished.
+    /// Releases a connection. The slot becomes free when TCP has finished.
     pub(crate) fn release(&mut self, now: Instant, id: ConnId) {
         let limit = self.config.orphan;
         if let Some(open) = self.open_mut(id) {
@@ -274,7 +268,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.reap();
     }
 
-    /// Frees the slots of released connections that have come to their end.
+    /// Frees the slots of released connections that have finished.
     fn reap(&mut self) {
         for slot in self.connections.as_mut() {
             if slot.open().is_some_and(Open::is_over) {
@@ -283,7 +277,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         }
     }
 
-    /// A segment arrives.
+    /// Processes a segment.
     pub(super) fn on_segment(
         &mut self,
         incoming: &Incoming<'_>,
@@ -297,20 +291,20 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
                 continue;
             };
             if open.connection.matches(meta, seg) && !open.connection.is_closed() {
-                // RFC 9293 §3.6.1, MAY-2: only where somebody takes the request.
+                // RFC 9293 §3.6.1, MAY-2: only if a listener accepts the request.
                 if listener.is_some() && open.released && open.connection.yields_to(seg) {
                     slot.free();
                     break;
                 }
                 let state = open.connection.state();
                 let was_open = state == State::SynReceived;
-                // A SYN-ACK is its part of the handshake, once more.
+                // A SYN-ACK only repeats the peer's part of the handshake.
                 open.is_proven |= state == State::Established && !seg.flags.syn();
                 self.servers
                     .watch(now, &mut open.connection, Some(seg), |connection| {
                         connection.input(now, meta, seg);
                     });
-                // In this state only a Fast Open meets a listener.
+                // In SYN-RECEIVED, only a connection by Fast Open has a listener here.
                 if let Some(listening) = listener
                     && was_open
                     && open.connection.is_closed()
@@ -337,8 +331,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         }
     }
 
-    /// Something is reported of the connection between these two ends, by an
-    /// ICMP error.
+    /// Reports an ICMP error to the connection between these two endpoints.
     pub(super) fn report(
         &mut self,
         now: Instant,

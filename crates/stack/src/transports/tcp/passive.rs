@@ -1,4 +1,4 @@
-//! From a connection request to a connection that the application has accepted.
+//! Passive connections, from the request until the application has accepted the connection.
 
 use redpoll_base::{Instant, Memory, least};
 use redpoll_tcp::{
@@ -19,8 +19,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.listeners.open(port, how)
     }
 
-    /// RFC 9293 §3.10.4, CLOSE in LISTEN; connections that nobody has accepted
-    /// have nobody to close them, and are reset.
+    /// RFC 9293 §3.10.4, CLOSE in LISTEN. No application would close connections that were not
+    /// accepted, so they are reset.
     pub(crate) fn unlisten(&mut self, now: Instant, listener: ListenerId) {
         let Some(port) = self.listeners.close(listener) else {
             return;
@@ -41,14 +41,14 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         open.any(|open| open.waits_at(listener) && !open.connection.is_closed())
     }
 
-    /// The connection that has waited longest at this listener.
+    /// Returns the connection that has waited longest at this listener.
     pub(crate) fn accept(&mut self, listener: ListenerId) -> Option<ConnId> {
         let next = self.turn;
         let waiting = INDICES.zip(self.connections.as_mut());
         let (index, generation, open) = least(waiting.filter_map(|(index, slot)| {
             let generation = slot.generation;
             let open = slot.open_mut().filter(|open| open.waits_at(listener))?;
-            // Turns wrap, and all of these are behind the next.
+            // Turns wrap; all of these precede `next`.
             let turn = open.waits?.turn.wrapping_sub(next);
             (!open.connection.is_closed()).then_some((turn, (index, generation, open)))
         }))?;
@@ -57,7 +57,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(ConnId { index, generation })
     }
 
-    /// A segment that no connection claims arrives at a listener.
+    /// Processes a segment to a listener that belongs to no connection.
     pub(super) fn request(
         &mut self,
         listening: Listening,
@@ -103,16 +103,15 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.half_open.input(&terms, incoming)
     }
 
-    /// Whether as many connections wait at a listener as may.
     pub(super) fn is_backlog_full(&self, listening: Listening) -> bool {
         let slots = self.slots().iter().flat_map(|slot| slot.open());
         let waiting = slots.filter(|open| open.waits_at(listening.id)).count();
         waiting >= listening.how.backlog.into()
     }
 
-    /// Makes a connection that waits at a listener, in a free slot; the request is still to
-    /// be told it.
-    // What it takes of the stack is free again when the connection is there.
+    /// Creates a connection in a free slot. It waits at a listener, and the caller passes it the
+    /// request.
+    // Not inlined, so that its stack frame is free afterwards.
     #[inline(never)]
     pub(super) fn begin(
         &mut self,
@@ -132,8 +131,8 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some(slot)
     }
 
-    /// Makes a connection of a handshake that this segment completes. `false` if there
-    /// is no memory for it.
+    /// Creates a connection for a handshake that this segment completes. Returns `false` if there
+    /// is no room for it.
     fn complete(
         &mut self,
         at: ListenerId,
@@ -151,7 +150,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         };
         open.connection.resume(handshake);
         open.connection.input(now, meta, seg);
-        // It may have failed another check: an old timestamp, say.
+        // The segment may have failed another check, for example of its timestamp.
         if matches!(open.connection.state(), State::SynReceived | State::Closed) {
             slot.free();
             return true;

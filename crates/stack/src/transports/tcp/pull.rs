@@ -1,5 +1,5 @@
-//! Segments on their way to a link: who makes the next one, and what becomes
-//! of it.
+//! Segments for the link or the host side: the choice of the connection that makes the next one,
+//! and its outcome.
 
 use redpoll_base::{Addr, Instant, Memory};
 use redpoll_tcp::{Algorithms, Gone, SegmentDesc, Terms, Token};
@@ -10,10 +10,10 @@ use crate::ConnId;
 use crate::counters::{DropReason, NodeCounters};
 use crate::transports::{Ask, Handle, Pulled, Reach, Side};
 
-/// A handle names a connection and a segment of it.
+/// A handle consists of a connection and its token for the segment.
 impl Handle {
-    /// Of a segment without payload that no connection waits for: nothing has
-    /// this index.
+    /// The handle of a segment without payload whose outcome no connection awaits: no connection
+    /// has this index.
     const NOBODYS: Handle = Handle(0x00ff_ffff);
 
     fn new(id: ConnId, token: Token) -> Self {
@@ -28,8 +28,8 @@ impl Handle {
     }
 }
 
-/// Whose turn it is to make the next segment, on each side: were there but one
-/// turn, a side that takes many would decide for the other.
+/// The next connection to make a segment, for each side. With a common turn, one side would decide
+/// for the other.
 #[derive(Default)]
 pub(super) struct Turns {
     link: u8,
@@ -45,17 +45,16 @@ impl Turns {
     }
 }
 
-/// More segments than a connection makes that lose all of them: after two its
-/// link rests.
+/// The limit of segments that a connection makes in succession without a route. A connection makes
+/// fewer: after two losses it pauses.
 const UNROUTABLE_MAX: u8 = 8;
 
 impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
-    /// Lets the connections whose remote address is in `reach` make one
-    /// segment, in turns; before them the half-open ones, in whose name the
-    /// node's own addresses answer.
+    /// Makes one segment of a connection whose remote address is in `reach`, in turns. Half-open
+    /// connections come first; their source is one of the node's own addresses.
     ///
-    /// Segments to nowhere are lost here and now: so a connection without a
-    /// route backs off, and in the end fails, as over a dead link.
+    /// A segment without a route counts as lost at once. A connection without a route therefore
+    /// backs off and finally fails, as over a dead link.
     pub(super) fn pull_next<H>(
         &mut self,
         now: Instant,
@@ -135,7 +134,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         Some((pulled, hop?))
     }
 
-    /// The link has sent a pulled segment, or given it up.
+    /// Reports that the link has sent or given up a segment.
     pub(super) fn on_link(
         &mut self,
         handle: Handle,
@@ -149,7 +148,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         self.reap();
     }
 
-    /// Payload bytes of a pulled segment, from `offset` on.
+    /// Reads payload of a segment from `offset` on.
     pub(super) fn read_pulled(
         &self,
         handle: Handle,
@@ -157,7 +156,7 @@ impl<M: Memory + 'static, A: Algorithms> TcpSockets<M, A> {
         out: &mut [u8],
     ) -> Result<usize, Gone> {
         if out.is_empty() {
-            // Of nobody's segments there is nothing else.
+            // A segment of [`Handle::NOBODYS`] has no payload.
             return Ok(0);
         }
         let (id, token) = handle.parts();

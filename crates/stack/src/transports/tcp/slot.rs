@@ -1,11 +1,11 @@
-//! The memory of one connection, and what it is being used for.
+//! The memory of one connection, and its use.
 
 use redpoll_base::{Bytes, Duration, Instant};
 use redpoll_tcp::{Algorithms, Connection, Expect, SendRing, Standard, State};
 
 use crate::ListenerId;
 
-/// A connection whose bytes to send are in a buffer like the one for received bytes.
+/// A connection with a send buffer of the same kind as its receive buffer.
 pub(super) type RingConnection<B, A> = Connection<B, SendRing<B>, A>;
 
 /// Memory for one connection: its buffers, and the connection while one is open.
@@ -14,26 +14,26 @@ pub struct ConnectionSlot<B: Bytes, A: Algorithms = Standard> {
     use_: Use<B, A>,
 }
 
-// The slot is the connection's memory: it is as large as one on purpose.
+// The slot is the connection's memory, so it has the size of a connection.
 #[allow(clippy::large_enum_variant)]
 enum Use<B: Bytes, A: Algorithms> {
-    /// Its buffers; nothing only while a slot changes from one use to the other.
+    /// Its buffers; `None` only while the slot changes its use.
     Free(Option<(B, B)>),
     Open(Open<B, A>),
 }
 
-/// A connection and what the sockets know about it.
+/// A connection and the state of its socket.
 pub(super) struct Open<B: Bytes, A: Algorithms> {
     pub(super) connection: RingConnection<B, A>,
     /// The listener at which a passive connection waits to be accepted.
     pub(super) waits: Option<Waits>,
-    /// The application has let go: the slot is free again when TCP is done.
+    /// The application has released it: the slot becomes free when TCP has finished.
     pub(super) released: bool,
-    /// The application has closed or aborted.
+    /// The application has closed or aborted it.
     pub(super) ended: bool,
-    /// The application waits for data that is about to come.
+    /// The application expects data soon.
     pub(super) expects_data: bool,
-    /// The peer has said something since the handshake.
+    /// The peer has sent a segment since the handshake.
     pub(super) is_proven: bool,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Open<B: Bytes, A: Algorithms> {
 #[derive(Clone, Copy)]
 pub(super) struct Waits {
     pub(super) at: ListenerId,
-    /// Counts up with each connection that comes to wait, wrapping.
+    /// A number that grows with each connection that starts to wait, wrapping.
     pub(super) turn: u8,
 }
 
@@ -57,24 +57,23 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         }
     }
 
-    /// Nobody will read from this connection, or write to it, any more.
-    /// TCP has `limit` to come to an end.
+    /// Releases the connection from the application. TCP has `limit` to finish.
     pub(super) fn release(&mut self, now: Instant, limit: Duration) {
         self.released = true;
         self.waits = None;
         if !self.ended {
-            // Nobody can end it later.
+            // No application can close it later.
             self.connection.abort(now);
         }
         self.connection.orphan(now, limit);
     }
 
-    /// Gets rid of data that arrived for an application that has let go.
+    /// Discards data for an application that has released the connection.
     ///
-    /// RFC 9293 §3.6.1: "if new data is received after CLOSE is called, its
-    /// TCP implementation SHOULD send a RST to show that data was lost". Our
-    /// own data goes first: until the FIN is acknowledged the peer may talk.
-    /// Without this a peer that never stops would hold the slot for ever.
+    /// RFC 9293 §3.6.1: "if new data is received after CLOSE is called, its TCP implementation
+    /// SHOULD send a RST to show that data was lost". The node's own data goes first: the reset
+    /// waits until the peer has acknowledged the FIN. Without the reset, a peer that never stops
+    /// sending would occupy the slot for ever.
     pub(super) fn discard_input(&mut self, now: Instant) {
         if !self.released || self.connection.recv_queue() == 0 {
             return;
@@ -89,7 +88,6 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         }
     }
 
-    /// Whether a packet of the peer is about to come.
     pub(super) fn expects(&self) -> bool {
         let by_application = self.expects_data && !self.released;
         !self.connection.is_closed()
@@ -100,15 +98,15 @@ impl<B: Bytes, A: Algorithms> Open<B, A> {
         self.waits.is_some_and(|waits| waits.at == listener)
     }
 
-    /// Whether the memory may serve another connection.
+    /// Whether the memory can serve another connection.
     pub(super) fn is_over(&self) -> bool {
         self.released && self.connection.is_finished()
     }
 }
 
 impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
-    /// A free slot with its send and receive buffer. Their lengths bound the
-    /// windows of the connections that will live here.
+    /// A free slot with its send and receive buffer. Their lengths limit the windows of its
+    /// connections.
     pub fn new(tx: B, rx: B) -> Self {
         ConnectionSlot {
             generation: 0,
@@ -130,7 +128,7 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         }
     }
 
-    /// The receive buffer's length, of a free slot.
+    /// The receive buffer's length in a free slot.
     pub(super) fn receive_capacity(&self) -> usize {
         match &self.use_ {
             Use::Free(Some((_, rx))) => rx.as_ref().len(),
@@ -142,8 +140,8 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         matches!(self.use_, Use::Free(..))
     }
 
-    /// Takes the buffers out of a free slot, alone: the slot is as large as a connection, and
-    /// to move all of it takes as much stack.
+    /// Takes only the buffers out of a free slot: moving the whole slot, which is as large as a
+    /// connection, would need as much stack.
     fn take_buffers(&mut self) -> Option<(B, B)> {
         match &mut self.use_ {
             Use::Free(buffers) => buffers.take(),
@@ -151,8 +149,8 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         }
     }
 
-    /// Takes the buffers out of a free slot and puts the connection made of
-    /// them in. `false` if the slot was not free.
+    /// Opens a connection that `make` creates from the buffers. Returns `false` if the slot was not
+    /// free.
     pub(super) fn start(&mut self, make: impl FnOnce(B, B) -> Open<B, A>) -> bool {
         let Some((tx, rx)) = self.take_buffers() else {
             return false;
@@ -162,8 +160,7 @@ impl<B: Bytes, A: Algorithms> ConnectionSlot<B, A> {
         true
     }
 
-    /// As [`start`](Self::start), with a connection that may come to nothing; then the slot has
-    /// its buffers again.
+    /// As [`start`](Self::start), for a connection that may fail; then the slot keeps its buffers.
     pub(super) fn try_start<E>(
         &mut self,
         make: impl FnOnce(B, B) -> Result<Open<B, A>, (E, B, B)>,

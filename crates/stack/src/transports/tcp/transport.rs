@@ -67,8 +67,8 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
         });
     }
 
-    /// RFC 5927 §4: a connection is told only if the quoted addresses, ports and
-    /// sequence number are its own.
+    /// RFC 5927 §4: an error is reported to a connection only if the quoted addresses, ports and
+    /// sequence number match.
     fn on_icmp(&mut self, now: Instant, trouble: Trouble, ip: &Ipv6Header, rest: &[u8]) {
         let &[s0, s1, d0, d1, q0, q1, q2, q3, ..] = rest else {
             return;
@@ -119,7 +119,7 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
         }
         for (index, slot) in INDICES.zip(self.connections.as_mut()) {
             let generation = slot.generation;
-            // Nobody wants to hear of what was released.
+            // Released connections report no events.
             let Some(open) = slot.open_mut().filter(|open| !open.released) else {
                 continue;
             };
@@ -127,7 +127,8 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
                 if let Some(waits) = open.waits {
                     match event {
                         Event::Connected => return Some(NodeEvent::Accepted(waits.at)),
-                        // Nobody knows of this connection: it goes unseen.
+                        // The application does not know this connection yet, so its failure is not
+                        // reported.
                         Event::Failed(_) | Event::Closed => {
                             open.released = true;
                             break;
@@ -144,7 +145,7 @@ impl<M: Memory + 'static, A: Algorithms> Transport for TcpSockets<M, A> {
     }
 }
 
-/// The kind of an error that is none of size, or the MTU of one that is.
+/// The kind of an ICMP error, or the MTU of "packet too big".
 fn kind(trouble: Trouble) -> Result<IcmpKind, u16> {
     Ok(match trouble {
         Trouble::NoRoute => IcmpKind::NoRoute,
